@@ -1,0 +1,39 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+# The three ways in which a room declares what it holds.
+
+set(MILLRACE_SANITIZE "" CACHE STRING "Sanitizers for everything that is built, as -fsanitize takes them")
+option(MILLRACE_COVERAGE "Instrument for coverage" OFF)
+option(MILLRACE_WERROR "Treat warnings as errors" ON)
+
+add_library(millrace_flags INTERFACE)
+target_compile_options(millrace_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                                                -Wno-sign-conversion)
+if(MILLRACE_WERROR)
+  target_compile_options(millrace_flags INTERFACE -Werror)
+endif()
+if(MILLRACE_SANITIZE)
+  add_compile_options(-fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${MILLRACE_SANITIZE})
+endif()
+if(MILLRACE_COVERAGE)
+  add_compile_options(--coverage)
+  add_link_options(--coverage)
+endif()
+
+# millrace_library(NAME SOURCES... [DEPENDS ...]): the static library millrace_NAME of room src/NAME.
+function(millrace_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(millrace_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(millrace_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(millrace_${name} PUBLIC ${ARG_DEPENDS} PRIVATE millrace_flags)
+endfunction()
+
+# millrace_test(NAME SOURCES... [DEPENDS ...]): a GoogleTest program NAME_test beside its sources.
+function(millrace_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name}_test ${ARG_SOURCES})
+  target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main millrace_flags)
+  add_test(NAME unit.${name} COMMAND ${name}_test)
+  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 120)
+endfunction()

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/result.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+namespace millrace {
+
+Status Status::from_errno(int error) {
+  switch (error) {
+    case 0:
+      return {};
+    case ENOSPC:
+      return {Code::no_space, error};
+    case EDQUOT:
+      return {Code::quota, error};
+    case EACCES:
+    case EPERM:
+      return {Code::access, error};
+    case EROFS:
+      return {Code::read_only, error};
+    case ENOENT:
+    case ENOTDIR:
+      return {Code::not_found, error};
+    case EFBIG:
+    case EOVERFLOW:
+      return {Code::too_big, error};
+    case ENOMEM:
+      return {Code::no_memory, error};
+    case EINVAL:
+      return {Code::invalid, error};
+    case ETIMEDOUT:
+      return {Code::timeout, error};
+    case ENOTSUP:
+    case ENOSYS:
+      return {Code::unsupported, error};
+    default:
+      return {Code::io, error};
+  }
+}
+
+namespace {
+
+const char* sentence(Code code) {
+  switch (code) {
+    case Code::ok:
+      return "no error";
+    case Code::invalid:
+      return "an argument is not valid";
+    case Code::no_space:
+      return "the file system is full: free some space, then write the file again";
+    case Code::quota:
+      return "the disk quota is used up: free some space, then write the file again";
+    case Code::io:
+      return "the storage reported an I/O error: the file is not complete";
+    case Code::access:
+      return "permission denied";
+    case Code::read_only:
+      return "the file system is mounted read-only";
+    case Code::not_found:
+      return "no such file or directory";
+    case Code::lost_agent:
+      return "the Millrace agent of this node has gone: bytes not yet in the file are lost; write the file again";
+    case Code::lost_peer:
+      return "another rank died before it closed the file: its last writes may be missing";
+    case Code::timeout:
+      return "a wait ran out: see MILLRACE_TIMEOUT";
+    case Code::corrupt:
+      return "a checksum does not match: the data was damaged on its way";
+    case Code::unsupported:
+      return "not supported here";
+    case Code::too_big:
+      return "the file would be larger than the file system allows";
+    case Code::no_memory:
+      return "out of memory";
+  }
+  return "unknown error";
+}
+
+}  // namespace
+
+std::string Status::describe() const {
+  std::string text = sentence(code_);
+  if (error_ != 0) {
+    text += " (";
+    text += strerrordesc_np(error_) != nullptr ? strerrordesc_np(error_) : "unknown errno";
+    text += ")";
+  }
+  return text;
+}
+
+}  // namespace millrace

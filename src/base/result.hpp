@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace millrace {
+
+// What went wrong, in terms that every front end can translate (MPI error class, errno, exit status).
+// The values travel in frames between agent and client: never renumber.
+enum class Code : std::uint32_t {
+  ok = 0,
+  invalid = 1,     // an argument or setting that cannot be
+  no_space = 2,    // ENOSPC
+  quota = 3,       // EDQUOT
+  io = 4,          // EIO and every errno without a code of its own
+  access = 5,      // EACCES, EPERM
+  read_only = 6,   // EROFS
+  not_found = 7,   // ENOENT
+  lost_agent = 8,  // the agent has gone, or refuses us
+  lost_peer = 9,   // another rank of the file has gone before it closed
+  timeout = 10,    // a bounded wait ran out
+  corrupt = 11,    // a checksum or a format does not hold
+  unsupported = 12,
+  too_big = 13,    // EFBIG
+  no_memory = 14,
+};
+
+// The outcome of a call that returns nothing else: a code, and the errno it came from (0 if none).
+// Eight bytes, passed in a register; text is made only when somebody reads it (describe).
+class [[nodiscard]] Status {
+ public:
+  constexpr Status() = default;
+  constexpr Status(Code code, int error = 0) : code_(code), error_(error) {}
+
+  // Maps an errno value once, here. 0 is ok.
+  static Status from_errno(int error);
+
+  constexpr bool ok() const { return code_ == Code::ok; }
+  constexpr Code code() const { return code_; }
+  constexpr int error() const { return error_; }
+
+  // One sentence for people: what is wrong, and what to do where that is known.
+  std::string describe() const;
+
+  friend constexpr bool operator==(Status, Status) = default;
+
+ private:
+  Code code_ = Code::ok;
+  int error_ = 0;
+};
+
+// A value, or the status that says why there is none.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}
+  Result(Status status) : status_(status) {}
+  Result(Code code, int error = 0) : status_(code, error) {}
+
+  bool ok() const { return value_.has_value(); }
+  explicit operator bool() const { return ok(); }
+  Status status() const { return status_; }
+
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return *std::move(value_); }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+
+ private:
+  std::optional<T> value_;
+  Status status_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace millrace {
+
+inline constexpr std::uint64_t KiB = 1024;
+inline constexpr std::uint64_t MiB = 1024 * KiB;
+inline constexpr std::uint64_t GiB = 1024 * MiB;
+
+enum class Strategy : std::uint32_t { automatic = 0, immediate = 1, sort = 2, journal = 3 };
+enum class Durability : std::uint32_t { server = 0, disk = 1 };
+enum class SinkMode : std::uint32_t { automatic = 0, buffered = 1, direct = 2 };
+
+// The settings of one file. Fixed layout: they travel from client to agent when a file is registered.
+struct FileSettings {
+  Strategy strategy = Strategy::automatic;
+  Durability durability = Durability::server;
+  SinkMode sink = SinkMode::automatic;
+  std::uint32_t merge = 1;                          // 0 or 1
+  std::uint64_t sort_buffer_bytes = 256 * MiB;      // [1 MiB, 1 TiB], for the whole node and file
+  std::uint64_t record_max_bytes = 32 * KiB;        // a power of two in [4 KiB, 1 MiB]
+  std::uint64_t fdatasync_interval_bytes = 64 * MiB;  // durability disk: 0 = only at close
+};
+static_assert(sizeof(FileSettings) == 40);
+
+// Everything that a process can be told. Precedence, weakest first: built in, TOML file, environment
+// (MILLRACE_*), command line (which sets the environment), MPI_Info hints (millrace_*, per file).
+struct Settings {
+  FileSettings file;
+  std::uint64_t channel_bytes = 1 * MiB;      // per rank, a power of two in [64 KiB, 16 MiB]
+  std::uint64_t direct_above_bytes = 0;       // pieces of at least this size bypass the pipeline; 0 = by measurement
+  std::uint64_t timeout_ms = 60'000;          // bound of every wait without progress
+  bool enabled = true;                        // MILLRACE=0 turns everything off
+  std::vector<std::string> direct_paths;      // glob patterns of paths that stay direct
+  std::vector<std::string> only_paths;        // if any: only these are accelerated
+  std::vector<std::string> direct_calls;      // independent, collective, nonblocking, split, read
+  std::string stats_path;                     // JSON lines are appended here; empty = off
+  std::string trace_directory;                // one trace file per process; empty = off
+  std::string job;                            // key of the job: which agent to talk to
+  std::string agent_program;                  // path of millraced; empty = beside the library
+  std::string journal_directory;              // node-local; empty = TMPDIR or /tmp
+};
+
+// "64", "64KiB", "1MiB", "2g" -> bytes. Powers of 1024 whatever the spelling; case does not matter.
+Result<std::uint64_t> parse_bytes(std::string_view text);
+
+// Sets one setting by its name as in MILLRACE_<NAME> or the hint millrace_<name>, lower case
+// ("strategy", "sort_buffer", ...). On failure `message` says what is wrong and what is allowed.
+Status set(Settings& settings, std::string_view name, std::string_view value, std::string& message);
+
+// Built-in values overlaid with the MILLRACE_* of this environment. Unknown or bad ones are told in
+// `messages`, one line each, and otherwise ignored.
+Settings from_environment(const char* const* environment, std::vector<std::string>& messages);
+
+// True if `path` is to go through the pipeline at all (only_paths, direct_paths).
+bool path_selected(const Settings& settings, std::string_view path);
+
+}  // namespace millrace

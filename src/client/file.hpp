@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.hpp"
+#include "base/settings.hpp"
+#include "extent/extent.hpp"
+
+namespace millrace::client {
+
+// What a front end knows of an open that it wants to be accelerated.
+struct OpenRequest {
+  std::string path;             // as the kernel takes it (file system prefixes such as "ufs:" removed)
+  std::uint64_t group = 0;      // agreed by all ranks of one collective open
+  std::uint32_t members = 1;    // ranks of that open on this node
+  FileSettings settings;        // after hints
+  bool writable = true;
+};
+
+// One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.
+struct Piece {
+  std::uint64_t offset;
+  const void* data;
+  std::uint64_t size;
+};
+
+// One open file of this process, as seen by front ends. The agent is contacted (and started) at the first
+// write that goes through the pipeline, not before: an open that only reads costs nothing.
+// Thread safe: calls of several threads on one file or many are serialised per process channel.
+class File {
+ public:
+  virtual ~File() = default;
+
+  // Policy: should a transfer with these pieces take the pipeline? Decided once per call, before any
+  // byte moves; counts the call either way and remembers the reason for the report.
+  // `collective`, `nonblocking`: how it was called. `bytes`, `pieces`: of this rank's transfer.
+  virtual bool takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective, bool nonblocking) = 0;
+
+  // Appends pieces in order; when it returns the caller's memory may be reused. Blocks while the channel
+  // is full, at most `timeout` without progress. Sticky errors of the file surface here.
+  virtual Status write(std::span<const Piece> pieces) = 0;
+
+  // Before the MPI library touches the file itself: bytes of all ranks of this node in `extent` reach the
+  // file system. No communication if nothing is pending.
+  virtual Status flush(Extent extent) = 0;
+
+  // After the MPI library wrote `extent` itself (direct path): writeback may begin.
+  virtual void note_direct_write(Extent extent) = 0;
+  // ... or transferred some other way: counted for the report.
+  virtual void note_direct_call(std::uint64_t bytes) = 0;
+
+  // MPI_File_sync: flush of everything, then stable storage. ok at once if nothing of this file ever
+  // went through the pipeline (the caller then leaves it to the MPI library).
+  virtual Status sync() = 0;
+
+  // Flushes as `durability` says and leaves the file. Collective over the group; waits for its registered
+  // members with the usual bound. The object is dead afterwards.
+  virtual Status close() = 0;
+
+  // True once a byte of this process went through the pipeline.
+  virtual bool registered() const = 0;
+
+  // Turns the pipeline off for the rest of this open (atomic mode, shared pointers, ...), after a flush;
+  // `reason` goes into the report. Passing nullptr turns it on again.
+  virtual Status set_direct(const char* reason) = 0;
+
+  virtual const FileSettings& settings() const = 0;
+};
+
+// The process-wide entry. Never fails an open: if acceleration is not possible the file is direct, with
+// the reason in the report and one log line per process.
+std::unique_ptr<File> open(OpenRequest request);
+
+// The settings of this process (environment); parsed once.
+const Settings& process_settings();
+
+// At MPI_Finalize and at exit: leaves the agent. Safe to call twice.
+void finalize();
+
+// One line on stderr, prefixed "millrace: "; at most `once` per process and text when `once` is true.
+void log(const std::string& line, bool once = true);
+
+}  // namespace millrace::client

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+// The seam between Millrace and the operating system's files.
+namespace millrace::io {
+
+using Handle = std::uint32_t;  // an adopted file
+
+enum class Op : std::uint8_t {
+  write,      // all of `data` at `offset`; short writes are continued inside
+  writeback,  // start writing [offset, offset + length) of the page cache to the disk; a hint, never an error
+  datasync,   // everything completed before this was submitted is on stable storage when it completes
+  read,       // fill `data` from `offset`; result = bytes, less at end of file
+};
+
+// `data` points at memory that stays valid and unchanged until the completion is taken.
+struct Request {
+  Op op = Op::write;
+  Handle file = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::vector<iovec> data;
+  std::uint64_t token = 0;  // comes back in the completion
+};
+
+struct Completion {
+  std::uint64_t token = 0;
+  Status status;
+  std::uint64_t bytes = 0;
+};
+
+// Carries out requests, in any order and overlapping in time: who needs an order waits for completions.
+// Implementations: posix/ (threads with pwritev), uring/ (io_uring), virtual/ (in memory, with faults by seed).
+class Storage {
+ public:
+  virtual ~Storage() = default;
+
+  // Takes a descriptor that is open for writing. `direct`: requests on it are aligned to 4096 bytes in
+  // offset, length and memory, and may bypass the page cache.
+  virtual Result<Handle> adopt(Fd file, bool direct) = 0;
+  // Nothing may be in flight on the handle.
+  virtual void release(Handle file) = 0;
+
+  virtual void submit(Request request) = 0;
+  // Requests submitted since the last call may be held back until this is called.
+  virtual void kick() = 0;
+  // Completions that are there now, appended to `out`; never blocks.
+  virtual void poll(std::vector<Completion>& out) = 0;
+  // Becomes readable when poll() would return something; -1 where there is no such descriptor.
+  virtual int event_fd() const = 0;
+};
+
+}  // namespace millrace::io

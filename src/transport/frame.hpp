@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "base/result.hpp"
+#include "base/settings.hpp"
+
+// What client and agent say to each other on one node. Records and requests go, in order, through the
+// channel (a ring in shared memory, channel.hpp); descriptors and registrations go through a UNIX socket.
+namespace millrace::transport {
+
+inline constexpr std::uint32_t protocol_version = 1;
+
+enum class Kind : std::uint16_t {
+  pad = 0,    // skip to the end of the ring
+  write = 1,  // payload: the bytes of the record
+  flush = 2,  // request: [offset, offset + span) of every rank's bytes reaches the file system
+  sync = 3,   // request: flush everything, then fdatasync
+  close = 4,  // request: flush everything (and sync as durability says); payload: ClientCounters
+  note = 5,   // [offset, offset + span) was written directly by the rank: writeback may begin
+};
+
+// Precedes every record in the ring. The payload follows, padded to 8 bytes.
+//
+//   | FrameHeader 40 B | payload `length` B | 0..7 B |
+//
+struct FrameHeader {
+  std::uint32_t length;    // payload bytes, at most record_max_bytes
+  Kind kind;
+  std::uint16_t reserved;
+  std::uint32_t file;      // slot that the registration returned
+  std::uint32_t request;   // number to echo in the reply; 0 for write and note
+  std::uint64_t offset;    // in the file, bytes
+  std::uint64_t span;      // flush, note: bytes from offset; UINT64_MAX = to the end
+  std::uint64_t checksum;  // of the payload, seeded with offset
+};
+static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHeader>);
+
+// The client's side of a file's story, told at close so that one report covers all ranks.
+struct ClientCounters {
+  std::uint64_t calls;           // MPI calls that went through the pipeline
+  std::uint64_t direct_calls;    // ... that went to the MPI library
+  std::uint64_t pieces;          // contiguous pieces that these calls had
+  std::uint64_t bytes;           // through the pipeline
+  std::uint64_t direct_bytes;
+  std::uint64_t copy_ns;         // time in append, sampled
+  std::uint64_t wait_ns;         // time blocked on a full channel or a reply
+};
+static_assert(sizeof(ClientCounters) == 56);
+
+// --- UNIX socket (SOCK_SEQPACKET) ---
+
+struct Hello {  // client -> agent, with the channel's memfd
+  std::uint32_t version;
+  std::uint32_t pid;
+  std::uint64_t job_hash;
+  std::uint64_t channel_bytes;
+};
+
+struct Welcome {  // agent -> client, with the agent page's memfd and the wake eventfd
+  std::uint32_t version;
+  Status status;
+};
+
+struct Register {  // client -> agent, with a descriptor of the target, open for reading and writing if possible
+  std::uint64_t group;    // same number for all ranks of one collective open
+  std::uint32_t members;  // ranks of that open on this node
+  std::uint32_t reserved;
+  FileSettings settings;
+  char path[4096];        // for reports only; never opened
+};
+
+struct Registered {  // agent -> client
+  Status status;
+  std::uint32_t file;  // slot
+};
+
+}  // namespace millrace::transport
