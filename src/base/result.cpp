@@ -61,7 +61,8 @@ const char* sentence(Code code) {
     case Code::not_found:
       return "no such file or directory";
     case Code::lost_agent:
-      return "the Millrace agent of this node has gone: bytes not yet in the file are lost; write the file again";
+      return "the Millrace agent of this node has gone: bytes not yet in the file are lost; write the file "
+             "again";
     case Code::lost_peer:
       return "another rank died before it closed the file: its last writes may be missing";
     case Code::timeout:

@@ -25,7 +25,7 @@ enum class Code : std::uint32_t {
   timeout = 10,    // a bounded wait ran out
   corrupt = 11,    // a checksum or a format does not hold
   unsupported = 12,
-  too_big = 13,    // EFBIG
+  too_big = 13,  // EFBIG
   no_memory = 14,
 };
 

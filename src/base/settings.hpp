@@ -24,10 +24,11 @@ struct FileSettings {
   Strategy strategy = Strategy::automatic;
   Durability durability = Durability::server;
   SinkMode sink = SinkMode::automatic;
-  std::uint32_t merge = 1;                          // 0 or 1
-  std::uint64_t sort_buffer_bytes = 256 * MiB;      // [1 MiB, 1 TiB], for the whole node and file
-  std::uint64_t record_max_bytes = 32 * KiB;        // a power of two in [4 KiB, 1 MiB]
-  std::uint64_t fdatasync_interval_bytes = 64 * MiB;  // durability disk: 0 = only at close
+  std::uint32_t merge = 1;                      // 0 or 1
+  std::uint64_t sort_buffer_bytes = 256 * MiB;  // [1 MiB, 1 TiB], for the whole node and file
+  std::uint64_t record_max_bytes = 32 * KiB;    // a power of two in [4 KiB, 1 MiB]
+  std::uint64_t fdatasync_interval_bytes =
+      64 * MiB;  // durability disk: 0 = only at close; else [4 KiB, 1 TiB]
 };
 static_assert(sizeof(FileSettings) == 40);
 
@@ -35,25 +36,32 @@ static_assert(sizeof(FileSettings) == 40);
 // (MILLRACE_*), command line (which sets the environment), MPI_Info hints (millrace_*, per file).
 struct Settings {
   FileSettings file;
-  std::uint64_t channel_bytes = 1 * MiB;      // per rank, a power of two in [64 KiB, 16 MiB]
-  std::uint64_t direct_above_bytes = 0;       // pieces of at least this size bypass the pipeline; 0 = by measurement
-  std::uint64_t timeout_ms = 60'000;          // bound of every wait without progress
-  bool enabled = true;                        // MILLRACE=0 turns everything off
-  std::vector<std::string> direct_paths;      // glob patterns of paths that stay direct
-  std::vector<std::string> only_paths;        // if any: only these are accelerated
-  std::vector<std::string> direct_calls;      // independent, collective, nonblocking, split, read
-  std::string stats_path;                     // JSON lines are appended here; empty = off
-  std::string trace_directory;                // one trace file per process; empty = off
-  std::string job;                            // key of the job: which agent to talk to
-  std::string agent_program;                  // path of millraced; empty = beside the library
-  std::string journal_directory;              // node-local; empty = TMPDIR or /tmp
+  std::uint64_t channel_bytes = 1 * MiB;  // per rank, a power of two in [64 KiB, 16 MiB]
+  std::uint64_t direct_above_bytes =
+      0;                              // pieces of at least this size bypass the pipeline; 0 = by measurement
+  std::uint64_t timeout_ms = 60'000;  // bound of every wait without progress, [100 ms, 24 h]
+  bool enabled = true;                // MILLRACE=0 turns everything off
+  // Lists of glob patterns, separated by ":". "*" crosses "/"; one without "/" also matches the last
+  // component.
+  std::vector<std::string> direct_paths;  // paths that stay direct, also if in only_paths
+  std::vector<std::string> only_paths;    // if any: only these are accelerated
+  std::vector<std::string> direct_calls;  // independent, collective, nonblocking, split, read
+  std::string stats_path;                 // JSON lines are appended here; empty = off
+  std::string trace_directory;            // one trace file per process; empty = off
+  std::string job;                        // key of the job: which agent to talk to
+  std::string agent_program;              // path of millraced; empty = beside the library
+  std::string journal_directory;          // node-local; empty = TMPDIR or /tmp
 };
 
 // "64", "64KiB", "1MiB", "2g" -> bytes. Powers of 1024 whatever the spelling; case does not matter.
 Result<std::uint64_t> parse_bytes(std::string_view text);
 
+// Every name that set() knows.
+std::vector<std::string_view> setting_names();
+
 // Sets one setting by its name as in MILLRACE_<NAME> or the hint millrace_<name>, lower case
-// ("strategy", "sort_buffer", ...). On failure `message` says what is wrong and what is allowed.
+// ("strategy", "sort_buffer", ...). On failure nothing is changed, and `message` says what is wrong and
+// what is allowed.
 Status set(Settings& settings, std::string_view name, std::string_view value, std::string& message);
 
 // Built-in values overlaid with the MILLRACE_* of this environment. Unknown or bad ones are told in

@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/settings.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "base/settings_parse.hpp"
+
+namespace millrace {
+namespace {
+
+constexpr std::uint64_t TiB = 1024 * GiB;
+
+// Sets one value, or returns what would have been allowed (empty: it is set).
+using Setter = std::string (*)(Settings&, std::string_view);
+
+struct Row {
+  std::string_view name;
+  Setter set;
+};
+
+template <class T>
+struct Word {
+  std::string_view text;
+  T value;
+};
+
+template <class T, std::size_t N>
+std::string set_word(T& target, std::string_view text, const std::array<Word<T>, N>& words) {
+  std::string allowed;
+  for (const Word<T>& word : words) {
+    if (parse::same_word(parse::trim(text), word.text)) {
+      target = word.value;
+      return {};
+    }
+    allowed += allowed.empty() ? "one of " : ", ";
+    allowed += word.text;
+  }
+  return allowed;
+}
+
+// What a size may be: within [smallest, largest]; also 0 where that switches something off.
+struct SizeRule {
+  std::uint64_t smallest;
+  std::uint64_t largest;
+  bool power_of_two = false;
+  const char* zero_means = nullptr;
+};
+
+std::string set_size(std::uint64_t& target, std::string_view text, SizeRule rule) {
+  const Result<std::uint64_t> bytes = parse_bytes(text);
+  const bool zero = bytes && *bytes == 0 && rule.zero_means != nullptr;
+  const bool inside = bytes && *bytes >= rule.smallest && *bytes <= rule.largest;
+  if (zero || (inside && (!rule.power_of_two || std::has_single_bit(*bytes)))) {
+    target = *bytes;
+    return {};
+  }
+  std::string allowed = rule.power_of_two ? "a power of two from " : "a size from ";
+  allowed += parse::bytes_text(rule.smallest) + " to " + parse::bytes_text(rule.largest);
+  if (rule.zero_means != nullptr) allowed += std::string(", or 0 for ") + rule.zero_means;
+  return allowed + ", such as 64KiB or 256MiB";
+}
+
+std::string set_flag(bool& target, std::string_view text) {
+  const Result<bool> value = parse::yes_no(text);
+  if (!value) return "1 or 0 (yes or no, true or false, on or off)";
+  target = *value;
+  return {};
+}
+
+std::string set_strategy(Settings& s, std::string_view text) {
+  static constexpr std::array words{
+      Word<Strategy>{"auto", Strategy::automatic}, Word<Strategy>{"immediate", Strategy::immediate},
+      Word<Strategy>{"sort", Strategy::sort}, Word<Strategy>{"journal", Strategy::journal}};
+  return set_word(s.file.strategy, text, words);
+}
+
+std::string set_durability(Settings& s, std::string_view text) {
+  static constexpr std::array words{Word<Durability>{"server", Durability::server},
+                                    Word<Durability>{"disk", Durability::disk}};
+  return set_word(s.file.durability, text, words);
+}
+
+std::string set_sink(Settings& s, std::string_view text) {
+  static constexpr std::array words{Word<SinkMode>{"auto", SinkMode::automatic},
+                                    Word<SinkMode>{"buffered", SinkMode::buffered},
+                                    Word<SinkMode>{"direct", SinkMode::direct}};
+  return set_word(s.file.sink, text, words);
+}
+
+std::string set_merge(Settings& s, std::string_view text) {
+  bool merge = false;
+  std::string allowed = set_flag(merge, text);
+  if (allowed.empty()) s.file.merge = merge ? 1 : 0;
+  return allowed;
+}
+
+std::string set_direct_above(Settings& s, std::string_view text) {
+  if (parse::same_word(parse::trim(text), "auto")) {
+    s.direct_above_bytes = 0;
+    return {};
+  }
+  return set_size(s.direct_above_bytes, text, {1, TiB, false, "a bound found by measurement (also: auto)"});
+}
+
+std::string set_timeout(Settings& s, std::string_view text) {
+  const Result<std::uint64_t> ms = parse::duration_ms(text);
+  if (!ms || *ms < 100 || *ms > 86'400'000) return "a time from 100ms to 24h, such as 90s, 1500ms or 2min";
+  s.timeout_ms = *ms;
+  return {};
+}
+
+std::string set_direct_calls(Settings& s, std::string_view text) {
+  static constexpr std::array kinds{"independent", "collective", "nonblocking", "split", "read"};
+  std::vector<std::string> calls = parse::list(text, ',');
+  for (std::string& call : calls) {
+    const auto known = std::find_if(kinds.begin(), kinds.end(),
+                                    [&](const char* kind) { return parse::same_word(call, kind); });
+    if (known == kinds.end())
+      return "a list, separated by commas, of independent, collective, nonblocking, split, read";
+    call = *known;
+  }
+  s.direct_calls = std::move(calls);
+  return {};
+}
+
+// Job keys become part of a socket's name: keep them short and printable.
+std::string set_job(Settings& s, std::string_view text) {
+  text = parse::trim(text);
+  const bool printable = std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+  if (text.size() > 64 || !printable) return "at most 64 printable characters without spaces";
+  s.job = text;
+  return {};
+}
+
+template <std::string Settings::*member>
+std::string set_path(Settings& s, std::string_view text) {
+  if (text.size() >= 4096 || text.find('\0') != std::string_view::npos)
+    return "a path of less than 4096 bytes";
+  s.*member = text;
+  return {};
+}
+
+constexpr std::array rows{
+    Row{"strategy", set_strategy},
+    Row{"merge", set_merge},
+    Row{"sort_buffer",
+        [](Settings& s, std::string_view t) {
+          return set_size(s.file.sort_buffer_bytes, t, {MiB, TiB});
+        }},
+    Row{"record_max",
+        [](Settings& s, std::string_view t) {
+          return set_size(s.file.record_max_bytes, t, {4 * KiB, MiB, true});
+        }},
+    Row{"durability", set_durability},
+    Row{"fdatasync_interval",
+        [](Settings& s, std::string_view t) {
+          return set_size(s.file.fdatasync_interval_bytes, t, {4 * KiB, TiB, false, "only at close"});
+        }},
+    Row{"sink", set_sink},
+    Row{"channel",
+        [](Settings& s, std::string_view t) {
+          return set_size(s.channel_bytes, t, {64 * KiB, 16 * MiB, true});
+        }},
+    Row{"direct_above", set_direct_above},
+    Row{"timeout", set_timeout},
+    Row{"direct_paths",
+        [](Settings& s, std::string_view t) {
+          s.direct_paths = parse::list(t, ':');
+          return std::string();
+        }},
+    Row{"only_paths",
+        [](Settings& s, std::string_view t) {
+          s.only_paths = parse::list(t, ':');
+          return std::string();
+        }},
+    Row{"direct_calls", set_direct_calls},
+    Row{"stats", set_path<&Settings::stats_path>},
+    Row{"trace", set_path<&Settings::trace_directory>},
+    Row{"job", set_job},
+    Row{"agent", set_path<&Settings::agent_program>},
+    Row{"journal_directory", set_path<&Settings::journal_directory>},
+};
+
+// "*" crosses "/"; a pattern without "/" is held against the last component too.
+bool matches(const std::vector<std::string>& patterns, std::string_view path) {
+  const std::string whole(path);
+  const std::string last(path.substr(path.rfind('/') + 1));
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    if (::fnmatch(pattern.c_str(), whole.c_str(), 0) == 0) return true;
+    return pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), last.c_str(), 0) == 0;
+  });
+}
+
+std::string lower_name(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
+}  // namespace
+
+std::vector<std::string_view> setting_names() {
+  std::vector<std::string_view> names;
+  for (const Row& row : rows) names.push_back(row.name);
+  return names;
+}
+
+Status set(Settings& settings, std::string_view name, std::string_view value, std::string& message) {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.name == name; });
+  if (row == rows.end()) {
+    message = "there is no setting '" + std::string(name) + "'; there are:";
+    for (const Row& known : rows) message += " " + std::string(known.name);
+    return Code::invalid;
+  }
+  const std::string allowed = row->set(settings, value);
+  if (allowed.empty()) return {};
+  message = std::string(name) + " = '" + std::string(value) + "' is not possible: use " + allowed;
+  return Code::invalid;
+}
+
+Settings from_environment(const char* const* environment, std::vector<std::string>& messages) {
+  constexpr std::string_view prefix = "MILLRACE_";
+  constexpr std::string_view master = "MILLRACE=";
+  Settings settings;
+  for (const char* const* entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view line = *entry;
+    if (line.starts_with(master)) {
+      const std::string allowed = set_flag(settings.enabled, line.substr(master.size()));
+      if (!allowed.empty()) messages.push_back("MILLRACE is ignored: use " + allowed);
+    }
+    const std::size_t equals = line.find('=');
+    if (!line.starts_with(prefix) || equals == std::string_view::npos) continue;
+    const std::string name = lower_name(line.substr(prefix.size(), equals - prefix.size()));
+    std::string message;
+    if (!set(settings, name, line.substr(equals + 1), message).ok()) {
+      messages.push_back(std::string(line.substr(0, equals)) + " is ignored: " + message);
+    }
+  }
+  return settings;
+}
+
+bool path_selected(const Settings& settings, std::string_view path) {
+  if (!settings.only_paths.empty() && !matches(settings.only_paths, path)) return false;
+  return !matches(settings.direct_paths, path);
+}
+
+}  // namespace millrace

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/settings.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::uint64_t bytes(std::string_view text) {
+  const Result<std::uint64_t> result = parse_bytes(text);
+  EXPECT_TRUE(result) << text;
+  return result ? *result : 0;
+}
+
+struct Attempt {
+  Settings settings;
+  std::string message;
+  bool ok;
+};
+
+Attempt attempt(std::string_view name, std::string_view value) {
+  Attempt a{};
+  a.ok = set(a.settings, name, value, a.message).ok();
+  return a;
+}
+
+TEST(ParseBytes, takes_every_usual_spelling_as_powers_of_1024) {
+  EXPECT_EQ(bytes("0"), 0U);
+  EXPECT_EQ(bytes("64"), 64U);
+  EXPECT_EQ(bytes("64b"), 64U);
+  EXPECT_EQ(bytes("32KiB"), 32 * KiB);
+  EXPECT_EQ(bytes("32kb"), 32 * KiB);
+  EXPECT_EQ(bytes(" 1 MiB "), MiB);
+  EXPECT_EQ(bytes("2g"), 2 * GiB);
+  EXPECT_EQ(bytes("1TiB"), 1024 * GiB);
+  EXPECT_EQ(bytes("18446744073709551615"), UINT64_MAX);
+}
+
+TEST(ParseBytes, refuses_everything_else) {
+  for (const char* bad : {"", " ", "k", "-1", "+1", "1.5m", "1kk", "0x10", "1 2", "18446744073709551616",
+                          "18014398509481984k", "1e3", "1/2"}) {
+    EXPECT_FALSE(parse_bytes(bad)) << bad;
+  }
+}
+
+TEST(Set, knows_each_name_and_changes_its_value) {
+  EXPECT_EQ(attempt("strategy", "Journal").settings.file.strategy, Strategy::journal);
+  EXPECT_EQ(attempt("strategy", "auto").settings.file.strategy, Strategy::automatic);
+  EXPECT_EQ(attempt("merge", "no").settings.file.merge, 0U);
+  EXPECT_EQ(attempt("sort_buffer", "16MiB").settings.file.sort_buffer_bytes, 16 * MiB);
+  EXPECT_EQ(attempt("record_max", "4k").settings.file.record_max_bytes, 4 * KiB);
+  EXPECT_EQ(attempt("durability", "disk").settings.file.durability, Durability::disk);
+  EXPECT_EQ(attempt("fdatasync_interval", "0").settings.file.fdatasync_interval_bytes, 0U);
+  EXPECT_EQ(attempt("sink", "direct").settings.file.sink, SinkMode::direct);
+  EXPECT_EQ(attempt("channel", "64k").settings.channel_bytes, 64 * KiB);
+  EXPECT_EQ(attempt("direct_above", "1m").settings.direct_above_bytes, MiB);
+  EXPECT_EQ(attempt("direct_above", "auto").settings.direct_above_bytes, 0U);
+  EXPECT_EQ(attempt("timeout", "90").settings.timeout_ms, 90'000U);
+  EXPECT_EQ(attempt("timeout", "1500ms").settings.timeout_ms, 1500U);
+  EXPECT_EQ(attempt("timeout", "2min").settings.timeout_ms, 120'000U);
+  EXPECT_THAT(attempt("direct_paths", "/tmp/*: *.log :").settings.direct_paths,
+              ElementsAre("/tmp/*", "*.log"));
+  EXPECT_THAT(attempt("only_paths", "/scratch/*").settings.only_paths, ElementsAre("/scratch/*"));
+  EXPECT_THAT(attempt("direct_calls", "Split, read").settings.direct_calls, ElementsAre("split", "read"));
+  EXPECT_EQ(attempt("stats", "/tmp/s.jsonl").settings.stats_path, "/tmp/s.jsonl");
+  EXPECT_EQ(attempt("trace", "t").settings.trace_directory, "t");
+  EXPECT_EQ(attempt("job", "4711.0").settings.job, "4711.0");
+  EXPECT_EQ(attempt("agent", "/opt/millraced").settings.agent_program, "/opt/millraced");
+  EXPECT_EQ(attempt("journal_directory", "/local").settings.journal_directory, "/local");
+  EXPECT_EQ(setting_names().size(), 18U);
+}
+
+TEST(Set, takes_both_ends_of_a_range_and_nothing_outside) {
+  EXPECT_TRUE(attempt("sort_buffer", "1MiB").ok);
+  EXPECT_TRUE(attempt("sort_buffer", "1TiB").ok);
+  EXPECT_FALSE(attempt("sort_buffer", "1048575").ok);
+  EXPECT_FALSE(attempt("sort_buffer", "1025GiB").ok);
+  EXPECT_TRUE(attempt("record_max", "1MiB").ok);
+  EXPECT_FALSE(attempt("record_max", "2MiB").ok);
+  EXPECT_FALSE(attempt("record_max", "2KiB").ok);
+  EXPECT_FALSE(attempt("record_max", "48KiB").ok);
+  EXPECT_TRUE(attempt("channel", "16MiB").ok);
+  EXPECT_FALSE(attempt("channel", "32MiB").ok);
+  EXPECT_FALSE(attempt("channel", "96KiB").ok);
+  EXPECT_FALSE(attempt("fdatasync_interval", "4095").ok);
+  EXPECT_TRUE(attempt("timeout", "100ms").ok);
+  EXPECT_FALSE(attempt("timeout", "99ms").ok);
+  EXPECT_FALSE(attempt("timeout", "25h").ok);
+  EXPECT_FALSE(attempt("merge", "2").ok);
+  EXPECT_FALSE(attempt("job", "two words").ok);
+}
+
+TEST(Set, says_what_is_allowed_and_leaves_the_value_alone) {
+  const Attempt strategy = attempt("strategy", "fast");
+  EXPECT_FALSE(strategy.ok);
+  EXPECT_THAT(strategy.message, HasSubstr("strategy = 'fast'"));
+  EXPECT_THAT(strategy.message, HasSubstr("one of auto, immediate, sort, journal"));
+  const Attempt record = attempt("record_max", "3");
+  EXPECT_THAT(record.message, HasSubstr("a power of two from 4KiB to 1MiB"));
+  EXPECT_EQ(record.settings.file.record_max_bytes, 32 * KiB);
+  EXPECT_THAT(attempt("fdatasync_interval", "x").message, HasSubstr("or 0 for only at close"));
+  EXPECT_THAT(attempt("direct_calls", "read,write").message, HasSubstr("independent, collective"));
+  EXPECT_THAT(attempt("timeout", "soon").message, HasSubstr("from 100ms to 24h"));
+  const Attempt unknown = attempt("stratgy", "sort");
+  EXPECT_FALSE(unknown.ok);
+  EXPECT_THAT(unknown.message, HasSubstr("no setting 'stratgy'; there are: strategy merge"));
+}
+
+TEST(FromEnvironment, overlays_what_is_set_and_tells_what_is_not_possible) {
+  const char* const environment[] = {"HOME=/root",
+                                     "MILLRACE_STRATEGY=sort",
+                                     "MILLRACE_SORT_BUFFER=64MiB",
+                                     "MILLRACE_MERGE=maybe",
+                                     "MILLRACE_NONSENSE=1",
+                                     "MILLRACE_JOB=a=b",
+                                     "MILLRACEX=1",
+                                     nullptr};
+  std::vector<std::string> messages;
+  const Settings settings = from_environment(environment, messages);
+  EXPECT_TRUE(settings.enabled);
+  EXPECT_EQ(settings.file.strategy, Strategy::sort);
+  EXPECT_EQ(settings.file.sort_buffer_bytes, 64 * MiB);
+  EXPECT_EQ(settings.file.merge, 1U);
+  EXPECT_EQ(settings.job, "a=b");
+  EXPECT_THAT(messages,
+              ElementsAre(HasSubstr("MILLRACE_MERGE is ignored: merge = 'maybe'"),
+                          HasSubstr("MILLRACE_NONSENSE is ignored: there is no setting 'nonsense'")));
+}
+
+TEST(FromEnvironment, is_turned_off_by_millrace_0) {
+  std::vector<std::string> messages;
+  const char* const off[] = {"MILLRACE=0", nullptr};
+  EXPECT_FALSE(from_environment(off, messages).enabled);
+  const char* const on[] = {"MILLRACE=on", nullptr};
+  EXPECT_TRUE(from_environment(on, messages).enabled);
+  EXPECT_TRUE(messages.empty());
+  const char* const odd[] = {"MILLRACE=perhaps", nullptr};
+  EXPECT_TRUE(from_environment(odd, messages).enabled);
+  EXPECT_EQ(messages.size(), 1U);
+  EXPECT_TRUE(from_environment(nullptr, messages).enabled);
+}
+
+TEST(PathSelected, follows_both_lists) {
+  Settings settings;
+  EXPECT_TRUE(path_selected(settings, "/data/out.h5"));
+  settings.only_paths = {"/data/*"};
+  EXPECT_TRUE(path_selected(settings, "/data/deep/out.h5"));
+  EXPECT_FALSE(path_selected(settings, "/home/out.h5"));
+  settings.direct_paths = {"*.log"};
+  EXPECT_FALSE(path_selected(settings, "/data/run.log"));
+  EXPECT_TRUE(path_selected(settings, "/data/run.log.h5"));
+}
+
+TEST(PathSelected, holds_a_pattern_without_slash_against_the_last_component) {
+  Settings settings;
+  settings.direct_paths = {"restart.?"};
+  EXPECT_FALSE(path_selected(settings, "/data/restart.1"));
+  EXPECT_FALSE(path_selected(settings, "restart.2"));
+  EXPECT_TRUE(path_selected(settings, "/data/restart.10"));
+  EXPECT_TRUE(path_selected(settings, "/restart.1/data"));
+}
+
+}  // namespace
+}  // namespace millrace
