@@ -1,0 +1,111 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at a program before it is started: can Millrace reach it, and does its MPI fit the launcher?"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millrace import elf
+from millrace.launcher import Launcher
+from millrace.prefix import Prefix
+
+# Programs that start others or load MPI at run time: what they link says nothing.
+_WRAPPERS = {"env", "nice", "ionice", "taskset", "numactl", "time", "timeout", "stdbuf", "setsid", "nohup",
+             "strace", "ltrace", "gdb", "perf", "valgrind", "chrt", "prlimit", "xterm"}
+_INTERPRETERS = ("python", "pypy", "bash", "dash", "sh", "zsh", "ksh", "csh", "tcsh", "fish", "perl", "ruby", "julia",
+                 "R", "Rscript", "lua", "tclsh", "octave", "node", "java")
+FAMILY_NAMES = {"mpich": "MPICH (or one with its ABI)", "openmpi": "Open MPI", "abi": "the standard MPI ABI"}
+_RIGHT_LAUNCHER = {"mpich": ("mpiexec.hydra", "mpiexec.mpich"), "openmpi": ("mpirun.openmpi", "mpirun")}
+
+
+@dataclass
+class Verdict:
+    """What was found: errors stop the run (unless forced), notes are told and the program starts."""
+
+    errors: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def _loads_later(name: str) -> bool:
+    base = os.path.basename(name)
+    stem = base.rstrip("0123456789.")
+    return base in _WRAPPERS or stem in _INTERPRETERS
+
+
+def _shebang(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return False
+
+
+def _mismatch(name: str, family: str, library: str, launcher: Launcher) -> str:
+    fitting = next((n for n in _RIGHT_LAUNCHER.get(family, ()) if shutil.which(n)),
+                   f"the mpiexec of {FAMILY_NAMES[family]}")
+    return (f"{name} links {FAMILY_NAMES[family]} ({library}), but {launcher.path} is the launcher of "
+            f"{FAMILY_NAMES[launcher.family or '']} {launcher.version}: each rank would believe to be alone. "
+            f"Start it with {fitting}, or use --force")
+
+
+def program(name: str, launcher: Launcher | None, prefix: Prefix, environment: Mapping[str, str]) -> Verdict:
+    """Checks one program of the command."""
+    verdict = Verdict()
+    found = shutil.which(name, path=environment.get("PATH"))
+    if found is None:
+        reason = "is not executable" if Path(name).is_file() else "was not found"
+        if launcher is None:
+            verdict.errors.append(f"{name} {reason}")
+        elif "/" in name or not launcher.kind == "slurm":
+            verdict.notes.append(f"{name} {reason} on this node; {os.path.basename(launcher.path)} will tell more")
+        return verdict
+    path = Path(found)
+    mode = path.stat().st_mode
+    if mode & (stat.S_ISUID | stat.S_ISGID) and os.geteuid() != 0:
+        verdict.notes.append(f"{name} is setuid or setgid: the system ignores LD_PRELOAD for it, "
+                             "so Millrace cannot help; it runs with the MPI library alone")
+        return verdict
+    if _shebang(path) or _loads_later(name) or _loads_later(str(path.resolve())):
+        return verdict
+    try:
+        program_elf = elf.read(path)
+    except (OSError, elf.ElfError):
+        return verdict  # a script without #!, or not readable by us: the kernel will say
+    if program_elf.static:
+        verdict.notes.append(f"{name} is statically linked: no library can be preloaded into it, "
+                             "so Millrace cannot help; link it dynamically with MPI's shared library")
+        return verdict
+    _check_mpi(name, program_elf, launcher, prefix, environment, verdict)
+    return verdict
+
+
+def _check_mpi(name: str, program_elf: elf.Elf, launcher: Launcher | None, prefix: Prefix,
+               environment: Mapping[str, str], verdict: Verdict) -> None:
+    family, library = elf.mpi_family(program_elf, environment.get("LD_LIBRARY_PATH", ""))
+    if family is None:
+        verdict.notes.append(f"{name} links no MPI library: unless it loads one while it runs, "
+                             "Millrace has nothing to do for it")
+        return
+    if launcher and launcher.family and family in _RIGHT_LAUNCHER and family != launcher.family:
+        verdict.errors.append(_mismatch(name, family, library, launcher))
+        return
+    if family in ("mpich", "openmpi") and not prefix.implementation(family).is_file():
+        verdict.notes.append(f"{name} links {FAMILY_NAMES[family]} ({library}), but this Millrace was built without "
+                             f"{prefix.implementation(family).name}: it runs with the MPI library alone")
+
+
+def all_programs(names: Sequence[str], launcher: Launcher | None, prefix: Prefix,
+                 environment: Mapping[str, str]) -> Verdict:
+    """Checks every program of the command."""
+    verdict = Verdict()
+    for name in dict.fromkeys(names):
+        one = program(name, launcher, prefix, environment)
+        verdict.errors += one.errors
+        verdict.notes += one.notes
+    return verdict

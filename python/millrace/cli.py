@@ -1,0 +1,120 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command line. Options are declared here; what they do is in the other modules."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import List, Optional  # noqa: UP035 - typer of Debian 12 reads these
+
+import typer
+
+from millrace import __version__, settings
+from millrace import run as running
+
+app = typer.Typer(help="Millrace makes MPI programs write shared files at the speed of one sequential stream.",
+                  no_args_is_help=True, pretty_exceptions_enable=False,
+                  context_settings={"help_option_names": ["-h", "--help"]})
+
+_PASS_ON = {"allow_interspersed_args": False}
+_STATS_TABLE = "-"  # what --stats without a file becomes
+
+
+def _option(name: str, *more: str, metavar: Optional[str] = None) -> object:  # noqa: UP007
+    setting = settings.BY_NAME[name]
+    text = f"{setting.help} ({setting.default or 'none'}; {setting.allowed})"
+    return typer.Option(None, setting.option_name, *more, metavar=metavar, help=text, show_default=False)
+
+
+@app.command(context_settings=_PASS_ON, no_args_is_help=True)
+def run(
+    command: Optional[List[str]] = typer.Argument(  # noqa: UP006, UP007, B008
+        None, metavar="-- COMMAND...", help="What to run: mpiexec -n 16 ./app, srun ./app, ./app ..."),
+    strategy: Optional[str] = _option("strategy", metavar="NAME"),  # noqa: UP007
+    merge: Optional[bool] = typer.Option(  # noqa: UP007
+        None, "--merge/--no-merge", help=settings.BY_NAME["merge"].help + " (on)", show_default=False),
+    sort_buffer: Optional[str] = _option("sort_buffer", metavar="SIZE"),  # noqa: UP007
+    record_max: Optional[str] = _option("record_max", metavar="SIZE"),  # noqa: UP007
+    durability: Optional[str] = _option("durability", metavar="WHERE"),  # noqa: UP007
+    fdatasync_interval: Optional[str] = _option("fdatasync_interval", metavar="SIZE"),  # noqa: UP007
+    sink: Optional[str] = _option("sink", metavar="HOW"),  # noqa: UP007
+    channel: Optional[str] = _option("channel", metavar="SIZE"),  # noqa: UP007
+    direct_above: Optional[str] = _option("direct_above", metavar="SIZE"),  # noqa: UP007
+    timeout: Optional[str] = _option("timeout", metavar="TIME"),  # noqa: UP007
+    direct_paths: Optional[List[str]] = _option("direct_paths", metavar="GLOB"),  # noqa: UP006, UP007
+    only_paths: Optional[List[str]] = _option("only_paths", metavar="GLOB"),  # noqa: UP006, UP007
+    direct_calls: Optional[str] = _option("direct_calls", metavar="LIST"),  # noqa: UP007
+    stats: Optional[str] = typer.Option(  # noqa: UP007
+        None, "--stats", metavar="[FILE]", help="Print a table per file at its close; write all as JSON to FILE."),
+    trace: Optional[Path] = typer.Option(  # noqa: UP007, B008
+        None, "--trace", metavar="FILE", help="Write a trace for Perfetto or chrome://tracing."),
+    config: Optional[Path] = typer.Option(  # noqa: UP007, B008
+        None, "--config", metavar="FILE", help="TOML file (./millrace.toml, else ~/.config/millrace/config.toml)."),
+    force: bool = typer.Option(False, "--force", help="Start though the program's MPI does not fit the launcher."),
+    show_settings: bool = typer.Option(False, "--show-settings", help="Print all settings and their origin; exit."),
+) -> None:
+    """Run a program with Millrace: millrace run [options] -- mpiexec -n 16 ./app"""
+    given = {"strategy": strategy, "merge": merge, "sort_buffer": sort_buffer, "record_max": record_max,
+             "durability": durability, "fdatasync_interval": fdatasync_interval, "sink": sink, "channel": channel,
+             "direct_above": direct_above, "timeout": timeout, "direct_paths": direct_paths or None,
+             "only_paths": only_paths or None, "direct_calls": direct_calls}
+    if show_settings:
+        raise typer.Exit(_show_settings(given, config))
+    request = running.Request(list(command or []), given, config,
+                              None if stats is None else "" if stats == _STATS_TABLE else stats, trace, force)
+    raise typer.Exit(running.run(request))
+
+
+def _show_settings(given: dict[str, object], config: Path | None) -> int:
+    from rich.console import Console
+    from rich.table import Table
+
+    try:
+        configuration = settings.resolve(given, config)
+    except settings.SettingError as error:
+        running.tell(str(error))
+        return running.EXIT_BAD_USE
+    table = Table("setting", "value", "from")
+    for name, effective in configuration.values.items():
+        table.add_row(name, effective.value or "-", effective.origin)
+    # A pipe gets whole lines, whatever the width of a terminal.
+    console = Console()
+    console = console if console.is_terminal else Console(width=160)
+    console.print(table)
+    return 0
+
+
+@app.command()
+def version() -> None:
+    """Print Millrace's version."""
+    typer.echo(f"millrace {__version__}")
+
+
+def settle_stats(arguments: list[str]) -> list[str]:
+    """Gives a bare --stats of `run` its value: the next word is its FILE unless a program of that name exists."""
+    if "run" not in arguments[:1]:
+        return arguments
+    settled, i = [arguments[0]], 1
+    takes_value = {s.option_name for s in settings.SETTINGS if s.option and s.name != "merge"} | {"--config"}
+    while i < len(arguments):
+        word = arguments[i]
+        if word == "--" or not word.startswith("-"):
+            return settled + arguments[i:]
+        following = arguments[i + 1] if i + 1 < len(arguments) else "--"
+        if word == "--stats" and (following.startswith("-") or shutil.which(following)):
+            settled.append(f"--stats={_STATS_TABLE}")
+            i += 1
+        elif word in takes_value:
+            settled += arguments[i:i + 2]
+            i += 2
+        else:
+            settled.append(word)
+            i += 1
+    return settled
+
+
+def main() -> None:
+    """Entry point of the `millrace` program."""
+    app(args=settle_stats(sys.argv[1:]), prog_name="millrace")

@@ -1,0 +1,186 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""What an ELF program needs, read from its headers: nothing is run, unlike ldd."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import struct
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
+_DT_NEEDED, _DT_STRTAB, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 5, 14, 15, 29
+_MAX_LIBRARIES = 512  # of one program; a bound, far above what exists
+_MAX_TABLE = 1 << 20  # bytes of one table in a header
+
+# The first bytes of a soname that tell which MPI it is. MPICH's ABI is shared by Intel, Cray and MVAPICH.
+_FAMILIES = (
+    (re.compile(r"lib(mpich\w*|pmpich\w*)\.so"), "mpich"),
+    (re.compile(r"libmpi(fort|cxx)?\.so\.12\b"), "mpich"),
+    (re.compile(r"libmpi_abi\.so"), "abi"),
+    (re.compile(r"libmpi(_\w+)?\.so\.[2-9]\d\b"), "openmpi"),
+    (re.compile(r"libopen-(rte|pal)\.so"), "openmpi"),
+)
+
+
+class ElfError(ValueError):
+    """Not an ELF file that can be read."""
+
+
+@dataclass(frozen=True)
+class Elf:
+    """The part of an ELF file that the dynamic loader looks at."""
+
+    path: Path
+    bits: int
+    machine: int
+    interpreter: str
+    needed: tuple[str, ...]
+    soname: str
+    run_paths: tuple[str, ...]
+
+    @property
+    def static(self) -> bool:
+        """True for a program that no preload can reach."""
+        return not self.interpreter and not self.needed
+
+
+def read(path: Path) -> Elf:
+    """Reads `path`; raises ElfError where it is not ELF or broken, OSError where it cannot be read."""
+    with path.open("rb") as file:
+        ident = file.read(64)
+        if len(ident) < 52 or ident[:4] != b"\x7fELF":
+            raise ElfError(f"{path} is not an ELF file")
+        try:
+            return _parse(path, file, ident)
+        except (struct.error, IndexError, UnicodeDecodeError) as error:
+            raise ElfError(f"{path} is a damaged ELF file: {error}") from None
+
+
+def _parse(path, file, ident) -> Elf:
+    bits = 64 if ident[4] == 2 else 32
+    order = "<" if ident[5] == 1 else ">"
+    machine = struct.unpack_from(order + "H", ident, 18)[0]
+    if bits == 64:
+        table, entry_size, entries = (*struct.unpack_from(order + "Q", ident, 32),
+                                      *struct.unpack_from(order + "HH", ident, 54))
+    else:
+        table, entry_size, entries = (*struct.unpack_from(order + "I", ident, 28),
+                                      *struct.unpack_from(order + "HH", ident, 42))
+    segments = [_segment(_at(file, table + i * entry_size, entry_size), bits, order) for i in range(entries)]
+    interpreter = ""
+    dynamic: list[tuple[int, int]] = []
+    for kind, offset, _, size in segments:
+        if kind == _PT_INTERP:
+            interpreter = _at(file, offset, size).rstrip(b"\0").decode()
+        elif kind == _PT_DYNAMIC:
+            width = "q" if bits == 64 else "i"
+            dynamic = list(struct.iter_unpack(order + width + width.upper(), _at(file, offset, size)))
+    strings = next((value for tag, value in dynamic if tag == _DT_STRTAB), 0)
+    base = next((offset + strings - address for kind, offset, address, size in segments
+                 if kind == _PT_LOAD and address <= strings < address + size), None)
+
+    def texts(tag: int) -> Iterator[str]:
+        for found, value in dynamic:
+            if found == 0:
+                return
+            if found == tag and base is not None:
+                file.seek(base + value)
+                yield file.read(4096).split(b"\0", 1)[0].decode()
+
+    paths = list(texts(_DT_RUNPATH)) or list(texts(_DT_RPATH))
+    run_paths = tuple(p for text in paths for p in text.split(":") if p)
+    return Elf(path, bits, machine, interpreter, tuple(texts(_DT_NEEDED)),
+               next(texts(_DT_SONAME), ""), run_paths)
+
+
+def _at(file, offset: int, size: int) -> bytes:
+    file.seek(offset)
+    data = file.read(min(size, _MAX_TABLE))
+    if len(data) < min(size, _MAX_TABLE):
+        raise IndexError("it ends within a header")
+    return data
+
+
+def _segment(data: bytes, bits: int, order: str) -> tuple[int, int, int, int]:
+    """Type, file offset, address, size in the file."""
+    if bits == 64:
+        kind, _, offset, address, _, size = struct.unpack_from(order + "IIQQQQ", data)
+    else:
+        kind, offset, address, _, size = struct.unpack_from(order + "IIIII", data)
+    return kind, offset, address, size
+
+
+@functools.lru_cache(maxsize=1)
+def loader_cache() -> dict[str, list[Path]]:
+    """soname -> files, as ldconfig knows them."""
+    libraries: dict[str, list[Path]] = {}
+    for program in ("/sbin/ldconfig", "/usr/sbin/ldconfig", "ldconfig"):
+        try:
+            output = subprocess.run([program, "-p"], capture_output=True, text=True, timeout=10, check=True).stdout
+        except (OSError, subprocess.SubprocessError):
+            continue
+        for match in re.finditer(r"^\s+(\S+) \(.*\) => (\S+)$", output, re.MULTILINE):
+            libraries.setdefault(match[1], []).append(Path(match[2]))
+        break
+    return libraries
+
+
+def _resolve(name: str, owner: Elf, library_path: str) -> Elf | None:
+    """The file that the loader would take for `name`, as far as can be told."""
+    if "/" in name:
+        places = [Path(name)]
+    else:
+        origin = str(owner.path.resolve().parent)
+        folders = [p.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for p in owner.run_paths]
+        folders += [p for p in library_path.split(":") if p]
+        places = [Path(folder) / name for folder in folders]
+        places += loader_cache().get(name, [])
+        machine = os.uname().machine
+        places += [Path(folder) / name for folder in
+                   (f"/lib/{machine}-linux-gnu", f"/usr/lib/{machine}-linux-gnu", "/lib64", "/usr/lib64",
+                    "/lib", "/usr/lib", "/usr/local/lib")]
+    for place in places:
+        try:
+            library = read(place)
+        except (OSError, ElfError):
+            continue
+        if (library.bits, library.machine) == (owner.bits, owner.machine):
+            return library
+    return None
+
+
+def libraries(program: Elf, library_path: str = "") -> list[str]:
+    """The names of all libraries that the program loads at its start, its own first."""
+    seen: dict[str, None] = {}
+    queue = [program]
+    while queue and len(seen) < _MAX_LIBRARIES:
+        owner = queue.pop(0)
+        for name in owner.needed:
+            if name in seen:
+                continue
+            seen[name] = None
+            found = _resolve(name, owner, library_path)
+            if found is not None:
+                queue.append(found)
+    return list(seen)
+
+
+def family_of(name: str) -> str | None:
+    """`mpich`, `openmpi` or `abi` where the library's name says so."""
+    base = os.path.basename(name)
+    return next((family for pattern, family in _FAMILIES if pattern.match(base)), None)
+
+
+def mpi_family(program: Elf, library_path: str = "") -> tuple[str | None, str]:
+    """Which MPI the program links, directly or through a library, and the library that told it."""
+    for name in libraries(program, library_path):
+        family = family_of(name)
+        if family:
+            return family, name
+    return None, ""

@@ -1,0 +1,216 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace run`: prepares the environment and becomes the user's command."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millrace import checks, launcher, prefix, settings, stats, trace
+
+EXIT_BAD_USE = 2
+EXIT_CANNOT_EXECUTE = 126
+EXIT_NOT_FOUND = 127
+# Passed on to the program; the rest keep their default meaning.
+_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
+              signal.SIGCONT, signal.SIGALRM)
+_FROM_KERNEL = 0x80  # si_code of a signal that the terminal sent, to the whole process group
+
+
+class RunError(Exception):
+    """The run cannot begin; carries the exit status."""
+
+    def __init__(self, message: str, status: int = EXIT_BAD_USE) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass
+class Request:
+    """What the command line asked for."""
+
+    command: list[str]
+    options: dict[str, object] = field(default_factory=dict)
+    config: Path | None = None
+    stats: str | None = None  # None = off, "" = table only, else the file for the merged JSON
+    trace: Path | None = None
+    force: bool = False
+
+
+@dataclass
+class Plan:
+    """A command and its environment, ready to start."""
+
+    command: list[str]
+    environment: dict[str, str]
+    notes: list[str] = field(default_factory=list)
+
+
+def tell(message: str) -> None:
+    """One line on stderr; stdout belongs to the program."""
+    print(f"millrace: {message}", file=sys.stderr, flush=True)
+
+
+def preload_value(library: Path, existing: str | None) -> str:
+    """Millrace first, what the user had after it; never twice."""
+    rest = [word for word in (existing or "").replace(" ", ":").split(":") if word and word != str(library)]
+    return ":".join([str(library), *rest])
+
+
+def build_environment(base: Mapping[str, str], found: prefix.Prefix,
+                      configuration: settings.Configuration) -> dict[str, str]:
+    """The variables to set, and nothing else."""
+    variables = dict(configuration.changed())
+    variables["LD_PRELOAD"] = preload_value(found.preload, base.get("LD_PRELOAD"))
+    variables.setdefault("MILLRACE_JOB", secrets.token_hex(16))
+    variables.setdefault("MILLRACE_AGENT", str(found.agent))
+    if "PNETCDF_HINTS" not in base:
+        # PnetCDF >= 1.15 goes past MPI-IO unless it is told not to.
+        variables["PNETCDF_HINTS"] = "nc_driver=mpiio"
+    return variables
+
+
+def _check_places(request: Request) -> None:
+    """Output files are refused now rather than after an hour's run."""
+    for option, path in (("--stats", request.stats), ("--trace", request.trace)):
+        if not path:
+            continue
+        place = Path(path)
+        if place.is_dir():
+            raise RunError(f"{option} {place}: is a folder; give a file")
+        folder = place.absolute().parent
+        if not folder.is_dir():
+            raise RunError(f"{option} {place}: the folder {folder} does not exist")
+        if not os.access(place if place.exists() else folder, os.W_OK):
+            raise RunError(f"{option} {place}: cannot be written")
+
+
+def prepare(request: Request, base: Mapping[str, str]) -> Plan:
+    """Validates everything; raises RunError before anything is started."""
+    if not request.command:
+        raise RunError("no program given; use: millrace run [options] -- mpiexec -n 4 ./app")
+    try:
+        configuration = settings.resolve(request.options, request.config, base)
+    except settings.SettingError as error:
+        raise RunError(str(error)) from None
+    _check_places(request)
+    name = request.command[0]
+    if shutil.which(name, path=base.get("PATH")) is None:
+        exists = Path(name).is_file()
+        raise RunError(f"{name} {'is not executable' if exists else 'was not found'}",
+                       EXIT_CANNOT_EXECUTE if exists else EXIT_NOT_FOUND)
+    if base.get(settings.SWITCH_VARIABLE) == "0":
+        return Plan(request.command, dict(base), ["MILLRACE=0 is set: the program runs without Millrace"])
+    try:
+        found = prefix.find(base)
+    except prefix.PrefixError as error:
+        raise RunError(str(error)) from None
+    start = launcher.detect(request.command, base)
+    verdict = checks.all_programs(launcher.programs(request.command, start), start, found, base)
+    if verdict.errors and not request.force:
+        raise RunError("; ".join(verdict.errors))
+    notes = configuration.warnings + verdict.notes + verdict.errors
+    variables = build_environment(base, found, configuration)
+    replaced = launcher.overriding(request.command, start, "LD_PRELOAD")
+    if replaced:
+        notes.append(f"'{replaced}' in the command keeps LD_PRELOAD={found.preload} from the ranks: Millrace "
+                     "stays out; put a library of your own into the environment's LD_PRELOAD instead")
+    command = launcher.forward(request.command, start, sorted(variables))
+    return Plan(command, {**base, **variables}, notes)
+
+
+def run(request: Request) -> int:
+    """Starts the command. Returns its exit status, or does not return at all (exec)."""
+    try:
+        plan = prepare(request, os.environ)
+    except RunError as error:
+        tell(str(error))
+        return error.status
+    for note in plan.notes:
+        tell(note)
+    if request.stats is None and request.trace is None:
+        return _replace(plan)
+    return _supervise(plan, request)
+
+
+def _replace(plan: Plan) -> int:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execvpe(plan.command[0], plan.command, plan.environment)
+    except OSError as error:
+        tell(f"{plan.command[0]}: {error.strerror}")
+        return EXIT_CANNOT_EXECUTE
+
+
+def _supervise(plan: Plan, request: Request) -> int:
+    """Runs the command as a child, shows reports as they arrive, and ends as the child ended."""
+    folder = Path(tempfile.mkdtemp(prefix="millrace-run-"))
+    collector = None
+    try:
+        if request.stats is not None:
+            lines = folder / "stats.jsonl"
+            lines.touch(mode=0o600)
+            plan.environment["MILLRACE_STATS"] = str(lines)
+            collector = stats.Collector(lines, Path(request.stats) if request.stats else None)
+            collector.start()
+        if request.trace is not None:
+            (folder / "trace").mkdir(mode=0o700)
+            plan.environment["MILLRACE_TRACE"] = str(folder / "trace")
+        for name in ("MILLRACE_STATS", "MILLRACE_TRACE"):
+            if name in plan.environment and name not in plan.command and "-x" in plan.command[1:2]:
+                plan.command[1:1] = ["-x", name]
+        status = _child(plan)
+        stats.wait_for_agents(plan.environment.get("MILLRACE_JOB", ""))
+        if collector is not None:
+            collector.finish()
+        if request.trace is not None:
+            events = trace.merge(folder / "trace", request.trace)
+            tell(f"{events} events in {request.trace}; open it at https://ui.perfetto.dev")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return _end_as(status)
+
+
+def _child(plan: Plan) -> int:
+    """Starts the child and passes signals on until it has ended; returns its wait status."""
+    watched = {signal.SIGCHLD, *_FORWARDED}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    try:
+        try:
+            pid = os.posix_spawnp(plan.command[0], plan.command, plan.environment, setsigmask=before,
+                                  setsigdef=[signal.SIGPIPE])
+        except OSError as error:
+            tell(f"{plan.command[0]}: {error.strerror}")
+            return os.W_EXITCODE(EXIT_CANNOT_EXECUTE, 0) if hasattr(os, "W_EXITCODE") else EXIT_CANNOT_EXECUTE << 8
+        while True:
+            info = signal.sigwaitinfo(watched)
+            if info.si_signo == signal.SIGCHLD:
+                ended, status = os.waitpid(pid, os.WNOHANG)
+                if ended == pid:
+                    return status
+            elif info.si_code != _FROM_KERNEL:
+                os.kill(pid, info.si_signo)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_as(status: int) -> int:
+    """The child's exit status; a child that a signal ended ends this process in the same way."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        return 128 + number  # only where the signal does not end a process
+    return os.waitstatus_to_exitcode(status)

@@ -1,0 +1,313 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every setting of Millrace, once: the command line, the user guide and the tests read this table.
+
+The names and ranges are those of src/base/settings.hpp; tests/cli compares the two.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # pragma: no cover - depends on the interpreter
+    import tomli as tomllib
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+TIB = 1024 * GIB
+
+# What direct_calls may name.
+CALL_KINDS = ("independent", "collective", "nonblocking", "split", "read")
+
+
+class SettingError(ValueError):
+    """A setting that cannot be; the text says which, why, and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting. `name` is its TOML name; option, variable and hint follow from it."""
+
+    name: str
+    kind: str  # choice, switch, bytes, duration, paths, calls, path, key
+    default: str
+    help: str
+    choices: tuple[str, ...] = ()
+    low: int = 0
+    high: int = 0
+    power_of_two: bool = False
+    zero_means: str = ""  # set where 0 is allowed though below `low`
+    hint: bool = False  # can be given per file as an MPI_Info hint
+    option: bool = True  # has an option of `millrace run`
+    toml: bool = True  # may stand in the [run] table
+
+    @property
+    def variable(self) -> str:
+        return "MILLRACE_" + self.name.upper()
+
+    @property
+    def hint_name(self) -> str:
+        return "millrace_" + self.name if self.hint else ""
+
+    @property
+    def option_name(self) -> str:
+        return "--" + self.name.replace("_", "-") if self.option else ""
+
+    @property
+    def allowed(self) -> str:
+        """The range, for people."""
+        if self.kind == "choice":
+            return ", ".join(self.choices)
+        if self.kind == "switch":
+            return "0 or 1"
+        if self.kind == "calls":
+            return "any of " + ", ".join(CALL_KINDS)
+        if self.kind == "paths":
+            return "glob patterns"
+        if self.kind == "bytes":
+            text = f"{format_bytes(self.low)} to {format_bytes(self.high)}"
+            text = ("a power of two, " if self.power_of_two else "") + text
+            return text + (f", or 0 = {self.zero_means}" if self.zero_means else "")
+        if self.kind == "duration":
+            return f"{format_duration(self.low)} to {format_duration(self.high)}"
+        if self.kind == "path":
+            return "a path"
+        return "letters, digits, - and _"
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("strategy", "choice", "auto", "How records reach the file.",
+            choices=("auto", "immediate", "sort", "journal"), hint=True),
+    Setting("merge", "switch", "1", "Join adjacent records in the sort buffer.", hint=True),
+    Setting("sort_buffer", "bytes", "256MiB", "Memory of the agent for sorting, per file and node.",
+            low=MIB, high=TIB, hint=True),
+    Setting("record_max", "bytes", "32KiB", "Largest record; longer pieces are cut.",
+            low=4 * KIB, high=MIB, power_of_two=True, hint=True),
+    Setting("durability", "choice", "server",
+            "What a returned close means: handed to the file system, or on its disk.",
+            choices=("server", "disk"), hint=True),
+    Setting("fdatasync_interval", "bytes", "64MiB",
+            "With durability disk: bytes between two fdatasync calls.",
+            low=1, high=TIB, zero_means="only at close", hint=True),
+    Setting("sink", "choice", "auto", "How the agent writes the file.",
+            choices=("auto", "buffered", "direct"), hint=True),
+    Setting("channel", "bytes", "1MiB", "Shared memory between one rank and the agent.",
+            low=64 * KIB, high=16 * MIB, power_of_two=True),
+    Setting("direct_above", "bytes", "0", "Contiguous pieces of at least this size bypass the pipeline.",
+            low=1, high=TIB, zero_means="by measurement"),
+    Setting("timeout", "duration", "60s", "Bound of every wait that makes no progress.",
+            low=100, high=86_400_000),
+    Setting("direct_paths", "paths", "", "Files that stay with the MPI library."),
+    Setting("only_paths", "paths", "", "If given, only these files are accelerated."),
+    Setting("direct_calls", "calls", "", "Kinds of calls that stay with the MPI library."),
+    Setting("stats", "path", "", "Reports, one JSON document per line, are appended here.", toml=False),
+    Setting("trace", "path", "", "Directory for one trace file per process.", toml=False),
+    Setting("job", "key", "", "Key of the job; processes with the same key share an agent.",
+            option=False, toml=False),
+    Setting("agent", "path", "", "The agent's program, millraced.", option=False),
+    Setting("journal_directory", "path", "", "Node-local directory of strategy journal; empty = TMPDIR or /tmp.",
+            option=False),
+)
+
+BY_NAME = {setting.name: setting for setting in SETTINGS}
+# Not settings of a file or process but of the launcher of everything.
+SWITCH_VARIABLE = "MILLRACE"
+OTHER_VARIABLES = {SWITCH_VARIABLE, "MILLRACE_PREFIX"}
+
+_UNITS = {"": 1, "b": 1, "k": KIB, "m": MIB, "g": GIB, "t": TIB}
+
+
+def parse_bytes(text: str) -> int:
+    """`64`, `64KiB`, `1MiB`, `2g` as bytes; powers of 1024 whatever the spelling."""
+    match = re.fullmatch(r"\s*(\d+)\s*([bkmgt]?)(?:(?<=[kmgt])i?b)?\s*", text.lower())
+    if not match:
+        raise ValueError(f"'{text}' is not a size (write it as 4096, 64KiB, 1MiB or 2GiB)")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def format_bytes(value: int) -> str:
+    for unit, name in ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if value >= unit and value % unit == 0:
+            return f"{value // unit}{name}"
+    return str(value)
+
+
+def parse_duration(text: str) -> int:
+    """`60`, `60s`, `1.5s`, `500ms` as milliseconds; a bare number is seconds."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|)\s*", text.lower())
+    if not match:
+        raise ValueError(f"'{text}' is not a time (write it as 60s or 500ms)")
+    return round(float(match[1]) * (1 if match[2] == "ms" else 1000))
+
+
+def format_duration(milliseconds: int) -> str:
+    return f"{milliseconds // 1000}s" if milliseconds % 1000 == 0 else f"{milliseconds}ms"
+
+
+def _check_bytes(setting: Setting, text: str) -> str:
+    value = parse_bytes(text)
+    if value == 0 and setting.zero_means:
+        return "0"
+    if not setting.low <= value <= setting.high:
+        raise ValueError(f"{text} is out of range")
+    if setting.power_of_two and value & (value - 1):
+        raise ValueError(f"{text} is not a power of two")
+    return format_bytes(value)
+
+
+def _check_duration(setting: Setting, text: str) -> str:
+    value = parse_duration(text)
+    if not setting.low <= value <= setting.high:
+        raise ValueError(f"{text} is out of range")
+    return format_duration(value)
+
+
+def _check_choice(setting: Setting, text: str) -> str:
+    value = text.strip().lower()
+    if value not in setting.choices:
+        raise ValueError(f"'{text}' is not known")
+    return value
+
+
+def _check_switch(setting: Setting, text: str) -> str:
+    del setting
+    value = text.strip().lower()
+    if value in ("1", "true", "yes", "on"):
+        return "1"
+    if value in ("0", "false", "no", "off"):
+        return "0"
+    raise ValueError(f"'{text}' is neither 0 nor 1")
+
+
+def _check_calls(setting: Setting, text: str) -> str:
+    del setting
+    names = [name.strip().lower() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in CALL_KINDS:
+            raise ValueError(f"'{name}' is not a kind of call")
+    return ",".join(dict.fromkeys(names))
+
+
+def _check_key(setting: Setting, text: str) -> str:
+    del setting
+    if not re.fullmatch(r"[A-Za-z0-9_-]*", text):
+        raise ValueError("the key has characters that it may not have")
+    return text
+
+
+_CHECKS = {"bytes": _check_bytes, "duration": _check_duration, "choice": _check_choice,
+           "switch": _check_switch, "calls": _check_calls, "key": _check_key}
+
+
+def normalise(setting: Setting, value: Any, origin: str) -> str:
+    """The value as the environment carries it; raises SettingError naming `origin`."""
+    if isinstance(value, bool):
+        value = "1" if value else "0"
+    if isinstance(value, (list, tuple)):
+        separator = ":" if setting.kind == "paths" else ","
+        value = separator.join(str(item) for item in value)
+    check = _CHECKS.get(setting.kind)
+    try:
+        return check(setting, str(value)) if check else str(value)
+    except ValueError as error:
+        raise SettingError(f"{origin}: {error}; allowed: {setting.allowed}") from None
+
+
+@dataclass
+class Effective:
+    """A value and where it came from."""
+
+    value: str
+    origin: str
+
+
+@dataclass
+class Configuration:
+    """What `millrace run` works with: each setting's effective value, and the warnings on the way."""
+
+    values: dict[str, Effective]
+    warnings: list[str] = field(default_factory=list)
+
+    def changed(self) -> dict[str, str]:
+        """The variables that the program's environment needs: all that is not built in."""
+        return {BY_NAME[name].variable: effective.value
+                for name, effective in self.values.items() if effective.origin != "built in"}
+
+
+def find_config(explicit: Path | None, environment: Mapping[str, str]) -> Path | None:
+    """--config, else ./millrace.toml, else the user's."""
+    if explicit is not None:
+        return explicit
+    base = Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME", "~")).expanduser() / ".config")
+    for path in (Path("millrace.toml"), base / "millrace" / "config.toml"):
+        if path.is_file():
+            return path
+    return None
+
+
+def read_config(path: Path) -> dict[str, str]:
+    """The [run] table of a TOML file, checked."""
+    try:
+        with path.open("rb") as file:
+            document = tomllib.load(file)
+    except OSError as error:
+        raise SettingError(f"{path}: {error.strerror}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingError(f"{path}: not valid TOML: {error}") from None
+    table = document.get("run", {})
+    if not isinstance(table, dict):
+        raise SettingError(f"{path}: 'run' must be a table: [run]")
+    values = {}
+    for name, value in table.items():
+        setting = BY_NAME.get(name.replace("-", "_"))
+        if setting is None or not setting.toml:
+            known = ", ".join(s.name for s in SETTINGS if s.toml)
+            raise SettingError(f"{path}: [run] has no setting '{name}'; it can have: {known}")
+        values[setting.name] = normalise(setting, value, f"{path}: {name}")
+    return values
+
+
+def resolve(options: Mapping[str, Any], config: Path | None,
+            environment: Mapping[str, str] | None = None) -> Configuration:
+    """Overlays built in < TOML < environment < command line. Bad values of any of them are errors."""
+    environment = os.environ if environment is None else environment
+    values = {setting.name: Effective(setting.default, "built in") for setting in SETTINGS}
+    warnings = []
+    path = find_config(config, environment)
+    if path is not None:
+        for name, value in read_config(path).items():
+            values[name] = Effective(value, str(path))
+    known = {setting.variable for setting in SETTINGS} | OTHER_VARIABLES
+    for variable in sorted(environment):
+        if variable.startswith("MILLRACE_") and variable not in known:
+            warnings.append(f"{variable} is set, but Millrace has no such setting")
+    for setting in SETTINGS:
+        text = environment.get(setting.variable)
+        if text is not None:
+            values[setting.name] = Effective(normalise(setting, text, setting.variable), "environment")
+    for name, value in options.items():
+        if value is not None:
+            setting = BY_NAME[name]
+            values[name] = Effective(normalise(setting, value, setting.option_name), "command line")
+    return Configuration(values, warnings)
+
+
+def markdown_table() -> str:
+    """The table of settings in docs/guide.md."""
+    lines = ["| option | default | allowed | environment | hint | TOML `[run]` | what it does |",
+             "| --- | --- | --- | --- | --- | --- | --- |"]
+    for s in SETTINGS:
+        option = {"merge": "--merge / --no-merge"}.get(s.name, s.option_name)
+        cells = [option, s.default, s.allowed, s.variable, s.hint_name, s.name if s.toml else ""]
+        lines.append("| " + " | ".join(f"`{c}`" if c and i != 2 else (c or "-") for i, c in enumerate(cells))
+                     + f" | {s.help} |")
+    return "\n".join(lines) + "\n"
