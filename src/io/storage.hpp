@@ -17,6 +17,8 @@ namespace millrace::io {
 
 using Handle = std::uint32_t;  // an adopted file
 
+inline constexpr std::uint64_t direct_alignment = 4096;  // of offset, length and memory on a direct handle
+
 enum class Op : std::uint8_t {
   write,      // all of `data` at `offset`; short writes are continued inside
   writeback,  // start writing [offset, offset + length) of the page cache to the disk; a hint, never an error
@@ -37,17 +39,18 @@ struct Request {
 struct Completion {
   std::uint64_t token = 0;
   Status status;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  // transferred; after an error, what had been transferred before it
 };
 
 // Carries out requests, in any order and overlapping in time: who needs an order waits for completions.
+// Every request is completed exactly once, whatever happens. Not thread safe: one thread calls.
 // Implementations: posix/ (threads with pwritev), uring/ (io_uring), virtual/ (in memory, with faults by seed).
 class Storage {
  public:
   virtual ~Storage() = default;
 
-  // Takes a descriptor that is open for writing. `direct`: requests on it are aligned to 4096 bytes in
-  // offset, length and memory, and may bypass the page cache.
+  // Takes a descriptor that is open for writing. `direct`: requests on it are aligned to direct_alignment
+  // and may bypass the page cache; where the file system refuses that, they go through it.
   virtual Result<Handle> adopt(Fd file, bool direct) = 0;
   // Nothing may be in flight on the handle.
   virtual void release(Handle file) = 0;

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "io/storage.hpp"
+
+namespace millrace::io {
+
+// Requests of one kind that fail. A failing write may have transferred a part, as real ones do.
+struct Fault {
+  Op op = Op::write;
+  std::uint64_t first = 1;  // the first request of this kind to fail; the first submitted is 1
+  std::uint64_t every = 0;  // and every so many after it; 0 = only that one
+  int error = 5;            // errno; EIO
+};
+
+struct MemoryOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t max_delay_polls = 3;          // a request needs 0 to this many polls more than one
+  bool shuffle = true;                        // completions of one poll in random order
+  bool short_writes = true;                   // a write's bytes arrive in several parts, poll by poll
+  std::uint64_t capacity_bytes = UINT64_MAX;  // all files together; what goes beyond is ENOSPC
+  std::vector<Fault> faults = {};
+  bool keep_history = false;  // see history()
+};
+
+// What a caller did that the contract of Storage forbids. All zero for a correct one.
+struct Misuse {
+  std::uint64_t changed_memory = 0;      // memory of a write differed between submit and completion
+  std::uint64_t overlapping_writes = 0;  // two writes in flight at once had a byte in common
+  std::uint64_t mixed_blocks = 0;        // a direct and a buffered write in flight on one 4 KiB block
+  std::uint64_t misaligned_direct = 0;   // a request on a direct handle that is not aligned
+  std::uint64_t released_in_flight = 0;  // release() with requests in flight on the handle
+  std::uint64_t bad_handles = 0;         // a request on a handle that is not adopted
+  friend bool operator==(const Misuse&, const Misuse&) = default;
+};
+
+// Files in memory. The same seed and the same calls give the same completions, at the same polls: nothing
+// happens but inside poll(), and time is counted in polls. Requests that were not kicked do not move.
+// A write reads its memory as late as it can, so that a caller that reuses memory early gets a wrong file.
+//
+// Descriptors of the same file (device and inode, so also duplicates) share one image; an invalid Fd is a
+// file of its own. Files are numbered from 0 in the order in which they were first adopted or created.
+// What the descriptor's real file holds is neither read nor written.
+class MemoryStorage final : public Storage {
+ public:
+  using File = std::size_t;
+
+  explicit MemoryStorage(MemoryOptions options = {});
+  ~MemoryStorage() override;
+
+  // A descriptor to adopt (a memfd, empty), registered as the next file.
+  Fd create();
+
+  Result<Handle> adopt(Fd file, bool direct) override;
+  void release(Handle file) override;
+  void submit(Request request) override;
+  void kick() override;
+  void poll(std::vector<Completion>& out) override;
+  int event_fd() const override { return -1; }
+
+  // Every byte that has arrived, those of requests still in flight or failed half way included.
+  std::span<const std::byte> contents(File file) const;
+  // What a crash now leaves in the worst case: only bytes that a completed datasync covers. Bytes of a
+  // failed datasync stay lost, as the page cache drops them after reporting the error once.
+  std::span<const std::byte> stable(File file) const;
+  // Replaces contents and stable image; nothing may be in flight.
+  void assign(File file, std::span<const std::byte> bytes);
+
+  std::size_t files() const { return images_.size(); }
+  std::size_t in_flight() const { return active_.size() + held_.size(); }
+  // Handles adopted and not released.
+  std::size_t handles() const;
+  const Misuse& misuse() const { return misuse_; }
+  // Requests submitted so far, of a kind.
+  std::uint64_t submitted(Op op) const { return submitted_[static_cast<std::size_t>(op)]; }
+  // Faults may be changed at any time; counting goes on.
+  void set_faults(std::vector<Fault> faults) { options_.faults = std::move(faults); }
+  void set_capacity(std::uint64_t bytes) { options_.capacity_bytes = bytes; }
+
+  struct Event {
+    Op op;
+    File file;
+    bool direct;
+    std::uint64_t offset;
+    std::uint64_t length;  // bytes of data, or the length of a writeback
+    std::size_t buffers;
+    friend bool operator==(const Event&, const Event&) = default;
+  };
+  // Every request in the order of submission, if keep_history.
+  const std::vector<Event>& history() const { return history_; }
+
+ private:
+  struct Image;
+  struct Adopted;
+  struct Active;
+
+  Image& image_of(const Active& request);
+  void check_misuse(Active& request);
+  bool step(Active& request);
+  bool step_write(Active& request);
+  void step_read(Active& request);
+  void finish_sync(Active& request);
+  std::uint64_t used_bytes() const;
+  std::uint64_t below(std::uint64_t bound);
+
+  MemoryOptions options_;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<Image>> images_;
+  std::vector<std::unique_ptr<Adopted>> adopted_;  // by handle; null after release
+  std::vector<std::unique_ptr<Active>> held_;      // submitted, not kicked
+  std::vector<std::unique_ptr<Active>> active_;
+  std::vector<Event> history_;
+  std::uint64_t submitted_[4] = {};
+  Misuse misuse_;
+};
+
+}  // namespace millrace::io
