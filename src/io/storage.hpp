@@ -44,7 +44,8 @@ struct Completion {
 
 // Carries out requests, in any order and overlapping in time: who needs an order waits for completions.
 // Every request is completed exactly once, whatever happens. Not thread safe: one thread calls.
-// Implementations: posix/ (threads with pwritev), uring/ (io_uring), virtual/ (in memory, with faults by seed).
+// Implementations: posix/ (threads with pwritev), uring/ (io_uring), virtual/ (in memory, with faults by
+// seed).
 class Storage {
  public:
   virtual ~Storage() = default;

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "extent/extent.hpp"
+
+namespace millrace::sink {
+
+// A contiguous range of the file and the memory that belongs there, in order.
+struct Run {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::vector<iovec> data;
+  bool direct = false;
+
+  Extent extent() const { return {offset, offset + length}; }
+  // Appends memory for the bytes that follow; joins it with the last piece where both are adjacent.
+  void append(const std::byte* from, std::uint64_t bytes);
+};
+
+// Cuts a run into parts for the direct and the buffered handle, in file order. A 4 KiB block goes direct if
+// it lies whole, aligned and in one piece in memory; direct parts below `direct_min` stay buffered.
+//
+//   file:  ..|....####|####|####|##..        # = bytes of the run
+//            buffered | direct  | buffered
+//
+std::vector<Run> split_direct(const Run& run, std::uint64_t direct_min);
+
+}  // namespace millrace::sink

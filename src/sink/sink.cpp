@@ -1,0 +1,317 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "sink/sink.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "io/posix/descriptor.hpp"
+#include "sink/run.hpp"
+#include "sink/writeback.hpp"
+
+namespace millrace::sink {
+
+namespace {
+
+constexpr std::size_t max_pieces = 1024;  // IOV_MAX: one system call per write
+
+Extent blocks(Extent bytes) {
+  constexpr std::uint64_t mask = io::direct_alignment - 1;
+  return {bytes.begin & ~mask, bytes.end > UINT64_MAX - mask ? UINT64_MAX : (bytes.end + mask) & ~mask};
+}
+
+}  // namespace
+
+struct Sink::Impl {
+  struct Write {
+    Run run;
+    std::vector<Ticket> tickets;  // each holds one count for this write
+    std::uint64_t sequence = 0;
+  };
+  struct Batch {
+    std::uint64_t open_writes = 0;
+    Status status;
+  };
+  struct Sync {
+    Ticket ticket;
+    std::uint64_t barrier;  // writes with a smaller sequence come first
+  };
+  struct Flight {
+    io::Op op;
+    Write write;      // op write
+    Ticket sync = 0;  // op datasync; 0 = one of our own
+  };
+
+  io::Storage& storage;
+  SinkOptions options;
+  std::uint32_t owner;
+  io::Handle file = 0;
+  std::optional<io::Handle> direct_file = std::nullopt;
+  Writeback writeback;
+
+  Write open = {};  // the write that is being filled; empty if its run is
+  std::deque<Write> waiting = {};
+  std::unordered_map<std::uint32_t, Flight> flying = {};
+  std::deque<Sync> syncs = {};
+  std::unordered_map<Ticket, Batch> batches = {};
+  std::vector<Done> done = {};
+  SinkCounters counters = {};
+  Status sticky = {};
+  Ticket next_ticket = 1;
+  std::uint64_t next_sequence = 0;
+  std::uint32_t next_slot = 0;
+  std::uint64_t last_end = 0;
+  std::uint64_t unsynced_bytes = 0;
+  std::uint32_t writes_flying = 0;
+  bool own_sync_flying = false;
+
+  void add(const Segment& segment, Ticket ticket);
+  void close_open();
+  void enqueue(Run run, const std::vector<Ticket>& tickets);
+  void start();
+  bool blocked(const Write& write) const;
+  void submit(io::Request request, Flight flight);
+  void start_syncs();
+  void finish_write(Write& write, const io::Completion& completion);
+  void settle(Ticket ticket, Status status);
+  void written(Extent extent);
+  bool in_flight(Extent extent) const;
+};
+
+bool Sink::Impl::in_flight(Extent extent) const {
+  return std::any_of(flying.begin(), flying.end(), [&](const auto& one) {
+    return one.second.op == io::Op::write && one.second.write.run.extent().intersects(extent);
+  });
+}
+
+// Adds a segment to the open write, closing it wherever it is full or the segment does not follow.
+void Sink::Impl::add(const Segment& segment, Ticket ticket) {
+  Extent left{segment.offset, segment.offset + segment.length};
+  const std::byte* data = segment.data;
+  while (!left.empty()) {
+    if (open.run.length > 0 && open.run.extent().end != left.begin) close_open();
+    if (open.run.length == 0) open.run.offset = left.begin;
+    const std::uint64_t limit = (open.run.offset / options.write_max_bytes + 1) * options.write_max_bytes;
+    const std::uint64_t bytes = std::min(limit - left.begin, left.size());
+    open.run.append(data, bytes);
+    if (open.tickets.empty() || open.tickets.back() != ticket) {
+      open.tickets.push_back(ticket);
+      batches[ticket].open_writes += 1;
+    }
+    data += bytes;
+    left.begin += bytes;
+    if (open.run.extent().end == limit || open.run.data.size() == max_pieces) close_open();
+  }
+}
+
+void Sink::Impl::close_open() {
+  if (open.run.length == 0) return;
+  Write full = std::exchange(open, {});
+  if (!direct_file) {
+    enqueue(std::move(full.run), full.tickets);
+  } else {
+    std::vector<Run> parts = split_direct(full.run, options.direct_min_bytes);
+    for (const Ticket ticket : full.tickets) batches[ticket].open_writes += parts.size() - 1;
+    for (Run& part : parts) enqueue(std::move(part), full.tickets);
+  }
+  start();
+}
+
+void Sink::Impl::enqueue(Run run, const std::vector<Ticket>& tickets) {
+  waiting.push_back({std::move(run), tickets, next_sequence++});
+}
+
+bool Sink::Impl::blocked(const Write& write) const {
+  return std::any_of(flying.begin(), flying.end(), [&](const auto& one) {
+    if (one.second.op != io::Op::write) return false;
+    const Run& other = one.second.write.run;
+    if (other.extent().intersects(write.run.extent())) return true;
+    return (other.direct || write.run.direct) &&
+           blocks(other.extent()).intersects(blocks(write.run.extent()));
+  });
+}
+
+void Sink::Impl::submit(io::Request request, Flight flight) {
+  const std::uint32_t slot = next_slot++;
+  request.token = (std::uint64_t{owner} << 32) | slot;
+  flying.emplace(slot, std::move(flight));
+  storage.submit(std::move(request));
+}
+
+// Starts waiting writes, in their order, while there is a place and nothing in flight is in the way.
+void Sink::Impl::start() {
+  while (!waiting.empty() && writes_flying < options.depth && !blocked(waiting.front())) {
+    Write write = std::move(waiting.front());
+    waiting.pop_front();
+    counters.writes += 1;
+    if (write.run.offset != last_end) counters.seeks += 1;
+    last_end = write.run.extent().end;
+    writes_flying += 1;
+    io::Request request;
+    request.file = write.run.direct ? *direct_file : file;
+    request.offset = write.run.offset;
+    request.data = std::move(write.run.data);
+    submit(std::move(request), {io::Op::write, std::move(write), 0});
+  }
+  start_syncs();
+}
+
+void Sink::Impl::start_syncs() {
+  // Sequences rise along `waiting`, so its front is the oldest there.
+  std::uint64_t oldest = waiting.empty() ? next_sequence : waiting.front().sequence;
+  for (const auto& [slot, flight] : flying) {
+    if (flight.op == io::Op::write) oldest = std::min(oldest, flight.write.sequence);
+  }
+  const auto start_one = [&](Ticket ticket) {
+    counters.datasyncs += 1;
+    unsynced_bytes = 0;
+    io::Request request;
+    request.op = io::Op::datasync;
+    request.file = file;
+    submit(std::move(request), {io::Op::datasync, {}, ticket});
+  };
+  while (!syncs.empty() && syncs.front().barrier <= oldest) {
+    start_one(syncs.front().ticket);
+    syncs.pop_front();
+  }
+  const std::uint64_t interval = options.datasync_interval_bytes;
+  if (interval != 0 && unsynced_bytes >= interval && !own_sync_flying) {
+    own_sync_flying = true;
+    start_one(0);
+  }
+}
+
+// One write less to wait for in this batch.
+void Sink::Impl::settle(Ticket ticket, Status status) {
+  const auto batch = batches.find(ticket);
+  assert(batch != batches.end() && batch->second.open_writes > 0);
+  if (batch->second.status.ok()) batch->second.status = status;
+  if (--batch->second.open_writes > 0) return;
+  done.push_back({ticket, batch->second.status});
+  batches.erase(batch);
+}
+
+void Sink::Impl::finish_write(Write& write, const io::Completion& completion) {
+  writes_flying -= 1;
+  if (completion.status.ok()) {
+    counters.bytes += write.run.length;
+    if (write.run.direct) counters.direct_bytes += write.run.length;
+    unsynced_bytes += write.run.length;
+    if (!write.run.direct) written(write.run.extent());
+  } else if (sticky.ok()) {
+    sticky = completion.status;
+  }
+  for (const Ticket ticket : write.tickets) settle(ticket, completion.status);
+}
+
+void Sink::Impl::written(Extent extent) {
+  const std::optional<Extent> range = writeback.written(extent);
+  // A range that is being rewritten is left to the kernel: a page under writeback would hold that write up.
+  if (!range || in_flight(*range)) return;
+  counters.writebacks += 1;
+  io::Request request;
+  request.op = io::Op::writeback;
+  request.file = file;
+  request.offset = range->begin;
+  request.length = range->size();
+  submit(std::move(request), {io::Op::writeback, {}, 0});
+}
+
+Result<std::unique_ptr<Sink>> Sink::open(io::Storage& storage, Fd target, std::uint32_t owner,
+                                         const SinkOptions& options) {
+  const std::uint64_t most = options.write_max_bytes;
+  if (most < io::direct_alignment || (most & (most - 1)) != 0 || options.depth == 0) return Code::invalid;
+  Fd twin;
+  if (options.direct) {
+    Result<Fd> copy = io::duplicate(target);
+    if (copy) twin = *std::move(copy);
+  }
+  const Result<io::Handle> file = storage.adopt(std::move(target), false);
+  if (!file) return file.status();
+  std::unique_ptr<Impl> impl(new Impl{.storage = storage,
+                                      .options = options,
+                                      .owner = owner,
+                                      .file = *file,
+                                      .writeback = Writeback(options.writeback_step_bytes)});
+  if (twin.valid()) {
+    const Result<io::Handle> direct = storage.adopt(std::move(twin), true);
+    if (direct) impl->direct_file = *direct;
+  }
+  return std::unique_ptr<Sink>(new Sink(std::move(impl)));
+}
+
+Sink::Sink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Sink::~Sink() {
+  impl_->storage.release(impl_->file);
+  if (impl_->direct_file) impl_->storage.release(*impl_->direct_file);
+}
+
+Ticket Sink::put(std::span<const Segment> batch) {
+  const Ticket ticket = impl_->next_ticket++;
+  // One count for the batch itself, so that it cannot end while it is being taken in.
+  impl_->batches[ticket].open_writes = 1;
+  for (const Segment& segment : batch) {
+    impl_->counters.segments += 1;
+    impl_->add(segment, ticket);
+  }
+  impl_->settle(ticket, {});
+  return ticket;
+}
+
+void Sink::flush() { impl_->close_open(); }
+
+Ticket Sink::sync() {
+  const Ticket ticket = impl_->next_ticket++;
+  impl_->close_open();
+  impl_->syncs.push_back({ticket, impl_->next_sequence});
+  impl_->start();
+  return ticket;
+}
+
+void Sink::note(Extent written) { impl_->written(written); }
+
+void Sink::complete(const io::Completion& completion) {
+  const auto found = impl_->flying.find(static_cast<std::uint32_t>(completion.token));
+  assert(owner_of(completion.token) == impl_->owner && found != impl_->flying.end());
+  Impl::Flight flight = std::move(found->second);
+  impl_->flying.erase(found);
+  switch (flight.op) {
+    case io::Op::write:
+      impl_->finish_write(flight.write, completion);
+      break;
+    case io::Op::datasync:
+      if (!completion.status.ok() && impl_->sticky.ok()) impl_->sticky = completion.status;
+      if (flight.sync == 0) {
+        impl_->own_sync_flying = false;
+      } else {
+        impl_->done.push_back({flight.sync, impl_->sticky});
+      }
+      break;
+    case io::Op::writeback:
+    case io::Op::read:
+      break;
+  }
+  impl_->start();
+}
+
+void Sink::take(std::vector<Done>& done) {
+  done.insert(done.end(), impl_->done.begin(), impl_->done.end());
+  impl_->done.clear();
+}
+
+Status Sink::status() const { return impl_->sticky; }
+std::size_t Sink::backlog() const { return impl_->waiting.size(); }
+const SinkCounters& Sink::counters() const { return impl_->counters; }
+bool Sink::direct() const { return impl_->direct_file.has_value(); }
+
+bool Sink::idle() const {
+  return impl_->open.run.length == 0 && impl_->waiting.empty() && impl_->flying.empty() &&
+         impl_->syncs.empty() && impl_->done.empty();
+}
+
+}  // namespace millrace::sink

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "extent/extent.hpp"
+
+namespace millrace::sink {
+
+// Collects written extents and says which contiguous range has grown to a step and may go to the disk early.
+// Bounded: with too many scattered ranges the lowest is forgotten, and the kernel writes it when it likes.
+class Writeback {
+ public:
+  explicit Writeback(std::uint64_t step_bytes) : step_bytes_(step_bytes) {}
+
+  // Adds what was written. Returns the range that it completed, whole and removed, if one reached the step.
+  std::optional<Extent> written(Extent extent);
+
+  std::size_t ranges() const { return ranges_.size(); }
+  static constexpr std::size_t max_ranges = 4096;
+
+ private:
+  std::uint64_t step_bytes_;                       // 0 = never
+  std::map<std::uint64_t, std::uint64_t> ranges_;  // begin -> end; disjoint, not adjacent
+};
+
+}  // namespace millrace::sink
