@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/open.hpp"
+
+#include <array>
+#include <atomic>
+#include <shared_mutex>
+#include <unordered_map>
+
+namespace millrace::front {
+namespace {
+
+struct Table {
+  std::shared_mutex lock;
+  std::unordered_map<MPI_File, std::unique_ptr<Open>> files;
+  std::atomic<std::uint64_t> generation{1};  // moves when a file is added or removed
+};
+
+// Never destroyed: the MPI library may still call us from its own exit handlers.
+Table& table() {
+  static Table& one = *new Table;
+  return one;
+}
+
+// What a thread remembers of its last look-ups; a file that is not ours is remembered too (nullptr).
+struct Remembered {
+  std::uint64_t generation = 0;
+  MPI_File handle{};
+  Open* open = nullptr;
+};
+struct Thread {
+  unsigned depth = 0;
+  std::array<Remembered, 8> files;
+};
+thread_local Thread thread;
+
+std::size_t place(MPI_File handle) { return (reinterpret_cast<std::uintptr_t>(handle) >> 6) % 8; }
+
+int error_class(Code code) {
+  switch (code) {
+    case Code::ok:
+      return MPI_SUCCESS;
+    case Code::invalid:
+      return MPI_ERR_ARG;
+    case Code::no_space:
+      return MPI_ERR_NO_SPACE;
+    case Code::quota:
+      return MPI_ERR_QUOTA;
+    case Code::access:
+      return MPI_ERR_ACCESS;
+    case Code::read_only:
+      return MPI_ERR_READ_ONLY;
+    case Code::not_found:
+      return MPI_ERR_NO_SUCH_FILE;
+    case Code::unsupported:
+      return MPI_ERR_UNSUPPORTED_OPERATION;
+    case Code::no_memory:
+      return MPI_ERR_NO_MEM;
+    case Code::io:
+    case Code::lost_agent:
+    case Code::lost_peer:
+    case Code::timeout:
+    case Code::corrupt:
+    case Code::too_big:
+      return MPI_ERR_IO;
+  }
+  return MPI_ERR_IO;
+}
+
+}  // namespace
+
+Open* find(MPI_File handle) {
+  Remembered& last = thread.files[place(handle)];
+  const std::uint64_t generation = table().generation.load(std::memory_order_acquire);
+  if (last.handle == handle && last.generation == generation) return last.open;
+  const std::shared_lock guard(table().lock);
+  const auto found = table().files.find(handle);
+  last = {generation, handle, found == table().files.end() ? nullptr : found->second.get()};
+  return last.open;
+}
+
+void add(std::unique_ptr<Open> open) {
+  const std::unique_lock guard(table().lock);
+  const MPI_File handle = open->handle;
+  table().files[handle] = std::move(open);
+  table().generation.fetch_add(1, std::memory_order_release);
+}
+
+std::unique_ptr<Open> remove(MPI_File handle) {
+  const std::unique_lock guard(table().lock);
+  const auto found = table().files.find(handle);
+  if (found == table().files.end()) return nullptr;
+  std::unique_ptr<Open> open = std::move(found->second);
+  table().files.erase(found);
+  table().generation.fetch_add(1, std::memory_order_release);
+  return open;
+}
+
+Scope::Scope() : outermost_(thread.depth++ == 0) {}
+Scope::~Scope() { --thread.depth; }
+
+int raise(const Open& open, Status status) {
+  if (status.ok()) return MPI_SUCCESS;
+  client::log(open.path + ": " + status.describe());
+  return raise_class(open, error_class(status.code()));
+}
+
+int raise_class(const Open& open, int value) {
+  PMPI_File_call_errhandler(open.handle, value);  // does not return if errors are fatal
+  return value;
+}
+
+int current_position(Open& open, Entry entry, MPI_Offset& position) {
+  if (open.holder == Open::Holder::real) {
+    const int error = call<Slot::MPI_File_get_position>(entry, open.handle, &open.position);
+    if (error != MPI_SUCCESS) return error;
+    open.holder = Open::Holder::both;
+  }
+  position = open.position;
+  return MPI_SUCCESS;
+}
+
+void hand_over(Open& open, Entry entry) {
+  const std::lock_guard guard(open.pointer_lock);
+  if (open.holder == Open::Holder::ours) {
+    call<Slot::MPI_File_seek>(entry, open.handle, open.position, MPI_SEEK_SET);
+  }
+  open.holder = Open::Holder::real;
+}
+
+}  // namespace millrace::front
