@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/calls.hpp"
+
+#include <strings.h>
+
+#include <array>
+#include <string>
+
+namespace millrace::front {
+namespace {
+
+Open* outermost_open(const Scope& scope, MPI_File handle) { return scope.outermost() ? find(handle) : nullptr; }
+
+const char* strategy_name(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::automatic:
+      return "auto";
+    case Strategy::immediate:
+      return "immediate";
+    case Strategy::sort:
+      return "sort";
+    case Strategy::journal:
+      return "journal";
+  }
+  return "auto";
+}
+
+// A view change keeps what was written where it is; only the policy of later calls may change.
+Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep) {
+  const bool usable = open.pipeline();
+  open.view = make_view(disp, etype, filetype);
+  open.foreign = strcasecmp(datarep, "native") != 0;
+  {
+    const std::lock_guard guard(open.pointer_lock);
+    open.position = 0;
+    open.holder = Open::Holder::both;
+  }
+  if (open.pipeline() == usable) return {};
+  return open.file->set_direct(open.pipeline() ? nullptr
+                               : open.foreign  ? "a data representation other than native"
+                                               : "a view that cannot be mapped");
+}
+
+// Moves the pointer without the library; false where the library has to answer.
+bool seek_here(Open& open, Entry entry, MPI_Offset offset, int whence) {
+  const std::lock_guard guard(open.pointer_lock);
+  MPI_Offset base = 0;
+  if (whence == MPI_SEEK_CUR) {
+    if (current_position(open, entry, base) != MPI_SUCCESS) return false;
+  } else if (whence != MPI_SEEK_SET) {
+    return false;
+  }
+  MPI_Offset target = 0;
+  if (__builtin_add_overflow(base, offset, &target) || target < 0) return false;
+  open.position = target;
+  open.holder = Open::Holder::ours;
+  return true;
+}
+
+}  // namespace
+
+int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
+  const Scope scope;
+  const int result = call<Slot::MPI_File_get_info>(entry, fh, info_used);
+  const Open* open = outermost_open(scope, fh);
+  if (open == nullptr || result != MPI_SUCCESS) return result;
+  try {
+    const FileSettings& settings = open->file->settings();
+    PMPI_Info_set(*info_used, "millrace_strategy", strategy_name(settings.strategy));
+    PMPI_Info_set(*info_used, "millrace_merge", settings.merge != 0 ? "1" : "0");
+    PMPI_Info_set(*info_used, "millrace_sort_buffer", std::to_string(settings.sort_buffer_bytes).c_str());
+    PMPI_Info_set(*info_used, "millrace_record_max", std::to_string(settings.record_max_bytes).c_str());
+    PMPI_Info_set(*info_used, "millrace_durability", settings.durability == Durability::disk ? "disk" : "server");
+    PMPI_Info_set(*info_used, "millrace_fdatasync_interval",
+                  std::to_string(settings.fdatasync_interval_bytes).c_str());
+  } catch (...) {
+    return raise(*open, Code::no_memory);
+  }
+  return MPI_SUCCESS;
+}
+
+int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                 const char* datarep, MPI_Info info) noexcept {
+  const Scope scope;
+  const int result = call<Slot::MPI_File_set_view>(entry, fh, disp, etype, filetype, datarep, info);
+  Open* open = outermost_open(scope, fh);
+  if (open == nullptr || result != MPI_SUCCESS) return result;
+  try {
+    const Status status = adopt_view(*open, disp, etype, filetype, datarep);
+    return status.ok() ? result : raise(*open, status);
+  } catch (...) {
+    return raise(*open, Code::no_memory);
+  }
+}
+
+int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
+  const Scope scope;
+  Open* open = outermost_open(scope, fh);
+  if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
+  if (seek_here(*open, entry, offset, whence)) return MPI_SUCCESS;
+  const Status flushed = open->file->flush(everything);  // the end of the file may be pending
+  hand_over(*open, entry);
+  const int result = call<Slot::MPI_File_seek>(entry, fh, offset, whence);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
+int own_get_position(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
+  const Scope scope;
+  Open* open = outermost_open(scope, fh);
+  if (open == nullptr || offset == nullptr) return call<Slot::MPI_File_get_position>(entry, fh, offset);
+  const std::lock_guard guard(open->pointer_lock);
+  return current_position(*open, entry, *offset);
+}
+
+int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
+  const Scope scope;
+  Open* open = outermost_open(scope, fh);
+  if (open == nullptr) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
+  // Pending bytes first: after the library's call, which all ranks make, every write is seen at once.
+  Status status = flag != 0 ? open->file->set_direct("atomic mode") : Status{};
+  const int result = call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
+  if (result == MPI_SUCCESS) {
+    open->atomic = flag != 0;
+    if (flag == 0 && open->pipeline()) status = open->file->set_direct(nullptr);
+  }
+  return status.ok() ? result : raise(*open, status);
+}
+
+int own_sync(Entry entry, MPI_File fh) noexcept {
+  const Scope scope;
+  Open* open = outermost_open(scope, fh);
+  if (open == nullptr) return call<Slot::MPI_File_sync>(entry, fh);
+  const Status status = open->file->sync();
+  // Collective, and in some libraries a barrier that programs lean on: never left out.
+  const int result = call<Slot::MPI_File_sync>(entry, fh);
+  return status.ok() ? result : raise(*open, status);
+}
+
+}  // namespace millrace::front

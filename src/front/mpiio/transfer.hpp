@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "front/mpiio/open.hpp"
+
+namespace millrace::front {
+
+// The attributes by which the transfer functions differ.
+enum class Direction { read, write };
+enum class Position { at, individual, shared };
+enum class Coordination { independent, collective };
+enum class Completion { blocking, nonblocking, split_begin, split_end };
+
+struct Row {
+  Direction direction;
+  Position position;
+  Coordination coordination;
+  Completion completion;
+};
+
+// The arguments of a call; what its function does not have is 0, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE or
+// nullptr.
+struct Arguments {
+  Entry entry;
+  MPI_File file;
+  MPI_Offset offset;  // etypes of the view
+  void* memory;
+  MPI_Count count;
+  MPI_Datatype type;
+  MPI_Status* status;
+  MPI_Request* request;
+};
+
+// Carries the call out if it is Millrace's: true, and `result` is what it returns. Else makes the file fit
+// for the MPI library's own function (pending bytes, individual pointer); `flushed` says how that went.
+bool before(Open& open, const Row& row, const Arguments& arguments, int& result, Status& flushed) noexcept;
+
+// After the MPI library's function returned `result`: what the call returns.
+int after(Open& open, const Row& row, const Arguments& arguments, int result, Status flushed) noexcept;
+
+// Every transfer function ends here; `real` calls the MPI library's own.
+template <class Real>
+inline int transfer(const Row& row, const Arguments& arguments, Real real) noexcept {
+  const Scope scope;
+  Open* open = scope.outermost() ? find(arguments.file) : nullptr;
+  if (open == nullptr) return real();
+  int result = MPI_SUCCESS;
+  Status flushed;
+  if (before(*open, row, arguments, result, flushed)) return result;
+  return after(*open, row, arguments, real(), flushed);
+}
+
+// For the functions that need the file itself up to date.
+template <class Real>
+inline int flush_first(Entry, MPI_File file, Real real) noexcept {
+  const Scope scope;
+  Open* open = scope.outermost() ? find(file) : nullptr;
+  if (open == nullptr) return real();
+  const Status flushed = open->file->flush(everything);
+  const int result = real();
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A client without an agent, for tests of the front end: pieces are kept in memory until something flushes
+// them, as late as the contract allows, so that a flush that the front end forgets shows. A flush here
+// reaches only this process's bytes.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "client/file.hpp"
+
+extern char** environ;
+
+namespace millrace::client {
+namespace {
+
+struct Kept {
+  std::uint64_t offset;
+  std::vector<std::byte> data;
+};
+
+class Double final : public File {
+ public:
+  explicit Double(OpenRequest request) : request_(std::move(request)) {}
+
+  bool takes_pipeline(std::uint64_t bytes, std::uint64_t, bool, bool) override {
+    const std::lock_guard guard(lock_);
+    const std::uint64_t above = process_settings().direct_above_bytes;
+    const bool taken = !direct_ && (above == 0 || bytes < above);
+    ++(taken ? calls_ : direct_calls_);
+    return taken;
+  }
+
+  Status write(std::span<const Piece> pieces) override {
+    const std::lock_guard guard(lock_);
+    const char* fail = std::getenv("MILLRACE_DOUBLE_FAIL");  // a Code that every write answers
+    if (fail != nullptr) return Status(static_cast<Code>(std::atoi(fail)));
+    registered_ = true;
+    for (const Piece& piece : pieces) {
+      const auto* first = static_cast<const std::byte*>(piece.data);
+      kept_.push_back({piece.offset, {first, first + piece.size}});
+      ++pieces_;
+    }
+    return {};
+  }
+
+  Status flush(Extent extent) override {
+    const std::lock_guard guard(lock_);
+    ++flushes_;
+    bool wanted = false;
+    for (const Kept& one : kept_) wanted = wanted || Extent{one.offset, one.offset + one.data.size()}.intersects(extent);
+    return wanted ? drain() : Status{};
+  }
+
+  void note_direct_write(Extent) override { ++notes_; }
+  void note_direct_call(std::uint64_t) override { ++direct_calls_; }
+
+  Status sync() override { return flush(everything); }
+
+  Status close() override {
+    const Status status = flush(everything);
+    if (const char* path = process_settings().stats_path.c_str(); *path != '\0') {
+      std::FILE* out = std::fopen(path, "a");
+      if (out != nullptr) {
+        std::fprintf(out, "{\"file\": \"%s\", \"calls\": %lu, \"direct_calls\": %lu, \"pieces\": %lu, \"members\": %u}\n",
+                     request_.path.c_str(), calls_, direct_calls_, pieces_, request_.members);
+        std::fclose(out);
+      }
+    }
+    return status;
+  }
+
+  bool registered() const override { return registered_; }
+
+  Status set_direct(const char* reason) override {
+    const Status status = flush(everything);
+    direct_ = reason != nullptr;
+    return status;
+  }
+
+  const FileSettings& settings() const override { return request_.settings; }
+
+ private:
+  Status drain() {
+    if (kept_.empty()) return {};
+    const int fd = ::open(request_.path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return Status::from_errno(errno);
+    Status status;
+    for (const Kept& one : kept_) {
+      const ssize_t wrote = ::pwrite(fd, one.data.data(), one.data.size(), static_cast<off_t>(one.offset));
+      if (wrote != static_cast<ssize_t>(one.data.size())) status = Status::from_errno(wrote < 0 ? errno : ENOSPC);
+    }
+    kept_.clear();
+    ::close(fd);
+    return status;
+  }
+
+  std::mutex lock_;
+  OpenRequest request_;
+  std::vector<Kept> kept_;
+  unsigned long calls_ = 0, direct_calls_ = 0, pieces_ = 0, flushes_ = 0, notes_ = 0;
+  bool registered_ = false;
+  bool direct_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<File> open(OpenRequest request) { return std::make_unique<Double>(std::move(request)); }
+
+const Settings& process_settings() {
+  static const Settings& settings = *new Settings([] {
+    std::vector<std::string> messages;
+    Settings read = from_environment(environ, messages);
+    return read;
+  }());
+  return settings;
+}
+
+void finalize() {}
+
+void log(const std::string& line, bool once) {
+  static std::mutex lock;
+  static std::set<std::string>& said = *new std::set<std::string>;
+  const std::lock_guard guard(lock);
+  if (once && !said.insert(line).second) return;
+  std::fprintf(stderr, "millrace: %s\n", line.c_str());
+}
+
+}  // namespace millrace::client
