@@ -3,35 +3,101 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace millrace::client {
 
-// `count` pieces of `length` bytes, the first at `displacement` from the type's origin, the next `stride`
-// bytes further on each. Pieces are in type-map order, which need not be address order in memory types.
+// `count` passes, the first at `displacement` from the origin of the run's sequence, the next `stride` bytes
+// further on each. A pass of a leaf is one piece of `length` bytes; a pass of a loop is the sequence
+// [first, last) of the map's runs, of `length` bytes of data in all. Passes are in type-map order, which need
+// not be address order in memory types.
 //
 //    displacement
 //        |<length>|.......|<length>|.......|<length>|
 //        |<--- stride --->|
 //
 struct Run {
-  std::int64_t displacement;
-  std::uint64_t length;
-  std::uint64_t count;
-  std::int64_t stride;
+  std::int64_t displacement = 0;
+  std::uint64_t length = 0;
+  std::uint64_t count = 1;
+  std::int64_t stride = 0;
+  std::uint64_t before = 0;  // bytes of data of the sequence that come before this run
+  std::uint32_t first = 0;   // body of a loop; first == last: a leaf
+  std::uint32_t last = 0;
+
+  bool leaf() const { return first == last; }
   friend bool operator==(const Run&, const Run&) = default;
 };
 
-// A flattened MPI datatype, in memory or in a file. Immutable once built; shared by pointer.
+// A flattened MPI datatype, in memory or in a file: a nest of strided runs, as large as the type's
+// description and not as its number of pieces (a vector of a million structs is two runs, a brick of 512^3
+// is two). Bodies may be shared by several loops. Immutable once built; shared by pointer.
 struct TypeMap {
-  std::vector<Run> runs;      // in type-map order, adjacent pieces joined
-  std::uint64_t size = 0;     // bytes of data in one element
-  std::int64_t lower = 0;     // lower bound
-  std::int64_t extent = 0;    // distance from one element to the next
-  bool contiguous = false;    // one run at displacement 0 with length == extent == size
+  // Deeper nests cannot be walked without allocation: valid() is false and the caller does without a map.
+  static constexpr std::uint32_t max_depth = 24;
+
+  std::vector<Run> runs;           // bodies first, then the outermost sequence from `root` on
+  std::uint32_t root = 0;
+  std::uint32_t depth = 0;         // levels of sequences; 0 for an empty type
+  std::uint64_t size = 0;          // bytes of data in one element
+  std::uint64_t pieces = 0;        // of one element; an upper bound where pieces of different runs touch
+  std::int64_t lower = 0;          // lower bound
+  std::int64_t extent = 0;         // distance from one element to the next
+  std::int64_t true_lower = 0;     // first byte of data
+  std::int64_t true_upper = 0;     // end of the last byte of data
+  bool contiguous = false;         // one piece at displacement 0 with length == extent == size
+  bool tiled = false;              // one leaf that goes on with the same stride in the next element
+  bool monotone = true;            // the pieces of one element are in address order and do not overlap
+  bool fits = true;                // depth, size and number of runs are within bounds
+
+  bool valid() const { return fits; }
 };
 
-// A type of `size` contiguous bytes.
-TypeMap contiguous_type(std::uint64_t size);
+// A block of an indexed type: `length` elements at `displacement` (bytes, or extents of the old type).
+struct Block {
+  std::int64_t displacement;
+  std::uint64_t length;
+};
+
+// A member of a struct type.
+struct Member {
+  std::int64_t displacement;  // bytes
+  std::uint64_t length;       // elements
+  const TypeMap* map;
+};
+
+enum class Order { c, fortran };
+enum class Distribution { none, block, cyclic };
+
+// One dimension of a distributed array. `argument` 0 stands for MPI_DISTRIBUTE_DFLT_DARG.
+struct DarrayDimension {
+  std::int64_t size;
+  Distribution distribution;
+  std::int64_t argument;
+  std::int64_t processes;
+};
+
+// One dimension of a subarray.
+struct SubarrayDimension {
+  std::int64_t size;
+  std::int64_t subsize;
+  std::int64_t start;
+};
+
+// The constructors of MPI 4.0, chapter 5, as pure functions. Strides and displacements are bytes where the
+// name begins with h, extents of `old` otherwise. structure() adds no padding for alignment (the "epsilon"
+// of the standard): who knows the alignment applies resized().
+TypeMap contiguous_type(std::uint64_t size);  // `size` bytes without a hole
+TypeMap contiguous(const TypeMap& old, std::uint64_t count);
+TypeMap hvector(const TypeMap& old, std::uint64_t count, std::uint64_t block_length, std::int64_t stride);
+TypeMap vector(const TypeMap& old, std::uint64_t count, std::uint64_t block_length, std::int64_t stride);
+TypeMap hindexed(const TypeMap& old, std::span<const Block> blocks);
+TypeMap indexed(const TypeMap& old, std::span<const Block> blocks);
+TypeMap structure(std::span<const Member> members);
+TypeMap subarray(const TypeMap& old, std::span<const SubarrayDimension> dimensions, Order order);
+TypeMap darray(const TypeMap& old, std::int64_t rank, std::span<const DarrayDimension> dimensions,
+               Order order);
+TypeMap resized(const TypeMap& old, std::int64_t lower, std::int64_t extent);
 
 }  // namespace millrace::client

@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/typemap_builder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::client {
+namespace {
+
+// Short sequences are copied into the one that refers to them: that saves a level and lets pieces join.
+constexpr std::size_t inline_runs = 2;
+
+std::int64_t end_of_last_piece(const Run& run) {
+  return run.displacement + static_cast<std::int64_t>(run.count - 1) * run.stride +
+         static_cast<std::int64_t>(run.length);
+}
+
+Run shifted(Run run, std::int64_t by, std::uint32_t bodies) {
+  run.displacement += by;
+  if (!run.leaf()) {
+    run.first += bodies;
+    run.last += bodies;
+  }
+  return run;
+}
+
+}  // namespace
+
+std::int64_t TypeMapBuilder::times(std::int64_t a, std::uint64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result)) result_.fits = false;
+  return result_.fits ? result : 0;
+}
+
+std::int64_t TypeMapBuilder::plus(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_add_overflow(a, b, &result)) result_.fits = false;
+  return result_.fits ? result : 0;
+}
+
+TypeMapBuilder::Import& TypeMapBuilder::import_bodies(const TypeMap& old) {
+  Import& import = imports_[&old];
+  if (import.has_bodies) return import;
+  import.has_bodies = true;
+  import.bodies = static_cast<std::uint32_t>(bodies_.size());
+  for (std::uint32_t i = 0; i < old.root; ++i) {
+    Run run = old.runs[i];
+    if (!run.leaf()) {
+      run.first += import.bodies;
+      run.last += import.bodies;
+    }
+    bodies_.push_back(run);
+  }
+  return import;
+}
+
+// A body's origin is its first byte of data, so that loops in a sequence are sorted by their displacements
+// where their data is.
+TypeMapBuilder::Import& TypeMapBuilder::import_root(const TypeMap& old) {
+  Import& import = import_bodies(old);
+  if (import.has_root) return import;
+  import.has_root = true;
+  import.root = static_cast<std::uint32_t>(bodies_.size());
+  for (std::size_t i = old.root; i < old.runs.size(); ++i)
+    bodies_.push_back(shifted(old.runs[i], -old.true_lower, import.bodies));
+  return import;
+}
+
+// Sums and bounds are kept from the old maps' own: walking the runs would take a time that grows with the
+// number of pieces.
+void TypeMapBuilder::summarise(const TypeMap& old, std::int64_t displacement, std::uint64_t count,
+                               std::int64_t stride) {
+  const std::int64_t first = plus(displacement, old.true_lower);
+  const std::int64_t span = plus(old.true_upper, -old.true_lower);
+  const std::int64_t reach = times(stride, count - 1);
+  const std::int64_t last = plus(first, reach);
+  const std::int64_t lower = std::min(first, last);
+  const std::int64_t upper = plus(std::max(first, last), span);
+  const bool in_order = old.monotone && (count == 1 || stride >= span);
+  if (!in_order || (any_data_ && first < result_.true_upper)) result_.monotone = false;
+  result_.true_lower = any_data_ ? std::min(result_.true_lower, lower) : lower;
+  result_.true_upper = any_data_ ? std::max(result_.true_upper, upper) : upper;
+  any_data_ = true;
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(old.size, count, &bytes) ||
+      __builtin_add_overflow(bytes, result_.size, &result_.size) ||
+      result_.size > static_cast<std::uint64_t>(INT64_MAX)) {
+    result_.fits = false;
+  }
+}
+
+void TypeMapBuilder::add(const TypeMap& old, std::int64_t displacement, std::uint64_t count,
+                         std::int64_t stride) {
+  if (!old.fits) result_.fits = false;
+  if (count == 0 || old.size == 0 || !result_.fits) return;
+  summarise(old, displacement, count, stride);
+  if (!result_.fits) return;
+
+  const std::size_t roots = old.runs.size() - old.root;
+  if (roots == 1) return add_single(old, displacement, count, stride);
+  if (count == 1 && roots <= inline_runs) {
+    const std::uint32_t bodies = old.root == 0 ? 0 : import_bodies(old).bodies;
+    result_.pieces += old.pieces;
+    deepest_ = std::max(deepest_, old.depth);
+    for (std::size_t i = old.root; i < old.runs.size(); ++i)
+      append(shifted(old.runs[i], displacement, bodies));
+    return;
+  }
+  const Import& import = import_root(old);
+  result_.pieces += old.pieces * count;
+  deepest_ = std::max(deepest_, old.depth + 1);
+  append({displacement + old.true_lower, old.size, count, count == 1 ? 0 : stride, 0, import.root,
+          import.root + static_cast<std::uint32_t>(roots)});
+}
+
+// The old map is one run: often the passes are one run as well.
+void TypeMapBuilder::add_single(const TypeMap& old, std::int64_t displacement, std::uint64_t count,
+                                std::int64_t stride) {
+  Run run = shifted(old.runs[old.root], displacement, old.root == 0 ? 0 : import_bodies(old).bodies);
+  deepest_ = std::max(deepest_, old.depth);
+  if (run.count == 1 && run.leaf() && (count == 1 || stride == static_cast<std::int64_t>(run.length))) {
+    run.length *= count;
+    result_.pieces += 1;
+    return append(run);
+  }
+  result_.pieces += old.pieces * count;
+  if (count == 1) return append(run);
+  if (run.count == 1) {
+    run.count = count;
+    run.stride = stride;
+    return append(run);
+  }
+  if (stride == run.stride * static_cast<std::int64_t>(run.count)) {
+    run.count *= count;
+    return append(run);
+  }
+  const Import& import = import_root(old);
+  deepest_ = std::max(deepest_, old.depth + 1);
+  append({displacement + old.true_lower, old.size, count, stride, 0, import.root, import.root + 1});
+}
+
+void TypeMapBuilder::append(Run run) {
+  if (sequence_.empty()) {
+    sequence_.push_back(run);
+    return;
+  }
+  Run& back = sequence_.back();
+  if (back.leaf() && run.leaf() && end_of_last_piece(back) == run.displacement) return append_touching(run);
+  if (!extend(back, run)) sequence_.push_back(run);
+}
+
+//   back            run                back        joined     run
+//   |---|  |---|  |---|---| |---|  ->  |---| |---| |-------|  |---|
+//
+void TypeMapBuilder::append_touching(const Run& run) {
+  Run joined{0, sequence_.back().length + run.length, 1, 0, 0, 0, 0};
+  joined.displacement = end_of_last_piece(sequence_.back()) - static_cast<std::int64_t>(sequence_.back().length);
+  Run& back = sequence_.back();
+  if (--back.count == 0) sequence_.pop_back();
+  if (!sequence_.empty() && sequence_.back().count == 1) sequence_.back().stride = 0;
+  result_.pieces -= 1;
+  if (sequence_.empty() || !extend(sequence_.back(), joined)) sequence_.push_back(joined);
+  if (run.count == 1) return;
+  Run rest = run;
+  rest.displacement += rest.stride;
+  if (--rest.count == 1) rest.stride = 0;
+  append(rest);
+}
+
+// Makes `run` the continuation of `back`, if it is one.
+bool TypeMapBuilder::extend(Run& back, const Run& run) {
+  if (back.length != run.length || back.first != run.first || back.last != run.last) return false;
+  const std::int64_t step = run.displacement - back.displacement;
+  if (back.count == 1 && (run.count == 1 || run.stride == step)) {
+    back.stride = step;
+    back.count += run.count;
+    return true;
+  }
+  if (back.count == 1 || (run.count != 1 && run.stride != back.stride)) return false;
+  if (step != back.stride * static_cast<std::int64_t>(back.count)) return false;
+  back.count += run.count;
+  return true;
+}
+
+void TypeMapBuilder::add_bounded(const TypeMap& old, std::int64_t displacement, std::uint64_t count,
+                                 std::int64_t stride) {
+  if (count == 0) return;
+  const std::int64_t first = plus(displacement, old.lower);
+  const std::int64_t last = plus(first, times(stride, count - 1));
+  const std::int64_t lower = std::min({first, last, plus(first, old.extent), plus(last, old.extent)});
+  const std::int64_t upper = std::max({first, last, plus(first, old.extent), plus(last, old.extent)});
+  // A negative extent (upper bound below the lower one) keeps its sense if it is the only one.
+  lower_ = any_bound_ ? std::min(lower_, old.extent < 0 ? std::min(first, last) : lower)
+                      : (old.extent < 0 ? std::min(first, last) : lower);
+  const std::int64_t high = old.extent < 0 ? plus(std::max(first, last), old.extent) : upper;
+  upper_ = any_bound_ ? std::max(upper_, high) : high;
+  any_bound_ = true;
+  add(old, displacement, count, stride);
+}
+
+// A single pass over a sequence is that sequence.
+void TypeMapBuilder::unwrap() {
+  if (sequence_.size() != 1 || sequence_[0].leaf() || sequence_[0].count != 1) return;
+  const Run wrapper = sequence_[0];
+  sequence_.assign(bodies_.begin() + wrapper.first, bodies_.begin() + wrapper.last);
+  for (Run& run : sequence_) run.displacement += wrapper.displacement;
+  if (wrapper.last == bodies_.size()) bodies_.resize(wrapper.first);
+  deepest_ -= 1;
+}
+
+TypeMap TypeMapBuilder::finish() {
+  TypeMap map = std::move(result_);
+  if (bodies_.size() + sequence_.size() > UINT32_MAX) map.fits = false;
+  unwrap();
+  std::uint64_t before = 0;
+  for (Run& run : sequence_) {
+    run.before = before;
+    before += run.length * run.count;
+  }
+  map.runs = std::move(bodies_);
+  map.root = static_cast<std::uint32_t>(map.runs.size());
+  map.runs.insert(map.runs.end(), sequence_.begin(), sequence_.end());
+  map.runs.shrink_to_fit();
+  map.depth = sequence_.empty() ? 0 : std::max<std::uint32_t>(deepest_, 1);
+  if (map.depth > TypeMap::max_depth) map.fits = false;
+  map.lower = lower_;
+  map.extent = upper_ - lower_;
+  return map;
+}
+
+}  // namespace millrace::client

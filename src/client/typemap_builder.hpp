@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "client/typemap.hpp"
+
+namespace millrace::client {
+
+// Puts a map together from passes over other maps, in type-map order: joins pieces that touch, and turns
+// equal steps into runs. Old maps must outlive the builder. Not thread safe.
+class TypeMapBuilder {
+ public:
+  // `count` passes over `old`, the first with its origin at `displacement`, then every `stride` bytes.
+  void add(const TypeMap& old, std::int64_t displacement, std::uint64_t count = 1, std::int64_t stride = 0);
+  // As add(), and the bounds of the new type grow by those of these passes.
+  void add_bounded(const TypeMap& old, std::int64_t displacement, std::uint64_t count, std::int64_t stride);
+
+  TypeMap finish();
+
+  // Arithmetic that remembers an overflow: the map is then not valid.
+  std::int64_t times(std::int64_t a, std::uint64_t b);
+  std::int64_t plus(std::int64_t a, std::int64_t b);
+
+ private:
+  struct Import {
+    std::uint32_t bodies = 0;  // where old.runs[0] lies now
+    std::uint32_t root = 0;    // where its outermost sequence lies now
+    bool has_bodies = false;
+    bool has_root = false;
+  };
+
+  Import& import_bodies(const TypeMap& old);
+  Import& import_root(const TypeMap& old);
+  void summarise(const TypeMap& old, std::int64_t displacement, std::uint64_t count, std::int64_t stride);
+  void add_single(const TypeMap& old, std::int64_t displacement, std::uint64_t count, std::int64_t stride);
+  void append(Run run);
+  void append_touching(const Run& run);
+  void unwrap();
+  static bool extend(Run& back, const Run& run);
+
+  std::vector<Run> bodies_;
+  std::vector<Run> sequence_;
+  std::unordered_map<const TypeMap*, Import> imports_;
+  TypeMap result_;
+  std::int64_t lower_ = 0;
+  std::int64_t upper_ = 0;
+  std::uint32_t deepest_ = 0;
+  bool any_data_ = false;
+  bool any_bound_ = false;
+};
+
+}  // namespace millrace::client

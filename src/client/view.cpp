@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/view.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::client {
+namespace {
+
+constexpr std::uint64_t endless = UINT64_MAX / 2;
+
+std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+std::uint64_t as_unsigned(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
+const Run* root_begin(const TypeMap& map) { return map.runs.data() + map.root; }
+const Run* root_end(const TypeMap& map) { return map.runs.data() + map.runs.size(); }
+
+// The run of [first, last) that holds byte `within` of the sequence.
+const Run* find_run(const Run* first, const Run* last, std::uint64_t within) {
+  if (last - first == 1) return first;
+  return std::upper_bound(first, last, within, [](std::uint64_t w, const Run& run) { return w < run.before; }) - 1;
+}
+
+// Bytes of a sequence of ascending pieces that lie before `limit`, both relative to the sequence's origin.
+std::uint64_t bytes_before(const TypeMap& map, const Run* first, const Run* last, std::int64_t limit) {
+  std::uint64_t bytes = 0;
+  while (true) {
+    const Run* run = std::partition_point(first, last, [&](const Run& r) { return r.displacement < limit; });
+    if (run == first) return bytes;
+    run -= 1;
+    bytes += run->before;
+    const std::int64_t gap = limit - run->displacement;
+    std::uint64_t pass = 0;
+    if (run->count > 1) pass = std::min(as_unsigned((gap - 1) / run->stride), run->count - 1);
+    bytes += pass * run->length;
+    const std::int64_t inner = gap - as_signed(pass) * run->stride;
+    if (run->leaf()) return bytes + std::min(as_unsigned(std::max<std::int64_t>(inner, 0)), run->length);
+    first = map.runs.data() + run->first;
+    last = map.runs.data() + run->last;
+    limit = inner;
+  }
+}
+
+}  // namespace
+
+Cursor::Cursor(const TypeMap& map, std::int64_t origin, std::uint64_t position) : map_(&map) {
+  if (map.contiguous) {
+    at_ = piece_ = origin + as_signed(position);
+    rest_ = length_ = endless;
+    passes_ = endless;
+    return;
+  }
+  if (map.tiled) {
+    const Run& run = map.runs[0];
+    length_ = run.length;
+    stride_ = run.count == 1 ? map.extent : run.stride;
+    passes_ = endless;
+    const std::uint64_t pass = position / run.length;
+    const std::uint64_t skip = position - pass * run.length;
+    piece_ = origin + run.displacement + as_signed(pass) * stride_;
+    at_ = piece_ + as_signed(skip);
+    rest_ = length_ - skip;
+    return;
+  }
+  frames_[0].base = origin;
+  seek(position);
+}
+
+void Cursor::seek(std::uint64_t position) {
+  const std::uint64_t element = position < map_->size ? 0 : position / map_->size;
+  std::uint64_t within = position - element * map_->size;
+  std::int64_t base = frames_[0].base + as_signed(element) * map_->extent;
+  const Run* first = root_begin(*map_);
+  const Run* last = root_end(*map_);
+  for (level_ = 0;; ++level_) {
+    const Run* run = find_run(first, last, within);
+    within -= run->before;
+    const std::uint64_t pass = within < run->length ? 0 : within / run->length;
+    within -= pass * run->length;
+    frames_[level_] = {base, run, last, pass};
+    if (run->leaf()) return enter(*run, base, pass, within);
+    base += run->displacement + as_signed(pass) * run->stride;
+    first = map_->runs.data() + run->first;
+    last = map_->runs.data() + run->last;
+  }
+}
+
+void Cursor::enter(const Run& leaf, std::int64_t base, std::uint64_t pass, std::uint64_t skip) {
+  length_ = leaf.length;
+  stride_ = leaf.stride;
+  passes_ = leaf.count - pass;
+  piece_ = base + leaf.displacement + as_signed(pass) * leaf.stride;
+  at_ = piece_ + as_signed(skip);
+  rest_ = leaf.length - skip;
+}
+
+// From the run of the current level down to the leaf that begins it.
+void Cursor::descend() {
+  while (true) {
+    const Frame& frame = frames_[level_];
+    if (frame.run->leaf()) return enter(*frame.run, frame.base, 0, 0);
+    const Run* bodies = map_->runs.data();
+    const std::int64_t base = frame.base + frame.run->displacement + as_signed(frame.pass) * frame.run->stride;
+    ++level_;
+    frames_[level_] = {base, bodies + frame.run->first, bodies + frame.run->last, 0};
+  }
+}
+
+void Cursor::next_run() {
+  while (true) {
+    Frame& frame = frames_[level_];
+    if (++frame.run < frame.last) {
+      frame.pass = 0;
+      return descend();
+    }
+    if (level_ == 0) {
+      frame = {frame.base + map_->extent, root_begin(*map_), root_end(*map_), 0};
+      return descend();
+    }
+    --level_;
+    Frame& outer = frames_[level_];
+    if (++outer.pass < outer.run->count) return descend();
+  }
+}
+
+FileView::FileView(std::uint64_t displacement, std::uint64_t etype_size, std::shared_ptr<const TypeMap> filetype)
+    : displacement_(displacement), etype_size_(etype_size), filetype_(std::move(filetype)) {
+  const TypeMap& map = *filetype_;
+  const std::int64_t span = map.true_upper - map.true_lower;
+  usable_ = map.valid() && map.size > 0 && etype_size > 0 && map.monotone && map.true_lower >= 0 &&
+            map.extent >= span && displacement <= static_cast<std::uint64_t>(INT64_MAX);
+}
+
+FileView::FileView() {
+  static const auto bytes = std::make_shared<const TypeMap>(contiguous_type(1));
+  filetype_ = bytes;
+}
+
+std::uint64_t FileView::offset_of(std::uint64_t position) const {
+  if (filetype_->contiguous) return displacement_ + position;
+  return as_unsigned(Cursor(*filetype_, as_signed(displacement_), position).offset());
+}
+
+std::uint64_t FileView::position_of(std::uint64_t offset) const {
+  if (offset <= displacement_) return 0;
+  const std::uint64_t distance = offset - displacement_;
+  if (filetype_->contiguous) return distance;
+  const TypeMap& map = *filetype_;
+  if (as_signed(distance) <= map.true_lower) return 0;
+  const std::uint64_t element = (distance - as_unsigned(map.true_lower) - 1) / as_unsigned(map.extent);
+  const std::int64_t limit = as_signed(distance) - as_signed(element) * map.extent;
+  return element * map.size + bytes_before(map, root_begin(map), root_end(map), limit);
+}
+
+std::uint64_t FileView::end_position(std::uint64_t file_size) const {
+  return (position_of(file_size) + etype_size_ - 1) / etype_size_ * etype_size_;
+}
+
+Extent FileView::hull_of(std::uint64_t position, std::uint64_t bytes) const {
+  if (bytes == 0) return {};
+  return {offset_of(position), offset_of(position + bytes - 1) + 1};
+}
+
+std::uint64_t FileView::estimate_pieces(std::uint64_t position, const TypeMap& memory,
+                                        std::uint64_t count) const {
+  const std::uint64_t bytes = memory.size * count;
+  if (bytes == 0) return 0;
+  const TypeMap& map = *filetype_;
+  std::uint64_t in_memory = memory.contiguous ? 1 : memory.pieces * count;
+  if (map.contiguous) return in_memory;
+  if (bytes <= Cursor(map, 0, position).rest()) return in_memory;
+  const std::uint64_t elements = bytes / map.size;
+  const std::uint64_t left = bytes - elements * map.size;
+  const std::uint64_t mean = (map.size + map.pieces - 1) / map.pieces;
+  const std::uint64_t in_file = elements * map.pieces + (left + mean - 1) / mean;
+  return std::max({in_memory, in_file, std::uint64_t{1}});
+}
+
+PieceSource::PieceSource(const FileView& view, std::uint64_t position, const TypeMap& memory,
+                         const void* buffer, std::uint64_t count)
+    : left_(memory.size * count),
+      file_(view.filetype(), as_signed(view.displacement()), position),
+      memory_(memory, static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(buffer)), 0) {}
+
+std::size_t PieceSource::next(std::span<Piece> out) {
+  std::size_t n = 0;
+  while (left_ != 0) {
+    const std::uint64_t size = std::min({file_.rest(), memory_.rest(), left_});
+    const std::uint64_t offset = as_unsigned(file_.offset());
+    const auto address = static_cast<std::uintptr_t>(memory_.offset());
+    Piece* back = n == 0 ? nullptr : &out[n - 1];
+    if (back != nullptr && back->offset + back->size == offset &&
+        reinterpret_cast<std::uintptr_t>(back->data) + back->size == address) {
+      back->size += size;
+    } else {
+      if (n == out.size()) break;
+      out[n++] = {offset, reinterpret_cast<const void*>(address), size};
+    }
+    left_ -= size;
+    if (left_ == 0) break;  // the next piece may not exist in the caller's memory: do not go there
+    file_.advance(size);
+    memory_.advance(size);
+  }
+  return n;
+}
+
+}  // namespace millrace::client

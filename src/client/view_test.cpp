@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/view.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "client/typemap_model.hpp"
+
+namespace millrace::client {
+namespace {
+
+std::shared_ptr<const TypeMap> share(TypeMap map) { return std::make_shared<const TypeMap>(std::move(map)); }
+
+// Offset of byte `position` of a view's stream, from the naive expansion.
+std::uint64_t naive_offset(const model::Naive& type, std::uint64_t displacement, std::uint64_t position) {
+  const std::uint64_t size = type.bytes.size();
+  const auto element = static_cast<std::int64_t>(position / size);
+  return displacement + static_cast<std::uint64_t>(element * type.extent() + type.bytes[position % size]);
+}
+
+TEST(FileView, RandomAccessAgreesWithTheExpansion) {
+  int usable = 0;
+  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+    model::Generator generator(seed);
+    const model::Pair type = generator.make(static_cast<int>(seed % 6), true);
+    const auto displacement = static_cast<std::uint64_t>(generator.range(0, 100));
+    const FileView view(displacement, 1, share(type.map));
+    if (!view.usable()) continue;
+    ++usable;
+    for (int i = 0; i < 40; ++i) {
+      const auto position =
+          static_cast<std::uint64_t>(generator.range(0, 3 * static_cast<std::int64_t>(type.map.size)));
+      ASSERT_EQ(view.offset_of(position), naive_offset(type.naive, displacement, position)) << "seed " << seed;
+    }
+    std::uint64_t position = 0;
+    for (std::uint64_t offset = 0; offset < 300; ++offset) {
+      while (naive_offset(type.naive, displacement, position) < offset) ++position;
+      ASSERT_EQ(view.position_of(offset), position) << "seed " << seed << " offset " << offset;
+    }
+  }
+  EXPECT_GT(usable, 2500);
+}
+
+TEST(FileView, PiecesPairMemoryAndFileByteByByte) {
+  int transfers = 0;
+  for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
+    model::Generator generator(seed);
+    const model::Pair file = generator.make(static_cast<int>(generator.range(0, 5)), true);
+    const model::Pair memory = generator.make(static_cast<int>(generator.range(0, 5)), false);
+    const FileView view(static_cast<std::uint64_t>(generator.range(0, 50)), 1, share(file.map));
+    if (!view.usable()) continue;
+    const auto count = static_cast<std::uint64_t>(generator.range(0, 5));
+    const auto position = static_cast<std::uint64_t>(generator.range(0, 500));
+    const std::uintptr_t base = 1 << 20;
+    std::uint64_t done = 0;
+    std::uint64_t pieces = 0;
+    Extent touched;
+    const Status status = for_each_piece(
+        view, position, memory.map, reinterpret_cast<const void*>(base), count, [&](std::span<const Piece> batch) {
+          for (const Piece& piece : batch) {
+            ++pieces;
+            touched = hull(touched, {piece.offset, piece.offset + piece.size});
+            for (std::uint64_t i = 0; i < piece.size; ++i, ++done) {
+              const std::uint64_t size = memory.naive.bytes.size();
+              const std::int64_t at = static_cast<std::int64_t>(done / size) * memory.naive.extent() +
+                                      memory.naive.bytes[done % size];
+              EXPECT_EQ(reinterpret_cast<std::uintptr_t>(piece.data) + i, base + static_cast<std::uintptr_t>(at));
+              EXPECT_EQ(piece.offset + i, naive_offset(file.naive, view.displacement(), position + done));
+            }
+          }
+          return HasFailure() ? Status(Code::invalid) : Status();
+        });
+    ASSERT_TRUE(status.ok()) << "seed " << seed;
+    ASSERT_EQ(done, memory.map.size * count) << "seed " << seed;
+    ASSERT_EQ(touched, view.hull_of(position, done)) << "seed " << seed;
+    const std::uint64_t estimate = view.estimate_pieces(position, memory.map, count);
+    ASSERT_EQ(estimate == 0, pieces == 0) << "seed " << seed;
+    transfers += done > 0;
+  }
+  EXPECT_GT(transfers, 3000);
+}
+
+TEST(FileView, DefaultViewIsTheBytesOfTheFile) {
+  const FileView view;
+  EXPECT_TRUE(view.usable());
+  EXPECT_EQ(view.offset_of(1ull << 40), 1ull << 40);
+  EXPECT_EQ(view.position_of(12345), 12345u);
+  const std::vector<char> data(100);
+  std::vector<Piece> all;
+  const Status status = for_each_piece(view, 7, contiguous_type(10), data.data(), 10, [&](std::span<const Piece> b) {
+    all.insert(all.end(), b.begin(), b.end());
+    return Status();
+  });
+  ASSERT_TRUE(status.ok());
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].offset, 7u);
+  EXPECT_EQ(all[0].size, 100u);
+}
+
+TEST(FileView, TypesThatBreakTheRulesAreNotUsable) {
+  const TypeMap eight = contiguous_type(8);
+  EXPECT_FALSE(FileView(0, 8, share(hvector(eight, 3, 1, -16))).usable());             // descending
+  EXPECT_FALSE(FileView(0, 8, share(hvector(eight, 3, 1, 4))).usable());               // overlapping
+  EXPECT_FALSE(FileView(0, 8, share(contiguous(eight, 0))).usable());                  // empty
+  EXPECT_FALSE(FileView(0, 8, share(resized(vector(eight, 3, 1, 2), 0, 8))).usable());  // interleaving elements
+  const Block negative[] = {{-8, 1}};
+  EXPECT_FALSE(FileView(100, 8, share(hindexed(eight, negative))).usable());
+  EXPECT_TRUE(FileView(0, 8, share(vector(eight, 3, 1, 2))).usable());
+}
+
+TEST(FileView, EndOfFileIsRoundedToWholeEtypes) {
+  const FileView plain(100, 8, share(contiguous_type(8)));
+  EXPECT_EQ(plain.end_position(50), 0u);
+  EXPECT_EQ(plain.end_position(100), 0u);
+  EXPECT_EQ(plain.end_position(101), 8u);
+  EXPECT_EQ(plain.end_position(116), 16u);
+  const FileView holes(0, 8, share(resized(contiguous_type(8), 0, 32)));
+  EXPECT_EQ(holes.end_position(33), 16u);
+  EXPECT_EQ(holes.end_position(32), 8u);
+  EXPECT_EQ(holes.end_position(20), 8u);
+}
+
+TEST(FileView, ACallerStopsAtTheFirstError) {
+  const FileView view(0, 1, share(resized(contiguous_type(1), 0, 2)));
+  int calls = 0;
+  const Status status = for_each_piece(view, 0, contiguous_type(1), nullptr, 1000, [&](std::span<const Piece>) {
+    return ++calls == 3 ? Status(Code::no_space) : Status();
+  });
+  EXPECT_EQ(status.code(), Code::no_space);
+  EXPECT_EQ(calls, 3);
+}
+
+// Not a benchmark: a bound that a linear search or an allocation per piece would miss by far.
+TEST(FileView, APieceCostsNanoseconds) {
+  const SubarrayDimension brick[] = {{256, 128, 64}, {256, 128, 64}, {1024, 32, 64}};
+  const FileView view(0, 8, share(subarray(contiguous_type(8), brick, Order::c)));
+  const TypeMap memory = contiguous_type(8);
+  std::uint64_t pieces = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int round = 0; round < 40; ++round) {
+    const Status status = for_each_piece(view, 0, memory, nullptr, 128 * 128 * 32, [&](std::span<const Piece> b) {
+      pieces += b.size();
+      return Status();
+    });
+    ASSERT_TRUE(status.ok());
+  }
+  const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+  std::printf("%.1f ns per piece\n", ns / static_cast<double>(pieces));
+  EXPECT_EQ(pieces, 40u * 128 * 128);
+  EXPECT_LT(ns / static_cast<double>(pieces), 2000.0);
+}
+
+}  // namespace
+}  // namespace millrace::client
