@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the MPI programs share. Header only: it is compiled against each MPI.
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/pattern.hpp"
+#include "common/system.hpp"
+
+namespace bench {
+
+using Hints = std::vector<std::pair<std::string, std::string>>;
+
+inline void check_mpi(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw std::runtime_error(std::string(call) + ": " + std::string(text, static_cast<std::size_t>(length)));
+}
+
+inline std::string mpi_version() {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  return std::string(version, std::strcspn(version, "\n"));
+}
+
+inline MPI_File open_mpi_file(const std::string& path, int mode, const Hints& hints) {
+  MPI_Info info = MPI_INFO_NULL;
+  if (!hints.empty()) MPI_Info_create(&info);
+  for (const auto& [name, value] : hints) MPI_Info_set(info, name.c_str(), value.c_str());
+  MPI_File file = MPI_FILE_NULL;
+  const int code = MPI_File_open(MPI_COMM_WORLD, path.c_str(), mode, info, &file);
+  if (info != MPI_INFO_NULL) MPI_Info_free(&info);
+  check_mpi(code, "MPI_File_open");
+  return file;
+}
+
+inline void check_count(const MPI_Status& status, MPI_Datatype type, int wanted, const char* call) {
+  int count = 0;
+  MPI_Get_count(&status, type, &count);
+  if (count != wanted) throw std::runtime_error(std::string(call) + ": less data than asked");
+}
+
+// Before every timed write: the file is gone, the disk is idle, the memory is warm. Collective.
+inline void prepare_run(const std::string& path, std::uint64_t bytes, bool warm, int rank, int ranks) {
+  if (rank == 0) {
+    remove_file(path);
+    sync_file_system(path);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (!warm) return;
+  const auto sharers = static_cast<unsigned>(ranks);
+  warm_memory(memory_need(bytes) / sharers, sharers, [] { MPI_Barrier(MPI_COMM_WORLD); });
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// Each rank compares its share of a file of `bytes` with plain reads. Returns this rank's number of errors.
+inline long check_share(const std::string& path, std::uint64_t bytes, std::uint64_t seed, int rank, int ranks) {
+  const std::uint64_t share = bytes / static_cast<unsigned>(ranks);
+  const std::uint64_t begin = share * static_cast<unsigned>(rank);
+  const FileCheck result = check_file(path.c_str(), begin, rank + 1 < ranks ? begin + share : bytes, seed);
+  if (!result.ok) std::fprintf(stderr, "rank %d: %s\n", rank, result.message);
+  return result.ok ? 0 : 1;
+}
+
+inline std::vector<double> max_over_ranks(std::vector<double> own) {
+  std::vector<double> all(own.size());
+  MPI_Allreduce(own.data(), all.data(), static_cast<int>(own.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return all;
+}
+
+inline long sum_over_ranks(long own) {
+  long all = 0;
+  MPI_Allreduce(&own, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  return all;
+}
+
+}  // namespace bench
