@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import List, Optional  # noqa: UP035 - typer of Debian 12 reads thes
 
 import typer
 
-from millrace import __version__, settings
+from millrace import __version__, prefix, settings
 from millrace import run as running
 
 app = typer.Typer(help="Millrace makes MPI programs write shared files at the speed of one sequential stream.",
@@ -84,6 +86,61 @@ def _show_settings(given: dict[str, object], config: Path | None) -> int:
     console = console if console.is_terminal else Console(width=160)
     console.print(table)
     return 0
+
+
+@app.command()
+def doctor(
+    path: Path = typer.Argument(Path("."), help="Where the files are to be written."),  # noqa: B008
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
+) -> None:
+    """Say what this machine offers, what Millrace will therefore do, and what to change."""
+    from rich.console import Console
+
+    from millrace import doctor as diagnosis
+
+    facts = diagnosis.diagnose(path, os.environ)
+    if as_json:
+        typer.echo(json.dumps(facts, indent=1))
+    else:
+        diagnosis.show(facts, Console())
+    raise typer.Exit(0 if facts["usable"] else 1)
+
+
+@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+def journal(
+    arguments: List[str] = typer.Argument(  # noqa: UP006, B008
+        ..., metavar="[OPTIONS] FILE", help="The journal, and options of millrace-journal."),
+) -> None:
+    """Inspect a journal: its records, their checksums, where it ends."""
+    try:
+        inspector = prefix.find().journal_inspector
+    except prefix.PrefixError as error:
+        running.tell(str(error))
+        raise typer.Exit(running.EXIT_BAD_USE) from None
+    sys.stdout.flush()
+    try:
+        os.execv(inspector, [str(inspector), *arguments])
+    except OSError as error:
+        running.tell(f"{inspector}: {error.strerror}")
+        raise typer.Exit(running.EXIT_NOT_FOUND) from None
+
+
+@app.command()
+def demo(
+    output: Path = typer.Option(Path("demo-results"), "--output", metavar="FOLDER",  # noqa: B008
+                                help="Where index.html and results.json go."),
+    quick: bool = typer.Option(False, "--quick", help="One pair of runs of each program, smaller files."),
+    only: Optional[str] = typer.Option(None, "--only", metavar="TEXT",  # noqa: UP007
+                                       help="Only the cases whose name contains TEXT."),
+    budget: float = typer.Option(220.0, "--budget", metavar="SECONDS",
+                                 help="Start no further run after this time."),
+    picture: Optional[Path] = typer.Option(None, "--picture", metavar="FILE",  # noqa: UP007, B008
+                                           help="Save the figure too, as .svg or .png."),
+) -> None:
+    """Run real programs with the stock MPI library and with Millrace, compare files and times."""
+    from millrace.demo import main as demonstration
+
+    raise typer.Exit(demonstration.run(output, quick, only, budget, picture))
 
 
 @app.command()

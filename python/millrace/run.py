@@ -52,6 +52,7 @@ class Plan:
     command: list[str]
     environment: dict[str, str]
     notes: list[str] = field(default_factory=list)
+    launcher: launcher.Launcher | None = None
 
 
 def tell(message: str) -> None:
@@ -124,7 +125,10 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
         notes.append(f"'{replaced}' in the command keeps LD_PRELOAD={found.preload} from the ranks: Millrace "
                      "stays out; put a library of your own into the environment's LD_PRELOAD instead")
     command = launcher.forward(request.command, start, sorted(variables))
-    return Plan(command, {**base, **variables}, notes)
+    environment = {**base, **variables}
+    # For this command only; every rank would otherwise warn of a setting that does not exist.
+    environment.pop("MILLRACE_PREFIX", None)
+    return Plan(command, environment, notes, start)
 
 
 def run(request: Request) -> int:
@@ -144,6 +148,7 @@ def run(request: Request) -> int:
 def _replace(plan: Plan) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and that would be inherited
     try:
         os.execvpe(plan.command[0], plan.command, plan.environment)
     except OSError as error:
@@ -157,6 +162,7 @@ def _supervise(plan: Plan, request: Request) -> int:
     collector = None
     try:
         if request.stats is not None:
+            # The user's own MILLRACE_STATS would take the lines away from here.
             lines = folder / "stats.jsonl"
             lines.touch(mode=0o600)
             plan.environment["MILLRACE_STATS"] = str(lines)
@@ -165,10 +171,9 @@ def _supervise(plan: Plan, request: Request) -> int:
         if request.trace is not None:
             (folder / "trace").mkdir(mode=0o700)
             plan.environment["MILLRACE_TRACE"] = str(folder / "trace")
-        for name in ("MILLRACE_STATS", "MILLRACE_TRACE"):
-            if name in plan.environment and name not in plan.command and "-x" in plan.command[1:2]:
-                plan.command[1:1] = ["-x", name]
-        status = _child(plan)
+        command = launcher.forward(plan.command, plan.launcher, [
+            name for name in ("MILLRACE_STATS", "MILLRACE_TRACE") if name in plan.environment])
+        status = _child(command, plan.environment)
         stats.wait_for_agents(plan.environment.get("MILLRACE_JOB", ""))
         if collector is not None:
             collector.finish()
@@ -180,17 +185,16 @@ def _supervise(plan: Plan, request: Request) -> int:
     return _end_as(status)
 
 
-def _child(plan: Plan) -> int:
+def _child(command: list[str], environment: dict[str, str]) -> int:
     """Starts the child and passes signals on until it has ended; returns its wait status."""
     watched = {signal.SIGCHLD, *_FORWARDED}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
         try:
-            pid = os.posix_spawnp(plan.command[0], plan.command, plan.environment, setsigmask=before,
-                                  setsigdef=[signal.SIGPIPE])
+            pid = os.posix_spawnp(command[0], command, environment, setsigmask=before, setsigdef=[signal.SIGPIPE])
         except OSError as error:
-            tell(f"{plan.command[0]}: {error.strerror}")
-            return os.W_EXITCODE(EXIT_CANNOT_EXECUTE, 0) if hasattr(os, "W_EXITCODE") else EXIT_CANNOT_EXECUTE << 8
+            tell(f"{command[0]}: {error.strerror}")
+            return EXIT_CANNOT_EXECUTE << 8  # as waitpid gives an exit status
         while True:
             info = signal.sigwaitinfo(watched)
             if info.si_signo == signal.SIGCHLD:

@@ -81,7 +81,7 @@ class Setting:
             return f"{format_duration(self.low)} to {format_duration(self.high)}"
         if self.kind == "path":
             return "a path"
-        return "letters, digits, - and _"
+        return "up to 64 printable characters"
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -97,7 +97,7 @@ SETTINGS: tuple[Setting, ...] = (
             choices=("server", "disk"), hint=True),
     Setting("fdatasync_interval", "bytes", "64MiB",
             "With durability disk: bytes between two fdatasync calls.",
-            low=1, high=TIB, zero_means="only at close", hint=True),
+            low=4 * KIB, high=TIB, zero_means="only at close", hint=True),
     Setting("sink", "choice", "auto", "How the agent writes the file.",
             choices=("auto", "buffered", "direct"), hint=True),
     Setting("channel", "bytes", "1MiB", "Shared memory between one rank and the agent.",
@@ -143,10 +143,10 @@ def format_bytes(value: int) -> str:
 
 def parse_duration(text: str) -> int:
     """`60`, `60s`, `1.5s`, `500ms` as milliseconds; a bare number is seconds."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|)\s*", text.lower())
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|)\s*", text.lower())
     if not match:
-        raise ValueError(f"'{text}' is not a time (write it as 60s or 500ms)")
-    return round(float(match[1]) * (1 if match[2] == "ms" else 1000))
+        raise ValueError(f"'{text}' is not a time (write it as 60s, 500ms or 2min)")
+    return round(float(match[1]) * {"ms": 1, "min": 60_000}.get(match[2], 1000))
 
 
 def format_duration(milliseconds: int) -> str:
@@ -154,6 +154,8 @@ def format_duration(milliseconds: int) -> str:
 
 
 def _check_bytes(setting: Setting, text: str) -> str:
+    if setting.name == "direct_above" and text.strip().lower() == "auto":
+        return "0"
     value = parse_bytes(text)
     if value == 0 and setting.zero_means:
         return "0"
@@ -199,8 +201,8 @@ def _check_calls(setting: Setting, text: str) -> str:
 
 def _check_key(setting: Setting, text: str) -> str:
     del setting
-    if not re.fullmatch(r"[A-Za-z0-9_-]*", text):
-        raise ValueError("the key has characters that it may not have")
+    if not re.fullmatch(r"[!-~]{0,64}", text):
+        raise ValueError("the key is too long or has characters that it may not have")
     return text
 
 
@@ -308,6 +310,21 @@ def markdown_table() -> str:
     for s in SETTINGS:
         option = {"merge": "--merge / --no-merge"}.get(s.name, s.option_name)
         cells = [option, s.default, s.allowed, s.variable, s.hint_name, s.name if s.toml else ""]
-        lines.append("| " + " | ".join(f"`{c}`" if c and i != 2 else (c or "-") for i, c in enumerate(cells))
-                     + f" | {s.help} |")
+        shown = [f"`{cell}`" if cell and i != 2 else (cell or "-") for i, cell in enumerate(cells)]
+        lines.append("| " + " | ".join([*shown, s.help]) + " |")
     return "\n".join(lines) + "\n"
+
+
+_TABLE_BEGIN, _TABLE_END = "<!-- settings -->\n", "<!-- /settings -->\n"
+
+
+def with_table(document: str) -> str:
+    """A Markdown document with the table between its two marks brought up to date."""
+    head, rest = document.split(_TABLE_BEGIN, 1)
+    _, tail = rest.split(_TABLE_END, 1)
+    return head + _TABLE_BEGIN + markdown_table() + _TABLE_END + tail
+
+
+if __name__ == "__main__":  # python -m millrace.settings docs/guide.md
+    for name in sys.argv[1:]:
+        Path(name).write_text(with_table(Path(name).read_text(encoding="utf-8")), encoding="utf-8")

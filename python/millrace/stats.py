@@ -57,3 +57,187 @@ def human_time(nanoseconds: float) -> str:
         if nanoseconds >= unit:
             return f"{nanoseconds / unit:.2f} {name}"
     return f"{nanoseconds:.0f} ns"
+
+
+def parse_line(line: str) -> dict[str, Any] | None:
+    """One report, or None for a line that is none (a process killed while writing leaves such)."""
+    try:
+        document = json.loads(line)
+    except json.JSONDecodeError:
+        return None
+    return document if isinstance(document, dict) and document.get("path") else None
+
+
+class FileReport:
+    """All that is known of one path: what its ranks and the agent reported."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.clients: list[dict[str, Any]] = []
+        self.agents: list[dict[str, Any]] = []
+
+    def total(self, name: str) -> int:
+        return sum(int(line.get(name) or 0) for line in self.clients)
+
+    def agent_total(self, name: str) -> int:
+        return sum(int(line.get(name) or 0) for line in self.agents)
+
+    @property
+    def route(self) -> str:
+        """Which path the calls took, in one word."""
+        piped, direct = self.agent_total("records_in") or self.total("bytes"), self.total("direct_calls")
+        if piped and direct:
+            return "pipeline and direct"
+        return "pipeline" if piped else "direct"
+
+    def reasons(self) -> list[str]:
+        """Why, most frequent first; ranks that say the same are counted."""
+        counts: dict[str, int] = {}
+        for line in self.clients:
+            reason = line.get("reason")
+            for text in reason if isinstance(reason, list) else [reason]:
+                if text:
+                    counts[str(text)] = counts.get(str(text), 0) + 1
+        order = sorted(counts, key=lambda text: -counts[text])
+        return [f"{text} ({counts[text]} rank{'s' if counts[text] > 1 else ''})" for text in order]
+
+    def stages(self) -> dict[str, int]:
+        """Time per stage in nanoseconds: ranks' sums first, then the agent's stages."""
+        stages = {"ranks: copy": self.total("copy_ns"), "ranks: wait": self.total("wait_ns")}
+        for line in self.agents:
+            for stage, value in (line.get("stages_ns") or {}).items():
+                stages[f"agent: {stage}"] = stages.get(f"agent: {stage}", 0) + int(value)
+        return {name: value for name, value in stages.items() if value}
+
+    def summary(self) -> dict[str, Any]:
+        """The merged document of --stats FILE."""
+        records_in, records_out = self.agent_total("records_in"), self.agent_total("records_out")
+        bytes_in, bytes_out = self.agent_total("bytes_in"), self.agent_total("bytes_out")
+        return {
+            "path": self.path, "route": self.route, "reasons": self.reasons(), "ranks": len(self.clients),
+            "calls": self.total("calls"), "direct_calls": self.total("direct_calls"),
+            "direct_bytes": self.total("direct_bytes"), "bytes_in": bytes_in, "bytes_out": bytes_out,
+            "records_in": records_in, "records_out": records_out,
+            "mean_in_bytes": bytes_in / records_in if records_in else None,
+            "mean_out_bytes": bytes_out / records_out if records_out else None,
+            "seeks": self.agent_total("seeks"), "stages_ns": self.stages(),
+            "peak_memory_bytes": max((int(line.get("peak_memory_bytes") or 0) for line in self.agents), default=0),
+            "errors": [str(line["error"]) for line in self.clients + self.agents if line.get("error")],
+            "clients": self.clients, "agents": self.agents,
+        }
+
+
+def table_of(report: FileReport) -> Any:
+    """The table of one file."""
+    from rich.table import Table
+
+    facts = report.summary()
+    table = Table(title=report.path, title_justify="left", show_header=False)
+    table.add_row("path taken", facts["route"])
+    for reason in facts["reasons"]:
+        table.add_row("why", reason)
+    table.add_row("calls", f"{facts['calls']} through the pipeline, {facts['direct_calls']} direct")
+    if facts["direct_bytes"]:
+        table.add_row("bytes, direct", human_bytes(facts["direct_bytes"]))
+    if facts["records_in"]:
+        table.add_row("bytes in, out", f"{human_bytes(facts['bytes_in'])}, {human_bytes(facts['bytes_out'])}")
+        table.add_row("records in, out", f"{facts['records_in']}, {facts['records_out']}")
+        table.add_row("mean size before, after", f"{human_bytes(facts['mean_in_bytes'])}, "
+                                                 f"{human_bytes(facts['mean_out_bytes'] or 0)}")
+        table.add_row("seeks", str(facts["seeks"]))
+    for stage, value in facts["stages_ns"].items():
+        table.add_row(f"time, {stage}", human_time(value))
+    if facts["peak_memory_bytes"]:
+        table.add_row("peak memory of the agent", human_bytes(facts["peak_memory_bytes"]))
+    for error in facts["errors"]:
+        table.add_row("error", error)
+    return table
+
+
+class Collector(threading.Thread):
+    """Follows the file of reports while the program runs and prints a table when a file was closed.
+
+    Started once, ended by finish(); everything is printed on stderr. Only this thread touches the reports
+    until finish() has joined it.
+    """
+
+    def __init__(self, source: Path, target: Path | None, console: Any = None) -> None:
+        super().__init__(name="millrace-stats", daemon=True)
+        if console is None:
+            from rich.console import Console
+
+            console = Console(stderr=True)
+        self._console = console
+        self._source, self._target = source, target
+        self._ended = threading.Event()
+        self._open: dict[str, FileReport] = {}
+        self.reports: list[FileReport] = []
+        self._offset = 0
+        self._progress: Any = None
+
+    def run(self) -> None:
+        while not self._ended.wait(_POLL_S):
+            self._take()
+
+    def finish(self) -> None:
+        """Takes what is left, prints what was not printed, writes the merged document."""
+        self._ended.set()
+        self.join()
+        self._take()
+        if self._progress is not None:
+            self._progress.stop()
+        for path in list(self._open):
+            self._print(path)
+        if self._target is not None:
+            document = {"schema": SCHEMA, "files": [report.summary() for report in self.reports]}
+            self._target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        if not self.reports:
+            self._console.print("millrace: no file was written or read through MPI-IO with Millrace loaded")
+
+    def _take(self) -> None:
+        """Reads complete lines only: the last one may still be in the writing."""
+        with self._source.open("rb") as file:
+            file.seek(self._offset)
+            data = file.read()
+        complete = data[:data.rfind(b"\n") + 1]
+        self._offset += len(complete)
+        closed = []
+        for line in complete.decode("utf-8", "replace").splitlines():
+            document = parse_line(line)
+            if document is None:
+                continue
+            path = str(document["path"])
+            kind = document.get("kind")
+            if kind == "progress":
+                self._show_progress(path, document)
+                continue
+            report = self._open.setdefault(path, FileReport(path))
+            if kind == "agent":
+                report.agents.append(document)
+                closed.append(path)
+            else:
+                report.clients.append(document)
+        # A rank's line is written before its close request, so the agent's line is the last of a file.
+        for path in dict.fromkeys(closed):
+            self._print(path)
+
+    def _print(self, path: str) -> None:
+        report = self._open.pop(path)
+        self.reports.append(report)
+        self._console.print(table_of(report))
+
+    def _show_progress(self, path: str, document: dict[str, Any]) -> None:
+        """A bar for a close that takes long; agents write progress lines after two seconds of draining."""
+        if not self._console.is_terminal:
+            return
+        if self._progress is None:
+            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+            self._progress = Progress(TextColumn("closing {task.description}"), BarColumn(), DownloadColumn(),
+                                      console=self._console, transient=True)
+            self._progress.start()
+        known = {task.description: task.id for task in self._progress.tasks}
+        task = known.get(path)
+        if task is None:
+            task = self._progress.add_task(path, total=document.get("total_bytes"))
+        self._progress.update(task, completed=document.get("done_bytes", 0), total=document.get("total_bytes"))

@@ -1,0 +1,165 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Facts of this machine that matter to Millrace, read without changing anything."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import re
+import resource
+import shutil
+import socket
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from millrace import elf, launcher
+
+NETWORKED = {"nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "glusterfs", "fuse.glusterfs",
+             "fuse.sshfs", "fuse.mfs", "moosefs", "pvfs2", "orangefs", "afs", "panfs", "9p", "virtiofs", "wekafs"}
+IN_MEMORY = {"tmpfs", "ramfs", "hugetlbfs"}
+_IO_URING_SETUP = 425  # the same number on x86-64 and aarch64
+_IO_URING_PARAMS_BYTES = 120
+
+
+def read_text(path: str, default: str = "") -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return default
+
+
+def io_uring() -> dict[str, Any]:
+    """Whether this process may set up a ring, and why not."""
+    disabled = read_text("/proc/sys/kernel/io_uring_disabled")
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.syscall(_IO_URING_SETUP, 4, ctypes.create_string_buffer(_IO_URING_PARAMS_BYTES))
+    if fd >= 0:
+        os.close(fd)
+        return {"usable": True, "reason": "", "io_uring_disabled": disabled or None}
+    number = ctypes.get_errno()
+    reason = {errno.ENOSYS: "the kernel has none, or a container's filter hides it",
+              errno.EPERM: "not permitted (kernel.io_uring_disabled, or a container's filter)",
+              errno.ENOMEM: "the memlock limit is too small"}.get(number, os.strerror(number))
+    return {"usable": False, "reason": reason, "io_uring_disabled": disabled or None}
+
+
+def memory() -> dict[str, Any]:
+    """Sizes in bytes; None = no limit."""
+    info = {}
+    for line in read_text("/proc/meminfo").splitlines():
+        name, _, rest = line.partition(":")
+        number = rest.split()
+        if number:
+            info[name] = int(number[0]) * (1024 if rest.endswith("kB") else 1)
+    group = read_text("/sys/fs/cgroup/memory.max", "max")
+    return {"total": info.get("MemTotal"), "available": info.get("MemAvailable"),
+            "cgroup_limit": int(group) if group.isdigit() else None,
+            "memlock": _limit(resource.RLIMIT_MEMLOCK), "open_files": _limit(resource.RLIMIT_NOFILE),
+            "huge_pages_total": info.get("HugePages_Total", 0), "huge_page_bytes": info.get("Hugepagesize"),
+            "transparent_huge_pages": _chosen(read_text("/sys/kernel/mm/transparent_hugepage/enabled")),
+            "shared_huge_pages": _chosen(read_text("/sys/kernel/mm/transparent_hugepage/shmem_enabled"))}
+
+
+def _limit(which: int) -> int | None:
+    soft = resource.getrlimit(which)[0]
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def _chosen(text: str) -> str | None:
+    match = re.search(r"\[(\w+)\]", text)
+    return match[1] if match else None
+
+
+def shared_memory() -> dict[str, Any]:
+    """What the channels need: anonymous shared memory and abstract UNIX sockets."""
+    facts: dict[str, Any] = {"memfd": True, "memfd_reason": "", "abstract_socket": True}
+    try:
+        fd = os.memfd_create("millrace-doctor", os.MFD_CLOEXEC)
+        try:
+            os.ftruncate(fd, 1 << 20)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        facts.update(memfd=False, memfd_reason=error.strerror)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+            probe.bind(f"\0millrace-doctor-{os.getpid()}")
+    except OSError as error:
+        facts.update(abstract_socket=False, socket_reason=error.strerror)
+    return facts
+
+
+def mount_of(path: Path) -> dict[str, Any]:
+    """The mount that holds `path`, from /proc/self/mountinfo."""
+    target = str(path.resolve())
+    best: dict[str, Any] = {}
+    for line in read_text("/proc/self/mountinfo").splitlines():
+        left, _, right = line.partition(" - ")
+        words, tail = left.split(), right.split()
+        point = re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), words[4])
+        inside = target == point or target.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best.get("mount_point", "")):
+            best = {"mount_point": point, "type": tail[0], "source": tail[1], "device": words[2],
+                    "options": words[5] + ("," + tail[2] if len(tail) > 2 else "")}
+    return best
+
+
+def _rotational(device: str) -> bool | None:
+    base = Path("/sys/dev/block") / device
+    for place in (base / "queue" / "rotational", base.resolve().parent / "queue" / "rotational"):
+        text = read_text(str(place))
+        if text in ("0", "1"):
+            return text == "1"
+    return None
+
+
+def _locking(folder: Path) -> str:
+    """How byte-range locks work there: ok, or the reason why not."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".millrace-doctor-") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
+            fcntl.lockf(file, fcntl.LOCK_UN, 1)
+    except OSError as error:
+        return error.strerror or str(error)
+    return "ok"
+
+
+def file_system(path: Path) -> dict[str, Any]:
+    """What `path` (a folder, or a file that exists or is to be written) lies on."""
+    folder = path if path.is_dir() else path.parent
+    facts: dict[str, Any] = {"path": str(path), "exists": folder.is_dir()}
+    if not folder.is_dir():
+        return facts
+    facts.update(mount_of(folder))
+    usage = shutil.disk_usage(folder)
+    kind = str(facts.get("type", ""))
+    facts.update(writable=os.access(folder, os.W_OK) and "ro" not in str(facts.get("options", "")).split(","),
+                 free_bytes=usage.free, total_bytes=usage.total, networked=kind in NETWORKED,
+                 in_memory=kind in IN_MEMORY, rotational=_rotational(str(facts.get("device", ""))))
+    facts["locking"] = _locking(folder) if facts["writable"] else "not tried: not writable"
+    return facts
+
+
+def mpi_libraries(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Launchers and compiler wrappers on PATH, MPI libraries that the loader knows."""
+    wanted = re.compile(r"^(mpicc|mpiexec|mpirun|orterun|prterun|srun)([.-][\w.]+)?$")
+    launchers, compilers = [], []
+    for folder in dict.fromkeys(environment.get("PATH", "").split(":")):
+        for name in sorted(os.listdir(folder)) if folder and os.path.isdir(folder) else []:
+            if not wanted.match(name) or not os.access(os.path.join(folder, name), os.X_OK):
+                continue
+            path = os.path.join(folder, name)
+            if name.startswith("mpicc"):
+                compilers.append(path)
+            else:
+                found = launcher.inspect(path, environment)
+                launchers.append({"path": path, "kind": found.kind, "version": found.version})
+    libraries = [{"name": name, "path": str(paths[0]), "family": elf.family_of(name)}
+                 for name, paths in sorted(elf.loader_cache().items())
+                 if re.match(r"lib(mpi|mpich|mpi_abi)\.so\.", name)]
+    return {"launchers": launchers, "compilers": compilers, "libraries": libraries}
