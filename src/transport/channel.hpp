@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+
+#include "base/checksum.hpp"
+#include "transport/layout.hpp"
+#include "transport/memory.hpp"
+
+// One rank's way to the agent: a ring of bytes in shared memory with one producer (the rank) and one
+// consumer (the agent), which trust each other's numbers as little as a socket's.
+namespace millrace::transport {
+
+// The rank's end. Not thread safe.
+class Producer {
+ public:
+  // Makes the memory of a channel; ring_bytes is a power of two in [min_channel_bytes, max_channel_bytes].
+  static Result<Producer> create(std::uint64_t ring_bytes);
+
+  int memory() const { return memory_.get(); }
+  std::uint64_t ring_bytes() const { return ring_bytes_; }
+  std::uint64_t max_payload() const { return transport::max_payload(ring_bytes_); }
+
+  // Copies one record in. False if the ring has no room for it just now; nothing is published.
+  bool append(FrameHeader header, const void* data) {
+    const std::uint64_t need = record_bytes(header.length);
+    if (tail_ + need - head_ > ring_bytes_ && !has_room(need)) return false;
+    std::byte* at = ring_.data() + (tail_ & (ring_bytes_ - 1));
+    header.checksum = checksum(data, header.length, header.offset);
+    std::memcpy(at, &header, sizeof header);
+    std::memcpy(at + sizeof header, data, header.length);
+    tail_ += need;
+    return true;
+  }
+
+  // Bytes appended that the consumer can't see yet.
+  std::uint64_t unpublished() const { return tail_ - published_; }
+
+  // Shows all appended records to the consumer. Sequentially consistent: flags of the agent that are read
+  // after this are no older than what the agent drains after it wrote them.
+  void publish() {
+    published_ = tail_;
+    header().tail.store(tail_, std::memory_order_seq_cst);
+  }
+
+  // Bytes waiting, at most (the consumer may have taken some since).
+  std::uint64_t fill() {
+    if (tail_ - head_ >= wake_threshold(ring_bytes_)) head_ = header().head.load(std::memory_order_acquire);
+    return tail_ - head_;
+  }
+
+  // Sleeps until the consumer has made room, or for one slice of time. True if the head has moved.
+  bool wait_room(std::uint32_t slice_ms);
+
+  ChannelHeader& header() const { return *reinterpret_cast<ChannelHeader*>(header_.data()); }
+
+ private:
+  bool has_room(std::uint64_t need) {
+    head_ = header().head.load(std::memory_order_acquire);
+    return tail_ + need - head_ <= ring_bytes_;
+  }
+
+  Fd memory_;
+  Mapping header_;
+  Mapping ring_;
+  std::uint64_t ring_bytes_ = 0;
+  std::uint64_t tail_ = 0;
+  std::uint64_t published_ = 0;
+  std::uint64_t head_ = 0;  // as last read: never ahead of the true one
+};
+
+// The agent's end. Bounds everything that it reads, whatever the producer wrote. Not thread safe.
+class Consumer {
+ public:
+  // Takes the memory of a channel that a client sent.
+  static Result<Consumer> attach(Fd memory, std::uint64_t ring_bytes);
+
+  // Takes in what has been published. False if the numbers are impossible: drop the client.
+  bool snapshot() {
+    const std::uint64_t tail = header().tail.load(std::memory_order_seq_cst);
+    if (tail - head_ > ring_bytes_ || tail - head_ < limit_ - head_) return false;
+    limit_ = tail;
+    return true;
+  }
+
+  bool empty() const { return head_ == limit_; }
+  // Bytes published, also after the last snapshot.
+  std::uint64_t fill() const { return header().tail.load(std::memory_order_seq_cst) - head_; }
+  // Requests published but not yet consumed, as the producer counts them.
+  bool has_request() const { return header().requests.load(std::memory_order_seq_cst) != requests_ && fill() != 0; }
+
+  // The next record of the snapshot, which must not be empty. False if it is malformed: drop the client.
+  // `payload` stays valid until consume().
+  bool peek(FrameHeader& frame, const std::byte*& payload) const {
+    const std::byte* at = ring_.data() + (head_ & (ring_bytes_ - 1));
+    const std::uint64_t waiting = limit_ - head_;
+    if (waiting < sizeof frame) return false;
+    std::memcpy(&frame, at, sizeof frame);
+    payload = at + sizeof frame;
+    return frame.length <= max_payload(ring_bytes_) && record_bytes(frame.length) <= waiting;
+  }
+
+  void consume(const FrameHeader& frame) {
+    head_ += record_bytes(frame.length);
+    requests_ += frame.request != 0 ? 1 : 0;
+    if (head_ - shown_ >= ring_bytes_ / 8) release();
+  }
+
+  // Gives consumed bytes back to the producer and wakes it if it waits and half of the ring is free.
+  void release();
+
+  void answer(std::uint32_t request, Status status);
+
+  ChannelHeader& header() const { return *reinterpret_cast<ChannelHeader*>(header_.data()); }
+
+ private:
+  Mapping header_;
+  Mapping ring_;
+  std::uint64_t ring_bytes_ = 0;
+  std::uint64_t head_ = 0;
+  std::uint64_t shown_ = 0;  // head as the producer sees it
+  std::uint64_t limit_ = 0;  // end of the snapshot
+  std::uint32_t requests_ = 0;
+};
+
+}  // namespace millrace::transport

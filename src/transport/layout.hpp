@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "transport/frame.hpp"
+
+// What lies in the memory that client and agent share. Both sides are the same build (Hello.version), so
+// the layouts may change with protocol_version; the asserts only keep them inside their pages.
+namespace millrace::transport {
+
+inline constexpr std::uint64_t header_bytes = 4096;
+inline constexpr std::uint64_t min_channel_bytes = 64 * KiB;
+inline constexpr std::uint64_t max_channel_bytes = 16 * MiB;
+inline constexpr std::uint32_t reply_slots = 16;
+inline constexpr std::uint32_t max_files = 8192;  // slots that the agent page has room for
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
+
+// Where the agent answers a request; `done` is the number of the request answered last, and a futex word.
+struct ReplySlot {
+  std::atomic<std::uint32_t> done;
+  std::atomic<std::uint32_t> code;
+  std::atomic<std::int32_t> error;
+  std::uint32_t reserved;
+};
+
+// First page of a channel's memfd; the ring follows.
+//
+//   | ChannelHeader, 4096 B | ring, channel_bytes |
+//
+// Offsets head and tail only grow: bytes [head, tail) modulo the size of the ring are waiting.
+struct ChannelHeader {
+  // Written by the producer.
+  alignas(64) std::atomic<std::uint64_t> tail;
+  std::atomic<std::uint32_t> requests;  // how many frames so far want an answer
+  // Written by the consumer.
+  alignas(64) std::atomic<std::uint64_t> head;
+  // Set by a producer that waits for room, cleared by the consumer that wakes it; a futex word.
+  alignas(64) std::atomic<std::uint32_t> producer_waits;
+  alignas(64) ReplySlot replies[reply_slots];
+};
+static_assert(sizeof(ChannelHeader) <= header_bytes);
+
+// One target file as all its ranks see it.
+struct FileState {
+  // clean -> dirty by a rank that has published records; dirty -> draining by the agent before it drains
+  // the rings; draining -> clean by the agent when nothing is pending. Not clean = ask before reading.
+  std::atomic<std::uint32_t> dirty;
+  std::atomic<std::uint32_t> code;  // sticky Status
+  std::atomic<std::int32_t> error;
+  std::uint32_t reserved;
+};
+inline constexpr std::uint32_t state_clean = 0;
+inline constexpr std::uint32_t state_dirty = 1;
+inline constexpr std::uint32_t state_draining = 2;
+
+// The agent's memfd, mapped by every client.
+struct AgentPage {
+  alignas(64) std::atomic<std::uint32_t> sleeping;  // 1: write the eventfd; who sets it to 0 writes
+  alignas(64) std::atomic<std::uint64_t> progress;  // grows whenever the agent got anything done
+  alignas(64) FileState files[max_files];
+};
+
+// A record of `length` payload bytes takes this much of the ring.
+constexpr std::uint64_t record_bytes(std::uint64_t length) {
+  return sizeof(FrameHeader) + ((length + 7) & ~std::uint64_t{7});
+}
+
+// The largest payload of one record in a ring of this size.
+constexpr std::uint64_t max_payload(std::uint64_t ring_bytes) { return ring_bytes / 4 - sizeof(FrameHeader); }
+
+// From this fill on, a sleeping agent is woken.
+constexpr std::uint64_t wake_threshold(std::uint64_t ring_bytes) {
+  return ring_bytes / 4 < 256 * KiB ? ring_bytes / 4 : 256 * KiB;
+}
+
+}  // namespace millrace::transport

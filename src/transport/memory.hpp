@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+namespace millrace::transport {
+
+// Owns one range of mapped memory. Moves, never copies.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(void* data, std::size_t size) : data_(data), size_(size) {}
+  Mapping(Mapping&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Mapping& operator=(Mapping&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping();
+
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+  std::size_t size() const { return size_; }
+  bool valid() const { return data_ != nullptr; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// Anonymous shared memory that can be neither shrunk nor grown: a peer can't make an access fault.
+Result<Fd> make_memory(const char* name, std::uint64_t size);
+
+// True if `memory` is such memory, of exactly this size.
+bool is_sealed_memory(int memory, std::uint64_t size);
+
+Result<Mapping> map(int memory, std::uint64_t size);
+
+// Maps [offset, offset + size) of `memory` twice, back to back, so that what wraps around reads straight on:
+//
+//    |<-- size -->|<-- size -->|
+//    | ring       | ring again |
+//
+Result<Mapping> map_ring(int memory, std::uint64_t offset, std::uint64_t size);
+
+// Sleeps while *word == expected, at most timeout_ms. May return early.
+void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint32_t timeout_ms);
+void futex_wake(const std::atomic<std::uint32_t>& word);
+
+// CLOCK_MONOTONIC.
+std::uint64_t now_ns();
+
+}  // namespace millrace::transport

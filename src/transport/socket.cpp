@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/socket.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace millrace::transport {
+
+namespace {
+
+struct Address {
+  sockaddr_un name{};
+  socklen_t size = 0;
+  explicit Address(const std::string& text) {
+    name.sun_family = AF_UNIX;
+    const std::size_t length = text.size() < sizeof name.sun_path - 1 ? text.size() : sizeof name.sun_path - 1;
+    std::memcpy(name.sun_path + 1, text.data(), length);  // a leading zero: the abstract namespace
+    size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&name); }
+};
+
+Result<Fd> make_socket(int flags = 0) {
+  Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
+  if (!socket.valid()) return Status::from_errno(errno);
+  return socket;
+}
+
+}  // namespace
+
+std::string agent_name(std::uint64_t job_hash) {
+  char text[64];
+  std::snprintf(text, sizeof text, "millrace-%u-%016llx", ::getuid(), static_cast<unsigned long long>(job_hash));
+  return text;
+}
+
+Result<Fd> claim(const std::string& name) {
+  Result<Fd> socket = make_socket(SOCK_NONBLOCK);
+  if (!socket) return socket;
+  const Address address(name);
+  if (::bind(socket->get(), address.get(), address.size) != 0) return Status::from_errno(errno);
+  return socket;
+}
+
+Result<Fd> listen_at(const std::string& name) {
+  Result<Fd> socket = claim(name);
+  if (!socket) return socket;
+  if (::listen(socket->get(), 1024) != 0) return Status::from_errno(errno);
+  return socket;
+}
+
+Result<Fd> connect_to(const std::string& name) {
+  Result<Fd> socket = make_socket();
+  if (!socket) return socket;
+  const Address address(name);
+  while (::connect(socket->get(), address.get(), address.size) != 0) {
+    if (errno != EINTR) return Status::from_errno(errno);
+  }
+  return socket;
+}
+
+Result<Fd> accept_from(int listener) {
+  Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.valid()) return Status::from_errno(errno);
+  return socket;
+}
+
+bool same_user(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
+}
+
+bool hung_up(int socket) {
+  pollfd entry{socket, POLLIN | POLLRDHUP, 0};
+  return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0;
+}
+
+bool wait_readable(int socket, std::uint32_t timeout_ms) {
+  pollfd entry{socket, POLLIN, 0};
+  return ::poll(&entry, 1, static_cast<int>(timeout_ms)) > 0;
+}
+
+Status send_message(int socket, const void* data, std::size_t size, const int* descriptors, int count) {
+  iovec body{const_cast<void*>(data), size};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * max_descriptors)] = {};
+  msghdr message{};
+  message.msg_iov = &body;
+  message.msg_iovlen = 1;
+  if (count > 0) {
+    const std::size_t bytes = sizeof(int) * static_cast<std::size_t>(count);
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(bytes);
+    cmsghdr* head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(bytes);
+    std::memcpy(CMSG_DATA(head), descriptors, bytes);
+  }
+  ssize_t sent = 0;
+  do {
+    sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent < 0 ? Status::from_errno(errno) : Status();
+}
+
+Result<Received> receive_message(int socket, void* data, std::size_t size) {
+  iovec body{data, size};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * max_descriptors)] = {};
+  msghdr message{};
+  message.msg_iov = &body;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got = 0;
+  do {
+    got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return Status::from_errno(errno);
+  Received received;
+  received.size = static_cast<std::size_t>(got);
+  int next = 0;
+  for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof descriptor);
+      Fd owned(descriptor);  // what we did not ask for is closed here
+      if (next < max_descriptors) received.descriptors[next++] = std::move(owned);
+    }
+  }
+  return received;
+}
+
+}  // namespace millrace::transport

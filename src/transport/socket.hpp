@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <type_traits>
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+// UNIX sockets with names in the abstract namespace (nothing is left in a file system), on which whole
+// messages travel together with descriptors.
+namespace millrace::transport {
+
+inline constexpr int max_descriptors = 2;
+
+// A message as received: its size and the descriptors that came with it.
+struct Received {
+  std::size_t size = 0;  // 0: the peer has gone
+  Fd descriptors[max_descriptors];
+};
+
+// Where the agent of a job listens. `hash` is of the job's key.
+std::string agent_name(std::uint64_t job_hash);
+
+// Fails with errno EADDRINUSE if somebody has the name already.
+Result<Fd> listen_at(const std::string& name);
+// Only takes the name: a lock that goes with the process.
+Result<Fd> claim(const std::string& name);
+Result<Fd> connect_to(const std::string& name);
+Result<Fd> accept_from(int listener);
+
+// True if the peer is a process of this user.
+bool same_user(int socket);
+// True if the other end is closed.
+bool hung_up(int socket);
+// Waits until something can be received; false when time is over.
+bool wait_readable(int socket, std::uint32_t timeout_ms);
+
+Status send_message(int socket, const void* data, std::size_t size, const int* descriptors, int count);
+Result<Received> receive_message(int socket, void* data, std::size_t size);
+
+template <class Message>
+Status send(int socket, const Message& message, std::initializer_list<int> descriptors = {}) {
+  static_assert(std::is_trivially_copyable_v<Message>);
+  return send_message(socket, &message, sizeof message, descriptors.begin(), static_cast<int>(descriptors.size()));
+}
+
+}  // namespace millrace::transport

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/socket.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "transport/memory.hpp"
+
+namespace millrace::transport {
+namespace {
+
+std::string test_name(const char* what) { return "millrace-test-" + std::to_string(::getpid()) + "-" + what; }
+
+TEST(Socket, CarriesAMessageAndItsDescriptors) {
+  Result<Fd> listener = listen_at(test_name("carry"));
+  ASSERT_TRUE(listener.ok());
+  Result<Fd> client = connect_to(test_name("carry"));
+  ASSERT_TRUE(client.ok());
+  Result<Fd> server = accept_from(listener->get());
+  ASSERT_TRUE(server.ok());
+  EXPECT_TRUE(same_user(client->get()));
+  EXPECT_TRUE(same_user(server->get()));
+  Result<Fd> memory = make_memory("test", 8192);
+  ASSERT_TRUE(memory.ok());
+  const std::uint64_t word = 0x1122334455667788u;
+  ASSERT_TRUE(send(client->get(), word, {memory->get()}).ok());
+  std::uint64_t got = 0;
+  Result<Received> received = receive_message(server->get(), &got, sizeof got);
+  ASSERT_TRUE(received.ok());
+  EXPECT_EQ(received->size, sizeof got);
+  EXPECT_EQ(got, word);
+  EXPECT_TRUE(is_sealed_memory(received->descriptors[0].get(), 8192));
+  EXPECT_FALSE(received->descriptors[1].valid());
+}
+
+TEST(Socket, SaysThatThePeerHasGone) {
+  Result<Fd> listener = listen_at(test_name("gone"));
+  Result<Fd> client = connect_to(test_name("gone"));
+  Result<Fd> server = accept_from(listener->get());
+  ASSERT_TRUE(server.ok());
+  EXPECT_FALSE(hung_up(client->get()));
+  server->reset();
+  EXPECT_TRUE(hung_up(client->get()));
+}
+
+TEST(Socket, NameIsALock) {
+  Result<Fd> first = claim(test_name("lock"));
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(claim(test_name("lock")).status().error(), EADDRINUSE);
+  first->reset();
+  EXPECT_TRUE(claim(test_name("lock")).ok());
+}
+
+TEST(Memory, CanNotBeShrunkUnderTheOtherSide) {
+  Result<Fd> memory = make_memory("test", 8192);
+  ASSERT_TRUE(memory.ok());
+  EXPECT_NE(::ftruncate(memory->get(), 0), 0);
+  EXPECT_TRUE(is_sealed_memory(memory->get(), 8192));
+  EXPECT_FALSE(is_sealed_memory(memory->get(), 4096));
+}
+
+}  // namespace
+}  // namespace millrace::transport
