@@ -60,22 +60,13 @@ class LazyPool {
 
 inline constexpr std::uint32_t chunk_slots_max = 32;
 
-enum class ChunkState : std::uint8_t { free, filling, leaving };
-
 // A place of the file, `slots` blocks long, of which some have bytes.
 struct Chunk {
   std::uint64_t index;    // file offset / chunk bytes
-  const void* owner;      // the sort buffer that it belongs to; nullptr when free
+  const void* owner;      // the sort buffer that takes records for it; nullptr once it leaves
   std::uint32_t covered;  // bytes
   std::uint32_t blocks;
-  ChunkState state;
-  bool wanted;            // somebody waits for it: it leaves as soon as it can
-  bool eager;             // queued because it is complete
-  std::uint32_t waiters;  // head of a list of those who wait, none if empty
-  // While it leaves: where the drain stands, and how many pieces are not yet acknowledged.
-  std::uint32_t cursor_slot;
-  std::uint32_t cursor_byte;
-  std::uint32_t outstanding;
+  bool complete;          // counted as such
   std::uint32_t slots[chunk_slots_max];  // block ids, LazyPool::none where there is no byte
 };
 
