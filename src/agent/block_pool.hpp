@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace millrace::agent {
+
+// `count` items of `item_bytes` in one anonymous mapping that is touched only as far as it is used. What
+// was given back last is given out first, so a stream that passes through stays in cache and in few pages.
+// Owns the mapping. Not thread safe. No allocation after construction.
+class LazyPool {
+ public:
+  LazyPool(std::size_t item_bytes, std::uint32_t count);
+  ~LazyPool();
+  LazyPool(const LazyPool&) = delete;
+  LazyPool& operator=(const LazyPool&) = delete;
+
+  // The caller has checked available(). Contents are what the last user left.
+  std::uint32_t allocate() {
+    const std::uint32_t id = free_head_ != none ? pop() : untouched_++;
+    ++in_use_;
+    if (in_use_ > peak_) peak_ = in_use_;
+    return id;
+  }
+  void release(std::uint32_t id) {
+    next_[id] = free_head_;
+    free_head_ = id;
+    --in_use_;
+  }
+  std::byte* at(std::uint32_t id) const { return base_ + std::size_t{id} * item_bytes_; }
+
+  std::size_t item_bytes() const { return item_bytes_; }
+  std::uint32_t count() const { return count_; }
+  std::uint32_t available() const { return count_ - in_use_; }
+  std::uint32_t in_use() const { return in_use_; }
+  std::uint32_t peak() const { return peak_; }
+  std::uint64_t touched_bytes() const { return std::uint64_t{untouched_} * (item_bytes_ + sizeof(std::uint32_t)); }
+
+  static constexpr std::uint32_t none = UINT32_MAX;
+
+ private:
+  std::uint32_t pop() {
+    const std::uint32_t id = free_head_;
+    free_head_ = next_[id];
+    return id;
+  }
+
+  std::size_t item_bytes_;
+  std::uint32_t count_;
+  std::byte* base_ = nullptr;
+  std::uint32_t* next_ = nullptr;  // behind the items, in the same mapping
+  std::size_t mapped_bytes_ = 0;
+  std::uint32_t free_head_ = none;
+  std::uint32_t untouched_ = 0;
+  std::uint32_t in_use_ = 0;
+  std::uint32_t peak_ = 0;
+};
+
+inline constexpr std::uint32_t chunk_slots_max = 32;
+
+// A place of the file, `slots` blocks long, of which some have bytes.
+struct Chunk {
+  std::uint64_t index;    // file offset / chunk bytes
+  const void* owner;      // the sort buffer that takes records for it; nullptr once it leaves
+  std::uint32_t covered;  // bytes
+  std::uint32_t blocks;
+  bool complete;          // counted as such
+  std::uint32_t slots[chunk_slots_max];  // block ids, LazyPool::none where there is no byte
+};
+
+// How a block's bytes are known.
+enum class Shape : std::uint8_t {
+  run,     // [begin, end) and nothing else (with merging off: one record)
+  coarse,  // a bit per 4 bytes
+  fine,    // a bit per byte
+};
+
+struct Block {
+  std::uint32_t begin;  // of the hull of all bytes
+  std::uint32_t end;
+  std::uint32_t covered;
+  std::uint32_t fine;   // id of the fine map, if Shape::fine
+  Shape shape;
+};
+
+// The memory of all sort buffers of one agent: blocks, and everything that describes them, all of it
+// bounded when it is built. One pool serves all files of the agent: the first file's sort_buffer and
+// record_max decide, for as long as any file is open; later files share it whatever they ask for.
+//
+//   blocks         sort_buffer bytes (at least 4 blocks)
+//   coarse maps    1/32 of the blocks they describe; as much again for record boundaries, if merging is off
+//   fine maps      at most 16 MiB
+//   chunks         at most 8 MiB
+//
+// What the descriptions need beyond 24 MiB is taken off the blocks, so that very large buffers keep the
+// promise of "sort buffer + 64 MiB".
+class BlockPool {
+ public:
+  BlockPool(std::uint64_t sort_buffer_bytes, std::uint64_t block_bytes);
+
+  std::uint32_t block_bytes() const { return static_cast<std::uint32_t>(blocks.item_bytes()); }
+  std::uint32_t block_shift() const { return block_shift_; }
+  std::uint32_t slots() const { return slots_; }  // blocks per chunk
+  std::uint64_t chunk_bytes() const { return std::uint64_t{slots_} << block_shift_; }
+  std::uint32_t chunk_shift() const { return chunk_shift_; }
+
+  std::byte* data(std::uint32_t id) const { return blocks.at(id); }
+  Block& block(std::uint32_t id) const { return *reinterpret_cast<Block*>(meta_.at(id)); }
+
+  // The bits that say which bytes of a block are there, and (merging off) where a record begins.
+  std::uint64_t* cover_bits(std::uint32_t id, const Block& b) const {
+    return words(b.shape == Shape::fine ? fine_maps.at(b.fine) : coarse_cover_.at(id));
+  }
+  std::uint64_t* start_bits(std::uint32_t id, const Block& b) const {
+    return words(b.shape == Shape::fine ? fine_maps.at(b.fine) + block_bytes() / 8 : coarse_start_.at(id));
+  }
+  std::uint32_t map_words(Shape shape) const { return block_bytes() >> (shape == Shape::fine ? 6 : 8); }
+
+  Chunk& chunk(std::uint32_t id) const { return *reinterpret_cast<Chunk*>(chunks.at(id)); }
+
+  // Room for a record of `bytes` wherever it lies, whatever it does to the descriptions.
+  bool has_room(std::uint32_t bytes) const {
+    const std::uint32_t spans = ((bytes + block_bytes() - 1) >> block_shift_) + 1;
+    return blocks.available() >= spans && fine_maps.available() >= 2 && chunks.available() >= spans;
+  }
+
+  std::uint64_t peak_bytes() const { return std::uint64_t{blocks.peak()} << block_shift_; }
+  std::uint64_t metadata_bytes() const;
+
+  LazyPool blocks;
+  LazyPool fine_maps;
+  LazyPool chunks;
+
+ private:
+  static std::uint64_t* words(std::byte* bytes) { return reinterpret_cast<std::uint64_t*>(bytes); }
+
+  // Indexed by block id: their own allocators are not used.
+  LazyPool coarse_cover_;
+  LazyPool coarse_start_;
+  LazyPool meta_;
+  std::uint32_t block_shift_;
+  std::uint32_t slots_;
+  std::uint32_t chunk_shift_;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "agent/block_pool.hpp"
+#include "agent/sort_buffer.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "base/settings.hpp"
+#include "extent/extent.hpp"
+#include "io/storage.hpp"
+#include "sink/sink.hpp"
+
+namespace millrace::agent {
+
+class Overflow;
+using WaiterId = std::uint32_t;
+
+// What all files of one agent have in common.
+struct Shared {
+  io::Storage& storage;
+  std::string journal_directory;
+  std::unique_ptr<BlockPool> pool;    // while any file is open
+  std::uint32_t record_max_bytes = 0; // of all open files
+  std::uint32_t leaving_blocks = 0;   // on their way out
+  std::uint32_t window_blocks = 0;    // free + leaving blocks are kept at this, so that the storage never starves
+  bool advance_wanted = false;        // advance() has something to start, or has to make room first
+  std::uint32_t next_owner = 1;       // of sinks and journals
+  std::uint64_t now_ns = 0;
+};
+
+struct PipelineCounters {
+  std::uint64_t records_in = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t records_dropped = 0;  // after an error that would repeat itself
+  std::uint64_t extents_out = 0;      // runs of bytes given to the sink
+  std::uint64_t bytes_out = 0;
+  std::uint64_t evictions = 0;        // chunks that left because memory was short
+  std::uint64_t complete_chunks = 0;  // chunks that left because they were complete
+  std::uint64_t journaled_bytes = 0;
+  std::uint64_t noted_bytes = 0;
+  std::uint64_t noted_extents = 0;
+  std::uint64_t storage_busy_ns = 0;  // time with at least one write under way, by the told clock
+};
+
+// The way of one file's records: buffer (as the strategy says) -> [journal] -> sink. What is on its way out
+// is a departure: a chunk, or a staging block; its memory is free again when the storage has it.
+// Owns the sink. Memory is the shared pool's. Not thread safe.
+class FilePipeline {
+ public:
+  static Result<std::unique_ptr<FilePipeline>> open(Shared& shared, Fd target, const FileSettings& settings);
+  ~FilePipeline();
+
+  void write(std::uint64_t offset, std::span<const std::byte> data) {
+    ++counters_.records_in;
+    counters_.bytes_in += data.size();
+    if (data.empty()) return;
+    if (doomed_) {
+      ++counters_.records_dropped;
+    } else if (staging_) {
+      stage(offset, data);
+    } else {
+      sort_.insert(offset, data);
+      const BlockPool& pool = *shared_.pool;
+      if (sort_.complete_count() >= complete_batch_ ||
+          pool.blocks.available() + shared_.leaving_blocks < shared_.window_blocks) {
+        shared_.advance_wanted = true;
+      }
+    }
+  }
+  void note(Extent extent);
+
+  // Everything that has a byte of `extent` departs now.
+  void depart(Extent extent);
+  // `waiter` appears in take_finished() once for every departure that has a byte of `extent` and is not
+  // over; returns their number.
+  std::uint32_t watch(Extent extent, WaiterId waiter);
+  void take_finished(std::vector<WaiterId>& waiters);
+
+  // One chunk departs because memory is short. False if there is none.
+  bool evict();
+  // Complete chunks depart (auto), staged records depart (immediate), departures go to the sink as far as
+  // its window allows. True if anything moved.
+  bool pump();
+  // A completion for owns(owner). Then collect() takes what is done. True if anything was.
+  void complete(const io::Completion& completion);
+  bool collect();
+  bool owns(std::uint32_t owner) const;
+
+  // A datasync that covers everything that has departed completely.
+  sink::Ticket sync();
+  // Answers to sync(), each once.
+  void take_synced(std::vector<sink::Ticket>& tickets);
+
+  Status error() const { return error_; }
+  bool dirty() const;
+  // As dirty(), and the storage's hints count too: while false, the pipeline must not be destroyed.
+  bool quiet() const;
+  bool throttled() const;
+  std::uint32_t blocks_held() const { return sort_.blocks(); }
+
+  const FileSettings& settings() const { return settings_; }
+  const PipelineCounters& counters() const { return counters_; }
+  const sink::SinkCounters& sink_counters() const { return sink_->counters(); }
+  void told_time(std::uint64_t now_ns, std::uint64_t before_ns);
+
+ private:
+  // One chunk or one staging block on its way to the sink.
+  struct Departure {
+    Extent place;
+    std::uint32_t chunk = LazyPool::none;
+    std::uint32_t block = LazyPool::none;  // staging block, if not a chunk
+    std::uint32_t blocks = 0;
+    std::uint32_t slot = 0;    // how far it has been handed to the sink
+    std::uint32_t byte = 0;
+    std::uint32_t tickets = 0;  // puts that are not done
+    bool handed = false;        // all of it
+    std::vector<WaiterId> waiters;
+  };
+  using Departures = std::list<Departure>;
+  struct Put {
+    Departures::iterator departure;
+    std::uint32_t segments;
+  };
+
+  FilePipeline(Shared& shared, const FileSettings& settings);
+  void stage(std::uint64_t offset, std::span<const std::byte> data);
+  void depart_stage();
+  Departures::iterator depart_chunk(std::uint32_t id);
+  bool hand_over(Departure& departure);
+  void put(Departures::iterator departure);
+  void finish(Departures::iterator departure);
+  void fail(Status status);
+  void drop_buffered();
+  void after_wanted();
+  bool collect_overflow();
+
+  friend class Overflow;
+
+  Shared& shared_;
+  FileSettings settings_;
+  bool staging_;
+  bool doomed_ = false;
+  std::size_t complete_batch_;
+  std::uint32_t owner_ = 0;
+  SortBuffer sort_;
+  std::unique_ptr<sink::Sink> sink_;
+  std::unique_ptr<Overflow> overflow_;  // strategy journal
+  Status error_;
+
+  // Strategy immediate: the block that is being filled, and what it holds, in order of arrival.
+  std::uint32_t stage_block_ = LazyPool::none;
+  std::uint32_t stage_used_ = 0;
+  Extent stage_hull_;
+  std::vector<sink::Segment> stage_segments_;
+
+  Departures departures_;
+  std::deque<Departures::iterator> to_hand_;
+  std::unordered_map<sink::Ticket, Put> puts_;
+  std::uint32_t segments_out_ = 0;
+  bool put_since_flush_ = false;
+  std::vector<sink::Segment> segments_;      // scratch
+  std::vector<std::uint32_t> chunks_;        // scratch
+  std::vector<sink::Done> done_;             // scratch
+  std::vector<WaiterId> finished_;
+  std::vector<sink::Ticket> syncs_;
+  std::vector<sink::Ticket> synced_;
+  PipelineCounters counters_;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "agent/block_pool.hpp"
+#include "agent/cover.hpp"
+#include "extent/extent.hpp"
+
+namespace millrace::agent {
+
+// The bytes of one file that wait to be written, each at its place: file offset -> chunk -> block -> byte.
+// A record is copied once, to where it belongs; a newer one overwrites an older one. Nothing is sorted and
+// nothing allocated per record; the order is that of the chunks.
+//
+//   file    |  chunk 0  |  chunk 1  |  chunk 2  |
+//   chunk   | block | block |  -  | block |
+//   block   |....=======..==...|   cover map: which bytes are there
+//
+// Memory is the pool's: the caller asks its has_room() first. What leaves is a whole chunk; from take() on
+// it belongs to the caller (until free_chunk()), and new records for its place make a new chunk.
+class SortBuffer {
+ public:
+  SortBuffer(BlockPool& pool, bool merge);
+  ~SortBuffer();
+  SortBuffer(const SortBuffer&) = delete;
+  SortBuffer& operator=(const SortBuffer&) = delete;
+
+  void insert(std::uint64_t offset, std::span<const std::byte> data) {
+    do {
+      const std::uint32_t id = chunk_at(offset >> pool_.chunk_shift());
+      const std::size_t taken = insert_block(pool_.chunk(id), id, offset, data);
+      offset += taken;
+      data = data.subspan(taken);
+    } while (!data.empty());
+  }
+
+  // As insert(), but for bytes that are older than what is here: fills the gaps only.
+  void insert_under(std::uint64_t offset, std::span<const std::byte> data);
+
+  // Chunks that became complete since the last call, ascending; appended to `out` and taken.
+  void take_complete(std::vector<std::uint32_t>& out);
+  // The lowest chunk not below the last one taken this way, then again from the lowest. LazyPool::none if empty.
+  std::uint32_t take_next();
+  // Every chunk that has a byte of `extent`, ascending; appended to `out` and taken.
+  void take_all(Extent extent, std::vector<std::uint32_t>& out);
+  // The chunk of that index; none if there is none.
+  std::uint32_t take_at(std::uint64_t index);
+
+  bool empty() const { return order_.empty(); }
+  std::uint32_t blocks() const { return blocks_; }
+  std::size_t complete_count() const { return complete_.size(); }
+  bool merge() const { return merge_; }
+  BlockPool& pool() { return pool_; }
+
+ private:
+  std::uint32_t chunk_at(std::uint64_t index) {
+    const std::uint32_t id = recent_[index & (recent_.size() - 1)];
+    if (id != LazyPool::none) {
+      const Chunk& chunk = pool_.chunk(id);
+      if (chunk.index == index && chunk.owner == this) return id;
+    }
+    return find_or_make(index);
+  }
+  std::uint32_t find_or_make(std::uint64_t index);
+  std::uint32_t new_block(Chunk& chunk, std::uint32_t slot);
+  void completed(Chunk& chunk, std::uint32_t id);
+  void detach(std::uint32_t id);
+
+  std::size_t insert_block(Chunk& chunk, std::uint32_t id, std::uint64_t offset, std::span<const std::byte> data) {
+    const std::uint32_t block_bytes = pool_.block_bytes();
+    const std::uint32_t begin = static_cast<std::uint32_t>(offset) & (block_bytes - 1);
+    const std::uint32_t slot =
+        static_cast<std::uint32_t>((offset & (pool_.chunk_bytes() - 1)) >> pool_.block_shift());
+    const std::size_t size = data.size() < block_bytes - begin ? data.size() : block_bytes - begin;
+    std::uint32_t block = chunk.slots[slot];
+    if (block == LazyPool::none) block = new_block(chunk, slot);
+    std::memcpy(pool_.data(block) + begin, data.data(), size);
+    chunk.covered += cover::add(pool_, block, begin, begin + static_cast<std::uint32_t>(size), merge_);
+    if (chunk.covered == pool_.chunk_bytes() && !chunk.complete) completed(chunk, id);
+    return size;
+  }
+
+  BlockPool& pool_;
+  bool merge_;
+  std::uint32_t blocks_ = 0;
+  std::uint64_t cursor_ = 0;  // of take_next
+  std::array<std::uint32_t, 1024> recent_;  // by low bits of the index; checked, so never cleared
+  std::pmr::unsynchronized_pool_resource nodes_;
+  std::pmr::map<std::uint64_t, std::uint32_t> order_{&nodes_};  // index -> chunk
+  std::vector<std::uint32_t> complete_;
+};
+
+// Gives a taken chunk's memory back.
+void free_chunk(BlockPool& pool, std::uint32_t id);
+
+}  // namespace millrace::agent
