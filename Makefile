@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+# The front door. `make help` lists what there is.
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+# Tests share the machine with the MPI programs that they start: one at a time, unless told.
+TEST_JOBS ?= 1
+BOOTSTRAP ?= yes
+CTEST = ctest --output-on-failure -j $(TEST_JOBS)
+VENV_PYTHON = $(CURDIR)/.venv/bin/python3
+
+.DEFAULT_GOAL := build
+.PHONY: help bootstrap build demo test test-long test-asan test-tsan test-mpis bench format lint install clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+bootstrap:  ## installs what is missing (BOOTSTRAP=no: never)
+	@test "$(BOOTSTRAP)" = no || scripts/bootstrap
+
+# One configured and built tree per preset; ninja configures again by itself when it has to.
+define build_preset
+	@test -f $(1)/build.ninja || cmake --preset $(2)
+	@cmake --build $(1) -j $(JOBS)
+endef
+
+build: bootstrap  ## everything; leaves build/bin/millrace
+	$(call build_preset,build,release)
+
+demo: build  ## real programs with and without Millrace, table and report
+	build/bin/millrace demo
+
+test: build  ## all tests but the long ones
+	$(CTEST) --test-dir build -LE 'long|mpis'
+
+test-long: build  ## thousands of random cases, hours of patience not needed
+	$(CTEST) --test-dir build -L long
+
+test-asan: bootstrap  ## unit tests under address and undefined-behaviour sanitizers
+	$(call build_preset,build-asan,asan)
+	$(CTEST) --test-dir build-asan -L unit
+
+test-tsan: bootstrap  ## unit tests under the thread sanitizer
+	$(call build_preset,build-tsan,tsan)
+	TSAN_OPTIONS=halt_on_error=1 $(CTEST) --test-dir build-tsan -L unit
+
+test-mpis: build  ## the newest MPICH and Open MPI from PyPI
+	$(CTEST) --test-dir build -L mpis
+
+bench: build  ## the bars of docs/results/, measured on this machine
+	build/bin/millrace bench
+
+format: bootstrap  ## formats C, C++ and Python
+	scripts/lint format
+
+lint: bootstrap  ## formatting, clang-tidy, ruff
+	@test -f build/build.ninja || cmake --preset release
+	JOBS=$(JOBS) scripts/lint check
+
+install: build  ## a relocatable prefix in PREFIX
+	cmake --install build --prefix "$(abspath $(DESTDIR)$(PREFIX))"
+	$(VENV_PYTHON) scripts/vendor.py "$(abspath $(DESTDIR)$(PREFIX))/share/millrace/python"
+
+clean:  ## removes what was built (not .venv)
+	rm -rf build build-dev build-asan build-tsan build-coverage

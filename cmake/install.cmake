@@ -1,0 +1,28 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+# What `make install` puts where, and the same layout, runnable, in the build tree. Rooms install their own
+# libraries and programs, as component `native` by default: that is what a Python wheel carries
+# (pyproject.toml). `command`, here, is the rest of a prefix. No file names its prefix: the parts find each
+# other by where they lie, so a prefix can be moved.
+#
+#   bin/millrace  bin/millraced  bin/millrace-journal
+#   lib/libmillrace.so  lib/libmillrace-mpich.so  lib/libmillrace-ompi.so
+#   include/millrace/  share/millrace/python/  share/doc/millrace/
+
+# build/bin/millrace runs the command from the source tree, bin/millrace of a prefix from share/.
+set(MILLRACE_COMMAND_FOLDER ${CMAKE_SOURCE_DIR}/python)
+set(MILLRACE_PYTHON ${Python3_EXECUTABLE})
+configure_file(cmake/millrace.sh.in ${CMAKE_BINARY_DIR}/bin/millrace @ONLY
+               FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+                                WORLD_EXECUTE)
+set(MILLRACE_COMMAND_FOLDER "$here/../share/millrace/python")
+set(MILLRACE_PYTHON /usr/bin/python3)
+configure_file(cmake/millrace.sh.in ${CMAKE_BINARY_DIR}/install/millrace @ONLY)
+install(PROGRAMS ${CMAKE_BINARY_DIR}/install/millrace DESTINATION bin COMPONENT command)
+
+install(DIRECTORY python/ DESTINATION share/millrace/python COMPONENT command
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.html" PATTERN "*.j2" PATTERN "*.css"
+        PATTERN "tests" EXCLUDE PATTERN "__pycache__" EXCLUDE)
+install(DIRECTORY include/millrace DESTINATION include COMPONENT command FILES_MATCHING PATTERN "*.h")
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION share/doc/millrace COMPONENT command)
+install(DIRECTORY docs/ DESTINATION share/doc/millrace COMPONENT command FILES_MATCHING PATTERN "*.md")

@@ -1,0 +1,20 @@
+/* SPDX-FileCopyrightText: 2026 The Millrace authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Names of the MPI_Info hints that Millrace reads at MPI_File_open and MPI_File_set_view. A program needs
+ * neither this header nor a library to give them: without Millrace they are ignored, as MPI says.
+ *
+ *     MPI_Info_set(info, MILLRACE_HINT_STRATEGY, "sort");
+ */
+#ifndef MILLRACE_HINTS_H
+#define MILLRACE_HINTS_H
+
+#define MILLRACE_HINT_STRATEGY "millrace_strategy"                     /* auto, immediate, sort, journal */
+#define MILLRACE_HINT_MERGE "millrace_merge"                           /* 1, 0 */
+#define MILLRACE_HINT_SORT_BUFFER "millrace_sort_buffer"               /* 1MiB to 1TiB */
+#define MILLRACE_HINT_RECORD_MAX "millrace_record_max"                 /* power of two, 4KiB to 1MiB */
+#define MILLRACE_HINT_DURABILITY "millrace_durability"                 /* server, disk */
+#define MILLRACE_HINT_FDATASYNC_INTERVAL "millrace_fdatasync_interval" /* 4KiB to 1TiB; 0: only at close */
+#define MILLRACE_HINT_SINK "millrace_sink"                             /* auto, buffered, direct */
+
+#endif

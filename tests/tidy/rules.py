@@ -1,0 +1,199 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""The rules. Each takes a path relative to the root, and its text, and yields what is wrong as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import exceptions
+
+# room -> rooms that it may include:
+# base <- extent, io <- {journal, sink, transport} <- agent, client <- front.
+BELOW = {
+    "base": set(),
+    "extent": {"base"},
+    "io": {"base", "extent"},
+    "journal": {"base", "extent", "io"},
+    "sink": {"base", "extent", "io"},
+    "transport": {"base", "extent", "io"},
+    "staging": {"base", "extent", "io"},
+    "agent": {"base", "extent", "io", "journal", "sink", "transport", "staging"},
+    "client": {"base", "extent", "transport"},
+    "front": {"base", "extent", "client"},
+    "capi": {"base", "extent", "client", "staging"},
+}
+ROOMS = set(BELOW)
+FILE_CAP = 400
+FUNCTION_CAP = 70
+README_CAP = 20
+
+CODE = (".c", ".cpp", ".h", ".hpp", ".S", ".inc")
+CXX = (".c", ".cpp", ".h", ".hpp")
+HASH = (".py", ".cmake", ".sh", ".toml")
+
+# Calls that only ever are the system's, and names that are so common that only "::name(" is taken for one.
+SYSTEM_CALLS = (
+    "mmap|munmap|mremap|madvise|memfd_create|pread|pwrite|preadv|pwritev|pwritev2|ftruncate|fallocate|"
+    "posix_fallocate|fsync|fdatasync|sync_file_range|posix_fadvise|socket|socketpair|sendmsg|recvmsg|"
+    "epoll_create1|epoll_ctl|epoll_wait|eventfd|signalfd|timerfd_create|fork|vfork|execv|execve|execvp|"
+    "posix_spawn|setsid|syscall|flock|io_uring_\\w+"
+)
+COMMON_NAMES = (
+    "open|openat|close|read|write|poll|unlink|rename|stat|fstat|lseek|kill|wait|waitpid|pipe|pipe2|dup|dup2"
+)
+SYSTEM_CALL = re.compile(rf"(?<![\w.:>])(?:::)?(?:{SYSTEM_CALLS})\s*\(|(?<![\w>:])::(?:{COMMON_NAMES})\s*\(")
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+OWN_PATHS = re.compile(r"(?<![\w.~-])/(?:work|root|home/\w+)/")
+
+
+def room_of(path: str) -> str | None:
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 and parts[0] == "src" else None
+
+
+def excepted(path: str, table: dict[str, str]) -> bool:
+    return any(path.startswith(prefix) for prefix in table)
+
+
+def without_comments_and_strings(text: str) -> str:
+    """Same lines, but comments, and what string literals hold, are gone."""
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+    def blank(match: re.Match[str]) -> str:
+        token = match.group(0)
+        return '""' if token.startswith('"') else "\n" * token.count("\n")
+
+    return pattern.sub(blank, text)
+
+
+def direction(path: str, text: str) -> Iterator[str]:
+    for quoted, angled in INCLUDE.findall(text):
+        target = quoted or angled
+        top = target.split("/")[0] if "/" in target else None
+        if path.startswith("bench/") and top in ROOMS and "/" in target:
+            yield f'bench includes nothing from src, but here is "{target}"'
+        room = room_of(path)
+        if room not in BELOW or top not in ROOMS or top == room or top in BELOW[room]:
+            continue
+        if not any(path.startswith(f) and target.startswith(t) for f, t in exceptions.INCLUDES):
+            allowed = ", ".join(sorted(BELOW[room])) or "nothing"
+            yield f'{room} may include {allowed}, but here is "{target}"'
+
+
+def mpi_headers(path: str, text: str) -> Iterator[str]:
+    if path.startswith(("src/front/mpiio/", "bench/", "tests/")):
+        return
+    for quoted, angled in INCLUDE.findall(text):
+        if (quoted or angled) in ("mpi.h", "mpio.h", "mpi-ext.h"):
+            yield "MPI headers belong to src/front/mpiio, bench and tests"
+
+
+def system_calls(path: str, text: str) -> Iterator[str]:
+    if room_of(path) is None or path.endswith("_test.cpp"):
+        return
+    if path.startswith(("src/io/", "src/front/hook/")) or excepted(path, exceptions.SYSTEM_CALLS):
+        return
+    code = without_comments_and_strings(text)
+    for match in SYSTEM_CALL.finditer(code):
+        line = code.count("\n", 0, match.start()) + 1
+        yield f"line {line}: system call {match.group(0)}...) outside src/io (see exceptions.py)"
+
+
+def file_length(path: str, text: str) -> Iterator[str]:
+    lines = text.count("\n")
+    if (
+        "/generated/" in path
+        or not path.endswith((*CXX, ".py", ".cmake"))
+        or excepted(path, exceptions.LONG_FILES)
+    ):
+        return
+    if lines > FILE_CAP:
+        yield f"{lines} lines; a file has at most {FILE_CAP}"
+
+
+# Formatted code: a function's first line ends in "{" after ")", and its "}" stands below its first column.
+OPENING = re.compile(
+    r"^(\s*)(?!\s|(?:if|for|while|switch|else|do|catch|try|namespace|struct|class|enum|extern)\b)\S.*\{$"
+)
+SIGNATURE_END = re.compile(r"\)\s*(?:const|noexcept|override|final|&|&&|mutable|\s)*(?:->[^{]*)?(?::.*)?\{$")
+
+
+INITIALIZER = re.compile(r"\s*:(?!:)")
+
+
+def functions(text: str) -> Iterator[tuple[int, int]]:
+    """(first line, number of lines) of every function body in clang-formatted C++."""
+    lines = without_comments_and_strings(text).split("\n")
+    for index, line in enumerate(lines):
+        if not line.endswith("{") or not SIGNATURE_END.search(line):
+            continue
+        # A signature over several lines starts where the parentheses balance.
+        start, depth = index, line.count(")") - line.count("(")
+        # ... and before a constructor's initializers, which stand below it.
+        while start > 0 and (depth > 0 or INITIALIZER.match(lines[start]) or lines[start - 1].endswith(",")):
+            start -= 1
+            depth += lines[start].count(")") - lines[start].count("(")
+        if not OPENING.match(lines[start] if start == index else lines[start] + "{"):
+            continue
+        indent = len(lines[start]) - len(lines[start].lstrip())
+        for end in range(index + 1, len(lines)):
+            if re.match(rf"^ {{{indent}}}\}}", lines[end]):
+                yield start + 1, end - start + 1
+                break
+
+
+def function_length(path: str, text: str) -> Iterator[str]:
+    if "/generated/" in path or not path.endswith(CXX) or excepted(path, exceptions.LONG_FUNCTIONS):
+        return
+    for first, count in functions(text):
+        if count > FUNCTION_CAP:
+            yield f"line {first}: a function of {count} lines; the cap is {FUNCTION_CAP}"
+
+
+def spdx(path: str, text: str) -> Iterator[str]:
+    name = path.rsplit("/", 1)[-1]
+    if "/generated/" in path and path.endswith(".txt"):
+        return
+    known = path.endswith((*CODE, *HASH)) or name in ("CMakeLists.txt", "Makefile")
+    if not known or not text.strip():
+        return
+    head = "\n".join(text.split("\n")[:4])
+    if "SPDX-FileCopyrightText: " not in head or "SPDX-License-Identifier: Apache-2.0" not in head:
+        yield "no SPDX header in the first lines"
+
+
+def own_paths(path: str, text: str) -> Iterator[str]:
+    for match in OWN_PATHS.finditer(text):
+        if path.startswith(("tests/tidy/", "src/base/settings_test.cpp")):
+            return
+        line = text.count("\n", 0, match.start()) + 1
+        yield f"line {line}: an absolute path of somebody's machine: {match.group(0)}"
+
+
+def readme_length(path: str, text: str) -> Iterator[str]:
+    in_room = path.startswith(("src/", "tests/", "cmd/", "bench/", "include/", "python/", "sim/"))
+    if in_room and path.endswith("/README.md") and text.count("\n") > README_CAP:
+        yield f"{text.count(chr(10))} lines; a room's README has at most {README_CAP}"
+
+
+RULES = (direction, mpi_headers, system_calls, file_length, function_length, spdx, own_paths, readme_length)
+
+
+def rooms_without_readme(paths: list[str]) -> Iterator[str]:
+    """Every room needs a README.md."""
+    rooms = {
+        "/".join(p.split("/")[:2]) for p in paths if p.count("/") >= 2 and p.startswith(("src/", "tests/"))
+    }
+    front = {"/".join(p.split("/")[:3]) for p in paths if p.startswith("src/front/") and p.count("/") >= 3}
+    rooms = rooms - {"src/front"} | front  # hook and mpiio are rooms of their own
+    rooms |= {p.split("/")[0] for p in paths if p.startswith(("bench/", "cmd/", "python/", "sim/"))}
+    rooms |= {"/".join(p.split("/")[:2]) for p in paths if p.startswith("include/")}
+    for room in sorted(rooms):
+        if f"{room}/README.md" not in paths:
+            yield room
+
+
+def check(path: str, text: str) -> list[str]:
+    return [f"{path}: {problem}" for rule in RULES for problem in rule(path, text)]

@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every file of the repository follows the rules."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import rules
+
+ROOT = Path(__file__).resolve().parents[2]
+SKIPPED = {".git", ".venv", ".ruff_cache", "__pycache__", ".pytest_cache"}
+
+
+def files() -> list[str]:
+    """Tracked and new files; where there is no git, everything but what is built."""
+    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    if listed.returncode == 0:
+        names = sorted(set(listed.stdout.splitlines()))
+    else:
+        names = []
+        for folder, folders, contents in os.walk(ROOT):
+            folders[:] = [d for d in folders if d not in SKIPPED and not d.startswith("build")]
+            names += [os.path.relpath(os.path.join(folder, name), ROOT) for name in contents]
+    return [name for name in names if (ROOT / name).is_file()]
+
+
+def main() -> int:
+    names = files()
+    problems = [f"{room}: no README.md" for room in rules.rooms_without_readme(names)]
+    checked = 0
+    for name in names:
+        try:
+            text = (ROOT / name).read_text()
+        except UnicodeDecodeError:
+            continue  # pictures
+        checked += 1
+        problems += rules.check(name, text)
+    print("\n".join(problems) or f"{checked} files follow the rules")
+    if checked < 20:
+        print("too few files were found to mean anything")
+        return 1
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
