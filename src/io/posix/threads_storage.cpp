@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/posix/threads_storage.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include "io/posix/descriptor.hpp"
+#include "io/posix/transfer.hpp"
+
+namespace millrace::io {
+
+Result<std::unique_ptr<ThreadsStorage>> ThreadsStorage::create(unsigned threads) {
+  Fd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event.valid()) return Status::from_errno(errno);
+  std::unique_ptr<ThreadsStorage> storage(new ThreadsStorage(std::move(event)));
+  // Signals are the main thread's business: workers start with all of them blocked.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  Status status;
+  try {
+    for (unsigned i = 0; i < std::max(threads, 1U); ++i) {
+      storage->threads_.emplace_back([self = storage.get()] { self->work(); });
+    }
+  } catch (const std::system_error& error) {
+    status = Status::from_errno(error.code().value());
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  // One worker is enough to go on with.
+  if (storage->threads_.empty()) return status;
+  return storage;
+}
+
+ThreadsStorage::~ThreadsStorage() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (Job& job : held_) queue_.push_back(std::move(job));
+    stop_ = true;
+  }
+  some_work_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+Result<Handle> ThreadsStorage::adopt(Fd file, bool direct) {
+  if (!file.valid()) return Status::from_errno(EBADF);
+  if (direct) {
+    Result<Fd> reopened = reopen_direct(file);
+    direct = reopened.ok();
+    if (direct) file = *std::move(reopened);
+  }
+  files_.push_back({std::move(file), direct});
+  return static_cast<Handle>(files_.size() - 1);
+}
+
+void ThreadsStorage::release(Handle file) { files_.at(file).fd.reset(); }
+
+void ThreadsStorage::submit(Request request) {
+  const bool known = request.file < files_.size();
+  const int fd = known ? files_[request.file].fd.get() : -1;
+  held_.push_back({fd, known && files_[request.file].direct, std::move(request)});
+}
+
+void ThreadsStorage::kick() {
+  if (held_.empty()) return;
+  std::size_t given = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    for (; !held_.empty() && queue_.size() < queue_max; ++given) {
+      queue_.push_back(std::move(held_.front()));
+      held_.pop_front();
+    }
+  }
+  if (given == 1) {
+    some_work_.notify_one();
+  } else if (given > 1) {
+    some_work_.notify_all();
+  }
+}
+
+void ThreadsStorage::poll(std::vector<Completion>& out) {
+  if (!any_.load(std::memory_order_acquire)) return;
+  std::size_t room = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    out.insert(out.end(), completions_.begin(), completions_.end());
+    completions_.clear();
+    any_.store(false, std::memory_order_relaxed);
+    // Under the lock, as the write is: the descriptor is readable exactly while there are completions.
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t taken = read(event_.get(), &count, sizeof count);
+    room = queue_max - queue_.size();
+  }
+  // What did not fit at kick() had been kicked then or is about to be: either way it may go now.
+  if (room > 0) kick();
+}
+
+// With mutex_ held.
+void ThreadsStorage::finish(const Completion& completion) {
+  completions_.push_back(completion);
+  if (completions_.size() > 1) return;
+  any_.store(true, std::memory_order_release);
+  const std::uint64_t one = 1;
+  // Cannot fail: the counter was 0, and the descriptor is ours.
+  [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
+}
+
+void ThreadsStorage::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    some_work_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    Job job = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    const Completion completion = carry_out(job.fd, job.request, job.direct);
+    lock.lock();
+    finish(completion);
+  }
+}
+
+}  // namespace millrace::io

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "io/storage.hpp"
+
+namespace millrace::io {
+
+// Storage by a few threads that make blocking system calls. Works on every file system.
+// Workers sleep on a condition variable when there is nothing to do; a request costs one lock round.
+class ThreadsStorage final : public Storage {
+ public:
+  static constexpr std::size_t queue_max = 64;  // requests that workers see; more wait on the caller's side
+
+  static Result<std::unique_ptr<ThreadsStorage>> create(unsigned threads = 2);
+  // Waits for what is in flight; its completions are lost.
+  ~ThreadsStorage() override;
+
+  Result<Handle> adopt(Fd file, bool direct) override;
+  void release(Handle file) override;
+  void submit(Request request) override;
+  void kick() override;
+  void poll(std::vector<Completion>& out) override;
+  int event_fd() const override { return event_.get(); }
+
+ private:
+  struct File {
+    Fd fd;
+    bool direct = false;
+  };
+  struct Job {
+    int fd;
+    bool direct;
+    Request request;
+  };
+
+  explicit ThreadsStorage(Fd event) : event_(std::move(event)) {}
+  void work();
+  void finish(const Completion& completion);
+
+  std::vector<File> files_;  // by handle; the caller's thread only
+  std::deque<Job> held_;     // not yet given to workers; the caller's thread only
+  Fd event_;
+
+  std::mutex mutex_;
+  std::condition_variable some_work_;
+  std::deque<Job> queue_;                // guarded by mutex_
+  std::vector<Completion> completions_;  // guarded by mutex_
+  bool stop_ = false;                    // guarded by mutex_
+  std::atomic<bool> any_{false};         // completions_ is not empty; so that poll() need not lock
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace millrace::io

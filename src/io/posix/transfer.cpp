@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/posix/transfer.hpp"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace millrace::io {
+
+namespace {
+
+// The one place where a call that a signal interrupted is made again. Returns -errno on failure.
+template <class Call>
+ssize_t uninterrupted(Call call) {
+  for (;;) {
+    const ssize_t result = call();
+    if (result >= 0) return result;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+}  // namespace
+
+Transfer::Transfer(Request& request, bool direct)
+    : data_(request.data), offset_(request.offset), read_(request.op == Op::read), direct_(direct) {
+  for (const iovec& part : data_) left_ += part.iov_len;
+}
+
+std::span<iovec> Transfer::next() { return data_.first(std::min<std::size_t>(data_.size(), IOV_MAX)); }
+
+void Transfer::skip(std::uint64_t bytes) {
+  moved_ += bytes;
+  left_ -= bytes;
+  while (bytes > 0) {
+    iovec& front = data_.front();
+    const std::size_t some = std::min<std::uint64_t>(bytes, front.iov_len);
+    front.iov_base = static_cast<std::byte*>(front.iov_base) + some;
+    front.iov_len -= some;
+    bytes -= some;
+    if (front.iov_len == 0) data_ = data_.subspan(1);
+  }
+  while (!data_.empty() && data_.front().iov_len == 0) data_ = data_.subspan(1);
+}
+
+bool Transfer::advance(ssize_t result) {
+  if (result < 0) {
+    if (result == -EINTR || result == -EAGAIN) return true;
+    status_ = Status::from_errno(static_cast<int>(-result));
+    return false;
+  }
+  auto bytes = static_cast<std::uint64_t>(result);
+  if (read_ && bytes == 0) return false;  // end of file
+  // A direct transfer that stopped inside a block goes on from the start of that block. A direct read
+  // that does so has met the end of the file.
+  if (direct_ && bytes < left_ && bytes % direct_alignment != 0) {
+    if (read_) {
+      skip(bytes);
+      return false;
+    }
+    bytes -= bytes % direct_alignment;
+  }
+  if (bytes == 0 && left_ > 0) {
+    status_ = Status(Code::io, EIO);  // no progress and no reason: never loop on that
+    return false;
+  }
+  skip(bytes);
+  return left_ > 0;
+}
+
+Completion carry_out(int fd, Request& request, bool direct) {
+  ssize_t result = 0;
+  switch (request.op) {
+    case Op::writeback:
+      // A hint: where the file system has no such thing, the kernel writes when it likes.
+      uninterrupted([&] {
+        return sync_file_range(fd, static_cast<off_t>(request.offset), static_cast<off_t>(request.length),
+                               SYNC_FILE_RANGE_WRITE);
+      });
+      return {request.token, {}, 0};
+    case Op::datasync:
+      result = uninterrupted([&] { return fdatasync(fd); });
+      return {request.token, Status::from_errno(static_cast<int>(-result)), 0};
+    case Op::write:
+    case Op::read:
+      break;
+  }
+  Transfer transfer(request, direct);
+  if (transfer.over()) return {request.token, {}, 0};
+  do {
+    const std::span<iovec> data = transfer.next();
+    const int count = static_cast<int>(data.size());
+    const auto offset = static_cast<off_t>(transfer.offset());
+    result = uninterrupted([&] {
+      return request.op == Op::write ? pwritev(fd, data.data(), count, offset)
+                                     : preadv(fd, data.data(), count, offset);
+    });
+  } while (transfer.advance(result));
+  return {request.token, transfer.status(), transfer.moved()};
+}
+
+}  // namespace millrace::io

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "io/storage.hpp"
+
+namespace millrace::io {
+
+// A vectored transfer that may need several system calls: what is left of it, and where it goes.
+// Moves through the request's own iovecs, changing them.
+class Transfer {
+ public:
+  Transfer() = default;
+  explicit Transfer(Request& request, bool direct);
+
+  // What the next call is to move: at most IOV_MAX buffers.
+  std::span<iovec> next();
+  std::uint64_t offset() const { return offset_ + moved_; }
+  std::uint64_t moved() const { return moved_; }
+  bool over() const { return left_ == 0; }
+
+  // The outcome of a call as the kernel tells it, negative for an errno. Returns false when the transfer
+  // ends here: done, end of file, or an error, which status() has.
+  bool advance(ssize_t result);
+  Status status() const { return status_; }
+
+ private:
+  void skip(std::uint64_t bytes);
+
+  std::span<iovec> data_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t moved_ = 0;
+  std::uint64_t left_ = 0;
+  bool read_ = false;
+  bool direct_ = false;
+  Status status_;
+};
+
+// Carries a request out on this thread, and blocks until it is done.
+Completion carry_out(int fd, Request& request, bool direct);
+
+}  // namespace millrace::io

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/posix/transfer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+
+namespace millrace::io {
+namespace {
+
+Request request_of(Op op, std::vector<std::string>& parts) {
+  Request request;
+  request.op = op;
+  request.offset = 100;
+  for (std::string& part : parts) request.data.push_back({part.data(), part.size()});
+  return request;
+}
+
+TEST(Transfer, ContinuesAShortWriteWhereItStopped) {
+  std::vector<std::string> parts = {"abc", "", "defg", "h"};
+  Request request = request_of(Op::write, parts);
+  Transfer transfer(request, false);
+  ASSERT_TRUE(transfer.advance(5));
+  EXPECT_EQ(transfer.offset(), 105U);
+  EXPECT_EQ(transfer.next().size(), 2U);
+  EXPECT_EQ(*static_cast<char*>(transfer.next()[0].iov_base), 'f');
+  EXPECT_FALSE(transfer.advance(3));
+  EXPECT_TRUE(transfer.over());
+  EXPECT_TRUE(transfer.status().ok());
+  EXPECT_EQ(transfer.moved(), 8U);
+}
+
+TEST(Transfer, InterruptedCallIsMadeAgain) {
+  std::vector<std::string> parts = {"abc"};
+  Request request = request_of(Op::write, parts);
+  Transfer transfer(request, false);
+  EXPECT_TRUE(transfer.advance(-EINTR));
+  EXPECT_TRUE(transfer.advance(-EAGAIN));
+  EXPECT_EQ(transfer.moved(), 0U);
+}
+
+TEST(Transfer, ErrorKeepsWhatWasMovedBefore) {
+  std::vector<std::string> parts = {"abcdef"};
+  Request request = request_of(Op::write, parts);
+  Transfer transfer(request, false);
+  EXPECT_TRUE(transfer.advance(4));
+  EXPECT_FALSE(transfer.advance(-ENOSPC));
+  EXPECT_EQ(transfer.status().code(), Code::no_space);
+  EXPECT_EQ(transfer.moved(), 4U);
+}
+
+TEST(Transfer, WriteWithoutProgressIsAnErrorAndReadAtEndIsNot) {
+  std::vector<std::string> parts = {"abcdef"};
+  Request write = request_of(Op::write, parts);
+  Transfer stuck(write, false);
+  EXPECT_FALSE(stuck.advance(0));
+  EXPECT_EQ(stuck.status().code(), Code::io);
+  Request read = request_of(Op::read, parts);
+  Transfer end(read, false);
+  EXPECT_FALSE(end.advance(0));
+  EXPECT_TRUE(end.status().ok());
+}
+
+TEST(Transfer, DirectWriteGoesOnFromABlock) {
+  std::vector<std::string> parts = {std::string(16384, 'x')};
+  Request request = request_of(Op::write, parts);
+  Transfer transfer(request, true);
+  EXPECT_TRUE(transfer.advance(5000));
+  EXPECT_EQ(transfer.moved(), 4096U);
+  EXPECT_FALSE(transfer.advance(100)) << "less than a block is no progress";
+  EXPECT_EQ(transfer.status().code(), Code::io);
+}
+
+}  // namespace
+}  // namespace millrace::io
