@@ -43,8 +43,10 @@ std::uint32_t chunk_count(std::uint32_t blocks) {
 // A chunk is 1 MiB of file where the buffer has room for at least eight of them; it always has a whole
 // power of two of blocks.
 std::uint32_t slot_count(std::uint32_t blocks, std::uint64_t block_bytes) {
-  const std::uint64_t wish = std::min<std::uint64_t>(chunk_slots_max, std::max<std::uint64_t>(1, MiB / block_bytes));
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(wish, std::bit_floor(std::max<std::uint64_t>(1, blocks / 8))));
+  const std::uint64_t wish =
+      std::min<std::uint64_t>(chunk_slots_max, std::max<std::uint64_t>(1, MiB / block_bytes));
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(wish, std::bit_floor(std::max<std::uint64_t>(1, blocks / 8))));
 }
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }

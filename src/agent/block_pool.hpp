@@ -36,7 +36,9 @@ class LazyPool {
   std::uint32_t available() const { return count_ - in_use_; }
   std::uint32_t in_use() const { return in_use_; }
   std::uint32_t peak() const { return peak_; }
-  std::uint64_t touched_bytes() const { return std::uint64_t{untouched_} * (item_bytes_ + sizeof(std::uint32_t)); }
+  std::uint64_t touched_bytes() const {
+    return std::uint64_t{untouched_} * (item_bytes_ + sizeof(std::uint32_t));
+  }
 
   static constexpr std::uint32_t none = UINT32_MAX;
 
@@ -66,7 +68,7 @@ struct Chunk {
   const void* owner;      // the sort buffer that takes records for it; nullptr once it leaves
   std::uint32_t covered;  // bytes
   std::uint32_t blocks;
-  bool complete;          // counted as such
+  bool complete;                         // counted as such
   std::uint32_t slots[chunk_slots_max];  // block ids, LazyPool::none where there is no byte
 };
 
@@ -81,7 +83,7 @@ struct Block {
   std::uint32_t begin;  // of the hull of all bytes
   std::uint32_t end;
   std::uint32_t covered;
-  std::uint32_t fine;   // id of the fine map, if Shape::fine
+  std::uint32_t fine;  // id of the fine map, if Shape::fine
   Shape shape;
 };
 
@@ -122,9 +124,12 @@ class BlockPool {
 
   // Room for a record of `bytes` wherever it lies, whatever it does to the descriptions.
   bool has_room(std::uint32_t bytes) const {
-    const std::uint32_t spans = ((bytes + block_bytes() - 1) >> block_shift_) + 1;
-    return blocks.available() >= spans && fine_maps.available() >= 2 && chunks.available() >= spans;
+    return blocks.available() >= spans(bytes) && fine_maps.available() >= 2 &&
+           chunks.available() >= spans(bytes);
   }
+  // The most blocks that so many bytes can touch.
+  std::uint32_t spans(std::uint32_t bytes) const { return ((bytes + block_bytes() - 1) >> block_shift_) + 1; }
+  std::uint64_t capacity_bytes() const { return std::uint64_t{blocks.count()} << block_shift_; }
 
   std::uint64_t peak_bytes() const { return std::uint64_t{blocks.peak()} << block_shift_; }
   std::uint64_t metadata_bytes() const;

@@ -19,7 +19,7 @@
 
 namespace millrace::agent {
 
-using ChannelId = std::uint32_t;  // one connected rank
+using ChannelId = std::uint32_t;  // one connected rank; small numbers, used again (an index)
 using FileSlot = std::uint32_t;   // one target file, whoever opened it (device and inode)
 
 // The answer to a flush, sync or close.
@@ -36,27 +36,37 @@ struct Reply {
 class Core {
  public:
   Core(io::Storage& storage, std::string journal_directory);
+  // Normally called when idle(). Else drops what is buffered, and waits for what is in flight.
   ~Core();
 
   // Registers channel's interest in a target. The same device and inode give the same slot, so that two
   // opens of one file see one order. Takes the descriptor.
+  // Memory is one pool for all files: the first file's sort_buffer and record_max fix it for as long as any
+  // file is open; a later file shares it, whatever its own sort_buffer says. A file that is open already
+  // keeps the strategy, sink and durability with which it was opened first. Code::unsupported if the pool
+  // cannot hold two of this file's largest records.
   Result<FileSlot> open(ChannelId channel, Fd target, const transport::Register& registration);
 
-  // True while a record may be taken: false means that memory is at its bound and writes are in flight;
-  // stop consuming channels and call again after advance().
+  // True while a record may be taken. False means that advance() has something to start, or that memory is
+  // at its bound: stop consuming channels and call advance(); while it is false then too, writes are in
+  // flight, and it may change with every advance() that follows their completions.
   bool ready() const;
 
-  // One write record; copies the bytes. The checksum has been verified by the caller.
+  // One write record of at most record_max bytes, from a registered channel; copies the bytes. Only after
+  // ready(). The checksum has been verified by the caller.
   void write(ChannelId channel, FileSlot file, std::uint64_t offset, std::span<const std::byte> data);
 
   // The rank wrote this extent itself, past the pipeline.
   void note(ChannelId channel, FileSlot file, Extent extent);
 
-  // Requests; each is answered once. The caller has consumed every channel's records up to now before
-  // it passes a flush or sync on, so that bytes of all ranks are covered.
+  // Requests; each is answered once, by an advance() (with Code::invalid at once if there is no such file).
+  // Answers carry the file's first write error; else lost_peer once, if a rank of the group has gone. The
+  // caller has consumed every channel's records up to now before it passes a flush or sync on, so that bytes
+  // of all ranks are covered.
   void flush(ChannelId channel, FileSlot file, std::uint32_t request, Extent extent);
   void sync(ChannelId channel, FileSlot file, std::uint32_t request);
-  void close(ChannelId channel, FileSlot file, std::uint32_t request, const transport::ClientCounters& counters);
+  void close(ChannelId channel, FileSlot file, std::uint32_t request,
+             const transport::ClientCounters& counters);
 
   // The rank has gone without closing. Its records stay valid and are written.
   void abandon(ChannelId channel);

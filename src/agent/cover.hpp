@@ -52,7 +52,9 @@ inline void clear_bits(std::uint64_t* words, std::uint32_t begin, std::uint32_t 
   }
 }
 
-inline bool test_bit(const std::uint64_t* words, std::uint32_t bit) { return (words[bit >> 6] >> (bit & 63)) & 1; }
+inline bool test_bit(const std::uint64_t* words, std::uint32_t bit) {
+  return (words[bit >> 6] >> (bit & 63)) & 1;
+}
 
 // The first bit in [from, limit) that is set (or, with `flip` all ones, clear); limit if there is none.
 inline std::uint32_t find_bit(const std::uint64_t* words, std::uint32_t from, std::uint32_t limit,
@@ -83,7 +85,8 @@ void refine(BlockPool& pool, std::uint32_t id, bool merge);
 void mark_record(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::uint32_t end);
 
 // [begin, end) of block `id` has new bytes. Returns how many bytes the block has more than before.
-inline std::uint32_t add(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::uint32_t end, bool merge) {
+inline std::uint32_t add(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::uint32_t end,
+                         bool merge) {
   Block& b = pool.block(id);
   const std::uint32_t before = b.covered;
   if (before == 0 || (begin <= b.begin && end >= b.end)) {  // all there is

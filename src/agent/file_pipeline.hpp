@@ -23,19 +23,19 @@
 
 namespace millrace::agent {
 
-class Overflow;
 using WaiterId = std::uint32_t;
 
 // What all files of one agent have in common.
 struct Shared {
   io::Storage& storage;
   std::string journal_directory;
-  std::unique_ptr<BlockPool> pool;    // while any file is open
-  std::uint32_t record_max_bytes = 0; // of all open files
-  std::uint32_t leaving_blocks = 0;   // on their way out
-  std::uint32_t window_blocks = 0;    // free + leaving blocks are kept at this, so that the storage never starves
-  bool advance_wanted = false;        // advance() has something to start, or has to make room first
-  std::uint32_t next_owner = 1;       // of sinks and journals
+  std::unique_ptr<BlockPool> pool = {};  // while any file is open
+  std::uint32_t record_max_bytes = 0;    // of all open files
+  std::uint32_t leaving_blocks = 0;      // on their way out
+  std::uint32_t window_blocks =
+      0;                         // free + leaving blocks are kept at this, so that the storage never starves
+  bool advance_wanted = false;   // advance() has something to start, or has to make room first
+  std::uint32_t next_owner = 1;  // of sinks and journals
   std::uint64_t now_ns = 0;
 };
 
@@ -99,6 +99,8 @@ class FilePipeline {
 
   // A datasync that covers everything that has departed completely.
   sink::Ticket sync();
+  // True if bytes were written since the last datasync that completed well.
+  bool unsynced() const { return unsynced_; }
   // Answers to sync(), each once.
   void take_synced(std::vector<sink::Ticket>& tickets);
 
@@ -107,7 +109,12 @@ class FilePipeline {
   // As dirty(), and the storage's hints count too: while false, the pipeline must not be destroyed.
   bool quiet() const;
   bool throttled() const;
-  std::uint32_t blocks_held() const { return sort_.blocks(); }
+  // Forgets what has not been handed to the sink.
+  void drop();
+  // Blocks that evict() could free.
+  std::uint32_t blocks_held() const { return sort_.blocks() + (stage_segments_.empty() ? 0 : 1); }
+  bool merge() const { return !staging_ && sort_.merge(); }
+  bool direct() const { return sink_->direct(); }
 
   const FileSettings& settings() const { return settings_; }
   const PipelineCounters& counters() const { return counters_; }
@@ -121,7 +128,7 @@ class FilePipeline {
     std::uint32_t chunk = LazyPool::none;
     std::uint32_t block = LazyPool::none;  // staging block, if not a chunk
     std::uint32_t blocks = 0;
-    std::uint32_t slot = 0;    // how far it has been handed to the sink
+    std::uint32_t slot = 0;  // how far it has been handed to the sink
     std::uint32_t byte = 0;
     std::uint32_t tickets = 0;  // puts that are not done
     bool handed = false;        // all of it
@@ -142,10 +149,6 @@ class FilePipeline {
   void finish(Departures::iterator departure);
   void fail(Status status);
   void drop_buffered();
-  void after_wanted();
-  bool collect_overflow();
-
-  friend class Overflow;
 
   Shared& shared_;
   FileSettings settings_;
@@ -155,7 +158,6 @@ class FilePipeline {
   std::uint32_t owner_ = 0;
   SortBuffer sort_;
   std::unique_ptr<sink::Sink> sink_;
-  std::unique_ptr<Overflow> overflow_;  // strategy journal
   Status error_;
 
   // Strategy immediate: the block that is being filled, and what it holds, in order of arrival.
@@ -169,9 +171,10 @@ class FilePipeline {
   std::unordered_map<sink::Ticket, Put> puts_;
   std::uint32_t segments_out_ = 0;
   bool put_since_flush_ = false;
-  std::vector<sink::Segment> segments_;      // scratch
-  std::vector<std::uint32_t> chunks_;        // scratch
-  std::vector<sink::Done> done_;             // scratch
+  bool unsynced_ = false;
+  std::vector<sink::Segment> segments_;  // scratch
+  std::vector<std::uint32_t> chunks_;    // scratch
+  std::vector<sink::Done> done_;         // scratch
   std::vector<WaiterId> finished_;
   std::vector<sink::Ticket> syncs_;
   std::vector<sink::Ticket> synced_;

@@ -6,7 +6,9 @@
 
 namespace millrace::agent {
 
-SortBuffer::SortBuffer(BlockPool& pool, bool merge) : pool_(pool), merge_(merge) { recent_.fill(LazyPool::none); }
+SortBuffer::SortBuffer(BlockPool& pool, bool merge) : pool_(pool), merge_(merge) {
+  recent_.fill(LazyPool::none);
+}
 
 SortBuffer::~SortBuffer() {
   while (!order_.empty()) free_chunk(pool_, take_next());

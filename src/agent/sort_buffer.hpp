@@ -48,7 +48,8 @@ class SortBuffer {
 
   // Chunks that became complete since the last call, ascending; appended to `out` and taken.
   void take_complete(std::vector<std::uint32_t>& out);
-  // The lowest chunk not below the last one taken this way, then again from the lowest. LazyPool::none if empty.
+  // The lowest chunk not below the last one taken this way, then again from the lowest. LazyPool::none if
+  // empty.
   std::uint32_t take_next();
   // Every chunk that has a byte of `extent`, ascending; appended to `out` and taken.
   void take_all(Extent extent, std::vector<std::uint32_t>& out);
@@ -75,7 +76,8 @@ class SortBuffer {
   void completed(Chunk& chunk, std::uint32_t id);
   void detach(std::uint32_t id);
 
-  std::size_t insert_block(Chunk& chunk, std::uint32_t id, std::uint64_t offset, std::span<const std::byte> data) {
+  std::size_t insert_block(Chunk& chunk, std::uint32_t id, std::uint64_t offset,
+                           std::span<const std::byte> data) {
     const std::uint32_t block_bytes = pool_.block_bytes();
     const std::uint32_t begin = static_cast<std::uint32_t>(offset) & (block_bytes - 1);
     const std::uint32_t slot =
@@ -92,7 +94,7 @@ class SortBuffer {
   BlockPool& pool_;
   bool merge_;
   std::uint32_t blocks_ = 0;
-  std::uint64_t cursor_ = 0;  // of take_next
+  std::uint64_t cursor_ = 0;                // of take_next
   std::array<std::uint32_t, 1024> recent_;  // by low bits of the index; checked, so never cleared
   std::pmr::unsynchronized_pool_resource nodes_;
   std::pmr::map<std::uint64_t, std::uint32_t> order_{&nodes_};  // index -> chunk

@@ -1,0 +1,307 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/file_pipeline.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "agent/cover.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+// Bounds of what is on its way, so that descriptions of tiny records do not outgrow the records.
+constexpr std::uint32_t segments_out_max = 16384;
+constexpr std::size_t segments_per_put_max = 4096;
+constexpr std::size_t staged_blocks_max = 1024;  // the paper's FIFO of 1,024 buffers
+// Complete chunks that gather before advance() is asked for: enough for the sink to make large writes.
+constexpr std::size_t complete_gather = 4;
+
+// After these every further write would fail too: what is buffered is dropped.
+bool dooms(Code code) {
+  return code == Code::no_space || code == Code::quota || code == Code::read_only || code == Code::access;
+}
+
+sink::SinkOptions sink_options(const FileSettings& settings) {
+  sink::SinkOptions options;
+  options.direct = settings.sink == SinkMode::direct;
+  options.datasync_interval_bytes =
+      settings.durability == Durability::disk ? settings.fdatasync_interval_bytes : 0;
+  return options;
+}
+
+bool merges(const FileSettings& settings) {
+  return settings.strategy == Strategy::automatic || settings.merge != 0;
+}
+
+}  // namespace
+
+FilePipeline::FilePipeline(Shared& shared, const FileSettings& settings)
+    : shared_(shared),
+      settings_(settings),
+      staging_(settings.strategy == Strategy::immediate),
+      complete_batch_(settings.strategy == Strategy::automatic ? complete_gather : SIZE_MAX),
+      sort_(*shared.pool, merges(settings)) {}
+
+Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, Fd target,
+                                                         const FileSettings& settings) {
+  std::unique_ptr<FilePipeline> file(new FilePipeline(shared, settings));
+  file->owner_ = shared.next_owner++;
+  auto sink = sink::Sink::open(shared.storage, std::move(target), file->owner_, sink_options(settings));
+  if (!sink) return sink.status();
+  file->sink_ = *std::move(sink);
+  return file;
+}
+
+FilePipeline::~FilePipeline() = default;
+
+void FilePipeline::note(Extent extent) {
+  if (extent.empty()) return;
+  ++counters_.noted_extents;
+  counters_.noted_bytes += extent.size();
+  sink_->note(extent);
+}
+
+void FilePipeline::told_time(std::uint64_t now_ns, std::uint64_t before_ns) {
+  if (!departures_.empty() || !syncs_.empty()) counters_.storage_busy_ns += now_ns - before_ns;
+}
+
+// --- staging: records leave in order of arrival ---
+
+void FilePipeline::stage(std::uint64_t offset, std::span<const std::byte> data) {
+  const std::uint32_t block_bytes = shared_.pool->block_bytes();
+  while (!data.empty()) {
+    if (stage_block_ == LazyPool::none) {
+      stage_block_ = shared_.pool->blocks.allocate();
+      stage_used_ = 0;
+    }
+    std::byte* place = shared_.pool->data(stage_block_) + stage_used_;
+    const std::size_t size = std::min<std::size_t>(data.size(), block_bytes - stage_used_);
+    std::memcpy(place, data.data(), size);
+    stage_used_ += static_cast<std::uint32_t>(size);
+    sink::Segment* last = stage_segments_.empty() ? nullptr : &stage_segments_.back();
+    if (last != nullptr && last->offset + last->length == offset) {
+      last->length += size;
+    } else {
+      stage_segments_.push_back({offset, place, size});
+    }
+    stage_hull_ = hull(stage_hull_, {offset, offset + size});
+    offset += size;
+    data = data.subspan(size);
+    if (stage_used_ == block_bytes || stage_segments_.size() >= segments_per_put_max) depart_stage();
+  }
+}
+
+void FilePipeline::depart_stage() {
+  if (stage_block_ == LazyPool::none || stage_segments_.empty()) return;
+  const auto departure = departures_.emplace(departures_.end());
+  departure->place = stage_hull_;
+  departure->block = stage_block_;
+  departure->blocks = 1;
+  departure->handed = true;
+  shared_.leaving_blocks += 1;
+  segments_ = stage_segments_;
+  stage_segments_.clear();
+  stage_block_ = LazyPool::none;
+  stage_hull_ = {};
+  put(departure);
+  if (throttled()) shared_.advance_wanted = true;
+}
+
+bool FilePipeline::throttled() const {
+  return staging_ && (departures_.size() >= staged_blocks_max || segments_out_ >= segments_out_max);
+}
+
+// --- departures ---
+
+FilePipeline::Departures::iterator FilePipeline::depart_chunk(std::uint32_t id) {
+  const Chunk& chunk = shared_.pool->chunk(id);
+  const std::uint64_t begin = chunk.index << shared_.pool->chunk_shift();
+  const auto departure = departures_.emplace(departures_.end());
+  departure->place = {begin, begin + shared_.pool->chunk_bytes()};
+  departure->chunk = id;
+  departure->blocks = chunk.blocks;
+  shared_.leaving_blocks += chunk.blocks;
+  to_hand_.push_back(departure);
+  return departure;
+}
+
+void FilePipeline::depart(Extent extent) {
+  if (staging_) depart_stage();
+  chunks_.clear();
+  sort_.take_all(extent, chunks_);
+  for (const std::uint32_t id : chunks_) depart_chunk(id);
+}
+
+std::uint32_t FilePipeline::watch(Extent extent, WaiterId waiter) {
+  std::uint32_t count = 0;
+  for (Departure& departure : departures_) {
+    if (!departure.place.intersects(extent)) continue;
+    departure.waiters.push_back(waiter);
+    ++count;
+  }
+  return count;
+}
+
+void FilePipeline::take_finished(std::vector<WaiterId>& waiters) {
+  waiters.insert(waiters.end(), finished_.begin(), finished_.end());
+  finished_.clear();
+}
+
+bool FilePipeline::evict() {
+  if (staging_) {
+    const bool any = !stage_segments_.empty();
+    depart_stage();
+    return any;
+  }
+  const std::uint32_t id = sort_.take_next();
+  if (id == LazyPool::none) return false;
+  ++counters_.evictions;
+  depart_chunk(id);
+  return true;
+}
+
+// Puts the next runs of a chunk into segments_; true when the chunk's last one is among them.
+bool FilePipeline::hand_over(Departure& departure) {
+  const BlockPool& pool = *shared_.pool;
+  const Chunk& chunk = pool.chunk(departure.chunk);
+  for (; departure.slot < pool.slots(); ++departure.slot, departure.byte = 0) {
+    const std::uint32_t block = chunk.slots[departure.slot];
+    if (block == LazyPool::none) continue;
+    const std::uint64_t place = departure.place.begin + (std::uint64_t{departure.slot} << pool.block_shift());
+    for (;;) {
+      const cover::Range run = cover::next_run(pool, block, departure.byte, sort_.merge());
+      if (run.begin == run.end) break;
+      if (segments_.size() >= segments_per_put_max) return false;
+      segments_.push_back({place + run.begin, pool.data(block) + run.begin, run.end - run.begin});
+      departure.byte = run.end;
+    }
+  }
+  return true;
+}
+
+void FilePipeline::put(Departures::iterator departure) {
+  const auto count = static_cast<std::uint32_t>(segments_.size());
+  for (const sink::Segment& segment : segments_) counters_.bytes_out += segment.length;
+  counters_.extents_out += count;
+  const sink::Ticket ticket = sink_->put(segments_);
+  segments_.clear();
+  puts_.emplace(ticket, Put{departure, count});
+  ++departure->tickets;
+  segments_out_ += count;
+  put_since_flush_ = true;
+  unsynced_ = true;
+}
+
+void FilePipeline::finish(Departures::iterator departure) {
+  shared_.leaving_blocks -= departure->blocks;
+  if (departure->chunk != LazyPool::none) {
+    free_chunk(*shared_.pool, departure->chunk);
+  } else {
+    shared_.pool->blocks.release(departure->block);
+  }
+  finished_.insert(finished_.end(), departure->waiters.begin(), departure->waiters.end());
+  departures_.erase(departure);
+}
+
+bool FilePipeline::pump() {
+  bool moved = false;
+  if (staging_ && !stage_segments_.empty()) {
+    depart_stage();
+    moved = true;
+  }
+  if (complete_batch_ != SIZE_MAX && sort_.complete_count() > 0) {
+    chunks_.clear();
+    sort_.take_complete(chunks_);
+    counters_.complete_chunks += chunks_.size();
+    for (const std::uint32_t id : chunks_) depart_chunk(id);
+  }
+  while (!to_hand_.empty() && segments_out_ < segments_out_max) {
+    const auto departure = to_hand_.front();
+    moved = true;
+    departure->handed = doomed_ || hand_over(*departure);
+    if (!segments_.empty()) put(departure);
+    if (!departure->handed) continue;
+    to_hand_.pop_front();
+    if (departure->tickets == 0) finish(departure);
+  }
+  // What the sink holds back until it sees the next segment starts now: there is no next one.
+  if (put_since_flush_) sink_->flush();
+  put_since_flush_ = false;
+  return moved;
+}
+
+// --- completions ---
+
+bool FilePipeline::owns(std::uint32_t owner) const { return owner == owner_; }
+
+void FilePipeline::complete(const io::Completion& completion) { sink_->complete(completion); }
+
+bool FilePipeline::collect() {
+  done_.clear();
+  sink_->take(done_);
+  for (const sink::Done& done : done_) {
+    const auto found = puts_.find(done.ticket);
+    if (found == puts_.end()) {
+      if (std::erase(syncs_, done.ticket) != 0) synced_.push_back(done.ticket);
+      if (!done.status.ok()) fail(done.status);
+      continue;
+    }
+    const Put put = found->second;
+    puts_.erase(found);
+    segments_out_ -= put.segments;
+    --put.departure->tickets;
+    if (!done.status.ok()) fail(done.status);
+    if (put.departure->handed && put.departure->tickets == 0) finish(put.departure);
+  }
+  if (!sink_->status().ok()) fail(sink_->status());
+  return !done_.empty();
+}
+
+// The first error stays. One that every later write would meet too frees what waits; after any other one
+// the rest is tried, since it may be on a sound part of the disk.
+void FilePipeline::fail(Status status) {
+  if (error_.ok()) error_ = status;
+  if (!dooms(status.code()) || doomed_) return;
+  doomed_ = true;
+  drop_buffered();
+}
+
+void FilePipeline::drop_buffered() {
+  if (stage_block_ != LazyPool::none) {
+    counters_.records_dropped += stage_segments_.size();
+    shared_.pool->blocks.release(stage_block_);
+    stage_block_ = LazyPool::none;
+    stage_segments_.clear();
+    stage_hull_ = {};
+  }
+  for (std::uint32_t id = sort_.take_next(); id != LazyPool::none; id = sort_.take_next()) {
+    free_chunk(*shared_.pool, id);
+  }
+}
+
+void FilePipeline::drop() {
+  doomed_ = true;
+  drop_buffered();
+}
+
+sink::Ticket FilePipeline::sync() {
+  const sink::Ticket ticket = sink_->sync();
+  unsynced_ = false;
+  syncs_.push_back(ticket);
+  return ticket;
+}
+
+void FilePipeline::take_synced(std::vector<sink::Ticket>& tickets) {
+  tickets.insert(tickets.end(), synced_.begin(), synced_.end());
+  synced_.clear();
+}
+
+bool FilePipeline::dirty() const {
+  return !sort_.empty() || !stage_segments_.empty() || !departures_.empty();
+}
+
+bool FilePipeline::quiet() const { return !dirty() && syncs_.empty() && synced_.empty() && sink_->idle(); }
+
+}  // namespace millrace::agent

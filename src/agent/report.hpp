@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "agent/block_pool.hpp"
+#include "agent/file_pipeline.hpp"
+#include "agent/requests.hpp"
+
+namespace millrace::agent {
+
+// Raised when a field changes its meaning or goes; new fields do not raise it.
+inline constexpr int report_schema = 1;
+
+// The story of one file, as one line of JSON.
+std::string make_report(const std::string& path, const FileSettings& asked, const FilePipeline& pipeline,
+                        const Requests& requests, const BlockPool& pool);
+
+}  // namespace millrace::agent

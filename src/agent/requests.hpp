@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "agent/core.hpp"
+#include "agent/file_pipeline.hpp"
+#include "transport/frame.hpp"
+
+namespace millrace::agent {
+
+// What a channel has delivered, seen once per advance(): for the wait for stragglers.
+struct Channel {
+  std::uint64_t records = 0;
+  std::uint64_t seen = 0;
+  std::uint64_t last_ns = 0;  // when `records` was last seen to have grown
+};
+
+struct RequestCounters {
+  std::uint64_t flushes = 0;
+  std::uint64_t syncs = 0;
+  std::uint64_t closes = 0;
+  std::uint64_t gather_ns = 0;  // sums over requests: waiting for other ranks,
+  std::uint64_t drain_ns = 0;   // ... for their bytes to be handed to the file system,
+  std::uint64_t sync_ns = 0;    // ... for stable storage
+};
+
+// Who has one file open, and what they asked for. A request goes through these steps:
+//
+//   gather   sync, close: until the other ranks of the group have asked too, or have been silent for
+//            10 ms, or for 2 s at most: a chunk that two ranks fill should leave once, complete
+//   drain    everything asked for departs; until it has arrived
+//   settle   sync, and close with durability disk: one datasync for all that are here
+//   answer
+//
+// Works on one FilePipeline. Not thread safe.
+class Requests {
+ public:
+  Requests(FilePipeline& pipeline, const std::vector<Channel>& channels)
+      : pipeline_(pipeline), channels_(channels) {}
+
+  void join(ChannelId channel, std::uint64_t group);
+  void flush(ChannelId channel, std::uint32_t request, Extent extent);
+  void sync(ChannelId channel, std::uint32_t request);
+  void close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters);
+  void abandon(ChannelId channel);
+
+  // True if anything moved. Appends answers.
+  bool advance(std::uint64_t now_ns, std::vector<Reply>& replies);
+  std::uint64_t next_deadline_ns() const;
+
+  // Nobody has the file open, and nothing is left to do for it.
+  bool over() const { return members_.empty() && waiters_.empty() && settled_; }
+  const RequestCounters& counters() const { return counters_; }
+  const transport::ClientCounters& client_counters() const { return clients_; }
+  std::uint32_t members_seen() const { return members_seen_; }
+
+ private:
+  enum class Kind { flush, sync, close };
+  enum class Step { gather, drain, settle };
+
+  struct Member {
+    ChannelId channel;
+    std::uint64_t group;
+    std::uint32_t round = 0;  // syncs asked for
+    bool closing = false;
+    bool lost_peer = false;  // to be told with the next answer
+  };
+  struct Waiter {
+    Kind kind;
+    Step step;
+    ChannelId channel;
+    std::uint32_t request;
+    std::uint64_t group;
+    std::uint32_t round;
+    bool answer = true;    // false: who asked has gone
+    bool started = false;  // start_ns and since_ns are known
+    std::uint64_t start_ns = 0;
+    std::uint64_t since_ns = 0;    // when this step began
+    std::uint32_t departures = 0;  // that it waits for
+    Extent extent = {};
+  };
+
+  Member* member(ChannelId channel);
+  Waiter& add(Kind kind, ChannelId channel, std::uint32_t request);
+  // Until when the wait for the others may last; 0 if nobody is waited for.
+  std::uint64_t gather_until_ns(const Waiter& waiter) const;
+  bool step_gather(std::uint64_t now_ns);
+  bool step_drain(std::uint64_t now_ns, std::vector<Reply>& replies);
+  bool step_settle(std::uint64_t now_ns, std::vector<Reply>& replies);
+  bool settle_after_last();
+  void answer(const Waiter& waiter, std::vector<Reply>& replies);
+  bool wants_sync(const Waiter& waiter) const;
+
+  FilePipeline& pipeline_;
+  const std::vector<Channel>& channels_;
+  std::vector<Member> members_;
+  std::map<WaiterId, Waiter> waiters_;  // in the order in which they came
+  WaiterId next_waiter_ = 1;
+  sink::Ticket sync_ticket_ = 0;       // the datasync under way
+  std::vector<WaiterId> sync_covers_;  // ... and for whom
+  bool settled_ = false;               // the last member's data has departed, and is durable if it must be
+  bool last_sync_ = false;             // the datasync under way is for members that have all gone
+  std::vector<WaiterId> finished_;
+  std::vector<sink::Ticket> synced_;
+  std::uint32_t members_seen_ = 0;
+  RequestCounters counters_;
+  transport::ClientCounters clients_{};
+};
+
+}  // namespace millrace::agent
