@@ -40,9 +40,7 @@ SYSTEM_CALLS = (
     "epoll_create1|epoll_ctl|epoll_wait|eventfd|signalfd|timerfd_create|fork|vfork|execv|execve|execvp|"
     "posix_spawn|setsid|syscall|flock|io_uring_\\w+"
 )
-COMMON_NAMES = (
-    "open|openat|close|read|write|poll|unlink|rename|stat|fstat|lseek|kill|wait|waitpid|pipe|pipe2|dup|dup2"
-)
+COMMON_NAMES = "open|openat|close|read|write|poll|unlink|rename|stat|fstat|lseek|kill|wait|waitpid|pipe|pipe2|dup|dup2"
 SYSTEM_CALL = re.compile(rf"(?<![\w.:>])(?:::)?(?:{SYSTEM_CALLS})\s*\(|(?<![\w>:])::(?:{COMMON_NAMES})\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 OWN_PATHS = re.compile(r"(?<![\w.~-])/(?:work|root|home/\w+)/")
@@ -103,11 +101,7 @@ def system_calls(path: str, text: str) -> Iterator[str]:
 
 def file_length(path: str, text: str) -> Iterator[str]:
     lines = text.count("\n")
-    if (
-        "/generated/" in path
-        or not path.endswith((*CXX, ".py", ".cmake"))
-        or excepted(path, exceptions.LONG_FILES)
-    ):
+    if "/generated/" in path or not path.endswith((*CXX, ".py", ".cmake")) or excepted(path, exceptions.LONG_FILES):
         return
     if lines > FILE_CAP:
         yield f"{lines} lines; a file has at most {FILE_CAP}"
@@ -121,6 +115,21 @@ SIGNATURE_END = re.compile(r"\)\s*(?:const|noexcept|override|final|&|&&|mutable|
 
 
 INITIALIZER = re.compile(r"\s*:(?!:)")
+MEMBER = re.compile(r"\s+\w+[({].*[)}](?:,| \{)$")
+
+
+def before_initializers(lines: list[str], index: int) -> int:
+    """Where the signature starts, if lines[index] is one of a constructor's member initializers; else index."""
+    start = index
+    while start > 0 and MEMBER.match(lines[start]):
+        start -= 1
+    if not INITIALIZER.match(lines[start]):
+        return index
+    start, depth = start - 1, lines[start - 1].count(")") - lines[start - 1].count("(")
+    while depth > 0 and start > 0:
+        start -= 1
+        depth += lines[start].count(")") - lines[start].count("(")
+    return start
 
 
 def functions(text: str) -> Iterator[tuple[int, int]]:
@@ -131,10 +140,10 @@ def functions(text: str) -> Iterator[tuple[int, int]]:
             continue
         # A signature over several lines starts where the parentheses balance.
         start, depth = index, line.count(")") - line.count("(")
-        # ... and before a constructor's initializers, which stand below it.
-        while start > 0 and (depth > 0 or INITIALIZER.match(lines[start]) or lines[start - 1].endswith(",")):
+        while depth > 0 and start > 0:
             start -= 1
             depth += lines[start].count(")") - lines[start].count("(")
+        start = before_initializers(lines, start)
         if not OPENING.match(lines[start] if start == index else lines[start] + "{"):
             continue
         indent = len(lines[start]) - len(lines[start].lstrip())
@@ -183,9 +192,7 @@ RULES = (direction, mpi_headers, system_calls, file_length, function_length, spd
 
 def rooms_without_readme(paths: list[str]) -> Iterator[str]:
     """Every room needs a README.md."""
-    rooms = {
-        "/".join(p.split("/")[:2]) for p in paths if p.count("/") >= 2 and p.startswith(("src/", "tests/"))
-    }
+    rooms = {"/".join(p.split("/")[:2]) for p in paths if p.count("/") >= 2 and p.startswith(("src/", "tests/"))}
     front = {"/".join(p.split("/")[:3]) for p in paths if p.startswith("src/front/") and p.count("/") >= 3}
     rooms = rooms - {"src/front"} | front  # hook and mpiio are rooms of their own
     rooms |= {p.split("/")[0] for p in paths if p.startswith(("bench/", "cmd/", "python/", "sim/"))}

@@ -27,9 +27,7 @@ class Rules(unittest.TestCase):
         self.assertTrue(found(rules.direction, "bench/ior/a.cpp", '#include "base/result.hpp"\n'))
 
     def test_direction_downwards_passes(self):
-        self.assertFalse(
-            found(rules.direction, "src/agent/a.cpp", '#include "io/storage.hpp"\n#include <vector>\n')
-        )
+        self.assertFalse(found(rules.direction, "src/agent/a.cpp", '#include "io/storage.hpp"\n#include <vector>\n'))
         self.assertFalse(found(rules.direction, "src/front/mpiio/a.cpp", '#include "client/file.hpp"\n'))
         self.assertFalse(found(rules.direction, "src/sink/a.cpp", "#include <sys/uio.h>\n"))
 
@@ -71,22 +69,21 @@ class Rules(unittest.TestCase):
             "A::A(int b) : b_(b) {",
             "void f(int a,\n       int b) {",
             "A::A(int b)\n    : b_(b) {",
+            "A::A(int b,\n     int c)\n    : b_(b),\n      c_{c} {",
         )
         for head in heads:
             self.assertTrue(found(rules.function_length, "src/io/a.cpp", function_of(72, head)), head)
         body = "class A {\n  void f() {\n" + "    g();\n" * 75 + "  }\n};\n"
         self.assertTrue(found(rules.function_length, "src/io/a.cpp", body))
-        self.assertFalse(
-            found(rules.function_length, "src/io/a.cpp", "class A {\n" + "  int f();\n" * 90 + "};\n")
-        )
+        self.assertFalse(found(rules.function_length, "src/io/a.cpp", "class A {\n" + "  int f();\n" * 90 + "};\n"))
+        table = "array rows{\n" + "    Row{[](int a) { return a; }},\n" * 90 + "    Row{[](int a) {\n    }},\n};\n"
+        self.assertFalse(found(rules.function_length, "src/io/a.cpp", table))
         nested = "namespace a {\n" + "int f() { return 1; }\n" * 90 + "}\n"
         self.assertFalse(found(rules.function_length, "src/io/a.cpp", nested))
 
     def test_spdx(self):
         self.assertTrue(found(rules.spdx, "src/io/a.cpp", "int a;\n"))
-        good = (
-            "// SPDX-FileCopyrightText: 2026 The Millrace authors\n// SPDX-License-Identifier: Apache-2.0\n"
-        )
+        good = "// SPDX-FileCopyrightText: 2026 The Millrace authors\n// SPDX-License-Identifier: Apache-2.0\n"
         self.assertFalse(found(rules.spdx, "src/io/a.cpp", good))
 
     def test_own_paths(self):
