@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import pathlib
 import shutil
+import signal
 import sys
 import time
 
@@ -88,6 +89,8 @@ def main() -> int:
     if not chosen:
         parser.error("no case is left: see --list")
     options.pairs = options.pairs or (3 if options.quick else 5)
+    # Whoever ends this program also wants the run that it has started to end, and its files to go.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     launcher = launch.Launcher(options.build, options.millrace, options.timeout)
     about = report.machine(options.dir)
     recorded = {key: str(value) if isinstance(value, pathlib.Path) else value for key, value in vars(options).items()}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -44,6 +45,22 @@ class Driver(BenchTest):
         with self.assertRaisesRegex(launch.RunFailed, "no end within 1 s"):
             launch.run_json(["bash", "-c", "sleep 98765 & setsid -w true; sleep 98765"], {}, 1)
         self.assertLess(time.monotonic() - begin, 20)
+
+    def test_a_driver_that_is_ended_ends_what_it_started(self):
+        driver = subprocess.Popen([*DRIVER, "--build", str(BUILD), "--dir", str(self.directory), "--stock-only", "--out",
+                                   str(self.directory / "out"), "--patterns", "btio-simple-A", "--pairs", "1000"],
+                                  stdout=subprocess.DEVNULL)
+        for _ in range(600):
+            if any(self.directory.glob("millrace-bars-*")):
+                break
+            time.sleep(0.05)
+        children = pathlib.Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
+        driver.terminate()
+        self.assertEqual(driver.wait(60), 143)
+        self.assertTrue(children)
+        for child in children:
+            self.assertEqual(launch.session_members(int(child)), [])
+        self.assertEqual(list(self.directory.glob("millrace-bars-*")), [])
 
     def test_unverified_data_is_a_failure(self):
         text = json.dumps({"schema": "millrace-bench", "version": 1, "verified": False})
