@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The I/O of NAS BT-IO (NPB 3 BT, "full" and "simple"): the solution is appended to one shared file every five
-// time steps and read back at the end. The solver itself is replaced by a settable time.
+// The I/O of NAS BT-IO (NPB 3 BT, "full" and "simple"): the solution is appended to one shared file every
+// five time steps and read back at the end. The solver itself is replaced by a settable time.
 #include <unistd.h>
 
 #include <chrono>
@@ -33,8 +33,10 @@ struct Settings {
 };
 
 void set_class(Settings& s, const std::string& value) {
-  static const struct { char name; int n, steps; } classes[] = {
-      {'S', 12, 60}, {'W', 24, 200}, {'A', 64, 200}, {'B', 102, 200}, {'C', 162, 200}};
+  static const struct {
+    char name;
+    int n, steps;
+  } classes[] = {{'S', 12, 60}, {'W', 24, 200}, {'A', 64, 200}, {'B', 102, 200}, {'C', 162, 200}};
   for (const auto& c : classes) {
     if (value.size() == 1 && (value[0] & ~0x20) == c.name) {
       s.problem = c.name, s.n = c.n, s.steps = c.steps;
@@ -59,11 +61,13 @@ void set_check(Settings& s, const std::string& v) {
 
 std::vector<Option> options(Settings& s) {
   return {
-      {'C', "class", "S|W|A|B|C", "size: 12, 24, 64, 102 or 162 points cubed (S)", [&](auto& v) { set_class(s, v); }},
+      {'C', "class", "S|W|A|B|C", "size: 12, 24, 64, 102 or 162 points cubed (S)",
+       [&](auto& v) { set_class(s, v); }},
       {'m', "mode", "full|simple", "collective with types, or a call per row (full)",
        [&](auto& v) { s.full = one_of(v, "full", "simple"); }},
       {'o', "file", "FILE", "file to write (btio.full.out)", [&](auto& v) { s.file = v; }},
-      {0, "steps", "N", "time steps, a multiple of 5 (60 for S, else 200)", [&](auto& v) {
+      {0, "steps", "N", "time steps, a multiple of 5 (60 for S, else 200)",
+       [&](auto& v) {
          s.steps = static_cast<int>(parse_number(v, 5, 100000));
          if (s.steps % 5 != 0) throw BadUsage("it must be a multiple of 5");
        }},
@@ -74,10 +78,12 @@ std::vector<Option> options(Settings& s) {
       {'e', "sync", "", "MPI_File_sync before close", [&](auto&) { s.sync = true; }},
       {0, "verify", "both|mpi|plain|none", "read back by MPI-IO as BT does, by plain reads (both)",
        [&](auto& v) { set_check(s, v); }},
-      {'i', "repetitions", "N", "repetitions (1)", [&](auto& v) { s.repetitions = parse_number(v, 1, 10000); }},
+      {'i', "repetitions", "N", "repetitions (1)",
+       [&](auto& v) { s.repetitions = parse_number(v, 1, 10000); }},
       {'G', "seed", "N", "seed of the data (0)",
        [&](auto& v) { s.seed = static_cast<std::uint64_t>(parse_number(v, 0, 1L << 40)); }},
-      {0, "hint", "NAME=VALUE", "an MPI_Info hint for MPI_File_open", [&](auto& v) {
+      {0, "hint", "NAME=VALUE", "an MPI_Info hint for MPI_File_open",
+       [&](auto& v) {
          const std::size_t at = v.find('=');
          if (at == 0 || at == std::string::npos) throw BadUsage("'" + v + "' is not NAME=VALUE");
          s.hints.emplace_back(v.substr(0, at), v.substr(at + 1));
@@ -158,8 +164,8 @@ class Run {
     for (const double end = now_s() + seconds; now_s() < end;) continue;
   }
   void set_view() {
-    check_mpi(MPI_File_set_view(file_, 0, s_.full ? point_ : MPI_DOUBLE, s_.full ? place_ : MPI_DOUBLE, "native",
-                                MPI_INFO_NULL),
+    check_mpi(MPI_File_set_view(file_, 0, s_.full ? point_ : MPI_DOUBLE, s_.full ? place_ : MPI_DOUBLE,
+                                "native", MPI_INFO_NULL),
               "MPI_File_set_view");
   }
   MPI_Offset full_offset(int dump) const { return static_cast<MPI_Offset>(field_.points()) * dump; }
@@ -205,12 +211,16 @@ double mega_operations(const Settings& s) {  // NPB's count for BT
   return 1e-6 * s.steps * (3478.8 * n * n * n - 17655.7 * n * n + 28023.7 * n);
 }
 
-void report(const Settings& s, int ranks, const std::vector<std::vector<double>>& runs, long calls, long errors) {
+void report(const Settings& s, int ranks, const std::vector<std::vector<double>>& runs, long calls,
+            long errors) {
   Json json("btio");
   json.put("mpi", mpi_version()).put("ranks", ranks);
   json.object("parameters").put("class", std::string(1, s.problem)).put("mode", s.full ? "full" : "simple");
   json.put("points", s.n).put("steps", s.steps).put("outputs", s.dumps()).put("compute_ms", s.compute_ms);
-  json.put("compute_kind", s.busy ? "busy" : "sleep").put("sync", s.sync).put("file", s.file).put("warm", s.warm);
+  json.put("compute_kind", s.busy ? "busy" : "sleep")
+      .put("sync", s.sync)
+      .put("file", s.file)
+      .put("warm", s.warm);
   json.put("repetitions", s.repetitions).put("seed", s.seed).close();
   json.put("bytes", s.file_bytes()).put("calls", calls);
   std::vector<double> io, mib_s;
@@ -218,8 +228,15 @@ void report(const Settings& s, int ranks, const std::vector<std::vector<double>>
   for (const std::vector<double>& t : runs) {
     io.push_back(t[io_s]);
     mib_s.push_back(static_cast<double>(s.file_bytes()) / (1 << 20) / t[io_s]);
-    json.object().put("io_s", t[io_s]).put("mib_s", mib_s.back()).put("open_s", t[open_s]).put("view_s", t[view_s]);
-    json.put("write_s", t[write_s]).put("sync_s", t[sync_s]).put("close_s", t[close_s]).put("total_s", t[total_s]);
+    json.object()
+        .put("io_s", t[io_s])
+        .put("mib_s", mib_s.back())
+        .put("open_s", t[open_s])
+        .put("view_s", t[view_s]);
+    json.put("write_s", t[write_s])
+        .put("sync_s", t[sync_s])
+        .put("close_s", t[close_s])
+        .put("total_s", t[total_s]);
     json.put("mop_s", mega_operations(s) / t[total_s]).put("read_s", t[read_s]).close();
   }
   json.close();
@@ -263,7 +280,8 @@ int start(int argc, char** argv, int rank, int ranks) {
   }
   const int p = square_root(ranks);
   if (p * p != ranks) throw BadUsage("the number of ranks must be a square, not " + std::to_string(ranks));
-  if (settings.n / p < 3) throw BadUsage("cells would be smaller than 3 points: use fewer ranks or a larger class");
+  if (settings.n / p < 3)
+    throw BadUsage("cells would be smaller than 3 points: use fewer ranks or a larger class");
   return run(settings, rank, ranks);
 }
 

@@ -13,7 +13,8 @@ MPI_Datatype combine(std::vector<MPI_Datatype>& parts) {
   const std::vector<int> lengths(parts.size(), 1);
   const std::vector<MPI_Aint> displacements(parts.size(), 0);
   MPI_Datatype type;
-  MPI_Type_create_struct(static_cast<int>(parts.size()), lengths.data(), displacements.data(), parts.data(), &type);
+  MPI_Type_create_struct(static_cast<int>(parts.size()), lengths.data(), displacements.data(), parts.data(),
+                         &type);
   MPI_Type_commit(&type);
   for (MPI_Datatype& part : parts) MPI_Type_free(&part);
   return type;
@@ -68,7 +69,8 @@ MPI_Datatype Field::file_type(MPI_Datatype point) const {
   std::vector<MPI_Datatype> parts;
   const int n = static_cast<int>(n_);
   const int sizes[3] = {n, n, n};
-  // In ascending order of file position, as a file view requires: the cells of a rank lie in ascending planes.
+  // In ascending order of file position, as a file view requires: the cells of a rank lie in ascending
+  // planes.
   for (const Cell& cell : cells_) {
     MPI_Datatype part;
     MPI_Type_create_subarray(3, sizes, cell.size, cell.low, MPI_ORDER_FORTRAN, point, &part);

@@ -11,23 +11,24 @@
 
 namespace bench {
 
-// The solution of one rank as BT keeps it: 5 doubles per point, x fastest, two ghost points on every side, all
-// cells in one array of equal boxes. The bytes of its points are the content of the file (common/pattern.hpp).
+// The solution of one rank as BT keeps it: 5 doubles per point, x fastest, two ghost points on every side,
+// all cells in one array of equal boxes. The bytes of its points are the content of the file
+// (common/pattern.hpp).
 class Field {
  public:
   Field(int rank, int ranks, int n, std::uint64_t seed);
 
-  void fill(int dump);                // what one output holds; ghost points get other bytes
-  void clear();                       // before reading back
-  long wrong_rows(int dump) const;    // rows that are not as fill(dump) made them
+  void fill(int dump);              // what one output holds; ghost points get other bytes
+  void clear();                     // before reading back
+  long wrong_rows(int dump) const;  // rows that are not as fill(dump) made them
 
-  // The whole field in memory without its ghost points, and its place in one output of the file. Both count in
-  // points (5 doubles). The caller frees them.
+  // The whole field in memory without its ghost points, and its place in one output of the file. Both count
+  // in points (5 doubles). The caller frees them.
   MPI_Datatype memory_type(MPI_Datatype point) const;
   MPI_Datatype file_type(MPI_Datatype point) const;
 
   double* data() { return u_.data(); }
-  std::int64_t points() const;        // of this rank
+  std::int64_t points() const;  // of this rank
   std::uint64_t output_doubles() const { return 5ULL * n_ * n_ * n_; }
 
   // Calls f(pointer to the row, doubles in the row, its index among the doubles of the file).
@@ -50,13 +51,15 @@ class Field {
   std::uint64_t file_index(int dump, std::size_t c, int j, int k) const {
     const Cell& cell = cells_[c];
     const std::uint64_t n = n_;
-    const auto y = static_cast<std::uint64_t>(cell.low[1] + j), z = static_cast<std::uint64_t>(cell.low[2] + k);
-    return 5 * (static_cast<std::uint64_t>(cell.low[0]) + n * (y + n * (z + n * static_cast<std::uint64_t>(dump))));
+    const auto y = static_cast<std::uint64_t>(cell.low[1] + j),
+               z = static_cast<std::uint64_t>(cell.low[2] + k);
+    return 5 * (static_cast<std::uint64_t>(cell.low[0]) +
+                n * (y + n * (z + n * static_cast<std::uint64_t>(dump))));
   }
 
   std::uint64_t n_, seed_;
   std::vector<Cell> cells_;
-  int width_;              // points of a box in each direction, ghosts included
+  int width_;  // points of a box in each direction, ghosts included
   std::vector<double> u_;
 };
 

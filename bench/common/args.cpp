@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/args.hpp"
 
-#include <charconv>
 #include <cctype>
+#include <charconv>
 
 namespace bench {
 

@@ -17,7 +17,8 @@ class BadUsage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// "4k", "1m", "2g", "300" -> bytes, in powers of 1024 as IOR has it; an i, b or iB after the letter is allowed.
+// "4k", "1m", "2g", "300" -> bytes, in powers of 1024 as IOR has it; an i, b or iB after the letter is
+// allowed.
 std::uint64_t parse_size(std::string_view text);
 
 // A whole number in [low, high].
@@ -27,9 +28,10 @@ long parse_number(std::string_view text, long low, long high);
 struct Option {
   char letter = 0;
   std::string name;
-  std::string value;    // what the help calls the value; empty = takes none
-  std::string help;     // empty = not shown
-  std::function<void(const std::string&)> apply;  // throws BadUsage (a prefix with the option's name is added)
+  std::string value;  // what the help calls the value; empty = takes none
+  std::string help;   // empty = not shown
+  std::function<void(const std::string&)>
+      apply;  // throws BadUsage (a prefix with the option's name is added)
 };
 
 // Applies the options in order. Throws BadUsage for what is unknown, malformed or left over.

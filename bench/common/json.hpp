@@ -9,8 +9,8 @@
 
 namespace bench {
 
-// Writes one JSON document, in order, indented. The caller closes what it opens; commas are put by themselves.
-// Names apply inside objects only; pass "" inside lists. Not thread safe.
+// Writes one JSON document, in order, indented. The caller closes what it opens; commas are put by
+// themselves. Names apply inside objects only; pass "" inside lists. Not thread safe.
 class Json {
  public:
   // Starts the document that every program here prints: schema, version and the program's name come first.

@@ -65,7 +65,8 @@ inline void prepare_run(const std::string& path, std::uint64_t bytes, bool warm,
 }
 
 // Each rank compares its share of a file of `bytes` with plain reads. Returns this rank's number of errors.
-inline long check_share(const std::string& path, std::uint64_t bytes, std::uint64_t seed, int rank, int ranks) {
+inline long check_share(const std::string& path, std::uint64_t bytes, std::uint64_t seed, int rank,
+                        int ranks) {
   const std::uint64_t share = bytes / static_cast<unsigned>(ranks);
   const std::uint64_t begin = share * static_cast<unsigned>(rank);
   const FileCheck result = check_file(path.c_str(), begin, rank + 1 < ranks ? begin + share : bytes, seed);

@@ -9,7 +9,8 @@ namespace bench {
 
 // The content of every file that these programs write: the 8-byte word number w of the file, in the machine's
 // byte order, is start(seed) + w * step. Every word of a file differs, so data that is in the wrong place, or
-// from another seed, cannot pass for right. It costs an addition per word and so hardly shows in a measurement.
+// from another seed, cannot pass for right. It costs an addition per word and so hardly shows in a
+// measurement.
 
 // Fills [data, data + size) with the content of file bytes [offset, offset + size).
 void fill(void* data, std::size_t size, std::uint64_t offset, std::uint64_t seed);

@@ -12,14 +12,16 @@ namespace bench {
 // Seconds on a clock that only goes forward.
 double now_s();
 
-// Memory that was freed long ago may have gone back to a hypervisor and then costs far more at the first touch
-// than ever again. This takes `bytes` (at most a fair share of what is available), touches every page, calls
-// `while_held` (ranks meet there, so that all of them hold their share at once), and frees it.
-// Returns how much was touched.
+// Memory that was freed long ago may have gone back to a hypervisor and then costs far more at the first
+// touch than ever again. This takes `bytes` (at most a fair share of what is available), touches every page,
+// calls `while_held` (ranks meet there, so that all of them hold their share at once), and frees it. Returns
+// how much was touched.
 std::uint64_t warm_memory(std::uint64_t bytes, unsigned sharers, const std::function<void()>& while_held);
 
 // What a run that writes `file_bytes` needs: the page cache of its file, and room for buffers of any method.
-inline std::uint64_t memory_need(std::uint64_t file_bytes) { return file_bytes + file_bytes / 8 + (512ULL << 20); }
+inline std::uint64_t memory_need(std::uint64_t file_bytes) {
+  return file_bytes + file_bytes / 8 + (512ULL << 20);
+}
 
 // Writes the dirty data of the file system that holds `path` (or its directory) to the disk.
 void sync_file_system(const std::string& path);

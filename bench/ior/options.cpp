@@ -36,12 +36,12 @@ void add_pattern_options(Table& table, IorOptions& o) {
   table.push_back({'a', "api", "API", "POSIX or MPIIO (MPIIO)", [&](auto& v) { set_api(o, v); }});
   table.push_back({'b', "blockSize", "SIZE", "contiguous bytes of a rank in a segment (1m)", size(o.block)});
   table.push_back({'t', "transferSize", "SIZE", "bytes per call (256k)", size(o.transfer)});
-  table.push_back({'s', "segmentCount", "N", "segments (1)", [&](auto& v) {
-                     o.segments = static_cast<std::uint64_t>(parse_number(v, 1, 1L << 40));
-                   }});
+  table.push_back({'s', "segmentCount", "N", "segments (1)",
+                   [&](auto& v) { o.segments = static_cast<std::uint64_t>(parse_number(v, 1, 1L << 40)); }});
   table.push_back({'c', "collective", "", "collective calls", flag(o.collective)});
   table.push_back({'F', "filePerProc", "", "a file for each rank", flag(o.file_per_process)});
-  table.push_back({'z', "randomOffset", "", "transfers of the whole file dealt to ranks at random", flag(o.random)});
+  table.push_back(
+      {'z', "randomOffset", "", "transfers of the whole file dealt to ranks at random", flag(o.random)});
   table.push_back({'V', "useFileView", "", "MPIIO: through a file view", flag(o.file_view)});
   table.push_back({0, "preset", "NAME", "a pattern by name; options after it change it",
                    [&](auto& v) { apply_preset(o, v); }});
@@ -62,22 +62,26 @@ void add_action_options(Table& table, IorOptions& o) {
   table.push_back({'o', "testFile", "FILE", "file name (testFile)", [&](auto& v) { o.file = v; }});
   table.push_back({'C', "reorderTasks", "", "read what rank + Q wrote", flag(o.reorder)});
   table.push_back({'Z', "reorderTasksRandom", "", "read what a random rank wrote", flag(o.reorder_random)});
-  table.push_back({'X', "reorderTasksRandomSeed", "N", "seed of -Z (0)", number(o.reorder_seed, 0, 1L << 30)});
+  table.push_back(
+      {'X', "reorderTasksRandomSeed", "N", "seed of -Z (0)", number(o.reorder_seed, 0, 1L << 30)});
   table.push_back({'Q', "taskPerNodeOffset", "N", "Q of -C (1)", number(o.reorder_offset, 0, 1L << 20)});
   table.push_back({'k', "keepFile", "", "leave the file", flag(o.keep)});
   table.push_back({'K', "keepFileWithError", "", "leave a file that is wrong", flag(o.keep_on_error)});
   table.push_back({'m', "multiFile", "", "a new file for each repetition", flag(o.multi_file)});
   table.push_back({'u', "uniqueDir", "", "with -F: a directory for each rank", flag(o.unique_directory)});
   table.push_back({'E', "useExistingTestFile", "", "do not remove the file first", flag(o.use_existing)});
-  table.push_back({'g', "intraTestBarriers", "", "barriers between open, transfers and close", flag(o.barriers)});
-  table.push_back({'d', "interTestDelay", "SECONDS", "pause before each repetition (0)", number(o.delay_s, 0, 3600)});
+  table.push_back(
+      {'g', "intraTestBarriers", "", "barriers between open, transfers and close", flag(o.barriers)});
+  table.push_back(
+      {'d', "interTestDelay", "SECONDS", "pause before each repetition (0)", number(o.delay_s, 0, 3600)});
   table.push_back({'q', "quitOnError", "", "stop everything at the first error", flag(o.quit_on_error)});
-  table.push_back({'G', "setTimeStampSignature", "N", "seed of the data (0)", [&](auto& v) {
-                     o.seed = static_cast<std::uint64_t>(parse_number(v, 0, 1L << 40));
-                   }});
+  table.push_back({'G', "setTimeStampSignature", "N", "seed of the data (0)",
+                   [&](auto& v) { o.seed = static_cast<std::uint64_t>(parse_number(v, 0, 1L << 40)); }});
   table.push_back({'v', "verbose", "", "accepted: all there is stands in the JSON", [](auto&) {}});
-  table.push_back({0, "hint", "NAME=VALUE", "an MPI_Info hint for MPI_File_open", [&](auto& v) { add_hint(o, v); }});
-  table.push_back({0, "no-warm", "", "do not touch and free memory before each run", [&](auto&) { o.warm = false; }});
+  table.push_back(
+      {0, "hint", "NAME=VALUE", "an MPI_Info hint for MPI_File_open", [&](auto& v) { add_hint(o, v); }});
+  table.push_back(
+      {0, "no-warm", "", "do not touch and free memory before each run", [&](auto&) { o.warm = false; }});
   table.push_back({'h', "help", "", "this text", flag(o.help)});
 }
 
@@ -145,7 +149,8 @@ void check(const IorOptions& o) {
   }
   if (o.reorder && o.reorder_random) throw BadUsage("-C and -Z exclude each other");
   if (o.unique_directory && !o.file_per_process) throw BadUsage("-u needs -F");
-  if (o.no_fill && (o.check_write || o.check_read)) throw BadUsage("-n leaves nothing to check: not with -W or -R");
+  if (o.no_fill && (o.check_write || o.check_read))
+    throw BadUsage("-n leaves nothing to check: not with -W or -R");
   if (o.check_write && !o.write) throw BadUsage("-W needs -w; to check an existing file use -r -R -E -k");
   if (o.check_read && !o.read) throw BadUsage("-R needs -r");
 }

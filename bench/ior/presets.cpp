@@ -5,7 +5,8 @@
 namespace bench {
 
 // The paper-* sets are those of Hori et al. (Catwalk-ROMIO), which ran them with 256 ranks: (t, b, s) as
-// published. The others are the same patterns with a file of at least 64 MiB and at most 2 GiB, and finer ones.
+// published. The others are the same patterns with a file of at least 64 MiB and at most 2 GiB, and finer
+// ones.
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> table = {
       {"paper-1m", "1m", "1m", 1, false, "", "", "one block of 1 MiB per rank"},
@@ -47,7 +48,8 @@ std::string describe_presets() {
   for (const Preset& preset : presets()) {
     std::string line = preset.name;
     line.resize(22, ' ');
-    line += std::string("-t ") + preset.transfer + " -b " + preset.block + " -s " + std::to_string(preset.segments);
+    line += std::string("-t ") + preset.transfer + " -b " + preset.block + " -s " +
+            std::to_string(preset.segments);
     if (preset.random) line += " -z";
     if (*preset.at_least != 0) line += std::string(" --at-least ") + preset.at_least;
     if (*preset.at_most != 0) line += std::string(" --at-most ") + preset.at_most;

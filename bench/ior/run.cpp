@@ -111,7 +111,8 @@ class Runner {
     if (rank_ == 0) sync_file_system(o_.file);
     MPI_Barrier(MPI_COMM_WORLD);
     if (!o_.warm) return;
-    const std::uint64_t all = file_bytes(o_, ranks_) * static_cast<std::uint64_t>(o_.file_per_process ? ranks_ : 1);
+    const std::uint64_t all =
+        file_bytes(o_, ranks_) * static_cast<std::uint64_t>(o_.file_per_process ? ranks_ : 1);
     const auto sharers = static_cast<unsigned>(ranks_);
     warm_memory(memory_need(all) / sharers, sharers, [] { MPI_Barrier(MPI_COMM_WORLD); });
     MPI_Barrier(MPI_COMM_WORLD);
@@ -188,8 +189,10 @@ class Runner {
         const std::size_t bad = mismatch(buffer_.data(), o_.transfer, at, seed);
         if (bad != no_mismatch) {
           // Counted, but the loop goes on: a collective read must not lose a rank.
-          if (errors_ < 3) problem("read a wrong byte at offset " + std::to_string(at + bad));
-          else errors_++;
+          if (errors_ < 3)
+            problem("read a wrong byte at offset " + std::to_string(at + bad));
+          else
+            errors_++;
         }
       }
     });
@@ -206,7 +209,8 @@ class Runner {
       if (rank_ + 1 < ranks_) end = begin + size / static_cast<unsigned>(ranks_);
     }
     struct stat info {};
-    if (::stat(path.c_str(), &info) == 0 && static_cast<std::uint64_t>(info.st_size) != size && !o_.use_existing) {
+    if (::stat(path.c_str(), &info) == 0 && static_cast<std::uint64_t>(info.st_size) != size &&
+        !o_.use_existing) {
       problem(path + ": has " + std::to_string(info.st_size) + " bytes, not " + std::to_string(size));
     }
     const FileCheck result = check_file(path.c_str(), begin, end, seed_of(rank_));
@@ -241,7 +245,8 @@ void print_report(const IorOptions& o, int ranks, const Results& results) {
   int length = 0;
   MPI_Get_library_version(version, &length);
   const std::string first_line(version, std::strcspn(version, "\n"));
-  const std::uint64_t bytes = file_bytes(o, ranks) * static_cast<std::uint64_t>(o.file_per_process ? ranks : 1);
+  const std::uint64_t bytes =
+      file_bytes(o, ranks) * static_cast<std::uint64_t>(o.file_per_process ? ranks : 1);
   Json json("ior");
   json.put("mpi", first_line).put("ranks", ranks);
   json.object("parameters").put("api", o.api).put("preset", o.preset).put("block", o.block);

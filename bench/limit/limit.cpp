@@ -151,7 +151,8 @@ int run(const Settings& s) {
     }
   }
   for (const Method& method : all) {
-    if (!method.problem.empty()) std::fprintf(stderr, "limit: %s: %s\n", method.name.c_str(), method.problem.c_str());
+    if (!method.problem.empty())
+      std::fprintf(stderr, "limit: %s: %s\n", method.name.c_str(), method.problem.c_str());
     measured = measured || method.problem.empty();
   }
   if (!s.keep) remove_file(s.stream.path);
@@ -168,7 +169,8 @@ int main(int argc, char** argv) {
   try {
     parse_arguments(argc, argv, table);
     if (settings.help) {
-      std::printf("limit: what the storage gives to one sequential stream (JSON)\n%s", describe(table).c_str());
+      std::printf("limit: what the storage gives to one sequential stream (JSON)\n%s",
+                  describe(table).c_str());
       return 0;
     }
     check(settings);

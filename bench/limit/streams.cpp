@@ -72,8 +72,8 @@ double buffered(const Stream& stream, std::uint64_t pace) {
     write_all(fd, buffer.get(), piece, at);
     if (pace > 0 && at + piece - handed_over >= pace) {
       // Advice only: a file system that cannot do it is measured without it.
-      (void)::sync_file_range(fd, static_cast<off_t>(handed_over), static_cast<off_t>(at + piece - handed_over),
-                              SYNC_FILE_RANGE_WRITE);
+      (void)::sync_file_range(fd, static_cast<off_t>(handed_over),
+                              static_cast<off_t>(at + piece - handed_over), SYNC_FILE_RANGE_WRITE);
       handed_over = at + piece;
     }
   }

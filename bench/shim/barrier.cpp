@@ -18,8 +18,10 @@ int main(int argc, char** argv) {
   for (int i = 0; i < count; i++) MPI_Barrier(MPI_COMM_WORLD);
   const double each_us = (MPI_Wtime() - begin) / (count > 0 ? count : 1) * 1e6;
   if (rank == 0) {
-    std::printf("{\"schema\": \"millrace-bench\", \"version\": 1, \"benchmark\": \"barrier\", \"ranks\": %d, "
-                "\"count\": %d, \"barrier_us\": %.2f}\n", ranks, count, each_us);
+    std::printf(
+        "{\"schema\": \"millrace-bench\", \"version\": 1, \"benchmark\": \"barrier\", \"ranks\": %d, "
+        "\"count\": %d, \"barrier_us\": %.2f}\n",
+        ranks, count, each_us);
   }
   MPI_Finalize();
 }

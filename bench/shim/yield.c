@@ -27,7 +27,8 @@ static progress_function find_real(void) {
     if (library != NULL) symbol = dlsym(library, name);
   }
   if (symbol == NULL) {
-    fputs("millrace-bench-yield: ucp_worker_progress was called but cannot be found in libucp.so.0\n", stderr);
+    fputs("millrace-bench-yield: ucp_worker_progress was called but cannot be found in libucp.so.0\n",
+          stderr);
     abort();
   }
   progress_function function;

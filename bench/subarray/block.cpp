@@ -10,7 +10,12 @@
 namespace bench {
 
 Block::Block(const std::vector<int>& dims, const std::vector<int>& grid, int rank, int element, int ghost)
-    : dims_(dims), low_(dims.size()), size_(dims.size()), with_ghosts_(dims.size()), element_(element), ghost_(ghost) {
+    : dims_(dims),
+      low_(dims.size()),
+      size_(dims.size()),
+      with_ghosts_(dims.size()),
+      element_(element),
+      ghost_(ghost) {
   for (std::size_t d = dims.size(); d-- > 0;) {
     const std::int64_t at = rank % grid[d];
     rank /= grid[d];
@@ -65,16 +70,16 @@ MPI_Datatype Block::memory_type(MPI_Datatype element, int planes) const {
   std::vector<int> subsizes = size_, starts(dims_.size(), ghost_);
   subsizes[0] = planes;
   MPI_Datatype type;
-  MPI_Type_create_subarray(static_cast<int>(dims_.size()), with_ghosts_.data(), subsizes.data(), starts.data(),
-                           MPI_ORDER_C, element, &type);
+  MPI_Type_create_subarray(static_cast<int>(dims_.size()), with_ghosts_.data(), subsizes.data(),
+                           starts.data(), MPI_ORDER_C, element, &type);
   MPI_Type_commit(&type);
   return type;
 }
 
 MPI_Datatype Block::file_type(MPI_Datatype element) const {
   MPI_Datatype type;
-  MPI_Type_create_subarray(static_cast<int>(dims_.size()), dims_.data(), size_.data(), low_.data(), MPI_ORDER_C,
-                           element, &type);
+  MPI_Type_create_subarray(static_cast<int>(dims_.size()), dims_.data(), size_.data(), low_.data(),
+                           MPI_ORDER_C, element, &type);
   MPI_Type_commit(&type);
   return type;
 }

@@ -14,7 +14,8 @@ using namespace bench;
 struct Settings {
   std::vector<int> dims = {128, 128, 128}, grid;
   int element = 8, ghost = 0;
-  bool whole = false, collective = false, fsync = false, read = false, check_write = false, check_read = false;
+  bool whole = false, collective = false, fsync = false, read = false, check_write = false,
+       check_read = false;
   bool warm = true, keep = false, help = false;
   long repetitions = 1;
   std::uint64_t seed = 0;
@@ -48,7 +49,8 @@ std::vector<Option> options(Settings& s) {
        [&](auto& v) { s.element = static_cast<int>(parse_number(v, 1, 1 << 20)); }},
       {0, "ghost", "N", "ghost elements around a block in memory (0)",
        [&](auto& v) { s.ghost = static_cast<int>(parse_number(v, 0, 1000)); }},
-      {0, "pieces", "plane|whole", "a call per plane of the slowest dimension, or one call (plane)", [&](auto& v) {
+      {0, "pieces", "plane|whole", "a call per plane of the slowest dimension, or one call (plane)",
+       [&](auto& v) {
          if (v != "plane" && v != "whole") throw BadUsage("'" + v + "' is neither plane nor whole");
          s.whole = v == "whole";
        }},
@@ -57,11 +59,13 @@ std::vector<Option> options(Settings& s) {
       {'r', "read", "", "read back as it was written, timed", [&](auto&) { s.read = true; }},
       {'W', "check-write", "", "check the file after writing", [&](auto&) { s.check_write = true; }},
       {'R', "check-read", "", "check all that is read (with -r)", [&](auto&) { s.check_read = true; }},
-      {'i', "repetitions", "N", "repetitions (1)", [&](auto& v) { s.repetitions = parse_number(v, 1, 10000); }},
+      {'i', "repetitions", "N", "repetitions (1)",
+       [&](auto& v) { s.repetitions = parse_number(v, 1, 10000); }},
       {'o', "file", "FILE", "file to write (subarray.out)", [&](auto& v) { s.file = v; }},
       {'G', "seed", "N", "seed of the data (0)",
        [&](auto& v) { s.seed = static_cast<std::uint64_t>(parse_number(v, 0, 1L << 40)); }},
-      {0, "hint", "NAME=VALUE", "an MPI_Info hint for MPI_File_open", [&](auto& v) {
+      {0, "hint", "NAME=VALUE", "an MPI_Info hint for MPI_File_open",
+       [&](auto& v) {
          const std::size_t at = v.find('=');
          if (at == 0 || at == std::string::npos) throw BadUsage("'" + v + "' is not NAME=VALUE");
          s.hints.emplace_back(v.substr(0, at), v.substr(at + 1));
@@ -82,10 +86,12 @@ void check(Settings& s, int ranks) {
   std::int64_t blocks = 1;
   for (std::size_t d = 0; d < s.dims.size(); d++) {
     blocks *= s.grid[d];
-    if (s.grid[d] > s.dims[d]) throw BadUsage("--grid cuts a dimension into more blocks than it has elements");
+    if (s.grid[d] > s.dims[d])
+      throw BadUsage("--grid cuts a dimension into more blocks than it has elements");
   }
   if (blocks != ranks) {
-    throw BadUsage("--grid makes " + std::to_string(blocks) + " blocks for " + std::to_string(ranks) + " ranks");
+    throw BadUsage("--grid makes " + std::to_string(blocks) + " blocks for " + std::to_string(ranks) +
+                   " ranks");
   }
 }
 
@@ -153,7 +159,8 @@ class Run {
   int calls_ = 0, rounds_ = 0;
 };
 
-void put_times(Json& json, const char* name, const std::vector<std::vector<double>>& runs, std::uint64_t bytes) {
+void put_times(Json& json, const char* name, const std::vector<std::vector<double>>& runs,
+               std::uint64_t bytes) {
   if (runs.empty()) return;
   std::vector<double> mib_s;
   json.object(name).list("repetitions");
@@ -212,7 +219,8 @@ int start(int argc, char** argv, int rank, int ranks) {
   const std::vector<Option> table = options(settings);
   parse_arguments(argc, argv, table);
   if (settings.help) {
-    if (rank == 0) std::printf("subarray: an N-dimensional array in blocks (JSON)\n%s", describe(table).c_str());
+    if (rank == 0)
+      std::printf("subarray: an N-dimensional array in blocks (JSON)\n%s", describe(table).c_str());
     return 0;
   }
   check(settings, ranks);

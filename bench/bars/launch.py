@@ -1,0 +1,111 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the measuring programs, bounded in time, and reads what they print."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+
+class RunFailed(Exception):
+    """A program did not end well; the text says how."""
+
+
+def session_members(session: int) -> list[int]:
+    """Processes of the session: launchers put ranks into process groups of their own, but not sessions."""
+    members = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+        except (OSError, IndexError):
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            members.append(int(entry.name))
+    return members
+
+
+def end_session(process: subprocess.Popen) -> None:
+    """Ends the launcher and everything that it started: politely, then not."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        for pid in session_members(process.pid):
+            try:
+                os.kill(pid, sign)
+            except ProcessLookupError:
+                pass
+        deadline = time.monotonic() + 5
+        while session_members(process.pid) and time.monotonic() < deadline:
+            process.poll()
+            time.sleep(0.05)
+    process.wait()
+
+
+def run_json(command: list[str], environment: dict[str, str], timeout_s: float) -> dict:
+    """Runs a program in a session of its own and returns the JSON document that it printed."""
+    process = subprocess.Popen(command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        out, err = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        end_session(process)
+        raise RunFailed(f"no end within {timeout_s:.0f} s") from None
+    except BaseException:
+        end_session(process)
+        raise
+    tail = " | ".join(err.strip().splitlines()[-3:])
+    if process.returncode != 0:
+        raise RunFailed(f"exit status {process.returncode}: {tail}")
+    try:
+        document = json.loads(out)
+    except json.JSONDecodeError:
+        raise RunFailed(f"no JSON in the output: {tail}") from None
+    if document.get("schema") != "millrace-bench" or document.get("version") != 1:
+        raise RunFailed("the output has another schema or version than this driver knows")
+    if document.get("verified") is False:
+        raise RunFailed(f"the data is not verified: {tail}")
+    return document
+
+
+class Launcher:
+    """Knows where the programs are and how each MPI starts them."""
+
+    def __init__(self, build: pathlib.Path, millrace: pathlib.Path, timeout_s: float):
+        self.programs = build / "bin" / "bench"
+        self.shim = build / "lib" / "libmillrace-bench-yield.so"
+        self.millrace = millrace
+        self.timeout_s = timeout_s
+
+    def has(self, program: str, mpi: str) -> bool:
+        return (self.programs / f"{program}-{mpi}").exists()
+
+    def command(self, program: str, mpi: str, ranks: int, arguments: list[str], accelerated: bool) -> list[str]:
+        preload = [str(self.shim)] if mpi == "mpich" else []
+        if accelerated:
+            preload.append(str(self.millrace))
+        binary = [str(self.programs / f"{program}-{mpi}"), *arguments]
+        if mpi == "mpich":
+            return ["mpiexec.hydra", "-n", str(ranks), "-genv", "LD_PRELOAD", ":".join(preload), *binary]
+        launch = ["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
+        if os.geteuid() == 0:
+            launch.append("--allow-run-as-root")
+        if preload:
+            launch += ["-x", "LD_PRELOAD=" + ":".join(preload)]
+        return [*launch, "-n", str(ranks), *binary]
+
+    def run(self, program: str, mpi: str, ranks: int, arguments: list[str], accelerated: bool) -> dict:
+        environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+        command = self.command(program, mpi, ranks, arguments, accelerated)
+        return run_json(command, environment, self.timeout_s)
+
+    def limit(self, path: str, size: int, sync: bool) -> dict[str, float]:
+        """Rate of every way to write one stream of this size, MiB/s, each measured once."""
+        command = [str(self.programs / "limit"), "--file", path, "--size", str(size), "--repetitions", "1",
+                   "--sync", "fsync" if sync else "none"]
+        document = run_json(command, dict(os.environ), self.timeout_s)
+        return {name: m["median_mib_s"] for name, m in document["methods"].items() if "median_mib_s" in m}

@@ -1,0 +1,83 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the measuring programs share."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BENCH = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(BENCH))
+
+from bars.launch import Launcher, end_session  # noqa: E402
+
+BIN = pathlib.Path(os.environ.get("MILLRACE_BENCH_BIN", BENCH.parent / "build/bin/bench"))
+LIB = pathlib.Path(os.environ.get("MILLRACE_BENCH_LIB", BENCH.parent / "build/lib"))
+BUILD = BIN.parent.parent
+LAUNCHERS = {"mpich": "mpiexec.hydra", "ompi": "mpirun.openmpi"}
+
+
+def mpis(program):
+    """The MPI libraries for which the program is built and can be started."""
+    return [m for m in LAUNCHERS if (BIN / f"{program}-{m}").exists() and shutil.which(LAUNCHERS[m])]
+
+
+def bounded(command, timeout_s=100):
+    """(status, stdout, stderr) of a program; everything that it started is ended when the time is over."""
+    process = subprocess.Popen([str(c) for c in command], start_new_session=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        out, err = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        end_session(process)
+        raise AssertionError(f"no end within {timeout_s} s: {command}") from None
+    return process.returncode, out, err
+
+
+class BenchTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="millrace-bench-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.file = self.directory / "file"
+
+    def start(self, program, mpi, ranks, *arguments):
+        launcher = Launcher(BUILD, pathlib.Path("none"), 100)
+        return bounded(launcher.command(program, mpi, ranks, [str(a) for a in arguments], False))
+
+    def run_ok(self, program, mpi, ranks, *arguments):
+        status, out, err = self.start(program, mpi, ranks, *arguments)
+        self.assertEqual(status, 0, err + out)
+        document = json.loads(out)
+        self.assertEqual((document["schema"], document["version"], document["benchmark"]),
+                         ("millrace-bench", 1, program))
+        return document
+
+    def assert_refused(self, expected, program, *arguments):
+        """Bad use: one clear message, status 2, nothing on stdout. Without a launcher, as a single rank."""
+        for mpi in mpis(program):
+            environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+            done = subprocess.run([BIN / f"{program}-{mpi}", *arguments], capture_output=True, text=True, timeout=60,
+                                  env=environment, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(expected, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+
+def corrupt(path, offset):
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        byte = file.read(1)[0]
+        file.seek(offset)
+        file.write(bytes([byte ^ 1]))
+
+
+def main(*programs):
+    if not all(mpis(program) for program in programs):
+        print("skipped: not built for any MPI that can be started here")
+        sys.exit(77)
+    unittest.main()
