@@ -3,10 +3,11 @@
 #include "io/posix/descriptor.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 
 #include <cerrno>
 #include <string>
+
+#include "io/posix/transfer.hpp"
 
 namespace millrace::io {
 
@@ -27,8 +28,15 @@ Result<Fd> reopen_direct(const Fd& file) {
   return direct;
 }
 
-Result<Fd> memory_file() {
-  Fd file(memfd_create("millrace", MFD_CLOEXEC));
+Result<std::size_t> read_at(const Fd& file, std::uint64_t offset, std::span<std::byte> into) {
+  Request request{Op::read, 0, offset, 0, {{into.data(), into.size()}}, 0};
+  const Completion done = carry_out(file.get(), request, false);
+  if (!done.status.ok()) return done.status;
+  return static_cast<std::size_t>(done.bytes);
+}
+
+Result<Fd> open_to_read(const char* path) {
+  Fd file(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) return Status::from_errno(errno);
   return file;
 }

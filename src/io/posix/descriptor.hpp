@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
 #include "base/fd.hpp"
 #include "base/result.hpp"
 
@@ -14,7 +18,10 @@ Result<Fd> duplicate(const Fd& file);
 // no path is looked up. Fails where the file system refuses it (some network and memory file systems).
 Result<Fd> reopen_direct(const Fd& file);
 
-// An empty file in memory, for tests; seals and names do not matter.
-Result<Fd> memory_file();
+// Fills `into` from `offset` on; blocks. Returns the bytes there were, less at the end of the file.
+Result<std::size_t> read_at(const Fd& file, std::uint64_t offset, std::span<std::byte> into);
+
+// A file for reading. Does not wait for a writer of a FIFO.
+Result<Fd> open_to_read(const char* path);
 
 }  // namespace millrace::io

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/checksum.hpp"
+#include "base/settings.hpp"
+
+// The layouts of FORMAT.md.
+namespace millrace::journal {
+
+inline constexpr char magic[8] = {'M', 'L', 'R', 'A', 'C', 'E', 'J', '1'};
+inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t record_magic = 0x6365524d;  // "MRec"
+inline constexpr std::size_t path_max = 4032;
+inline constexpr std::uint64_t payload_max = 1 * MiB;
+
+enum class Type : std::uint16_t { data = 1, run = 2, commit = 3 };
+
+struct FileHeader {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t path_length;
+  std::uint64_t job_hash;
+  std::uint64_t device;
+  std::uint64_t inode;
+  std::uint64_t created_ns;
+  char path[path_max];
+  std::uint64_t reserved;
+  std::uint64_t checksum;
+};
+static_assert(sizeof(FileHeader) == 4096 && std::is_trivially_copyable_v<FileHeader>);
+static_assert(offsetof(FileHeader, path) == 48 && offsetof(FileHeader, checksum) == 4088);
+
+struct RecordHeader {
+  std::uint32_t magic;
+  Type type;
+  std::uint16_t reserved;
+  std::uint64_t sequence;
+  std::uint64_t offset;
+  std::uint32_t length;
+  std::uint32_t reserved2;
+  std::uint64_t payload_checksum;
+  std::uint64_t header_checksum;
+};
+static_assert(sizeof(RecordHeader) == 48 && std::is_trivially_copyable_v<RecordHeader>);
+static_assert(offsetof(RecordHeader, length) == 24 && offsetof(RecordHeader, header_checksum) == 40);
+
+inline std::uint64_t header_checksum(const FileHeader& header) {
+  return checksum(&header, offsetof(FileHeader, checksum));
+}
+inline std::uint64_t header_checksum(const RecordHeader& header, std::uint64_t seed) {
+  return checksum(&header, offsetof(RecordHeader, header_checksum), seed);
+}
+
+// Bytes of a record in the file, header and padding included.
+constexpr std::uint64_t record_bytes(std::uint64_t length) {
+  return sizeof(RecordHeader) + ((length + 7) & ~std::uint64_t{7});
+}
+
+}  // namespace millrace::journal

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Reads arbitrary bytes as a journal. Every second input gets its checksums repaired first, so that the
+// fuzzer reaches what lies behind them.
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "journal/merge.hpp"
+
+namespace {
+
+using namespace millrace;           // NOLINT: one small program
+using namespace millrace::journal;  // NOLINT
+
+void repair(std::vector<std::byte>& bytes) {
+  if (bytes.size() < sizeof(FileHeader)) return;
+  FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  std::memcpy(header.magic, magic, sizeof magic);
+  header.version = version;
+  header.checksum = header_checksum(header);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::uint64_t sequence = 0;
+  for (std::size_t at = sizeof header; bytes.size() - at >= sizeof(RecordHeader);) {
+    RecordHeader record;
+    std::memcpy(&record, bytes.data() + at, sizeof record);
+    record.magic = record_magic;
+    record.type = static_cast<Type>(1 + static_cast<unsigned>(record.type) % 3);
+    record.reserved = 0;
+    record.reserved2 = 0;
+    record.sequence = sequence++;
+    record.length %= 512;
+    if (record.type != Type::data) record.length = 0;
+    if (record.type == Type::run) record.offset = 0;
+    const std::size_t there = bytes.size() - at - sizeof record;
+    record.payload_checksum = checksum(bytes.data() + at + sizeof record,
+                                       std::min<std::size_t>(record.length, there), record.offset);
+    record.header_checksum = header_checksum(record, header.checksum);
+    std::memcpy(bytes.data() + at, &record, sizeof record);
+    if (record_bytes(record.length) > there + sizeof record) return;
+    at += record_bytes(record.length);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  std::vector<std::byte> bytes(size - 1);
+  std::memcpy(bytes.data(), data + 1, size - 1);
+  if (data[0] % 2 == 0) repair(bytes);
+  MemorySource source(bytes);
+  const Summary summary = scan(source);
+  if (!to_status(summary.verdict).ok()) return 0;
+  // What was accepted can be merged, in ascending order within a group.
+  MergeReader merge(source, summary, (data[0] & 2) != 0 ? 1 : 1 << 20);
+  Record piece;
+  std::uint64_t total = 0;
+  while (merge.next(piece)) total += piece.data.size();
+  if (merge.verdict() != Verdict::clean || total > summary.payload_bytes) std::abort();
+  return 0;
+}

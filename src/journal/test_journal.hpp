@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/virtual/memory_storage.hpp"
+#include "journal/reader.hpp"
+#include "journal/writer.hpp"
+
+// What the tests of this room share.
+namespace millrace::journal {
+
+using Written = std::pair<std::uint64_t, std::string>;  // offset, data
+
+// A journal that is being written in memory.
+struct TestJournal {
+  static Identity identity() { return {7, 8, 9, 1'700'000'000'000'000'000, "/data/out.h5"}; }
+
+  explicit TestJournal(const Identity& who = identity(), io::MemoryOptions options = {})
+      : storage(std::make_unique<io::MemoryStorage>(options)) {
+    writer = *JournalWriter::create(*storage, storage->create(), 5, who);
+  }
+  void append(std::uint64_t offset, const std::string& data) {
+    wait_ready();
+    writer->append(offset, std::as_bytes(std::span(data.data(), data.size())));
+    written.emplace_back(offset, data);
+  }
+  void commit() {
+    wait_ready();
+    writer->commit();
+  }
+  void wait_ready() {
+    for (int rounds = 0; !writer->ready() && rounds < 10'000; ++rounds) round();
+  }
+  void round() {
+    storage->kick();
+    std::vector<io::Completion> done;
+    storage->poll(done);
+    for (const io::Completion& one : done) writer->complete(one);
+  }
+  void drain() {
+    for (int rounds = 0; !writer->idle() && rounds < 10'000; ++rounds) round();
+    EXPECT_TRUE(writer->idle());
+  }
+  void finish() {
+    writer->flush();
+    drain();
+    EXPECT_TRUE(writer->status().ok());
+    writer.reset();
+  }
+  std::vector<std::byte> bytes() const {
+    const auto all = storage->contents(0);
+    return {all.begin(), all.end()};
+  }
+
+  std::unique_ptr<io::MemoryStorage> storage;
+  std::unique_ptr<JournalWriter> writer;
+  std::vector<Written> written;
+};
+
+struct ReadBack {
+  Verdict verdict = Verdict::clean;
+  std::uint64_t end = 0;
+  std::vector<Written> records;
+};
+
+inline ReadBack read_all(std::span<const std::byte> bytes, std::size_t window = 64 * KiB) {
+  ReadBack back;
+  MemorySource source(bytes);
+  JournalReader reader(source, window);
+  back.verdict = reader.open();
+  if (back.verdict != Verdict::clean) return back;
+  for (Record record; reader.next(record);) {
+    if (record.type != Type::data) continue;
+    back.records.emplace_back(
+        record.offset, std::string(reinterpret_cast<const char*>(record.data.data()), record.data.size()));
+  }
+  back.verdict = reader.verdict();
+  back.end = reader.place().position;
+  return back;
+}
+
+}  // namespace millrace::journal

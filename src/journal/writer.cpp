@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/writer.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+namespace millrace::journal {
+
+namespace {
+
+constexpr std::uint64_t batch_bytes = 2 * MiB;
+// Room that a batch needs to take any record: a run record, and the largest data record.
+constexpr std::uint64_t room_needed = record_bytes(0) + record_bytes(payload_max);
+static_assert(batch_bytes > room_needed + sizeof(FileHeader));
+
+FileHeader header_of(const Identity& identity) {
+  FileHeader header = {};
+  std::memcpy(header.magic, magic, sizeof magic);
+  header.version = version;
+  header.path_length = static_cast<std::uint32_t>(std::min(identity.path.size(), path_max));
+  header.job_hash = identity.job_hash;
+  header.device = identity.device;
+  header.inode = identity.inode;
+  header.created_ns = identity.created_ns;
+  std::memcpy(header.path, identity.path.data(), header.path_length);
+  header.checksum = header_checksum(header);
+  return header;
+}
+
+void add(std::vector<std::byte>& batch, const void* data, std::size_t bytes) {
+  const auto* const from = static_cast<const std::byte*>(data);
+  batch.insert(batch.end(), from, from + bytes);
+}
+
+}  // namespace
+
+JournalWriter::JournalWriter(io::Storage& storage, io::Handle file, std::uint32_t owner)
+    : storage_(storage), file_(file), owner_(owner) {
+  batch_.reserve(batch_bytes);
+  flying_.reserve(batch_bytes);
+}
+
+Result<std::unique_ptr<JournalWriter>> JournalWriter::create(io::Storage& storage, Fd file,
+                                                             std::uint32_t owner, const Identity& identity) {
+  const Result<io::Handle> handle = storage.adopt(std::move(file), false);
+  if (!handle) return handle.status();
+  std::unique_ptr<JournalWriter> writer(new JournalWriter(storage, *handle, owner));
+  const FileHeader header = header_of(identity);
+  writer->seed_ = header.checksum;
+  add(writer->batch_, &header, sizeof header);
+  return writer;
+}
+
+JournalWriter::~JournalWriter() { storage_.release(file_); }
+
+bool JournalWriter::ready() const { return !status_.ok() || batch_.size() + room_needed <= batch_bytes; }
+
+void JournalWriter::put(Type type, std::uint64_t offset, std::span<const std::byte> data) {
+  RecordHeader header = {};
+  header.magic = record_magic;
+  header.type = type;
+  header.sequence = next_sequence_++;
+  header.offset = offset;
+  header.length = static_cast<std::uint32_t>(data.size());
+  header.payload_checksum = checksum(data.data(), data.size(), offset);
+  header.header_checksum = header_checksum(header, seed_);
+  const std::size_t end = batch_.size() + record_bytes(data.size());
+  add(batch_, &header, sizeof header);
+  add(batch_, data.data(), data.size());
+  batch_.resize(end);  // the padding, zero
+}
+
+void JournalWriter::append(std::uint64_t offset, std::span<const std::byte> data) {
+  assert(ready() && !data.empty() && data.size() <= payload_max && offset <= UINT64_MAX - data.size());
+  if (!status_.ok()) return;
+  if (!run_end_ || offset < *run_end_) {
+    put(Type::run, 0, {});
+    runs_ += 1;
+  }
+  run_end_ = offset + data.size();
+  put(Type::data, offset, data);
+  payload_bytes_ += data.size();
+  if (batch_.size() + room_needed > batch_bytes) start();
+}
+
+void JournalWriter::commit() {
+  assert(ready());
+  if (!status_.ok()) return;
+  put(Type::commit, payload_bytes_, {});
+}
+
+void JournalWriter::flush() {
+  if (!status_.ok()) return;
+  wanted_ = !batch_.empty();
+  start();
+}
+
+void JournalWriter::sync() {
+  if (!status_.ok()) return;
+  sync_wanted_ = true;
+  flush();
+}
+
+void JournalWriter::submit(io::Request request) {
+  request.file = file_;
+  request.token = std::uint64_t{owner_} << 32;
+  storage_.submit(std::move(request));
+}
+
+// Starts the next write or datasync, if none is in flight.
+void JournalWriter::start() {
+  if (!status_.ok() || !flying_.empty() || sync_flying_) return;
+  const bool full = batch_.size() + room_needed > batch_bytes;
+  io::Request request;
+  if (full || wanted_) {
+    std::swap(batch_, flying_);
+    wanted_ = false;
+    request.op = io::Op::write;
+    request.offset = position_;
+    request.data = {{flying_.data(), flying_.size()}};
+    position_ += flying_.size();
+    submit(std::move(request));
+  } else if (sync_wanted_) {
+    sync_wanted_ = false;
+    sync_flying_ = true;
+    request.op = io::Op::datasync;
+    submit(std::move(request));
+  }
+}
+
+void JournalWriter::complete(const io::Completion& completion) {
+  assert(!flying_.empty() || sync_flying_);
+  flying_.clear();
+  sync_flying_ = false;
+  if (status_.ok()) status_ = completion.status;
+  if (!status_.ok()) {
+    batch_.clear();
+    wanted_ = sync_wanted_ = false;
+  }
+  start();
+}
+
+bool JournalWriter::idle() const {
+  return batch_.empty() && flying_.empty() && !sync_flying_ && !sync_wanted_;
+}
+
+}  // namespace millrace::journal

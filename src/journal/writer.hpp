@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "io/storage.hpp"
+#include "journal/format.hpp"
+
+namespace millrace::journal {
+
+// Whose records a journal holds.
+struct Identity {
+  std::uint64_t job_hash = 0;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t created_ns = 0;
+  std::string path;
+};
+
+// Appends records to a new, empty journal file. A record is copied when it is appended, so its memory is
+// free at once; full batches go to Storage, one after the other, so that a kill leaves a clean prefix.
+// Begins a run by itself wherever a record does not lie behind the one before it.
+//
+// The tokens of its requests have `owner` in their upper half; the caller hands their completions to
+// complete(). Holds two batches of 2 MiB. Deterministic; not thread safe.
+class JournalWriter {
+ public:
+  static Result<std::unique_ptr<JournalWriter>> create(io::Storage& storage, Fd file, std::uint32_t owner,
+                                                       const Identity& identity);
+  // Nothing may be in flight.
+  ~JournalWriter();
+  JournalWriter(const JournalWriter&) = delete;
+  JournalWriter& operator=(const JournalWriter&) = delete;
+
+  // True if append() may be called: false while both batches are full.
+  bool ready() const;
+  // One data record of 1 byte to payload_max.
+  void append(std::uint64_t offset, std::span<const std::byte> data);
+  // Appends a commit record; needs ready().
+  void commit();
+  // Starts writing what is buffered.
+  void flush();
+  // flush(), then a datasync once all of it is written.
+  void sync();
+
+  void complete(const io::Completion& completion);
+
+  // The first error; nothing is written after it, and what is appended is dropped.
+  Status status() const { return status_; }
+  // Nothing is buffered, in flight or to be synced.
+  bool idle() const;
+  std::uint64_t records() const { return next_sequence_; }  // runs and commits included
+  std::uint64_t payload_bytes() const { return payload_bytes_; }
+  std::uint64_t file_bytes() const { return position_ + batch_.size(); }
+  std::uint64_t runs() const { return runs_; }
+
+ private:
+  JournalWriter(io::Storage& storage, io::Handle file, std::uint32_t owner);
+  void put(Type type, std::uint64_t offset, std::span<const std::byte> data);
+  void start();
+  void submit(io::Request request);
+
+  io::Storage& storage_;
+  io::Handle file_;
+  std::uint32_t owner_;
+  std::uint64_t seed_ = 0;         // checksum of the file header
+  std::vector<std::byte> batch_;   // being filled; belongs at position_
+  std::vector<std::byte> flying_;  // in flight, if not empty
+  std::uint64_t position_ = 0;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t payload_bytes_ = 0;
+  std::uint64_t runs_ = 0;
+  std::optional<std::uint64_t> run_end_;  // a record below it begins a new run
+  bool wanted_ = false;                   // flush() was called: the batch goes though it is not full
+  bool sync_wanted_ = false;
+  bool sync_flying_ = false;
+  Status status_;
+};
+
+}  // namespace millrace::journal
