@@ -29,7 +29,7 @@ class Producer {
     std::byte* at = ring_.data() + (tail_ & (ring_bytes_ - 1));
     header.checksum = checksum(data, header.length, header.offset);
     std::memcpy(at, &header, sizeof header);
-    std::memcpy(at + sizeof header, data, header.length);
+    if (data != nullptr) std::memcpy(at + sizeof header, data, header.length);
     tail_ += need;
     return true;
   }
