@@ -96,7 +96,8 @@ def _storage(fs: Mapping[str, Any]) -> list[Finding]:
     if not fs["exists"]:
         return [Finding("path", f"{fs['path']} is not there", BAD, "name a folder that exists")]
     kind = "networked" if fs["networked"] else "in memory" if fs["in_memory"] else "local"
-    disk = {True: ", rotating disk", False: ", solid state or virtual disk", None: ""}[fs["rotational"]]
+    # Virtual disks often claim to rotate.
+    disk = {True: ", says it rotates", False: ", does not rotate", None: ""}[fs["rotational"]]
     findings = [Finding("file system", f"{fs['path']} on {fs.get('type')} ({kind}{disk}), mounted at "
                                        f"{fs.get('mount_point')} with {fs.get('options')}")]
     if not fs["writable"]:

@@ -149,8 +149,10 @@ def mpi_libraries(environment: Mapping[str, str]) -> dict[str, Any]:
     """Launchers and compiler wrappers on PATH, MPI libraries that the loader knows."""
     wanted = re.compile(r"^(mpicc|mpiexec|mpirun|orterun|prterun|srun)([.-][\w.]+)?$")
     launchers, compilers = [], []
-    for folder in dict.fromkeys(environment.get("PATH", "").split(":")):
-        for name in sorted(os.listdir(folder)) if folder and os.path.isdir(folder) else []:
+    # /bin is often the same folder as /usr/bin.
+    folders = {os.path.realpath(f): f for f in reversed(environment.get("PATH", "").split(":")) if os.path.isdir(f)}
+    for folder in reversed(folders.values()):
+        for name in sorted(os.listdir(folder)):
             if not wanted.match(name) or not os.access(os.path.join(folder, name), os.X_OK):
                 continue
             path = os.path.join(folder, name)
