@@ -75,5 +75,6 @@ def find(environment: Mapping[str, str] | None = None) -> Prefix:
         if prefix.usable():
             return prefix
     places = ", ".join(str(path) for path in dict.fromkeys(tried))
-    raise PrefixError(f"{PRELOAD} was not found below {places}; "
-                      "build or install Millrace, or set MILLRACE_PREFIX to its prefix")
+    raise PrefixError(
+        f"{PRELOAD} was not found below {places}; build or install Millrace, or set MILLRACE_PREFIX to its prefix"
+    )

@@ -47,12 +47,15 @@ def world(tmp_path, monkeypatch):
         shutil.copy(library, prefix / "lib" / name)
     for name, version in LAUNCHERS.items():
         # Like a launcher: options away (-n N, -x NAME), then the program.
-        write_script(tools / name, f"""#!/bin/sh
+        write_script(
+            tools / name,
+            f"""#!/bin/sh
 if [ "$1" = --version ]; then printf '%s\\n' '{version}'; exit 0; fi
-echo "$@" > "$HOME/launched"
+printf '%s ' "$@" > "$HOME/launched"
 while :; do case "$1" in -n|-x|-np) shift 2;; -*) shift;; *) break;; esac; done
 exec "$@"
-""")
+""",
+        )
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
@@ -65,7 +68,15 @@ exec "$@"
 @pytest.fixture
 def millrace(world):
     """Runs the command; returns the finished process."""
+
     def call(*words, timeout=60, **more):
-        return subprocess.run([sys.executable, "-m", "millrace", *map(str, words)], capture_output=True, text=True,
-                              timeout=timeout, check=False, **more)
+        return subprocess.run(
+            [sys.executable, "-m", "millrace", *map(str, words)],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            **more,
+        )
+
     return call

@@ -6,19 +6,37 @@ import json
 
 import pytest
 from conftest import write_script
-
 from millrace import machine, stats, trace
 from millrace.demo import runner
 
-CLIENT = {"kind": "client", "path": "/d/x", "calls": 2, "direct_calls": 1, "bytes": 300, "direct_bytes": 50,
-          "reason": "small pieces", "copy_ns": 10, "wait_ns": 5}
-AGENT = {"kind": "agent", "path": "/d/x", "bytes_in": 600, "bytes_out": 600, "records_in": 6, "records_out": 2,
-         "seeks": 1, "stages_ns": {"write": 2_000_000}, "peak_memory_bytes": 1 << 20}
+CLIENT = {
+    "kind": "client",
+    "path": "/d/x",
+    "calls": 2,
+    "direct_calls": 1,
+    "bytes": 300,
+    "direct_bytes": 50,
+    "reason": "small pieces",
+    "copy_ns": 10,
+    "wait_ns": 5,
+}
+AGENT = {
+    "kind": "agent",
+    "path": "/d/x",
+    "bytes_in": 600,
+    "bytes_out": 600,
+    "records_in": 6,
+    "records_out": 2,
+    "seeks": 1,
+    "stages_ns": {"write": 2_000_000},
+    "peak_memory_bytes": 1 << 20,
+}
 
 
 def reporting_program(world, *lines):
-    text = "".join(f"echo '{json.dumps(line) if isinstance(line, dict) else line}' >> $MILLRACE_STATS\n"
-                   for line in lines)
+    text = "".join(
+        f"echo '{json.dumps(line) if isinstance(line, dict) else line}' >> $MILLRACE_STATS\n" for line in lines
+    )
     return write_script(world / "work/app", f"#!/bin/sh\n{text}exit 0\n")
 
 
@@ -61,12 +79,15 @@ def test_no_report_is_said(millrace):
 EVENT = '{"name":"a","ph":"X","ts":%d,"dur":1,"pid":%d,"tid":1}'
 
 
-@pytest.mark.parametrize("text", [
-    "[\n" + EVENT % (5, 1) + ",\n" + EVENT % (1, 1) + "\n]",
-    "[\n" + EVENT % (5, 1) + ",\n" + EVENT % (1, 1) + ",\n",
-    "[\n" + EVENT % (5, 1) + ",\n" + EVENT % (1, 1) + ',\n{"name":"cut',
-    '{"traceEvents":[' + EVENT % (5, 1) + "," + EVENT % (1, 1) + "]}",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[\n" + EVENT % (5, 1) + ",\n" + EVENT % (1, 1) + "\n]",
+        "[\n" + EVENT % (5, 1) + ",\n" + EVENT % (1, 1) + ",\n",
+        "[\n" + EVENT % (5, 1) + ",\n" + EVENT % (1, 1) + ',\n{"name":"cut',
+        '{"traceEvents":[' + EVENT % (5, 1) + "," + EVENT % (1, 1) + "]}",
+    ],
+)
 def test_traces_are_merged_by_time_whole_or_cut(tmp_path, text):
     folder = tmp_path / "trace"
     folder.mkdir()
@@ -115,10 +136,16 @@ def test_version(millrace):
     assert millrace("version").stdout.startswith("millrace 0.")
 
 
-@pytest.mark.parametrize(("output", "expected"), [
-    ('{"seconds": 2.0, "bytes": 10}', (2.0, 10)),
-    ('warning\n{"bytes": 5, "write": {"repetitions": [{"seconds": 0.5, "io_s": 0.1}]}}\n', (0.5, 5)),
-    ('{"bytes": 5, "repetitions": [{"io_s": 0.25}], "write": {}}', (0.25, 5)),
-    ("no json", None), ("{broken", None), ('{"bytes": 1}', None)])
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ('{"seconds": 2.0, "bytes": 10}', (2.0, 10)),
+        ('warning\n{"bytes": 5, "write": {"repetitions": [{"seconds": 0.5, "io_s": 0.1}]}}\n', (0.5, 5)),
+        ('{"bytes": 5, "repetitions": [{"io_s": 0.25}], "write": {}}', (0.25, 5)),
+        ("no json", None),
+        ("{broken", None),
+        ('{"bytes": 1}', None),
+    ],
+)
 def test_the_demo_reads_what_programs_print(output, expected):
     assert runner.measured(output) == expected

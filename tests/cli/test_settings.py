@@ -6,12 +6,23 @@ import re
 
 import pytest
 from conftest import ROOT
-
 from millrace import settings
 
 
-@pytest.mark.parametrize(("text", "value"), [("0", 0), ("64", 64), ("64KiB", 65536), ("1MiB", 1 << 20), ("2g", 2 << 30),
-                                             ("1k", 1024), ("3 MB", 3 << 20), ("1tib", 1 << 40), ("7b", 7)])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", 0),
+        ("64", 64),
+        ("64KiB", 65536),
+        ("1MiB", 1 << 20),
+        ("2g", 2 << 30),
+        ("1k", 1024),
+        ("3 MB", 3 << 20),
+        ("1tib", 1 << 40),
+        ("7b", 7),
+    ],
+)
 def test_sizes(text, value):
     assert settings.parse_bytes(text) == value
 
@@ -54,15 +65,25 @@ def test_precedence(world, monkeypatch):
 
 
 def test_toml_types(world):
-    path = toml(world / "work", '[run]\nmerge = false\nsort_buffer = 1048576\ntimeout = 5\n'
-                                'only_paths = ["a*", "b*"]\ndirect_calls = ["split", "read"]\n')
+    path = toml(
+        world / "work",
+        "[run]\nmerge = false\nsort_buffer = 1048576\ntimeout = 5\n"
+        'only_paths = ["a*", "b*"]\ndirect_calls = ["split", "read"]\n',
+    )
     values = settings.resolve({}, path, {}).changed()
-    assert values == {"MILLRACE_MERGE": "0", "MILLRACE_SORT_BUFFER": "1MiB", "MILLRACE_TIMEOUT": "5s",
-                      "MILLRACE_ONLY_PATHS": "a*:b*", "MILLRACE_DIRECT_CALLS": "split,read"}
+    assert values == {
+        "MILLRACE_MERGE": "0",
+        "MILLRACE_SORT_BUFFER": "1MiB",
+        "MILLRACE_TIMEOUT": "5s",
+        "MILLRACE_ONLY_PATHS": "a*:b*",
+        "MILLRACE_DIRECT_CALLS": "split,read",
+    }
 
 
-@pytest.mark.parametrize("text", ["[run]\nsort_bufer = 1\n", "[run]\nstrategy = 'x'\n", "run = 3\n", "[run\n",
-                                  "[run]\njob = 'shared by all'\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["[run]\nsort_bufer = 1\n", "[run]\nstrategy = 'x'\n", "run = 3\n", "[run\n", "[run]\njob = 'shared by all'\n"],
+)
 def test_bad_toml_is_an_error_that_names_the_file(world, text):
     path = toml(world / "work", text)
     with pytest.raises(settings.SettingError, match="millrace.toml"):
@@ -96,7 +117,7 @@ def test_defaults_are_those_of_the_library():
     header = (ROOT / "src/base/settings.hpp").read_text()
     units = {"KiB": 1024, "MiB": 1 << 20, "GiB": 1 << 30}
     for name in ("sort_buffer", "record_max", "fdatasync_interval", "channel"):
-        number, unit = re.search(rf"\b{name}_bytes = (\d+) \* (\w+);", header).groups()
+        number, unit = re.search(rf"\b{name}_bytes =\s+(\d+) \* (\w+);", header).groups()
         assert settings.parse_bytes(settings.BY_NAME[name].default) == int(number) * units[unit], name
     assert "timeout_ms = 60'000" in header
     assert settings.parse_duration(settings.BY_NAME["timeout"].default) == 60_000

@@ -61,8 +61,9 @@ def _missing_python(module: str) -> str:
     # Debian's h5py takes its MPI build only under a launcher, or when told.
     environment = {**os.environ, "H5PY_ALWAYS_USE_MPI": "1"}
     try:
-        done = subprocess.run([_SYSTEM_PYTHON, "-c", code], env=environment, capture_output=True, timeout=60,
-                              check=False)
+        done = subprocess.run(
+            [_SYSTEM_PYTHON, "-c", code], env=environment, capture_output=True, timeout=60, check=False
+        )
     except (OSError, subprocess.SubprocessError):
         return f"{_SYSTEM_PYTHON} cannot be run"
     package = {"h5py": "python3-h5py-mpi"}.get(module, "python3-mpi4py")
@@ -86,8 +87,11 @@ def write_cdl(path: Path, quick: bool) -> None:
     numbers = random.Random(1)
     count = _CDL_VALUES[quick]
     values = ", ".join(str(numbers.randrange(1 << 30)) for _ in range(count))
-    path.write_text(f"netcdf demo {{\ndimensions:\n n = {count} ;\nvariables:\n int a(n) ;\n double b(n) ;\n"
-                    f"data:\n a = {values} ;\n b = {values} ;\n}}\n", encoding="utf-8")
+    path.write_text(
+        f"netcdf demo {{\ndimensions:\n n = {count} ;\nvariables:\n int a(n) ;\n double b(n) ;\n"
+        f"data:\n a = {values} ;\n b = {values} ;\n}}\n",
+        encoding="utf-8",
+    )
 
 
 def _ncmpigen(work: Path, quick: bool) -> Case:
@@ -95,8 +99,15 @@ def _ncmpigen(work: Path, quick: bool) -> Case:
     missing = "" if shutil.which("ncmpigen") else "no ncmpigen (Debian: pnetcdf-bin)"
     if not missing:
         write_cdl(text, quick)
-    return Case("PnetCDF ncmpigen", "PnetCDF's own tool makes a file from text; whole program timed", "openmpi", 1,
-                lambda file: ["ncmpigen", "-o", str(file), str(text)], missing, whole=True)
+    return Case(
+        "PnetCDF ncmpigen",
+        "PnetCDF's own tool makes a file from text; whole program timed",
+        "openmpi",
+        1,
+        lambda file: ["ncmpigen", "-o", str(file), str(text)],
+        missing,
+        whole=True,
+    )
 
 
 def all_cases(prefix: Prefix, work: Path, quick: bool) -> list[Case]:
@@ -106,29 +117,143 @@ def all_cases(prefix: Prefix, work: Path, quick: bool) -> list[Case]:
     btio = "W" if quick else "A"
     ior = ["-a", "MPIIO", "-w", "-W", "-e"]
     return [
-        _python("h5py, independent", f"cube of {edge}^3 floats in 4 blocks", "h5py_blocks.py", "h5py",
-                edge, "independent"),
-        _python("h5py, collective", f"cube of {edge}^3 floats in 4 blocks", "h5py_blocks.py", "h5py",
-                edge, "collective"),
-        _python("mpi4py, collective", f"cube of {small}^3 doubles through a subarray view", "mpi4py_view.py",
-                "mpi4py.MPI", small, "collective"),
+        _python(
+            "h5py, independent", f"cube of {edge}^3 floats in 4 blocks", "h5py_blocks.py", "h5py", edge, "independent"
+        ),
+        _python(
+            "h5py, collective", f"cube of {edge}^3 floats in 4 blocks", "h5py_blocks.py", "h5py", edge, "collective"
+        ),
+        _python(
+            "mpi4py, collective",
+            f"cube of {small}^3 doubles through a subarray view",
+            "mpi4py_view.py",
+            "mpi4py.MPI",
+            small,
+            "collective",
+        ),
         _ncmpigen(work, quick),
-        _bench(prefix, "BT-IO full", f"class {btio}: collective, derived types", "btio-mpich", 4,
-               "--class", btio, "--mode", "full"),
-        _bench(prefix, "BT-IO full, Open MPI", "class W: collective, derived types", "btio-ompi", 4,
-               "--class", "W", "--mode", "full"),
-        _bench(prefix, "BT-IO simple", f"class {btio}: a call per row", "btio-mpich", 4,
-               "--class", btio, "--mode", "simple"),
-        _bench(prefix, "IOR 256 B", "ranks interleaved, independent, fsync", "ior-mpich", 4, *ior,
-               "-t", "256", "-b", "256", "-s", "1", "--at-least", size),
-        _bench(prefix, "IOR 256 B, collective", "ranks interleaved, fsync", "ior-mpich", 4, *ior, "-c",
-               "-t", "256", "-b", "256", "-s", "1", "--at-least", "16m"),
-        _bench(prefix, "IOR 4 KiB, collective", "16 KiB blocks, fsync", "ior-mpich", 4, *ior, "-c",
-               "-t", "4k", "-b", "16k", "-s", "1", "--at-least", size),
-        _bench(prefix, "IOR 4 KiB, Open MPI", "16 KiB blocks, independent, fsync", "ior-ompi", 4, *ior,
-               "-t", "4k", "-b", "16k", "-s", "1", "--at-least", size),
-        _bench(prefix, "IOR 16 MiB", "large pieces: nothing to gain, nothing to lose", "ior-mpich", 4, *ior,
-               "-t", "16m", "-b", "16m" if quick else "64m", "-s", "1"),
-        _bench(prefix, "3-D bricks", "subarray view, plane by plane, independent, fsync", "subarray-mpich", 4,
-               "-d", "128x128x128" if quick else "192x192x192", "-e", "-W"),
+        _bench(
+            prefix,
+            "BT-IO full",
+            f"class {btio}: collective, derived types",
+            "btio-mpich",
+            4,
+            "--class",
+            btio,
+            "--mode",
+            "full",
+        ),
+        _bench(
+            prefix,
+            "BT-IO full, Open MPI",
+            "class W: collective, derived types",
+            "btio-ompi",
+            4,
+            "--class",
+            "W",
+            "--mode",
+            "full",
+        ),
+        _bench(
+            prefix,
+            "BT-IO simple",
+            f"class {btio}: a call per row",
+            "btio-mpich",
+            4,
+            "--class",
+            btio,
+            "--mode",
+            "simple",
+        ),
+        _bench(
+            prefix,
+            "IOR 256 B",
+            "ranks interleaved, independent, fsync",
+            "ior-mpich",
+            4,
+            *ior,
+            "-t",
+            "256",
+            "-b",
+            "256",
+            "-s",
+            "1",
+            "--at-least",
+            size,
+        ),
+        _bench(
+            prefix,
+            "IOR 256 B, collective",
+            "ranks interleaved, fsync",
+            "ior-mpich",
+            4,
+            *ior,
+            "-c",
+            "-t",
+            "256",
+            "-b",
+            "256",
+            "-s",
+            "1",
+            "--at-least",
+            "16m",
+        ),
+        _bench(
+            prefix,
+            "IOR 4 KiB, collective",
+            "16 KiB blocks, fsync",
+            "ior-mpich",
+            4,
+            *ior,
+            "-c",
+            "-t",
+            "4k",
+            "-b",
+            "16k",
+            "-s",
+            "1",
+            "--at-least",
+            size,
+        ),
+        _bench(
+            prefix,
+            "IOR 4 KiB, Open MPI",
+            "16 KiB blocks, independent, fsync",
+            "ior-ompi",
+            4,
+            *ior,
+            "-t",
+            "4k",
+            "-b",
+            "16k",
+            "-s",
+            "1",
+            "--at-least",
+            size,
+        ),
+        _bench(
+            prefix,
+            "IOR 16 MiB",
+            "large pieces: nothing to gain, nothing to lose",
+            "ior-mpich",
+            4,
+            *ior,
+            "-t",
+            "16m",
+            "-b",
+            "16m" if quick else "64m",
+            "-s",
+            "1",
+        ),
+        _bench(
+            prefix,
+            "3-D bricks",
+            "subarray view, plane by plane, independent, fsync",
+            "subarray-mpich",
+            4,
+            "-d",
+            "128x128x128" if quick else "192x192x192",
+            "-e",
+            "-W",
+        ),
     ]

@@ -55,8 +55,15 @@ def run(output: Path, quick: bool, only: str | None, budget_s: float, picture: P
 def _run_all(results: list[runner.Result], work: Path, found: prefix.Prefix, pairs: int, deadline: float) -> None:
     """Round by round, so that a budget that runs out leaves fewer pairs of all rather than none of some."""
     runnable = [result for result in results if not result.case.missing]
-    progress = Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-                        console=Console(stderr=True), transient=True, disable=not Console(stderr=True).is_terminal)
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not Console(stderr=True).is_terminal,
+    )
     with progress:
         task = progress.add_task("", total=pairs * len(runnable))
         for number in range(pairs):
@@ -74,8 +81,13 @@ def measure_limit(found: prefix.Prefix, work: Path, quick: bool) -> float | None
     if not program.is_file():
         return None
     try:
-        done = subprocess.run([str(program), "-o", str(work / "limit"), "-b", "64m" if quick else "256m", "-i", "3"],
-                              capture_output=True, text=True, timeout=120, check=True)
+        done = subprocess.run(
+            [str(program), "-o", str(work / "limit"), "-b", "64m" if quick else "256m", "-i", "3"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
         return float(json.loads(done.stdout)["limit_mib_s"])
     except (subprocess.SubprocessError, OSError, ValueError, KeyError):
         return None
@@ -85,8 +97,10 @@ def _notes(results: list[runner.Result]) -> list[str]:
     notes = []
     ran = [result for result in results if result.pairs]
     if ran and not any("pipeline" in result.route() for result in ran):
-        notes.append("Millrace took no call in any of these programs: what is compared here is the MPI library "
-                     "with itself. `millrace doctor` may say why.")
+        notes.append(
+            "Millrace took no call in any of these programs: what is compared here is the MPI library "
+            "with itself. `millrace doctor` may say why."
+        )
     fewest = min((len(result.pairs) for result in ran), default=0)
     most = max((len(result.pairs) for result in ran), default=0)
     if fewest < most:
@@ -97,12 +111,19 @@ def _notes(results: list[runner.Result]) -> list[str]:
 def _document(results: list[runner.Result], limit: float | None, quick: bool, seconds: float) -> dict[str, Any]:
     memory = machine.memory()["total"] or 0
     pairs = max((len(result.pairs) for result in results), default=0)
-    return {"schema": SCHEMA, "version": __version__, "quick": quick, "seconds": seconds,
-            "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
-            "machine": f"{os.cpu_count()} cores, {memory / 2**30:.0f} GiB, Linux {platform.release()}",
-            "command": "millrace demo" + (" --quick" if quick else ""), "notes": _notes(results),
-            "pairs_text": f"{pairs} pair{'s' if pairs != 1 else ''} of runs each", "limit_mib_s": limit,
-            "results": [result.document() for result in results]}
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "quick": quick,
+        "seconds": seconds,
+        "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+        "machine": f"{os.cpu_count()} cores, {memory / 2**30:.0f} GiB, Linux {platform.release()}",
+        "command": "millrace demo" + (" --quick" if quick else ""),
+        "notes": _notes(results),
+        "pairs_text": f"{pairs} pair{'s' if pairs != 1 else ''} of runs each",
+        "limit_mib_s": limit,
+        "results": [result.document() for result in results],
+    }
 
 
 def _table(document: dict[str, Any]) -> Table:
@@ -115,8 +136,9 @@ def _table(document: dict[str, Any]) -> Table:
             continue
         files = "[green]identical[/]" if r["identical"] else "[red]DIFFERENT[/]"
         route = r["route"] + (f" (then: {r['error']})" if r["error"] else "")
-        table.add_row(*head, f"{r['stock_mib_s']:.0f}", f"{r['millrace_mib_s']:.0f}", f"{r['ratio']:.2f}", files,
-                      escape(route))
+        table.add_row(
+            *head, f"{r['stock_mib_s']:.0f}", f"{r['millrace_mib_s']:.0f}", f"{r['ratio']:.2f}", files, escape(route)
+        )
     return table
 
 

@@ -34,8 +34,9 @@ def ratio_figure(results: Sequence[dict[str, Any]]) -> Any:
     # Bars start at 1, so that what is slower points to the other side.
     axes.barh(names, [ratio - 1 for ratio in ratios], left=1, color=colors, height=0.7)
     for place, ratio in enumerate(ratios):
-        axes.annotate(f"{ratio:.2f}", (max(ratio, 1), place), xytext=(4, 0), textcoords="offset points",
-                      va="center", fontsize=8)
+        axes.annotate(
+            f"{ratio:.2f}", (max(ratio, 1), place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8
+        )
     axes.set_xscale("log")
     axes.axvline(1, color="#333", linewidth=0.8)
     low, high = min([0.7, *ratios]) * 0.9, max([2, *ratios]) * 1.4
@@ -78,14 +79,30 @@ def write(path: Path, document: dict[str, Any]) -> None:
     results, limit = document["results"], document["limit_mib_s"]
     figures = []
     if _shown(results):
-        figures = [{"svg": _svg(ratio_figure(results)), "caption": "How much sooner the program's I/O was done. Grey: Millrace left "
-                    "the program's I/O to the MPI library, so that any difference is noise or overhead."},
-                   {"svg": _svg(rate_figure(results, limit)), "caption": "Bandwidth, open and close included."}]
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True,
-                                     trim_blocks=True, undefined=jinja2.StrictUndefined)
+        figures = [
+            {
+                "svg": _svg(ratio_figure(results)),
+                "caption": "How much sooner the program's I/O was done. Grey: Millrace left "
+                "the program's I/O to the MPI library, so that any difference is noise or overhead.",
+            },
+            {"svg": _svg(rate_figure(results, limit)), "caption": "Bandwidth, open and close included."},
+        ]
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        trim_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
     text = environment.get_template("page.html.j2").render(
-        results=results, figures=figures, limit=limit, date=document["date"], machine=document["machine"],
-        command=document["command"], notes=document["notes"], pairs_text=document["pairs_text"])
+        results=results,
+        figures=figures,
+        limit=limit,
+        date=document["date"],
+        machine=document["machine"],
+        command=document["command"],
+        notes=document["notes"],
+        pairs_text=document["pairs_text"],
+    )
     path.write_text(text, encoding="utf-8")
 
 

@@ -70,11 +70,22 @@ class Result:
 
     def document(self) -> dict[str, Any]:
         report = self.pairs[-1][1].report if self.pairs else None
-        return {"name": self.case.name, "about": self.case.about, "mpi": self.case.family, "ranks": self.case.ranks,
-                "skipped": self.case.missing or None, "error": self.error or None, "identical": self.identical,
-                "ratio": self.ratio, "stock_mib_s": self.rate(0), "millrace_mib_s": self.rate(1),
-                "pairs_s": [[a.seconds, b.seconds] for a, b in self.pairs], "route": self.route(),
-                "whole_program": self.case.whole, "report": report.summary() if report else None}
+        return {
+            "name": self.case.name,
+            "about": self.case.about,
+            "mpi": self.case.family,
+            "ranks": self.case.ranks,
+            "skipped": self.case.missing or None,
+            "error": self.error or None,
+            "identical": self.identical,
+            "ratio": self.ratio,
+            "stock_mib_s": self.rate(0),
+            "millrace_mib_s": self.rate(1),
+            "pairs_s": [[a.seconds, b.seconds] for a, b in self.pairs],
+            "route": self.route(),
+            "whole_program": self.case.whole,
+            "report": report.summary() if report else None,
+        }
 
 
 class RunFailed(RuntimeError):
@@ -102,8 +113,9 @@ def measured(output: str) -> tuple[float, int] | None:
 
 def _environment(case: cases.Case, prefix: Prefix, reports: Path | None) -> dict[str, str]:
     """The same for both sides, but for Millrace's own."""
-    environment = {name: value for name, value in os.environ.items()
-                   if not name.startswith("MILLRACE") and name != "LD_PRELOAD"}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("MILLRACE") and name != "LD_PRELOAD"
+    }
     shim = prefix.library("libmillrace-bench-yield.so")
     if case.family == "mpich" and shim.is_file():
         environment["LD_PRELOAD"] = str(shim)
@@ -122,8 +134,16 @@ def _warm() -> None:
 def _execute(command: list[str], environment: dict[str, str], bound_s: float = _RUN_BOUND_S) -> tuple[str, float]:
     """stdout and elapsed seconds; ends what it started if that does not end by itself."""
     begin = time.monotonic()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                          env=environment, text=True, errors="replace", start_new_session=True) as child:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        env=environment,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as child:
         try:
             output, errors = child.communicate(timeout=bound_s)
         except subprocess.TimeoutExpired:
