@@ -16,10 +16,48 @@ from millrace.launcher import Launcher
 from millrace.prefix import Prefix
 
 # Programs that start others or load MPI at run time: what they link says nothing.
-_WRAPPERS = {"env", "nice", "ionice", "taskset", "numactl", "time", "timeout", "stdbuf", "setsid", "nohup",
-             "strace", "ltrace", "gdb", "perf", "valgrind", "chrt", "prlimit", "xterm"}
-_INTERPRETERS = ("python", "pypy", "bash", "dash", "sh", "zsh", "ksh", "csh", "tcsh", "fish", "perl", "ruby", "julia",
-                 "R", "Rscript", "lua", "tclsh", "octave", "node", "java")
+_WRAPPERS = {
+    "env",
+    "nice",
+    "ionice",
+    "taskset",
+    "numactl",
+    "time",
+    "timeout",
+    "stdbuf",
+    "setsid",
+    "nohup",
+    "strace",
+    "ltrace",
+    "gdb",
+    "perf",
+    "valgrind",
+    "chrt",
+    "prlimit",
+    "xterm",
+}
+_INTERPRETERS = (
+    "python",
+    "pypy",
+    "bash",
+    "dash",
+    "sh",
+    "zsh",
+    "ksh",
+    "csh",
+    "tcsh",
+    "fish",
+    "perl",
+    "ruby",
+    "julia",
+    "R",
+    "Rscript",
+    "lua",
+    "tclsh",
+    "octave",
+    "node",
+    "java",
+)
 FAMILY_NAMES = {"mpich": "MPICH (or one with its ABI)", "openmpi": "Open MPI", "abi": "the standard MPI ABI"}
 _RIGHT_LAUNCHER = {"mpich": ("mpiexec.hydra", "mpiexec.mpich"), "openmpi": ("mpirun.openmpi", "mpirun")}
 
@@ -47,11 +85,14 @@ def _shebang(path: Path) -> bool:
 
 
 def _mismatch(name: str, family: str, library: str, launcher: Launcher) -> str:
-    fitting = next((n for n in _RIGHT_LAUNCHER.get(family, ()) if shutil.which(n)),
-                   f"the mpiexec of {FAMILY_NAMES[family]}")
-    return (f"{name} links {FAMILY_NAMES[family]} ({library}), but {launcher.path} is the launcher of "
-            f"{FAMILY_NAMES[launcher.family or '']} {launcher.version}: each rank would believe to be alone. "
-            f"Start it with {fitting}, or use --force")
+    fitting = next(
+        (n for n in _RIGHT_LAUNCHER.get(family, ()) if shutil.which(n)), f"the mpiexec of {FAMILY_NAMES[family]}"
+    )
+    return (
+        f"{name} links {FAMILY_NAMES[family]} ({library}), but {launcher.path} is the launcher of "
+        f"{FAMILY_NAMES[launcher.family or '']} {launcher.version}: each rank would believe to be alone. "
+        f"Start it with {fitting}, or use --force"
+    )
 
 
 def program(name: str, launcher: Launcher | None, prefix: Prefix, environment: Mapping[str, str]) -> Verdict:
@@ -62,14 +103,16 @@ def program(name: str, launcher: Launcher | None, prefix: Prefix, environment: M
         reason = "is not executable" if Path(name).is_file() else "was not found"
         if launcher is None:
             verdict.errors.append(f"{name} {reason}")
-        elif "/" in name or not launcher.kind == "slurm":
+        elif "/" in name or launcher.kind != "slurm":
             verdict.notes.append(f"{name} {reason} on this node; {os.path.basename(launcher.path)} will tell more")
         return verdict
     path = Path(found)
     mode = path.stat().st_mode
     if mode & (stat.S_ISUID | stat.S_ISGID) and os.geteuid() != 0:
-        verdict.notes.append(f"{name} is setuid or setgid: the system ignores LD_PRELOAD for it, "
-                             "so Millrace cannot help; it runs with the MPI library alone")
+        verdict.notes.append(
+            f"{name} is setuid or setgid: the system ignores LD_PRELOAD for it, "
+            "so Millrace cannot help; it runs with the MPI library alone"
+        )
         return verdict
     if _shebang(path) or _loads_later(name) or _loads_later(str(path.resolve())):
         return verdict
@@ -78,30 +121,42 @@ def program(name: str, launcher: Launcher | None, prefix: Prefix, environment: M
     except (OSError, elf.ElfError):
         return verdict  # a script without #!, or not readable by us: the kernel will say
     if program_elf.static:
-        verdict.notes.append(f"{name} is statically linked: no library can be preloaded into it, "
-                             "so Millrace cannot help; link it dynamically with MPI's shared library")
+        verdict.notes.append(
+            f"{name} is statically linked: no library can be preloaded into it, "
+            "so Millrace cannot help; link it dynamically with MPI's shared library"
+        )
         return verdict
     _check_mpi(name, program_elf, launcher, prefix, environment, verdict)
     return verdict
 
 
-def _check_mpi(name: str, program_elf: elf.Elf, launcher: Launcher | None, prefix: Prefix,
-               environment: Mapping[str, str], verdict: Verdict) -> None:
+def _check_mpi(
+    name: str,
+    program_elf: elf.Elf,
+    launcher: Launcher | None,
+    prefix: Prefix,
+    environment: Mapping[str, str],
+    verdict: Verdict,
+) -> None:
     family, library = elf.mpi_family(program_elf, environment.get("LD_LIBRARY_PATH", ""))
     if family is None:
-        verdict.notes.append(f"{name} links no MPI library: unless it loads one while it runs, "
-                             "Millrace has nothing to do for it")
+        verdict.notes.append(
+            f"{name} links no MPI library: unless it loads one while it runs, Millrace has nothing to do for it"
+        )
         return
     if launcher and launcher.family and family in _RIGHT_LAUNCHER and family != launcher.family:
         verdict.errors.append(_mismatch(name, family, library, launcher))
         return
     if family in ("mpich", "openmpi") and not prefix.implementation(family).is_file():
-        verdict.notes.append(f"{name} links {FAMILY_NAMES[family]} ({library}), but this Millrace was built without "
-                             f"{prefix.implementation(family).name}: it runs with the MPI library alone")
+        verdict.notes.append(
+            f"{name} links {FAMILY_NAMES[family]} ({library}), but this Millrace was built without "
+            f"{prefix.implementation(family).name}: it runs with the MPI library alone"
+        )
 
 
-def all_programs(names: Sequence[str], launcher: Launcher | None, prefix: Prefix,
-                 environment: Mapping[str, str]) -> Verdict:
+def all_programs(
+    names: Sequence[str], launcher: Launcher | None, prefix: Prefix, environment: Mapping[str, str]
+) -> Verdict:
     """Checks every program of the command."""
     verdict = Verdict()
     for name in dict.fromkeys(names):

@@ -9,22 +9,25 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import List, Optional  # noqa: UP035 - typer of Debian 12 reads these
+from typing import List
 
 import typer
 
 from millrace import __version__, prefix, settings
 from millrace import run as running
 
-app = typer.Typer(help="Millrace makes MPI programs write shared files at the speed of one sequential stream.",
-                  no_args_is_help=True, pretty_exceptions_enable=False,
-                  context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    help="Millrace makes MPI programs write shared files at the speed of one sequential stream.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 _PASS_ON = {"allow_interspersed_args": False}
 _STATS_TABLE = "-"  # what --stats without a file becomes
 
 
-def _option(name: str, *more: str, metavar: Optional[str] = None) -> object:  # noqa: UP007
+def _option(name: str, *more: str, metavar: str | None = None) -> object:
     setting = settings.BY_NAME[name]
     text = f"{setting.help} ({setting.default or 'none'}; {setting.allowed})"
     return typer.Option(None, setting.option_name, *more, metavar=metavar, help=text, show_default=False)
@@ -32,40 +35,62 @@ def _option(name: str, *more: str, metavar: Optional[str] = None) -> object:  # 
 
 @app.command(context_settings=_PASS_ON, no_args_is_help=True)
 def run(
-    command: Optional[List[str]] = typer.Argument(  # noqa: UP006, UP007, B008
-        None, metavar="-- COMMAND...", help="What to run: mpiexec -n 16 ./app, srun ./app, ./app ..."),
-    strategy: Optional[str] = _option("strategy", metavar="NAME"),  # noqa: UP007
-    merge: Optional[bool] = typer.Option(  # noqa: UP007
-        None, "--merge/--no-merge", help=settings.BY_NAME["merge"].help + " (on)", show_default=False),
-    sort_buffer: Optional[str] = _option("sort_buffer", metavar="SIZE"),  # noqa: UP007
-    record_max: Optional[str] = _option("record_max", metavar="SIZE"),  # noqa: UP007
-    durability: Optional[str] = _option("durability", metavar="WHERE"),  # noqa: UP007
-    fdatasync_interval: Optional[str] = _option("fdatasync_interval", metavar="SIZE"),  # noqa: UP007
-    sink: Optional[str] = _option("sink", metavar="HOW"),  # noqa: UP007
-    channel: Optional[str] = _option("channel", metavar="SIZE"),  # noqa: UP007
-    direct_above: Optional[str] = _option("direct_above", metavar="SIZE"),  # noqa: UP007
-    timeout: Optional[str] = _option("timeout", metavar="TIME"),  # noqa: UP007
-    direct_paths: Optional[List[str]] = _option("direct_paths", metavar="GLOB"),  # noqa: UP006, UP007
-    only_paths: Optional[List[str]] = _option("only_paths", metavar="GLOB"),  # noqa: UP006, UP007
-    direct_calls: Optional[str] = _option("direct_calls", metavar="LIST"),  # noqa: UP007
-    stats: Optional[str] = typer.Option(  # noqa: UP007
-        None, "--stats", metavar="[FILE]", help="Print a table per file at its close; write all as JSON to FILE."),
-    trace: Optional[Path] = typer.Option(  # noqa: UP007, B008
-        None, "--trace", metavar="FILE", help="Write a trace for Perfetto or chrome://tracing."),
-    config: Optional[Path] = typer.Option(  # noqa: UP007, B008
-        None, "--config", metavar="FILE", help="TOML file (./millrace.toml, else ~/.config/millrace/config.toml)."),
+    command: List[str] | None = typer.Argument(
+        None, metavar="-- COMMAND...", help="What to run: mpiexec -n 16 ./app, srun ./app, ./app ..."
+    ),
+    strategy: str | None = _option("strategy", metavar="NAME"),
+    merge: bool | None = typer.Option(
+        None, "--merge/--no-merge", help=settings.BY_NAME["merge"].help + " (on)", show_default=False
+    ),
+    sort_buffer: str | None = _option("sort_buffer", metavar="SIZE"),
+    record_max: str | None = _option("record_max", metavar="SIZE"),
+    durability: str | None = _option("durability", metavar="WHERE"),
+    fdatasync_interval: str | None = _option("fdatasync_interval", metavar="SIZE"),
+    sink: str | None = _option("sink", metavar="HOW"),
+    channel: str | None = _option("channel", metavar="SIZE"),
+    direct_above: str | None = _option("direct_above", metavar="SIZE"),
+    timeout: str | None = _option("timeout", metavar="TIME"),
+    direct_paths: List[str] | None = _option("direct_paths", metavar="GLOB"),
+    only_paths: List[str] | None = _option("only_paths", metavar="GLOB"),
+    direct_calls: str | None = _option("direct_calls", metavar="LIST"),
+    stats: str | None = typer.Option(
+        None, "--stats", metavar="[FILE]", help="Print a table per file at its close; write all as JSON to FILE."
+    ),
+    trace: Path | None = typer.Option(
+        None, "--trace", metavar="FILE", help="Write a trace for Perfetto or chrome://tracing."
+    ),
+    config: Path | None = typer.Option(
+        None, "--config", metavar="FILE", help="TOML file (./millrace.toml, else ~/.config/millrace/config.toml)."
+    ),
     force: bool = typer.Option(False, "--force", help="Start though the program's MPI does not fit the launcher."),
     show_settings: bool = typer.Option(False, "--show-settings", help="Print all settings and their origin; exit."),
 ) -> None:
     """Run a program with Millrace: millrace run [options] -- mpiexec -n 16 ./app"""
-    given = {"strategy": strategy, "merge": merge, "sort_buffer": sort_buffer, "record_max": record_max,
-             "durability": durability, "fdatasync_interval": fdatasync_interval, "sink": sink, "channel": channel,
-             "direct_above": direct_above, "timeout": timeout, "direct_paths": direct_paths or None,
-             "only_paths": only_paths or None, "direct_calls": direct_calls}
+    given = {
+        "strategy": strategy,
+        "merge": merge,
+        "sort_buffer": sort_buffer,
+        "record_max": record_max,
+        "durability": durability,
+        "fdatasync_interval": fdatasync_interval,
+        "sink": sink,
+        "channel": channel,
+        "direct_above": direct_above,
+        "timeout": timeout,
+        "direct_paths": direct_paths or None,
+        "only_paths": only_paths or None,
+        "direct_calls": direct_calls,
+    }
     if show_settings:
         raise typer.Exit(_show_settings(given, config))
-    request = running.Request(list(command or []), given, config,
-                              None if stats is None else "" if stats == _STATS_TABLE else stats, trace, force)
+    request = running.Request(
+        list(command or []),
+        given,
+        config,
+        None if stats is None else "" if stats == _STATS_TABLE else stats,
+        trace,
+        force,
+    )
     raise typer.Exit(running.run(request))
 
 
@@ -90,7 +115,7 @@ def _show_settings(given: dict[str, object], config: Path | None) -> int:
 
 @app.command()
 def doctor(
-    path: Path = typer.Argument(Path("."), help="Where the files are to be written."),  # noqa: B008
+    path: Path = typer.Argument(Path("."), help="Where the files are to be written."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """Say what this machine offers, what Millrace will therefore do, and what to change."""
@@ -108,8 +133,9 @@ def doctor(
 
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 def journal(
-    arguments: List[str] = typer.Argument(  # noqa: UP006, B008
-        ..., metavar="[OPTIONS] FILE", help="The journal, and options of millrace-journal."),
+    arguments: List[str] = typer.Argument(
+        ..., metavar="[OPTIONS] FILE", help="The journal, and options of millrace-journal."
+    ),
 ) -> None:
     """Inspect a journal: its records, their checksums, where it ends."""
     try:
@@ -127,15 +153,15 @@ def journal(
 
 @app.command()
 def demo(
-    output: Path = typer.Option(Path("demo-results"), "--output", metavar="FOLDER",  # noqa: B008
-                                help="Where index.html and results.json go."),
+    output: Path = typer.Option(
+        Path("demo-results"), "--output", metavar="FOLDER", help="Where index.html and results.json go."
+    ),
     quick: bool = typer.Option(False, "--quick", help="One pair of runs of each program, smaller files."),
-    only: Optional[str] = typer.Option(None, "--only", metavar="TEXT",  # noqa: UP007
-                                       help="Only the cases whose name contains TEXT."),
-    budget: float = typer.Option(220.0, "--budget", metavar="SECONDS",
-                                 help="Start no further run after this time."),
-    picture: Optional[Path] = typer.Option(None, "--picture", metavar="FILE",  # noqa: UP007, B008
-                                           help="Save the figure too, as .svg or .png."),
+    only: str | None = typer.Option(None, "--only", metavar="TEXT", help="Only the cases whose name contains TEXT."),
+    budget: float = typer.Option(220.0, "--budget", metavar="SECONDS", help="Start no further run after this time."),
+    picture: Path | None = typer.Option(
+        None, "--picture", metavar="FILE", help="Save the figure too, as .svg or .png."
+    ),
 ) -> None:
     """Run real programs with the stock MPI library and with Millrace, compare files and times."""
     from millrace.demo import main as demonstration
@@ -164,7 +190,7 @@ def settle_stats(arguments: list[str]) -> list[str]:
             settled.append(f"--stats={_STATS_TABLE}")
             i += 1
         elif word in takes_value:
-            settled += arguments[i:i + 2]
+            settled += arguments[i : i + 2]
             i += 2
         else:
             settled.append(word)

@@ -33,11 +33,19 @@ class Finding:
 def _install(found: prefix.Prefix | None, mpi: Mapping[str, Any]) -> list[Finding]:
     findings = []
     if platform.system() != "Linux" or platform.machine() not in ("x86_64", "aarch64"):
-        findings.append(Finding("machine", f"{platform.system()} {platform.machine()}", BAD,
-                                "Millrace runs on Linux, x86-64 and aarch64"))
+        findings.append(
+            Finding(
+                "machine",
+                f"{platform.system()} {platform.machine()}",
+                BAD,
+                "Millrace runs on Linux, x86-64 and aarch64",
+            )
+        )
     if found is None:
-        return [*findings, Finding("Millrace", "libmillrace.so not found", BAD,
-                                   "build or install it, or set MILLRACE_PREFIX")]
+        return [
+            *findings,
+            Finding("Millrace", "libmillrace.so not found", BAD, "build or install it, or set MILLRACE_PREFIX"),
+        ]
     findings.append(Finding("Millrace", f"{__version__} in {found.root}"))
     if not os.access(found.agent, os.X_OK):
         findings.append(Finding("agent", f"{found.agent} is missing", BAD, "build or install millraced"))
@@ -47,48 +55,85 @@ def _install(found: prefix.Prefix | None, mpi: Mapping[str, Any]) -> list[Findin
         if family in present:
             findings.append(Finding(f"for {family}", str(found.implementation(family))))
         elif family in known:
-            findings.append(Finding(f"for {family}", "not built, though this machine has that MPI", FAIR,
-                                    "install its compiler wrapper and build Millrace again"))
+            findings.append(
+                Finding(
+                    f"for {family}",
+                    "not built, though this machine has that MPI",
+                    FAIR,
+                    "install its compiler wrapper and build Millrace again",
+                )
+            )
     if not present:
         findings.append(Finding("for any MPI", "no implementation library", BAD, "build with an mpicc on PATH"))
     return findings
 
 
 def _mpi(mpi: Mapping[str, Any]) -> list[Finding]:
-    findings = [Finding("launcher", f"{entry['path']}: {entry['kind']} {entry['version']}")
-                for entry in mpi["launchers"]]
-    findings += [Finding("MPI library", f"{entry['path']}: {entry['family'] or 'unknown'}")
-                 for entry in mpi["libraries"]]
+    findings = [
+        Finding("launcher", f"{entry['path']}: {entry['kind']} {entry['version']}") for entry in mpi["launchers"]
+    ]
+    findings += [
+        Finding("MPI library", f"{entry['path']}: {entry['family'] or 'unknown'}") for entry in mpi["libraries"]
+    ]
     if not findings:
-        findings.append(Finding("MPI", "neither a launcher nor a library found", FAIR,
-                                "load the module of your MPI, or install one"))
+        findings.append(
+            Finding(
+                "MPI", "neither a launcher nor a library found", FAIR, "load the module of your MPI, or install one"
+            )
+        )
     return findings
 
 
 def _kernel(facts: Mapping[str, Any]) -> list[Finding]:
     ring, memory, shared = facts["io_uring"], facts["memory"], facts["shared_memory"]
-    findings = [Finding("io_uring", "usable") if ring["usable"] else
-                Finding("io_uring", f"not usable: {ring['reason']}", FAIR, "threads with pwritev are used instead")]
+    findings = [
+        Finding("io_uring", "usable")
+        if ring["usable"]
+        else Finding("io_uring", f"not usable: {ring['reason']}", FAIR, "threads with pwritev are used instead")
+    ]
     available = memory["available"] or 0
     bound = min(x for x in (available, memory["cgroup_limit"] or available) if x is not None)
     buffer = settings.parse_bytes(settings.BY_NAME["sort_buffer"].default)
     enough = bound > 4 * buffer
-    findings.append(Finding("memory", f"{human_bytes(bound)} available", GOOD if enough else FAIR,
-                            "" if enough else f"use --sort-buffer {max(1, bound // 8 >> 20)}MiB"))
+    findings.append(
+        Finding(
+            "memory",
+            f"{human_bytes(bound)} available",
+            GOOD if enough else FAIR,
+            "" if enough else f"use --sort-buffer {max(1, bound // 8 >> 20)}MiB",
+        )
+    )
     lock = memory["memlock"]
     findings.append(Finding("memlock limit", "none" if lock is None else human_bytes(lock)))
-    findings.append(Finding("huge pages", f"{memory['huge_pages_total']} reserved; transparent: "
-                                          f"{memory['transparent_huge_pages'] or 'no'}, shared memory: "
-                                          f"{memory['shared_huge_pages'] or 'no'}"))
+    findings.append(
+        Finding(
+            "huge pages",
+            f"{memory['huge_pages_total']} reserved; transparent: "
+            f"{memory['transparent_huge_pages'] or 'no'}, shared memory: "
+            f"{memory['shared_huge_pages'] or 'no'}",
+        )
+    )
     findings.append(Finding("cores", str(facts["cores"])))
     if shared["memfd"]:
         findings.append(Finding("shared memory", "memfd works; no use of /dev/shm"))
     else:
-        findings.append(Finding("shared memory", f"memfd_create failed: {shared['memfd_reason']}", BAD,
-                                "the kernel or a container's filter must allow memfd_create"))
+        findings.append(
+            Finding(
+                "shared memory",
+                f"memfd_create failed: {shared['memfd_reason']}",
+                BAD,
+                "the kernel or a container's filter must allow memfd_create",
+            )
+        )
     if not shared["abstract_socket"]:
-        findings.append(Finding("UNIX sockets", f"abstract names failed: {shared['socket_reason']}", BAD,
-                                "a container's filter must allow abstract UNIX sockets"))
+        findings.append(
+            Finding(
+                "UNIX sockets",
+                f"abstract names failed: {shared['socket_reason']}",
+                BAD,
+                "a container's filter must allow abstract UNIX sockets",
+            )
+        )
     return findings
 
 
@@ -96,19 +141,38 @@ def _storage(fs: Mapping[str, Any]) -> list[Finding]:
     if not fs["exists"]:
         return [Finding("path", f"{fs['path']} is not there", BAD, "name a folder that exists")]
     kind = "networked" if fs["networked"] else "in memory" if fs["in_memory"] else "local"
-    disk = {True: ", rotating disk", False: ", solid state or virtual disk", None: ""}[fs["rotational"]]
-    findings = [Finding("file system", f"{fs['path']} on {fs.get('type')} ({kind}{disk}), mounted at "
-                                       f"{fs.get('mount_point')} with {fs.get('options')}")]
+    # Virtual disks often claim to rotate.
+    disk = {True: ", says it rotates", False: ", does not rotate", None: ""}[fs["rotational"]]
+    findings = [
+        Finding(
+            "file system",
+            f"{fs['path']} on {fs.get('type')} ({kind}{disk}), mounted at "
+            f"{fs.get('mount_point')} with {fs.get('options')}",
+        )
+    ]
     if not fs["writable"]:
         findings.append(Finding("write access", "none", BAD, "choose a folder that you may write to"))
-    findings.append(Finding("free space", f"{human_bytes(fs['free_bytes'])} of {human_bytes(fs['total_bytes'])}",
-                            GOOD if fs["free_bytes"] > settings.GIB else FAIR,
-                            "" if fs["free_bytes"] > settings.GIB else "there is little space left"))
+    findings.append(
+        Finding(
+            "free space",
+            f"{human_bytes(fs['free_bytes'])} of {human_bytes(fs['total_bytes'])}",
+            GOOD if fs["free_bytes"] > settings.GIB else FAIR,
+            "" if fs["free_bytes"] > settings.GIB else "there is little space left",
+        )
+    )
     if fs["writable"]:
         locks = fs["locking"]
-        findings.append(Finding("file locking", locks, GOOD if locks == "ok" else FAIR,
-                                "" if locks == "ok" else "the MPI library itself may fail here on atomic mode "
-                                "and data sieving; Millrace's own writes take no locks"))
+        findings.append(
+            Finding(
+                "file locking",
+                locks,
+                GOOD if locks == "ok" else FAIR,
+                ""
+                if locks == "ok"
+                else "the MPI library itself may fail here on atomic mode "
+                "and data sieving; Millrace's own writes take no locks",
+            )
+        )
     return findings
 
 
@@ -117,11 +181,13 @@ def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> lis
     value = {name: effective.value for name, effective in configuration.values.items()}
     fs, cores = facts["file_system"], facts["cores"]
     strategy = value["strategy"]
-    text = {"auto": "auto: small pieces are sorted and merged in the node's agent; reads and large contiguous "
-                    "writes stay with the MPI library",
-            "immediate": "immediate: records go to the file in the order in which they come",
-            "sort": "sort: records are sorted in the agent's memory",
-            "journal": "journal: what does not fit the sort buffer goes to a local log until close"}[strategy]
+    text = {
+        "auto": "auto: small pieces are sorted and merged in the node's agent; reads and large contiguous "
+        "writes stay with the MPI library",
+        "immediate": "immediate: records go to the file in the order in which they come",
+        "sort": "sort: records are sorted in the agent's memory",
+        "journal": "journal: what does not fit the sort buffer goes to a local log until close",
+    }[strategy]
     lines = [f"strategy {text}"]
     sink = value["sink"]
     if sink == "auto":
@@ -129,11 +195,15 @@ def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> lis
     elif sink == "direct":
         sink = "O_DIRECT" + (" through io_uring" if facts["io_uring"]["usable"] else " through threads")
     lines.append(f"sink: {sink}")
-    lines.append(f"memory: {value['sort_buffer']} to sort in per file, and {value['channel']} of shared memory per "
-                 f"rank ({settings.format_bytes(settings.parse_bytes(value['channel']) * cores)} with one rank per core)")
+    lines.append(
+        f"memory: {value['sort_buffer']} to sort in per file, and {value['channel']} of shared memory per "
+        f"rank ({settings.format_bytes(settings.parse_bytes(value['channel']) * cores)} with one rank per core)"
+    )
     if fs.get("networked"):
-        lines.append("the file system is networked: the agent of this node writes this node's bytes; "
-                     "agents of several nodes do not work together yet")
+        lines.append(
+            "the file system is networked: the agent of this node writes this node's bytes; "
+            "agents of several nodes do not work together yet"
+        )
     return lines
 
 
@@ -142,8 +212,14 @@ def probe_agent(found: prefix.Prefix | None) -> str:
     if found is None or not os.access(found.agent, os.X_OK):
         return ""
     try:
-        done = subprocess.run([str(found.agent), "--probe"], capture_output=True, text=True, timeout=10,
-                              stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            [str(found.agent), "--probe"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
@@ -156,12 +232,19 @@ def diagnose(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     except prefix.PrefixError:
         found = None
     facts: dict[str, Any] = {
-        "schema": SCHEMA, "version": __version__, "kernel": platform.release(), "machine": platform.machine(),
-        "cores": len(os.sched_getaffinity(0)), "memory": machine.memory(), "io_uring": machine.io_uring(),
-        "shared_memory": machine.shared_memory(), "file_system": machine.file_system(path),
-        "mpi": machine.mpi_libraries(environment), "agent_probe": probe_agent(found)}
-    findings = [*_install(found, facts["mpi"]), *_mpi(facts["mpi"]), *_kernel(facts),
-                *_storage(facts["file_system"])]
+        "schema": SCHEMA,
+        "version": __version__,
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory": machine.memory(),
+        "io_uring": machine.io_uring(),
+        "shared_memory": machine.shared_memory(),
+        "file_system": machine.file_system(path),
+        "mpi": machine.mpi_libraries(environment),
+        "agent_probe": probe_agent(found),
+    }
+    findings = [*_install(found, facts["mpi"]), *_mpi(facts["mpi"]), *_kernel(facts), *_storage(facts["file_system"])]
     try:
         configuration = settings.resolve({}, None, environment)
         facts["plan"] = plan(facts, configuration)

@@ -16,6 +16,7 @@ from pathlib import Path
 _PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
 _DT_NEEDED, _DT_STRTAB, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 5, 14, 15, 29
 _MAX_LIBRARIES = 512  # of one program; a bound, far above what exists
+_MAX_OFFSET = 1 << 62
 _MAX_TABLE = 1 << 20  # bytes of one table in a header
 
 # The first bytes of a soname that tell which MPI it is. MPICH's ABI is shared by Intel, Cray and MVAPICH.
@@ -67,11 +68,15 @@ def _parse(path, file, ident) -> Elf:
     order = "<" if ident[5] == 1 else ">"
     machine = struct.unpack_from(order + "H", ident, 18)[0]
     if bits == 64:
-        table, entry_size, entries = (*struct.unpack_from(order + "Q", ident, 32),
-                                      *struct.unpack_from(order + "HH", ident, 54))
+        table, entry_size, entries = (
+            *struct.unpack_from(order + "Q", ident, 32),
+            *struct.unpack_from(order + "HH", ident, 54),
+        )
     else:
-        table, entry_size, entries = (*struct.unpack_from(order + "I", ident, 28),
-                                      *struct.unpack_from(order + "HH", ident, 42))
+        table, entry_size, entries = (
+            *struct.unpack_from(order + "I", ident, 28),
+            *struct.unpack_from(order + "HH", ident, 42),
+        )
     segments = [_segment(_at(file, table + i * entry_size, entry_size), bits, order) for i in range(entries)]
     interpreter = ""
     dynamic: list[tuple[int, int]] = []
@@ -82,24 +87,33 @@ def _parse(path, file, ident) -> Elf:
             width = "q" if bits == 64 else "i"
             dynamic = list(struct.iter_unpack(order + width + width.upper(), _at(file, offset, size)))
     strings = next((value for tag, value in dynamic if tag == _DT_STRTAB), 0)
-    base = next((offset + strings - address for kind, offset, address, size in segments
-                 if kind == _PT_LOAD and address <= strings < address + size), None)
+    base = next(
+        (
+            offset + strings - address
+            for kind, offset, address, size in segments
+            if kind == _PT_LOAD and address <= strings < address + size
+        ),
+        None,
+    )
 
     def texts(tag: int) -> Iterator[str]:
         for found, value in dynamic:
             if found == 0:
                 return
             if found == tag and base is not None:
+                if not 0 <= base + value <= _MAX_OFFSET:
+                    raise IndexError("a name lies beyond any file")
                 file.seek(base + value)
                 yield file.read(4096).split(b"\0", 1)[0].decode()
 
     paths = list(texts(_DT_RUNPATH)) or list(texts(_DT_RPATH))
     run_paths = tuple(p for text in paths for p in text.split(":") if p)
-    return Elf(path, bits, machine, interpreter, tuple(texts(_DT_NEEDED)),
-               next(texts(_DT_SONAME), ""), run_paths)
+    return Elf(path, bits, machine, interpreter, tuple(texts(_DT_NEEDED)), next(texts(_DT_SONAME), ""), run_paths)
 
 
 def _at(file, offset: int, size: int) -> bytes:
+    if offset > _MAX_OFFSET:
+        raise IndexError("an offset is beyond any file")
     file.seek(offset)
     data = file.read(min(size, _MAX_TABLE))
     if len(data) < min(size, _MAX_TABLE):
@@ -142,9 +156,18 @@ def _resolve(name: str, owner: Elf, library_path: str) -> Elf | None:
         places = [Path(folder) / name for folder in folders]
         places += loader_cache().get(name, [])
         machine = os.uname().machine
-        places += [Path(folder) / name for folder in
-                   (f"/lib/{machine}-linux-gnu", f"/usr/lib/{machine}-linux-gnu", "/lib64", "/usr/lib64",
-                    "/lib", "/usr/lib", "/usr/local/lib")]
+        places += [
+            Path(folder) / name
+            for folder in (
+                f"/lib/{machine}-linux-gnu",
+                f"/usr/lib/{machine}-linux-gnu",
+                "/lib64",
+                "/usr/lib64",
+                "/lib",
+                "/usr/lib",
+                "/usr/local/lib",
+            )
+        ]
     for place in places:
         try:
             library = read(place)

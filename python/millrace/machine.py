@@ -19,8 +19,28 @@ from typing import Any
 
 from millrace import elf, launcher
 
-NETWORKED = {"nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "glusterfs", "fuse.glusterfs",
-             "fuse.sshfs", "fuse.mfs", "moosefs", "pvfs2", "orangefs", "afs", "panfs", "9p", "virtiofs", "wekafs"}
+NETWORKED = {
+    "nfs",
+    "nfs4",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "smb3",
+    "glusterfs",
+    "fuse.glusterfs",
+    "fuse.sshfs",
+    "fuse.mfs",
+    "moosefs",
+    "pvfs2",
+    "orangefs",
+    "afs",
+    "panfs",
+    "9p",
+    "virtiofs",
+    "wekafs",
+}
 IN_MEMORY = {"tmpfs", "ramfs", "hugetlbfs"}
 _IO_URING_SETUP = 425  # the same number on x86-64 and aarch64
 _IO_URING_PARAMS_BYTES = 120
@@ -42,9 +62,11 @@ def io_uring() -> dict[str, Any]:
         os.close(fd)
         return {"usable": True, "reason": "", "io_uring_disabled": disabled or None}
     number = ctypes.get_errno()
-    reason = {errno.ENOSYS: "the kernel has none, or a container's filter hides it",
-              errno.EPERM: "not permitted (kernel.io_uring_disabled, or a container's filter)",
-              errno.ENOMEM: "the memlock limit is too small"}.get(number, os.strerror(number))
+    reason = {
+        errno.ENOSYS: "the kernel has none, or a container's filter hides it",
+        errno.EPERM: "not permitted (kernel.io_uring_disabled, or a container's filter)",
+        errno.ENOMEM: "the memlock limit is too small",
+    }.get(number, os.strerror(number))
     return {"usable": False, "reason": reason, "io_uring_disabled": disabled or None}
 
 
@@ -57,12 +79,17 @@ def memory() -> dict[str, Any]:
         if number:
             info[name] = int(number[0]) * (1024 if rest.endswith("kB") else 1)
     group = read_text("/sys/fs/cgroup/memory.max", "max")
-    return {"total": info.get("MemTotal"), "available": info.get("MemAvailable"),
-            "cgroup_limit": int(group) if group.isdigit() else None,
-            "memlock": _limit(resource.RLIMIT_MEMLOCK), "open_files": _limit(resource.RLIMIT_NOFILE),
-            "huge_pages_total": info.get("HugePages_Total", 0), "huge_page_bytes": info.get("Hugepagesize"),
-            "transparent_huge_pages": _chosen(read_text("/sys/kernel/mm/transparent_hugepage/enabled")),
-            "shared_huge_pages": _chosen(read_text("/sys/kernel/mm/transparent_hugepage/shmem_enabled"))}
+    return {
+        "total": info.get("MemTotal"),
+        "available": info.get("MemAvailable"),
+        "cgroup_limit": int(group) if group.isdigit() else None,
+        "memlock": _limit(resource.RLIMIT_MEMLOCK),
+        "open_files": _limit(resource.RLIMIT_NOFILE),
+        "huge_pages_total": info.get("HugePages_Total", 0),
+        "huge_page_bytes": info.get("Hugepagesize"),
+        "transparent_huge_pages": _chosen(read_text("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "shared_huge_pages": _chosen(read_text("/sys/kernel/mm/transparent_hugepage/shmem_enabled")),
+    }
 
 
 def _limit(which: int) -> int | None:
@@ -104,8 +131,13 @@ def mount_of(path: Path) -> dict[str, Any]:
         point = re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), words[4])
         inside = target == point or target.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= len(best.get("mount_point", "")):
-            best = {"mount_point": point, "type": tail[0], "source": tail[1], "device": words[2],
-                    "options": words[5] + ("," + tail[2] if len(tail) > 2 else "")}
+            best = {
+                "mount_point": point,
+                "type": tail[0],
+                "source": tail[1],
+                "device": words[2],
+                "options": words[5] + ("," + tail[2] if len(tail) > 2 else ""),
+            }
     return best
 
 
@@ -138,9 +170,14 @@ def file_system(path: Path) -> dict[str, Any]:
     facts.update(mount_of(folder))
     usage = shutil.disk_usage(folder)
     kind = str(facts.get("type", ""))
-    facts.update(writable=os.access(folder, os.W_OK) and "ro" not in str(facts.get("options", "")).split(","),
-                 free_bytes=usage.free, total_bytes=usage.total, networked=kind in NETWORKED,
-                 in_memory=kind in IN_MEMORY, rotational=_rotational(str(facts.get("device", ""))))
+    facts.update(
+        writable=os.access(folder, os.W_OK) and "ro" not in str(facts.get("options", "")).split(","),
+        free_bytes=usage.free,
+        total_bytes=usage.total,
+        networked=kind in NETWORKED,
+        in_memory=kind in IN_MEMORY,
+        rotational=_rotational(str(facts.get("device", ""))),
+    )
     facts["locking"] = _locking(folder) if facts["writable"] else "not tried: not writable"
     return facts
 
@@ -149,8 +186,10 @@ def mpi_libraries(environment: Mapping[str, str]) -> dict[str, Any]:
     """Launchers and compiler wrappers on PATH, MPI libraries that the loader knows."""
     wanted = re.compile(r"^(mpicc|mpiexec|mpirun|orterun|prterun|srun)([.-][\w.]+)?$")
     launchers, compilers = [], []
-    for folder in dict.fromkeys(environment.get("PATH", "").split(":")):
-        for name in sorted(os.listdir(folder)) if folder and os.path.isdir(folder) else []:
+    # /bin is often the same folder as /usr/bin.
+    folders = {os.path.realpath(f): f for f in reversed(environment.get("PATH", "").split(":")) if os.path.isdir(f)}
+    for folder in reversed(folders.values()):
+        for name in sorted(os.listdir(folder)):
             if not wanted.match(name) or not os.access(os.path.join(folder, name), os.X_OK):
                 continue
             path = os.path.join(folder, name)
@@ -159,7 +198,9 @@ def mpi_libraries(environment: Mapping[str, str]) -> dict[str, Any]:
             else:
                 found = launcher.inspect(path, environment)
                 launchers.append({"path": path, "kind": found.kind, "version": found.version})
-    libraries = [{"name": name, "path": str(paths[0]), "family": elf.family_of(name)}
-                 for name, paths in sorted(elf.loader_cache().items())
-                 if re.match(r"lib(mpi|mpich|mpi_abi)\.so\.", name)]
+    libraries = [
+        {"name": name, "path": str(paths[0]), "family": elf.family_of(name)}
+        for name, paths in sorted(elf.loader_cache().items())
+        if re.match(r"lib(mpi|mpich|mpi_abi)\.so\.", name)
+    ]
     return {"launchers": launchers, "compilers": compilers, "libraries": libraries}

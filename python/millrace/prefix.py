@@ -26,7 +26,7 @@ class Prefix:
 
     @property
     def preload(self) -> Path:
-        return self._library(PRELOAD)
+        return self.library(PRELOAD)
 
     @property
     def agent(self) -> Path:
@@ -37,12 +37,12 @@ class Prefix:
         return self.root / "bin" / "millrace-journal"
 
     def implementation(self, family: str) -> Path:
-        return self._library(IMPLEMENTATIONS[family])
+        return self.library(IMPLEMENTATIONS[family])
 
     def usable(self) -> bool:
         return self.preload.is_file()
 
-    def _library(self, name: str) -> Path:
+    def library(self, name: str) -> Path:
         # Distributions put libraries in lib64 or a folder of the architecture.
         for folder in ("lib", "lib64", f"lib/{os.uname().machine}-linux-gnu"):
             path = self.root / folder / name
@@ -75,5 +75,6 @@ def find(environment: Mapping[str, str] | None = None) -> Prefix:
         if prefix.usable():
             return prefix
     places = ", ".join(str(path) for path in dict.fromkeys(tried))
-    raise PrefixError(f"{PRELOAD} was not found below {places}; "
-                      "build or install Millrace, or set MILLRACE_PREFIX to its prefix")
+    raise PrefixError(
+        f"{PRELOAD} was not found below {places}; build or install Millrace, or set MILLRACE_PREFIX to its prefix"
+    )

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import secrets
 import shutil
 import signal
@@ -20,8 +21,17 @@ EXIT_BAD_USE = 2
 EXIT_CANNOT_EXECUTE = 126
 EXIT_NOT_FOUND = 127
 # Passed on to the program; the rest keep their default meaning.
-_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
-              signal.SIGCONT, signal.SIGALRM)
+_FORWARDED = (
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGCONT,
+    signal.SIGALRM,
+)
+_WATCHED = {signal.SIGCHLD, *_FORWARDED}
 _FROM_KERNEL = 0x80  # si_code of a signal that the terminal sent, to the whole process group
 
 
@@ -66,8 +76,9 @@ def preload_value(library: Path, existing: str | None) -> str:
     return ":".join([str(library), *rest])
 
 
-def build_environment(base: Mapping[str, str], found: prefix.Prefix,
-                      configuration: settings.Configuration) -> dict[str, str]:
+def build_environment(
+    base: Mapping[str, str], found: prefix.Prefix, configuration: settings.Configuration
+) -> dict[str, str]:
     """The variables to set, and nothing else."""
     variables = dict(configuration.changed())
     variables["LD_PRELOAD"] = preload_value(found.preload, base.get("LD_PRELOAD"))
@@ -106,8 +117,10 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
     name = request.command[0]
     if shutil.which(name, path=base.get("PATH")) is None:
         exists = Path(name).is_file()
-        raise RunError(f"{name} {'is not executable' if exists else 'was not found'}",
-                       EXIT_CANNOT_EXECUTE if exists else EXIT_NOT_FOUND)
+        raise RunError(
+            f"{name} {'is not executable' if exists else 'was not found'}",
+            EXIT_CANNOT_EXECUTE if exists else EXIT_NOT_FOUND,
+        )
     if base.get(settings.SWITCH_VARIABLE) == "0":
         return Plan(request.command, dict(base), ["MILLRACE=0 is set: the program runs without Millrace"])
     try:
@@ -122,8 +135,10 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
     variables = build_environment(base, found, configuration)
     replaced = launcher.overriding(request.command, start, "LD_PRELOAD")
     if replaced:
-        notes.append(f"'{replaced}' in the command keeps LD_PRELOAD={found.preload} from the ranks: Millrace "
-                     "stays out; put a library of your own into the environment's LD_PRELOAD instead")
+        notes.append(
+            f"'{replaced}' in the command keeps LD_PRELOAD={found.preload} from the ranks: Millrace "
+            "stays out; put a library of your own into the environment's LD_PRELOAD instead"
+        )
     command = launcher.forward(request.command, start, sorted(variables))
     environment = {**base, **variables}
     # For this command only; every rank would otherwise warn of a setting that does not exist.
@@ -160,9 +175,13 @@ def _supervise(plan: Plan, request: Request) -> int:
     """Runs the command as a child, shows reports as they arrive, and ends as the child ended."""
     folder = Path(tempfile.mkdtemp(prefix="millrace-run-"))
     collector = None
+    # Blocked before any thread starts: threads inherit it, or one of them would swallow the signals that
+    # _child() waits for. Unblocked after the clean-up: a signal that came meanwhile ends this process then.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     try:
         if request.stats is not None:
-            # The user's own MILLRACE_STATS would take the lines away from here.
             lines = folder / "stats.jsonl"
             lines.touch(mode=0o600)
             plan.environment["MILLRACE_STATS"] = str(lines)
@@ -171,10 +190,13 @@ def _supervise(plan: Plan, request: Request) -> int:
         if request.trace is not None:
             (folder / "trace").mkdir(mode=0o700)
             plan.environment["MILLRACE_TRACE"] = str(folder / "trace")
-        command = launcher.forward(plan.command, plan.launcher, [
-            name for name in ("MILLRACE_STATS", "MILLRACE_TRACE") if name in plan.environment])
-        status = _child(command, plan.environment)
-        stats.wait_for_agents(plan.environment.get("MILLRACE_JOB", ""))
+        command = launcher.forward(
+            plan.command,
+            plan.launcher,
+            [name for name in ("MILLRACE_STATS", "MILLRACE_TRACE") if name in plan.environment],
+        )
+        status = _child(command, plan.environment, before)
+        stats.wait_for_agents(plan.environment.get("MILLRACE_JOB", ""), stop=_interrupted)
         if collector is not None:
             collector.finish()
         if request.trace is not None:
@@ -182,29 +204,33 @@ def _supervise(plan: Plan, request: Request) -> int:
             tell(f"{events} events in {request.trace}; open it at https://ui.perfetto.dev")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return _end_as(status)
 
 
-def _child(command: list[str], environment: dict[str, str]) -> int:
-    """Starts the child and passes signals on until it has ended; returns its wait status."""
-    watched = {signal.SIGCHLD, *_FORWARDED}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+def _interrupted() -> bool:
+    """True once somebody wants this process to end."""
+    return bool(signal.sigpending() & {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+
+
+def _child(command: list[str], environment: dict[str, str], mask: set[signal.Signals]) -> int:
+    """Starts the child and passes signals on until it has ended; returns its wait status.
+
+    The caller has blocked _WATCHED in all threads; the child gets `mask`.
+    """
     try:
-        try:
-            pid = os.posix_spawnp(command[0], command, environment, setsigmask=before, setsigdef=[signal.SIGPIPE])
-        except OSError as error:
-            tell(f"{command[0]}: {error.strerror}")
-            return EXIT_CANNOT_EXECUTE << 8  # as waitpid gives an exit status
-        while True:
-            info = signal.sigwaitinfo(watched)
-            if info.si_signo == signal.SIGCHLD:
-                ended, status = os.waitpid(pid, os.WNOHANG)
-                if ended == pid:
-                    return status
-            elif info.si_code != _FROM_KERNEL:
-                os.kill(pid, info.si_signo)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        pid = os.posix_spawnp(command[0], command, environment, setsigmask=mask, setsigdef=[signal.SIGPIPE])
+    except OSError as error:
+        tell(f"{command[0]}: {error.strerror}")
+        return EXIT_CANNOT_EXECUTE << 8  # as waitpid gives an exit status
+    while True:
+        info = signal.sigwaitinfo(_WATCHED)
+        if info.si_signo == signal.SIGCHLD:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended == pid:
+                return status
+        elif info.si_code != _FROM_KERNEL:
+            os.kill(pid, info.si_signo)
 
 
 def _end_as(status: int) -> int:
@@ -213,6 +239,7 @@ def _end_as(status: int) -> int:
         number = os.WTERMSIG(status)
         sys.stdout.flush()
         sys.stderr.flush()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # one is enough
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)

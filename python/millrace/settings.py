@@ -85,37 +85,88 @@ class Setting:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("strategy", "choice", "auto", "How records reach the file.",
-            choices=("auto", "immediate", "sort", "journal"), hint=True),
+    Setting(
+        "strategy",
+        "choice",
+        "auto",
+        "How records reach the file.",
+        choices=("auto", "immediate", "sort", "journal"),
+        hint=True,
+    ),
     Setting("merge", "switch", "1", "Join adjacent records in the sort buffer.", hint=True),
-    Setting("sort_buffer", "bytes", "256MiB", "Memory of the agent for sorting, per file and node.",
-            low=MIB, high=TIB, hint=True),
-    Setting("record_max", "bytes", "32KiB", "Largest record; longer pieces are cut.",
-            low=4 * KIB, high=MIB, power_of_two=True, hint=True),
-    Setting("durability", "choice", "server",
-            "What a returned close means: handed to the file system, or on its disk.",
-            choices=("server", "disk"), hint=True),
-    Setting("fdatasync_interval", "bytes", "64MiB",
-            "With durability disk: bytes between two fdatasync calls.",
-            low=4 * KIB, high=TIB, zero_means="only at close", hint=True),
-    Setting("sink", "choice", "auto", "How the agent writes the file.",
-            choices=("auto", "buffered", "direct"), hint=True),
-    Setting("channel", "bytes", "1MiB", "Shared memory between one rank and the agent.",
-            low=64 * KIB, high=16 * MIB, power_of_two=True),
-    Setting("direct_above", "bytes", "0", "Contiguous pieces of at least this size bypass the pipeline.",
-            low=1, high=TIB, zero_means="by measurement"),
-    Setting("timeout", "duration", "60s", "Bound of every wait that makes no progress.",
-            low=100, high=86_400_000),
+    Setting(
+        "sort_buffer",
+        "bytes",
+        "256MiB",
+        "Memory of the agent for sorting, per file and node.",
+        low=MIB,
+        high=TIB,
+        hint=True,
+    ),
+    Setting(
+        "record_max",
+        "bytes",
+        "32KiB",
+        "Largest record; longer pieces are cut.",
+        low=4 * KIB,
+        high=MIB,
+        power_of_two=True,
+        hint=True,
+    ),
+    Setting(
+        "durability",
+        "choice",
+        "server",
+        "What a returned close means: handed to the file system, or on its disk.",
+        choices=("server", "disk"),
+        hint=True,
+    ),
+    Setting(
+        "fdatasync_interval",
+        "bytes",
+        "64MiB",
+        "With durability disk: bytes between two fdatasync calls.",
+        low=4 * KIB,
+        high=TIB,
+        zero_means="only at close",
+        hint=True,
+    ),
+    Setting(
+        "sink", "choice", "auto", "How the agent writes the file.", choices=("auto", "buffered", "direct"), hint=True
+    ),
+    Setting(
+        "channel",
+        "bytes",
+        "1MiB",
+        "Shared memory between one rank and the agent.",
+        low=64 * KIB,
+        high=16 * MIB,
+        power_of_two=True,
+    ),
+    Setting(
+        "direct_above",
+        "bytes",
+        "0",
+        "Contiguous pieces of at least this size bypass the pipeline.",
+        low=1,
+        high=TIB,
+        zero_means="by measurement",
+    ),
+    Setting("timeout", "duration", "60s", "Bound of every wait that makes no progress.", low=100, high=86_400_000),
     Setting("direct_paths", "paths", "", "Files that stay with the MPI library."),
     Setting("only_paths", "paths", "", "If given, only these files are accelerated."),
     Setting("direct_calls", "calls", "", "Kinds of calls that stay with the MPI library."),
     Setting("stats", "path", "", "Reports, one JSON document per line, are appended here.", toml=False),
     Setting("trace", "path", "", "Directory for one trace file per process.", toml=False),
-    Setting("job", "key", "", "Key of the job; processes with the same key share an agent.",
-            option=False, toml=False),
+    Setting("job", "key", "", "Key of the job; processes with the same key share an agent.", option=False, toml=False),
     Setting("agent", "path", "", "The agent's program, millraced.", option=False),
-    Setting("journal_directory", "path", "", "Node-local directory of strategy journal; empty = TMPDIR or /tmp.",
-            option=False),
+    Setting(
+        "journal_directory",
+        "path",
+        "",
+        "Node-local directory of strategy journal; empty = TMPDIR or /tmp.",
+        option=False,
+    ),
 )
 
 BY_NAME = {setting.name: setting for setting in SETTINGS}
@@ -206,8 +257,14 @@ def _check_key(setting: Setting, text: str) -> str:
     return text
 
 
-_CHECKS = {"bytes": _check_bytes, "duration": _check_duration, "choice": _check_choice,
-           "switch": _check_switch, "calls": _check_calls, "key": _check_key}
+_CHECKS = {
+    "bytes": _check_bytes,
+    "duration": _check_duration,
+    "choice": _check_choice,
+    "switch": _check_switch,
+    "calls": _check_calls,
+    "key": _check_key,
+}
 
 
 def normalise(setting: Setting, value: Any, origin: str) -> str:
@@ -241,8 +298,11 @@ class Configuration:
 
     def changed(self) -> dict[str, str]:
         """The variables that the program's environment needs: all that is not built in."""
-        return {BY_NAME[name].variable: effective.value
-                for name, effective in self.values.items() if effective.origin != "built in"}
+        return {
+            BY_NAME[name].variable: effective.value
+            for name, effective in self.values.items()
+            if effective.origin != "built in"
+        }
 
 
 def find_config(explicit: Path | None, environment: Mapping[str, str]) -> Path | None:
@@ -278,8 +338,9 @@ def read_config(path: Path) -> dict[str, str]:
     return values
 
 
-def resolve(options: Mapping[str, Any], config: Path | None,
-            environment: Mapping[str, str] | None = None) -> Configuration:
+def resolve(
+    options: Mapping[str, Any], config: Path | None, environment: Mapping[str, str] | None = None
+) -> Configuration:
     """Overlays built in < TOML < environment < command line. Bad values of any of them are errors."""
     environment = os.environ if environment is None else environment
     values = {setting.name: Effective(setting.default, "built in") for setting in SETTINGS}
@@ -305,8 +366,10 @@ def resolve(options: Mapping[str, Any], config: Path | None,
 
 def markdown_table() -> str:
     """The table of settings in docs/guide.md."""
-    lines = ["| option | default | allowed | environment | hint | TOML `[run]` | what it does |",
-             "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines = [
+        "| option | default | allowed | environment | hint | TOML `[run]` | what it does |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
     for s in SETTINGS:
         option = {"merge": "--merge / --no-merge"}.get(s.name, s.option_name)
         cells = [option, s.default, s.allowed, s.variable, s.hint_name, s.name if s.toml else ""]

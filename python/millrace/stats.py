@@ -11,6 +11,7 @@ import json
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,14 @@ _POLL_S = 0.1
 _AGENT_BOUND_S = 30.0
 
 
-def wait_for_agents(job: str, bound_s: float = _AGENT_BOUND_S) -> bool:
-    """Waits until this node's agent of the job has left (it drains and reports first); False = bound reached."""
+def wait_for_agents(job: str, bound_s: float = _AGENT_BOUND_S, stop: Callable[[], bool] = lambda: False) -> bool:
+    """Waits until this node's agent of the job has left; it drains and reports first.
+
+    False where the bound was reached, or stop() said so.
+    """
     deadline = time.monotonic() + bound_s
     while _agent_lives(job):
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline or stop():
             return False
         time.sleep(0.02)
     return True
@@ -114,16 +118,25 @@ class FileReport:
         records_in, records_out = self.agent_total("records_in"), self.agent_total("records_out")
         bytes_in, bytes_out = self.agent_total("bytes_in"), self.agent_total("bytes_out")
         return {
-            "path": self.path, "route": self.route, "reasons": self.reasons(), "ranks": len(self.clients),
-            "calls": self.total("calls"), "direct_calls": self.total("direct_calls"),
-            "direct_bytes": self.total("direct_bytes"), "bytes_in": bytes_in, "bytes_out": bytes_out,
-            "records_in": records_in, "records_out": records_out,
+            "path": self.path,
+            "route": self.route,
+            "reasons": self.reasons(),
+            "ranks": len(self.clients),
+            "calls": self.total("calls"),
+            "direct_calls": self.total("direct_calls"),
+            "direct_bytes": self.total("direct_bytes"),
+            "bytes_in": bytes_in,
+            "bytes_out": bytes_out,
+            "records_in": records_in,
+            "records_out": records_out,
             "mean_in_bytes": bytes_in / records_in if records_in else None,
             "mean_out_bytes": bytes_out / records_out if records_out else None,
-            "seeks": self.agent_total("seeks"), "stages_ns": self.stages(),
+            "seeks": self.agent_total("seeks"),
+            "stages_ns": self.stages(),
             "peak_memory_bytes": max((int(line.get("peak_memory_bytes") or 0) for line in self.agents), default=0),
             "errors": [str(line["error"]) for line in self.clients + self.agents if line.get("error")],
-            "clients": self.clients, "agents": self.agents,
+            "clients": self.clients,
+            "agents": self.agents,
         }
 
 
@@ -142,8 +155,10 @@ def table_of(report: FileReport) -> Any:
     if facts["records_in"]:
         table.add_row("bytes in, out", f"{human_bytes(facts['bytes_in'])}, {human_bytes(facts['bytes_out'])}")
         table.add_row("records in, out", f"{facts['records_in']}, {facts['records_out']}")
-        table.add_row("mean size before, after", f"{human_bytes(facts['mean_in_bytes'])}, "
-                                                 f"{human_bytes(facts['mean_out_bytes'] or 0)}")
+        table.add_row(
+            "mean size before, after",
+            f"{human_bytes(facts['mean_in_bytes'])}, {human_bytes(facts['mean_out_bytes'] or 0)}",
+        )
         table.add_row("seeks", str(facts["seeks"]))
     for stage, value in facts["stages_ns"].items():
         table.add_row(f"time, {stage}", human_time(value))
@@ -199,7 +214,7 @@ class Collector(threading.Thread):
         with self._source.open("rb") as file:
             file.seek(self._offset)
             data = file.read()
-        complete = data[:data.rfind(b"\n") + 1]
+        complete = data[: data.rfind(b"\n") + 1]
         self._offset += len(complete)
         closed = []
         for line in complete.decode("utf-8", "replace").splitlines():
@@ -233,8 +248,13 @@ class Collector(threading.Thread):
         if self._progress is None:
             from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-            self._progress = Progress(TextColumn("closing {task.description}"), BarColumn(), DownloadColumn(),
-                                      console=self._console, transient=True)
+            self._progress = Progress(
+                TextColumn("closing {task.description}"),
+                BarColumn(),
+                DownloadColumn(),
+                console=self._console,
+                transient=True,
+            )
             self._progress.start()
         known = {task.description: task.id for task in self._progress.tasks}
         task = known.get(path)

@@ -1,0 +1,128 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Settings: values, precedence, and agreement with the C++ side and the guide."""
+
+import re
+
+import pytest
+from conftest import ROOT
+from millrace import settings
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", 0),
+        ("64", 64),
+        ("64KiB", 65536),
+        ("1MiB", 1 << 20),
+        ("2g", 2 << 30),
+        ("1k", 1024),
+        ("3 MB", 3 << 20),
+        ("1tib", 1 << 40),
+        ("7b", 7),
+    ],
+)
+def test_sizes(text, value):
+    assert settings.parse_bytes(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "k", "-1", "1.5MiB", "1 zib", "1ib", "0x10", "1MiBs"])
+def test_not_sizes(text):
+    with pytest.raises(ValueError):
+        settings.parse_bytes(text)
+
+
+@pytest.mark.parametrize(("text", "value"), [("60", 60_000), ("1.5s", 1500), ("500ms", 500), ("2min", 120_000)])
+def test_durations(text, value):
+    assert settings.parse_duration(text) == value
+
+
+def test_formatting_is_the_inverse_of_parsing():
+    for value in (0, 1, 1023, 1024, 1536, 1 << 20, 3 << 30, (1 << 40) + 1):
+        assert settings.parse_bytes(settings.format_bytes(value)) == value
+
+
+def toml(folder, text):
+    path = folder / "millrace.toml"
+    path.write_text(text)
+    return path
+
+
+def test_precedence(world, monkeypatch):
+    environment = {"HOME": str(world / "home")}
+    value = lambda **options: settings.resolve(options, None, environment).values["sort_buffer"]  # noqa: E731
+    assert (value().value, value().origin) == ("256MiB", "built in")
+    user = world / "home/.config/millrace"
+    user.mkdir(parents=True)
+    (user / "config.toml").write_text('[run]\nsort_buffer = "2MiB"\n')
+    assert value().value == "2MiB"
+    toml(world / "work", '[run]\nsort-buffer = "3MiB"\n')
+    assert (value().value, value().origin) == ("3MiB", "millrace.toml")
+    environment["MILLRACE_SORT_BUFFER"] = "4m"
+    assert (value().value, value().origin) == ("4MiB", "environment")
+    assert (value(sort_buffer="5m").value, value(sort_buffer="5m").origin) == ("5MiB", "command line")
+
+
+def test_toml_types(world):
+    path = toml(
+        world / "work",
+        "[run]\nmerge = false\nsort_buffer = 1048576\ntimeout = 5\n"
+        'only_paths = ["a*", "b*"]\ndirect_calls = ["split", "read"]\n',
+    )
+    values = settings.resolve({}, path, {}).changed()
+    assert values == {
+        "MILLRACE_MERGE": "0",
+        "MILLRACE_SORT_BUFFER": "1MiB",
+        "MILLRACE_TIMEOUT": "5s",
+        "MILLRACE_ONLY_PATHS": "a*:b*",
+        "MILLRACE_DIRECT_CALLS": "split,read",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[run]\nsort_bufer = 1\n", "[run]\nstrategy = 'x'\n", "run = 3\n", "[run\n", "[run]\njob = 'shared by all'\n"],
+)
+def test_bad_toml_is_an_error_that_names_the_file(world, text):
+    path = toml(world / "work", text)
+    with pytest.raises(settings.SettingError, match="millrace.toml"):
+        settings.resolve({}, path, {})
+
+
+def test_bad_environment_names_the_variable():
+    with pytest.raises(settings.SettingError, match="MILLRACE_CHANNEL"):
+        settings.resolve({}, None, {"MILLRACE_CHANNEL": "3MiB", "HOME": "/nonexistent"})
+
+
+def test_unknown_variables_are_told():
+    found = settings.resolve({}, None, {"MILLRACE_SORTBUFFER": "3MiB", "HOME": "/nonexistent"})
+    assert "MILLRACE_SORTBUFFER" in found.warnings[0]
+
+
+def test_show_settings(millrace, monkeypatch):
+    monkeypatch.setenv("MILLRACE_SINK", "direct")
+    done = millrace("run", "--show-settings", "--channel", "2m")
+    assert done.returncode == 0
+    assert re.search(r"sink\W+direct\W+environment", done.stdout)
+    assert re.search(r"channel\W+2MiB\W+command line", done.stdout)
+
+
+def test_names_are_those_of_the_library():
+    source = (ROOT / "src/base/settings.cpp").read_text()
+    assert set(re.findall(r'Row\{"(\w+)"', source)) == set(settings.BY_NAME)
+
+
+def test_defaults_are_those_of_the_library():
+    header = (ROOT / "src/base/settings.hpp").read_text()
+    units = {"KiB": 1024, "MiB": 1 << 20, "GiB": 1 << 30}
+    for name in ("sort_buffer", "record_max", "fdatasync_interval", "channel"):
+        number, unit = re.search(rf"\b{name}_bytes =\s+(\d+) \* (\w+);", header).groups()
+        assert settings.parse_bytes(settings.BY_NAME[name].default) == int(number) * units[unit], name
+    assert "timeout_ms = 60'000" in header
+    assert settings.parse_duration(settings.BY_NAME["timeout"].default) == 60_000
+
+
+def test_the_guides_table_is_fresh():
+    guide = (ROOT / "docs/guide.md").read_text()
+    assert settings.with_table(guide) == guide, "run: python -m millrace.settings docs/guide.md"
