@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/datatype.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+
+#include "front/mpiio/flatten.hpp"
+
+namespace millrace::front {
+namespace {
+
+using client::TypeMap;
+// What an attribute points at: the map, or an empty pointer where it is known that there is none.
+using Holder = std::shared_ptr<const TypeMap>;
+
+// Grows whenever a datatype with a map is freed: its handle may then mean another type.
+std::atomic<std::uint64_t> epoch{0};
+constexpr std::uint64_t for_ever = UINT64_MAX;
+
+int forget(MPI_Datatype, int, void* value, void*) {
+  epoch.fetch_add(1, std::memory_order_release);
+  delete static_cast<Holder*>(value);
+  return MPI_SUCCESS;
+}
+
+int keyval() {
+  static const int value = [] {
+    int made = MPI_KEYVAL_INVALID;
+    // A duplicate starts without a map and gets its own when it is used.
+    PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &made, nullptr);
+    return made;
+  }();
+  return value;
+}
+
+std::uintptr_t bits_of(MPI_Datatype type) {
+  std::uintptr_t bits = 0;
+  static_assert(sizeof type <= sizeof bits);
+  std::memcpy(&bits, &type, sizeof type);
+  return bits;
+}
+
+// Predefined types are never freed, and neither is this: hooks may run while the process ends.
+struct Predefined {
+  std::mutex mutex;
+  std::unordered_map<std::uintptr_t, Holder> maps;
+};
+Predefined& predefined_types() {
+  static Predefined* const table = new Predefined;
+  return *table;
+}
+
+// The last few types of this thread: no lock, no call of the MPI library.
+struct Remembered {
+  std::uintptr_t type = 0;
+  std::uint64_t valid_in = 0;  // epoch, or for_ever
+  const Holder* holder = nullptr;
+};
+constexpr std::size_t places = 32;
+thread_local std::array<Remembered, places> remembered;
+
+std::size_t place_of(std::uintptr_t bits) { return (bits ^ (bits >> 5) ^ (bits >> 10)) % places; }
+
+// Where the map of `type` is kept; makes it if it is not. nullptr if it cannot be kept.
+const Holder* look_up(MPI_Datatype type, bool& predefined) {
+  if (type == MPI_DATATYPE_NULL) return nullptr;
+  Predefined& table = predefined_types();
+  {
+    const std::lock_guard lock(table.mutex);
+    const auto found = table.maps.find(bits_of(type));
+    if (found != table.maps.end()) {
+      predefined = true;
+      return &found->second;
+    }
+  }
+  void* value = nullptr;
+  int there = 0;
+  if (keyval() == MPI_KEYVAL_INVALID) return nullptr;
+  if (PMPI_Type_get_attr(type, keyval(), &value, &there) != MPI_SUCCESS) return nullptr;
+  if (there != 0) return static_cast<const Holder*>(value);
+
+  Holder map = flatten(type, predefined);
+  const std::lock_guard lock(table.mutex);
+  if (predefined) return &table.maps.try_emplace(bits_of(type), std::move(map)).first->second;
+  // Another thread may have been faster; setting the attribute twice would delete the first one's map.
+  if (PMPI_Type_get_attr(type, keyval(), &value, &there) == MPI_SUCCESS && there != 0)
+    return static_cast<const Holder*>(value);
+  auto holder = std::make_unique<Holder>(std::move(map));
+  if (PMPI_Type_set_attr(type, keyval(), holder.get()) != MPI_SUCCESS) return nullptr;
+  return holder.release();
+}
+
+const Holder* find_holder(MPI_Datatype type) noexcept {
+  const std::uintptr_t bits = bits_of(type);
+  Remembered& last = remembered[place_of(bits)];
+  const std::uint64_t now = epoch.load(std::memory_order_acquire);
+  if (last.type == bits && last.holder != nullptr && (last.valid_in == now || last.valid_in == for_ever))
+    return last.holder;
+  try {
+    bool predefined = false;
+    const Holder* holder = look_up(type, predefined);
+    if (holder != nullptr) last = {bits, predefined ? for_ever : now, holder};
+    return holder;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+const TypeMap* find_map(MPI_Datatype type) noexcept {
+  const Holder* holder = find_holder(type);
+  return holder == nullptr ? nullptr : holder->get();
+}
+
+std::shared_ptr<const TypeMap> share_map(MPI_Datatype type) noexcept {
+  const Holder* holder = find_holder(type);
+  return holder == nullptr ? nullptr : *holder;
+}
+
+}  // namespace millrace::front
