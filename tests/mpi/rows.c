@@ -62,11 +62,10 @@ static MPI_File open_with_view(const char* path, enum place place) {
 }
 
 static void check_status(MPI_Status* st) {
-  int count = -1, elements = -1, cancelled = 1;
+  int count = -1, elements = -1;
   CHECK(MPI_Get_count(st, MPI_INT, &count));
   CHECK(MPI_Get_elements(st, MPI_INT, &elements));
-  CHECK(MPI_Test_cancelled(st, &cancelled));
-  EXPECT(count == N && elements == N && !cancelled);
+  EXPECT(count == N && elements == N);
 }
 
 static void check_bytes(const char* name, const char* path) {
@@ -86,7 +85,7 @@ static void test_write(const char* name, const char* path) {
   for (int k = 0; k < ROUNDS; ++k) {
     int buf[N], block = k * nranks + rank;
     MPI_Status st;
-    memset(&st, 0, sizeof st); /* stock libraries leave the cancelled flag */
+    memset(&st, 0x55, sizeof st);
     for (int i = 0; i < N; ++i) buf[i] = value(name, block, i);
     CHECK(invoke(name, fh, (MPI_Offset)block * N, buf, k == 1 ? MPI_STATUS_IGNORE : &st));
     if (k != 1) check_status(&st);
@@ -119,7 +118,7 @@ static void test_read(const char* name, const char* path) {
   for (int k = 0; k < ROUNDS; ++k) {
     int buf[N], bad = 0, block = k * nranks + rank;
     MPI_Status st;
-    memset(&st, 0, sizeof st); /* stock libraries leave the cancelled flag */
+    memset(&st, 0x55, sizeof st);
     memset(buf, 0, sizeof buf);
     CHECK(invoke(name, fh, (MPI_Offset)block * N, buf, &st));
     check_status(&st);

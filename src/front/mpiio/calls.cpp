@@ -4,13 +4,13 @@
 
 #include <strings.h>
 
-#include <array>
 #include <string>
+#include <utility>
+
+#include "front/mpiio/datatype.hpp"
 
 namespace millrace::front {
 namespace {
-
-Open* outermost_open(const Scope& scope, MPI_File handle) { return scope.outermost() ? find(handle) : nullptr; }
 
 const char* strategy_name(Strategy strategy) {
   switch (strategy) {
@@ -29,7 +29,13 @@ const char* strategy_name(Strategy strategy) {
 // A view change keeps what was written where it is; only the policy of later calls may change.
 Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep) {
   const bool usable = open.pipeline();
-  open.view = make_view(disp, etype, filetype);
+  std::shared_ptr<const client::TypeMap> map = share_map(filetype);
+  const client::TypeMap* unit = find_map(etype);
+  open.mapped = map != nullptr && unit != nullptr && unit->size > 0 && disp >= 0;
+  if (open.mapped) {
+    open.view = client::FileView(static_cast<std::uint64_t>(disp), unit->size, std::move(map));
+    open.mapped = open.view.usable();
+  }
   open.foreign = strcasecmp(datarep, "native") != 0;
   {
     const std::lock_guard guard(open.pointer_lock);
@@ -43,11 +49,11 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
 }
 
 // Moves the pointer without the library; false where the library has to answer.
-bool seek_here(Open& open, Entry entry, MPI_Offset offset, int whence) {
+bool seek_here(Open& open, MPI_Offset offset, int whence) {
   const std::lock_guard guard(open.pointer_lock);
   MPI_Offset base = 0;
   if (whence == MPI_SEEK_CUR) {
-    if (current_position(open, entry, base) != MPI_SUCCESS) return false;
+    if (current_position(open, base) != MPI_SUCCESS) return false;
   } else if (whence != MPI_SEEK_SET) {
     return false;
   }
@@ -63,7 +69,7 @@ bool seek_here(Open& open, Entry entry, MPI_Offset offset, int whence) {
 int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
   const Scope scope;
   const int result = call<Slot::MPI_File_get_info>(entry, fh, info_used);
-  const Open* open = outermost_open(scope, fh);
+  const Open* open = scope.find(fh);
   if (open == nullptr || result != MPI_SUCCESS) return result;
   try {
     const FileSettings& settings = open->file->settings();
@@ -84,7 +90,7 @@ int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, 
                  const char* datarep, MPI_Info info) noexcept {
   const Scope scope;
   const int result = call<Slot::MPI_File_set_view>(entry, fh, disp, etype, filetype, datarep, info);
-  Open* open = outermost_open(scope, fh);
+  Open* open = scope.find(fh);
   if (open == nullptr || result != MPI_SUCCESS) return result;
   try {
     const Status status = adopt_view(*open, disp, etype, filetype, datarep);
@@ -96,26 +102,26 @@ int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, 
 
 int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   const Scope scope;
-  Open* open = outermost_open(scope, fh);
+  Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
-  if (seek_here(*open, entry, offset, whence)) return MPI_SUCCESS;
+  if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
   const Status flushed = open->file->flush(everything);  // the end of the file may be pending
-  hand_over(*open, entry);
+  hand_over(*open);
   const int result = call<Slot::MPI_File_seek>(entry, fh, offset, whence);
   return flushed.ok() ? result : raise(*open, flushed);
 }
 
 int own_get_position(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
   const Scope scope;
-  Open* open = outermost_open(scope, fh);
+  Open* open = scope.find(fh);
   if (open == nullptr || offset == nullptr) return call<Slot::MPI_File_get_position>(entry, fh, offset);
   const std::lock_guard guard(open->pointer_lock);
-  return current_position(*open, entry, *offset);
+  return current_position(*open, *offset);
 }
 
 int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
   const Scope scope;
-  Open* open = outermost_open(scope, fh);
+  Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
   // Pending bytes first: after the library's call, which all ranks make, every write is seen at once.
   Status status = flag != 0 ? open->file->set_direct("atomic mode") : Status{};
@@ -129,7 +135,7 @@ int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
 
 int own_sync(Entry entry, MPI_File fh) noexcept {
   const Scope scope;
-  Open* open = outermost_open(scope, fh);
+  Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_sync>(entry, fh);
   const Status status = open->file->sync();
   // Collective, and in some libraries a barrier that programs lean on: never left out.

@@ -2,18 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/open.hpp"
 
-#include <array>
-#include <atomic>
 #include <shared_mutex>
 #include <unordered_map>
 
 namespace millrace::front {
+
+constinit thread_local ThreadState thread_state;
+std::atomic<std::uint64_t> files_generation{1};
+
 namespace {
 
 struct Table {
   std::shared_mutex lock;
   std::unordered_map<MPI_File, std::unique_ptr<Open>> files;
-  std::atomic<std::uint64_t> generation{1};  // moves when a file is added or removed
 };
 
 // Never destroyed: the MPI library may still call us from its own exit handlers.
@@ -21,20 +22,6 @@ Table& table() {
   static Table& one = *new Table;
   return one;
 }
-
-// What a thread remembers of its last look-ups; a file that is not ours is remembered too (nullptr).
-struct Remembered {
-  std::uint64_t generation = 0;
-  MPI_File handle{};
-  Open* open = nullptr;
-};
-struct Thread {
-  unsigned depth = 0;
-  std::array<Remembered, 8> files;
-};
-thread_local Thread thread;
-
-std::size_t place(MPI_File handle) { return (reinterpret_cast<std::uintptr_t>(handle) >> 6) % 8; }
 
 int error_class(Code code) {
   switch (code) {
@@ -69,21 +56,19 @@ int error_class(Code code) {
 
 }  // namespace
 
-Open* find(MPI_File handle) {
-  Remembered& last = thread.files[place(handle)];
-  const std::uint64_t generation = table().generation.load(std::memory_order_acquire);
-  if (last.handle == handle && last.generation == generation) return last.open;
+Open* find_slowly(Remembered& place, MPI_File handle) {
+  const std::uint64_t generation = files_generation.load(std::memory_order_acquire);
   const std::shared_lock guard(table().lock);
   const auto found = table().files.find(handle);
-  last = {generation, handle, found == table().files.end() ? nullptr : found->second.get()};
-  return last.open;
+  place = {generation, handle, found == table().files.end() ? nullptr : found->second.get()};
+  return place.open;
 }
 
 void add(std::unique_ptr<Open> open) {
   const std::unique_lock guard(table().lock);
   const MPI_File handle = open->handle;
   table().files[handle] = std::move(open);
-  table().generation.fetch_add(1, std::memory_order_release);
+  files_generation.fetch_add(1, std::memory_order_release);
 }
 
 std::unique_ptr<Open> remove(MPI_File handle) {
@@ -92,12 +77,9 @@ std::unique_ptr<Open> remove(MPI_File handle) {
   if (found == table().files.end()) return nullptr;
   std::unique_ptr<Open> open = std::move(found->second);
   table().files.erase(found);
-  table().generation.fetch_add(1, std::memory_order_release);
+  files_generation.fetch_add(1, std::memory_order_release);
   return open;
 }
-
-Scope::Scope() : outermost_(thread.depth++ == 0) {}
-Scope::~Scope() { --thread.depth; }
 
 int raise(const Open& open, Status status) {
   if (status.ok()) return MPI_SUCCESS;
@@ -110,9 +92,11 @@ int raise_class(const Open& open, int value) {
   return value;
 }
 
-int current_position(Open& open, Entry entry, MPI_Offset& position) {
+// What Millrace asks the library for its own sake goes by the PMPI names: other tools need not count it.
+
+int current_position(Open& open, MPI_Offset& position) {
   if (open.holder == Open::Holder::real) {
-    const int error = call<Slot::MPI_File_get_position>(entry, open.handle, &open.position);
+    const int error = call<Slot::MPI_File_get_position>(Entry::pmpi, open.handle, &open.position);
     if (error != MPI_SUCCESS) return error;
     open.holder = Open::Holder::both;
   }
@@ -120,10 +104,10 @@ int current_position(Open& open, Entry entry, MPI_Offset& position) {
   return MPI_SUCCESS;
 }
 
-void hand_over(Open& open, Entry entry) {
+void hand_over(Open& open) {
   const std::lock_guard guard(open.pointer_lock);
   if (open.holder == Open::Holder::ours) {
-    call<Slot::MPI_File_seek>(entry, open.handle, open.position, MPI_SEEK_SET);
+    call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, open.position, MPI_SEEK_SET);
   }
   open.holder = Open::Holder::real;
 }

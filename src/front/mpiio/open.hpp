@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "client/file.hpp"
+#include "client/view.hpp"
 #include "front/mpiio/real.hpp"
-#include "front/mpiio/view_of.hpp"
 
 namespace millrace::front {
 
@@ -27,12 +29,13 @@ struct Open {
   MPI_File handle = MPI_FILE_NULL;
   std::string path;
   std::unique_ptr<client::File> file;
-  View view;
+  client::FileView view;
+  bool mapped = true;              // the view can be mapped to pieces
   bool atomic = false;
   bool foreign = false;            // a data representation other than native
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
 
-  bool pipeline() const { return !atomic && !foreign && view.mappable(); }
+  bool pipeline() const { return mapped && !atomic && !foreign; }
 
   // The individual file pointer, in etypes of the view. `ours`: the MPI library's own is out of date.
   std::mutex pointer_lock;
@@ -43,21 +46,46 @@ struct Open {
   Split split;
 };
 
-// The accelerated files of this process. find() costs a few nanoseconds when a thread uses few files.
-Open* find(MPI_File handle);
+// What a thread remembers of its last look-ups; a file that is not ours is remembered too (nullptr).
+struct Remembered {
+  std::uint64_t generation = 0;
+  MPI_File handle{};
+  Open* open = nullptr;
+};
+struct ThreadState {
+  unsigned depth = 0;  // hooks that this thread is in
+  std::array<Remembered, 8> files;
+};
+extern constinit thread_local ThreadState thread_state;
+
+// Moves whenever a file is added or removed; what threads remember is then out of date.
+extern std::atomic<std::uint64_t> files_generation;
+
+// The accelerated files of this process.
+Open* find_slowly(Remembered& place, MPI_File handle);
 void add(std::unique_ptr<Open> open);
 std::unique_ptr<Open> remove(MPI_File handle);
 
 // Marks this thread as being inside a hook: what the MPI library or a tool calls from there goes straight on.
 class Scope {
  public:
-  Scope();
-  ~Scope();
+  Scope() : state_(thread_state), outermost_(state_.depth++ == 0) {}
+  ~Scope() { --state_.depth; }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
+
   bool outermost() const { return outermost_; }
 
+  // The accelerated file behind a handle of the program; nullptr if it is none, or inside another hook.
+  Open* find(MPI_File handle) const {
+    if (!outermost_) return nullptr;
+    Remembered& place = state_.files[(reinterpret_cast<std::uintptr_t>(handle) >> 6) % state_.files.size()];
+    const bool hit = place.handle == handle && place.generation == files_generation.load(std::memory_order_acquire);
+    return hit ? place.open : find_slowly(place, handle);
+  }
+
  private:
+  ThreadState& state_;
   bool outermost_;
 };
 
@@ -68,8 +96,8 @@ int raise(const Open& open, Status status);
 int raise_class(const Open& open, int error_class);
 
 // The individual pointer is the MPI library's business for the next call.
-void hand_over(Open& open, Entry entry);
+void hand_over(Open& open);
 // The current individual pointer, in etypes. Call with pointer_lock held.
-int current_position(Open& open, Entry entry, MPI_Offset& position);
+int current_position(Open& open, MPI_Offset& position);
 
 }  // namespace millrace::front

@@ -13,6 +13,7 @@
 
 #include "base/checksum.hpp"
 #include "front/mpiio/calls.hpp"
+#include "front/mpiio/datatype.hpp"
 
 namespace millrace::front {
 namespace {
@@ -106,7 +107,7 @@ bool argument_error(int error) {
          value == MPI_ERR_NOT_SAME || value == MPI_ERR_FILE;
 }
 
-void accelerate(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle,
+void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle,
                 bool opened) {
   const Settings settings = settings_of(info, filename);
   const std::optional<std::string> path = kernel_path(filename);
@@ -118,11 +119,11 @@ void accelerate(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = *path;
+  open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->collective_direct = all.collective_direct != 0;
   open->file = client::open({*path, all.group, members, settings.file, true});
   if (open->file == nullptr) return;
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
-  (void)entry;
   add(std::move(open));
 }
 
@@ -141,7 +142,7 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
   if (!scope.outermost() || !writes) return result;
   if (result != MPI_SUCCESS && argument_error(result)) return result;
   try {
-    accelerate(entry, comm, filename, amode, info, result == MPI_SUCCESS ? *fh : MPI_FILE_NULL,
+    accelerate(comm, filename, amode, info, result == MPI_SUCCESS ? *fh : MPI_FILE_NULL,
                result == MPI_SUCCESS);
   } catch (...) {
     client::log("out of memory at open: the file is not accelerated");

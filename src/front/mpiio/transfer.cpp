@@ -10,117 +10,109 @@
 // atomic mode, set by all ranks, leave collective writes to the library.
 #include "front/mpiio/transfer.hpp"
 
-#include <limits>
+#include <array>
 #include <new>
 
 #include "front/mpiio/completion.hpp"
+#include "front/mpiio/datatype.hpp"
+#include "front/mpiio/direct.hpp"
 
 namespace millrace::front {
 namespace {
 
-constexpr std::uint64_t bytes_max = std::uint64_t{1} << 62;
+constexpr std::uint64_t bytes_max = std::uint64_t{1} << 60;
+constexpr MPI_Offset offset_max = MPI_Offset{1} << 60;
 
-// The library's independent function for the same bytes; blocking unless the row is nonblocking.
-int write_independent(Open& open, const Row& row, const Arguments& a, MPI_Status* status) {
-  const bool at = row.position == Position::at;
-  const bool request = row.completion == Completion::nonblocking;
-#if MILLRACE_LARGE_COUNT
-  if (a.count > std::numeric_limits<int>::max()) {
-    if (at && request)
-      return call<Slot::MPI_File_iwrite_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, a.request);
-    if (at) return call<Slot::MPI_File_write_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, status);
-    hand_over(open, a.entry);
-    if (request) return call<Slot::MPI_File_iwrite_c>(a.entry, a.file, a.memory, a.count, a.type, a.request);
-    return call<Slot::MPI_File_write_c>(a.entry, a.file, a.memory, a.count, a.type, status);
+// Lets the library say what it thinks of a datatype (not committed, above all) when this thread uses it for
+// the first time: by a write of nothing.
+int examine(const Open& open, const Arguments& a, const client::TypeMap* map) {
+  static thread_local constinit std::array<const client::TypeMap*, 16> examined{};
+  const client::TypeMap*& place = examined[(reinterpret_cast<std::uintptr_t>(map) >> 6) % examined.size()];
+  if (place == map) return MPI_SUCCESS;
+  char nothing = 0;
+  const int error = call<Slot::MPI_File_write_at>(Entry::pmpi, open.handle, MPI_Offset{0},
+                                                  static_cast<const void*>(&nothing), 0, a.type, MPI_STATUS_IGNORE);
+  if (error == MPI_SUCCESS) place = map;
+  return error;
+}
+
+// The bytes that a transfer moves, and the first of them in the view's data. False: the library has to say
+// what is wrong with the arguments, or there is no map. The individual pointer stays where it is.
+bool measure(Open& open, const Row& row, const Arguments& a, Target& target) {
+  target.memory = find_map(a.type);
+  if (target.memory == nullptr || !target.memory->valid()) return false;
+  const std::uint64_t size = target.memory->size;
+  if (a.count < 0 || a.offset < 0 || !open.mapped) return false;
+  const std::uint64_t count = static_cast<std::uint64_t>(a.count);
+  if (size != 0 && count > bytes_max / size) return false;
+  target.bytes = count * size;
+  MPI_Offset offset = a.offset;
+  if (row.position == Position::individual) {
+    const std::lock_guard guard(open.pointer_lock);
+    if (current_position(open, offset) != MPI_SUCCESS) return false;
   }
-#endif
-  const int count = static_cast<int>(a.count);
-  if (at && request)
-    return call<Slot::MPI_File_iwrite_at>(a.entry, a.file, a.offset, a.memory, count, a.type, a.request);
-  if (at) return call<Slot::MPI_File_write_at>(a.entry, a.file, a.offset, a.memory, count, a.type, status);
-  hand_over(open, a.entry);
-  if (request) return call<Slot::MPI_File_iwrite>(a.entry, a.file, a.memory, count, a.type, a.request);
-  return call<Slot::MPI_File_write>(a.entry, a.file, a.memory, count, a.type, status);
-}
-
-// Takes up a split collective, which the library knows nothing of, with this outcome.
-int begin_split(Open& open, MPI_Count bytes) {
-  const std::lock_guard guard(open.split_lock);
-  open.split = {Split::State::ours, bytes};
-  return MPI_SUCCESS;
-}
-
-// Past the pipeline, but without the other ranks.
-int write_direct(Open& open, const Row& row, const Arguments& a, const Extent* hull) {
-  const Status flushed = open.file->flush(hull != nullptr ? *hull : everything);
-  if (!flushed.ok()) return raise(open, flushed);
-  if (row.completion != Completion::split_begin) {
-    const int error = write_independent(open, row, a, a.status);
-    if (error == MPI_SUCCESS && hull != nullptr) open.file->note_direct_write(*hull);
-    return error;
-  }
-  MPI_Status status;
-  const int error = write_independent(open, row, a, &status);
-  if (error != MPI_SUCCESS) return error;
-  if (hull != nullptr) open.file->note_direct_write(*hull);
-  MPI_Count bytes = 0;
-  PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-  return begin_split(open, bytes);
-}
-
-// Reserves `bytes` bytes at the individual pointer. False: the library has to say what is wrong.
-bool reserve(Open& open, const Arguments& a, std::uint64_t bytes, MPI_Offset& offset) {
-  const std::lock_guard guard(open.pointer_lock);
-  if (current_position(open, a.entry, offset) != MPI_SUCCESS) return false;
-  open.position = offset + static_cast<MPI_Offset>(bytes / open.view.etype_size);
-  open.holder = Open::Holder::ours;
+  const std::uint64_t etype = open.view.etype_size();
+  if (offset > offset_max / static_cast<MPI_Offset>(etype) || (etype != 1 && target.bytes % etype != 0)) return false;
+  target.position = static_cast<std::uint64_t>(offset) * etype;
   return true;
 }
 
-int complete(Open& open, const Row& row, const Arguments& a, std::uint64_t size) {
-  const MPI_Count bytes = static_cast<MPI_Count>(size);
-  switch (row.completion) {
-    case Completion::blocking:
-      set_status(a.status, bytes);
-      return MPI_SUCCESS;
-    case Completion::nonblocking:
-      return completed_request(bytes, a.request);
-    case Completion::split_begin:
-      return begin_split(open, bytes);
-    case Completion::split_end:
-      break;
+// A null buffer is fine for nothing, and for types with absolute addresses (MPI_BOTTOM).
+bool buffer_sound(const Arguments& a, const Target& target) {
+  constexpr std::int64_t first_page = 4096;
+  return a.memory != nullptr || target.bytes == 0 || target.memory->true_lower >= first_page;
+}
+
+void find_hull(const Open& open, Target& target) {
+  if (open.view.filetype().contiguous) {
+    const std::uint64_t begin = open.view.displacement() + target.position;
+    target.hull = {begin, begin + target.bytes};
+  } else {
+    target.hull = open.view.hull_of(target.position, target.bytes);
   }
-  return MPI_ERR_INTERN;
+}
+
+// Takes `target.bytes` bytes at the individual pointer, which may have moved since it was measured.
+void reserve(Open& open, Target& target) {
+  const std::uint64_t etype = open.view.etype_size();
+  const std::lock_guard guard(open.pointer_lock);
+  target.position = static_cast<std::uint64_t>(open.position) * etype;
+  open.position += static_cast<MPI_Offset>(target.bytes / etype);
+  open.holder = Open::Holder::ours;
+}
+
+Status append(Open& open, const Arguments& a, const Target& target) {
+  const bool one = target.memory->contiguous && target.hull.size() == target.bytes;
+  if (one) {
+    const client::Piece piece{target.hull.begin, a.memory, target.bytes};
+    return open.file->write({&piece, 1});
+  }
+  client::PieceSource source(open.view, target.position, *target.memory, a.memory,
+                             static_cast<std::uint64_t>(a.count));
+  return client::for_each_batch(source,
+                                [&](std::span<const client::Piece> pieces) { return open.file->write(pieces); });
 }
 
 int write(Open& open, const Row& row, const Arguments& a) {
-  const MemoryType type = memory_type(a.type);
-  const bool sound = a.count >= 0 && a.offset >= 0 && type.known && type.size > 0 && open.view.etype_size > 0 &&
-                     static_cast<std::uint64_t>(a.count) <= bytes_max / type.size &&
-                     (a.memory != nullptr || a.count == 0) &&
+  Target target{};
+  const bool sound = measure(open, row, a, target) && buffer_sound(a, target) &&
                      (row.completion != Completion::nonblocking || a.request != nullptr);
   if (!sound) return write_direct(open, row, a, nullptr);
-  const std::uint64_t bytes = static_cast<std::uint64_t>(a.count) * type.size;
-  if (bytes % open.view.etype_size != 0) return write_direct(open, row, a, nullptr);
-  if (bytes == 0) return complete(open, row, a, 0);
-  const bool collective = row.coordination == Coordination::collective;
-  const bool pipeline =
-      open.file->takes_pipeline(bytes, 1, collective, row.completion == Completion::nonblocking);
-  MPI_Offset offset = a.offset;
+  if (const int error = examine(open, a, target.memory); error != MPI_SUCCESS) return error;
+  if (target.bytes == 0) return complete(open, row, a, 0);
+  find_hull(open, target);
+  const bool one = target.memory->contiguous && target.hull.size() == target.bytes;
+  const std::uint64_t pieces =
+      one ? 1 : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
+  if (!open.file->takes_pipeline(target.bytes, pieces, row.coordination == Coordination::collective,
+                                 row.completion == Completion::nonblocking))
+    return write_direct(open, row, a, &target);
   if (row.position == Position::individual) {
-    if (!pipeline) {
-      const std::lock_guard guard(open.pointer_lock);
-      if (current_position(open, a.entry, offset) != MPI_SUCCESS) return write_direct(open, row, a, nullptr);
-    } else if (!reserve(open, a, bytes, offset)) {
-      return write_direct(open, row, a, nullptr);
-    }
+    reserve(open, target);
+    find_hull(open, target);
   }
-  const Extent hull = open.view.hull(offset, bytes);
-  if (!pipeline) return write_direct(open, row, a, &hull);
-  const client::Piece piece{hull.begin, a.memory, bytes};
-  const Status status = open.file->write({&piece, 1});
-  if (!status.ok()) return raise(open, status);
-  return complete(open, row, a, bytes);
+  const Status status = append(open, a, target);
+  return status.ok() ? complete(open, row, a, target.bytes) : raise(open, status);
 }
 
 // The end of a split collective that began in the pipeline. False: the library's business.
@@ -140,17 +132,11 @@ bool split_active(Open& open) {
 
 // The bytes that a call passed through may touch; everything where that is not known.
 Extent touched(Open& open, const Row& row, const Arguments& a) {
-  const MemoryType type = memory_type(a.type);
-  const bool sound = row.position != Position::shared && a.count >= 0 && a.offset >= 0 && type.known &&
-                     open.view.mappable() && type.size > 0 &&
-                     static_cast<std::uint64_t>(a.count) <= bytes_max / type.size;
-  if (!sound) return everything;
-  MPI_Offset offset = a.offset;
-  if (row.position == Position::individual) {
-    const std::lock_guard guard(open.pointer_lock);
-    if (current_position(open, a.entry, offset) != MPI_SUCCESS) return everything;
-  }
-  return open.view.hull(offset, static_cast<std::uint64_t>(a.count) * type.size);
+  Target target{};
+  if (row.position == Position::shared || !measure(open, row, a, target)) return everything;
+  if (target.bytes == 0) return {};
+  find_hull(open, target);
+  return target.hull;
 }
 
 bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status& flushed) {
@@ -167,7 +153,7 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
   }
   const bool all = row.direction == Direction::write && row.coordination == Coordination::collective;
   flushed = open.file->flush(all ? everything : touched(open, row, a));
-  if (row.position == Position::individual) hand_over(open, a.entry);
+  if (row.position == Position::individual) hand_over(open);
   return false;
 }
 
@@ -190,8 +176,8 @@ int after(Open& open, const Row& row, const Arguments& a, int result, Status flu
     open.split.state = Split::State::real;
   }
   if (result == MPI_SUCCESS && row.completion != Completion::split_end) {
-    const MemoryType type = memory_type(a.type);
-    open.file->note_direct_call(type.known ? type.size * static_cast<std::uint64_t>(a.count) : 0);
+    const client::TypeMap* type = find_map(a.type);
+    open.file->note_direct_call(type != nullptr ? type->size * static_cast<std::uint64_t>(a.count) : 0);
   }
   return flushed.ok() ? result : raise(open, flushed);
 }

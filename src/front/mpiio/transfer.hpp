@@ -43,7 +43,7 @@ int after(Open& open, const Row& row, const Arguments& arguments, int result, St
 template <class Real>
 inline int transfer(const Row& row, const Arguments& arguments, Real real) noexcept {
   const Scope scope;
-  Open* open = scope.outermost() ? find(arguments.file) : nullptr;
+  Open* open = scope.find(arguments.file);
   if (open == nullptr) return real();
   int result = MPI_SUCCESS;
   Status flushed;
@@ -55,7 +55,7 @@ inline int transfer(const Row& row, const Arguments& arguments, Real real) noexc
 template <class Real>
 inline int flush_first(Entry, MPI_File file, Real real) noexcept {
   const Scope scope;
-  Open* open = scope.outermost() ? find(file) : nullptr;
+  Open* open = scope.find(file);
   if (open == nullptr) return real();
   const Status flushed = open->file->flush(everything);
   const int result = real();

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/direct.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "front/mpiio/completion.hpp"
+
+namespace millrace::front {
+namespace {
+
+constexpr std::uint64_t staging_bytes = 1024 * 1024;
+
+// The library's independent function for the same arguments; blocking unless the row is nonblocking.
+int write_independent(Open& open, const Row& row, const Arguments& a, MPI_Status* status) {
+  const bool at = row.position == Position::at;
+  const bool request = row.completion == Completion::nonblocking;
+  if (!at) hand_over(open);
+#if MILLRACE_LARGE_COUNT
+  if (a.count > std::numeric_limits<int>::max()) {
+    if (at && request)
+      return call<Slot::MPI_File_iwrite_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, a.request);
+    if (at) return call<Slot::MPI_File_write_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, status);
+    if (request) return call<Slot::MPI_File_iwrite_c>(a.entry, a.file, a.memory, a.count, a.type, a.request);
+    return call<Slot::MPI_File_write_c>(a.entry, a.file, a.memory, a.count, a.type, status);
+  }
+#endif
+  const int count = static_cast<int>(a.count);
+  if (at && request)
+    return call<Slot::MPI_File_iwrite_at>(a.entry, a.file, a.offset, a.memory, count, a.type, a.request);
+  if (at) return call<Slot::MPI_File_write_at>(a.entry, a.file, a.offset, a.memory, count, a.type, status);
+  if (request) return call<Slot::MPI_File_iwrite>(a.entry, a.file, a.memory, count, a.type, a.request);
+  return call<Slot::MPI_File_write>(a.entry, a.file, a.memory, count, a.type, status);
+}
+
+// Writes one contiguous range of the view's data through the library, piece by piece of the file.
+//
+// Left to itself the library may write a range with holes by reading it, changing it and writing it back
+// ("data sieving"), and so undo what the agent has put into the holes meanwhile. One call for each piece of
+// the file keeps it from that.
+class Pieces {
+ public:
+  Pieces(Open& open, std::uint64_t position) : open_(open), at_(position) {}
+
+  int take(const client::Piece& piece) {
+    int error = MPI_SUCCESS;
+    if (!staged_.empty() && piece.offset != end_) error = drain();
+    const auto* data = static_cast<const std::byte*>(piece.data);
+    std::uint64_t left = piece.size;
+    while (left != 0 && error == MPI_SUCCESS) {
+      const std::uint64_t now = std::min(left, staging_bytes - staged_.size() % staging_bytes);
+      staged_.insert(staged_.end(), data, data + now);
+      data += now;
+      left -= now;
+      if (staged_.size() >= staging_bytes) error = drain();
+    }
+    end_ = piece.offset + piece.size;
+    return error;
+  }
+
+  // Writes what is staged, up to the last whole etype of it.
+  int drain() {
+    const std::uint64_t etype = open_.view.etype_size();
+    const std::uint64_t size = staged_.size() - staged_.size() % etype;
+    if (size == 0) return MPI_SUCCESS;
+    const int error = call<Slot::MPI_File_write_at>(Entry::pmpi, open_.handle, static_cast<MPI_Offset>(at_ / etype),
+                                                    static_cast<const void*>(staged_.data()), static_cast<int>(size),
+                                                    MPI_BYTE, MPI_STATUS_IGNORE);
+    at_ += size;
+    staged_.erase(staged_.begin(), staged_.begin() + static_cast<std::ptrdiff_t>(size));
+    return error;
+  }
+
+ private:
+  Open& open_;
+  std::uint64_t at_;       // position of the first staged byte
+  std::uint64_t end_ = 0;  // offset in the file after the last staged byte
+  std::vector<std::byte> staged_;
+};
+
+int write_pieces(Open& open, const Arguments& a, const Target& target) {
+  client::PieceSource source(open.view, target.position, *target.memory, a.memory,
+                             static_cast<std::uint64_t>(a.count));
+  Pieces pieces(open, target.position);
+  std::array<client::Piece, client::pieces_per_batch> batch;
+  while (const std::size_t n = source.next(batch)) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const int error = pieces.take(batch[i]);
+      if (error != MPI_SUCCESS) return error;
+    }
+  }
+  return pieces.drain();
+}
+
+// Moves the individual pointer past a write that went by explicit offsets.
+void step(Open& open, const Target& target) {
+  const std::lock_guard guard(open.pointer_lock);
+  open.position = static_cast<MPI_Offset>((target.position + target.bytes) / open.view.etype_size());
+  open.holder = Open::Holder::ours;
+}
+
+}  // namespace
+
+int begin_split(Open& open, MPI_Count bytes) {
+  const std::lock_guard guard(open.split_lock);
+  open.split = {Split::State::ours, bytes};
+  return MPI_SUCCESS;
+}
+
+int complete(Open& open, const Row& row, const Arguments& a, std::uint64_t size) {
+  const MPI_Count bytes = static_cast<MPI_Count>(size);
+  switch (row.completion) {
+    case Completion::blocking:
+      set_status(a.status, bytes);
+      return MPI_SUCCESS;
+    case Completion::nonblocking:
+      return completed_request(bytes, a.request);
+    case Completion::split_begin:
+      return begin_split(open, bytes);
+    case Completion::split_end:
+      break;
+  }
+  return MPI_ERR_INTERN;
+}
+
+int write_direct(Open& open, const Row& row, const Arguments& a, const Target* target) {
+  const Status flushed = open.file->flush(target != nullptr ? target->hull : everything);
+  if (!flushed.ok()) return raise(open, flushed);
+  if (target != nullptr && target->hull.size() != target->bytes) {
+    const int error = write_pieces(open, a, *target);
+    if (error != MPI_SUCCESS) return error;
+    open.file->note_direct_write(target->hull);
+    if (row.position == Position::individual) step(open, *target);
+    return complete(open, row, a, target->bytes);
+  }
+  MPI_Status status;
+  const bool split = row.completion == Completion::split_begin;
+  const int error = write_independent(open, row, a, split ? &status : a.status);
+  if (error != MPI_SUCCESS) return error;
+  if (target != nullptr) open.file->note_direct_write(target->hull);
+  if (!split) return MPI_SUCCESS;
+  MPI_Count bytes = 0;
+  PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+  return begin_split(open, bytes);
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs an MPI test program with the stock library and with the preload, and compares.
+
+usage: run_mpi.py --mpi mpich|ompi --launcher PROGRAM --preload libmillrace.so [options] -- PROGRAM [ARGUMENT...]
+
+Each run gets an empty folder as PROGRAM's last argument but those after '+'. A run has succeeded when it
+printed "end" and no "FAIL" and ended with 0. Files, and the lines "pass ..." and "answer ...", must be the
+same in both runs. Every run is bounded by --timeout.
+"""
+
+import argparse
+import filecmp
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+SKIP = 77
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mpi", choices=("mpich", "ompi"), required=True)
+    parser.add_argument("--launcher", required=True)
+    parser.add_argument("--preload", required=True)
+    parser.add_argument("--ranks", default="2")
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--shim", help="preloaded in both runs, if it exists")
+    parser.add_argument("--before", default="", help="a tool preloaded before Millrace, and in the stock run")
+    parser.add_argument("--after", default="", help="a tool preloaded after Millrace, and in the stock run")
+    parser.add_argument("--env", action="append", default=[], help="NAME=VALUE for the run with Millrace")
+    parser.add_argument("--alone", action="store_true", help="no stock run, nothing to compare")
+    parser.add_argument("--dies", action="store_true", help="the run with Millrace must fail, by itself")
+    parser.add_argument("--coverage", help="docs/coverage.md: what it calls accelerated must have been so")
+    parser.add_argument("--accelerated", choices=("yes", "no"), help="whether any call may be accelerated")
+    parser.add_argument("--says", default="", help="what standard error must hold")
+    parser.add_argument("--same", default="(pass|answer) .*", help="lines that both runs must print alike")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    options.command = [word for word in options.command if word != "--"]
+    return options
+
+
+def launcher(options):
+    command = [options.launcher]
+    if options.mpi == "ompi":
+        command += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca", "btl_base_warn_component_unused", "0"]
+        if os.geteuid() == 0:
+            command.append("--allow-run-as-root")
+    return command + ["-n", options.ranks]
+
+
+def run(options, folder, millrace):
+    preloads = [options.shim if options.shim and os.path.exists(options.shim) and options.mpi == "mpich" else "",
+                options.before, options.preload if millrace else "", options.after]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE")}
+    preload = ":".join(path for path in [*preloads, environment.get("LD_PRELOAD", "")] if path)
+    if preload:
+        environment["LD_PRELOAD"] = preload
+    stats = folder.parent / (folder.name + ".stats")
+    if millrace:
+        environment.update({"MILLRACE_EXPECTED": "1", "MILLRACE_STATS": str(stats)})
+        environment.update(pair.split("=", 1) for pair in options.env)
+    words = [word if word != "@" else str(folder) for word in options.command]
+    if "@" not in options.command:
+        words.append(str(folder))
+    folder.mkdir()
+    process = subprocess.Popen([*launcher(options), *words], env=environment, stdout=subprocess.PIPE, text=True,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=options.timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        sys.exit(f"no end after {options.timeout:.0f} s ({'Millrace' if millrace else 'stock'})\n{out}\n{err}")
+    return process.returncode, out, err, stats
+
+
+def fail(message, *texts):
+    sys.exit("\n".join([f"failed: {message}", *texts]))
+
+
+def check_run(options, result, who):
+    code, out, err, _ = result
+    lines = out.split("\n")
+    if code != 0 or "end" not in lines or any(line.startswith("FAIL") for line in lines):
+        fail(f"{who} run ended with {code}", out, err)
+
+
+def check_same_files(stock, millrace):
+    names = {path.name for path in stock.iterdir()}, {path.name for path in millrace.iterdir()}
+    if names[0] != names[1]:
+        fail(f"files differ: {sorted(names[0] ^ names[1])}")
+    for name in sorted(names[0]):
+        if not filecmp.cmp(stock / name, millrace / name, shallow=False):
+            fail(f"the bytes of {name} differ")
+
+
+def accelerated_calls(stats):
+    calls = {}
+    if stats.exists():
+        for line in stats.read_text().splitlines():
+            one = json.loads(line)
+            if "calls" in one:
+                name = pathlib.Path(one["file"]).name
+                calls[name] = calls.get(name, 0) + one["calls"]
+    return calls
+
+
+def check_coverage(page, out, calls):
+    passed = set(re.findall(r"^pass (.*)$", out, re.M))
+    rows = re.findall(r"^\| `(\w+)` \| (\w+).*\| (\w+) \|$", pathlib.Path(page).read_text(), re.M)
+    for function, what, test in rows:
+        if test not in passed:
+            continue
+        if what == "accelerated" and calls.get(test, 0) == 0:
+            fail(f"{function} is said to be accelerated, but no call of test {test} was")
+    named = {test for _, _, test in rows}
+    if passed - named:
+        fail(f"tests that docs/coverage.md does not name: {sorted(passed - named)}")
+    print(f"{len(passed)} tests of docs/coverage.md")
+
+
+def main():
+    options = parse()
+    if not os.path.exists(options.preload):
+        print(f"skipped: {options.preload} is not built")
+        return SKIP
+    with tempfile.TemporaryDirectory(prefix="millrace-mpi-") as temporary:
+        folders = pathlib.Path(temporary)
+        millrace = run(options, folders / "millrace", True)
+        if options.dies:
+            if millrace[0] == 0 or "FAIL" in millrace[1]:
+                fail("the program did not die", millrace[1], millrace[2])
+            return 0
+        check_run(options, millrace, "Millrace")
+        if not options.alone:
+            stock = run(options, folders / "stock", False)
+            check_run(options, stock, "stock")
+            lines = [[line for line in one[1].split("\n") if re.fullmatch(options.same, line)] for one in (stock, millrace)]
+            if lines[0] != lines[1]:
+                fail("the runs did not say the same", *map(str, lines))
+            check_same_files(folders / "stock", folders / "millrace")
+        calls = accelerated_calls(millrace[3])
+        if options.coverage:
+            check_coverage(options.coverage, millrace[1], calls)
+        if options.accelerated and (sum(calls.values()) > 0) != (options.accelerated == "yes"):
+            fail(f"accelerated calls: {calls}")
+        if not re.search(options.says, millrace[2]):
+            fail(f"nothing like '{options.says}' on standard error", millrace[2])
+        print(millrace[1], end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
