@@ -6,11 +6,16 @@
 So an installed prefix runs wherever there is a python3, and can be moved.
 """
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-PACKAGES = ["typer", "rich", "jinja2", "tomli"]
+PACKAGES = ["typer", "rich", "tomli"]
+# Releases whose own dependencies are pure Python as well.
+WANTED = ["typer>=0.12,<0.16", "rich>=13", "tomli>=2"]
+# Only wheels that fit every platform and every Python from 3.10.
+PURE = ["--only-binary=:all:", "--platform=any", "--implementation=py", "--abi=none", "--python-version=3.10"]
 
 
 def main() -> int:
@@ -18,8 +23,9 @@ def main() -> int:
     if all((folder / name).is_dir() for name in PACKAGES):
         return 0
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-compile", "--upgrade", "--target", str(folder), *PACKAGES]
+    command += ["--no-compile", "--upgrade", "--target", str(folder), *PURE, *WANTED]
     if subprocess.run(command, check=False).returncode == 0:
+        shutil.rmtree(folder / "bin", ignore_errors=True)  # their commands, which name this machine's Python
         return 0
     print(
         f"vendor: {', '.join(PACKAGES)} could not be fetched; bin/millrace works only where python3 has them itself",

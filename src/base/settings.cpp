@@ -207,6 +207,7 @@ std::string lower_name(std::string_view name) {
 
 std::vector<std::string_view> setting_names() {
   std::vector<std::string_view> names;
+  names.reserve(rows.size());
   for (const Row& row : rows) names.push_back(row.name);
   return names;
 }

@@ -89,7 +89,7 @@ def mpi_headers(path: str, text: str) -> Iterator[str]:
 
 
 def system_calls(path: str, text: str) -> Iterator[str]:
-    if room_of(path) is None or path.endswith("_test.cpp"):
+    if room_of(path) is None or re.search(r"(_test|_bench|_rig)\.[ch]pp$|/testing/", path):
         return
     if path.startswith(("src/io/", "src/front/hook/")) or excepted(path, exceptions.SYSTEM_CALLS):
         return
@@ -136,7 +136,7 @@ def functions(text: str) -> Iterator[tuple[int, int]]:
     """(first line, number of lines) of every function body in clang-formatted C++."""
     lines = without_comments_and_strings(text).split("\n")
     for index, line in enumerate(lines):
-        if not line.endswith("{") or not SIGNATURE_END.search(line):
+        if not line.endswith("{") or not (SIGNATURE_END.search(line) or MEMBER.match(line)):
             continue
         # A signature over several lines starts where the parentheses balance.
         start, depth = index, line.count(")") - line.count("(")
