@@ -15,9 +15,9 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::uint32_t none = UINT32_MAX;
-constexpr std::uint64_t segment_bytes_max = 1 * MiB;     // a segment ends with the record that reaches this
-constexpr std::uint32_t segments_max = 128 * 1024;       // 3 MiB
-constexpr std::uint64_t renew_bytes = 256 * MiB;         // an empty journal above this begins anew
+constexpr std::uint64_t segment_bytes_max = 1 * MiB;  // a segment ends with the record that reaches this
+constexpr std::uint32_t segments_max = 128 * 1024;    // 3 MiB
+constexpr std::uint64_t renew_bytes = 256 * MiB;      // an empty journal above this begins anew
 
 }  // namespace
 
@@ -96,7 +96,8 @@ bool Overflow::store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byt
   for (; slot < pool.slots(); ++slot, byte = 0) {
     const std::uint32_t block = chunk.slots[slot];
     if (block == LazyPool::none) continue;
-    const std::uint64_t place = (chunk.index << pool.chunk_shift()) + (std::uint64_t{slot} << pool.block_shift());
+    const std::uint64_t place =
+        (chunk.index << pool.chunk_shift()) + (std::uint64_t{slot} << pool.block_shift());
     for (;;) {
       const cover::Range run = cover::next_run(pool, block, byte, buffer_.merge());
       if (run.begin == run.end) break;
@@ -146,7 +147,8 @@ bool Overflow::has_room() const {
 
 void Overflow::read_segment() {
   const bool header = !header_known_;
-  const Segment segment = header ? Segment{0, 0, sizeof(journal::FileHeader), none} : segments_[next_segment_];
+  const Segment segment =
+      header ? Segment{0, 0, sizeof(journal::FileHeader), none} : segments_[next_segment_];
   read_buffer_.resize(segment.bytes);
   io::Request request;
   request.op = io::Op::read;
@@ -208,7 +210,8 @@ Overflow::Progress Overflow::pump(bool may_start, std::uint64_t& index, std::vec
       writer_->flush();
       return Progress::nothing;
     }
-    const auto place = std::find_if(chunks_.begin(), chunks_.end(), [](const auto& c) { return c.second.wanted; });
+    const auto place =
+        std::find_if(chunks_.begin(), chunks_.end(), [](const auto& c) { return c.second.wanted; });
     loading_ = place->first;
     next_segment_ = place->second.newest;
     read_segment();
@@ -231,7 +234,8 @@ Overflow::Progress Overflow::pump(bool may_start, std::uint64_t& index, std::vec
 }
 
 void Overflow::complete(const io::Completion& completion) {
-  if (static_cast<std::uint32_t>(completion.token >> 32) == write_owner_) return writer_->complete(completion);
+  if (static_cast<std::uint32_t>(completion.token >> 32) == write_owner_)
+    return writer_->complete(completion);
   reading_ = false;
   read_bytes_ = completion.bytes;
   if (status_.ok()) status_ = completion.status;

@@ -44,8 +44,10 @@ class Overflow {
   // Creates the file at first use. Not ok: there is no journal; nothing is lost yet.
   Status prepare();
 
+  // A chunk of that place will be stored: it counts from now on.
+  void announce(std::uint64_t index) { chunks_[index]; }
   // Appends runs of a chunk from (slot, byte) on, and moves these; true when all is appended (its memory may
-  // go), false if the writer is full for now. Between the two, `chunk` counts as stored already.
+  // go), false if the writer is full for now.
   bool store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byte);
   bool holds(std::uint64_t index) const { return chunks_.contains(index); }
   bool full() const;
@@ -62,7 +64,9 @@ class Overflow {
   // One step of loading. `loaded`: the chunk `index` is whole in the buffer; `waiters` are those attached.
   Progress pump(bool may_start, std::uint64_t& index, std::vector<WaiterId>& waiters);
 
-  bool owns(std::uint32_t owner) const { return owner != 0 && (owner == write_owner_ || owner == read_owner_); }
+  bool owns(std::uint32_t owner) const {
+    return owner != 0 && (owner == write_owner_ || owner == read_owner_);
+  }
   void complete(const io::Completion& completion);
   Status status() const;
   // Forgets everything stored; waiters of wanted chunks are appended.
@@ -79,7 +83,7 @@ class Overflow {
     std::uint64_t position;  // in the journal
     std::uint64_t sequence;
     std::uint32_t bytes;
-    std::uint32_t older;     // of the same chunk; or the next free one
+    std::uint32_t older;  // of the same chunk; or the next free one
   };
   struct Stored {
     std::uint32_t newest = UINT32_MAX;
@@ -114,7 +118,7 @@ class Overflow {
   std::uint32_t live_segments_ = 0;
   std::uint32_t wanted_ = 0;
 
-  std::uint64_t storing_ = no_chunk;   // between two calls of store()
+  std::uint64_t storing_ = no_chunk;  // between two calls of store()
   std::uint64_t loading_ = no_chunk;
   std::uint32_t next_segment_ = UINT32_MAX;  // to load
   bool reading_ = false;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The agent's share of the cost of a record: Core into a storage that completes everything at once and
-// moves nothing. `ns_per_record` is CPU time; `allocations` counts operator new per record (what is left comes
-// with chunks and writes, not with records).
+// moves nothing. `ns_per_record` is CPU time; `allocations` counts operator new per record (what is left
+// comes with chunks and writes, not with records).
 
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
@@ -143,11 +143,14 @@ void random_64mib(benchmark::State& state) {
   std::shuffle(order.begin(), order.end(), std::mt19937(1));
   drive(
       state, bench,
-      [&](std::uint64_t i) { return Place{0, std::uint64_t{order[i % order.size()]} * record_bytes}; },
+      [&](std::uint64_t i) {
+        return Place{0, std::uint64_t{order[i % order.size()]} * record_bytes};
+      },
       state.range(1) != 0);
 }
 
-const std::vector<std::int64_t> strategies{static_cast<int>(Strategy::automatic), static_cast<int>(Strategy::sort),
+const std::vector<std::int64_t> strategies{static_cast<int>(Strategy::automatic),
+                                           static_cast<int>(Strategy::sort),
                                            static_cast<int>(Strategy::immediate)};
 
 BENCHMARK(sequential)->ArgNames({"strategy", "verify"})->ArgsProduct({strategies, {0, 1}});
