@@ -103,7 +103,8 @@ Status Core::Impl::prepare_pool(const FileSettings& settings) {
   shared.record_max_bytes = std::max(shared.record_max_bytes, record_max);
   const std::uint64_t window =
       std::min<std::uint64_t>(pool.blocks.count() / 4, window_max_bytes >> pool.block_shift());
-  shared.window_blocks = std::max(static_cast<std::uint32_t>(window), pool.spans(shared.record_max_bytes));
+  shared.window_blocks =
+      std::max({static_cast<std::uint32_t>(window), pool.spans(shared.record_max_bytes), pool.slots()});
   return {};
 }
 

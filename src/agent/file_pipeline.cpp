@@ -51,6 +51,10 @@ Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, Fd targ
   auto sink = sink::Sink::open(shared.storage, std::move(target), file->owner_, sink_options(settings));
   if (!sink) return sink.status();
   file->sink_ = *std::move(sink);
+  if (settings.strategy == Strategy::journal) {
+    file->overflow_ =
+        std::make_unique<Overflow>(shared.storage, shared.next_owner, shared.journal_directory, file->sort_);
+  }
   return file;
 }
 
@@ -110,12 +114,14 @@ void FilePipeline::depart_stage() {
 }
 
 bool FilePipeline::throttled() const {
+  if (overflow_ && overflow_->wanted()) return true;  // first what was asked for comes back
   return staging_ && (departures_.size() >= staged_blocks_max || segments_out_ >= segments_out_max);
 }
 
 // --- departures ---
 
-FilePipeline::Departures::iterator FilePipeline::depart_chunk(std::uint32_t id) {
+FilePipeline::Departures::iterator FilePipeline::leave(std::uint32_t id,
+                                                       std::deque<Departures::iterator>& queue) {
   const Chunk& chunk = shared_.pool->chunk(id);
   const std::uint64_t begin = chunk.index << shared_.pool->chunk_shift();
   const auto departure = departures_.emplace(departures_.end());
@@ -123,19 +129,20 @@ FilePipeline::Departures::iterator FilePipeline::depart_chunk(std::uint32_t id) 
   departure->chunk = id;
   departure->blocks = chunk.blocks;
   shared_.leaving_blocks += chunk.blocks;
-  to_hand_.push_back(departure);
+  queue.push_back(departure);
   return departure;
 }
 
 void FilePipeline::depart(Extent extent) {
   if (staging_) depart_stage();
+  if (overflow_) return depart_stored(extent);
   chunks_.clear();
   sort_.take_all(extent, chunks_);
-  for (const std::uint32_t id : chunks_) depart_chunk(id);
+  for (const std::uint32_t id : chunks_) leave(id, to_hand_);
 }
 
 std::uint32_t FilePipeline::watch(Extent extent, WaiterId waiter) {
-  std::uint32_t count = 0;
+  std::uint32_t count = overflow_ ? overflow_->watch(extent, waiter) : 0;
   for (Departure& departure : departures_) {
     if (!departure.place.intersects(extent)) continue;
     departure.waiters.push_back(waiter);
@@ -155,10 +162,16 @@ bool FilePipeline::evict() {
     depart_stage();
     return any;
   }
-  const std::uint32_t id = sort_.take_next();
+  const std::uint32_t id = sort_.take_next(overflow_ ? overflow_->loading() : Overflow::no_chunk);
   if (id == LazyPool::none) return false;
   ++counters_.evictions;
-  depart_chunk(id);
+  const Chunk& chunk = shared_.pool->chunk(id);
+  if (overflow_ && stores(chunk.index)) {
+    counters_.journaled_bytes += chunk.covered;
+    leave(id, to_store_);
+  } else {
+    leave(id, to_hand_);
+  }
   return true;
 }
 
@@ -206,7 +219,7 @@ void FilePipeline::finish(Departures::iterator departure) {
 }
 
 bool FilePipeline::pump() {
-  bool moved = false;
+  bool moved = overflow_ && pump_overflow();
   if (staging_ && !stage_segments_.empty()) {
     depart_stage();
     moved = true;
@@ -215,7 +228,7 @@ bool FilePipeline::pump() {
     chunks_.clear();
     sort_.take_complete(chunks_);
     counters_.complete_chunks += chunks_.size();
-    for (const std::uint32_t id : chunks_) depart_chunk(id);
+    for (const std::uint32_t id : chunks_) leave(id, to_hand_);
   }
   while (!to_hand_.empty() && segments_out_ < segments_out_max) {
     const auto departure = to_hand_.front();
@@ -232,11 +245,63 @@ bool FilePipeline::pump() {
   return moved;
 }
 
+// --- the journal ---
+
+// True if a chunk that leaves for want of memory goes to the journal. Else it goes to the sink: if there can
+// be no journal, or if all of it is to come back anyway; but never before an older part of it that is stored.
+bool FilePipeline::stores(std::uint64_t index) {
+  if (!overflow_->holds(index)) {
+    if (overflow_->full()) overflow_->want(everything);
+    if (overflow_->wanted() || !overflow_->prepare().ok()) return false;
+  }
+  overflow_->announce(index);
+  return true;
+}
+
+// Chunks with an older part in the journal wait in the buffer until that has come back.
+void FilePipeline::depart_stored(Extent extent) {
+  overflow_->want(extent);
+  indices_.clear();
+  sort_.find(extent, indices_);
+  for (const std::uint64_t index : indices_) {
+    if (!overflow_->holds(index)) leave(sort_.take_at(index), to_hand_);
+  }
+}
+
+bool FilePipeline::pump_overflow() {
+  bool moved = false;
+  while (!to_store_.empty()) {
+    const auto departure = to_store_.front();
+    if (!doomed_ &&
+        !overflow_->store(shared_.pool->chunk(departure->chunk), departure->slot, departure->byte)) {
+      break;
+    }
+    to_store_.pop_front();
+    finish(departure);
+    moved = true;
+  }
+  std::uint64_t index = 0;
+  std::vector<WaiterId> waiters;
+  for (;;) {
+    const Overflow::Progress progress = overflow_->pump(to_store_.empty(), index, waiters);
+    if (progress != Overflow::Progress::loaded) return moved || progress == Overflow::Progress::moved;
+    moved = true;
+    const std::uint32_t id = sort_.take_at(index);
+    if (id == LazyPool::none) continue;
+    leave(id, to_hand_)->waiters.swap(waiters);
+  }
+}
+
 // --- completions ---
 
-bool FilePipeline::owns(std::uint32_t owner) const { return owner == owner_; }
+bool FilePipeline::owns(std::uint32_t owner) const {
+  return owner == owner_ || (overflow_ && overflow_->owns(owner));
+}
 
-void FilePipeline::complete(const io::Completion& completion) { sink_->complete(completion); }
+void FilePipeline::complete(const io::Completion& completion) {
+  if (sink::owner_of(completion.token) == owner_) return sink_->complete(completion);
+  overflow_->complete(completion);
+}
 
 bool FilePipeline::collect() {
   done_.clear();
@@ -256,6 +321,10 @@ bool FilePipeline::collect() {
     if (put.departure->handed && put.departure->tickets == 0) finish(put.departure);
   }
   if (!sink_->status().ok()) fail(sink_->status());
+  if (overflow_ && !overflow_->status().ok() && !doomed_) {  // a part of the file is lost with it
+    fail(overflow_->status());
+    doom();
+  }
   return !done_.empty();
 }
 
@@ -263,9 +332,12 @@ bool FilePipeline::collect() {
 // the rest is tried, since it may be on a sound part of the disk.
 void FilePipeline::fail(Status status) {
   if (error_.ok()) error_ = status;
-  if (!dooms(status.code()) || doomed_) return;
+  if (dooms(status.code())) doom();
+}
+
+void FilePipeline::doom() {
+  if (!doomed_) drop_buffered();
   doomed_ = true;
-  drop_buffered();
 }
 
 void FilePipeline::drop_buffered() {
@@ -279,12 +351,10 @@ void FilePipeline::drop_buffered() {
   for (std::uint32_t id = sort_.take_next(); id != LazyPool::none; id = sort_.take_next()) {
     free_chunk(*shared_.pool, id);
   }
+  if (overflow_) overflow_->drop(finished_);
 }
 
-void FilePipeline::drop() {
-  doomed_ = true;
-  drop_buffered();
-}
+void FilePipeline::drop() { doom(); }
 
 sink::Ticket FilePipeline::sync() {
   const sink::Ticket ticket = sink_->sync();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/block_pool.hpp"
+#include "agent/overflow.hpp"
 #include "agent/sort_buffer.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
@@ -22,8 +23,6 @@
 #include "sink/sink.hpp"
 
 namespace millrace::agent {
-
-using WaiterId = std::uint32_t;
 
 // What all files of one agent have in common.
 struct Shared {
@@ -143,7 +142,11 @@ class FilePipeline {
   FilePipeline(Shared& shared, const FileSettings& settings);
   void stage(std::uint64_t offset, std::span<const std::byte> data);
   void depart_stage();
-  Departures::iterator depart_chunk(std::uint32_t id);
+  Departures::iterator leave(std::uint32_t chunk, std::deque<Departures::iterator>& queue);
+  void depart_stored(Extent extent);
+  bool stores(std::uint64_t index);
+  bool pump_overflow();
+  void doom();
   bool hand_over(Departure& departure);
   void put(Departures::iterator departure);
   void finish(Departures::iterator departure);
@@ -158,6 +161,7 @@ class FilePipeline {
   std::uint32_t owner_ = 0;
   SortBuffer sort_;
   std::unique_ptr<sink::Sink> sink_;
+  std::unique_ptr<Overflow> overflow_;  // strategy journal
   Status error_;
 
   // Strategy immediate: the block that is being filled, and what it holds, in order of arrival.
@@ -167,12 +171,14 @@ class FilePipeline {
   std::vector<sink::Segment> stage_segments_;
 
   Departures departures_;
-  std::deque<Departures::iterator> to_hand_;
+  std::deque<Departures::iterator> to_hand_;   // to the sink
+  std::deque<Departures::iterator> to_store_;  // to the journal
   std::unordered_map<sink::Ticket, Put> puts_;
   std::uint32_t segments_out_ = 0;
   bool put_since_flush_ = false;
   bool unsynced_ = false;
   std::vector<sink::Segment> segments_;  // scratch
+  std::vector<std::uint64_t> indices_;   // scratch
   std::vector<std::uint32_t> chunks_;    // scratch
   std::vector<sink::Done> done_;         // scratch
   std::vector<WaiterId> finished_;

@@ -91,14 +91,32 @@ void SortBuffer::take_complete(std::vector<std::uint32_t>& out) {
   out.insert(out.end(), ids.begin(), ids.end());
 }
 
-std::uint32_t SortBuffer::take_next() {
-  if (order_.empty()) return LazyPool::none;
+std::uint32_t SortBuffer::take_next(std::uint64_t except) {
   auto place = order_.lower_bound(cursor_);
-  if (place == order_.end()) place = order_.begin();
-  const std::uint32_t id = place->second;
-  cursor_ = place->first + 1;
-  detach(id);
-  return id;
+  for (std::size_t tries = 0; tries < 2 && !order_.empty(); ++tries) {
+    if (place == order_.end()) place = order_.begin();
+    if (place->first == except) {
+      ++place;
+      continue;
+    }
+    const std::uint32_t id = place->second;
+    cursor_ = place->first + 1;
+    detach(id);
+    return id;
+  }
+  return LazyPool::none;
+}
+
+void SortBuffer::find(Extent extent, std::vector<std::uint64_t>& indices) const {
+  if (extent.empty()) return;
+  const std::uint64_t last = (extent.end - 1) >> pool_.chunk_shift();
+  auto place = order_.lower_bound(extent.begin >> pool_.chunk_shift());
+  for (; place != order_.end() && place->first <= last; ++place) indices.push_back(place->first);
+}
+
+bool SortBuffer::complete(std::uint64_t index) const {
+  const auto place = order_.find(index);
+  return place != order_.end() && pool_.chunk(place->second).complete;
 }
 
 void SortBuffer::take_all(Extent extent, std::vector<std::uint32_t>& out) {

@@ -50,11 +50,17 @@ class SortBuffer {
   void take_complete(std::vector<std::uint32_t>& out);
   // The lowest chunk not below the last one taken this way, then again from the lowest. LazyPool::none if
   // empty.
-  std::uint32_t take_next();
+  // Not the chunk of index `except`.
+  std::uint32_t take_next(std::uint64_t except = UINT64_MAX);
   // Every chunk that has a byte of `extent`, ascending; appended to `out` and taken.
   void take_all(Extent extent, std::vector<std::uint32_t>& out);
+  // The indices of these chunks, without taking them.
+  void find(Extent extent, std::vector<std::uint64_t>& indices) const;
   // The chunk of that index; none if there is none.
   std::uint32_t take_at(std::uint64_t index);
+
+  // True if the chunk of that index is there with all its bytes.
+  bool complete(std::uint64_t index) const;
 
   bool empty() const { return order_.empty(); }
   std::uint32_t blocks() const { return blocks_; }

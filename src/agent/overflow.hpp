@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/sort_buffer.hpp"
+#include "base/result.hpp"
+#include "io/storage.hpp"
+#include "journal/reader.hpp"
+#include "journal/writer.hpp"
+
+namespace millrace::agent {
+
+using WaiterId = std::uint32_t;
+
+// Strategy journal: what does not fit into the sort buffer goes to a node-local file, and comes back chunk
+// by chunk before it is written to the target. The file has no name, so nothing is left behind, whatever
+// happens to the agent.
+//
+//   store   a chunk's runs are appended; a segment remembers where
+//   load    a chunk's segments are read, newest first, and fill the gaps of what is in memory, which is
+//           newer than all of them; so write order is kept. The chunk then leaves as any other.
+//
+//   journal   | seg chunk 3 | seg chunk 4 | ... | seg chunk 3 | ...
+//                  ^------------- older -------------/
+//
+// A segment has at most about 1 MiB. What is remembered is bounded: when full() no new chunk is to be stored.
+// Not thread safe.
+class Overflow {
+ public:
+  Overflow(io::Storage& storage, std::uint32_t& next_owner, std::string directory, SortBuffer& buffer)
+      : storage_(storage), next_owner_(next_owner), directory_(std::move(directory)), buffer_(buffer) {}
+  // Must be quiet.
+  ~Overflow();
+  Overflow(const Overflow&) = delete;
+  Overflow& operator=(const Overflow&) = delete;
+
+  // Creates the file at first use. Not ok: there is no journal; nothing is lost yet.
+  Status prepare();
+
+  // A chunk of that place will be stored: it counts from now on.
+  void announce(std::uint64_t index) { chunks_[index]; }
+  // Appends runs of a chunk from (slot, byte) on, and moves these; true when all is appended (its memory may
+  // go), false if the writer is full for now.
+  bool store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byte);
+  bool holds(std::uint64_t index) const { return chunks_.contains(index); }
+  bool full() const;
+
+  // All that is stored and has a byte of `extent` is to be loaded.
+  void want(Extent extent);
+  // `waiter` is attached to every wanted chunk in `extent`; returns their number.
+  std::uint32_t watch(Extent extent, WaiterId waiter);
+  bool wanted() const { return wanted_ > 0; }
+  // The chunk that is being loaded must not leave the buffer before.
+  std::uint64_t loading() const { return loading_; }
+
+  enum class Progress { nothing, moved, needs_room, loaded };
+  // One step of loading. `loaded`: the chunk `index` is whole in the buffer; `waiters` are those attached.
+  Progress pump(bool may_start, std::uint64_t& index, std::vector<WaiterId>& waiters);
+
+  bool owns(std::uint32_t owner) const {
+    return owner != 0 && (owner == write_owner_ || owner == read_owner_);
+  }
+  void complete(const io::Completion& completion);
+  Status status() const;
+  // Forgets everything stored; waiters of wanted chunks are appended.
+  void drop(std::vector<WaiterId>& waiters);
+
+  bool empty() const { return chunks_.empty(); }
+  // Nothing stored, nothing in flight.
+  bool quiet() const;
+
+  static constexpr std::uint64_t no_chunk = UINT64_MAX;
+
+ private:
+  struct Segment {
+    std::uint64_t position;  // in the journal
+    std::uint64_t sequence;
+    std::uint32_t bytes;
+    std::uint32_t older;  // of the same chunk; or the next free one
+  };
+  struct Stored {
+    std::uint32_t newest = UINT32_MAX;
+    bool wanted = false;
+    std::vector<WaiterId> waiters;
+  };
+  class Window;
+
+  void begin_segment(Stored& stored);
+  std::uint32_t new_segment();
+  bool has_room() const;
+  void read_segment();
+  bool take_segment();
+  void forget(std::map<std::uint64_t, Stored>::iterator place);
+
+  io::Storage& storage_;
+  std::uint32_t& next_owner_;
+  std::string directory_;
+  SortBuffer& buffer_;
+  Status status_;  // of loading
+  bool unavailable_ = false;
+
+  std::unique_ptr<journal::JournalWriter> writer_;
+  std::uint32_t write_owner_ = 0;
+  std::uint32_t read_owner_ = 0;
+  io::Handle read_handle_ = 0;
+  bool read_open_ = false;
+
+  std::map<std::uint64_t, Stored> chunks_;
+  std::vector<Segment> segments_;
+  std::uint32_t free_segment_ = UINT32_MAX;
+  std::uint32_t live_segments_ = 0;
+  std::uint32_t wanted_ = 0;
+
+  std::uint64_t storing_ = no_chunk;  // between two calls of store()
+  std::uint64_t loading_ = no_chunk;
+  std::uint32_t next_segment_ = UINT32_MAX;  // to load
+  bool reading_ = false;
+  bool header_known_ = false;
+  journal::FileHeader header_{};
+  std::vector<std::byte> read_buffer_;
+  std::uint64_t read_bytes_ = 0;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+namespace millrace::io {
+
+// An empty file in `directory`, for reading and writing, without a name: it is gone with its last descriptor,
+// however its process ends.
+Result<Fd> create_unnamed(const char* directory);
+
+}  // namespace millrace::io
