@@ -41,7 +41,8 @@ bool Producer::wait_room(std::uint32_t slice_ms) {
 }
 
 Result<Consumer> Consumer::attach(Fd memory, std::uint64_t ring_bytes) {
-  if (!valid_ring(ring_bytes) || !is_sealed_memory(memory.get(), header_bytes + ring_bytes)) return Code::invalid;
+  if (!valid_ring(ring_bytes) || !is_sealed_memory(memory.get(), header_bytes + ring_bytes))
+    return Code::invalid;
   Result<Mapping> header = map(memory.get(), header_bytes);
   if (!header) return header.status();
   Result<Mapping> ring = map_ring(memory.get(), header_bytes, ring_bytes);

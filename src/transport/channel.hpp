@@ -29,7 +29,7 @@ class Producer {
     std::byte* at = ring_.data() + (tail_ & (ring_bytes_ - 1));
     header.checksum = checksum(data, header.length, header.offset);
     std::memcpy(at, &header, sizeof header);
-    std::memcpy(at + sizeof header, data, header.length);
+    if (data != nullptr) std::memcpy(at + sizeof header, data, header.length);
     tail_ += need;
     return true;
   }
@@ -88,7 +88,9 @@ class Consumer {
   // Bytes published, also after the last snapshot.
   std::uint64_t fill() const { return header().tail.load(std::memory_order_seq_cst) - head_; }
   // Requests published but not yet consumed, as the producer counts them.
-  bool has_request() const { return header().requests.load(std::memory_order_seq_cst) != requests_ && fill() != 0; }
+  bool has_request() const {
+    return header().requests.load(std::memory_order_seq_cst) != requests_ && fill() != 0;
+  }
 
   // The next record of the snapshot, which must not be empty. False if it is malformed: drop the client.
   // `payload` stays valid until consume().

@@ -65,8 +65,7 @@ void expect_records(Consumer& consumer, unsigned seed, int records) {
       ASSERT_TRUE(consumer.snapshot());
       if (consumer.empty()) ::usleep(50);
     }
-    const std::vector<std::byte> data =
-        random_bytes(random, random() % max_payload(min_channel_bytes));
+    const std::vector<std::byte> data = random_bytes(random, random() % max_payload(min_channel_bytes));
     random();
     FrameHeader frame{};
     const std::byte* payload = nullptr;

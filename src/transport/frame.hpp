@@ -28,7 +28,7 @@ enum class Kind : std::uint16_t {
 //   | FrameHeader 40 B | payload `length` B | 0..7 B |
 //
 struct FrameHeader {
-  std::uint32_t length;    // payload bytes, at most record_max_bytes
+  std::uint32_t length;  // payload bytes, at most record_max_bytes
   Kind kind;
   std::uint16_t reserved;
   std::uint32_t file;      // slot that the registration returned
@@ -41,13 +41,13 @@ static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHea
 
 // The client's side of a file's story, told at close so that one report covers all ranks.
 struct ClientCounters {
-  std::uint64_t calls;           // MPI calls that went through the pipeline
-  std::uint64_t direct_calls;    // ... that went to the MPI library
-  std::uint64_t pieces;          // contiguous pieces that these calls had
-  std::uint64_t bytes;           // through the pipeline
+  std::uint64_t calls;         // MPI calls that went through the pipeline
+  std::uint64_t direct_calls;  // ... that went to the MPI library
+  std::uint64_t pieces;        // contiguous pieces that these calls had
+  std::uint64_t bytes;         // through the pipeline
   std::uint64_t direct_bytes;
-  std::uint64_t copy_ns;         // time in append, sampled
-  std::uint64_t wait_ns;         // time blocked on a full channel or a reply
+  std::uint64_t copy_ns;  // time in append, sampled
+  std::uint64_t wait_ns;  // time blocked on a full channel or a reply
 };
 static_assert(sizeof(ClientCounters) == 56);
 
@@ -65,12 +65,13 @@ struct Welcome {  // agent -> client, with the agent page's memfd and the wake e
   Status status;
 };
 
-struct Register {  // client -> agent, with a descriptor of the target, open for reading and writing if possible
+struct Register {         // client -> agent, with a descriptor of the target, open for reading and writing if
+                          // possible
   std::uint64_t group;    // same number for all ranks of one collective open
   std::uint32_t members;  // ranks of that open on this node
   std::uint32_t reserved;
   FileSettings settings;
-  char path[4096];        // for reports only; never opened
+  char path[4096];  // for reports only; never opened
 };
 
 struct Registered {  // agent -> client

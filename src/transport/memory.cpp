@@ -48,8 +48,8 @@ Result<Mapping> map_ring(int memory, std::uint64_t offset, std::uint64_t size) {
   if (both == MAP_FAILED) return Status::from_errno(errno);
   Mapping ring(both, 2 * size);
   for (std::byte* at : {ring.data(), ring.data() + size}) {
-    void* half = ::mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory,
-                        static_cast<off_t>(offset));
+    void* half =
+        ::mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory, static_cast<off_t>(offset));
     if (half == MAP_FAILED) return Status::from_errno(errno);
   }
   return ring;

@@ -20,7 +20,8 @@ struct Address {
   socklen_t size = 0;
   explicit Address(const std::string& text) {
     name.sun_family = AF_UNIX;
-    const std::size_t length = text.size() < sizeof name.sun_path - 1 ? text.size() : sizeof name.sun_path - 1;
+    const std::size_t length =
+        text.size() < sizeof name.sun_path - 1 ? text.size() : sizeof name.sun_path - 1;
     std::memcpy(name.sun_path + 1, text.data(), length);  // a leading zero: the abstract namespace
     size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   }
@@ -37,7 +38,8 @@ Result<Fd> make_socket(int flags = 0) {
 
 std::string agent_name(std::uint64_t job_hash) {
   char text[64];
-  std::snprintf(text, sizeof text, "millrace-%u-%016llx", ::getuid(), static_cast<unsigned long long>(job_hash));
+  std::snprintf(text, sizeof text, "millrace-%u-%016llx", ::getuid(),
+                static_cast<unsigned long long>(job_hash));
   return text;
 }
 

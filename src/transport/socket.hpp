@@ -46,7 +46,8 @@ Result<Received> receive_message(int socket, void* data, std::size_t size);
 template <class Message>
 Status send(int socket, const Message& message, std::initializer_list<int> descriptors = {}) {
   static_assert(std::is_trivially_copyable_v<Message>);
-  return send_message(socket, &message, sizeof message, descriptors.begin(), static_cast<int>(descriptors.size()));
+  return send_message(socket, &message, sizeof message, descriptors.begin(),
+                      static_cast<int>(descriptors.size()));
 }
 
 }  // namespace millrace::transport

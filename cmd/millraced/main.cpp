@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "agent/serve.hpp"
+#include "io/factory.hpp"
+
+namespace {
+
+millrace::Result<std::unique_ptr<millrace::io::Storage>> make_storage(const millrace::Settings& settings) {
+  millrace::Result<millrace::io::Chosen> chosen = millrace::io::make_storage(settings.file.sink);
+  if (!chosen) return chosen.status();
+  return std::move(chosen->storage);
+}
+
+// For `millrace doctor`.
+int probe() {
+  const millrace::io::Availability uring = millrace::io::io_uring_availability();
+  std::printf("io_uring: %s%s\n", uring.usable ? "usable" : "not usable: ", uring.reason.c_str());
+  return 0;
+}
+
+}  // namespace
+
+// millraced --probe: says what this machine offers it.
+// millraced NAME: the agent of one job on this node, started by the job's first rank that needs it. NAME is
+// the abstract UNIX socket that the ranks connect to. Exit status: 0 it listens, else an errno.
+int main(int argc, char** argv) {
+  const std::string_view argument = argc == 2 ? argv[1] : "";
+  if (argument == "--probe") return probe();
+  if (argument.substr(0, 9) == "millrace-")
+    return millrace::agent::serve_in_background(argv[1], make_storage);
+  std::fputs("millraced is started by Millrace itself; see millrace run\n", stderr);
+  return EINVAL;
+}

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/connection.hpp"
+
+#include <cstring>
+
+namespace millrace::agent {
+
+using transport::FrameHeader;
+using transport::Kind;
+
+void Connection::greet(transport::Consumer ring, const transport::Hello& hello) {
+  ring_ = std::move(ring);
+  ring_bytes_ = hello.channel_bytes;
+  pid_ = hello.pid;
+  greeted_ = true;
+}
+
+void Connection::allow(FileSlot file, std::uint64_t record_max_bytes) {
+  if (file >= opens_.size()) opens_.resize(file + 1);
+  ++opens_[file].count;
+  if (record_max_bytes > opens_[file].record_max_bytes) opens_[file].record_max_bytes = record_max_bytes;
+}
+
+void Connection::forbid(FileSlot file) {
+  if (allowed(file) && --opens_[file].count == 0) opens_[file] = {};
+}
+
+std::vector<FileSlot> Connection::files() const {
+  std::vector<FileSlot> files;
+  for (FileSlot file = 0; file < opens_.size(); ++file) {
+    if (opens_[file].count > 0) files.push_back(file);
+  }
+  return files;
+}
+
+Drained Connection::drain(Core& core, std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged,
+                          std::string& why) {
+  Drained result = Drained::empty;
+  while (!ring_.empty()) {
+    FrameHeader frame{};
+    const std::byte* payload = nullptr;
+    if (!ring_.peek(frame, payload)) {
+      why = "a record does not fit its ring";
+      return Drained::broken;
+    }
+    if (frame.kind == Kind::write && !core.ready()) {
+      result = Drained::core_is_full;
+      break;
+    }
+    if (!take(core, frame, payload, requests, damaged, why)) return Drained::broken;
+    ring_.consume(frame);
+  }
+  ring_.release();
+  return result;
+}
+
+bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* payload,
+                      std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged,
+                      std::string& why) {
+  if (!allowed(frame.file)) {
+    why = "a record names a file that was not registered";
+    return false;
+  }
+  switch (frame.kind) {
+    case Kind::write:
+      if (frame.length > opens_[frame.file].record_max_bytes || frame.request != 0 ||
+          frame.offset > UINT64_MAX / 2) {
+        why = "a record is larger than agreed";
+        return false;
+      }
+      if (checksum(payload, frame.length, frame.offset) != frame.checksum) {
+        damaged.push_back(frame.file);
+        return true;
+      }
+      core.write(id_, frame.file, frame.offset, {payload, frame.length});
+      return true;
+    case Kind::note:
+      if (frame.offset > UINT64_MAX / 2 || frame.span > UINT64_MAX / 2) break;
+      core.note(id_, frame.file, {frame.offset, frame.offset + frame.span});
+      return true;
+    case Kind::flush:
+    case Kind::sync:
+    case Kind::close: {
+      if (frame.request == 0) break;
+      PendingRequest request{id_, frame, {}};
+      if (frame.kind == Kind::close) {
+        if (frame.length != sizeof request.counters) break;
+        std::memcpy(&request.counters, payload, sizeof request.counters);
+        forbid(frame.file);  // nothing of this open may follow its close
+      }
+      requests.push_back(request);
+      return true;
+    }
+    case Kind::pad:
+      break;
+  }
+  why = "a record of an unknown kind";
+  return false;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/core.hpp"
+#include "transport/channel.hpp"
+
+namespace millrace::agent {
+
+// A request on its way to Core: it waits until the rings of all ranks have been drained.
+struct PendingRequest {
+  ChannelId channel = 0;
+  transport::FrameHeader frame{};
+  transport::ClientCounters counters{};
+};
+
+// What became of draining one ring.
+enum class Drained { empty, core_is_full, broken };
+
+// One connected rank: its socket, its ring and the files that it may name. Nothing that the rank sends is
+// trusted. Owned by Server; not thread safe.
+class Connection {
+ public:
+  Connection(ChannelId id, Fd socket) : id_(id), socket_(std::move(socket)) {}
+
+  ChannelId id() const { return id_; }
+  int socket() const { return socket_.get(); }
+  bool greeted() const { return greeted_; }
+  std::uint32_t pid() const { return pid_; }
+  // Its socket has hung up; what is in the ring is still taken.
+  bool gone() const { return gone_; }
+  void set_gone() { gone_ = true; }
+  transport::Consumer& ring() { return ring_; }
+  const transport::Consumer& ring() const { return ring_; }
+  std::uint64_t ring_bytes() const { return ring_bytes_; }
+
+  void greet(transport::Consumer ring, const transport::Hello& hello);
+  void allow(FileSlot file, std::uint64_t record_max_bytes);
+  void forbid(FileSlot file);
+  bool allowed(FileSlot file) const { return file < opens_.size() && opens_[file].count > 0; }
+  // Slots that are open now, each once.
+  std::vector<FileSlot> files() const;
+
+  // Passes the records of the ring's snapshot to core; requests are put into `requests`. Slots whose
+  // records do not match their checksum are put into `damaged`. When broken, `why` says so.
+  Drained drain(Core& core, std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged,
+                std::string& why);
+
+ private:
+  struct Open {
+    std::uint32_t count = 0;  // a rank may open a file twice
+    std::uint64_t record_max_bytes = 0;
+  };
+  bool take(Core& core, const transport::FrameHeader& frame, const std::byte* payload,
+            std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged, std::string& why);
+
+  ChannelId id_;
+  Fd socket_;
+  transport::Consumer ring_;
+  std::uint64_t ring_bytes_ = 0;
+  std::uint32_t pid_ = 0;
+  bool greeted_ = false;
+  bool gone_ = false;
+  std::vector<Open> opens_;  // by slot
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/file_states.hpp"
+
+namespace millrace::agent {
+
+using transport::FileState;
+
+void FileStates::opened(FileSlot file, const Core& core) {
+  if (file >= slots_.size()) slots_.resize(file + 1);
+  if (slots_[file].opens++ > 0) return;
+  slots_[file] = {};
+  slots_[file].opens = 1;
+  // Nobody has it open: bytes may only be left from a rank that went without closing.
+  slots_[file].draining = slots_[file].drained = core.dirty(file);
+  page_.files[file].dirty.store(core.dirty(file) ? transport::state_draining : transport::state_clean);
+  page_.files[file].code.store(0, std::memory_order_seq_cst);
+}
+
+void FileStates::closed(FileSlot file) {
+  if (in_use(file)) --slots_[file].opens;
+}
+
+void FileStates::damaged(FileSlot file) {
+  if (!in_use(file)) return;
+  slots_[file].damaged = true;
+  tell(file, Code::corrupt);
+}
+
+Status FileStates::status(FileSlot file, Status fallback) const {
+  const bool damaged = file < slots_.size() && slots_[file].damaged;
+  return damaged && fallback.ok() ? Status(Code::corrupt) : fallback;
+}
+
+void FileStates::begin_drain() {
+  for (FileSlot file = 0; file < slots_.size(); ++file) {
+    Slot& slot = slots_[file];
+    if (slot.opens == 0) continue;
+    std::uint32_t expected = transport::state_dirty;
+    if (page_.files[file].dirty.compare_exchange_strong(expected, transport::state_draining))
+      slot.draining = true;
+    slot.drained = false;
+  }
+}
+
+void FileStates::end_drain() {
+  for (Slot& slot : slots_) slot.drained = slot.draining;
+}
+
+void FileStates::refresh(const Core& core) {
+  for (FileSlot file = 0; file < slots_.size(); ++file) {
+    Slot& slot = slots_[file];
+    if (slot.opens == 0) continue;
+    if (!slot.told) {
+      const Status status = core.error(file);
+      if (!status.ok()) tell(file, status);
+    }
+    if (!slot.drained || core.dirty(file)) continue;
+    std::uint32_t expected = transport::state_draining;
+    page_.files[file].dirty.compare_exchange_strong(expected, transport::state_clean);
+    slot.draining = slot.drained = false;
+  }
+}
+
+void FileStates::tell(FileSlot file, Status status) {
+  FileState& state = page_.files[file];
+  state.error.store(status.error(), std::memory_order_relaxed);
+  state.code.store(static_cast<std::uint32_t>(status.code()), std::memory_order_seq_cst);
+  slots_[file].told = true;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/serve.hpp"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "agent/core.hpp"
+#include "agent/server.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+std::string journal_directory(const Settings& settings) {
+  if (!settings.journal_directory.empty()) return settings.journal_directory;
+  const char* temporary = std::getenv("TMPDIR");
+  return temporary != nullptr && *temporary != 0 ? temporary : "/tmp";
+}
+
+// The background process; says through `ready` how the start went.
+int serve(const char* name, MakeStorage make_storage, Fd ready) {
+  std::vector<std::string> messages;
+  const Settings settings = from_environment(environ, messages);
+  ServerOptions options;
+  options.name = name;
+  options.stats_path = settings.stats_path;
+  if (const char* log = std::getenv("MILLRACED_LOG")) options.log_path = log;
+  if (const char* linger = std::getenv("MILLRACED_LINGER_MS")) {
+    options.linger_ms = std::strtoull(linger, nullptr, 10);
+  }
+  Result<std::unique_ptr<io::Storage>> storage = make_storage(settings);
+  Status status = storage.status();
+  std::unique_ptr<Core> core;
+  std::unique_ptr<Server> server;
+  if (storage) {
+    core = std::make_unique<Core>(**storage, journal_directory(settings));
+    server = std::make_unique<Server>(*core, (*storage)->event_fd(), options);
+    status = server->start();
+  }
+  const int error = status.ok() || status.error() == EADDRINUSE ? 0
+                    : status.error() != 0                       ? status.error()
+                                                                : EIO;
+  const auto answer = static_cast<unsigned char>(error);
+  if (::write(ready.get(), &answer, 1) != 1 || !status.ok()) return error;
+  ready.reset();
+  server->run();
+  return 0;
+}
+
+}  // namespace
+
+int serve_in_background(const char* name, MakeStorage make_storage) {
+  ::syscall(SYS_close_range, 3u, ~0u, 0u);  // whatever the rank had open
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
+  Fd ready(ends[0]);
+  Fd tell(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) {
+    ready.reset();
+    if (::chdir("/") != 0) return errno;  // holds no mount
+    return serve(name, make_storage, std::move(tell));
+  }
+  tell.reset();
+  unsigned char answer = EIO;
+  return ::read(ready.get(), &answer, 1) == 1 ? answer : EIO;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,262 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/server.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include "transport/socket.hpp"
+
+namespace millrace::agent {
+
+using transport::now_ns;
+
+namespace {
+
+constexpr std::uint64_t second_ns = 1'000'000'000;
+
+}  // namespace
+
+void append_line(const std::string& path, const std::string& line) {
+  if (path.empty()) return;
+  const Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+  const std::string text = line + "\n";
+  // Best effort: a report that can't be written must not hurt the data.
+  if (file.valid() && ::write(file.get(), text.data(), text.size()) < 0) return;
+}
+
+Server::Server(Core& core, int storage_event_fd, ServerOptions options)
+    : core_(core), storage_event_fd_(storage_event_fd), options_(std::move(options)) {}
+
+Server::~Server() = default;
+
+Status Server::watch(int descriptor, std::uint64_t tag) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLRDHUP;
+  event.data.u64 = tag;
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0 ? Status()
+                                                                           : Status::from_errno(errno);
+}
+
+Status Server::start() {
+  Result<Fd> memory = transport::make_memory("millrace-agent", sizeof(transport::AgentPage));
+  if (!memory) return memory.status();
+  page_memory_ = *std::move(memory);
+  Result<transport::Mapping> mapping = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
+  if (!mapping) return mapping.status();
+  page_mapping_ = *std::move(mapping);
+  page_ = reinterpret_cast<transport::AgentPage*>(page_mapping_.data());
+  states_ = std::make_unique<FileStates>(*page_);
+
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGHUP, SIG_IGN);
+  sigset_t leave;
+  ::sigemptyset(&leave);
+  ::sigaddset(&leave, SIGTERM);
+  ::sigaddset(&leave, SIGINT);
+  ::sigprocmask(SIG_BLOCK, &leave, nullptr);
+
+  epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  signals_.reset(::signalfd(-1, &leave, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!epoll_.valid() || !wake_.valid() || !signals_.valid()) return Status::from_errno(errno);
+  Result<Fd> listener = transport::listen_at(options_.name);
+  if (!listener) return listener.status();
+  listener_ = *std::move(listener);
+  born_ns_ = alone_since_ns_ = now_ns();
+  for (const auto& [descriptor, tag] : {std::pair(listener_.get(), tag_listener),
+                                        {wake_.get(), tag_wake},
+                                        {signals_.get(), tag_signals},
+                                        {storage_event_fd_, tag_storage}}) {
+    if (descriptor < 0) continue;
+    if (Status status = watch(descriptor, tag); !status.ok()) return status;
+  }
+  return {};
+}
+
+void Server::run() {
+  for (;;) {
+    const Pass pass = drain_rings();
+    const bool advanced = core_.advance(now_ns());
+    deliver();
+    if (pass == Pass::worked || advanced) {
+      page_->progress.fetch_add(1, std::memory_order_relaxed);
+      continue;
+    }
+    if (may_leave(now_ns())) break;
+    sleep();
+  }
+  log("leaves");
+}
+
+// One pass takes from every ring what was published when the pass came to it. Requests that it meets wait
+// for the end of the next one, because a ring that was visited before may have got older records since.
+Server::Pass Server::drain_rings() {
+  if (!pass_open_) begin_pass();
+  bool worked = false;
+  bool blocked = false;
+  std::vector<std::pair<ChannelId, std::string>> broken;
+  for (auto& [id, connection] : connections_) {
+    if (!connection->greeted() || connection->ring().empty()) continue;
+    worked = true;
+    std::string why;
+    const Drained drained = connection->drain(core_, fresh_, damaged_, why);
+    if (drained == Drained::broken) broken.emplace_back(id, why);
+    blocked = blocked || drained == Drained::core_is_full;
+  }
+  for (const FileSlot file : damaged_) states_->damaged(file);
+  damaged_.clear();
+  for (const auto& [id, why] : broken) drop(id, why);
+  if (blocked) return worked ? Pass::blocked : Pass::idle;
+  pass_open_ = false;
+  states_->end_drain();
+  worked = worked || !waiting_.empty() || !fresh_.empty();
+  forward_requests();
+  drop_gone();
+  return worked ? Pass::worked : Pass::idle;
+}
+
+void Server::begin_pass() {
+  pass_open_ = true;
+  waiting_.swap(fresh_);
+  if (!waiting_.empty()) states_->begin_drain();
+  std::vector<ChannelId> broken;
+  for (auto& [id, connection] : connections_) {
+    if (connection->greeted() && !connection->ring().snapshot()) broken.push_back(id);
+  }
+  for (const ChannelId id : broken) drop(id, "its ring has impossible numbers");
+}
+
+// Ranks that have hung up leave when their rings are empty; on a signal, all ranks do.
+void Server::drop_gone() {
+  std::vector<ChannelId> gone;
+  for (auto& [id, connection] : connections_) {
+    const bool empty = !connection->greeted() || connection->ring().fill() == 0;
+    if ((connection->gone() || leaving_) && empty) gone.push_back(id);
+  }
+  for (const ChannelId id : gone) drop(id, "");
+}
+
+void Server::forward_requests() {
+  for (const PendingRequest& request : waiting_) forward(request);
+  waiting_.clear();
+}
+
+void Server::forward(const PendingRequest& request) {
+  const auto& [channel, frame, counters] = request;
+  if (connections_.find(channel) == connections_.end()) return;  // abandoned meanwhile
+  asked_.push_back({channel, frame.request, frame.file, frame.kind == transport::Kind::close});
+  switch (frame.kind) {
+    case transport::Kind::flush: {
+      const bool whole = frame.span > UINT64_MAX - frame.offset;
+      core_.flush(channel, frame.file, frame.request,
+                  {frame.offset, whole ? UINT64_MAX : frame.offset + frame.span});
+      break;
+    }
+    case transport::Kind::sync:
+      core_.sync(channel, frame.file, frame.request);
+      break;
+    default:
+      core_.close(channel, frame.file, frame.request, counters);
+  }
+}
+
+void Server::deliver() {
+  states_->refresh(core_);
+  for (const Reply& reply : core_.take_replies()) {
+    const auto asked = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& one) {
+      return one.channel == reply.channel && one.request == reply.request;
+    });
+    Status status = reply.status;
+    if (asked != asked_.end()) {
+      status = states_->status(asked->file, status);
+      if (asked->closes) states_->closed(asked->file);
+      asked_.erase(asked);
+    }
+    const auto found = connections_.find(reply.channel);
+    if (found != connections_.end()) found->second->ring().answer(reply.request, status);
+  }
+  for (const std::string& report : core_.take_reports()) append_line(options_.stats_path, report);
+}
+
+void Server::log(const std::string& line) {
+  append_line(options_.log_path, "millraced " + std::to_string(::getpid()) + ": " + line);
+}
+
+bool Server::may_leave(std::uint64_t now) {
+  if (!connections_.empty() || !core_.idle()) return false;
+  if (leaving_) return true;
+  const std::uint64_t linger_ms = served_ ? options_.linger_ms : options_.first_linger_ms;
+  if (now - alone_since_ns_ < linger_ms * 1'000'000) return false;
+  // A rank may be connecting just now: look once more, then take the name away. Whoever is in the queue
+  // after that sees its connection reset and starts the next agent.
+  accept_all();
+  return connections_.empty();
+}
+
+// True if some rank would have woken a sleeping agent by now.
+bool Server::something_waits() const {
+  return std::any_of(connections_.begin(), connections_.end(), [](const auto& entry) {
+    const Connection& connection = *entry.second;
+    return connection.greeted() &&
+           (connection.ring().has_request() || (connection.gone() && connection.ring().fill() > 0) ||
+            connection.ring().fill() >= transport::wake_threshold(connection.ring_bytes()));
+  });
+}
+
+void Server::sleep() {
+  page_->sleeping.store(1, std::memory_order_seq_cst);
+  const std::uint64_t now = now_ns();
+  std::uint64_t until = core_.next_deadline_ns();
+  if (connections_.empty()) {
+    until = std::min(until,
+                     alone_since_ns_ + (served_ ? options_.linger_ms : options_.first_linger_ms) * 1'000'000);
+  }
+  // While a rank waits for an answer that does not depend on storage (a close that waits for other ranks),
+  // show twice a second that the agent lives, or the rank's bound on waits without progress runs out.
+  if (!asked_.empty()) until = std::min(until, now + second_ns / 2);
+  if (pass_open_) until = std::min(until, now + second_ns / 100);
+  int timeout_ms = -1;
+  if (until != UINT64_MAX)
+    timeout_ms = until <= now ? 0 : static_cast<int>(std::min((until - now) / 1'000'000 + 1, second_ns));
+  if (!pass_open_ && something_waits()) timeout_ms = 0;
+  epoll_event events[64];
+  const int count = ::epoll_wait(epoll_.get(), events, 64, timeout_ms);
+  page_->sleeping.store(0, std::memory_order_seq_cst);
+  for (int i = 0; i < count; ++i) handle(events[i].data.u64);
+  const bool storage_is_busy =
+      std::any_of(asked_.begin(), asked_.end(), [&](const Asked& one) { return core_.dirty(one.file); });
+  if (!asked_.empty() && !storage_is_busy) page_->progress.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Server::handle(std::uint64_t tag) {
+  std::uint64_t count = 0;
+  signalfd_siginfo signal{};
+  switch (tag) {
+    case tag_listener:
+      accept_all();
+      break;
+    case tag_wake:
+      if (::read(wake_.get(), &count, sizeof count) < 0) break;
+      break;
+    case tag_signals:
+      if (::read(signals_.get(), &signal, sizeof signal) > 0) leaving_ = true;
+      break;
+    case tag_storage:
+      break;  // advance() takes the completions
+    default: {
+      const auto found = connections_.find(static_cast<ChannelId>(tag - tag_first_rank));
+      if (found != connections_.end()) receive(*found->second);
+    }
+  }
+}
+
+}  // namespace millrace::agent

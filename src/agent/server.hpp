@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/connection.hpp"
+#include "agent/core.hpp"
+#include "agent/file_states.hpp"
+#include "transport/memory.hpp"
+
+namespace millrace::agent {
+
+struct ServerOptions {
+  std::string name;                        // abstract socket to listen at
+  std::string stats_path;                  // Core's reports are appended here; empty = off
+  std::string log_path;                    // errors that no rank can be told; empty = off
+  std::uint64_t first_linger_ms = 10'000;  // how long to wait for the first rank
+  std::uint64_t linger_ms = 2'000;         // how long to stay without ranks
+};
+
+// The agent's process around Core: an event loop over the listening socket, the ranks' sockets and rings,
+// and Storage's completions. Sleeps in epoll when there is nothing to do. One thread.
+class Server {
+ public:
+  Server(Core& core, int storage_event_fd, ServerOptions options);
+  ~Server();
+
+  // Listens; from here on ranks can connect. errno EADDRINUSE: another agent has this job.
+  Status start();
+  // Serves until nobody needs the agent any more, or a signal asks it to drain and leave.
+  void run();
+
+ private:
+  enum class Pass { idle, worked, blocked };
+
+  // Tags in epoll; ranks follow from tag_first_rank on.
+  static constexpr std::uint64_t tag_listener = 0, tag_wake = 1, tag_storage = 2, tag_signals = 3;
+  static constexpr std::uint64_t tag_first_rank = 16;
+
+  Status watch(int descriptor, std::uint64_t tag);
+  void accept_all();
+  void receive(Connection& connection);
+  bool greet(Connection& connection, const void* data, std::size_t size, Fd memory);
+  void enroll(Connection& connection, const transport::Register& registration, Fd target);
+  Pass drain_rings();
+  void begin_pass();
+  void drop_gone();
+  void forward_requests();
+  void forward(const PendingRequest& request);
+  void deliver();
+  void drop(ChannelId id, const std::string& why);
+  void hang_up(ChannelId id);
+  bool something_waits() const;
+  void sleep();
+  void handle(std::uint64_t tag);
+  bool may_leave(std::uint64_t now);
+  void log(const std::string& line);
+
+  Core& core_;
+  int storage_event_fd_;
+  ServerOptions options_;
+  Fd epoll_, listener_, wake_, signals_, page_memory_;
+  transport::Mapping page_mapping_;
+  transport::AgentPage* page_ = nullptr;
+  std::unique_ptr<FileStates> states_;
+  std::map<ChannelId, std::unique_ptr<Connection>> connections_;
+  std::vector<PendingRequest> fresh_;    // seen by the running pass: other rings may hold older records
+  std::vector<PendingRequest> waiting_;  // a whole pass has to end before they go to Core
+  struct Asked {
+    ChannelId channel;
+    std::uint32_t request;
+    FileSlot file;
+    bool closes;
+  };
+  std::vector<Asked> asked_;  // with Core, unanswered
+  std::vector<FileSlot> damaged_;
+  bool pass_open_ = false;
+  bool leaving_ = false;  // a signal came
+  bool served_ = false;
+  std::uint64_t born_ns_ = 0;
+  std::uint64_t alone_since_ns_ = 0;
+};
+
+// Appends one line to a file with one write.
+void append_line(const std::string& path, const std::string& line);
+
+}  // namespace millrace::agent

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// A Core for tests of the process around it: no buffer, no order, blocking writes. What it does beyond that
+// is told by MILLRACED_FAKE: "hold" keeps records until they are flushed, "stuck" takes none at all.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "agent/core.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+struct Record {
+  std::uint64_t offset;
+  std::vector<std::byte> data;
+};
+
+struct Target {
+  Fd fd;
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::uint64_t records = 0;
+  std::map<ChannelId, int> opens;
+  std::vector<Record> held;
+  Status error;
+};
+
+}  // namespace
+
+struct Core::Impl {
+  std::vector<Target> targets;
+  std::vector<Reply> replies;
+  std::vector<std::string> reports;
+  bool hold = false;
+  bool stuck = false;
+
+  static void put(Target& target, std::uint64_t offset, std::span<const std::byte> data) {
+    while (!data.empty()) {
+      const ssize_t wrote = ::pwrite(target.fd.get(), data.data(), data.size(), static_cast<off_t>(offset));
+      if (wrote < 0 && errno != EINTR) {
+        target.error = Status::from_errno(errno);
+        return;
+      }
+      if (wrote <= 0) continue;
+      offset += static_cast<std::uint64_t>(wrote);
+      data = data.subspan(static_cast<std::size_t>(wrote));
+    }
+  }
+  static void settle(Target& target) {
+    for (const Record& record : target.held) put(target, record.offset, record.data);
+    target.held.clear();
+  }
+  void leave(Target& target, ChannelId channel, bool whole) {
+    const auto found = target.opens.find(channel);
+    if (found == target.opens.end()) return;
+    if (whole || --found->second == 0) target.opens.erase(found);
+    if (!target.opens.empty()) return;
+    settle(target);
+    reports.push_back(
+        "{\"kind\":\"agent\",\"path\":\"fake\",\"records_in\":" + std::to_string(target.records) + "}");
+    target = {};
+  }
+};
+
+Core::Core(io::Storage&, std::string) : impl_(std::make_unique<Impl>()) {
+  const char* fake = std::getenv("MILLRACED_FAKE");
+  impl_->hold = fake != nullptr && std::string_view(fake) == "hold";
+  impl_->stuck = fake != nullptr && std::string_view(fake) == "stuck";
+}
+Core::~Core() = default;
+
+Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register&) {
+  struct stat status = {};
+  if (::fstat(target.get(), &status) != 0) return Status::from_errno(errno);
+  std::size_t slot = impl_->targets.size();
+  for (std::size_t i = 0; i < impl_->targets.size(); ++i) {
+    const Target& known = impl_->targets[i];
+    if (known.fd.valid() && known.device == status.st_dev && known.inode == status.st_ino) {
+      slot = i;
+      break;
+    }
+    if (!known.fd.valid()) slot = i;
+  }
+  if (slot == impl_->targets.size()) impl_->targets.emplace_back();
+  Target& chosen = impl_->targets[slot];
+  if (!chosen.fd.valid()) {
+    chosen.fd = std::move(target);
+    chosen.device = status.st_dev;
+    chosen.inode = status.st_ino;
+  }
+  ++chosen.opens[channel];
+  return static_cast<FileSlot>(slot);
+}
+
+bool Core::ready() const { return !impl_->stuck; }
+
+void Core::write(ChannelId, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
+  Target& target = impl_->targets[file];
+  ++target.records;
+  if (impl_->hold) {
+    target.held.push_back({offset, {data.begin(), data.end()}});
+  } else {
+    Impl::put(target, offset, data);
+  }
+}
+
+void Core::note(ChannelId, FileSlot, Extent) {}
+
+void Core::flush(ChannelId channel, FileSlot file, std::uint32_t request, Extent) {
+  Impl::settle(impl_->targets[file]);
+  impl_->replies.push_back({channel, request, impl_->targets[file].error});
+}
+
+void Core::sync(ChannelId channel, FileSlot file, std::uint32_t request) {
+  flush(channel, file, request, everything);
+}
+
+void Core::close(ChannelId channel, FileSlot file, std::uint32_t request, const transport::ClientCounters&) {
+  Impl::settle(impl_->targets[file]);
+  const Status status = impl_->targets[file].error;
+  impl_->leave(impl_->targets[file], channel, false);
+  impl_->replies.push_back({channel, request, status});
+}
+
+void Core::abandon(ChannelId channel) {
+  for (Target& target : impl_->targets) impl_->leave(target, channel, true);
+}
+
+bool Core::advance(std::uint64_t) { return false; }
+std::uint64_t Core::next_deadline_ns() const { return UINT64_MAX; }
+std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
+std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }
+Status Core::error(FileSlot file) const { return impl_->targets[file].error; }
+bool Core::dirty(FileSlot file) const { return !impl_->targets[file].held.empty(); }
+bool Core::idle() const {
+  for (const Target& target : impl_->targets) {
+    if (target.fd.valid()) return false;
+  }
+  return true;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The rank's part of a write: one call of one record (Call) or of many pieces (Batch), the agent's part left
+// out.
+#include <benchmark/benchmark.h>
+
+#include <vector>
+
+#include "client/testing/null_agent.hpp"
+
+namespace millrace::client {
+namespace {
+
+void call(benchmark::State& state) {
+  testing::NullAgent agent;
+  const std::vector<std::byte> data(static_cast<std::size_t>(state.range(0)));
+  Tally tally;
+  std::uint64_t offset = 0;
+  std::uint64_t since = 0;
+  for (auto _ : state) {
+    const Piece piece{offset, data.data(), data.size()};
+    benchmark::DoNotOptimize(agent.session->write(0, {&piece, 1}, 32 * KiB, tally));
+    offset += data.size();
+    if ((since += data.size()) >= 256 * KiB) {
+      agent.take_all();
+      since = 0;
+    }
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+
+void batch(benchmark::State& state) {
+  testing::NullAgent agent;
+  const auto size = static_cast<std::uint64_t>(state.range(0));
+  const std::uint64_t pieces_per_call = 128 * KiB / size;
+  const std::vector<std::byte> data(size * pieces_per_call);
+  std::vector<Piece> pieces;
+  for (std::uint64_t i = 0; i < pieces_per_call; ++i)
+    pieces.push_back({2 * i * size, data.data() + i * size, size});
+  Tally tally;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(agent.session->write(0, pieces, 32 * KiB, tally));
+    agent.take_all();
+  }
+  const auto records = static_cast<double>(state.iterations()) * static_cast<double>(pieces_per_call);
+  state.counters["per_record"] =
+      benchmark::Counter(records, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+BENCHMARK(call)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096)->Arg(32768);
+BENCHMARK(batch)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096);
+
+}  // namespace
+}  // namespace millrace::client
+
+BENCHMARK_MAIN();

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Ranks and an agent as real processes: what has to work.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "client/testing/ranks.hpp"
+
+namespace millrace::client {
+namespace {
+
+using testing::contents;
+using testing::create;
+using testing::Job;
+using testing::open_file;
+using testing::pattern;
+using testing::write_range;
+
+TEST(Client, BytesReachTheFileWhateverTheSizes) {
+  Job job("sizes", {"MILLRACE_CHANNEL=64KiB", "MILLRACE_STRATEGY=sort"});
+  const std::string path = job.path("data");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    auto file = open_file(path);
+    RANK_CHECK(write_range(*file, 1, 0, 10'000'000, 200'000) == 0);
+    RANK_CHECK(file->registered());
+    RANK_CHECK(file->close().ok());
+    return 0;
+  }),
+            0);
+  EXPECT_EQ(contents(path), pattern(1, 0, 10'000'000));
+  EXPECT_TRUE(job.agent_leaves_within(5));
+}
+
+TEST(Client, SixtyFourRanksShareOneAgent) {
+  Job job("many");
+  const std::string path = job.path("data");
+  create(path);
+  constexpr std::uint64_t share = 300'000;
+  std::vector<pid_t> ranks;
+  for (unsigned rank = 0; rank < 64; ++rank) {
+    ranks.push_back(job.start([&, rank] {
+      auto file = open_file(path, 64);
+      RANK_CHECK(write_range(*file, rank, rank * share, (rank + 1) * share, 1000) == 0);
+      RANK_CHECK(file->close().ok());
+      return 0;
+    }));
+  }
+  for (const pid_t rank : ranks) EXPECT_EQ(job.wait(rank), 0);
+  const std::vector<std::byte> bytes = contents(path);
+  ASSERT_EQ(bytes.size(), 64 * share);
+  for (unsigned rank = 0; rank < 64; ++rank) {
+    const auto expected = pattern(rank, rank * share, share);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), bytes.begin() + rank * share)) << rank;
+  }
+  EXPECT_TRUE(job.agent_leaves_within(5));
+}
+
+TEST(Client, ARankReadsWhatAnotherOneWroteBefore) {
+  Job job("visible", {"MILLRACED_FAKE=hold"});
+  const std::string path = job.path("data");
+  create(path);
+  int turn[2];
+  ASSERT_EQ(::pipe(turn), 0);
+  const pid_t reader = job.start([&] {
+    auto file = open_file(path, 2);
+    RANK_CHECK(file->flush({0, 100}).ok());  // no agent yet: nothing is pending
+    RANK_CHECK(!file->registered());
+    char go = 0;
+    RANK_CHECK(::read(turn[0], &go, 1) == 1);
+    RANK_CHECK(file->flush({0, 100}).ok());
+    RANK_CHECK(contents(path) == pattern(7, 0, 5000));
+    RANK_CHECK(file->close().ok());
+    return 0;
+  });
+  ::usleep(20'000);
+  const pid_t writer = job.start([&] {
+    auto file = open_file(path, 2);
+    RANK_CHECK(write_range(*file, 7, 0, 5000, 100) == 0);
+    RANK_CHECK(::write(turn[1], "g", 1) == 1);
+    ::usleep(300'000);
+    RANK_CHECK(file->close().ok());
+    return 0;
+  });
+  EXPECT_EQ(job.wait(reader), 0);
+  EXPECT_EQ(job.wait(writer), 0);
+  ::close(turn[0]);
+  ::close(turn[1]);
+}
+
+TEST(Client, FlushAsksNobodyWhenNothingIsPending) {
+  Job job("clean");
+  const std::string path = job.path("data");
+  const std::string stats = job.path("stats");
+  create(path);
+  Job quiet("clean2", {"MILLRACE_STATS=" + stats});
+  EXPECT_EQ(quiet.run([&] {
+    auto file = open_file(path);
+    RANK_CHECK(write_range(*file, 3, 0, 1000, 100) == 0);
+    for (int i = 0; i < 100; ++i) RANK_CHECK(file->flush(everything).ok());
+    RANK_CHECK(file->sync().ok());
+    RANK_CHECK(file->close().ok());
+    return 0;
+  }),
+            0);
+  const auto bytes = contents(stats);
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  EXPECT_NE(text.find("\"flushes\":1}"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"kind\":\"client\""), std::string::npos) << text;
+  EXPECT_NE(text.find("\"reason\":[\"pipeline: small pieces\"]"), std::string::npos) << text;
+}
+
+TEST(Client, TwoJobsHaveTwoAgents) {
+  Job one("one"), two("two");
+  const auto body = [](Job& job, unsigned seed) {
+    const std::string path = job.path("data");
+    create(path);
+    return job.start([path, seed] {
+      auto file = open_file(path);
+      RANK_CHECK(write_range(*file, seed, 0, 200'000, 1000) == 0);
+      ::usleep(300'000);
+      RANK_CHECK(file->close().ok());
+      return 0;
+    });
+  };
+  const pid_t first = body(one, 1), second = body(two, 2);
+  ::usleep(200'000);
+  EXPECT_GT(one.agent(), 0);
+  EXPECT_GT(two.agent(), 0);
+  EXPECT_NE(one.agent(), two.agent());
+  EXPECT_EQ(one.wait(first), 0);
+  EXPECT_EQ(two.wait(second), 0);
+  EXPECT_EQ(contents(one.path("data")), pattern(1, 0, 200'000));
+  EXPECT_EQ(contents(two.path("data")), pattern(2, 0, 200'000));
+}
+
+TEST(Client, AChildOfForkLeavesTheParentsChannelAlone) {
+  Job job("fork");
+  const std::string path = job.path("data");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    auto file = open_file(path);
+    RANK_CHECK(write_range(*file, 9, 0, 50'000, 500) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const bool taken = file->takes_pipeline(10, 1, false, false);
+      const bool quiet = file->flush(everything).ok() && file->close().ok();
+      finalize();
+      ::_exit(taken || !quiet ? 1 : 0);
+    }
+    int status = -1;
+    RANK_CHECK(::waitpid(child, &status, 0) == child);
+    RANK_CHECK(status == 0);
+    RANK_CHECK(write_range(*file, 9, 50'000, 100'000, 500) == 0);
+    RANK_CHECK(file->close().ok());
+    return 0;
+  }),
+            0);
+  EXPECT_EQ(contents(path), pattern(9, 0, 100'000));
+}
+
+TEST(Client, WhatTheProgramLeftOpenIsWrittenAtTheEnd) {
+  Job job("left-open");
+  const std::string path = job.path("data");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    File* file = open_file(path).release();
+    RANK_CHECK(write_range(*file, 2, 0, 30'000, 500) == 0);
+    return 0;  // finalize() follows
+  }),
+            0);
+  EXPECT_EQ(contents(path), pattern(2, 0, 30'000));
+}
+
+TEST(Client, OnlyRegularFilesAreAccelerated) {
+  Job job("device");
+  EXPECT_EQ(job.run([&] {
+    auto file = open_file("/dev/null");
+    RANK_CHECK(!file->takes_pipeline(100, 1, false, false));
+    RANK_CHECK(file->close().ok());
+    return 0;
+  }),
+            0);
+}
+
+}  // namespace
+}  // namespace millrace::client

@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "client/policy.hpp"
+#include "client/process.hpp"
+#include "client/report.hpp"
+#include "client/trace.hpp"
+
+namespace millrace::client {
+
+namespace {
+
+using transport::Kind;
+
+// The one kind of File: it may never take the pipeline, but it always counts and reports.
+class PipelineFile final : public File, private Leaver {
+ public:
+  PipelineFile(OpenRequest request, const char* barred) : request_(std::move(request)), barred_(barred) {
+    add_leaver(this);
+  }
+  ~PipelineFile() override { (void)close(); }
+
+  bool takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective, bool nonblocking) override;
+  Status write(std::span<const Piece> pieces) override;
+  Status flush(Extent extent) override;
+  void note_direct_write(Extent extent) override;
+  void note_direct_call(std::uint64_t bytes) override;
+  Status sync() override;
+  Status close() override;
+  bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
+  Status set_direct(const char* reason) override;
+  const FileSettings& settings() const override { return request_.settings; }
+
+ private:
+  void leave(bool at_exit) override;
+  Choice decide(const Transfer& transfer);
+  bool enroll(bool may_start);
+  const char* enroll_with(Session& session);
+  Status settle(Kind kind, Extent extent);
+  void report(Status status);
+
+  OpenRequest request_;
+  std::atomic<const char*> barred_;                 // why this open can't take the pipeline, for good
+  std::atomic<const char*> turned_off_{nullptr};    // why it does not at present
+  std::atomic<const char*> why_pipeline_{nullptr};  // the reasons last given, for the report
+  std::atomic<const char*> why_direct_{nullptr};
+  std::mutex enroll_mutex_;
+  std::atomic<Session*> session_{nullptr};  // set once, after slot_
+  std::uint32_t slot_ = 0;
+  Tally tally_;  // guarded by the session's lock
+  FlushWatch watch_;
+  std::atomic<std::uint64_t> direct_calls_{0};
+  std::atomic<std::uint64_t> direct_bytes_{0};
+  std::atomic<std::uint64_t> flushes_{0};
+  std::atomic<bool> closed_{false};
+};
+
+Choice PipelineFile::decide(const Transfer& transfer) {
+  if (in_forked_child()) return {false, "a child of fork() writes past the pipeline"};
+  if (const char* why = barred_.load(std::memory_order_relaxed)) return {false, why};
+  if (const char* why = turned_off_.load(std::memory_order_relaxed)) return {false, why};
+  const Choice choice = choose(process_settings(), request_.settings, transfer);
+  if (!choice.pipeline || transfer.bytes == 0 || registered() || enroll(true)) return choice;
+  return {false, barred_.load(std::memory_order_relaxed)};
+}
+
+bool PipelineFile::takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective,
+                                  bool nonblocking) {
+  const Choice choice = decide({bytes, pieces, collective, nonblocking});
+  if (choice.pipeline) {
+    why_pipeline_.store(choice.why, std::memory_order_relaxed);
+  } else {
+    why_direct_.store(choice.why, std::memory_order_relaxed);
+    note_direct_call(bytes);
+  }
+  return choice.pipeline;
+}
+
+// Registers the file with the agent. False: not now (may_start false), or never (barred_ says why).
+bool PipelineFile::enroll(bool may_start) {
+  const std::lock_guard lock(enroll_mutex_);
+  if (registered()) return true;
+  if (barred_.load() != nullptr) return false;
+  const char* why = nullptr;
+  Session* session = process_session(may_start, why);
+  if (session != nullptr) why = enroll_with(*session);
+  if (why != nullptr) barred_.store(why);
+  return registered();
+}
+
+// nullptr, or why not.
+const char* PipelineFile::enroll_with(Session& session) {
+  Fd target(::open(request_.path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!target.valid()) target.reset(::open(request_.path.c_str(), O_WRONLY | O_CLOEXEC));
+  struct stat status = {};
+  if (!target.valid() || ::fstat(target.get(), &status) != 0) return "the file can't be opened a second time";
+  if (!S_ISREG(status.st_mode)) return "not a regular file";
+  transport::Register registration{};
+  registration.group = request_.group;
+  registration.members = request_.members;
+  registration.settings = request_.settings;
+  const std::size_t length = std::min(request_.path.size(), sizeof registration.path - 1);
+  std::memcpy(registration.path, request_.path.data(), length);
+  Result<std::uint32_t> slot = session.enroll(registration, target.get());
+  if (!slot) {
+    log("the agent does not take " + request_.path + ": " + slot.status().describe());
+    return "the agent refused the file";
+  }
+  slot_ = *slot;
+  session_.store(&session, std::memory_order_release);
+  return nullptr;
+}
+
+Status PipelineFile::write(std::span<const Piece> pieces) {
+  if (pieces.empty()) return {};
+  Session* session = session_.load(std::memory_order_acquire);
+  if (session == nullptr || closed_.load(std::memory_order_relaxed) || in_forked_child())
+    return Code::unsupported;
+  const TraceSpan span("write", tracing ? pieces.size() : 0);
+  return session->write(slot_, pieces, request_.settings.record_max_bytes, tally_);
+}
+
+Status PipelineFile::flush(Extent extent) {
+  if (extent.empty() || in_forked_child()) return {};
+  Session* session = session_.load(std::memory_order_acquire);
+  if (session == nullptr) {
+    // Another rank may have bytes pending, though this one never wrote.
+    if (barred_.load(std::memory_order_relaxed) != nullptr || !enroll(false)) return {};
+    session = session_.load();
+  }
+  if (!session->dirty(slot_)) return session->sticky(slot_);
+  const TraceSpan span("flush", extent.size());
+  flushes_.fetch_add(1, std::memory_order_relaxed);
+  std::uint64_t fresh = 0;
+  {
+    const std::lock_guard lock(session->mutex());
+    fresh = tally_.fresh_bytes;
+    tally_.fresh_bytes = 0;
+    if (request_.settings.strategy == Strategy::automatic && watch_.flushed(fresh)) {
+      turned_off_.store("read after every few writes");
+    }
+  }
+  return session->request(Kind::flush, slot_, extent, tally_);
+}
+
+void PipelineFile::note_direct_write(Extent extent) {
+  Session* session = session_.load(std::memory_order_acquire);
+  if (session != nullptr && !in_forked_child()) session->note(slot_, extent);
+}
+
+void PipelineFile::note_direct_call(std::uint64_t bytes) {
+  direct_calls_.fetch_add(1, std::memory_order_relaxed);
+  direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+Status PipelineFile::sync() {
+  Session* session = session_.load(std::memory_order_acquire);
+  if (session == nullptr || in_forked_child()) return {};
+  const TraceSpan span("sync");
+  return session->request(Kind::sync, slot_, everything, tally_);
+}
+
+Status PipelineFile::set_direct(const char* reason) {
+  turned_off_.store(reason);
+  if (reason == nullptr) return {};
+  why_direct_.store(reason);
+  return flush(everything);
+}
+
+void PipelineFile::report(Status status) {
+  if (process_settings().stats_path.empty()) return;
+  const char* pipeline = why_pipeline_.load();
+  const char* direct = why_direct_.load() != nullptr ? why_direct_.load() : barred_.load();
+  append_line(process_settings().stats_path,
+              to_json({request_.path, pipeline != nullptr ? pipeline : "", direct != nullptr ? direct : "",
+                       request_.settings.strategy, tally_.counters, flushes_.load(), status}));
+}
+
+Status PipelineFile::close() {
+  if (closed_.exchange(true)) return {};
+  remove_leaver(this);
+  return in_forked_child() ? Status() : settle(Kind::close, everything);
+}
+
+// The last request of this open. The report comes before it, so that the agent's, which joins those of all
+// ranks, is the last line about a file.
+Status PipelineFile::settle(Kind kind, Extent extent) {
+  tally_.counters.direct_calls = direct_calls_.load();
+  tally_.counters.direct_bytes = direct_bytes_.load();
+  Session* session = session_.load();
+  report(session != nullptr ? session->status(slot_) : Status());
+  if (session == nullptr) return {};
+  const TraceSpan span("close");
+  const bool safe = !session->dirty(slot_) && request_.settings.durability == Durability::server;
+  Status status = session->request(kind, slot_, extent, tally_);
+  // An agent that died with nothing of this file in its hands has lost nothing.
+  if (status.code() == Code::lost_agent && safe) status = session->sticky(slot_);
+  return status;
+}
+
+// What the program left open. At exit other ranks can't be counted on to close as well: flush only.
+void PipelineFile::leave(bool at_exit) {
+  if (closed_.exchange(true)) return;
+  remove_leaver(this);
+  const Status status = settle(at_exit ? Kind::flush : Kind::close, everything);
+  if (!status.ok()) log(request_.path + ": " + status.describe());
+}
+
+}  // namespace
+
+std::unique_ptr<File> open(OpenRequest request) {
+  const Settings& settings = process_settings();
+  const char* barred = nullptr;
+  if (!settings.enabled) {
+    barred = "turned off";
+  } else if (!request.writable) {
+    barred = "opened for reading only";
+  } else if (!path_selected(settings, request.path)) {
+    barred = "the path is set to stay direct";
+  }
+  return std::make_unique<PipelineFile>(std::move(request), barred);
+}
+
+}  // namespace millrace::client

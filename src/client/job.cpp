@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/job.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/fd.hpp"
+
+namespace millrace::client {
+
+namespace {
+
+struct Process {
+  std::string command;
+  int parent = 0;
+  unsigned long long started = 0;  // clock ticks since boot
+};
+
+// From /proc/PID/stat: "pid (command) state parent ... (22:) start time".
+bool read_process(int pid, Process& process) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  char text[1024];
+  const ssize_t size = file.valid() ? ::read(file.get(), text, sizeof text - 1) : -1;
+  if (size <= 0) return false;
+  text[size] = 0;
+  const char* open = std::strchr(text, '(');
+  const char* close = std::strrchr(text, ')');
+  if (open == nullptr || close == nullptr) return false;
+  process.command.assign(open + 1, close);
+  return std::sscanf(close + 1,
+                     " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                     &process.parent, &process.started) == 2;
+}
+
+bool is_launcher(const std::string& command) {
+  for (const char* name :
+       {"hydra_pmi_proxy", "mpiexec", "mpirun", "orted", "prted", "prterun", "slurmstepd", "pmi_proxy"}) {
+    if (command.compare(0, std::strlen(name), name, 0, 15) == 0 || command == name) return true;
+  }
+  return false;
+}
+
+std::string describe(const char* what, int pid) {
+  Process process;
+  (void)read_process(pid, process);
+  return std::string(what) + ":" + std::to_string(pid) + ":" + std::to_string(process.started);
+}
+
+// The launcher's process above this one: ranks may be behind a shell script each.
+std::string launcher() {
+  int pid = ::getppid();
+  for (int level = 0; level < 8 && pid > 1; ++level) {
+    Process process;
+    if (!read_process(pid, process)) break;
+    if (is_launcher(process.command)) return describe("launcher", pid);
+    pid = process.parent;
+  }
+  return describe("parent", ::getppid());
+}
+
+}  // namespace
+
+int launcher_rank() {
+  for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != 0) return std::atoi(value);
+  }
+  return -1;
+}
+
+std::string job_key(const Settings& settings) {
+  if (!settings.job.empty()) return "job:" + settings.job;
+  if (launcher_rank() < 0) return describe("process", ::getpid());
+  if (const char* job = std::getenv("SLURM_JOB_ID"); job != nullptr) {
+    const char* step = std::getenv("SLURM_STEP_ID");
+    // mpiexec inside an allocation starts many jobs in one step: only srun's own steps are told apart by it.
+    if (step != nullptr && std::getenv("SLURM_PROCID") != nullptr && std::getenv("PMI_FD") == nullptr &&
+        std::getenv("OMPI_MCA_ess_base_jobid") == nullptr) {
+      return std::string("slurm:") + job + "." + step;
+    }
+  }
+  for (const char* name : {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "PMI_JOBID"}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != 0) {
+      return std::string(name) + ":" + value + ":" + launcher();
+    }
+  }
+  return launcher();
+}
+
+}  // namespace millrace::client

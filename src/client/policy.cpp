@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/policy.hpp"
+
+#include <algorithm>
+
+namespace millrace::client {
+
+namespace {
+
+bool is_direct_call(const Settings& settings, const char* name) {
+  return std::find(settings.direct_calls.begin(), settings.direct_calls.end(), name) !=
+         settings.direct_calls.end();
+}
+
+}  // namespace
+
+Choice choose(const Settings& process, const FileSettings& file, const Transfer& transfer) {
+  if (!process.direct_calls.empty()) {
+    if (is_direct_call(process, transfer.collective ? "collective" : "independent")) {
+      return {false, "such calls are set to stay direct"};
+    }
+    if (transfer.nonblocking && is_direct_call(process, "nonblocking")) {
+      return {false, "non-blocking calls are set to stay direct"};
+    }
+  }
+  if (file.strategy != Strategy::automatic) return {true, "the strategy was chosen"};
+  if (transfer.bytes == 0) return {true, "nothing to write"};
+  const std::uint64_t mean = transfer.bytes / std::max<std::uint64_t>(transfer.pieces, 1);
+  const std::uint64_t limit =
+      process.direct_above_bytes != 0 ? process.direct_above_bytes : direct_above_default;
+  if (mean < limit) return {true, "small pieces"};
+  if (transfer.pieces >= many_pieces && mean < many_pieces_direct_above) return {true, "many pieces"};
+  return {false, "large pieces"};
+}
+
+bool FlushWatch::flushed(std::uint64_t bytes) {
+  small_in_a_row_ = bytes < small_flush_bytes ? small_in_a_row_ + 1 : 0;
+  return small_in_a_row_ > small_flushes_max;
+}
+
+}  // namespace millrace::client

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/process.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "client/start.hpp"
+#include "client/trace.hpp"
+
+namespace millrace::client {
+
+namespace {
+
+constexpr std::uint64_t look_again_ns = 1'000'000;  // see grace_ns in agent/server_ranks.cpp
+constexpr std::size_t max_logged = 64;
+
+struct Process {
+  std::mutex mutex;
+  Settings settings;
+  std::unique_ptr<Session> session;
+  std::atomic<Session*> ready{nullptr};
+  const char* unable = nullptr;
+  std::atomic<std::uint64_t> looked_ns{0};
+  std::mutex files_mutex;
+  std::vector<Leaver*> files;
+  std::atomic<bool> child{false};
+  bool left = false;
+  std::mutex log_mutex;
+  std::vector<std::string> logged;
+};
+
+void leave_process(bool at_exit);
+
+// Lives as long as the process: exit handlers of others may still write.
+Process& process() {
+  static Process& one = []() -> Process& {
+    auto* made = new Process;
+    std::vector<std::string> messages;
+    made->settings = from_environment(environ, messages);
+    for (const std::string& message : messages) {
+      const std::string line = "millrace: " + message + "\n";
+      if (::write(STDERR_FILENO, line.data(), line.size()) < 0) break;
+    }
+    return *made;
+  }();
+  return one;
+}
+
+void in_child() {
+  process().child.store(true);
+  if (Session* session = process().ready.load()) session->abandon_in_child();
+}
+
+const char* words_for(Status status) {
+  switch (status.code()) {
+    case Code::not_found:
+      return "the agent's program, millraced, was not found";
+    case Code::access:
+      return "the agent's program can't be run, or the agent belongs to another user";
+    case Code::unsupported:
+      return "the agent on this node is of another version";
+    case Code::timeout:
+      return "the agent did not start in time";
+    default:
+      return "no agent could be started";
+  }
+}
+
+}  // namespace
+
+const Settings& process_settings() { return process().settings; }
+
+bool in_forked_child() { return process().child.load(std::memory_order_relaxed); }
+
+Session* process_session(bool may_start, const char*& why) {
+  Process& self = process();
+  if (Session* session = self.ready.load(std::memory_order_acquire)) return session;
+  if (!may_start) {
+    const std::uint64_t now = transport::now_ns();
+    if (now - self.looked_ns.load(std::memory_order_relaxed) < look_again_ns) return nullptr;
+    self.looked_ns.store(now, std::memory_order_relaxed);
+  }
+  const std::lock_guard lock(self.mutex);
+  if (Session* session = self.ready.load()) return session;
+  if (self.left) self.unable = "MPI has been finalized";
+  why = self.unable;
+  if (self.unable != nullptr) return nullptr;
+  const TraceSpan span("connect");
+  Result<std::unique_ptr<Session>> session = connect_session(self.settings, may_start);
+  if (!session) {
+    if (!may_start && session.status().code() == Code::not_found) return nullptr;
+    why = self.unable = words_for(session.status());
+    log(std::string("files are written by the MPI library alone: ") + why);
+    return nullptr;
+  }
+  self.session = *std::move(session);
+  ::pthread_atfork(nullptr, nullptr, &in_child);
+  std::atexit([] { leave_process(true); });
+  trace_begin(self.settings.trace_directory);
+  self.ready.store(self.session.get(), std::memory_order_release);
+  return self.session.get();
+}
+
+void add_leaver(Leaver* leaver) {
+  const std::lock_guard lock(process().files_mutex);
+  process().files.push_back(leaver);
+}
+
+void remove_leaver(Leaver* leaver) {
+  const std::lock_guard lock(process().files_mutex);
+  std::erase(process().files, leaver);
+}
+
+namespace {
+
+void leave_process(bool at_exit) {
+  Process& self = process();
+  if (self.child.load()) return;
+  {
+    const std::lock_guard lock(self.mutex);
+    if (self.left) return;
+    self.left = true;
+  }
+  std::vector<Leaver*> files;
+  {
+    const std::lock_guard lock(self.files_mutex);
+    files = self.files;
+  }
+  for (Leaver* file : files) file->leave(at_exit);
+  if (Session* session = self.ready.load()) session->leave();
+  trace_end();
+}
+
+}  // namespace
+
+void finalize() { leave_process(false); }
+
+void log(const std::string& line, bool once) {
+  Process& self = process();
+  const std::lock_guard lock(self.log_mutex);
+  if (once) {
+    if (std::find(self.logged.begin(), self.logged.end(), line) != self.logged.end()) return;
+    if (self.logged.size() >= max_logged) return;
+    self.logged.push_back(line);
+  }
+  const std::string text = "millrace: " + line + "\n";
+  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+}
+
+}  // namespace millrace::client

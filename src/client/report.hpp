@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "transport/frame.hpp"
+
+namespace millrace::client {
+
+// One open file of this process, told at its close.
+struct FileReport {
+  std::string path;
+  std::string why_pipeline;  // the last reason; empty = never taken
+  std::string why_direct;
+  Strategy strategy = Strategy::automatic;
+  transport::ClientCounters counters{};
+  std::uint64_t flushes = 0;
+  Status status;
+};
+
+// One JSON document without newlines: schema 1, kind "client".
+std::string to_json(const FileReport& report);
+
+// Appends a line with one write(), so that lines of many processes stay whole.
+void append_line(const std::string& path, const std::string& line);
+
+}  // namespace millrace::client

@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/session.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+
+#include "client/trace.hpp"
+#include "transport/socket.hpp"
+
+namespace millrace::client {
+
+using transport::FrameHeader;
+using transport::Kind;
+using transport::now_ns;
+
+namespace {
+constexpr std::uint32_t slice_ms = 100;     // how soon the death of the agent is seen
+constexpr std::uint64_t sample_every = 64;  // calls per measured one
+}  // namespace
+
+Session::Session(SessionParts parts) : parts_(std::move(parts)) {}
+
+Result<std::uint32_t> Session::enroll(const transport::Register& registration, int target) {
+  const std::lock_guard lock(mutex_);
+  if (lost()) return Code::lost_agent;
+  if (!transport::send(parts_.socket.get(), registration, {target}).ok()) return lose();
+  Patience patience = begin_wait();
+  while (!transport::wait_readable(parts_.socket.get(), slice_ms)) {
+    if (Status status = keep_waiting(patience); !status.ok()) return status;
+  }
+  transport::Registered answer{};
+  Result<transport::Received> received =
+      transport::receive_message(parts_.socket.get(), &answer, sizeof answer);
+  if (!received || received->size != sizeof answer) return lose();
+  if (!answer.status.ok()) return answer.status;
+  if (answer.file >= transport::max_files) return Code::invalid;
+  return answer.file;
+}
+
+Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::uint64_t record_max,
+                      Tally& tally) {
+  const std::lock_guard lock(mutex_);
+  if (Status now = status(file); !now.ok()) return now;
+  const bool sampled = tally.counters.calls++ % sample_every == 0;
+  const std::uint64_t begin_ns = sampled ? now_ns() : 0;
+  const std::uint64_t waited_ns = tally.counters.wait_ns;
+  const std::uint64_t most =
+      parts_.producer.max_payload() < record_max ? parts_.producer.max_payload() : record_max;
+  FrameHeader frame{};
+  frame.kind = Kind::write;
+  frame.file = file;
+  for (const Piece& piece : pieces) {
+    const auto* data = static_cast<const std::byte*>(piece.data);
+    for (std::uint64_t done = 0; done < piece.size;) {
+      const std::uint64_t rest = piece.size - done;
+      frame.offset = piece.offset + done;
+      // Long pieces are cut where the agent's blocks end.
+      std::uint64_t length = rest <= most ? rest : most;
+      if (rest > most && most == record_max) length = most - frame.offset % most;
+      frame.length = static_cast<std::uint32_t>(length);
+      if (Status status = append(frame, data + done, &tally); !status.ok()) return status;
+      done += length;
+    }
+    tally.counters.bytes += piece.size;
+    tally.fresh_bytes += piece.size;
+    tally.pending = hull(tally.pending, {piece.offset, piece.offset + piece.size});
+  }
+  tally.counters.pieces += pieces.size();
+  parts_.producer.publish();
+  // After the tail, see agent/file_states.hpp.
+  std::atomic<std::uint32_t>& dirty = state(file).dirty;
+  if (dirty.load(std::memory_order_seq_cst) != transport::state_dirty) dirty.store(transport::state_dirty);
+  publish(false);
+  if (sampled) {
+    const std::uint64_t copied = now_ns() - begin_ns - (tally.counters.wait_ns - waited_ns);
+    tally.counters.copy_ns += copied * sample_every;
+  }
+  return {};
+}
+
+Status Session::append(FrameHeader frame, const void* data, Tally* tally) {
+  while (!parts_.producer.append(frame, data)) {
+    if (Status status = wait_for_room(tally); !status.ok()) return status;
+  }
+  // A long batch is shown in steps, so that the agent works while the rest is copied.
+  if (parts_.producer.unpublished() >= parts_.producer.ring_bytes() / 2) {
+    parts_.producer.publish();
+    publish(false);
+  }
+  return {};
+}
+
+// After the producer's publish(): wakes the agent if it sleeps and there is enough to do. Who takes the flag
+// away writes, so that one sleep costs one system call of one rank.
+void Session::publish(bool urgent) {
+  std::atomic<std::uint32_t>& sleeping = page().sleeping;
+  if (sleeping.load(std::memory_order_seq_cst) == 0) return;
+  if (!urgent && parts_.producer.fill() < transport::wake_threshold(parts_.producer.ring_bytes())) return;
+  if (sleeping.exchange(0, std::memory_order_seq_cst) == 0) return;
+  const std::uint64_t one = 1;
+  while (::write(parts_.wake.get(), &one, sizeof one) < 0 && errno == EINTR) {
+  }
+}
+
+Status Session::wait_for_room(Tally* tally) {
+  const TraceSpan span("wait for room");
+  const std::uint64_t begin_ns = now_ns();
+  parts_.producer.publish();
+  publish(true);
+  Patience patience = begin_wait();
+  Status status;
+  while (status.ok() && !parts_.producer.wait_room(slice_ms)) status = keep_waiting(patience);
+  if (tally != nullptr) tally->counters.wait_ns += now_ns() - begin_ns;
+  return status;
+}
+
+Session::Patience Session::begin_wait() {
+  return {page().progress.load(std::memory_order_relaxed), now_ns()};
+}
+
+Status Session::keep_waiting(Patience& patience) {
+  if (transport::hung_up(parts_.socket.get())) return lose();
+  const std::uint64_t progress = page().progress.load(std::memory_order_relaxed);
+  if (progress != patience.progress) patience = {progress, now_ns()};
+  if (now_ns() - patience.since_ns >= parts_.timeout_ms * 1'000'000) return Code::timeout;
+  return {};
+}
+
+Status Session::lose() {
+  if (!lost_.exchange(true)) log(Status(Code::lost_agent).describe());
+  return Code::lost_agent;
+}
+
+Status Session::sticky(std::uint32_t file) {
+  const std::uint32_t code = state(file).code.load(std::memory_order_acquire);
+  if (code == 0) return {};
+  return {static_cast<Code>(code), state(file).error.load(std::memory_order_relaxed)};
+}
+
+Status Session::status(std::uint32_t file) {
+  const Status found = sticky(file);
+  return found.ok() && lost() ? Status(Code::lost_agent) : found;
+}
+
+Status Session::request(Kind kind, std::uint32_t file, Extent extent, Tally& tally) {
+  std::unique_lock lock(mutex_);
+  if (lost()) return Code::lost_agent;
+  const std::uint64_t begin_ns = now_ns();
+  Result<std::uint32_t> id = take_slot(lock);
+  if (!id) return id.status();
+  FrameHeader frame{};
+  frame.kind = kind;
+  frame.file = file;
+  frame.request = *id;
+  frame.offset = extent.begin;
+  frame.span = extent.end == UINT64_MAX ? UINT64_MAX : extent.size();
+  if (kind == Kind::close) frame.length = sizeof tally.counters;
+  if (Status status = append(frame, &tally.counters, &tally); !status.ok()) {
+    busy_slots_ &= ~(1u << (*id % transport::reply_slots));  // never asked
+    return status;
+  }
+  parts_.producer.header().requests.fetch_add(1, std::memory_order_seq_cst);
+  parts_.producer.publish();
+  publish(true);
+  lock.unlock();
+
+  const Status status = wait_for_answer(*id);
+  lock.lock();
+  tally.counters.wait_ns += now_ns() - begin_ns;
+  // A slot whose answer did not come stays taken: the answer may still come.
+  const auto& done = parts_.producer.header().replies[*id % transport::reply_slots].done;
+  if (done.load(std::memory_order_acquire) == *id) busy_slots_ &= ~(1u << (*id % transport::reply_slots));
+  return status;
+}
+
+Result<std::uint32_t> Session::take_slot(std::unique_lock<std::mutex>& lock) {
+  Patience patience = begin_wait();
+  for (;;) {
+    for (std::uint32_t slot = 0; slot < transport::reply_slots; ++slot) {
+      if ((busy_slots_ & (1u << slot)) != 0) continue;
+      busy_slots_ |= 1u << slot;
+      return next_generation_++ * transport::reply_slots + slot;
+    }
+    lock.unlock();
+    const timespec pause{0, 1'000'000};
+    ::nanosleep(&pause, nullptr);
+    lock.lock();
+    if (Status status = keep_waiting(patience); !status.ok()) return status;
+  }
+}
+
+Status Session::wait_for_answer(std::uint32_t id) {
+  const TraceSpan span("wait for answer");
+  transport::ReplySlot& slot = parts_.producer.header().replies[id % transport::reply_slots];
+  Patience patience = begin_wait();
+  for (;;) {
+    const std::uint32_t seen = slot.done.load(std::memory_order_acquire);
+    if (seen == id) break;
+    transport::futex_wait(slot.done, seen, slice_ms);
+    if (slot.done.load(std::memory_order_acquire) == id) break;
+    if (Status status = keep_waiting(patience); !status.ok()) {
+      // The last answer may have come with the hang-up.
+      if (slot.done.load(std::memory_order_acquire) == id) break;
+      return status;
+    }
+  }
+  return {static_cast<Code>(slot.code.load(std::memory_order_relaxed)),
+          slot.error.load(std::memory_order_relaxed)};
+}
+
+void Session::note(std::uint32_t file, Extent extent) {
+  const std::lock_guard lock(mutex_);
+  if (lost() || extent.empty()) return;
+  FrameHeader frame{};
+  frame.kind = Kind::note;
+  frame.file = file;
+  frame.offset = extent.begin;
+  frame.span = extent.size();
+  if (!parts_.producer.append(frame, nullptr)) return;
+  parts_.producer.publish();
+  publish(false);
+}
+
+void Session::leave() {
+  const std::lock_guard lock(mutex_);
+  lost_.store(true);
+  parts_.socket.reset();
+  parts_.wake.reset();
+}
+
+void Session::abandon_in_child() {
+  lost_.store(true);
+  parts_.socket.reset();
+  parts_.wake.reset();
+}
+
+}  // namespace millrace::client

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "base/fd.hpp"
+#include "client/file.hpp"
+#include "transport/channel.hpp"
+
+namespace millrace::client {
+
+// What a file counts while it is written; guarded by its session's lock.
+struct Tally {
+  transport::ClientCounters counters{};
+  Extent pending;                 // hull of what this process wrote since its last full flush
+  std::uint64_t fresh_bytes = 0;  // written since the last flush
+};
+
+// What a session is made of, once client and agent have greeted each other.
+struct SessionParts {
+  transport::Producer producer;
+  transport::Mapping page;
+  Fd socket;
+  Fd wake;
+  std::uint64_t timeout_ms = 60'000;
+};
+
+// This process's connection with the agent. Thread safe: one lock around the ring, none while a thread
+// waits for an answer.
+class Session {
+ public:
+  explicit Session(SessionParts parts);
+
+  // Tells the agent of a file. `target` stays the caller's.
+  Result<std::uint32_t> enroll(const transport::Register& registration, int target);
+
+  // Appends pieces as records of at most record_max bytes; blocks while the ring is full.
+  Status write(std::uint32_t file, std::span<const Piece> pieces, std::uint64_t record_max, Tally& tally);
+
+  // Sends a request and waits for its answer.
+  Status request(transport::Kind kind, std::uint32_t file, Extent extent, Tally& tally);
+  // A hint that wants no answer; dropped when the ring is full.
+  void note(std::uint32_t file, Extent extent);
+
+  // Sticky status of a file; lost_agent if the agent has gone.
+  Status status(std::uint32_t file);
+  // False: every byte that any rank of the node wrote to the file is in the file system.
+  bool dirty(std::uint32_t file) { return state(file).dirty.load(std::memory_order_seq_cst) != 0; }
+  bool lost() const { return lost_.load(std::memory_order_relaxed); }
+
+  std::mutex& mutex() { return mutex_; }
+
+  // The file's error, whether or not the agent still lives.
+  Status sticky(std::uint32_t file);
+  // Hangs up: the agent takes what is in the ring, and this is the end.
+  void leave();
+  // In a child of fork(): the descriptors must not keep the parent's connection alive.
+  void abandon_in_child();
+
+ private:
+  // Watches a wait: progress of the agent puts its end off.
+  struct Patience {
+    std::uint64_t progress;
+    std::uint64_t since_ns;
+  };
+
+  transport::AgentPage& page() { return *reinterpret_cast<transport::AgentPage*>(parts_.page.data()); }
+  transport::FileState& state(std::uint32_t file) { return page().files[file]; }
+  Status append(transport::FrameHeader frame, const void* data, Tally* tally);
+  void publish(bool urgent);
+  Status wait_for_room(Tally* tally);
+  Result<std::uint32_t> take_slot(std::unique_lock<std::mutex>& lock);
+  Status wait_for_answer(std::uint32_t id);
+  Patience begin_wait();
+  Status keep_waiting(Patience& patience);
+  Status lose();
+
+  SessionParts parts_;
+  std::mutex mutex_;
+  std::atomic<bool> lost_{false};
+  std::uint32_t busy_slots_ = 0;  // bit per reply slot
+  std::uint32_t next_generation_ = 1;
+};
+
+}  // namespace millrace::client

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/settings.hpp"
+#include "client/session.hpp"
+
+namespace millrace::client {
+
+// Path of millraced: the setting, else beside the library that this code is in.
+std::string agent_program(const Settings& settings);
+
+// Connects with the job's agent; if there is none, starts it when `may_start`, else fails with not_found.
+// Bounded to ten seconds.
+Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start);
+
+}  // namespace millrace::client

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <unistd.h>
+
+#include <memory>
+
+#include "client/session.hpp"
+#include "transport/socket.hpp"
+
+namespace millrace::client::testing {
+
+// A session whose agent takes everything at once and does nothing with it: what is measured is the rank's
+// part.
+class NullAgent {
+ public:
+  explicit NullAgent(std::uint64_t ring_bytes = 1 * MiB) {
+    Result<transport::Producer> producer = transport::Producer::create(ring_bytes);
+    header_ = &producer->header();
+    Result<Fd> memory = transport::make_memory("page", sizeof(transport::AgentPage));
+    Result<transport::Mapping> page = transport::map(memory->get(), sizeof(transport::AgentPage));
+    session = std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(page), Fd(), Fd()});
+  }
+  // Call at least once per half ring of records.
+  void take_all() { header_->head.store(header_->tail.load()); }
+
+  std::unique_ptr<Session> session;
+
+ private:
+  transport::ChannelHeader* header_ = nullptr;
+};
+
+}  // namespace millrace::client::testing
