@@ -1,54 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Ranks and an agent as real processes; the agent's Core is the one of agent/testing.
-#include <fcntl.h>
+// Ranks and an agent as real processes: what has to work.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <random>
-#include <set>
 
-#include "client/file.hpp"
-#include "client/testing/job.hpp"
-#include "transport/channel.hpp"
-#include "transport/socket.hpp"
+#include "client/testing/ranks.hpp"
 
 namespace millrace::client {
 namespace {
 
 using testing::contents;
+using testing::create;
 using testing::Job;
+using testing::open_file;
 using testing::pattern;
-
-void create(const std::string& path) { Fd(::open(path.c_str(), O_CREAT | O_RDWR, 0600)); }
-
-std::unique_ptr<File> open_file(const std::string& path, std::uint32_t members = 1) {
-  OpenRequest request;
-  request.path = path;
-  request.group = 1;
-  request.members = members;
-  request.settings = process_settings().file;
-  return open(std::move(request));
-}
-
-// Writes [begin, end) in pieces of at most `most` bytes.
-int write_range(File& file, unsigned seed, std::uint64_t begin, std::uint64_t end, std::uint64_t most) {
-  std::mt19937_64 random(seed);
-  while (begin < end) {
-    const std::uint64_t size = std::min<std::uint64_t>(1 + random() % most, end - begin);
-    const std::vector<std::byte> data = pattern(seed, begin, size);
-    RANK_CHECK(file.takes_pipeline(size, 1, false, false));
-    const Piece piece{begin, data.data(), size};
-    RANK_CHECK(file.write({&piece, 1}).ok());
-    begin += size;
-  }
-  return 0;
-}
+using testing::write_range;
 
 TEST(Client, BytesReachTheFileWhateverTheSizes) {
   Job job("sizes", {"MILLRACE_CHANNEL=64KiB", "MILLRACE_STRATEGY=sort"});
@@ -144,86 +114,6 @@ TEST(Client, FlushAsksNobodyWhenNothingIsPending) {
   EXPECT_NE(text.find("\"reason\":[\"pipeline: small pieces\"]"), std::string::npos) << text;
 }
 
-TEST(Client, AKilledAgentIsSeenWithinTwoSeconds) {
-  if (Job::real_agent()) GTEST_SKIP() << "needs an agent that is stuck";
-  Job job("agent-killed", {"MILLRACED_FAKE=stuck", "MILLRACE_CHANNEL=64KiB"});
-  const std::string path = job.path("data");
-  create(path);
-  const pid_t rank = job.start([&] {
-    auto file = open_file(path);
-    const std::vector<std::byte> data(4096);
-    Status status;
-    while (status.ok()) {
-      RANK_CHECK(file->takes_pipeline(data.size(), 1, false, false));
-      const Piece piece{0, data.data(), data.size()};
-      status = file->write({&piece, 1});  // blocks when the ring is full
-    }
-    RANK_CHECK(status.code() == Code::lost_agent);
-    RANK_CHECK(file->sync().code() == Code::lost_agent);
-    RANK_CHECK(file->close().code() == Code::lost_agent);
-    auto next = open_file(path);
-    RANK_CHECK(next->close().ok());
-    return 0;
-  });
-  ::usleep(500'000);
-  const pid_t agent = job.agent();
-  ASSERT_GT(agent, 0);
-  ASSERT_EQ(::kill(agent, SIGKILL), 0);
-  EXPECT_EQ(job.wait(rank, 2), 0);
-}
-
-TEST(Client, AnAgentThatMakesNoProgressRunsIntoTheBound) {
-  if (Job::real_agent()) GTEST_SKIP() << "needs an agent that is stuck";
-  Job job("stuck", {"MILLRACED_FAKE=stuck", "MILLRACE_TIMEOUT=300ms"});
-  const std::string path = job.path("data");
-  create(path);
-  EXPECT_EQ(job.wait(job.start([&] {
-    auto file = open_file(path);
-    RANK_CHECK(write_range(*file, 1, 0, 100, 100) == 0);
-    RANK_CHECK(file->flush(everything).code() == Code::timeout);
-    return 0;
-  }),
-                     5),
-            0);
-}
-
-std::set<std::string> files_of(const char* folder) {
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.insert(entry.path());
-  return names;
-}
-
-TEST(Client, WhatAKilledRankPublishedIsWrittenAndNothingIsLeft) {
-  const auto before = files_of("/dev/shm");
-  Job job("rank-killed");
-  const std::string path = job.path("data");
-  create(path);
-  int told[2];
-  ASSERT_EQ(::pipe(told), 0);
-  const pid_t rank = job.start([&] {
-    auto file = open_file(path);
-    RANK_CHECK(write_range(*file, 5, 0, 100'000, 500) == 0);
-    RANK_CHECK(::write(told[1], "x", 1) == 1);
-    ::pause();
-    return 0;
-  });
-  char done = 0;
-  ASSERT_EQ(::read(told[0], &done, 1), 1);
-  const pid_t agent = job.agent();
-  ASSERT_GT(agent, 0);
-  ::kill(rank, SIGKILL);
-  EXPECT_EQ(job.wait(rank), -SIGKILL);
-  EXPECT_TRUE(job.agent_leaves_within(5));
-  EXPECT_TRUE(Job::ends_within(agent, 5));
-  EXPECT_EQ(contents(path), pattern(5, 0, 100'000));
-  EXPECT_EQ(job.agent(), -1);
-  for (const std::string& name : files_of("/dev/shm")) {
-    EXPECT_TRUE(before.count(name) > 0 || name.find("millrace") == std::string::npos) << name;
-  }
-  ::close(told[0]);
-  ::close(told[1]);
-}
-
 TEST(Client, TwoJobsHaveTwoAgents) {
   Job one("one"), two("two");
   const auto body = [](Job& job, unsigned seed) {
@@ -246,27 +136,6 @@ TEST(Client, TwoJobsHaveTwoAgents) {
   EXPECT_EQ(two.wait(second), 0);
   EXPECT_EQ(contents(one.path("data")), pattern(1, 0, 200'000));
   EXPECT_EQ(contents(two.path("data")), pattern(2, 0, 200'000));
-}
-
-TEST(Client, WithoutAnAgentFilesAreDirectAndSayWhy) {
-  Job job("no-agent", {"MILLRACE_STATS=" + (std::filesystem::temp_directory_path() / "x").string()});
-  const std::string path = job.path("data");
-  const std::string stats = job.path("stats");
-  create(path);
-  EXPECT_EQ(job.run([&] {
-    ::setenv("MILLRACE_AGENT", "/nonexistent/millraced", 1);
-    ::setenv("MILLRACE_STATS", stats.c_str(), 1);
-    auto file = open_file(path);
-    RANK_CHECK(!file->takes_pipeline(100, 1, false, false));
-    RANK_CHECK(file->flush(everything).ok());
-    RANK_CHECK(file->sync().ok());
-    RANK_CHECK(file->close().ok());
-    return 0;
-  }),
-            0);
-  const auto bytes = contents(stats);
-  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  EXPECT_NE(text.find("direct: the agent's program, millraced, was not found"), std::string::npos) << text;
 }
 
 TEST(Client, AChildOfForkLeavesTheParentsChannelAlone) {
@@ -316,111 +185,6 @@ TEST(Client, OnlyRegularFilesAreAccelerated) {
     return 0;
   }),
             0);
-}
-
-// A raw client: greets the agent of `job` as Session does, but keeps the ring for the test to spoil.
-struct RawClient {
-  Fd socket;
-  transport::Producer producer;
-};
-
-Result<RawClient> raw_client(const Job& job) {
-  Result<Fd> socket = transport::connect_to(job.socket_name());
-  if (!socket) return socket.status();
-  Result<transport::Producer> producer = transport::Producer::create(64 * KiB);
-  transport::Hello hello{transport::protocol_version, static_cast<std::uint32_t>(::getpid()), 0, 64 * KiB};
-  if (Status s = transport::send(socket->get(), hello, {producer->memory()}); !s.ok()) return s;
-  transport::Welcome welcome{};
-  if (!transport::receive_message(socket->get(), &welcome, sizeof welcome).ok()) return Code::io;
-  return RawClient{*std::move(socket), *std::move(producer)};
-}
-
-bool dropped(const RawClient& client) {
-  for (int i = 0; i < 200; ++i) {
-    if (transport::hung_up(client.socket.get())) return true;
-    ::usleep(10'000);
-  }
-  return false;
-}
-
-TEST(Client, GarbageInOneRingHarmsNobodyElse) {
-  Job job("garbage");
-  const std::string path = job.path("data");
-  create(path);
-  const pid_t rank = job.start([&] {
-    auto file = open_file(path);
-    RANK_CHECK(write_range(*file, 4, 0, 100'000, 500) == 0);
-    ::usleep(1'500'000);
-    RANK_CHECK(write_range(*file, 4, 100'000, 400'000, 500) == 0);
-    RANK_CHECK(file->close().ok());
-    return 0;
-  });
-  ::usleep(300'000);
-  std::mt19937 random(1);
-  for (int round = 0; round < 20; ++round) {
-    Result<RawClient> client = raw_client(job);
-    ASSERT_TRUE(client.ok()) << client.status().describe();
-    Result<transport::Mapping> memory =
-        transport::map(client->producer.memory(), transport::header_bytes + 64 * KiB);
-    ASSERT_TRUE(memory.ok());
-    for (std::uint64_t i = 0; i < 64 * KiB; ++i) {
-      memory->data()[transport::header_bytes + i] = static_cast<std::byte>(random());
-    }
-    auto& header = client->producer.header();
-    header.tail = round % 4 == 0 ? UINT64_MAX - 5 : 8 * (1 + random() % (8 * KiB));
-    header.requests = 1;
-    // Wakes the agent like any arrival does.
-    const Result<Fd> another = transport::connect_to(job.socket_name());
-    EXPECT_TRUE(dropped(*client)) << round;
-  }
-  EXPECT_EQ(job.wait(rank), 0);
-  EXPECT_EQ(contents(path), pattern(4, 0, 400'000));
-}
-
-TEST(Client, MessagesOfWrongSizeOrVersionAreRefused) {
-  Job job("greeting");
-  const std::string path = job.path("data");
-  create(path);
-  const pid_t rank = job.start([&] {
-    auto file = open_file(path);
-    RANK_CHECK(write_range(*file, 4, 0, 1000, 500) == 0);
-    ::usleep(500'000);
-    RANK_CHECK(file->close().ok());
-    return 0;
-  });
-  ::usleep(200'000);
-  Result<Fd> odd = transport::connect_to(job.socket_name());
-  ASSERT_TRUE(odd.ok());
-  ASSERT_TRUE(transport::send(odd->get(), std::uint64_t{1}).ok());
-  Result<Fd> old = transport::connect_to(job.socket_name());
-  transport::Hello hello{transport::protocol_version + 1, 1, 0, 64 * KiB};
-  Result<transport::Producer> producer = transport::Producer::create(64 * KiB);
-  ASSERT_TRUE(transport::send(old->get(), hello, {producer->memory()}).ok());
-  transport::Welcome welcome{};
-  Result<transport::Received> answer = transport::receive_message(old->get(), &welcome, sizeof welcome);
-  ASSERT_TRUE(answer.ok());
-  EXPECT_EQ(welcome.status.code(), Code::unsupported);
-  EXPECT_EQ(job.wait(rank), 0);
-}
-
-TEST(Client, AnAgentToldToLeaveWritesWhatItHas) {
-  Job job("sigterm", {"MILLRACED_FAKE=hold"});
-  const std::string path = job.path("data");
-  create(path);
-  const pid_t rank = job.start([&] {
-    auto file = open_file(path);
-    RANK_CHECK(write_range(*file, 6, 0, 60'000, 500) == 0);
-    ::usleep(800'000);
-    RANK_CHECK(!file->close().ok());
-    return 0;
-  });
-  ::usleep(400'000);
-  const pid_t agent = job.agent();
-  ASSERT_GT(agent, 0);
-  ::kill(agent, SIGTERM);
-  EXPECT_EQ(job.wait(rank), 0);
-  EXPECT_EQ(contents(path), pattern(6, 0, 60'000));
-  EXPECT_TRUE(Job::ends_within(agent, 5));
 }
 
 }  // namespace

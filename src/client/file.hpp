@@ -16,10 +16,10 @@ namespace millrace::client {
 
 // What a front end knows of an open that it wants to be accelerated.
 struct OpenRequest {
-  std::string path;             // as the kernel takes it (file system prefixes such as "ufs:" removed)
-  std::uint64_t group = 0;      // agreed by all ranks of one collective open
-  std::uint32_t members = 1;    // ranks of that open on this node
-  FileSettings settings;        // after hints
+  std::string path;           // as the kernel takes it (file system prefixes such as "ufs:" removed)
+  std::uint64_t group = 0;    // agreed by all ranks of one collective open
+  std::uint32_t members = 1;  // ranks of that open on this node
+  FileSettings settings;      // after hints
   bool writable = true;
 };
 
@@ -40,7 +40,8 @@ class File {
   // Policy: should a transfer with these pieces take the pipeline? Decided once per call, before any
   // byte moves; counts the call either way and remembers the reason for the report.
   // `collective`, `nonblocking`: how it was called. `bytes`, `pieces`: of this rank's transfer.
-  virtual bool takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective, bool nonblocking) = 0;
+  virtual bool takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective,
+                              bool nonblocking) = 0;
 
   // Appends pieces in order; when it returns the caller's memory may be reused. Blocks while the channel
   // is full, at most `timeout` without progress. Sticky errors of the file surface here.

@@ -149,7 +149,8 @@ TypeMap darray(const TypeMap& old, std::int64_t rank, std::span<const DarrayDime
       block = dimension.size;
       processes = 1;
     } else if (block <= 0) {
-      block = dimension.distribution == Distribution::block ? (dimension.size + processes - 1) / processes : 1;
+      block =
+          dimension.distribution == Distribution::block ? (dimension.size + processes - 1) / processes : 1;
     }
     block = std::max<std::int64_t>(block, 1);
     const std::int64_t start = (processes == 1 ? 0 : coordinates[d]) * block;

@@ -155,7 +155,8 @@ void TypeMapBuilder::append(Run run) {
 //
 void TypeMapBuilder::append_touching(const Run& run) {
   Run joined{0, sequence_.back().length + run.length, 1, 0, 0, 0, 0};
-  joined.displacement = end_of_last_piece(sequence_.back()) - static_cast<std::int64_t>(sequence_.back().length);
+  joined.displacement =
+      end_of_last_piece(sequence_.back()) - static_cast<std::int64_t>(sequence_.back().length);
   Run& back = sequence_.back();
   if (--back.count == 0) sequence_.pop_back();
   if (!sequence_.empty() && sequence_.back().count == 1) sequence_.back().stride = 0;

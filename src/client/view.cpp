@@ -19,7 +19,9 @@ const Run* root_end(const TypeMap& map) { return map.runs.data() + map.runs.size
 // The run of [first, last) that holds byte `within` of the sequence.
 const Run* find_run(const Run* first, const Run* last, std::uint64_t within) {
   if (last - first == 1) return first;
-  return std::upper_bound(first, last, within, [](std::uint64_t w, const Run& run) { return w < run.before; }) - 1;
+  return std::upper_bound(first, last, within,
+                          [](std::uint64_t w, const Run& run) { return w < run.before; }) -
+         1;
 }
 
 // Bytes of a sequence of ascending pieces that lie before `limit`, both relative to the sequence's origin.
@@ -101,7 +103,8 @@ void Cursor::descend() {
     const Frame& frame = frames_[level_];
     if (frame.run->leaf()) return enter(*frame.run, frame.base, 0, 0);
     const Run* bodies = map_->runs.data();
-    const std::int64_t base = frame.base + frame.run->displacement + as_signed(frame.pass) * frame.run->stride;
+    const std::int64_t base =
+        frame.base + frame.run->displacement + as_signed(frame.pass) * frame.run->stride;
     ++level_;
     frames_[level_] = {base, bodies + frame.run->first, bodies + frame.run->last, 0};
   }
@@ -124,7 +127,8 @@ void Cursor::next_run() {
   }
 }
 
-FileView::FileView(std::uint64_t displacement, std::uint64_t etype_size, std::shared_ptr<const TypeMap> filetype)
+FileView::FileView(std::uint64_t displacement, std::uint64_t etype_size,
+                   std::shared_ptr<const TypeMap> filetype)
     : displacement_(displacement), etype_size_(etype_size), filetype_(std::move(filetype)) {
   const TypeMap& map = *filetype_;
   const std::int64_t span = map.true_upper - map.true_lower;

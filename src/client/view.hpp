@@ -24,9 +24,9 @@ class Cursor {
   // The first element has its origin at `origin`; `position` counts bytes of data from there.
   Cursor(const TypeMap& map, std::int64_t origin, std::uint64_t position);
 
-  std::int64_t offset() const { return at_; }    // where the current byte lies
-  std::uint64_t rest() const { return rest_; }   // bytes of the current piece from there on, never 0
-  void advance(std::uint64_t bytes) {            // at most rest()
+  std::int64_t offset() const { return at_; }   // where the current byte lies
+  std::uint64_t rest() const { return rest_; }  // bytes of the current piece from there on, never 0
+  void advance(std::uint64_t bytes) {           // at most rest()
     at_ += static_cast<std::int64_t>(bytes);
     rest_ -= bytes;
     if (rest_ != 0) return;
@@ -38,10 +38,10 @@ class Cursor {
 
  private:
   struct Frame {
-    std::int64_t base;    // origin of this sequence
-    const Run* run;       // where we are in it
-    const Run* last;      // its end
-    std::uint64_t pass;   // pass of *run, if that is a loop
+    std::int64_t base;   // origin of this sequence
+    const Run* run;      // where we are in it
+    const Run* last;     // its end
+    std::uint64_t pass;  // pass of *run, if that is a loop
   };
 
   void seek(std::uint64_t position);
@@ -51,10 +51,10 @@ class Cursor {
 
   std::int64_t at_ = 0;
   std::uint64_t rest_ = 0;
-  std::int64_t piece_ = 0;      // first byte of the current piece
-  std::uint64_t length_ = 0;    // of a piece of the current leaf
+  std::int64_t piece_ = 0;    // first byte of the current piece
+  std::uint64_t length_ = 0;  // of a piece of the current leaf
   std::int64_t stride_ = 0;
-  std::uint64_t passes_ = 0;    // left in the leaf, with the current one
+  std::uint64_t passes_ = 0;  // left in the leaf, with the current one
   const TypeMap* map_;
   std::uint32_t level_ = 0;
   std::array<Frame, TypeMap::max_depth> frames_;

@@ -35,7 +35,8 @@ TEST(FileView, RandomAccessAgreesWithTheExpansion) {
     for (int i = 0; i < 40; ++i) {
       const auto position =
           static_cast<std::uint64_t>(generator.range(0, 3 * static_cast<std::int64_t>(type.map.size)));
-      ASSERT_EQ(view.offset_of(position), naive_offset(type.naive, displacement, position)) << "seed " << seed;
+      ASSERT_EQ(view.offset_of(position), naive_offset(type.naive, displacement, position))
+          << "seed " << seed;
     }
     std::uint64_t position = 0;
     for (std::uint64_t offset = 0; offset < 300; ++offset) {
@@ -61,7 +62,8 @@ TEST(FileView, PiecesPairMemoryAndFileByteByByte) {
     std::uint64_t pieces = 0;
     Extent touched;
     const Status status = for_each_piece(
-        view, position, memory.map, reinterpret_cast<const void*>(base), count, [&](std::span<const Piece> batch) {
+        view, position, memory.map, reinterpret_cast<const void*>(base), count,
+        [&](std::span<const Piece> batch) {
           for (const Piece& piece : batch) {
             ++pieces;
             touched = hull(touched, {piece.offset, piece.offset + piece.size});
@@ -69,7 +71,8 @@ TEST(FileView, PiecesPairMemoryAndFileByteByByte) {
               const std::uint64_t size = memory.naive.bytes.size();
               const std::int64_t at = static_cast<std::int64_t>(done / size) * memory.naive.extent() +
                                       memory.naive.bytes[done % size];
-              EXPECT_EQ(reinterpret_cast<std::uintptr_t>(piece.data) + i, base + static_cast<std::uintptr_t>(at));
+              EXPECT_EQ(reinterpret_cast<std::uintptr_t>(piece.data) + i,
+                        base + static_cast<std::uintptr_t>(at));
               EXPECT_EQ(piece.offset + i, naive_offset(file.naive, view.displacement(), position + done));
             }
           }
@@ -92,10 +95,11 @@ TEST(FileView, DefaultViewIsTheBytesOfTheFile) {
   EXPECT_EQ(view.position_of(12345), 12345u);
   const std::vector<char> data(100);
   std::vector<Piece> all;
-  const Status status = for_each_piece(view, 7, contiguous_type(10), data.data(), 10, [&](std::span<const Piece> b) {
-    all.insert(all.end(), b.begin(), b.end());
-    return Status();
-  });
+  const Status status =
+      for_each_piece(view, 7, contiguous_type(10), data.data(), 10, [&](std::span<const Piece> b) {
+        all.insert(all.end(), b.begin(), b.end());
+        return Status();
+      });
   ASSERT_TRUE(status.ok());
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].offset, 7u);
@@ -104,10 +108,11 @@ TEST(FileView, DefaultViewIsTheBytesOfTheFile) {
 
 TEST(FileView, TypesThatBreakTheRulesAreNotUsable) {
   const TypeMap eight = contiguous_type(8);
-  EXPECT_FALSE(FileView(0, 8, share(hvector(eight, 3, 1, -16))).usable());             // descending
-  EXPECT_FALSE(FileView(0, 8, share(hvector(eight, 3, 1, 4))).usable());               // overlapping
-  EXPECT_FALSE(FileView(0, 8, share(contiguous(eight, 0))).usable());                  // empty
-  EXPECT_FALSE(FileView(0, 8, share(resized(vector(eight, 3, 1, 2), 0, 8))).usable());  // interleaving elements
+  EXPECT_FALSE(FileView(0, 8, share(hvector(eight, 3, 1, -16))).usable());  // descending
+  EXPECT_FALSE(FileView(0, 8, share(hvector(eight, 3, 1, 4))).usable());    // overlapping
+  EXPECT_FALSE(FileView(0, 8, share(contiguous(eight, 0))).usable());       // empty
+  EXPECT_FALSE(
+      FileView(0, 8, share(resized(vector(eight, 3, 1, 2), 0, 8))).usable());  // interleaving elements
   const Block negative[] = {{-8, 1}};
   EXPECT_FALSE(FileView(100, 8, share(hindexed(eight, negative))).usable());
   EXPECT_TRUE(FileView(0, 8, share(vector(eight, 3, 1, 2))).usable());
@@ -128,9 +133,9 @@ TEST(FileView, EndOfFileIsRoundedToWholeEtypes) {
 TEST(FileView, ACallerStopsAtTheFirstError) {
   const FileView view(0, 1, share(resized(contiguous_type(1), 0, 2)));
   int calls = 0;
-  const Status status = for_each_piece(view, 0, contiguous_type(1), nullptr, 1000, [&](std::span<const Piece>) {
-    return ++calls == 3 ? Status(Code::no_space) : Status();
-  });
+  const Status status = for_each_piece(
+      view, 0, contiguous_type(1), nullptr, 1000,
+      [&](std::span<const Piece>) { return ++calls == 3 ? Status(Code::no_space) : Status(); });
   EXPECT_EQ(status.code(), Code::no_space);
   EXPECT_EQ(calls, 3);
 }
@@ -143,13 +148,15 @@ TEST(FileView, APieceCostsNanoseconds) {
   std::uint64_t pieces = 0;
   const auto begin = std::chrono::steady_clock::now();
   for (int round = 0; round < 40; ++round) {
-    const Status status = for_each_piece(view, 0, memory, nullptr, 128 * 128 * 32, [&](std::span<const Piece> b) {
-      pieces += b.size();
-      return Status();
-    });
+    const Status status =
+        for_each_piece(view, 0, memory, nullptr, 128 * 128 * 32, [&](std::span<const Piece> b) {
+          pieces += b.size();
+          return Status();
+        });
     ASSERT_TRUE(status.ok());
   }
-  const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+  const double ns =
+      std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
   std::printf("%.1f ns per piece\n", ns / static_cast<double>(pieces));
   EXPECT_EQ(pieces, 40u * 128 * 128);
   EXPECT_LT(ns / static_cast<double>(pieces), 2000.0);

@@ -6,20 +6,20 @@
 SYSTEM_CALLS = {
     "src/base/fd.hpp": "an owned descriptor has to close itself",
     "src/transport/": "the channel between processes is shared memory, futexes and a socket",
-    "src/agent/core": "which file it is (fstat); waits for writes in flight when it is destroyed (poll)",
-    "src/agent/thin_core": "which file it is (fstat)",
-    "src/agent/serve": "starting as a daemon: fork, a pipe to say that it is ready, close_range",
     "src/agent/server": "the process around the agent's state machine: epoll, signals, leaving when unused",
     "src/agent/connection": "one client's socket and channel, as the server sees it",
     "src/agent/block_pool": "memory that goes back to the system: mmap, madvise",
+    "src/agent/serve": "the agent goes to the background: fork, and a pipe that says that it listens",
+    "src/agent/testing/": "a Core for tests that writes by itself",
     "src/client/file": "opens the target a second time, for the agent",
-    "src/client/process": "writes one line to stderr",
     "src/client/job": "reads the identity of the job from /proc",
+    "src/client/process": "a line on stderr without stdio, which the program may have closed",
     "src/client/report": "appends whole lines to the report, O_APPEND",
     "src/client/session": "wakes the agent by its eventfd",
     "src/client/start": "starts the agent: posix_spawn",
+    "src/client/testing/": "jobs of forked ranks",
     "src/client/trace": "writes the trace at exit",
-    "src/front/mpiio/open_close": "which node this is (/proc), and whether a path with a colon exists",
+    "src/front/mpiio/open_close": "opens the target a second time, for the agent",
 }
 
 # Rooms below which a file may also include something that its room may not: (file prefix, included prefix).

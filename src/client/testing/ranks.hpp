@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "client/file.hpp"
+#include "client/testing/job.hpp"
+
+// What ranks of tests do. All of it belongs into the body of a rank, but for create().
+namespace millrace::client::testing {
+
+inline void create(const std::string& path) { Fd(::open(path.c_str(), O_CREAT | O_RDWR, 0600)); }
+
+inline std::unique_ptr<File> open_file(const std::string& path, std::uint32_t members = 1) {
+  OpenRequest request;
+  request.path = path;
+  request.group = 1;
+  request.members = members;
+  request.settings = process_settings().file;
+  return open(std::move(request));
+}
+
+// Writes [begin, end) in pieces of at most `most` bytes.
+inline int write_range(File& file, unsigned seed, std::uint64_t begin, std::uint64_t end,
+                       std::uint64_t most) {
+  std::mt19937_64 random(seed);
+  while (begin < end) {
+    const std::uint64_t size = std::min<std::uint64_t>(1 + random() % most, end - begin);
+    const std::vector<std::byte> data = pattern(seed, begin, size);
+    RANK_CHECK(file.takes_pipeline(size, 1, false, false));
+    const Piece piece{begin, data.data(), size};
+    RANK_CHECK(file.write({&piece, 1}).ok());
+    begin += size;
+  }
+  return 0;
+}
+
+}  // namespace millrace::client::testing
