@@ -86,7 +86,8 @@ def _shebang(path: Path) -> bool:
 
 def _mismatch(name: str, family: str, library: str, launcher: Launcher) -> str:
     fitting = next(
-        (n for n in _RIGHT_LAUNCHER.get(family, ()) if shutil.which(n)), f"the mpiexec of {FAMILY_NAMES[family]}"
+        (n for n in _RIGHT_LAUNCHER.get(family, ()) if shutil.which(n)),
+        f"the mpiexec of {FAMILY_NAMES[family]}",
     )
     return (
         f"{name} links {FAMILY_NAMES[family]} ({library}), but {launcher.path} is the launcher of "

@@ -54,13 +54,19 @@ def run(
     only_paths: List[str] | None = _option("only_paths", metavar="GLOB"),
     direct_calls: str | None = _option("direct_calls", metavar="LIST"),
     stats: str | None = typer.Option(
-        None, "--stats", metavar="[FILE]", help="Print a table per file at its close; write all as JSON to FILE."
+        None,
+        "--stats",
+        metavar="[FILE]",
+        help="Print a table per file at its close; write all as JSON to FILE.",
     ),
     trace: Path | None = typer.Option(
         None, "--trace", metavar="FILE", help="Write a trace for Perfetto or chrome://tracing."
     ),
     config: Path | None = typer.Option(
-        None, "--config", metavar="FILE", help="TOML file (./millrace.toml, else ~/.config/millrace/config.toml)."
+        None,
+        "--config",
+        metavar="FILE",
+        help="TOML file (./millrace.toml, else ~/.config/millrace/config.toml).",
     ),
     force: bool = typer.Option(False, "--force", help="Start though the program's MPI does not fit the launcher."),
     show_settings: bool = typer.Option(False, "--show-settings", help="Print all settings and their origin; exit."),

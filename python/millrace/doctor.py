@@ -78,7 +78,10 @@ def _mpi(mpi: Mapping[str, Any]) -> list[Finding]:
     if not findings:
         findings.append(
             Finding(
-                "MPI", "neither a launcher nor a library found", FAIR, "load the module of your MPI, or install one"
+                "MPI",
+                "neither a launcher nor a library found",
+                FAIR,
+                "load the module of your MPI, or install one",
             )
         )
     return findings
@@ -195,9 +198,10 @@ def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> lis
     elif sink == "direct":
         sink = "O_DIRECT" + (" through io_uring" if facts["io_uring"]["usable"] else " through threads")
     lines.append(f"sink: {sink}")
+    ranks = settings.format_bytes(settings.parse_bytes(value["channel"]) * cores)
     lines.append(
-        f"memory: {value['sort_buffer']} to sort in per file, and {value['channel']} of shared memory per "
-        f"rank ({settings.format_bytes(settings.parse_bytes(value['channel']) * cores)} with one rank per core)"
+        f"memory: {value['sort_buffer']} to sort in per file, and {value['channel']} of shared memory per rank "
+        f"({ranks} with one rank per core)"
     )
     if fs.get("networked"):
         lines.append(
@@ -244,7 +248,12 @@ def diagnose(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         "mpi": machine.mpi_libraries(environment),
         "agent_probe": probe_agent(found),
     }
-    findings = [*_install(found, facts["mpi"]), *_mpi(facts["mpi"]), *_kernel(facts), *_storage(facts["file_system"])]
+    findings = [
+        *_install(found, facts["mpi"]),
+        *_mpi(facts["mpi"]),
+        *_kernel(facts),
+        *_storage(facts["file_system"]),
+    ]
     try:
         configuration = settings.resolve({}, None, environment)
         facts["plan"] = plan(facts, configuration)

@@ -132,7 +132,12 @@ SETTINGS: tuple[Setting, ...] = (
         hint=True,
     ),
     Setting(
-        "sink", "choice", "auto", "How the agent writes the file.", choices=("auto", "buffered", "direct"), hint=True
+        "sink",
+        "choice",
+        "auto",
+        "How the agent writes the file.",
+        choices=("auto", "buffered", "direct"),
+        hint=True,
     ),
     Setting(
         "channel",
@@ -158,7 +163,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("direct_calls", "calls", "", "Kinds of calls that stay with the MPI library."),
     Setting("stats", "path", "", "Reports, one JSON document per line, are appended here.", toml=False),
     Setting("trace", "path", "", "Directory for one trace file per process.", toml=False),
-    Setting("job", "key", "", "Key of the job; processes with the same key share an agent.", option=False, toml=False),
+    Setting(
+        "job",
+        "key",
+        "",
+        "Key of the job; processes with the same key share an agent.",
+        option=False,
+        toml=False,
+    ),
     Setting("agent", "path", "", "The agent's program, millraced.", option=False),
     Setting(
         "journal_directory",
@@ -271,7 +283,7 @@ def normalise(setting: Setting, value: Any, origin: str) -> str:
     """The value as the environment carries it; raises SettingError naming `origin`."""
     if isinstance(value, bool):
         value = "1" if value else "0"
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list | tuple):
         separator = ":" if setting.kind == "paths" else ","
         value = separator.join(str(item) for item in value)
     check = _CHECKS.get(setting.kind)

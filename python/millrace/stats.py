@@ -18,6 +18,7 @@ from typing import Any
 from millrace.settings import GIB, KIB, MIB
 
 SCHEMA = "millrace.stats/1"
+AGENT_KIND = "agent_file"
 _POLL_S = 0.1
 _AGENT_BOUND_S = 30.0
 
@@ -81,10 +82,16 @@ class FileReport:
         self.agents: list[dict[str, Any]] = []
 
     def total(self, name: str) -> int:
-        return sum(int(line.get(name) or 0) for line in self.clients)
+        """A counter of the ranks: their own lines, or where those are missing what they told the agent."""
+        lines = self.clients or [line.get("ranks") or {} for line in self.agents]
+        return sum(int(line.get(name) or 0) for line in lines)
 
-    def agent_total(self, name: str) -> int:
-        return sum(int(line.get(name) or 0) for line in self.agents)
+    def agent_total(self, name: str, part: str = "agent") -> int:
+        return sum(int((line.get(part) or {}).get(name) or 0) for line in self.agents)
+
+    def complete(self) -> bool:
+        """True once the agent and every rank that had the file open have told their part."""
+        return bool(self.agents) and len(self.clients) >= self.agent_total("opens", "ranks")
 
     @property
     def route(self) -> str:
@@ -106,21 +113,42 @@ class FileReport:
         return [f"{text} ({counts[text]} rank{'s' if counts[text] > 1 else ''})" for text in order]
 
     def stages(self) -> dict[str, int]:
-        """Time per stage in nanoseconds: ranks' sums first, then the agent's stages."""
-        stages = {"ranks: copy": self.total("copy_ns"), "ranks: wait": self.total("wait_ns")}
-        for line in self.agents:
-            for stage, value in (line.get("stages_ns") or {}).items():
-                stages[f"agent: {stage}"] = stages.get(f"agent: {stage}", 0) + int(value)
+        """Time per stage in nanoseconds. Sums over ranks and requests: they may exceed the time of the run."""
+        stages = {
+            "ranks: copy into the channel": self.total("copy_ns"),
+            "ranks: wait": self.total("wait_ns"),
+            "agent: wait for other ranks": self.agent_total("gather_ns", "time"),
+            "agent: drain at flush, sync, close": self.agent_total("drain_ns", "time"),
+            "agent: writes under way": self.agent_total("storage_busy_ns", "time"),
+            "agent: stable storage": self.agent_total("sync_ns", "time"),
+        }
         return {name: value for name, value in stages.items() if value}
+
+    def peak_memory(self) -> int:
+        sizes = [line.get("memory") or {} for line in self.agents]
+        return max(
+            (int(m.get("peak_buffer_bytes") or 0) + int(m.get("peak_metadata_bytes") or 0) for m in sizes),
+            default=0,
+        )
+
+    def used(self) -> str:
+        """The strategy and the sink that the agent used, in words."""
+        words = []
+        for line in self.agents:
+            merge = ", merge" if line.get("merge") else ", no merge"
+            why = f" ({line['why']})" if line.get("why") else ""
+            words.append(f"{line.get('strategy')}{merge}{why}; sink {line.get('sink')}")
+        return "; ".join(dict.fromkeys(words))
 
     def summary(self) -> dict[str, Any]:
         """The merged document of --stats FILE."""
-        records_in, records_out = self.agent_total("records_in"), self.agent_total("records_out")
+        records_in, records_out = self.agent_total("records_in"), self.agent_total("writes_out")
         bytes_in, bytes_out = self.agent_total("bytes_in"), self.agent_total("bytes_out")
         return {
             "path": self.path,
             "route": self.route,
             "reasons": self.reasons(),
+            "strategy": self.used(),
             "ranks": len(self.clients),
             "calls": self.total("calls"),
             "direct_calls": self.total("direct_calls"),
@@ -133,8 +161,10 @@ class FileReport:
             "mean_out_bytes": bytes_out / records_out if records_out else None,
             "seeks": self.agent_total("seeks"),
             "stages_ns": self.stages(),
-            "peak_memory_bytes": max((int(line.get("peak_memory_bytes") or 0) for line in self.agents), default=0),
-            "errors": [str(line["error"]) for line in self.clients + self.agents if line.get("error")],
+            "peak_memory_bytes": self.peak_memory(),
+            "errors": list(
+                dict.fromkeys(str(line["error"]) for line in self.clients + self.agents if line.get("error"))
+            ),
             "clients": self.clients,
             "agents": self.agents,
         }
@@ -149,6 +179,8 @@ def table_of(report: FileReport) -> Any:
     table.add_row("path taken", facts["route"])
     for reason in facts["reasons"]:
         table.add_row("why", reason)
+    if facts["strategy"]:
+        table.add_row("strategy", facts["strategy"])
     table.add_row("calls", f"{facts['calls']} through the pipeline, {facts['direct_calls']} direct")
     if facts["direct_bytes"]:
         table.add_row("bytes, direct", human_bytes(facts["direct_bytes"]))
@@ -216,24 +248,20 @@ class Collector(threading.Thread):
             data = file.read()
         complete = data[: data.rfind(b"\n") + 1]
         self._offset += len(complete)
-        closed = []
         for line in complete.decode("utf-8", "replace").splitlines():
             document = parse_line(line)
-            if document is None:
-                continue
-            path = str(document["path"])
-            kind = document.get("kind")
-            if kind == "progress":
-                self._show_progress(path, document)
-                continue
-            report = self._open.setdefault(path, FileReport(path))
-            if kind == "agent":
-                report.agents.append(document)
-                closed.append(path)
-            else:
-                report.clients.append(document)
-        # A rank's line is written before its close request, so the agent's line is the last of a file.
-        for path in dict.fromkeys(closed):
+            if document is not None:
+                self._file(str(document["path"]), document)
+
+    def _file(self, path: str, document: dict[str, Any]) -> None:
+        """Sorts one line in; prints the file when this was its last one."""
+        kind = document.get("kind")
+        if kind == "progress":
+            self._show_progress(path, document)
+            return
+        report = self._open.setdefault(path, FileReport(path))
+        (report.agents if kind == AGENT_KIND else report.clients).append(document)
+        if report.complete():
             self._print(path)
 
     def _print(self, path: str) -> None:

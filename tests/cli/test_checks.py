@@ -76,7 +76,8 @@ def test_agrees_with_ldd():
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\x7fELF", b"#!/bin/sh\n", b"\x7fELF\x02\x01" + b"\xff" * 200, b"\x7fELF\x01\x02" + b"\xff" * 200]
+    "content",
+    [b"", b"\x7fELF", b"#!/bin/sh\n", b"\x7fELF\x02\x01" + b"\xff" * 200, b"\x7fELF\x01\x02" + b"\xff" * 200],
 )
 def test_what_is_not_elf_is_an_error_and_nothing_else(tmp_path, content):
     path = tmp_path / "x"

@@ -10,26 +10,30 @@ from millrace import machine, stats, trace
 from millrace.demo import runner
 
 CLIENT = {
+    "schema": 1,
     "kind": "client",
     "path": "/d/x",
     "calls": 2,
     "direct_calls": 1,
     "bytes": 300,
     "direct_bytes": 50,
-    "reason": "small pieces",
+    "reason": ["pipeline: small pieces"],
     "copy_ns": 10,
     "wait_ns": 5,
 }
 AGENT = {
-    "kind": "agent",
+    "schema": 1,
+    "kind": "agent_file",
     "path": "/d/x",
-    "bytes_in": 600,
-    "bytes_out": 600,
-    "records_in": 6,
-    "records_out": 2,
-    "seeks": 1,
-    "stages_ns": {"write": 2_000_000},
-    "peak_memory_bytes": 1 << 20,
+    "strategy": "auto",
+    "why": "default",
+    "merge": True,
+    "sink": "buffered",
+    "error": "",
+    "ranks": {"opens": 2},
+    "agent": {"bytes_in": 600, "bytes_out": 600, "records_in": 6, "writes_out": 2, "seeks": 1},
+    "time": {"storage_busy_ns": 2_000_000},
+    "memory": {"peak_buffer_bytes": 1 << 20, "peak_metadata_bytes": 0},
 }
 
 
@@ -41,14 +45,18 @@ def reporting_program(world, *lines):
 
 
 def test_merges_ranks_and_agent(millrace, world):
-    program = reporting_program(world, CLIENT, CLIENT, "not json", AGENT)
+    program = reporting_program(world, CLIENT, "not json", AGENT, CLIENT)
     done = millrace("run", "--stats", "out.json", "--", program)
     assert done.returncode == 0 and done.stdout == ""
     (file,) = json.loads((world / "work/out.json").read_text())["files"]
     assert (file["calls"], file["direct_calls"], file["direct_bytes"]) == (4, 2, 100)
     assert (file["mean_in_bytes"], file["mean_out_bytes"], file["seeks"]) == (100, 300, 1)
-    assert file["route"] == "pipeline and direct" and file["reasons"] == ["small pieces (2 ranks)"]
-    assert file["stages_ns"] == {"ranks: copy": 20, "ranks: wait": 10, "agent: write": 2_000_000}
+    assert file["route"] == "pipeline and direct" and file["reasons"] == ["pipeline: small pieces (2 ranks)"]
+    assert file["stages_ns"] == {
+        "ranks: copy into the channel": 20,
+        "ranks: wait": 10,
+        "agent: writes under way": 2_000_000,
+    }
     for text in ("/d/x", "pipeline and direct", "small pieces (2 ranks)", "1.0 MiB", "2.00 ms"):
         assert text in done.stderr
 
@@ -59,17 +67,39 @@ def test_a_file_that_stayed_direct_is_shown_too(millrace, world):
     assert "direct" in done.stderr and "opened for reading only (1 rank)" in done.stderr
 
 
+def append(path, *documents):
+    with path.open("a") as file:
+        file.write("".join(json.dumps(document) + "\n" for document in documents))
+
+
+def test_a_table_appears_when_the_file_is_complete(tmp_path):
+    source = tmp_path / "lines"
+    source.touch()
+    collector = stats.Collector(source, None)
+    append(source, CLIENT, AGENT)
+    collector._take()
+    assert collector.reports == []
+    append(source, CLIENT)
+    collector._take()
+    assert [report.path for report in collector.reports] == ["/d/x"]
+
+
 def test_the_second_open_of_a_path_is_a_report_of_its_own(tmp_path):
     source = tmp_path / "lines"
-    source.write_text("")
+    source.touch()
     collector = stats.Collector(source, tmp_path / "out.json")
     collector.start()
-    for line in (CLIENT, AGENT):
-        source.write_text(source.read_text() + json.dumps(line) + "\n")
-    collector._take()
-    source.write_text(source.read_text() + json.dumps(CLIENT) + "\n" + json.dumps(AGENT) + "\n")
+    append(source, CLIENT, CLIENT, AGENT)
+    append(source, CLIENT, AGENT)  # the second rank of the second open is missing
     collector.finish()
-    assert len(json.loads((tmp_path / "out.json").read_text())["files"]) == 2
+    files = json.loads((tmp_path / "out.json").read_text())["files"]
+    assert [file["ranks"] for file in files] == [2, 1]
+
+
+def test_ranks_without_lines_are_known_from_the_agent():
+    report = stats.FileReport("x")
+    report.agents.append({**AGENT, "ranks": {"opens": 2, "calls": 7}})
+    assert report.summary()["calls"] == 7
 
 
 def test_no_report_is_said(millrace):

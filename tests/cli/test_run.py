@@ -92,7 +92,8 @@ def test_ends_by_the_signal_that_ended_the_program(millrace, options, number):
 @pytest.mark.parametrize("options", [[], ["--stats"]])
 def test_passes_a_signal_on(world, options):
     program = write_script(
-        world / "work/app", "#!/bin/sh\ntrap 'echo got it; exit 5' USR1\necho ready; while :; do sleep 0.05; done\n"
+        world / "work/app",
+        "#!/bin/sh\ntrap 'echo got it; exit 5' USR1\necho ready; while :; do sleep 0.05; done\n",
     )
     with subprocess.Popen(
         [sys.executable, "-m", "millrace", "run", *options, "--", str(program)],

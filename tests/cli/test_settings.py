@@ -82,7 +82,13 @@ def test_toml_types(world):
 
 @pytest.mark.parametrize(
     "text",
-    ["[run]\nsort_bufer = 1\n", "[run]\nstrategy = 'x'\n", "run = 3\n", "[run\n", "[run]\njob = 'shared by all'\n"],
+    [
+        "[run]\nsort_bufer = 1\n",
+        "[run]\nstrategy = 'x'\n",
+        "run = 3\n",
+        "[run\n",
+        "[run]\njob = 'shared by all'\n",
+    ],
 )
 def test_bad_toml_is_an_error_that_names_the_file(world, text):
     path = toml(world / "work", text)

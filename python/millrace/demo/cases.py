@@ -118,10 +118,20 @@ def all_cases(prefix: Prefix, work: Path, quick: bool) -> list[Case]:
     ior = ["-a", "MPIIO", "-w", "-W", "-e"]
     return [
         _python(
-            "h5py, independent", f"cube of {edge}^3 floats in 4 blocks", "h5py_blocks.py", "h5py", edge, "independent"
+            "h5py, independent",
+            f"cube of {edge}^3 floats in 4 blocks",
+            "h5py_blocks.py",
+            "h5py",
+            edge,
+            "independent",
         ),
         _python(
-            "h5py, collective", f"cube of {edge}^3 floats in 4 blocks", "h5py_blocks.py", "h5py", edge, "collective"
+            "h5py, collective",
+            f"cube of {edge}^3 floats in 4 blocks",
+            "h5py_blocks.py",
+            "h5py",
+            edge,
+            "collective",
         ),
         _python(
             "mpi4py, collective",

@@ -10,6 +10,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -137,25 +138,37 @@ def _table(document: dict[str, Any]) -> Table:
         files = "[green]identical[/]" if r["identical"] else "[red]DIFFERENT[/]"
         route = r["route"] + (f" (then: {r['error']})" if r["error"] else "")
         table.add_row(
-            *head, f"{r['stock_mib_s']:.0f}", f"{r['millrace_mib_s']:.0f}", f"{r['ratio']:.2f}", files, escape(route)
+            *head,
+            f"{r['stock_mib_s']:.0f}",
+            f"{r['millrace_mib_s']:.0f}",
+            f"{r['ratio']:.2f}",
+            files,
+            escape(route),
         )
     return table
 
 
 def _publish(document: dict[str, Any], output: Path, picture: Path | None) -> int:
-    from millrace.demo import page
-
     console = Console()
     console = console if console.is_terminal else Console(width=150)
     console.print(_table(document))
     for note in document["notes"]:
         console.print(note, markup=False)
     (output / "results.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    page.write(output / "index.html", document)
-    if picture is not None:
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        page.save_picture(picture, document)
-    console.print(f"{document['seconds']:.0f} s; details: {output / 'index.html'}", markup=False)
+    details = output / "results.json"
+    try:
+        from millrace.demo import page
+    except ImportError as error:
+        tell(
+            f"no page and no picture, for Python's {error.name} is missing: {sys.executable} -m pip install matplotlib"
+        )
+    else:
+        details = output / "index.html"
+        page.write(details, document)
+        if picture is not None:
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            page.save_picture(picture, document)
+    console.print(f"{document['seconds']:.0f} s; details: {details}", markup=False)
     bad = [r for r in document["results"] if r["error"] or r["identical"] is False]
     ran = any(r["ratio"] is not None for r in document["results"])
     return 1 if bad or not ran else 0

@@ -16,6 +16,10 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+_RATIO_CAPTION = (
+    "How much sooner the program's I/O was done. Grey: Millrace left all of it to the MPI library, so that a "
+    "difference is noise or overhead."
+)
 _STOCK, _MILLRACE, _LIMIT = "#9aa3ad", "#1f6fb2", "#b23a1f"
 
 
@@ -35,7 +39,12 @@ def ratio_figure(results: Sequence[dict[str, Any]]) -> Any:
     axes.barh(names, [ratio - 1 for ratio in ratios], left=1, color=colors, height=0.7)
     for place, ratio in enumerate(ratios):
         axes.annotate(
-            f"{ratio:.2f}", (max(ratio, 1), place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8
+            f"{ratio:.2f}",
+            (max(ratio, 1), place),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
         )
     axes.set_xscale("log")
     axes.axvline(1, color="#333", linewidth=0.8)
@@ -54,7 +63,13 @@ def rate_figure(results: Sequence[dict[str, Any]], limit: float | None) -> Any:
     shown = [r for r in _shown(results) if not r["whole_program"]][::-1]
     figure, axes = plt.subplots(figsize=(7.5, 0.8 + 0.42 * max(len(shown), 1)), layout="constrained")
     places = range(len(shown))
-    axes.barh([p + 0.2 for p in places], [r["millrace_mib_s"] for r in shown], 0.38, color=_MILLRACE, label="Millrace")
+    axes.barh(
+        [p + 0.2 for p in places],
+        [r["millrace_mib_s"] for r in shown],
+        0.38,
+        color=_MILLRACE,
+        label="Millrace",
+    )
     axes.barh([p - 0.2 for p in places], [r["stock_mib_s"] for r in shown], 0.38, color=_STOCK, label="stock")
     if limit:
         axes.axvline(limit, color=_LIMIT, linewidth=1, linestyle="--", label="one sequential stream + fsync")
@@ -80,11 +95,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
     figures = []
     if _shown(results):
         figures = [
-            {
-                "svg": _svg(ratio_figure(results)),
-                "caption": "How much sooner the program's I/O was done. Grey: Millrace left "
-                "the program's I/O to the MPI library, so that any difference is noise or overhead.",
-            },
+            {"svg": _svg(ratio_figure(results)), "caption": _RATIO_CAPTION},
             {"svg": _svg(rate_figure(results, limit)), "caption": "Bandwidth, open and close included."},
         ]
     environment = jinja2.Environment(

@@ -171,7 +171,7 @@ def _read_report(path: Path, file: Path, job: str) -> stats.FileReport | None:
         if document is None or Path(str(document["path"])).name != file.name:
             continue
         report = report or stats.FileReport(str(document["path"]))
-        (report.agents if document.get("kind") == "agent" else report.clients).append(document)
+        (report.agents if document.get("kind") == stats.AGENT_KIND else report.clients).append(document)
     return report
 
 
