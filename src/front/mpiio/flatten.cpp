@@ -189,7 +189,8 @@ bool agrees(MPI_Datatype type, TypeMap& map) {
   MPI_Count size = 0;
   MPI_Count lower = 0;
   MPI_Count extent = 0;
-  if (!map.valid() || PMPI_Type_size_x(type, &size) != MPI_SUCCESS || as_unsigned(size) != map.size) return false;
+  if (!map.valid() || PMPI_Type_size_x(type, &size) != MPI_SUCCESS || as_unsigned(size) != map.size)
+    return false;
   if (PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS) return false;
   if (lower != map.lower || extent != map.extent) map = client::resized(map, lower, extent);
   if (size == 0) return true;
