@@ -49,6 +49,7 @@ struct TypeMap {
   bool contiguous = false;         // one piece at displacement 0 with length == extent == size
   bool tiled = false;              // one leaf that goes on with the same stride in the next element
   bool monotone = true;            // the pieces of one element are in address order and do not overlap
+  bool plain = true;               // no type inside has a lower bound other than 0 (set by who knows)
   bool fits = true;                // depth, size and number of runs are within bounds
 
   bool valid() const { return fits; }
