@@ -61,16 +61,21 @@ def run(options, folder, millrace):
                 options.before, options.preload if millrace else "", options.after]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE")}
     preload = ":".join(path for path in [*preloads, environment.get("LD_PRELOAD", "")] if path)
-    if preload:
+    # Usually the launcher carries the preload too, as under `millrace run`. A tool may need MPI to be there.
+    tool = options.before or options.after
+    if preload and not tool:
         environment["LD_PRELOAD"] = preload
     stats = folder.parent / (folder.name + ".stats")
     if millrace:
         environment.update({"MILLRACE_EXPECTED": "1", "MILLRACE_STATS": str(stats)})
         environment.update(pair.split("=", 1) for pair in options.env)
+        environment = {name: value for name, value in environment.items() if value}
     words = [word if word != "@" else str(folder) for word in options.command]
     if "@" not in options.command:
         words.append(str(folder))
     folder.mkdir()
+    if tool:
+        words = ["env", f"LD_PRELOAD={preload}", *words]
     process = subprocess.Popen([*launcher(options), *words], env=environment, stdout=subprocess.PIPE, text=True,
                                stderr=subprocess.PIPE, start_new_session=True)
     try:

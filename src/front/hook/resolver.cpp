@@ -99,7 +99,9 @@ struct Flavour {
   const char* library;  // beside libmillrace.so
 };
 constexpr Flavour flavours[] = {
-    {"Open MPI", "libmillrace-ompi.so"},   {"MPICH", "libmillrace-mpich.so"},    {"MVAPICH", "libmillrace-mpich.so"},
+    {"Open MPI", "libmillrace-ompi.so"},
+    {"MPICH", "libmillrace-mpich.so"},
+    {"MVAPICH", "libmillrace-mpich.so"},
     {"Intel(R) MPI", "libmillrace-mpich.so"},
 };
 

@@ -27,7 +27,8 @@ const char* strategy_name(Strategy strategy) {
 }
 
 // A view change keeps what was written where it is; only the policy of later calls may change.
-Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep) {
+Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                  const char* datarep) {
   const bool usable = open.pipeline();
   std::shared_ptr<const client::TypeMap> map = share_map(filetype);
   const client::TypeMap* unit = find_map(etype);
@@ -77,7 +78,8 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
     PMPI_Info_set(*info_used, "millrace_merge", settings.merge != 0 ? "1" : "0");
     PMPI_Info_set(*info_used, "millrace_sort_buffer", std::to_string(settings.sort_buffer_bytes).c_str());
     PMPI_Info_set(*info_used, "millrace_record_max", std::to_string(settings.record_max_bytes).c_str());
-    PMPI_Info_set(*info_used, "millrace_durability", settings.durability == Durability::disk ? "disk" : "server");
+    PMPI_Info_set(*info_used, "millrace_durability",
+                  settings.durability == Durability::disk ? "disk" : "server");
     PMPI_Info_set(*info_used, "millrace_fdatasync_interval",
                   std::to_string(settings.fdatasync_interval_bytes).c_str());
   } catch (...) {

@@ -7,7 +7,8 @@
 // The functions of class "own" in table.py.
 namespace millrace::front {
 
-int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) noexcept;
+int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
+             MPI_File* fh) noexcept;
 int own_close(Entry entry, MPI_File* fh) noexcept;
 int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept;
 int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,

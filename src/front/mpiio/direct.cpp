@@ -22,8 +22,10 @@ int write_independent(Open& open, const Row& row, const Arguments& a, MPI_Status
 #if MILLRACE_LARGE_COUNT
   if (a.count > std::numeric_limits<int>::max()) {
     if (at && request)
-      return call<Slot::MPI_File_iwrite_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, a.request);
-    if (at) return call<Slot::MPI_File_write_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, status);
+      return call<Slot::MPI_File_iwrite_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type,
+                                              a.request);
+    if (at)
+      return call<Slot::MPI_File_write_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, status);
     if (request) return call<Slot::MPI_File_iwrite_c>(a.entry, a.file, a.memory, a.count, a.type, a.request);
     return call<Slot::MPI_File_write_c>(a.entry, a.file, a.memory, a.count, a.type, status);
   }
@@ -66,9 +68,9 @@ class Pieces {
     const std::uint64_t etype = open_.view.etype_size();
     const std::uint64_t size = staged_.size() - staged_.size() % etype;
     if (size == 0) return MPI_SUCCESS;
-    const int error = call<Slot::MPI_File_write_at>(Entry::pmpi, open_.handle, static_cast<MPI_Offset>(at_ / etype),
-                                                    static_cast<const void*>(staged_.data()), static_cast<int>(size),
-                                                    MPI_BYTE, MPI_STATUS_IGNORE);
+    const int error = call<Slot::MPI_File_write_at>(
+        Entry::pmpi, open_.handle, static_cast<MPI_Offset>(at_ / etype),
+        static_cast<const void*>(staged_.data()), static_cast<int>(size), MPI_BYTE, MPI_STATUS_IGNORE);
     at_ += size;
     staged_.erase(staged_.begin(), staged_.begin() + static_cast<std::ptrdiff_t>(size));
     return error;

@@ -189,7 +189,8 @@ bool agrees(MPI_Datatype type, TypeMap& map) {
   MPI_Count size = 0;
   MPI_Count lower = 0;
   MPI_Count extent = 0;
-  if (!map.valid() || PMPI_Type_size_x(type, &size) != MPI_SUCCESS || as_unsigned(size) != map.size) return false;
+  if (!map.valid() || PMPI_Type_size_x(type, &size) != MPI_SUCCESS || as_unsigned(size) != map.size)
+    return false;
   if (PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS) return false;
   if (lower != map.lower || extent != map.extent) map = client::resized(map, lower, extent);
   if (size == 0) return true;
@@ -209,12 +210,14 @@ std::shared_ptr<const TypeMap> flatten_nested(MPI_Datatype type, bool& predefine
     // A struct may name one type many times.
     std::map<MPI_Datatype, std::shared_ptr<const TypeMap>> known;
     Maps maps;
+    bool plain = true;
     for (const MPI_Datatype old : contents.types()) {
       auto& entry = known[old];
       bool ignored = false;
       if (!entry) entry = flatten_nested(old, ignored, level + 1);
       if (!entry) return nullptr;
       maps.push_back(entry);
+      plain = plain && entry->plain && entry->lower == 0;
     }
     if (maps.empty() && contents.combiner() == MPI_COMBINER_STRUCT) {
       map = struct_map(contents, maps);
@@ -224,6 +227,7 @@ std::shared_ptr<const TypeMap> flatten_nested(MPI_Datatype type, bool& predefine
       return nullptr;
     }
     if (!contents.complete()) return nullptr;
+    map.plain = plain;
   }
   if (!agrees(type, map)) return nullptr;
   return std::make_shared<const TypeMap>(std::move(map));

@@ -30,7 +30,7 @@ struct Open {
   std::string path;
   std::unique_ptr<client::File> file;
   client::FileView view;
-  bool mapped = true;              // the view can be mapped to pieces
+  bool mapped = true;  // the view can be mapped to pieces
   bool atomic = false;
   bool foreign = false;            // a data representation other than native
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
@@ -80,7 +80,8 @@ class Scope {
   Open* find(MPI_File handle) const {
     if (!outermost_) return nullptr;
     Remembered& place = state_.files[(reinterpret_cast<std::uintptr_t>(handle) >> 6) % state_.files.size()];
-    const bool hit = place.handle == handle && place.generation == files_generation.load(std::memory_order_acquire);
+    const bool hit =
+        place.handle == handle && place.generation == files_generation.load(std::memory_order_acquire);
     return hit ? place.open : find_slowly(place, handle);
   }
 

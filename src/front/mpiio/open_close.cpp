@@ -19,10 +19,11 @@ namespace millrace::front {
 namespace {
 
 // File system prefixes that ROMIO takes off a name, and whose files the kernel knows under the rest of it.
-constexpr std::array<std::string_view, 9> posix_prefixes{"ufs",  "nfs",    "lustre",  "gpfs", "panfs",
-                                                         "xfs",  "quobyte", "beegfs", "pfs"};
+constexpr std::array<std::string_view, 9> posix_prefixes{"ufs", "nfs",     "lustre", "gpfs", "panfs",
+                                                         "xfs", "quobyte", "beegfs", "pfs"};
 // ... and those behind which there is no file of the kernel's.
-constexpr std::array<std::string_view, 6> foreign_prefixes{"testfs", "daos", "ime", "pvfs2", "pvfs", "gridftp"};
+constexpr std::array<std::string_view, 6> foreign_prefixes{"testfs", "daos", "ime",
+                                                           "pvfs2",  "pvfs", "gridftp"};
 
 // The name as the kernel takes it; nothing if the file is not one of the kernel's.
 std::optional<std::string> kernel_path(std::string_view name) {
@@ -70,7 +71,8 @@ bool agree(MPI_Comm comm, bool refused, bool collective_direct, Agreement& all, 
   mine.group |= rank == 0 ? 1u : 0u;  // never 0
   all = mine;
   constexpr int words = sizeof all / sizeof(std::uint64_t);
-  if (size > 1 && PMPI_Allreduce(&mine, &all, words, MPI_UINT64_T, MPI_MAX, comm) != MPI_SUCCESS) return false;
+  if (size > 1 && PMPI_Allreduce(&mine, &all, words, MPI_UINT64_T, MPI_MAX, comm) != MPI_SUCCESS)
+    return false;
   members = all.node == ~all.other ? static_cast<std::uint32_t>(size) : 0;
   return all.refused == 0;
 }
@@ -107,8 +109,7 @@ bool argument_error(int error) {
          value == MPI_ERR_NOT_SAME || value == MPI_ERR_FILE;
 }
 
-void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle,
-                bool opened) {
+void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle, bool opened) {
   const Settings settings = settings_of(info, filename);
   const std::optional<std::string> path = kernel_path(filename);
   const bool all_direct = direct(settings, "independent") && direct(settings, "collective");
@@ -135,7 +136,8 @@ int leave(std::unique_ptr<Open> open) {
 
 }  // namespace
 
-int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) noexcept {
+int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
+             MPI_File* fh) noexcept {
   const Scope scope;
   const int result = call<Slot::MPI_File_open>(entry, comm, filename, amode, info, fh);
   const bool writes = (amode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0 && (amode & MPI_MODE_SEQUENTIAL) == 0;

@@ -30,8 +30,9 @@ int examine(const Open& open, const Arguments& a, const client::TypeMap* map) {
   const client::TypeMap*& place = examined[(reinterpret_cast<std::uintptr_t>(map) >> 6) % examined.size()];
   if (place == map) return MPI_SUCCESS;
   char nothing = 0;
-  const int error = call<Slot::MPI_File_write_at>(Entry::pmpi, open.handle, MPI_Offset{0},
-                                                  static_cast<const void*>(&nothing), 0, a.type, MPI_STATUS_IGNORE);
+  const int error =
+      call<Slot::MPI_File_write_at>(Entry::pmpi, open.handle, MPI_Offset{0},
+                                    static_cast<const void*>(&nothing), 0, a.type, MPI_STATUS_IGNORE);
   if (error == MPI_SUCCESS) place = map;
   return error;
 }
@@ -52,7 +53,8 @@ bool measure(Open& open, const Row& row, const Arguments& a, Target& target) {
     if (current_position(open, offset) != MPI_SUCCESS) return false;
   }
   const std::uint64_t etype = open.view.etype_size();
-  if (offset > offset_max / static_cast<MPI_Offset>(etype) || (etype != 1 && target.bytes % etype != 0)) return false;
+  if (offset > offset_max / static_cast<MPI_Offset>(etype) || (etype != 1 && target.bytes % etype != 0))
+    return false;
   target.position = static_cast<std::uint64_t>(offset) * etype;
   return true;
 }
@@ -89,8 +91,8 @@ Status append(Open& open, const Arguments& a, const Target& target) {
   }
   client::PieceSource source(open.view, target.position, *target.memory, a.memory,
                              static_cast<std::uint64_t>(a.count));
-  return client::for_each_batch(source,
-                                [&](std::span<const client::Piece> pieces) { return open.file->write(pieces); });
+  return client::for_each_batch(
+      source, [&](std::span<const client::Piece> pieces) { return open.file->write(pieces); });
 }
 
 int write(Open& open, const Row& row, const Arguments& a) {
@@ -103,7 +105,8 @@ int write(Open& open, const Row& row, const Arguments& a) {
   find_hull(open, target);
   const bool one = target.memory->contiguous && target.hull.size() == target.bytes;
   const std::uint64_t pieces =
-      one ? 1 : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
+      one ? 1
+          : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
   if (!open.file->takes_pipeline(target.bytes, pieces, row.coordination == Coordination::collective,
                                  row.completion == Completion::nonblocking))
     return write_direct(open, row, a, &target);
@@ -145,7 +148,8 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
     result = raise_class(open, MPI_ERR_IO);  // one split collective at a time, as ROMIO says it
     return true;
   }
-  const bool ours = row.direction == Direction::write && row.position != Position::shared && open.pipeline() &&
+  const bool ours = row.direction == Direction::write && row.position != Position::shared &&
+                    open.pipeline() &&
                     !(row.coordination == Coordination::collective && open.collective_direct);
   if (ours) {
     result = write(open, row, a);
