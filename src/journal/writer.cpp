@@ -38,10 +38,7 @@ void add(std::vector<std::byte>& batch, const void* data, std::size_t bytes) {
 }  // namespace
 
 JournalWriter::JournalWriter(io::Storage& storage, io::Handle file, std::uint32_t owner)
-    : storage_(storage), file_(file), owner_(owner) {
-  batch_.reserve(batch_bytes);
-  flying_.reserve(batch_bytes);
-}
+    : storage_(storage), file_(file), owner_(owner) {}
 
 Result<std::unique_ptr<JournalWriter>> JournalWriter::create(io::Storage& storage, Fd file,
                                                              std::uint32_t owner, const Identity& identity) {
