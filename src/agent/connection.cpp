@@ -34,9 +34,14 @@ std::vector<FileSlot> Connection::files() const {
   return files;
 }
 
-Drained Connection::drain(Core& core, std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged,
-                          std::string& why) {
-  Drained result = Drained::empty;
+std::uint64_t Connection::next_stamp() const {
+  FrameHeader frame{};
+  const std::byte* payload = nullptr;
+  return ring_.peek(frame, payload) && frame.kind == Kind::write ? frame.span : 0;
+}
+
+Drained Connection::drain(Core& core, std::uint64_t until, std::vector<PendingRequest>& requests,
+                          std::vector<FileSlot>& damaged, std::string& why) {
   while (!ring_.empty()) {
     FrameHeader frame{};
     const std::byte* payload = nullptr;
@@ -44,15 +49,14 @@ Drained Connection::drain(Core& core, std::vector<PendingRequest>& requests, std
       why = "a record does not fit its ring";
       return Drained::broken;
     }
-    if (frame.kind == Kind::write && !core.ready()) {
-      result = Drained::core_is_full;
-      break;
+    if (frame.kind == Kind::write) {
+      if (frame.span > until) return Drained::done;
+      if (!core.ready()) return Drained::core_is_full;
     }
     if (!take(core, frame, payload, requests, damaged, why)) return Drained::broken;
     ring_.consume(frame);
   }
-  ring_.release();
-  return result;
+  return Drained::done;
 }
 
 bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* payload,

@@ -20,7 +20,7 @@ struct PendingRequest {
 };
 
 // What became of draining one ring.
-enum class Drained { empty, core_is_full, broken };
+enum class Drained { done, core_is_full, broken };
 
 // One connected rank: its socket, its ring and the files that it may name. Nothing that the rank sends is
 // trusted. Owned by Server; not thread safe.
@@ -46,10 +46,13 @@ class Connection {
   // Slots that are open now, each once.
   std::vector<FileSlot> files() const;
 
-  // Passes the records of the ring's snapshot to core; requests are put into `requests`. Slots whose
-  // records do not match their checksum are put into `damaged`. When broken, `why` says so.
-  Drained drain(Core& core, std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged,
-                std::string& why);
+  // Stamp of the next record of the ring's snapshot, which must not be empty; 0 for what is no write.
+  std::uint64_t next_stamp() const;
+  // Passes the records of the ring's snapshot with stamps up to `until` to core; requests are put into
+  // `requests`. Slots whose records do not match their checksum are put into `damaged`. When broken, `why`
+  // says so.
+  Drained drain(Core& core, std::uint64_t until, std::vector<PendingRequest>& requests,
+                std::vector<FileSlot>& damaged, std::string& why);
 
  private:
   struct Open {

@@ -14,6 +14,7 @@
 #include <ctime>
 
 #include "transport/socket.hpp"
+#include "transport/stamp.hpp"
 
 namespace millrace::agent {
 
@@ -54,6 +55,8 @@ Status Server::start() {
   if (!mapping) return mapping.status();
   page_mapping_ = *std::move(mapping);
   page_ = reinterpret_cast<transport::AgentPage*>(page_mapping_.data());
+  clock_ = transport::choose_stamp_clock();
+  page_->stamp_clock = static_cast<std::uint32_t>(clock_);
   states_ = std::make_unique<FileStates>(*page_);
 
   ::signal(SIGPIPE, SIG_IGN);
@@ -101,33 +104,68 @@ void Server::run() {
 // for the end of the next one, because a ring that was visited before may have got older records since.
 Server::Pass Server::drain_rings() {
   if (!pass_open_) begin_pass();
-  bool worked = false;
-  bool blocked = false;
-  std::vector<std::pair<ChannelId, std::string>> broken;
-  for (auto& [id, connection] : connections_) {
-    if (!connection->greeted() || connection->ring().empty()) continue;
-    worked = true;
-    std::string why;
-    const Drained drained = connection->drain(core_, fresh_, damaged_, why);
-    if (drained == Drained::broken) broken.emplace_back(id, why);
-    blocked = blocked || drained == Drained::core_is_full;
-  }
+  const Pass merged = merge_rings();
   for (const FileSlot file : damaged_) states_->damaged(file);
   damaged_.clear();
-  for (const auto& [id, why] : broken) drop(id, why);
-  if (blocked) return worked ? Pass::blocked : Pass::idle;
+  for (const auto& [id, why] : broken_) drop(id, why);
+  broken_.clear();
+  if (merged == Pass::blocked) return Pass::blocked;
   pass_open_ = false;
   states_->end_drain();
-  worked = worked || !waiting_.empty() || !fresh_.empty();
+  const bool worked = merged == Pass::worked || !waiting_.empty() || !fresh_.empty();
   forward_requests();
   drop_gone();
   return worked ? Pass::worked : Pass::idle;
+}
+
+// Takes records in the order of their stamps over all rings, up to the time at which the pass began. What
+// was written before a record of the pass, in any ring, was published before that time, so it is in the
+// snapshot too: no record overtakes one that it followed.
+Server::Pass Server::merge_rings() {
+  const auto later = [](const Turn& a, const Turn& b) { return a.stamp > b.stamp; };
+  turns_.clear();
+  for (auto& [id, connection] : connections_) {
+    if (!connection->greeted() || connection->ring().empty()) continue;
+    const std::uint64_t stamp = connection->next_stamp();
+    if (stamp > pass_stamp_ + transport::stamp_horizon) {
+      broken_.emplace_back(id, "a record from the future");
+    } else if (stamp <= pass_stamp_) {
+      turns_.push_back({stamp, connection.get()});
+    }
+  }
+  if (turns_.empty()) return Pass::idle;
+  std::make_heap(turns_.begin(), turns_.end(), later);
+  Pass result = Pass::worked;
+  while (!turns_.empty() && result == Pass::worked) {
+    std::pop_heap(turns_.begin(), turns_.end(), later);
+    Connection& connection = *turns_.back().connection;
+    turns_.pop_back();
+    const std::uint64_t until =
+        turns_.empty() ? pass_stamp_ : std::min(pass_stamp_, turns_.front().stamp + transport::stamp_quantum);
+    std::string why;
+    const Drained drained = connection.drain(core_, until, fresh_, damaged_, why);
+    if (drained == Drained::broken) {
+      broken_.emplace_back(connection.id(), why);
+    } else if (drained == Drained::core_is_full) {
+      result = Pass::blocked;
+    } else if (!connection.ring().empty()) {
+      const std::uint64_t stamp = connection.next_stamp();
+      if (stamp > pass_stamp_) continue;
+      turns_.push_back({stamp, &connection});
+      std::push_heap(turns_.begin(), turns_.end(), later);
+    }
+  }
+  for (auto& [id, connection] : connections_) {
+    if (connection->greeted()) connection->ring().release();
+  }
+  return result;
 }
 
 void Server::begin_pass() {
   pass_open_ = true;
   waiting_.swap(fresh_);
   if (!waiting_.empty()) states_->begin_drain();
+  pass_stamp_ = transport::read_stamp(clock_);
   std::vector<ChannelId> broken;
   for (auto& [id, connection] : connections_) {
     if (connection->greeted() && !connection->ring().snapshot()) broken.push_back(id);

@@ -12,6 +12,7 @@
 #include "agent/core.hpp"
 #include "agent/file_states.hpp"
 #include "transport/memory.hpp"
+#include "transport/stamp.hpp"
 
 namespace millrace::agent {
 
@@ -49,6 +50,7 @@ class Server {
   void enroll(Connection& connection, const transport::Register& registration, Fd target);
   Pass drain_rings();
   void begin_pass();
+  Pass merge_rings();
   void drop_gone();
   void forward_requests();
   void forward(const PendingRequest& request);
@@ -79,6 +81,14 @@ class Server {
   };
   std::vector<Asked> asked_;  // with Core, unanswered
   std::vector<FileSlot> damaged_;
+  struct Turn {
+    std::uint64_t stamp;
+    Connection* connection;
+  };
+  std::vector<Turn> turns_;  // a heap, oldest first
+  std::vector<std::pair<ChannelId, std::string>> broken_;
+  transport::StampClock clock_ = transport::StampClock::monotonic;
+  std::uint64_t pass_stamp_ = 0;  // when the pass began
   bool pass_open_ = false;
   bool leaving_ = false;  // a signal came
   bool served_ = false;

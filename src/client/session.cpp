@@ -21,7 +21,8 @@ constexpr std::uint32_t slice_ms = 100;     // how soon the death of the agent i
 constexpr std::uint64_t sample_every = 64;  // calls per measured one
 }  // namespace
 
-Session::Session(SessionParts parts) : parts_(std::move(parts)) {}
+Session::Session(SessionParts parts)
+    : parts_(std::move(parts)), clock_(static_cast<transport::StampClock>(page().stamp_clock)) {}
 
 Result<std::uint32_t> Session::enroll(const transport::Register& registration, int target) {
   const std::lock_guard lock(mutex_);
@@ -52,6 +53,7 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
   FrameHeader frame{};
   frame.kind = Kind::write;
   frame.file = file;
+  frame.span = transport::read_stamp(clock_);
   for (const Piece& piece : pieces) {
     const auto* data = static_cast<const std::byte*>(piece.data);
     for (std::uint64_t done = 0; done < piece.size;) {

@@ -10,6 +10,7 @@
 #include "base/fd.hpp"
 #include "client/file.hpp"
 #include "transport/channel.hpp"
+#include "transport/stamp.hpp"
 
 namespace millrace::client {
 
@@ -80,6 +81,7 @@ class Session {
   Status lose();
 
   SessionParts parts_;
+  transport::StampClock clock_;
   std::mutex mutex_;
   std::atomic<bool> lost_{false};
   std::uint32_t busy_slots_ = 0;  // bit per reply slot

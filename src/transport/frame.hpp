@@ -31,10 +31,11 @@ struct FrameHeader {
   std::uint32_t length;  // payload bytes, at most record_max_bytes
   Kind kind;
   std::uint16_t reserved;
-  std::uint32_t file;      // slot that the registration returned
-  std::uint32_t request;   // number to echo in the reply; 0 for write and note
-  std::uint64_t offset;    // in the file, bytes
-  std::uint64_t span;      // flush, note: bytes from offset; UINT64_MAX = to the end
+  std::uint32_t file;     // slot that the registration returned
+  std::uint32_t request;  // number to echo in the reply; 0 for write and note
+  std::uint64_t offset;   // in the file, bytes
+  std::uint64_t
+      span;  // flush, note: bytes from offset, UINT64_MAX = to the end; write: its stamp (stamp.hpp)
   std::uint64_t checksum;  // of the payload, seeded with offset
 };
 static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHeader>);

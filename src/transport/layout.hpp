@@ -60,6 +60,7 @@ inline constexpr std::uint32_t state_draining = 2;
 
 // The agent's memfd, mapped by every client.
 struct AgentPage {
+  std::uint32_t stamp_clock;                        // StampClock; fixed before the first rank comes
   alignas(64) std::atomic<std::uint32_t> sleeping;  // 1: write the eventfd; who sets it to 0 writes
   alignas(64) std::atomic<std::uint64_t> progress;  // grows whenever the agent got anything done
   alignas(64) FileState files[max_files];

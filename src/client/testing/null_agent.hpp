@@ -20,6 +20,8 @@ class NullAgent {
     header_ = &producer->header();
     Result<Fd> memory = transport::make_memory("page", sizeof(transport::AgentPage));
     Result<transport::Mapping> page = transport::map(memory->get(), sizeof(transport::AgentPage));
+    reinterpret_cast<transport::AgentPage*>(page->data())->stamp_clock =
+        static_cast<std::uint32_t>(transport::choose_stamp_clock());
     session = std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(page), Fd(), Fd()});
   }
   // Call at least once per half ring of records.
