@@ -17,7 +17,7 @@ from pathlib import Path
 # glibc, in the parts that it came in before 2.34.
 LIBC = re.compile(r"(lib(c|m|dl|pthread|rt)\.so\.\d+|ld-linux[\w-]*\.so\.\d+|linux-vdso\.so\.\d+)")
 # Undefined symbols come from glibc (they carry its version), or from the MPI that the program has.
-OTHERS = re.compile(r"(P?MPI_\w+|MPIX_\w+|MPIR_\w+|ompi_\w+)")
+OTHERS = re.compile(r"(P?MPI_\w+|MPIX_\w+|MPIR_\w+|ompi_\w+|OMPI_C_\w+)")
 
 
 def output(*command: str) -> str:

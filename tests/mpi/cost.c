@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 The Millrace authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the front end adds to a small write: run with a client that does nothing (MILLRACE_DOUBLE_NULL=1).
+ * What the front end adds to a small write: run with a client that does nothing (TEST_DOUBLE_NULL=1).
  * usage: cost DIRECTORY BOUND_NS. Fails if the best batch of an explicit-offset write costs more. */
 #include "check.h"
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * An error of the pipeline is an MPI error of the call. Run with a client whose every write fails for want
- * of space (MILLRACE_DOUBLE_FAIL=2). usage: errors DIRECTORY [fatal] */
+ * of space (TEST_DOUBLE_FAIL=2). usage: errors DIRECTORY [fatal] */
 #include "check.h"
 
 static int handled;

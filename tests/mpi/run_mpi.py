@@ -67,7 +67,7 @@ def run(options, folder, millrace):
         environment["LD_PRELOAD"] = preload
     stats = folder.parent / (folder.name + ".stats")
     if millrace:
-        environment.update({"MILLRACE_EXPECTED": "1", "MILLRACE_STATS": str(stats)})
+        environment.update({"TEST_MILLRACE": "1", "MILLRACE_STATS": str(stats)})
         environment.update(pair.split("=", 1) for pair in options.env)
         environment = {name: value for name, value in environment.items() if value}
     words = [word if word != "@" else str(folder) for word in options.command]
@@ -112,8 +112,8 @@ def accelerated_calls(stats):
     if stats.exists():
         for line in stats.read_text().splitlines():
             one = json.loads(line)
-            if "calls" in one:
-                name = pathlib.Path(one["file"]).name
+            if one["kind"] == "client":
+                name = pathlib.Path(one["path"]).name
                 calls[name] = calls.get(name, 0) + one["calls"]
     return calls
 

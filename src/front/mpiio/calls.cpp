@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "front/mpiio/datatype.hpp"
+#include "front/mpiio/view_check.hpp"
 
 namespace millrace::front {
 namespace {
@@ -35,7 +36,7 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
   open.mapped = map != nullptr && unit != nullptr && unit->size > 0 && disp >= 0;
   if (open.mapped) {
     open.view = client::FileView(static_cast<std::uint64_t>(disp), unit->size, std::move(map));
-    open.mapped = open.view.usable();
+    open.mapped = open.view.usable() && library_agrees(open.handle, open.view);
   }
   open.foreign = strcasecmp(datarep, "native") != 0;
   {

@@ -40,7 +40,7 @@ class Double final : public File {
 
   Status write(std::span<const Piece> pieces) override {
     const std::lock_guard guard(lock_);
-    const char* fail = std::getenv("MILLRACE_DOUBLE_FAIL");  // a Code that every write answers
+    const char* fail = std::getenv("TEST_DOUBLE_FAIL");  // a Code that every write answers
     if (fail != nullptr) return Status(static_cast<Code>(std::atoi(fail)));
     registered_ = true;
     for (const Piece& piece : pieces) {
@@ -70,10 +70,10 @@ class Double final : public File {
     if (const char* path = process_settings().stats_path.c_str(); *path != '\0') {
       std::FILE* out = std::fopen(path, "a");
       if (out != nullptr) {
-        std::fprintf(
-            out,
-            "{\"file\": \"%s\", \"calls\": %lu, \"direct_calls\": %lu, \"pieces\": %lu, \"members\": %u}\n",
-            request_.path.c_str(), calls_, direct_calls_, pieces_, request_.members);
+        std::fprintf(out,
+                     "{\"schema\": 1, \"kind\": \"client\", \"path\": \"%s\", \"calls\": %lu, "
+                     "\"direct_calls\": %lu, \"pieces\": %lu, \"members\": %u}\n",
+                     request_.path.c_str(), calls_, direct_calls_, pieces_, request_.members);
         std::fclose(out);
       }
     }
@@ -132,7 +132,7 @@ class Null final : public File {
 }  // namespace
 
 std::unique_ptr<File> open(OpenRequest request) {
-  if (std::getenv("MILLRACE_DOUBLE_NULL") != nullptr) return std::make_unique<Null>();
+  if (std::getenv("TEST_DOUBLE_NULL") != nullptr) return std::make_unique<Null>();
   return std::make_unique<Double>(std::move(request));
 }
 
