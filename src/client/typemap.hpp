@@ -49,6 +49,7 @@ struct TypeMap {
   bool contiguous = false;      // one piece at displacement 0 with length == extent == size
   bool tiled = false;           // one leaf that goes on with the same stride in the next element
   bool monotone = true;         // the pieces of one element are in address order and do not overlap
+  bool plain = true;            // MPI libraries agree where its bytes are (set by who asks them)
   bool fits = true;             // depth, size and number of runs are within bounds
 
   bool valid() const { return fits; }

@@ -11,8 +11,8 @@ namespace millrace::front {
 
 // The map of a datatype, made when it is first asked for and kept as an attribute of the datatype: it lives
 // as long as the datatype does. nullptr where there is no map (a combiner that is not known here, a nest that
-// is too deep): the caller leaves the call to the MPI library. A few nanoseconds when the type was looked up
-// before; thread safe.
+// is too deep, a type that MPI libraries disagree about): the caller leaves the call to the MPI library. A
+// few nanoseconds when the type was looked up before; thread safe.
 const client::TypeMap* find_map(MPI_Datatype type) noexcept;
 
 // The same, for who keeps it beyond the datatype's life: a file view.
