@@ -37,20 +37,20 @@ struct TypeMap {
   // Deeper nests cannot be walked without allocation: valid() is false and the caller does without a map.
   static constexpr std::uint32_t max_depth = 24;
 
-  std::vector<Run> runs;           // bodies first, then the outermost sequence from `root` on
+  std::vector<Run> runs;  // bodies first, then the outermost sequence from `root` on
   std::uint32_t root = 0;
-  std::uint32_t depth = 0;         // levels of sequences; 0 for an empty type
-  std::uint64_t size = 0;          // bytes of data in one element
-  std::uint64_t pieces = 0;        // of one element; an upper bound where pieces of different runs touch
-  std::int64_t lower = 0;          // lower bound
-  std::int64_t extent = 0;         // distance from one element to the next
-  std::int64_t true_lower = 0;     // first byte of data
-  std::int64_t true_upper = 0;     // end of the last byte of data
-  bool contiguous = false;         // one piece at displacement 0 with length == extent == size
-  bool tiled = false;              // one leaf that goes on with the same stride in the next element
-  bool monotone = true;            // the pieces of one element are in address order and do not overlap
-  bool plain = true;               // no type inside has a lower bound other than 0 (set by who knows)
-  bool fits = true;                // depth, size and number of runs are within bounds
+  std::uint32_t depth = 0;      // levels of sequences; 0 for an empty type
+  std::uint64_t size = 0;       // bytes of data in one element
+  std::uint64_t pieces = 0;     // of one element; an upper bound where pieces of different runs touch
+  std::int64_t lower = 0;       // lower bound
+  std::int64_t extent = 0;      // distance from one element to the next
+  std::int64_t true_lower = 0;  // first byte of data
+  std::int64_t true_upper = 0;  // end of the last byte of data
+  bool contiguous = false;      // one piece at displacement 0 with length == extent == size
+  bool tiled = false;           // one leaf that goes on with the same stride in the next element
+  bool monotone = true;         // the pieces of one element are in address order and do not overlap
+  bool plain = true;            // MPI libraries agree where its bytes are (set by who asks them)
+  bool fits = true;             // depth, size and number of runs are within bounds
 
   bool valid() const { return fits; }
 };

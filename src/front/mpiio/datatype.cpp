@@ -86,8 +86,9 @@ const Holder* look_up(MPI_Datatype type, bool& predefined) {
   if (there != 0) return static_cast<const Holder*>(value);
 
   Holder map = flatten(type, predefined);
-  // ROMIO places such types elsewhere than the standard says (indexed types of types that begin behind their
-  // origin, for one): writes of ours would not meet its reads.
+  // ROMIO of MPICH 4.0 places some types elsewhere than the standard says: those with a lower bound other
+  // than 0 inside another, and indexed types of resized ones and arrays. Writes of ours would not meet its
+  // reads.
   if (map && !map->plain) map.reset();
   const std::lock_guard lock(table.mutex);
   if (predefined) return &table.maps.try_emplace(bits_of(type), std::move(map)).first->second;

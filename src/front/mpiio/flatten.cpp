@@ -198,46 +198,58 @@ bool agrees(MPI_Datatype type, TypeMap& map) {
   return lower == map.true_lower && lower + extent == map.true_upper;
 }
 
-std::shared_ptr<const TypeMap> flatten_nested(MPI_Datatype type, bool& predefined, int level) {
-  if (type == MPI_DATATYPE_NULL || level > deepest_recursion) return nullptr;
-  Contents contents(type);
-  if (!contents.ok()) return nullptr;
-  predefined = contents.predefined();
-  TypeMap map;
-  if (predefined) {
-    map = predefined_map(type);
-  } else {
-    // A struct may name one type many times.
-    std::map<MPI_Datatype, std::shared_ptr<const TypeMap>> known;
-    Maps maps;
-    bool plain = true;
-    for (const MPI_Datatype old : contents.types()) {
-      auto& entry = known[old];
-      bool ignored = false;
-      if (!entry) entry = flatten_nested(old, ignored, level + 1);
-      if (!entry) return nullptr;
-      maps.push_back(entry);
-      plain = plain && entry->plain && entry->lower == 0;
-    }
-    if (maps.empty() && contents.combiner() == MPI_COMBINER_STRUCT) {
-      map = struct_map(contents, maps);
-    } else if (!maps.empty()) {
-      map = derived_map(contents, maps);
-    } else {
-      return nullptr;
-    }
-    if (!contents.complete()) return nullptr;
-    map.plain = plain;
+// What ROMIO describes with markers of its own for the bounds, which it then counts wrongly.
+bool sets_bounds(int combiner) {
+  return combiner == MPI_COMBINER_RESIZED || combiner == MPI_COMBINER_SUBARRAY ||
+         combiner == MPI_COMBINER_DARRAY;
+}
+
+struct Flat {
+  std::shared_ptr<const TypeMap> map;
+  bool marked = false;  // bounds are set somewhere inside
+};
+
+Flat flatten_nested(MPI_Datatype type, bool& predefined, int level);
+
+TypeMap flatten_derived(Contents& contents, int level, bool& marked) {
+  std::map<MPI_Datatype, Flat> known;  // a struct may name one type many times
+  Maps maps;
+  bool plain = true;
+  for (const MPI_Datatype old : contents.types()) {
+    Flat& flat = known[old];
+    bool ignored = false;
+    if (!flat.map) flat = flatten_nested(old, ignored, level + 1);
+    if (!flat.map) return no_map();
+    maps.push_back(flat.map);
+    marked = marked || flat.marked;
+    plain = plain && flat.map->plain && flat.map->lower == 0;
   }
-  if (!agrees(type, map)) return nullptr;
-  return std::make_shared<const TypeMap>(std::move(map));
+  const int combiner = contents.combiner();
+  if (maps.empty() && combiner != MPI_COMBINER_STRUCT) return no_map();
+  TypeMap map = maps.empty() ? struct_map(contents, maps) : derived_map(contents, maps);
+  if (!contents.complete()) return no_map();
+  const bool indexed = combiner == MPI_COMBINER_INDEXED || combiner == MPI_COMBINER_HINDEXED;
+  map.plain = plain && !(indexed && (marked || !maps[0]->contiguous));
+  marked = marked || sets_bounds(combiner);
+  return map;
+}
+
+Flat flatten_nested(MPI_Datatype type, bool& predefined, int level) {
+  if (type == MPI_DATATYPE_NULL || level > deepest_recursion) return {};
+  Contents contents(type);
+  if (!contents.ok()) return {};
+  predefined = contents.predefined();
+  bool marked = false;
+  TypeMap map = predefined ? predefined_map(type) : flatten_derived(contents, level, marked);
+  if (!agrees(type, map)) return {};
+  return {std::make_shared<const TypeMap>(std::move(map)), marked};
 }
 
 }  // namespace
 
 std::shared_ptr<const TypeMap> flatten(MPI_Datatype type, bool& predefined) {
   predefined = false;
-  return flatten_nested(type, predefined, 0);
+  return flatten_nested(type, predefined, 0).map;
 }
 
 }  // namespace millrace::front

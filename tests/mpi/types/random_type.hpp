@@ -64,10 +64,10 @@ class RandomType {
 
   // No long double: MPICH packs 10 of its 16 bytes.
   MPI_Datatype basic(bool file) {
-    static const MPI_Datatype types[] = {MPI_BYTE,       MPI_CHAR,     MPI_SHORT,     MPI_INT,
-                                         MPI_DOUBLE,     MPI_LONG,     MPI_FLOAT,     MPI_C_FLOAT_COMPLEX,
-                                         MPI_2INT,       MPI_C_BOOL,   MPI_FLOAT_INT, MPI_DOUBLE_INT,
-                                         MPI_SHORT_INT,  MPI_LONG_INT, MPI_C_DOUBLE_COMPLEX};
+    static const MPI_Datatype types[] = {
+        MPI_BYTE,      MPI_CHAR,       MPI_SHORT,           MPI_INT,      MPI_DOUBLE,
+        MPI_LONG,      MPI_FLOAT,      MPI_C_FLOAT_COMPLEX, MPI_2INT,     MPI_C_BOOL,
+        MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_SHORT_INT,       MPI_LONG_INT, MPI_C_DOUBLE_COMPLEX};
     MPI_Datatype out;
     MPI_Type_dup(types[range(0, file ? 9 : 14)], &out);
     return out;
@@ -247,13 +247,13 @@ class RandomType {
 #if MPI_VERSION >= 4
     if (large_counts_ && range(0, 1) == 1) {
       const std::vector<MPI_Count> s(sizes.begin(), sizes.end());
-      MPI_Type_create_darray_c(processes, me, n, s.data(), distributions.data(), arguments.data(), counts.data(),
-                               order, old, &out);
+      MPI_Type_create_darray_c(processes, me, n, s.data(), distributions.data(), arguments.data(),
+                               counts.data(), order, old, &out);
       return;
     }
 #endif
-    MPI_Type_create_darray(processes, me, n, sizes.data(), distributions.data(), arguments.data(), counts.data(),
-                           order, old, &out);
+    MPI_Type_create_darray(processes, me, n, sizes.data(), distributions.data(), arguments.data(),
+                           counts.data(), order, old, &out);
   }
 
   void resized(MPI_Datatype old, const Shape& s, bool file, MPI_Datatype& out) {

@@ -14,7 +14,6 @@
 #include "client/view.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/flatten.hpp"
-#include "front/mpiio/view_check.hpp"
 #include "random_type.hpp"
 
 namespace {
@@ -118,10 +117,12 @@ bool file_case(const std::string& path, std::uint64_t seed, bool check_end) {
     const auto displacement = static_cast<std::uint64_t>(random.range(0, 100));
     const FileView view(displacement, 1, map);
     if (!view.usable()) fail("a filetype is not usable", seed);
-    const auto position = static_cast<std::uint64_t>(random.range(0, 2 * static_cast<std::int64_t>(map->size)));
+    const auto position =
+        static_cast<std::uint64_t>(random.range(0, 2 * static_cast<std::int64_t>(map->size)));
     const auto bytes = static_cast<std::uint64_t>(random.range(1, 2 * static_cast<std::int64_t>(map->size)));
     std::vector<unsigned char> data(bytes);
-    for (std::uint64_t i = 0; i < bytes; ++i) data[i] = static_cast<unsigned char>(1 + (i * 7 + i / 251) % 255);
+    for (std::uint64_t i = 0; i < bytes; ++i)
+      data[i] = static_cast<unsigned char>(1 + (i * 7 + i / 251) % 255);
     // As large from the start as it gets: behind the end of the file ROMIO's data sieving writes into holes
     // what happens to be in its buffer.
     const std::uint64_t end = view.offset_of(position + bytes - 1) + 1;
@@ -135,11 +136,6 @@ bool file_case(const std::string& path, std::uint64_t seed, bool check_end) {
     MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     MPI_File_set_size(file, static_cast<MPI_Offset>(end));
     MPI_File_set_view(file, static_cast<MPI_Offset>(displacement), MPI_BYTE, type, "native", MPI_INFO_NULL);
-    if (!millrace::front::library_agrees(file, view)) {
-      MPI_File_close(&file);
-      MPI_Type_free(&type);
-      return false;  // left to the library
-    }
     MPI_Offset offset = -1;
     MPI_File_get_byte_offset(file, static_cast<MPI_Offset>(position), &offset);
     if (static_cast<std::uint64_t>(offset) != view.offset_of(position)) fail("byte offset", seed);
@@ -203,7 +199,8 @@ void lookups_are_fast() {
     asm volatile("" ::: "memory");
     sum += millrace::front::find_map(types[i & 1])->size;
   }
-  const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+  const double ns =
+      std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
   std::printf("lookup %.1f ns (%llu)\n", ns / rounds, static_cast<unsigned long long>(sum));
   if (ns / rounds > 500) fail("a lookup is slow", 0);
   MPI_Type_free(&derived);
