@@ -225,7 +225,7 @@ class Collector(threading.Thread):
             document = {"schema": SCHEMA, "files": [report.summary() for report in self.reports]}
             self._target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         if not self.reports:
-            self._console.print("millrace: no file was written or read through MPI-IO with Millrace loaded")
+            self._console.print("millrace: no report: no file that MPI-IO opened with Millrace loaded was closed")
 
     def _take(self) -> None:
         """Reads complete lines only: the last one may still be in the writing."""

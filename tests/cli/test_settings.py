@@ -121,10 +121,10 @@ def test_names_are_those_of_the_library():
 
 def test_defaults_are_those_of_the_library():
     header = (ROOT / "src/base/settings.hpp").read_text()
-    units = {"KiB": 1024, "MiB": 1 << 20, "GiB": 1 << 30}
+    factor = {"KiB": 1024, "MiB": 1 << 20, "GiB": 1 << 30}
     for name in ("sort_buffer", "record_max", "fdatasync_interval", "channel"):
         number, unit = re.search(rf"\b{name}_bytes =\s+(\d+) \* (\w+);", header).groups()
-        assert units.parse_bytes(settings.BY_NAME[name].default) == int(number) * units[unit], name
+        assert units.parse_bytes(settings.BY_NAME[name].default) == int(number) * factor[unit], name
     assert "timeout_ms = 60'000" in header
     assert units.parse_duration(settings.BY_NAME["timeout"].default) == 60_000
 
