@@ -175,6 +175,21 @@ def demo(
     raise typer.Exit(demonstration.run(output, quick, only, budget, picture))
 
 
+@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+def bench(
+    arguments: list[str] | None = typer.Argument(
+        None, metavar="[OPTIONS]", help="Options of bench/run_bars.py; --help there lists them."
+    ),
+) -> None:
+    """Measure the bars of docs/results with the programs of bench/; needs the source tree."""
+    program = Path(__file__).resolve().parents[2] / "bench" / "run_bars.py"
+    if not program.is_file():
+        running.tell(f"{program} is not there: this command works from the source tree only")
+        raise typer.Exit(running.EXIT_BAD_USE)
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, str(program), *(arguments or [])])
+
+
 @app.command()
 def version() -> None:
     """Print Millrace's version."""

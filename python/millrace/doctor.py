@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace import __version__, machine, prefix, settings
-from millrace.stats import human_bytes
+from millrace.units import GIB, format_bytes, human_bytes, parse_bytes
 
 SCHEMA = "millrace.doctor/1"
 GOOD, FAIR, BAD = "good", "fair", "bad"  # bad = Millrace cannot work
@@ -96,7 +96,7 @@ def _kernel(facts: Mapping[str, Any]) -> list[Finding]:
     ]
     available = memory["available"] or 0
     bound = min(x for x in (available, memory["cgroup_limit"] or available) if x is not None)
-    buffer = settings.parse_bytes(settings.BY_NAME["sort_buffer"].default)
+    buffer = parse_bytes(settings.BY_NAME["sort_buffer"].default)
     enough = bound > 4 * buffer
     findings.append(
         Finding(
@@ -159,8 +159,8 @@ def _storage(fs: Mapping[str, Any]) -> list[Finding]:
         Finding(
             "free space",
             f"{human_bytes(fs['free_bytes'])} of {human_bytes(fs['total_bytes'])}",
-            GOOD if fs["free_bytes"] > settings.GIB else FAIR,
-            "" if fs["free_bytes"] > settings.GIB else "there is little space left",
+            GOOD if fs["free_bytes"] > GIB else FAIR,
+            "" if fs["free_bytes"] > GIB else "there is little space left",
         )
     )
     if fs["writable"]:
@@ -198,7 +198,7 @@ def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> lis
     elif sink == "direct":
         sink = "O_DIRECT" + (" through io_uring" if facts["io_uring"]["usable"] else " through threads")
     lines.append(f"sink: {sink}")
-    ranks = settings.format_bytes(settings.parse_bytes(value["channel"]) * cores)
+    ranks = format_bytes(parse_bytes(value["channel"]) * cores)
     lines.append(
         f"memory: {value['sort_buffer']} to sort in per file, and {value['channel']} of shared memory per rank "
         f"({ranks} with one rank per core)"

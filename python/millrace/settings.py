@@ -15,15 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from millrace.units import KIB, MIB, TIB, format_bytes, format_duration, parse_bytes, parse_duration
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:  # pragma: no cover - depends on the interpreter
     import tomli as tomllib
-
-KIB = 1024
-MIB = 1024 * KIB
-GIB = 1024 * MIB
-TIB = 1024 * GIB
 
 # What direct_calls may name.
 CALL_KINDS = ("independent", "collective", "nonblocking", "split", "read")
@@ -185,35 +182,6 @@ BY_NAME = {setting.name: setting for setting in SETTINGS}
 # Not settings of a file or process but of the launcher of everything.
 SWITCH_VARIABLE = "MILLRACE"
 OTHER_VARIABLES = {SWITCH_VARIABLE, "MILLRACE_PREFIX"}
-
-_UNITS = {"": 1, "b": 1, "k": KIB, "m": MIB, "g": GIB, "t": TIB}
-
-
-def parse_bytes(text: str) -> int:
-    """`64`, `64KiB`, `1MiB`, `2g` as bytes; powers of 1024 whatever the spelling."""
-    match = re.fullmatch(r"\s*(\d+)\s*([bkmgt]?)(?:(?<=[kmgt])i?b)?\s*", text.lower())
-    if not match:
-        raise ValueError(f"'{text}' is not a size (write it as 4096, 64KiB, 1MiB or 2GiB)")
-    return int(match[1]) * _UNITS[match[2]]
-
-
-def format_bytes(value: int) -> str:
-    for unit, name in ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
-        if value >= unit and value % unit == 0:
-            return f"{value // unit}{name}"
-    return str(value)
-
-
-def parse_duration(text: str) -> int:
-    """`60`, `60s`, `1.5s`, `500ms` as milliseconds; a bare number is seconds."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|)\s*", text.lower())
-    if not match:
-        raise ValueError(f"'{text}' is not a time (write it as 60s, 500ms or 2min)")
-    return round(float(match[1]) * {"ms": 1, "min": 60_000}.get(match[2], 1000))
-
-
-def format_duration(milliseconds: int) -> str:
-    return f"{milliseconds // 1000}s" if milliseconds % 1000 == 0 else f"{milliseconds}ms"
 
 
 def _check_bytes(setting: Setting, text: str) -> str:

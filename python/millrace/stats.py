@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from millrace.settings import GIB, KIB, MIB
+from millrace.units import human_bytes, human_time
 
 SCHEMA = "millrace.stats/1"
 AGENT_KIND = "agent_file"
@@ -48,20 +48,6 @@ def _agent_lives(job: str) -> bool:
         except OSError:
             continue
     return False
-
-
-def human_bytes(value: float) -> str:
-    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
-        if value >= unit:
-            return f"{value / unit:.1f} {name}"
-    return f"{value:.0f} B"
-
-
-def human_time(nanoseconds: float) -> str:
-    for unit, name in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
-        if nanoseconds >= unit:
-            return f"{nanoseconds / unit:.2f} {name}"
-    return f"{nanoseconds:.0f} ns"
 
 
 def parse_line(line: str) -> dict[str, Any] | None:
@@ -239,7 +225,7 @@ class Collector(threading.Thread):
             document = {"schema": SCHEMA, "files": [report.summary() for report in self.reports]}
             self._target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         if not self.reports:
-            self._console.print("millrace: no file was written or read through MPI-IO with Millrace loaded")
+            self._console.print("millrace: no report: no file that MPI-IO opened with Millrace loaded was closed")
 
     def _take(self) -> None:
         """Reads complete lines only: the last one may still be in the writing."""

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from conftest import ROOT
-from millrace import settings
+from millrace import settings, units
 
 
 @pytest.mark.parametrize(
@@ -24,23 +24,23 @@ from millrace import settings
     ],
 )
 def test_sizes(text, value):
-    assert settings.parse_bytes(text) == value
+    assert units.parse_bytes(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "k", "-1", "1.5MiB", "1 zib", "1ib", "0x10", "1MiBs"])
 def test_not_sizes(text):
     with pytest.raises(ValueError):
-        settings.parse_bytes(text)
+        units.parse_bytes(text)
 
 
 @pytest.mark.parametrize(("text", "value"), [("60", 60_000), ("1.5s", 1500), ("500ms", 500), ("2min", 120_000)])
 def test_durations(text, value):
-    assert settings.parse_duration(text) == value
+    assert units.parse_duration(text) == value
 
 
 def test_formatting_is_the_inverse_of_parsing():
     for value in (0, 1, 1023, 1024, 1536, 1 << 20, 3 << 30, (1 << 40) + 1):
-        assert settings.parse_bytes(settings.format_bytes(value)) == value
+        assert units.parse_bytes(units.format_bytes(value)) == value
 
 
 def toml(folder, text):
@@ -121,12 +121,12 @@ def test_names_are_those_of_the_library():
 
 def test_defaults_are_those_of_the_library():
     header = (ROOT / "src/base/settings.hpp").read_text()
-    units = {"KiB": 1024, "MiB": 1 << 20, "GiB": 1 << 30}
+    factor = {"KiB": 1024, "MiB": 1 << 20, "GiB": 1 << 30}
     for name in ("sort_buffer", "record_max", "fdatasync_interval", "channel"):
         number, unit = re.search(rf"\b{name}_bytes =\s+(\d+) \* (\w+);", header).groups()
-        assert settings.parse_bytes(settings.BY_NAME[name].default) == int(number) * units[unit], name
+        assert units.parse_bytes(settings.BY_NAME[name].default) == int(number) * factor[unit], name
     assert "timeout_ms = 60'000" in header
-    assert settings.parse_duration(settings.BY_NAME["timeout"].default) == 60_000
+    assert units.parse_duration(settings.BY_NAME["timeout"].default) == 60_000
 
 
 def test_the_guides_table_is_fresh():

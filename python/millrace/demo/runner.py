@@ -66,7 +66,7 @@ class Result:
         reasons = report.reasons()
         if report.route != "direct" or not reasons:
             return report.route
-        return f"direct: {reasons[0]}"
+        return f"direct: {reasons[0].removeprefix('direct: ')}"
 
     def document(self) -> dict[str, Any]:
         report = self.pairs[-1][1].report if self.pairs else None
