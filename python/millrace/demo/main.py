@@ -102,6 +102,9 @@ def _notes(results: list[runner.Result]) -> list[str]:
             "Millrace took no call in any of these programs: what is compared here is the MPI library "
             "with itself. `millrace doctor` may say why."
         )
+    waiting = [result.case.name for result in results if not (result.pairs or result.error or result.case.missing)]
+    if waiting:
+        notes.append(f"Not run, for the time was up: {', '.join(waiting)}.")
     fewest = min((len(result.pairs) for result in ran), default=0)
     most = max((len(result.pairs) for result in ran), default=0)
     if fewest < most:
