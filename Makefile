@@ -49,7 +49,7 @@ test-mpis: build  ## the newest MPICH and Open MPI from PyPI
 	$(CTEST) --test-dir build -L mpis
 
 bench: build  ## the bars of docs/results/, measured on this machine
-	.venv/bin/python3 bench/run_bars.py --build build
+	build/bin/millrace bench
 
 format: bootstrap  ## formats C, C++ and Python
 	scripts/lint format

@@ -55,8 +55,9 @@ def selection(parser: argparse.ArgumentParser, options: argparse.Namespace) -> c
         parser.error("--bars: this program measures 2, 3, 4 and 7")
     ranks = [4] if options.quick else numbers(parser, "--ranks", options.ranks)
     at_most = options.at_most or ("64m" if options.quick else "")
-    return cases.Selection(bars, mpis, ranks, options.patterns.split(","), options.sizes.split(","), at_most,
-                           options.quick)
+    return cases.Selection(
+        bars, mpis, ranks, options.patterns.split(","), options.sizes.split(","), at_most, options.quick
+    )
 
 
 def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

@@ -11,7 +11,5 @@ if __name__ == "__main__":
     try:
         from millrace.__main__ import main
     except ModuleNotFoundError as error:
-        sys.exit(
-            f"millrace: the Python module '{error.name}' is missing: {sys.executable} -m pip install typer rich"
-        )
+        sys.exit(f"millrace: the Python module '{error.name}' is missing: {sys.executable} -m pip install typer rich")
     main()

@@ -119,8 +119,19 @@ def collective(selection: Selection, mpi: str, ranks: int) -> list[Case]:
     for mode, ratio in (("full", full_targets.get(ranks, 0.97)), ("simple", 2.0)):
         arguments = ["-C", problem, "-m", mode, "--verify", "plain"]
         if round(ranks**0.5) ** 2 == ranks:
-            cases.append(Case([3], f"btio-{mode}-{problem}", mpi, ranks, "btio", arguments, ratio, sync=False,
-                              note="no fsync; ratio of the times in I/O"))
+            cases.append(
+                Case(
+                    [3],
+                    f"btio-{mode}-{problem}",
+                    mpi,
+                    ranks,
+                    "btio",
+                    arguments,
+                    ratio,
+                    sync=False,
+                    note="no fsync; ratio of the times in I/O",
+                )
+            )
     return cases
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -35,10 +36,8 @@ def end_session(process: subprocess.Popen) -> None:
     """Ends the launcher and everything that it started: politely, then not."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         for pid in session_members(process.pid):
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, sign)
-            except ProcessLookupError:
-                pass
         deadline = time.monotonic() + 5
         while session_members(process.pid) and time.monotonic() < deadline:
             process.poll()
@@ -48,8 +47,15 @@ def end_session(process: subprocess.Popen) -> None:
 
 def run_json(command: list[str], environment: dict[str, str], timeout_s: float) -> dict:
     """Runs a program in a session of its own and returns the JSON document that it printed."""
-    process = subprocess.Popen(command, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         out, err = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
@@ -105,7 +111,16 @@ class Launcher:
 
     def limit(self, path: str, size: int, sync: bool) -> dict[str, float]:
         """Rate of every way to write one stream of this size, MiB/s, each measured once."""
-        command = [str(self.programs / "limit"), "--file", path, "--size", str(size), "--repetitions", "1",
-                   "--sync", "fsync" if sync else "none"]
+        command = [
+            str(self.programs / "limit"),
+            "--file",
+            path,
+            "--size",
+            str(size),
+            "--repetitions",
+            "1",
+            "--sync",
+            "fsync" if sync else "none",
+        ]
         document = run_json(command, dict(os.environ), self.timeout_s)
         return {name: m["median_mib_s"] for name, m in document["methods"].items() if "median_mib_s" in m}

@@ -33,7 +33,7 @@ class Result:
 
     @property
     def ratios(self) -> list[float]:
-        return [m / s for s, m in zip(self.stock, self.millrace)]
+        return [m / s for s, m in zip(self.stock, self.millrace, strict=False)]
 
     @property
     def verdict(self) -> str:
@@ -49,10 +49,19 @@ class Result:
 
     def to_json(self) -> dict:
         document = dataclasses.asdict(self.case)
-        document.update(name=self.case.name, size=self.size, stock_mib_s=self.stock, millrace_mib_s=self.millrace,
-                        limits_mib_s=self.limits, limit_mib_s=self.limit, ratios=self.ratios,
-                        stock_fraction=self.fraction(self.stock), millrace_fraction=self.fraction(self.millrace),
-                        verdict=self.verdict, problem=self.problem)
+        document.update(
+            name=self.case.name,
+            size=self.size,
+            stock_mib_s=self.stock,
+            millrace_mib_s=self.millrace,
+            limits_mib_s=self.limits,
+            limit_mib_s=self.limit,
+            ratios=self.ratios,
+            stock_fraction=self.fraction(self.stock),
+            millrace_fraction=self.fraction(self.millrace),
+            verdict=self.verdict,
+            problem=self.problem,
+        )
         return document
 
 
@@ -62,8 +71,9 @@ def clean(directory: pathlib.Path, stem: str) -> None:
         path.unlink(missing_ok=True)
 
 
-def measure(case: Case, launcher: Launcher, directory: pathlib.Path, pairs: int, stock_only: bool,
-            tell: Callable[[str], None]) -> Result:
+def measure(
+    case: Case, launcher: Launcher, directory: pathlib.Path, pairs: int, stock_only: bool, tell: Callable[[str], None]
+) -> Result:
     result = Result(case)
     stem = f"millrace-bars-{os.getpid()}"
     path = str(directory / stem)

@@ -64,23 +64,51 @@ def row(result: Result) -> str:
     millrace = f"{statistics.median(result.millrace):.0f}" if result.millrace else "-"
     limit = f"{result.limit:.0f}" if result.limit else "-"
     verdict = result.verdict if not result.problem else f"failed: {result.problem[:120]}"
-    cells = [",".join(map(str, case.bars)), case.pattern, case.mpi, str(case.ranks), size_text(result.size), limit,
-             stock, fraction_text(result.fraction(result.stock)), millrace,
-             fraction_text(result.fraction(result.millrace)), ratio, bar_text(result), verdict]
+    cells = [
+        ",".join(map(str, case.bars)),
+        case.pattern,
+        case.mpi,
+        str(case.ranks),
+        size_text(result.size),
+        limit,
+        stock,
+        fraction_text(result.fraction(result.stock)),
+        millrace,
+        fraction_text(result.fraction(result.millrace)),
+        ratio,
+        bar_text(result),
+        verdict,
+    ]
     return "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
 
 
-HEADINGS = ["bar", "pattern", "MPI", "ranks", "size", "limit MiB/s", "stock MiB/s", "stock fraction", "Millrace MiB/s",
-            "Millrace fraction", "ratio: median (min..max)", "needed", "verdict"]
+HEADINGS = [
+    "bar",
+    "pattern",
+    "MPI",
+    "ranks",
+    "size",
+    "limit MiB/s",
+    "stock MiB/s",
+    "stock fraction",
+    "Millrace MiB/s",
+    "Millrace fraction",
+    "ratio: median (min..max)",
+    "needed",
+    "verdict",
+]
 
 
 def markdown(doc: dict, results: list[Result]) -> str:
     about = doc["machine"]
     lines = [
-        f"`{doc['command']}`", "",
+        f"`{doc['command']}`",
+        "",
         f"{doc['date']}; {about['cores']} cores, {about['memory_gib']} GiB, Linux {about['kernel']}, "
-        f"{about['architecture']}, {about['file_system']}; medians of {doc['options']['pairs']} pairs.", "",
-        "| " + " | ".join(HEADINGS) + " |", "|" + " --- |" * len(HEADINGS),
+        f"{about['architecture']}, {about['file_system']}; medians of {doc['options']['pairs']} pairs.",
+        "",
+        "| " + " | ".join(HEADINGS) + " |",
+        "|" + " --- |" * len(HEADINGS),
     ]
     lines += [row(result) for result in results]
     return "\n".join(lines) + "\n"

@@ -7,9 +7,8 @@ import sys
 import time
 
 import harness
-from harness import BENCH, BUILD, LIB, BenchTest, bounded, mpis
-
 from bars import cases, launch, measure
+from harness import BENCH, BUILD, LIB, BenchTest, bounded, mpis
 
 DRIVER = [sys.executable, str(BENCH / "run_bars.py")]
 
@@ -21,8 +20,18 @@ class Driver(BenchTest):
 
     def test_the_stock_library_is_measured_alone(self):
         mpi = mpis("ior")[0]
-        status, out, err = self.drive("--stock-only", "--quick", "--at-most", "2m", "--pairs", "1", "--mpi", mpi,
-                                      "--patterns", "fine-4k,large-shared")
+        status, out, err = self.drive(
+            "--stock-only",
+            "--quick",
+            "--at-most",
+            "2m",
+            "--pairs",
+            "1",
+            "--mpi",
+            mpi,
+            "--patterns",
+            "fine-4k,large-shared",
+        )
         self.assertEqual(status, 0, err + out)
         document = json.loads((self.directory / "out/bars.json").read_text())
         self.assertEqual((document["schema"], document["version"]), ("millrace-bars", 1))
@@ -32,9 +41,21 @@ class Driver(BenchTest):
 
     def test_pairs_give_ratios_for_any_preload(self):
         # The shim in the place of Millrace: what is compared is then the same, and everything is exercised.
-        status, _, err = self.drive("--quick", "--at-most", "2m", "--pairs", "2", "--bars", "3",
-                                    "--patterns", "fine-4k,btio*", "--mpi", mpis("ior")[0],
-                                    "--millrace", LIB / "libmillrace-bench-yield.so")
+        status, _, err = self.drive(
+            "--quick",
+            "--at-most",
+            "2m",
+            "--pairs",
+            "2",
+            "--bars",
+            "3",
+            "--patterns",
+            "fine-4k,btio*",
+            "--mpi",
+            mpis("ior")[0],
+            "--millrace",
+            LIB / "libmillrace-bench-yield.so",
+        )
         self.assertIn(status, (0, 1), err)
         for case in json.loads((self.directory / "out/bars.json").read_text())["cases"]:
             self.assertEqual(case["problem"], "")
@@ -47,9 +68,23 @@ class Driver(BenchTest):
         self.assertLess(time.monotonic() - begin, 20)
 
     def test_a_driver_that_is_ended_ends_what_it_started(self):
-        driver = subprocess.Popen([*DRIVER, "--build", str(BUILD), "--dir", str(self.directory), "--stock-only", "--out",
-                                   str(self.directory / "out"), "--patterns", "btio-simple-A", "--pairs", "1000"],
-                                  stdout=subprocess.DEVNULL)
+        driver = subprocess.Popen(
+            [
+                *DRIVER,
+                "--build",
+                str(BUILD),
+                "--dir",
+                str(self.directory),
+                "--stock-only",
+                "--out",
+                str(self.directory / "out"),
+                "--patterns",
+                "btio-simple-A",
+                "--pairs",
+                "1000",
+            ],
+            stdout=subprocess.DEVNULL,
+        )
         for _ in range(600):
             if any(self.directory.glob("millrace-bars-*")):
                 break
@@ -77,10 +112,12 @@ class Driver(BenchTest):
         self.assertEqual(measure.Result(case, 1, [100], [250], {"a": [200]}, "broken").verdict, "failed")
 
     def test_bad_use_is_refused_with_a_reason(self):
-        for arguments, expected in ((["--bars", "9"], "this program measures"),
-                                    (["--mpi", "lam"], "there is mpich and ompi"),
-                                    (["--patterns", "none", "--stock-only"], "no case is left"),
-                                    (["--millrace", "/nonexistent.so"], "is missing")):
+        for arguments, expected in (
+            (["--bars", "9"], "this program measures"),
+            (["--mpi", "lam"], "there is mpich and ompi"),
+            (["--patterns", "none", "--stock-only"], "no case is left"),
+            (["--millrace", "/nonexistent.so"], "is missing"),
+        ):
             status, _, err = self.drive(*arguments)
             self.assertEqual(status, 2)
             self.assertIn(expected, err)

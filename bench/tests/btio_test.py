@@ -11,8 +11,9 @@ class Btio(BenchTest):
             for mode in ("full", "simple"):
                 for ranks in (1, 4, 9, 16):
                     with self.subTest(mpi=mpi, mode=mode, ranks=ranks):
-                        document = self.run_ok("btio", mpi, ranks, "-C", "S", "-m", mode, "-k", "--no-warm",
-                                               "-o", self.file)
+                        document = self.run_ok(
+                            "btio", mpi, ranks, "-C", "S", "-m", mode, "-k", "--no-warm", "-o", self.file
+                        )
                         self.assertTrue(document["verified"])
                         contents.add(self.file.read_bytes())
         self.assertEqual(len(contents), 1)
@@ -27,8 +28,22 @@ class Btio(BenchTest):
 
     def test_compute_time_is_not_io_time(self):
         for kind in ("busy", "sleep"):
-            document = self.run_ok("btio", mpis("btio")[0], 1, "-C", "S", "--steps", "10", "--compute", "20",
-                                   "--compute-kind", kind, "--no-warm", "-o", self.file)
+            document = self.run_ok(
+                "btio",
+                mpis("btio")[0],
+                1,
+                "-C",
+                "S",
+                "--steps",
+                "10",
+                "--compute",
+                "20",
+                "--compute-kind",
+                kind,
+                "--no-warm",
+                "-o",
+                self.file,
+            )
             run = document["repetitions"][0]
             self.assertGreaterEqual(run["total_s"] - run["io_s"], 0.2)
 

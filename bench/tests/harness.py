@@ -29,8 +29,14 @@ def mpis(program):
 
 def bounded(command, timeout_s=100):
     """(status, stdout, stderr) of a program; everything that it started is ended when the time is over."""
-    process = subprocess.Popen([str(c) for c in command], start_new_session=True, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [str(c) for c in command],
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         out, err = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
@@ -53,16 +59,23 @@ class BenchTest(unittest.TestCase):
         status, out, err = self.start(program, mpi, ranks, *arguments)
         self.assertEqual(status, 0, err + out)
         document = json.loads(out)
-        self.assertEqual((document["schema"], document["version"], document["benchmark"]),
-                         ("millrace-bench", 1, program))
+        self.assertEqual(
+            (document["schema"], document["version"], document["benchmark"]), ("millrace-bench", 1, program)
+        )
         return document
 
     def assert_refused(self, expected, program, *arguments):
         """Bad use: one clear message, status 2, nothing on stdout. Without a launcher, as a single rank."""
         for mpi in mpis(program):
             environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-            done = subprocess.run([BIN / f"{program}-{mpi}", *arguments], capture_output=True, text=True, timeout=60,
-                                  env=environment, check=False)
+            done = subprocess.run(
+                [BIN / f"{program}-{mpi}", *arguments],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                env=environment,
+                check=False,
+            )
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(expected, done.stderr)
             self.assertEqual(done.stdout, "")

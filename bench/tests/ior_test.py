@@ -8,9 +8,22 @@ SMALL = ["-t", "4k", "-b", "16k", "-s", "8", "--no-warm"]
 
 class Ior(BenchTest):
     def test_every_kind_of_access_verifies(self):
-        kinds = [[], ["-e"], ["-c"], ["-V"], ["-V", "-c"], ["-z"], ["-F"], ["-F", "-u", "-z"], ["-a", "POSIX", "-Y"],
-                 ["-a", "POSIX", "-z"], ["-C"], ["-Z", "-X", "3"], ["-m", "-i", "2", "-g"],
-                 ["-t", "4000", "-b", "4000"]]
+        kinds = [
+            [],
+            ["-e"],
+            ["-c"],
+            ["-V"],
+            ["-V", "-c"],
+            ["-z"],
+            ["-F"],
+            ["-F", "-u", "-z"],
+            ["-a", "POSIX", "-Y"],
+            ["-a", "POSIX", "-z"],
+            ["-C"],
+            ["-Z", "-X", "3"],
+            ["-m", "-i", "2", "-g"],
+            ["-t", "4000", "-b", "4000"],
+        ]
         for mpi in mpis("ior"):
             for kind in kinds:
                 with self.subTest(mpi=mpi, kind=kind):

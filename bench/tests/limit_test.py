@@ -4,15 +4,15 @@ import json
 import subprocess
 import unittest
 
-import harness
 from harness import BIN, BenchTest, bounded
 
 
 class Limit(BenchTest):
     def test_every_method_is_measured_verified_and_the_best_is_the_limit(self):
         for sync in ("fsync", "none"):
-            status, out, err = bounded([BIN / "limit", "-o", self.file, "-b", "9m", "-i", "2", "--depths", "1,4",
-                                        "--sync", sync, "--no-warm"])
+            status, out, err = bounded(
+                [BIN / "limit", "-o", self.file, "-b", "9m", "-i", "2", "--depths", "1,4", "--sync", sync, "--no-warm"]
+            )
             self.assertEqual(status, 0, err)
             document = json.loads(out)
             self.assertTrue(document["verified"])
@@ -28,8 +28,12 @@ class Limit(BenchTest):
         self.assertEqual(self.file.stat().st_size, 5000001)
 
     def test_bad_use_is_refused_with_a_reason(self):
-        for arguments, expected in (([], "--file is missing"), (["--sync", "maybe"], "neither fsync nor none"),
-                                    (["--depths", "0"], "is not a whole number"), (["-Z"], "unknown option -Z")):
+        for arguments, expected in (
+            ([], "--file is missing"),
+            (["--sync", "maybe"], "neither fsync nor none"),
+            (["--depths", "0"], "is not a whole number"),
+            (["-Z"], "unknown option -Z"),
+        ):
             done = subprocess.run([BIN / "limit", *arguments], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 2)
             self.assertIn(expected, done.stderr)

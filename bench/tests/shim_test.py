@@ -5,7 +5,6 @@ import os
 import sys
 import unittest
 
-import harness
 from harness import BIN, LIB, bounded, mpis
 
 SHIM = LIB / "libmillrace-bench-yield.so"

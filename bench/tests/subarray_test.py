@@ -11,8 +11,23 @@ class Subarray(BenchTest):
             for ranks, grid in grids:
                 for kind in kinds:
                     with self.subTest(mpi=mpi, grid=grid, kind=kind):
-                        document = self.run_ok("subarray", mpi, ranks, "-d", dims, "-g", grid, *kind,
-                                               "-W", "-r", "-R", "-k", "--no-warm", "-o", self.file)
+                        document = self.run_ok(
+                            "subarray",
+                            mpi,
+                            ranks,
+                            "-d",
+                            dims,
+                            "-g",
+                            grid,
+                            *kind,
+                            "-W",
+                            "-r",
+                            "-R",
+                            "-k",
+                            "--no-warm",
+                            "-o",
+                            self.file,
+                        )
                         self.assertTrue(document["verified"])
                         contents.add(self.file.read_bytes())
         self.assertEqual(len(contents), 1)
@@ -27,8 +42,21 @@ class Subarray(BenchTest):
         self.check_same("4x5x6x7", [(1, "1x1x1x1"), (4, "2x1x1x2")], [[], ["-c", "--ghost", "1"]], 4 * 5 * 6 * 7 * 8)
 
     def test_elements_may_have_any_size(self):
-        document = self.run_ok("subarray", mpis("subarray")[0], 4, "-d", "5x9", "--element", "3", "-W", "-r", "-R",
-                               "--no-warm", "-o", self.file)
+        document = self.run_ok(
+            "subarray",
+            mpis("subarray")[0],
+            4,
+            "-d",
+            "5x9",
+            "--element",
+            "3",
+            "-W",
+            "-r",
+            "-R",
+            "--no-warm",
+            "-o",
+            self.file,
+        )
         self.assertEqual(document["bytes"], 5 * 9 * 3)
         self.assertTrue(document["verified"])
 

@@ -31,8 +31,8 @@ struct Reply {
 
 // The agent without a process around it: a deterministic state machine. Events come in by the methods
 // below, work goes out through Storage, answers through take_replies(). It reads no clock (time is told),
-// starts no thread, touches no descriptor: tests and the simulator run it over an in-memory Storage.
-// Not thread safe; one thread drives it.
+// starts no thread, asks a descriptor only which file it is: tests and the simulator run it over an in-memory
+// Storage. Not thread safe; one thread drives it.
 class Core {
  public:
   Core(io::Storage& storage, std::string journal_directory);

@@ -189,7 +189,8 @@ static void test_view(void) {
   expect_block(fh, 1, 1, 5); /* etype 0 is the rank; the rest was read back through the same view */
   CHECK(MPI_Type_free(&tile));
   /* internal and external32 go past the pipeline */
-  if (MPI_File_set_view(fh, 4096, MPI_INT, MPI_INT, "internal", MPI_INFO_NULL) == MPI_SUCCESS) write_block(fh, 7, 9);
+  if (MPI_File_set_view(fh, 4096, MPI_INT, MPI_INT, "internal", MPI_INFO_NULL) == MPI_SUCCESS)
+    write_block(fh, 7, 9);
   CHECK(MPI_File_close(&fh));
 }
 
@@ -289,7 +290,8 @@ static void test_errhandler(void) {
   EXPECT(error != MPI_SUCCESS && handled == class_of(error));
   handled = 0;
   error = MPI_File_write_at(fh, -5, buf, 1, MPI_INT, MPI_STATUS_IGNORE);
-  if (rank == 0) printf("answer negative offset: %d, handler %d\n", class_of(error), handled); /* Open MPI: fine */
+  if (rank == 0)
+    printf("answer negative offset: %d, handler %d\n", class_of(error), handled); /* Open MPI: fine */
   handled = 0;
   MPI_File_write_at_all(fh, 0, buf, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE);
   EXPECT(handled != 0);
@@ -301,8 +303,8 @@ static void test_errhandler(void) {
   /* Files that cannot be, and modes that forbid. */
   EXPECT(class_of(MPI_File_open(MPI_COMM_WORLD, in_directory("no/such"), create, MPI_INFO_NULL, &fh)) ==
          MPI_ERR_NO_SUCH_FILE);
-  EXPECT(MPI_File_open(MPI_COMM_WORLD, in_directory("mode"), MPI_MODE_RDONLY | MPI_MODE_RDWR, MPI_INFO_NULL, &fh) !=
-         MPI_SUCCESS);
+  EXPECT(MPI_File_open(MPI_COMM_WORLD, in_directory("mode"), MPI_MODE_RDONLY | MPI_MODE_RDWR, MPI_INFO_NULL,
+                       &fh) != MPI_SUCCESS);
   fh = open_file("errhandler", MPI_MODE_RDONLY);
   EXPECT(MPI_File_write_at(fh, 0, buf, 1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS);
   CHECK(MPI_File_close(&fh));
@@ -318,10 +320,12 @@ static int datarep_extent(MPI_Datatype type, MPI_Aint* extent, void* state) {
 }
 
 static void test_datarep(void) {
-  int error = MPI_Register_datarep("millrace test", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, datarep_extent, NULL);
+  int error = MPI_Register_datarep("millrace test", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL,
+                                   datarep_extent, NULL);
   if (rank == 0) printf("answer datarep: %d\n", class_of(error)); /* OMPIO has none */
 #if MPI_VERSION >= 4
-  CHECK(MPI_Register_datarep_c("millrace test c", MPI_CONVERSION_FN_NULL_C, MPI_CONVERSION_FN_NULL_C, datarep_extent, NULL));
+  CHECK(MPI_Register_datarep_c("millrace test c", MPI_CONVERSION_FN_NULL_C, MPI_CONVERSION_FN_NULL_C,
+                               datarep_extent, NULL));
 #endif
 }
 
@@ -329,12 +333,18 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } tests[] = {{"open_close", test_open_close}, {"delete", test_delete},
-               {"size", test_size},             {"inquiry", test_inquiry},
-               {"info", test_info},             {"view", test_view},
-               {"pointers", test_pointers},     {"shared_pointer", test_shared_pointer},
-               {"atomicity", test_atomicity},   {"sync", test_sync},
-               {"errhandler", test_errhandler}, {"datarep", test_datarep}};
+  } tests[] = {{"open_close", test_open_close},
+               {"delete", test_delete},
+               {"size", test_size},
+               {"inquiry", test_inquiry},
+               {"info", test_info},
+               {"view", test_view},
+               {"pointers", test_pointers},
+               {"shared_pointer", test_shared_pointer},
+               {"atomicity", test_atomicity},
+               {"sync", test_sync},
+               {"errhandler", test_errhandler},
+               {"datarep", test_datarep}};
   start(&argc, &argv);
   directory = argv[1];
   for (size_t i = 0; i < sizeof tests / sizeof tests[0]; ++i) {

@@ -11,24 +11,24 @@
 
 static int rank, nranks, failures;
 
-#define EXPECT(condition) \
-  do { \
-    if (!(condition)) { \
-      ++failures; \
+#define EXPECT(condition)                                                                      \
+  do {                                                                                         \
+    if (!(condition)) {                                                                        \
+      ++failures;                                                                              \
       fprintf(stderr, "rank %d: %s:%d: not true: %s\n", rank, __FILE__, __LINE__, #condition); \
-    } \
+    }                                                                                          \
   } while (0)
 
-#define CHECK(call) \
-  do { \
-    int check_error_ = (call); \
-    if (check_error_ != MPI_SUCCESS) { \
-      char check_text_[MPI_MAX_ERROR_STRING]; \
-      int check_size_ = 0; \
-      MPI_Error_string(check_error_, check_text_, &check_size_); \
-      ++failures; \
+#define CHECK(call)                                                                              \
+  do {                                                                                           \
+    int check_error_ = (call);                                                                   \
+    if (check_error_ != MPI_SUCCESS) {                                                           \
+      char check_text_[MPI_MAX_ERROR_STRING];                                                    \
+      int check_size_ = 0;                                                                       \
+      MPI_Error_string(check_error_, check_text_, &check_size_);                                 \
+      ++failures;                                                                                \
       fprintf(stderr, "rank %d: %s:%d: %s: %s\n", rank, __FILE__, __LINE__, #call, check_text_); \
-    } \
+    }                                                                                            \
   } while (0)
 
 static inline int class_of(int error) {

@@ -35,8 +35,8 @@ int main(int argc, char** argv) {
   CHECK(MPI_Type_commit(&pairs));
   double plain = best(fh, 0, MPI_BYTE, 256), status = best(fh, 1, MPI_BYTE, 256);
   double pointer = best(fh, 2, MPI_BYTE, 256), vector = best(fh, 0, pairs, 1);
-  printf("ns per call: write_at %.1f, with status %.1f, write %.1f, 16 pieces of a vector %.1f\n", plain, status, pointer,
-         vector);
+  printf("ns per call: write_at %.1f, with status %.1f, write %.1f, 16 pieces of a vector %.1f\n", plain,
+         status, pointer, vector);
   EXPECT(plain <= atof(argv[2]));
   MPI_Type_free(&pairs);
   CHECK(MPI_File_close(&fh));

@@ -15,7 +15,8 @@ int MPI_File_close(MPI_File* fh) {
   ++closes;
   return PMPI_File_close(fh);
 }
-int MPI_File_write_at(MPI_File fh, MPI_Offset at, const void* buf, int count, MPI_Datatype type, MPI_Status* st) {
+int MPI_File_write_at(MPI_File fh, MPI_Offset at, const void* buf, int count, MPI_Datatype type,
+                      MPI_Status* st) {
   ++writes;
   return PMPI_File_write_at(fh, at, buf, count, type, st);
 }

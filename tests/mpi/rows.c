@@ -15,25 +15,37 @@ static int invoke(const char* name, MPI_File fh, MPI_Offset off, int* buf, MPI_S
 #define IS(f) if (strcmp(name, #f) == 0)
 #define AT_ROW(f) IS(f) return MPI_File_##f(fh, off, buf, N, MPI_INT, st);
 #define ROW(f) IS(f) return MPI_File_##f(fh, buf, N, MPI_INT, st);
-#define IAT_ROW(f) \
-  IS(f) { CHECK(MPI_File_##f(fh, off, buf, N, MPI_INT, &rq)); return MPI_Wait(&rq, st); }
-#define IROW(f) \
-  IS(f) { CHECK(MPI_File_##f(fh, buf, N, MPI_INT, &rq)); return MPI_Wait(&rq, st); }
-#define SPLIT_AT(f, c) \
+#define IAT_ROW(f)                                      \
+  IS(f) {                                               \
+    CHECK(MPI_File_##f(fh, off, buf, N, MPI_INT, &rq)); \
+    return MPI_Wait(&rq, st);                           \
+  }
+#define IROW(f)                                    \
+  IS(f) {                                          \
+    CHECK(MPI_File_##f(fh, buf, N, MPI_INT, &rq)); \
+    return MPI_Wait(&rq, st);                      \
+  }
+#define SPLIT_AT(f, c)                                                        \
   if (strcmp(name, #f "_begin" #c) == 0 || strcmp(name, #f "_end" #c) == 0) { \
-    CHECK(MPI_File_##f##_begin##c(fh, off, buf, N, MPI_INT)); return MPI_File_##f##_end(fh, buf, st); }
-#define SPLIT(f, c) \
+    CHECK(MPI_File_##f##_begin##c(fh, off, buf, N, MPI_INT));                 \
+    return MPI_File_##f##_end(fh, buf, st);                                   \
+  }
+#define SPLIT(f, c)                                                           \
   if (strcmp(name, #f "_begin" #c) == 0 || strcmp(name, #f "_end" #c) == 0) { \
-    CHECK(MPI_File_##f##_begin##c(fh, buf, N, MPI_INT)); return MPI_File_##f##_end(fh, buf, st); }
-#define ALL(d, c) \
-  AT_ROW(d##_at##c) AT_ROW(d##_at_all##c) ROW(d##c) ROW(d##_all##c) ROW(d##_shared##c) ROW(d##_ordered##c) \
-  IAT_ROW(i##d##_at##c) IAT_ROW(i##d##_at_all##c) IROW(i##d##c) IROW(i##d##_all##c) IROW(i##d##_shared##c) \
-  SPLIT_AT(d##_at_all, c) SPLIT(d##_all, c) SPLIT(d##_ordered, c)
-  ALL(write, ) ALL(read, )
+    CHECK(MPI_File_##f##_begin##c(fh, buf, N, MPI_INT));                      \
+    return MPI_File_##f##_end(fh, buf, st);                                   \
+  }
+#define ALL(d, c)                                                                        \
+  AT_ROW(d##_at##c)                                                                      \
+  AT_ROW(d##_at_all##c) ROW(d##c) ROW(d##_all##c) ROW(d##_shared##c) ROW(d##_ordered##c) \
+      IAT_ROW(i##d##_at##c) IAT_ROW(i##d##_at_all##c) IROW(i##d##c) IROW(i##d##_all##c)  \
+          IROW(i##d##_shared##c) SPLIT_AT(d##_at_all, c) SPLIT(d##_all, c) SPLIT(d##_ordered, c)
+  ALL(write, )
+  ALL(read, )
 #if MPI_VERSION >= 4
-  ALL(write, _c) ALL(read, _c)
+      ALL(write, _c) ALL(read, _c)
 #endif
-  return MPI_ERR_UNKNOWN;
+          return MPI_ERR_UNKNOWN;
 }
 
 static enum place place_of(const char* name) {
@@ -43,7 +55,9 @@ static enum place place_of(const char* name) {
 }
 
 /* The value of element i of block b. Shared pointers give blocks to ranks in any order: equal blocks then. */
-static int value(const char* name, int block, int i) { return (place_of(name) == SHARED ? 7 : block * 1000) + i; }
+static int value(const char* name, int block, int i) {
+  return (place_of(name) == SHARED ? 7 : block * 1000) + i;
+}
 
 static MPI_File open_with_view(const char* path, enum place place) {
   MPI_File fh;
@@ -106,8 +120,8 @@ static void test_read(const char* name, const char* path) {
   for (int k = 0; k < ROUNDS; ++k) {
     int buf[N], block = k * nranks + rank;
     for (int i = 0; i < N; ++i) buf[i] = value(name, block, i);
-    CHECK(MPI_File_write_at(fh, place == INDIVIDUAL ? (MPI_Offset)k * N : (MPI_Offset)block * N, buf, N, MPI_INT,
-                            MPI_STATUS_IGNORE));
+    CHECK(MPI_File_write_at(fh, place == INDIVIDUAL ? (MPI_Offset)k * N : (MPI_Offset)block * N, buf, N,
+                            MPI_INT, MPI_STATUS_IGNORE));
   }
   /* Only through a shared pointer does a rank read what another one wrote: the standard asks for this. */
   if (place == SHARED || place == ORDERED) {
@@ -139,11 +153,13 @@ int main(int argc, char** argv) {
         const char* direction = reads ? "read" : "write";
         if (variant < 12) {
           if (variant == 11) continue; /* there is no iwrite_ordered */
-          snprintf(name, sizeof name, "%s%s%s%s", variant >= 6 ? "i" : "", direction, bases[variant % 6], large ? "_c" : "");
+          snprintf(name, sizeof name, "%s%s%s%s", variant >= 6 ? "i" : "", direction, bases[variant % 6],
+                   large ? "_c" : "");
         } else {
           int end = variant >= 15;
           if (end && large) continue;
-          snprintf(name, sizeof name, "%s%s_%s%s", direction, splits[variant % 3], end ? "end" : "begin", large ? "_c" : "");
+          snprintf(name, sizeof name, "%s%s_%s%s", direction, splits[variant % 3], end ? "end" : "begin",
+                   large ? "_c" : "");
         }
         snprintf(path, sizeof path, "%s/%s", argv[1], name);
         (reads ? test_read : test_write)(name, path);

@@ -50,15 +50,27 @@ def parse():
 def launcher(options):
     command = [options.launcher]
     if options.mpi == "ompi":
-        command += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca", "btl_base_warn_component_unused", "0"]
+        command += [
+            "--oversubscribe",
+            "--mca",
+            "mpi_yield_when_idle",
+            "1",
+            "--mca",
+            "btl_base_warn_component_unused",
+            "0",
+        ]
         if os.geteuid() == 0:
             command.append("--allow-run-as-root")
     return command + ["-n", options.ranks]
 
 
 def run(options, folder, millrace):
-    preloads = [options.shim if options.shim and os.path.exists(options.shim) and options.mpi == "mpich" else "",
-                options.before, options.preload if millrace else "", options.after]
+    preloads = [
+        options.shim if options.shim and os.path.exists(options.shim) and options.mpi == "mpich" else "",
+        options.before,
+        options.preload if millrace else "",
+        options.after,
+    ]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE")}
     preload = ":".join(path for path in [*preloads, environment.get("LD_PRELOAD", "")] if path)
     # Usually the launcher carries the preload too, as under `millrace run`. A tool may need MPI to be there.
@@ -76,8 +88,14 @@ def run(options, folder, millrace):
     folder.mkdir()
     if tool:
         words = ["env", f"LD_PRELOAD={preload}", *words]
-    process = subprocess.Popen([*launcher(options), *words], env=environment, stdout=subprocess.PIPE, text=True,
-                               stderr=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(
+        [*launcher(options), *words],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     try:
         out, err = process.communicate(timeout=options.timeout)
     except subprocess.TimeoutExpired:
@@ -148,7 +166,9 @@ def main():
         if not options.alone:
             stock = run(options, folders / "stock", False)
             check_run(options, stock, "stock")
-            lines = [[line for line in one[1].split("\n") if re.fullmatch(options.same, line)] for one in (stock, millrace)]
+            lines = [
+                [line for line in one[1].split("\n") if re.fullmatch(options.same, line)] for one in (stock, millrace)
+            ]
             if lines[0] != lines[1]:
                 fail("the runs did not say the same", *map(str, lines))
             check_same_files(folders / "stock", folders / "millrace")

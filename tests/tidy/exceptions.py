@@ -8,6 +8,7 @@ SYSTEM_CALLS = {
     "src/transport/": "the channel between processes is shared memory, futexes and a socket",
     "src/agent/server": "the process around the agent's state machine: epoll, signals, leaving when unused",
     "src/agent/connection": "one client's socket and channel, as the server sees it",
+    "src/agent/core": "fstat tells which file a descriptor is; poll waits for the last writes in the destructor",
     "src/agent/block_pool": "memory that goes back to the system: mmap, madvise",
     "src/agent/serve": "the agent goes to the background: fork, and a pipe that says that it listens",
     "src/agent/testing/": "a Core for tests that writes by itself",

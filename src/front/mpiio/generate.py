@@ -81,8 +81,12 @@ def interposed():
 
 
 def slots():
-    lines = [banner("//"), "#pragma once\n\n", "// The slots of the trampolines. Entry MPI_X of slot i is table[2 * i], PMPI_X is table[2 * i + 1].\n",
-             "namespace millrace::front {\n\nenum class Slot : unsigned {\n"]
+    lines = [
+        banner("//"),
+        "#pragma once\n\n",
+        "// The slots of the trampolines. Entry MPI_X of slot i is table[2 * i], PMPI_X is table[2 * i + 1].\n",
+        "namespace millrace::front {\n\nenum class Slot : unsigned {\n",
+    ]
     lines += [f"  {function.name},\n" for function in interposed()]
     lines += ["  count\n};\n\n", "inline constexpr const char* slot_names[] = {\n"]
     lines += [f'    "{function.name}",\n' for function in interposed()]
@@ -112,14 +116,18 @@ def trampolines(comment, object_mark, entry, lazy, common):
         lines.append(f"\t.p2align 4\n\t.globl {name}\n\t.type {name}, {object_mark}function\n{name}:\n")
         lines += [f"\t{step}\n" for step in entry(index)]
         lines.append(f"\t.size {name}, .-{name}\n")
-    lines.append(f"\n{comment} The first call of a slot arrives here with its number, and goes on to where resolve() says.\n")
+    lines.append(
+        f"\n{comment} The first call of a slot arrives here with its number, and goes on to where resolve() says.\n"
+    )
     lines.append("\t.p2align 4\n.Llazy:\n" + common)
     for index, _ in entries():
         lines.append(f".Llazy{index}:\n")
         lines += [f"\t{step}\n" for step in lazy(index)]
     lines.append(TAIL.format(object=object_mark + "object"))
     lines += [f"\t.quad .Llazy{index}\n" for index, _ in entries()]
-    lines.append('\t.size millrace_slots, .-millrace_slots\n\t.section .note.GNU-stack,"",' + object_mark + "progbits\n")
+    lines.append(
+        '\t.size millrace_slots, .-millrace_slots\n\t.section .note.GNU-stack,"",' + object_mark + "progbits\n"
+    )
     return "".join(lines)
 
 
@@ -129,8 +137,13 @@ def trampolines_x86_64():
     common += "\tmovl 48(%rsp), %edi\n\tcall millrace_resolve\n"
     common += "".join(f"\tpopq %{name}\n" for name in reversed(registers))
     common += "\taddq $8, %rsp\n\tjmp *%rax\n"
-    return trampolines("#", "@", lambda index: [f"jmp *millrace_slots+{8 * index}(%rip)"],
-                       lambda index: [f"pushq ${index}", "jmp .Llazy"], common)
+    return trampolines(
+        "#",
+        "@",
+        lambda index: [f"jmp *millrace_slots+{8 * index}(%rip)"],
+        lambda index: [f"pushq ${index}", "jmp .Llazy"],
+        common,
+    )
 
 
 def trampolines_aarch64():
@@ -140,9 +153,17 @@ def trampolines_aarch64():
     common += "\tmov w0, w17\n\tbl millrace_resolve\n\tmov x16, x0\n"
     common += "".join(f"\tldp {a}, {b}, [sp, #{16 * i + 16}]\n" for i, (a, b) in enumerate(pairs))
     common += "\tldp x29, x30, [sp], #80\n\tbr x16\n"
-    return trampolines("//", "%", lambda index: [f"adrp x16, millrace_slots+{8 * index}",
-                                                 f"ldr x16, [x16, :lo12:millrace_slots+{8 * index}]", "br x16"],
-                       lambda index: [f"mov w17, #{index}", "b .Llazy"], common)
+    return trampolines(
+        "//",
+        "%",
+        lambda index: [
+            f"adrp x16, millrace_slots+{8 * index}",
+            f"ldr x16, [x16, :lo12:millrace_slots+{8 * index}]",
+            "br x16",
+        ],
+        lambda index: [f"mov w17, #{index}", "b .Llazy"],
+        common,
+    )
 
 
 def hook(function):
@@ -161,14 +182,21 @@ def hook(function):
 def transfer_body(function, real):
     direction, position, coordination, completion = function.row
     given = {name for _, name in function.parameters}
-    values = ["E", "fh", "offset" if "offset" in given else "0",
-              "const_cast<void*>(buf)" if direction == "write" else "buf", "count" if "count" in given else "0",
-              "datatype" if "datatype" in given else "MPI_DATATYPE_NULL",
-              "status" if "status" in given else "MPI_STATUS_IGNORE",
-              "request" if "request" in given else "nullptr"]
+    values = [
+        "E",
+        "fh",
+        "offset" if "offset" in given else "0",
+        "const_cast<void*>(buf)" if direction == "write" else "buf",
+        "count" if "count" in given else "0",
+        "datatype" if "datatype" in given else "MPI_DATATYPE_NULL",
+        "status" if "status" in given else "MPI_STATUS_IGNORE",
+        "request" if "request" in given else "nullptr",
+    ]
     place = {"explicit": "at"}.get(position, position)  # explicit is a keyword
-    row = (f"constexpr Row row{{Direction::{direction}, Position::{place}, Coordination::{coordination}, "
-           f"Completion::{completion}}};")
+    row = (
+        f"constexpr Row row{{Direction::{direction}, Position::{place}, Coordination::{coordination}, "
+        f"Completion::{completion}}};"
+    )
     return f"  {row}\n  return transfer(row, {{{', '.join(values)}}}, [&] {{ return {real}; }});\n"
 
 
@@ -203,8 +231,10 @@ def types():
         lines.append("#if MILLRACE_LARGE_COUNT\n" if large else "")
         for function in interposed():
             if function.large == large:
-                lines.append(f"template <>\nstruct Function<Slot::{function.name}> {{\n"
-                             f"  using type = decltype(&::{function.name});\n}};\n")
+                lines.append(
+                    f"template <>\nstruct Function<Slot::{function.name}> {{\n"
+                    f"  using type = decltype(&::{function.name});\n}};\n"
+                )
         lines.append("#endif\n" if large else "")
     lines.append("\n}  // namespace millrace::front\n")
     return "".join(lines)
@@ -223,19 +253,29 @@ def what(function):
     if function.accelerated:
         return "accelerated"
     if function.kind == "transfer":
-        return "passed through, after a flush of what it may read or overwrite" if function.row[3] != "split_end" \
+        return (
+            "passed through, after a flush of what it may read or overwrite"
+            if function.row[3] != "split_end"
             else "passed through"
-    return {"own": "handled: Millrace's own part, and the MPI library's function",
-            "flush": "passed through, after a flush", "pass": "passed through (not interposed)"}[function.kind]
+        )
+    return {
+        "own": "handled: Millrace's own part, and the MPI library's function",
+        "flush": "passed through, after a flush",
+        "pass": "passed through (not interposed)",
+    }[function.kind]
 
 
 def coverage():
-    lines = ["<!-- " + "; ".join(SPDX) + " -->\n", f"<!-- {MADE} -->\n", "# Coverage of the MPI_File API\n\n",
-             "What Millrace does with each function of MPI 4.0, and the test that proves it "
-             "(`tests/mpi/rows.c` prints these names; `ctest -R mpi.` runs them with MPICH and Open MPI). "
-             "*Accelerated* means: through the pipeline wherever the policy sees a gain, else by the MPI "
-             "library. `_c` functions exist where the MPI library has them.\n\n",
-             "| function | Millrace | test |\n| --- | --- | --- |\n"]
+    lines = [
+        "<!-- " + "; ".join(SPDX) + " -->\n",
+        f"<!-- {MADE} -->\n",
+        "# Coverage of the MPI_File API\n\n",
+        "What Millrace does with each function of MPI 4.0, and the test that proves it "
+        "(`tests/mpi/rows.c` prints these names; `ctest -R mpi.` runs them with MPICH and Open MPI). "
+        "*Accelerated* means: through the pipeline wherever the policy sees a gain, else by the MPI "
+        "library. `_c` functions exist where the MPI library has them.\n\n",
+        "| function | Millrace | test |\n| --- | --- | --- |\n",
+    ]
     for function in sorted(functions(), key=lambda one: one.name):
         lines.append(f"| `{function.name}` | {what(function)} | {function.test} |\n")
     lines.append("\n`MPI_File_c2f` and `MPI_File_f2c` convert handles, which Millrace does not change.\n")
@@ -248,11 +288,16 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=HERE / "generated")
     parser.add_argument("--coverage", type=pathlib.Path, default=HERE.parents[2] / "docs" / "coverage.md")
     options = parser.parse_args()
-    files = {options.out / "slots.hpp": slots(), options.out / "functions.hpp": types(),
-             options.out / "hooks.inc": hooks(), options.out / "trampolines_x86_64.S": trampolines_x86_64(),
-             options.out / "trampolines_aarch64.S": trampolines_aarch64(),
-             options.out / "libmillrace.map": version_script(), options.out / "symbols.txt": symbols(),
-             options.coverage: coverage()}
+    files = {
+        options.out / "slots.hpp": slots(),
+        options.out / "functions.hpp": types(),
+        options.out / "hooks.inc": hooks(),
+        options.out / "trampolines_x86_64.S": trampolines_x86_64(),
+        options.out / "trampolines_aarch64.S": trampolines_aarch64(),
+        options.out / "libmillrace.map": version_script(),
+        options.out / "symbols.txt": symbols(),
+        options.coverage: coverage(),
+    }
     stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
     if options.check:
         for path in stale:

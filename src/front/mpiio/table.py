@@ -26,7 +26,12 @@ for direction in ("read", "write"):
 
 # (function, C parameters, class, test that proves it)
 OTHERS = [
-    ("MPI_File_open", "MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh", "own", "open_close"),
+    (
+        "MPI_File_open",
+        "MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh",
+        "own",
+        "open_close",
+    ),
     ("MPI_File_close", "MPI_File* fh", "own", "open_close"),
     ("MPI_File_delete", "const char* filename, MPI_Info info", "pass", "delete"),
     ("MPI_File_set_size", "MPI_File fh, MPI_Offset size", "flush", "size"),
@@ -36,10 +41,19 @@ OTHERS = [
     ("MPI_File_get_amode", "MPI_File fh, int* amode", "pass", "inquiry"),
     ("MPI_File_set_info", "MPI_File fh, MPI_Info info", "pass", "info"),
     ("MPI_File_get_info", "MPI_File fh, MPI_Info* info_used", "own", "info"),
-    ("MPI_File_set_view", "MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, "
-     "const char* datarep, MPI_Info info", "own", "view"),
-    ("MPI_File_get_view", "MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, "
-     "char* datarep", "pass", "view"),
+    (
+        "MPI_File_set_view",
+        "MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, "
+        "const char* datarep, MPI_Info info",
+        "own",
+        "view",
+    ),
+    (
+        "MPI_File_get_view",
+        "MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, " "char* datarep",
+        "pass",
+        "view",
+    ),
     ("MPI_File_seek", "MPI_File fh, MPI_Offset offset, int whence", "own", "pointers"),
     ("MPI_File_get_position", "MPI_File fh, MPI_Offset* offset", "own", "pointers"),
     ("MPI_File_get_byte_offset", "MPI_File fh, MPI_Offset offset, MPI_Offset* disp", "pass", "pointers"),
@@ -50,7 +64,12 @@ OTHERS = [
     ("MPI_File_set_atomicity", "MPI_File fh, int flag", "own", "atomicity"),
     ("MPI_File_get_atomicity", "MPI_File fh, int* flag", "pass", "atomicity"),
     ("MPI_File_sync", "MPI_File fh", "own", "sync"),
-    ("MPI_File_create_errhandler", "MPI_File_errhandler_function* fn, MPI_Errhandler* errhandler", "pass", "errhandler"),
+    (
+        "MPI_File_create_errhandler",
+        "MPI_File_errhandler_function* fn, MPI_Errhandler* errhandler",
+        "pass",
+        "errhandler",
+    ),
     ("MPI_File_set_errhandler", "MPI_File fh, MPI_Errhandler errhandler", "pass", "errhandler"),
     ("MPI_File_get_errhandler", "MPI_File fh, MPI_Errhandler* errhandler", "pass", "errhandler"),
     ("MPI_File_call_errhandler", "MPI_File fh, int errorcode", "pass", "errhandler"),
