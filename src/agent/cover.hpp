@@ -38,7 +38,9 @@ inline std::uint32_t set_bits(std::uint64_t* words, std::uint32_t begin, std::ui
     if (i == last) mask &= high_mask(end);
     const std::uint64_t old = words[i];
     words[i] = old | mask;
-    added += static_cast<std::uint32_t>(std::popcount(mask & ~old));
+    const std::uint64_t fresh = mask & ~old;
+    // Mostly a whole word; counting bits is a call where the processor is not known to have it.
+    added += fresh == ~std::uint64_t{0} ? 64 : static_cast<std::uint32_t>(std::popcount(fresh));
   }
   return added;
 }
