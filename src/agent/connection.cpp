@@ -73,7 +73,7 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
         why = "a record is larger than agreed";
         return false;
       }
-      if (checksum(payload, frame.length, frame.offset) != frame.checksum) {
+      if (transport::record_checksum(payload, frame.length, frame.offset) != frame.checksum) {
         damaged.push_back(frame.file);
         return true;
       }

@@ -72,7 +72,7 @@ void expect_records(Consumer& consumer, unsigned seed, int records) {
     ASSERT_TRUE(consumer.peek(frame, payload));
     ASSERT_EQ(frame.length, data.size()) << "record " << i;
     ASSERT_EQ(frame.offset, offset);
-    ASSERT_EQ(frame.checksum, checksum(payload, frame.length, frame.offset));
+    ASSERT_EQ(frame.checksum, record_checksum(payload, frame.length, frame.offset));
     ASSERT_EQ(std::memcmp(payload, data.data(), data.size()), 0);
     consumer.consume(frame);
     offset += data.size();

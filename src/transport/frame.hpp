@@ -36,7 +36,7 @@ struct FrameHeader {
   std::uint64_t offset;   // in the file, bytes
   std::uint64_t
       span;  // flush, note: bytes from offset, UINT64_MAX = to the end; write: its stamp (stamp.hpp)
-  std::uint64_t checksum;  // of the payload, seeded with offset
+  std::uint64_t checksum;  // of payload and offset: record_checksum()
 };
 static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHeader>);
 
