@@ -35,6 +35,7 @@ static int invoke(const char* name, MPI_File fh, MPI_Offset off, int* buf, MPI_S
     CHECK(MPI_File_##f##_begin##c(fh, buf, N, MPI_INT));                      \
     return MPI_File_##f##_end(fh, buf, st);                                   \
   }
+// clang-format off: statements that are macros without semicolons
 #define ALL(d, c)                                                                        \
   AT_ROW(d##_at##c)                                                                      \
   AT_ROW(d##_at_all##c) ROW(d##c) ROW(d##_all##c) ROW(d##_shared##c) ROW(d##_ordered##c) \
@@ -43,9 +44,11 @@ static int invoke(const char* name, MPI_File fh, MPI_Offset off, int* buf, MPI_S
   ALL(write, )
   ALL(read, )
 #if MPI_VERSION >= 4
-      ALL(write, _c) ALL(read, _c)
+  ALL(write, _c)
+  ALL(read, _c)
 #endif
-          return MPI_ERR_UNKNOWN;
+  return MPI_ERR_UNKNOWN;
+  // clang-format on
 }
 
 static enum place place_of(const char* name) {
