@@ -35,12 +35,14 @@ static int invoke(const char* name, MPI_File fh, MPI_Offset off, int* buf, MPI_S
     CHECK(MPI_File_##f##_begin##c(fh, buf, N, MPI_INT));                      \
     return MPI_File_##f##_end(fh, buf, st);                                   \
   }
-// clang-format off: statements that are macros without semicolons
-#define ALL(d, c)                                                                        \
-  AT_ROW(d##_at##c)                                                                      \
-  AT_ROW(d##_at_all##c) ROW(d##c) ROW(d##_all##c) ROW(d##_shared##c) ROW(d##_ordered##c) \
-      IAT_ROW(i##d##_at##c) IAT_ROW(i##d##_at_all##c) IROW(i##d##c) IROW(i##d##_all##c)  \
-          IROW(i##d##_shared##c) SPLIT_AT(d##_at_all, c) SPLIT(d##_all, c) SPLIT(d##_ordered, c)
+// Statements that are macros without semicolons:
+// clang-format off
+#define ALL(d, c)                                                       \
+  AT_ROW(d##_at##c) AT_ROW(d##_at_all##c) ROW(d##c) ROW(d##_all##c)       \
+  ROW(d##_shared##c) ROW(d##_ordered##c) IAT_ROW(i##d##_at##c)            \
+  IAT_ROW(i##d##_at_all##c) IROW(i##d##c) IROW(i##d##_all##c)             \
+  IROW(i##d##_shared##c) SPLIT_AT(d##_at_all, c) SPLIT(d##_all, c)        \
+  SPLIT(d##_ordered, c)
   ALL(write, )
   ALL(read, )
 #if MPI_VERSION >= 4
