@@ -68,6 +68,7 @@ struct Core::Impl {
   }
 };
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature is the contract's
 Core::Core(io::Storage&, std::string) : impl_(std::make_unique<Impl>()) {
   const char* fake = std::getenv("MILLRACED_FAKE");
   impl_->hold = fake != nullptr && std::string_view(fake) == "hold";
