@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random correct MPI-IO programs: a case is a seed. Writes two files per case into DIRECTORY and prints, per
+// case, a digest of everything that its ranks saw. The same seeds with another library below must give the
+// same lines and the same files: differential.py compares.
+//
+// usage: differential DIRECTORY FIRST_SEED LAST_SEED
+// MILLRACE_DIFFERENTIAL_VERBOSE=1: what every rank does and sees, on stderr.
+// MILLRACE_DIFFERENTIAL_CORRUPT=SEED: one write of that case is wrong, to test the test.
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "subject.hpp"
+
+namespace {
+
+std::uint64_t number(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+void one_case(const std::string& directory, std::uint64_t seed, bool verbose, bool corrupt) {
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  Dice dice{RandomType(seed * 1000, false),
+            RandomType(seed * 1000 + 1 + static_cast<std::uint64_t>(rank), false)};
+  const int members = static_cast<int>(dice.shared.range(1, ranks));
+  MPI_Comm comm;
+  MPI_Comm_split(MPI_COMM_WORLD, rank < members ? 0 : MPI_UNDEFINED, rank, &comm);
+  Observer observer(rank, verbose);
+  if (comm != MPI_COMM_NULL) {
+    const std::string stem = directory + "/case-" + std::to_string(seed);
+    std::vector<std::unique_ptr<Subject>> files;
+    for (const char* name : {"-a", "-b"})
+      files.push_back(std::make_unique<Subject>(comm, stem + name, dice, observer, corrupt && rank == 0));
+    const std::int64_t steps = dice.shared.range(4, 16);
+    for (std::int64_t i = 0; i < steps; ++i) files[dice.shared.range(0, 1)]->step();
+    for (auto& file : files) file->close();
+    MPI_Comm_free(&comm);
+  }
+  const std::uint64_t digest = observer.digest();
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(ranks));
+  MPI_Gather(&digest, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  if (rank != 0) return;
+  std::printf("case %" PRIu64 " ranks %d", seed, members);
+  for (int i = 0; i < members; ++i) std::printf(" %016" PRIx64, all[i]);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &provided);
+  if (argc != 4) {
+    std::fputs("usage: differential DIRECTORY FIRST_SEED LAST_SEED\n", stderr);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  const std::uint64_t first = std::strtoull(argv[2], nullptr, 10);
+  const std::uint64_t last = std::strtoull(argv[3], nullptr, 10);
+  const bool verbose = number("MILLRACE_DIFFERENTIAL_VERBOSE", 0) != 0;
+  const std::uint64_t corrupt = number("MILLRACE_DIFFERENTIAL_CORRUPT", UINT64_MAX);
+  for (std::uint64_t seed = first; seed <= last; ++seed) one_case(argv[1], seed, verbose, seed == corrupt);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) std::puts("end");
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs random cases with the stock MPI library and with the preload, and compares files and digests.
+
+usage: differential.py --mpi mpich|ompi --launcher PROGRAM --program differential_MPI [--preload libmillrace.so]
+                       [--first SEED] [--cases N] [--set NAME=VALUE ...] [--self-test]
+
+Without --preload both runs are stock: the program must then agree with itself. --self-test makes one write of
+a stock run wrong and succeeds if exactly that case is found.
+"""
+
+import argparse
+import filecmp
+import os
+import pathlib
+import random
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIP = 77
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mpi", choices=("mpich", "ompi"), required=True)
+    parser.add_argument("--launcher", required=True)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--preload", default="")
+    parser.add_argument("--shim", default="", help="preloaded in both runs, if it exists (MPICH)")
+    parser.add_argument("--ranks", type=int, default=0, help="of every launch; 0: 2 to 6, by seed")
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--cases", type=int, default=200)
+    parser.add_argument("--chunk", type=int, default=20, help="cases per launch, with the same settings")
+    parser.add_argument("--timeout", type=float, default=120, help="seconds per launch")
+    parser.add_argument("--set", action="append", default=[], help="NAME=VALUE instead of random settings")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--self-test", action="store_true")
+    return parser.parse_args()
+
+
+def settings_of(options, first):
+    """Settings by the first seed of a launch: small buffers, so that they are full all the time."""
+    if options.set:
+        return dict(pair.split("=", 1) for pair in options.set)
+    dice = random.Random(first)
+    return {
+        "MILLRACE_STRATEGY": dice.choice(["auto", "immediate", "sort", "sort", "journal"]),
+        "MILLRACE_MERGE": dice.choice(["0", "1"]),
+        "MILLRACE_SORT_BUFFER": dice.choice(["1MiB", "1MiB", "4MiB", "64MiB"]),
+        "MILLRACE_RECORD_MAX": dice.choice(["4KiB", "4KiB", "32KiB"]),
+        "MILLRACE_CHANNEL": dice.choice(["64KiB", "64KiB", "1MiB"]),
+        # Mostly everything through the pipeline, whatever its size.
+        "MILLRACE_DIRECT_ABOVE": dice.choice(["1GiB", "1GiB", "8KiB", "0"]),
+    }
+
+
+def ranks_of(options, first):
+    # A case uses some of them. Few launches with many: they are slow where ranks share cores.
+    return options.ranks or random.Random(-first).choice([2, 3, 3, 4, 4, 6])
+
+
+def command(options, ranks, folder, first, last):
+    words = [options.launcher]
+    if options.mpi == "ompi":
+        words += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca",
+                  "btl_base_warn_component_unused", "0"]
+        if os.geteuid() == 0:
+            words.append("--allow-run-as-root")
+    return [*words, "-n", str(ranks), options.program, str(folder), str(first), str(last)]
+
+
+def run(options, ranks, folder, first, last, preload, extra):
+    folder.mkdir(exist_ok=True)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
+    shim = options.shim if options.mpi == "mpich" and os.path.exists(options.shim) else ""
+    preloads = [path for path in (shim, preload, environment.get("LD_PRELOAD", "")) if path]
+    if preloads:
+        environment["LD_PRELOAD"] = ":".join(preloads)
+    environment.update(extra)
+    if options.verbose:
+        environment["MILLRACE_DIFFERENTIAL_VERBOSE"] = "1"
+    process = subprocess.Popen(command(options, ranks, folder, first, last), env=environment, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=options.timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        return out, f"no end after {options.timeout:.0f} s\n{err}"
+    if process.returncode != 0 or "end" not in out.split("\n"):
+        return out, f"ended with {process.returncode}\n{err}"
+    if options.verbose:
+        sys.stderr.write(err)
+    return out, ""
+
+
+def lines_by_case(out):
+    return {int(line.split()[1]): line for line in out.split("\n") if line.startswith("case ")}
+
+
+def compare(stock, other, outs, first, last):
+    """Seeds that differ, with a word on how."""
+    cases = [lines_by_case(out) for out in outs]
+    for seed in range(first, last + 1):
+        words = []
+        if cases[0].get(seed) != cases[1].get(seed):
+            words.append("what the ranks saw" if seed in cases[1] else "the case did not end")
+        for name in (f"case-{seed}-a", f"case-{seed}-b"):
+            paths = stock / name, other / name
+            if not all(path.exists() for path in paths):
+                words.append(f"{name} is missing")
+            elif not filecmp.cmp(*paths, shallow=False):
+                words.append(f"the bytes of {name}")
+        if words:
+            yield seed, ", ".join(words)
+
+
+def replay(options, ranks, seed, settings):
+    words = [sys.executable, os.path.abspath(__file__), "--mpi", options.mpi, "--launcher", options.launcher,
+             "--program", options.program, "--ranks", str(ranks), "--first", str(seed), "--cases", "1"]
+    for name, value in (("--preload", options.preload), ("--shim", options.shim)):
+        if value:
+            words += [name, value]
+    for name, value in settings.items():
+        words += ["--set", f"{name}={value}"]
+    return shlex.join(words + ["--verbose"])
+
+
+def chunk(options, folder, first, last, corrupt):
+    settings = settings_of(options, first) if options.preload else {}
+    extra = dict(settings)
+    if corrupt:
+        extra["MILLRACE_DIFFERENTIAL_CORRUPT"] = str(corrupt)
+    ranks = ranks_of(options, first)
+    stock, other = folder / "stock", folder / "other"
+    out, error = run(options, ranks, stock, first, last, "", {})
+    if error:
+        sys.exit(f"the stock run of seeds {first}..{last} {error}")
+    with_preload, error = run(options, ranks, other, first, last, options.preload, extra)
+    wrong = list(compare(stock, other, (out, with_preload), first, last))
+    if error:
+        print(f"seeds {first}..{last} with {settings}: {error}")
+    for seed, words in wrong:
+        print(f"seed {seed} differs: {words}\n  replay: {replay(options, ranks, seed, settings)}")
+    for path in [*stock.iterdir(), *other.iterdir()]:
+        path.unlink()
+    return [seed for seed, _ in wrong], bool(error)
+
+
+def main():
+    options = parse()
+    for path in (options.program, options.preload):
+        if path and not os.path.exists(path):
+            print(f"skipped: {path} is not built")
+            return SKIP
+    begin = time.monotonic()
+    corrupt = options.first + options.cases // 2 if options.self_test else None
+    wrong, broken = [], False
+    with tempfile.TemporaryDirectory(prefix="millrace-differential-") as temporary:
+        last = options.first + options.cases - 1
+        for first in range(options.first, last + 1, options.chunk):
+            end = min(first + options.chunk - 1, last)
+            inject = corrupt if corrupt and first <= corrupt <= end else None
+            found, failed = chunk(options, pathlib.Path(temporary), first, end, inject)
+            wrong += found
+            broken = broken or failed
+    seconds = time.monotonic() - begin
+    print(f"{options.cases} cases, {len(wrong)} differ, {seconds:.1f} s")
+    if options.self_test:
+        return 0 if wrong == [corrupt] and not broken else 1
+    return 1 if wrong or broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
