@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "client/testing/ranks.hpp"
 
@@ -112,6 +114,29 @@ TEST(Client, FlushAsksNobodyWhenNothingIsPending) {
   EXPECT_NE(text.find("\"flushes\":1}"), std::string::npos) << text;
   EXPECT_NE(text.find("\"kind\":\"client\""), std::string::npos) << text;
   EXPECT_NE(text.find("\"reason\":[\"pipeline: small pieces\"]"), std::string::npos) << text;
+}
+
+TEST(Client, ThreadsOfOneRankShareItsChannel) {
+  Job job("threads", {"MILLRACE_CHANNEL=64KiB"});
+  const std::string path = job.path("data");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    auto file = open_file(path);
+    std::atomic<int> failed{0};
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] {
+        failed += write_range(*file, 5, i * 200'000, (i + 1) * 200'000, 3000);
+        failed += file->flush(everything).ok() ? 0 : 1;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    RANK_CHECK(failed == 0);
+    RANK_CHECK(file->close().ok());
+    return 0;
+  }),
+            0);
+  EXPECT_EQ(contents(path), pattern(5, 0, 800'000));
 }
 
 // Not asked for by MPI, but POSIX gives it, and programs count on it: after a barrier, who writes later wins.

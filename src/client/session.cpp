@@ -178,7 +178,7 @@ Status Session::request(Kind kind, std::uint32_t file, Extent extent, Tally& tal
   return status;
 }
 
-Result<std::uint32_t> Session::take_slot(std::unique_lock<std::mutex>& lock) {
+Result<std::uint32_t> Session::take_slot(std::unique_lock<CallLock>& lock) {
   Patience patience = begin_wait();
   for (;;) {
     for (std::uint32_t slot = 0; slot < transport::reply_slots; ++slot) {

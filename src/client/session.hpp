@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/fd.hpp"
+#include "client/call_lock.hpp"
 #include "client/file.hpp"
 #include "transport/channel.hpp"
 #include "transport/stamp.hpp"
@@ -53,7 +54,7 @@ class Session {
   bool dirty(std::uint32_t file) { return state(file).dirty.load(std::memory_order_seq_cst) != 0; }
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
-  std::mutex& mutex() { return mutex_; }
+  CallLock& mutex() { return mutex_; }
 
   // The file's error, whether or not the agent still lives.
   Status sticky(std::uint32_t file);
@@ -74,7 +75,7 @@ class Session {
   Status append(transport::FrameHeader frame, const void* data, Tally* tally);
   void publish(bool urgent);
   Status wait_for_room(Tally* tally);
-  Result<std::uint32_t> take_slot(std::unique_lock<std::mutex>& lock);
+  Result<std::uint32_t> take_slot(std::unique_lock<CallLock>& lock);
   Status wait_for_answer(std::uint32_t id);
   Patience begin_wait();
   Status keep_waiting(Patience& patience);
@@ -82,7 +83,7 @@ class Session {
 
   SessionParts parts_;
   transport::StampClock clock_;
-  std::mutex mutex_;
+  CallLock mutex_;
   std::atomic<bool> lost_{false};
   std::uint32_t busy_slots_ = 0;  // bit per reply slot
   std::uint32_t next_generation_ = 1;
