@@ -11,8 +11,8 @@
 namespace millrace::client {
 namespace {
 
-void call(benchmark::State& state) {
-  testing::NullAgent agent;
+void call(benchmark::State& state, bool serialized) {
+  testing::NullAgent agent(serialized);
   const std::vector<std::byte> data(static_cast<std::size_t>(state.range(0)));
   Tally tally;
   std::uint64_t offset = 0;
@@ -47,7 +47,8 @@ void batch(benchmark::State& state) {
       benchmark::Counter(records, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-BENCHMARK(call)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096)->Arg(32768);
+BENCHMARK_CAPTURE(call, serialized, true)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096)->Arg(32768);
+BENCHMARK_CAPTURE(call, thread_multiple, false)->Arg(256);
 BENCHMARK(batch)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096);
 
 }  // namespace

@@ -81,6 +81,10 @@ std::unique_ptr<File> open(OpenRequest request);
 // The settings of this process (environment); parsed once.
 const Settings& process_settings();
 
+// Tells that the MPI library did not provide MPI_THREAD_MULTIPLE, so that calls never overlap and need no
+// locks. Before the first write, or without effect.
+void calls_are_serialized();
+
 // At MPI_Finalize and at exit: leaves the agent. Safe to call twice.
 void finalize();
 

@@ -29,6 +29,7 @@ struct Process {
   std::mutex files_mutex;
   std::vector<Leaver*> files;
   std::atomic<bool> child{false};
+  std::atomic<bool> serialized{false};
   bool left = false;
   std::mutex log_mutex;
   std::vector<std::string> logged;
@@ -91,7 +92,8 @@ Session* process_session(bool may_start, const char*& why) {
   why = self.unable;
   if (self.unable != nullptr) return nullptr;
   const TraceSpan span("connect");
-  Result<std::unique_ptr<Session>> session = connect_session(self.settings, may_start);
+  Result<std::unique_ptr<Session>> session =
+      connect_session(self.settings, may_start, self.serialized.load());
   if (!session) {
     if (!may_start && session.status().code() == Code::not_found) return nullptr;
     why = self.unable = words_for(session.status());
@@ -137,6 +139,8 @@ void leave_process(bool at_exit) {
 }
 
 }  // namespace
+
+void calls_are_serialized() { process().serialized.store(true); }
 
 void finalize() { leave_process(false); }
 

@@ -22,7 +22,9 @@ constexpr std::uint64_t sample_every = 64;  // calls per measured one
 }  // namespace
 
 Session::Session(SessionParts parts)
-    : parts_(std::move(parts)), clock_(static_cast<transport::StampClock>(page().stamp_clock)) {}
+    : parts_(std::move(parts)),
+      clock_(static_cast<transport::StampClock>(page().stamp_clock)),
+      mutex_(!parts_.serialized) {}
 
 Result<std::uint32_t> Session::enroll(const transport::Register& registration, int target) {
   const std::lock_guard lock(mutex_);

@@ -29,6 +29,7 @@ struct SessionParts {
   Fd socket;
   Fd wake;
   std::uint64_t timeout_ms = 60'000;
+  bool serialized = false;  // calls never overlap: no locking
 };
 
 // This process's connection with the agent. Thread safe: one lock around the ring, none while a thread

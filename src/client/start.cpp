@@ -91,7 +91,8 @@ Status launch(const std::string& program, std::string name) {
 }
 
 // Greets the agent at the other end. Code::lost_agent: it was just leaving.
-Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std::uint64_t job_hash) {
+Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std::uint64_t job_hash,
+                                       bool serialized) {
   if (!transport::same_user(socket.get())) return Code::access;
   Result<transport::Producer> producer = transport::Producer::create(settings.channel_bytes);
   if (!producer) return producer.status();
@@ -110,7 +111,8 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std:
   Result<transport::Mapping> mapping = transport::map(page.get(), sizeof(transport::AgentPage));
   if (!mapping) return mapping.status();
   return std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(mapping), std::move(socket),
-                                                std::move(received->descriptors[1]), settings.timeout_ms});
+                                                std::move(received->descriptors[1]), settings.timeout_ms,
+                                                serialized});
 }
 
 }  // namespace
@@ -131,7 +133,7 @@ std::string agent_program(const Settings& settings) {
   return folder + "/../bin/millraced";
 }
 
-Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start) {
+Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized) {
   const std::string key = job_key(settings);
   const std::uint64_t hash = checksum(key.data(), key.size());
   const std::string name = transport::agent_name(hash);
@@ -140,7 +142,7 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
   while (transport::now_ns() - begin_ns < start_bound_ns) {
     Result<Fd> socket = transport::connect_to(name);
     if (socket) {
-      Result<std::unique_ptr<Session>> session = greet(*std::move(socket), settings, hash);
+      Result<std::unique_ptr<Session>> session = greet(*std::move(socket), settings, hash, serialized);
       if (session || session.status().code() != Code::lost_agent) return session;
     } else if (socket.status().error() != ECONNREFUSED && socket.status().error() != EAGAIN) {
       return socket.status();

@@ -16,6 +16,6 @@ std::string agent_program(const Settings& settings);
 
 // Connects with the job's agent; if there is none, starts it when `may_start`, else fails with not_found.
 // Bounded to ten seconds.
-Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start);
+Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized);
 
 }  // namespace millrace::client

@@ -15,14 +15,15 @@ namespace millrace::client::testing {
 // part.
 class NullAgent {
  public:
-  explicit NullAgent(std::uint64_t ring_bytes = 1 * MiB) {
-    Result<transport::Producer> producer = transport::Producer::create(ring_bytes);
+  explicit NullAgent(bool serialized = true) {
+    Result<transport::Producer> producer = transport::Producer::create(1 * MiB);
     header_ = &producer->header();
     Result<Fd> memory = transport::make_memory("page", sizeof(transport::AgentPage));
     Result<transport::Mapping> page = transport::map(memory->get(), sizeof(transport::AgentPage));
     reinterpret_cast<transport::AgentPage*>(page->data())->stamp_clock =
         static_cast<std::uint32_t>(transport::choose_stamp_clock());
-    session = std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(page), Fd(), Fd()});
+    session = std::make_unique<Session>(
+        SessionParts{*std::move(producer), *std::move(page), Fd(), Fd(), 60'000, serialized});
   }
   // Call at least once per half ring of records.
   void take_all() { header_->head.store(header_->tail.load()); }
