@@ -212,6 +212,7 @@ struct Flat {
 Flat flatten_nested(MPI_Datatype type, bool& predefined, int level);
 
 TypeMap flatten_derived(Contents& contents, int level, bool& marked) {
+  const int combiner = contents.combiner();
   std::map<MPI_Datatype, Flat> known;  // a struct may name one type many times
   Maps maps;
   bool plain = true;
@@ -222,9 +223,8 @@ TypeMap flatten_derived(Contents& contents, int level, bool& marked) {
     if (!flat.map) return no_map();
     maps.push_back(flat.map);
     marked = marked || flat.marked;
-    plain = plain && flat.map->plain && flat.map->lower == 0;
+    plain = plain && flat.map->plain && (flat.map->lower == 0 || combiner == MPI_COMBINER_RESIZED);
   }
-  const int combiner = contents.combiner();
   if (maps.empty() && combiner != MPI_COMBINER_STRUCT) return no_map();
   TypeMap map = maps.empty() ? struct_map(contents, maps) : derived_map(contents, maps);
   if (!contents.complete()) return no_map();

@@ -109,7 +109,7 @@ def compare(stock, other, outs, first, last):
     for seed in range(first, last + 1):
         words = []
         if cases[0].get(seed) != cases[1].get(seed):
-            words.append("what the ranks saw" if seed in cases[1] else "the case did not end")
+            words.append("what the ranks saw" if seed in cases[1] else "it did not end")
         for name in (f"case-{seed}-a", f"case-{seed}-b"):
             paths = stock / name, other / name
             if not all(path.exists() for path in paths):
@@ -145,6 +145,10 @@ def chunk(options, folder, first, last, corrupt):
     wrong = list(compare(stock, other, (out, with_preload), first, last))
     if error:
         print(f"seeds {first}..{last} with {settings}: {error}")
+    if error:  # what came after the first case that did not end says nothing
+        ended = lines_by_case(with_preload)
+        stuck = min((seed for seed in range(first, last + 1) if seed not in ended), default=last)
+        wrong = [(seed, words) for seed, words in wrong if seed <= stuck]
     for seed, words in wrong:
         print(f"seed {seed} differs: {words}\n  replay: {replay(options, ranks, seed, settings)}")
     for path in [*stock.iterdir(), *other.iterdir()]:
