@@ -7,10 +7,12 @@
 //
 // usage: differential DIRECTORY FIRST_SEED LAST_SEED
 // MILLRACE_DIFFERENTIAL_VERBOSE=1: what every rank does and sees, on stderr.
-// MILLRACE_DIFFERENTIAL_CORRUPT=SEED: one write of that case is wrong, to test the test.
+// MILLRACE_DIFFERENTIAL_CORRUPT=SEED: what rank 0 writes in that case, and the first byte of its first file,
+// are wrong, to test the test.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +24,15 @@ namespace {
 std::uint64_t number(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+// Changes the first byte of a file, or makes it one byte long.
+void spoil(const std::string& path) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const int byte = file.get();
+  file.clear();
+  file.seekp(0);
+  file.put(static_cast<char>(byte ^ 0x55));
 }
 
 void one_case(const std::string& directory, std::uint64_t seed, bool verbose, bool corrupt) {
@@ -43,6 +54,7 @@ void one_case(const std::string& directory, std::uint64_t seed, bool verbose, bo
     const std::int64_t steps = dice.shared.range(4, 16);
     for (std::int64_t i = 0; i < steps; ++i) files[dice.shared.range(0, 1)]->step();
     for (auto& file : files) file->close();
+    if (corrupt && rank == 0) spoil(stem + "-a");  // its writes may all have been empty
     MPI_Comm_free(&comm);
   }
   const std::uint64_t digest = observer.digest();

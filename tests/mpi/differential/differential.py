@@ -67,8 +67,15 @@ def ranks_of(options, first):
 def command(options, ranks, folder, first, last):
     words = [options.launcher]
     if options.mpi == "ompi":
-        words += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--mca",
-                  "btl_base_warn_component_unused", "0"]
+        words += [
+            "--oversubscribe",
+            "--mca",
+            "mpi_yield_when_idle",
+            "1",
+            "--mca",
+            "btl_base_warn_component_unused",
+            "0",
+        ]
         if os.geteuid() == 0:
             words.append("--allow-run-as-root")
     return [*words, "-n", str(ranks), options.program, str(folder), str(first), str(last)]
@@ -84,8 +91,14 @@ def run(options, ranks, folder, first, last, preload, extra):
     environment.update(extra)
     if options.verbose:
         environment["MILLRACE_DIFFERENTIAL_VERBOSE"] = "1"
-    process = subprocess.Popen(command(options, ranks, folder, first, last), env=environment, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(
+        command(options, ranks, folder, first, last),
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     try:
         out, err = process.communicate(timeout=options.timeout)
     except subprocess.TimeoutExpired:
@@ -121,8 +134,22 @@ def compare(stock, other, outs, first, last):
 
 
 def replay(options, ranks, seed, settings):
-    words = [sys.executable, os.path.abspath(__file__), "--mpi", options.mpi, "--launcher", options.launcher,
-             "--program", options.program, "--ranks", str(ranks), "--first", str(seed), "--cases", "1"]
+    words = [
+        sys.executable,
+        os.path.abspath(__file__),
+        "--mpi",
+        options.mpi,
+        "--launcher",
+        options.launcher,
+        "--program",
+        options.program,
+        "--ranks",
+        str(ranks),
+        "--first",
+        str(seed),
+        "--cases",
+        "1",
+    ]
     for name, value in (("--preload", options.preload), ("--shim", options.shim)):
         if value:
             words += [name, value]
