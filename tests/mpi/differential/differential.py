@@ -12,6 +12,7 @@ a stock run wrong and succeeds if exactly that case is found.
 
 import argparse
 import filecmp
+import json
 import os
 import pathlib
 import random
@@ -91,6 +92,8 @@ def run(options, ranks, folder, first, last, preload, extra):
     environment.update(extra)
     if options.verbose:
         environment["MILLRACE_DIFFERENTIAL_VERBOSE"] = "1"
+    if preload:
+        environment["MILLRACE_STATS"] = str(folder.parent / "stats")
     process = subprocess.Popen(
         command(options, ranks, folder, first, last),
         env=environment,
@@ -110,6 +113,18 @@ def run(options, ranks, folder, first, last, preload, extra):
     if options.verbose:
         sys.stderr.write(err)
     return out, ""
+
+
+def pipeline_share(stats):
+    """Calls that went through the pipeline, and calls that did not, by the clients' reports."""
+    calls = [0, 0]
+    if stats.exists():
+        for line in stats.read_text().splitlines():
+            one = json.loads(line)
+            if one.get("kind") == "client":
+                calls[0] += one["calls"]
+                calls[1] += one["direct_calls"]
+    return calls
 
 
 def lines_by_case(out):
@@ -200,8 +215,14 @@ def main():
             found, failed = chunk(options, pathlib.Path(temporary), first, end, inject)
             wrong += found
             broken = broken or failed
+        calls = pipeline_share(pathlib.Path(temporary) / "stats")
     seconds = time.monotonic() - begin
     print(f"{options.cases} cases, {len(wrong)} differ, {seconds:.1f} s")
+    if options.preload:
+        print(f"{calls[0]} calls through the pipeline, {calls[1]} by the MPI library")
+        if options.cases >= options.chunk and calls[0] == 0:
+            print("nothing was tested: no call took the pipeline")
+            return 1
     if options.self_test:
         return 0 if wrong == [corrupt] and not broken else 1
     return 1 if wrong or broken else 0
