@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 The Millrace authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the programs over I/O libraries share: a run that is wrong ends at once. "answer ..." lines and files must
- * be the same in every run. */
+ * What the programs over I/O libraries share: a run that is wrong ends at once. "answer ..." lines and files
+ * must be the same in every run. */
 #pragma once
 
 #include <mpi.h>
@@ -11,12 +11,12 @@
 
 static int rank, nranks;
 
-#define REQUIRE(condition) \
-  do { \
-    if (!(condition)) { \
+#define REQUIRE(condition)                                                                     \
+  do {                                                                                         \
+    if (!(condition)) {                                                                        \
       fprintf(stderr, "rank %d: %s:%d: not true: %s\n", rank, __FILE__, __LINE__, #condition); \
-      MPI_Abort(MPI_COMM_WORLD, 1); \
-    } \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                                            \
+    }                                                                                          \
   } while (0)
 
 static inline const char* begin(int* argc, char*** argv) {

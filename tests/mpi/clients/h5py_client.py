@@ -4,9 +4,9 @@
 
 import sys
 
-from mpi4py import MPI
 import h5py
 import numpy
+from mpi4py import MPI
 
 
 def main():
@@ -22,10 +22,10 @@ def main():
             mine = numpy.arange(n * 3, dtype="f8").reshape(n, 3) + 1000 * comm.rank + i
             if i % 2:
                 with data.collective:
-                    data[:, 3 * comm.rank:3 * comm.rank + 3] = mine
+                    data[:, 3 * comm.rank : 3 * comm.rank + 3] = mine
             else:
-                data[:, comm.rank::comm.size] = mine
-            back = data[:, 3 * comm.rank:3 * comm.rank + 3] if i % 2 else data[:, comm.rank::comm.size]
+                data[:, comm.rank :: comm.size] = mine
+            back = data[:, 3 * comm.rank : 3 * comm.rank + 3] if i % 2 else data[:, comm.rank :: comm.size]
             assert (back == mine).all()
             total += int(back.sum())
         chunked = file.create_dataset("chunked", (n, comm.size), dtype="i4", chunks=(32, 1), track_times=False)

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 The Millrace authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Parallel HDF5 as simulations use it: many small datasets and attributes, hyperslabs (regular and irregular),
- * independent and collective, chunked and compressed; read back from the open file and after reopening it. */
+ * Parallel HDF5 as simulations use it: many small datasets and attributes, hyperslabs (regular and
+ * irregular), independent and collective, chunked and compressed; read back from the open file and after
+ * reopening it. */
 #include <hdf5.h>
 
 #include "client.h"
@@ -55,7 +56,8 @@ static long long small_datasets(hid_t file, hid_t transfer) {
 
 /* A matrix by columns: every rank owns every nranks-th one, and a second block of them as a union. */
 static void select_columns(hid_t space, int irregular) {
-  hsize_t start[2] = {0, (hsize_t)rank}, stride[2] = {1, (hsize_t)nranks}, count[2] = {rows, columns / 2 / (hsize_t)nranks};
+  hsize_t start[2] = {0, (hsize_t)rank}, stride[2] = {1, (hsize_t)nranks},
+          count[2] = {rows, columns / 2 / (hsize_t)nranks};
   REQUIRE(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, NULL) >= 0);
   if (!irregular) return;
   hsize_t more[2] = {3 + 2 * (hsize_t)rank, columns / 2}, one[2] = {1, 1}, block[2] = {2, columns / 2};

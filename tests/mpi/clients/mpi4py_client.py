@@ -4,8 +4,8 @@
 
 import sys
 
-from mpi4py import MPI
 import numpy
+from mpi4py import MPI
 
 
 def main():
