@@ -46,6 +46,7 @@ std::uint64_t warm_memory(std::uint64_t bytes, unsigned sharers, const std::func
     while_held();
     return 0;
   }
+  ::madvise(memory, bytes, MADV_HUGEPAGE);
   auto* touched = static_cast<volatile unsigned char*>(memory);
   for (std::uint64_t at = 0; at < bytes; at += page) touched[at] = 1;
   while_held();
