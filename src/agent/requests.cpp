@@ -8,7 +8,7 @@ namespace millrace::agent {
 
 namespace {
 
-constexpr std::uint64_t silence_ns = 10'000'000;  // a rank that sends nothing for so long is not waited for
+constexpr std::uint64_t silence_ns = 100'000'000;  // a rank that sends nothing for so long is not waited for
 constexpr std::uint64_t gather_max_ns = 2'000'000'000;  // and no rank for longer than this
 
 }  // namespace

@@ -111,6 +111,19 @@ TEST_P(Conformance, VectoredWriteAndReadBack) {
   storage->release(file);
 }
 
+TEST_P(Conformance, GapsOfAWriteStayAsTheyAre) {
+  const Handle file = *storage->adopt(new_file(), false);
+  std::string old = "................";
+  one(Op::write, file, 0, {{old.data(), old.size()}});
+  std::string data = "abcdef";
+  const Completion written =
+      one(Op::write, file, 1, {{data.data(), 2}, {nullptr, 3}, {data.data() + 2, 1}, {nullptr, 1}, {data.data() + 3, 3}});
+  EXPECT_TRUE(written.status.ok());
+  EXPECT_EQ(written.bytes, 6U);
+  EXPECT_EQ(contents(), ".ab...c.def.....");
+  storage->release(file);
+}
+
 TEST_P(Conformance, ReadEndsAtEndOfFile) {
   const Handle file = *storage->adopt(new_file(), false);
   std::string data = "0123456789";

@@ -26,7 +26,9 @@ enum class Op : std::uint8_t {
   read,       // fill `data` from `offset`; result = bytes, less at end of file
 };
 
-// `data` points at memory that stays valid and unchanged until the completion is taken.
+// `data` points at memory that stays valid and unchanged until the completion is taken. A part of a write
+// whose iov_base is null is a gap: so many bytes of the file stay as they are. Gaps cost no round trip, so
+// many small pieces can go as one request; there is none at its end and none on a direct handle.
 struct Request {
   Op op = Op::write;
   Handle file = 0;
@@ -39,7 +41,7 @@ struct Request {
 struct Completion {
   std::uint64_t token = 0;
   Status status;
-  std::uint64_t bytes = 0;  // transferred; after an error, what had been transferred before it
+  std::uint64_t bytes = 0;  // transferred, gaps not counted; after an error, what had been before it
 };
 
 // Carries out requests, in any order and overlapping in time: who needs an order waits for completions.

@@ -32,6 +32,24 @@ TEST(Transfer, ContinuesAShortWriteWhereItStopped) {
   EXPECT_EQ(transfer.moved(), 8U);
 }
 
+TEST(Transfer, GapsAreSteppedOver) {
+  std::vector<std::string> parts = {"abc", "de", "fgh"};
+  Request request = request_of(Op::write, parts);
+  request.data.insert(request.data.begin() + 2, {nullptr, 40});
+  Transfer transfer(request, false);
+  EXPECT_EQ(transfer.next().size(), 2U);
+  EXPECT_EQ(transfer.offset(), 100U);
+  ASSERT_TRUE(transfer.advance(4));
+  EXPECT_EQ(transfer.next().size(), 1U) << "what a short write left";
+  ASSERT_TRUE(transfer.advance(1));
+  ASSERT_EQ(transfer.next().size(), 1U);
+  EXPECT_EQ(*static_cast<char*>(transfer.next()[0].iov_base), 'f');
+  EXPECT_EQ(transfer.offset(), 145U);
+  EXPECT_FALSE(transfer.advance(3));
+  EXPECT_TRUE(transfer.over());
+  EXPECT_EQ(transfer.moved(), 8U);
+}
+
 TEST(Transfer, InterruptedCallIsMadeAgain) {
   std::vector<std::string> parts = {"abc"};
   Request request = request_of(Op::write, parts);

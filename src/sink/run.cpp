@@ -41,6 +41,13 @@ void Run::append(const std::byte* from, std::uint64_t bytes) {
   }
 }
 
+void Run::leave_gap(std::uint64_t bytes) {
+  length += bytes;
+  gap_bytes += bytes;
+  ++gaps;
+  data.push_back({nullptr, bytes});
+}
+
 std::vector<Run> split_direct(const Run& run, std::uint64_t direct_min) {
   std::vector<Run> fine;
   std::uint64_t at = run.offset;

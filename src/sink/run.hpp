@@ -12,14 +12,19 @@
 
 namespace millrace::sink {
 
-// A contiguous range of the file and the memory that belongs there, in order.
+// A range of the file and the memory that belongs there, in order; perhaps with gaps (io::Request).
 struct Run {
   std::uint64_t offset = 0;
-  std::uint64_t length = 0;
+  std::uint64_t length = 0;  // gaps included
   std::vector<iovec> data;
   bool direct = false;
+  std::uint64_t gaps = 0;
+  std::uint64_t gap_bytes = 0;
 
   Extent extent() const { return {offset, offset + length}; }
+  std::uint64_t payload() const { return length - gap_bytes; }
+  // So many bytes stay as they are; append() follows.
+  void leave_gap(std::uint64_t bytes);
   // Appends memory for the bytes that follow; joins it with the last piece where both are adjacent.
   void append(const std::byte* from, std::uint64_t bytes);
 };

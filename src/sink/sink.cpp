@@ -70,6 +70,7 @@ struct Sink::Impl {
   bool own_sync_flying = false;
 
   void add(const Segment& segment, Ticket ticket);
+  bool gathers(Extent next) const;
   void close_open();
   void enqueue(Run run, const std::vector<Ticket>& tickets);
   void start();
@@ -88,12 +89,26 @@ bool Sink::Impl::in_flight(Extent extent) const {
   });
 }
 
+// Whether a segment that lies apart from the open write goes into the same request.
+bool Sink::Impl::gathers(Extent next) const {
+  const Extent there = open.run.extent();
+  return !direct_file && next.begin > there.end && next.size() < options.gather_below_bytes &&
+         there.begin / options.write_max_bytes == next.begin / options.write_max_bytes &&
+         open.run.data.size() + 2 <= max_pieces;
+}
+
 // Adds a segment to the open write, closing it wherever it is full or the segment does not follow.
 void Sink::Impl::add(const Segment& segment, Ticket ticket) {
   Extent left{segment.offset, segment.offset + segment.length};
   const std::byte* data = segment.data;
   while (!left.empty()) {
-    if (open.run.length > 0 && open.run.extent().end != left.begin) close_open();
+    if (open.run.length > 0 && open.run.extent().end != left.begin) {
+      if (gathers(left)) {
+        open.run.leave_gap(left.begin - open.run.extent().end);
+      } else {
+        close_open();
+      }
+    }
     if (open.run.length == 0) open.run.offset = left.begin;
     const std::uint64_t limit = (open.run.offset / options.write_max_bytes + 1) * options.write_max_bytes;
     const std::uint64_t bytes = std::min(limit - left.begin, left.size());
@@ -104,7 +119,7 @@ void Sink::Impl::add(const Segment& segment, Ticket ticket) {
     }
     data += bytes;
     left.begin += bytes;
-    if (open.run.extent().end == limit || open.run.data.size() == max_pieces) close_open();
+    if (open.run.extent().end == limit || open.run.data.size() >= max_pieces) close_open();
   }
 }
 
@@ -147,8 +162,8 @@ void Sink::Impl::start() {
   while (!waiting.empty() && writes_flying < options.depth && !blocked(waiting.front())) {
     Write write = std::move(waiting.front());
     waiting.pop_front();
-    counters.writes += 1;
-    if (write.run.offset != last_end) counters.seeks += 1;
+    counters.writes += 1 + write.run.gaps;
+    counters.seeks += write.run.gaps + (write.run.offset != last_end ? 1 : 0);
     last_end = write.run.extent().end;
     writes_flying += 1;
     io::Request request;
@@ -198,10 +213,11 @@ void Sink::Impl::settle(Ticket ticket, Status status) {
 void Sink::Impl::finish_write(Write& write, const io::Completion& completion) {
   writes_flying -= 1;
   if (completion.status.ok()) {
-    counters.bytes += write.run.length;
+    counters.bytes += write.run.payload();
     if (write.run.direct) counters.direct_bytes += write.run.length;
-    unsynced_bytes += write.run.length;
-    if (!write.run.direct) written(write.run.extent());
+    unsynced_bytes += write.run.payload();
+    // What has gaps is left to the kernel: they are likely to be filled.
+    if (!write.run.direct && write.run.gaps == 0) written(write.run.extent());
   } else if (sticky.ok()) {
     sticky = completion.status;
   }

@@ -35,6 +35,7 @@ struct SinkOptions {
   std::uint64_t writeback_step_bytes = 8 * MiB;  // 0 = leave writeback to the kernel
   std::uint64_t datasync_interval_bytes = 0;     // datasync after so many bytes; 0 = only when asked to
   std::uint64_t direct_min_bytes = 64 * KiB;     // smaller aligned parts stay buffered
+  std::uint64_t gather_below_bytes = 64 * KiB;   // smaller segments that lie apart share a request; 0 = none
   std::uint32_t depth = 8;                       // writes in flight
   bool direct = false;                           // aligned parts past the page cache
 };
@@ -43,7 +44,7 @@ struct SinkCounters {
   std::uint64_t segments = 0;      // taken in by put()
   std::uint64_t bytes = 0;         // of completed, successful writes
   std::uint64_t direct_bytes = 0;  // ... of these, on the direct handle
-  std::uint64_t writes = 0;        // requests to Storage
+  std::uint64_t writes = 0;        // contiguous ones
   std::uint64_t seeks = 0;         // writes that did not start where the last one ended
   std::uint64_t writebacks = 0;
   std::uint64_t datasyncs = 0;
@@ -54,7 +55,8 @@ struct SinkCounters {
 //   put:   | a | b | c |     | d | e ...        file-adjacent segments in the order of put()
 //   write: |  one write  |   | one write        at most write_max_bytes, cut at its multiples
 //
-// A write starts when it is full, when the next segment is not adjacent, or at flush(). Writes overlap in
+// A write starts when it is full, when the next segment is not adjacent, or at flush(). Small segments that
+// lie apart, in ascending order, are gathered in one request with gaps (buffered only). Writes overlap in
 // time, but one that shares bytes with an earlier one (or shares a 4 KiB block with it and either of the two
 // is direct) waits for it: what was put last is what the file holds.
 //

@@ -144,13 +144,32 @@ TEST_F(SinkTest, EmptyBatchIsDoneAtOnce) {
 }
 
 TEST_F(SinkTest, DepthBoundsWritesInFlight) {
-  start({}, {.depth = 3});
+  start({}, {.gather_below_bytes = 0, .depth = 3});
   for (std::uint64_t i = 0; i < 10; ++i) put(i * 1000, 500);
   sink->flush();
   EXPECT_EQ(storage->in_flight(), 3U);
   EXPECT_EQ(sink->backlog(), 7U);
   drain();
   EXPECT_EQ(done.size(), 10U);
+}
+
+TEST_F(SinkTest, SmallSegmentsThatLieApartShareARequest) {
+  start();
+  for (std::uint64_t i = 0; i < 10; ++i) put(i * 1000, 500);
+  put(5 * MiB, 100);      // of another window
+  put(4 * MiB, 100);      // not ascending
+  put(4 * MiB + 200, 100 * KiB);  // not small
+  sink->flush();
+  drain();
+  const auto writes = events(Op::write);
+  ASSERT_EQ(writes.size(), 4U);
+  EXPECT_EQ(writes[0].length, 9'500U);
+  EXPECT_EQ(writes[0].buffers, 19U) << "ten pieces and nine gaps";
+  EXPECT_EQ(sink->counters().writes, 13U);
+  EXPECT_EQ(sink->counters().seeks, 12U) << "all but the first, which starts where the file does";
+  EXPECT_EQ(sink->counters().bytes, 5'000U + 200 + 100 * KiB);
+  for (std::uint64_t i = 0; i < 10; ++i) expect_file(i * 1000, i * 1000 + 500);
+  EXPECT_EQ(storage->contents(0)[700], std::byte{0}) << "a gap";
 }
 
 TEST_F(SinkTest, LaterWriteToTheSameBytesWins) {
@@ -225,7 +244,7 @@ TEST_F(SinkTest, AlignedMiddleGoesDirect) {
 }
 
 TEST_F(SinkTest, ErrorReachesItsBatchAndSticks) {
-  start({.faults = {{Op::write, 2, 0, ENOSPC}}});
+  start({.faults = {{Op::write, 2, 0, ENOSPC}}}, {.gather_below_bytes = 0});
   const Ticket good = put(0, 100);
   const Ticket bad = put(1000, 100);
   const Ticket later = put(2000, 100);

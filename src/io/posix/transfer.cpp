@@ -30,10 +30,19 @@ Transfer::Transfer(Request& request, bool direct)
   for (const iovec& part : data_) left_ += part.iov_len;
 }
 
-std::span<iovec> Transfer::next() { return data_.first(std::min<std::size_t>(data_.size(), IOV_MAX)); }
+std::span<iovec> Transfer::next() {
+  const auto gap = [](const iovec& part) { return part.iov_base == nullptr; };
+  for (; !data_.empty() && gap(data_.front()); data_ = data_.subspan(1)) {
+    offset_ += data_.front().iov_len;
+    left_ -= data_.front().iov_len;
+  }
+  const std::span<iovec> some = data_.first(std::min<std::size_t>(data_.size(), IOV_MAX));
+  return some.first(static_cast<std::size_t>(std::find_if(some.begin(), some.end(), gap) - some.begin()));
+}
 
 void Transfer::skip(std::uint64_t bytes) {
   moved_ += bytes;
+  offset_ += bytes;
   left_ -= bytes;
   while (bytes > 0) {
     iovec& front = data_.front();

@@ -21,9 +21,10 @@ class Transfer {
   Transfer() = default;
   explicit Transfer(Request& request, bool direct);
 
-  // What the next call is to move: at most IOV_MAX buffers.
+  // What the next call is to move: at most IOV_MAX buffers, and none behind the next gap.
   std::span<iovec> next();
-  std::uint64_t offset() const { return offset_ + moved_; }
+  // Where it goes; valid after next().
+  std::uint64_t offset() const { return offset_; }
   std::uint64_t moved() const { return moved_; }
   bool over() const { return left_ == 0; }
 

@@ -28,6 +28,9 @@ struct Snapshot {
   std::vector<Saved> saved;
 };
 
+bool is_gap(const iovec& part) { return part.iov_base == nullptr; }
+
+// Bytes of the file from the first to the last, gaps included.
 std::uint64_t total(const std::vector<iovec>& data) {
   std::uint64_t bytes = 0;
   for (const iovec& part : data) bytes += part.iov_len;
@@ -36,7 +39,9 @@ std::uint64_t total(const std::vector<iovec>& data) {
 
 std::uint64_t digest(const std::vector<iovec>& data) {
   std::uint64_t sum = 0;
-  for (const iovec& part : data) sum = checksum(part.iov_base, part.iov_len, sum);
+  for (const iovec& part : data) {
+    if (!is_gap(part)) sum = checksum(part.iov_base, part.iov_len, sum);
+  }
   return sum;
 }
 
@@ -46,7 +51,8 @@ void for_range(const std::vector<iovec>& data, std::uint64_t begin, std::uint64_
   std::uint64_t at = 0;
   for (const iovec& part : data) {
     const Extent both = intersection({at, at + part.iov_len}, {begin, end});
-    if (!both.empty()) f(both.begin, static_cast<std::byte*>(part.iov_base) + (both.begin - at), both.size());
+    if (!both.empty() && !is_gap(part))
+      f(both.begin, static_cast<std::byte*>(part.iov_base) + (both.begin - at), both.size());
     at += part.iov_len;
   }
 }
@@ -158,7 +164,7 @@ void MemoryStorage::check_misuse(Active& active) {
   if (active.direct && (active.request.op == Op::write || active.request.op == Op::read)) {
     bool good = aligned(active.request.offset);
     for (const iovec& part : active.request.data) {
-      good = good && aligned(part.iov_len) && aligned(reinterpret_cast<std::uintptr_t>(part.iov_base));
+      good = good && !is_gap(part) && aligned(part.iov_len) && aligned(reinterpret_cast<std::uintptr_t>(part.iov_base));
     }
     if (!good) {
       misuse_.misaligned_direct += 1;
@@ -260,7 +266,9 @@ bool MemoryStorage::step_write(Active& active) {
             });
   active.moved = until;
   if (active.moved < (active.error != 0 ? active.fail_after : active.bytes)) return false;
-  if (active.moved > 0) image.dirty.push_back({active.request.offset, active.request.offset + active.moved});
+  for_range(active.request.data, 0, active.moved, [&](std::uint64_t at, std::byte*, std::uint64_t n) {
+    image.dirty.push_back({active.request.offset + at, active.request.offset + at + n});
+  });
   return true;
 }
 
@@ -317,7 +325,10 @@ void MemoryStorage::poll(std::vector<Completion>& out) {
   const std::size_t first = out.size();
   for (auto& active : active_) {
     if (!step(*active)) continue;
-    out.push_back({active->request.token, Status::from_errno(active->error), active->moved});
+    std::uint64_t bytes = 0;
+    for_range(active->request.data, 0, active->moved,
+              [&](std::uint64_t, std::byte*, std::uint64_t n) { bytes += n; });
+    out.push_back({active->request.token, Status::from_errno(active->error), bytes});
     active.reset();
   }
   std::erase(active_, nullptr);
