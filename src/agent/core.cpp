@@ -283,6 +283,14 @@ std::uint64_t Core::next_deadline_ns() const {
   return next;
 }
 
+std::uint64_t Core::partial_bytes() const {
+  std::uint64_t blocks = 0;
+  for (const auto& file : impl_->files) {
+    if (file) blocks += file->pipeline->partial_blocks();
+  }
+  return blocks == 0 ? 0 : blocks << impl_->shared.pool->block_shift();
+}
+
 std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
 
 std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }

@@ -77,6 +77,8 @@ class Core {
   // When advance() should be called again though nothing happens (a bounded wait for stragglers), in the
   // same clock; UINT64_MAX = never.
   std::uint64_t next_deadline_ns() const;
+  // Bytes of memory whose neighbours in the file have not come yet; they leave at once when these do.
+  std::uint64_t partial_bytes() const;
 
   std::vector<Reply> take_replies();
 

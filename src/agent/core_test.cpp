@@ -122,7 +122,7 @@ TEST_F(Core, sync_of_all_ranks_needs_one_datasync) {
   EXPECT_EQ(rig->storage.stable(0).size(), 4000u);
 }
 
-TEST_F(Core, sync_does_not_wait_longer_than_10_ms_for_a_silent_rank) {
+TEST_F(Core, sync_does_not_wait_longer_than_100_ms_for_a_silent_rank) {
   start();
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   rig->open(1, file, tiny(Strategy::automatic, true));
@@ -130,8 +130,8 @@ TEST_F(Core, sync_does_not_wait_longer_than_10_ms_for_a_silent_rank) {
   rig->core.sync(0, slot, 1);
   EXPECT_EQ(rig->core.next_deadline_ns(), 0u);
   rig->step();
-  EXPECT_EQ(rig->core.next_deadline_ns(), rig->now_ns + 10 * ms);
-  rig->step(9 * ms);
+  EXPECT_EQ(rig->core.next_deadline_ns(), rig->now_ns + 100 * ms);
+  rig->step(99 * ms);
   EXPECT_EQ(rig->storage.submitted(io::Op::write), 0u);
   rig->step(ms);
   EXPECT_EQ(rig->storage.submitted(io::Op::write), 1u);
@@ -256,7 +256,7 @@ TEST_F(Core, after_an_io_error_the_rest_of_the_file_is_written) {
   start({.short_writes = false, .faults = {{.op = io::Op::write, .first = 1, .every = 0, .error = EIO}}});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   rig->fill(0, slot, 0, 100, 1);
-  rig->fill(0, slot, 1 * MiB, 100, 2);
+  rig->fill(0, slot, 5 * MiB, 100, 2);  // of another request
   rig->core.close(0, slot, 1, {});
   EXPECT_LT(steps_until(0, 1), 50);
   EXPECT_EQ(rig->reply(0, 1).code(), Code::io);

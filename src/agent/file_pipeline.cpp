@@ -18,6 +18,9 @@ constexpr std::size_t staged_blocks_max = 1024;  // the paper's FIFO of 1,024 bu
 // Complete chunks that gather before advance() is asked for: enough for the sink to make large writes.
 constexpr std::size_t complete_gather = 4;
 
+// A storage that takes longer than this for what is on its way is slow: the buffer takes in what it can.
+constexpr std::uint64_t storage_slow_ns = 25'000'000;
+
 // After these every further write would fail too: what is buffered is dropped.
 bool dooms(Code code) {
   return code == Code::no_space || code == Code::quota || code == Code::read_only || code == Code::access;
@@ -103,6 +106,7 @@ void FilePipeline::depart_stage() {
   departure->place = stage_hull_;
   departure->block = stage_block_;
   departure->blocks = 1;
+  departure->since_ns = shared_.now_ns;
   departure->handed = true;
   shared_.leaving_blocks += 1;
   segments_ = stage_segments_;
@@ -115,6 +119,12 @@ void FilePipeline::depart_stage() {
 
 bool FilePipeline::throttled() const {
   if (overflow_ && overflow_->wanted()) return true;  // first what was asked for comes back
+  // A storage that keeps up gets ahead by more than this only where its threads lack a processor: ranks
+  // that have to wait leave them theirs, and memory stays small and in cache.
+  if (shared_.leaving_blocks > shared_.window_blocks && !departures_.empty() &&
+      shared_.now_ns - departures_.front().since_ns < storage_slow_ns) {
+    return true;
+  }
   return staging_ && (departures_.size() >= staged_blocks_max || segments_out_ >= segments_out_max);
 }
 
@@ -128,6 +138,7 @@ FilePipeline::Departures::iterator FilePipeline::leave(std::uint32_t id,
   departure->place = {begin, begin + shared_.pool->chunk_bytes()};
   departure->chunk = id;
   departure->blocks = chunk.blocks;
+  departure->since_ns = shared_.now_ns;
   shared_.leaving_blocks += chunk.blocks;
   queue.push_back(departure);
   return departure;

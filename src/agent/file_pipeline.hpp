@@ -111,6 +111,11 @@ class FilePipeline {
   // Forgets what has not been handed to the sink.
   void drop();
   // Blocks that evict() could free.
+  // Blocks of chunks that leave by themselves once they are complete, and are not.
+  std::uint32_t partial_blocks() const {
+    if (complete_batch_ == SIZE_MAX) return 0;
+    return sort_.blocks() - static_cast<std::uint32_t>(sort_.complete_count()) * shared_.pool->slots();
+  }
   std::uint32_t blocks_held() const { return sort_.blocks() + (stage_segments_.empty() ? 0 : 1); }
   bool merge() const { return !staging_ && sort_.merge(); }
   bool direct() const { return sink_->direct(); }
@@ -130,6 +135,7 @@ class FilePipeline {
     std::uint32_t slot = 0;  // how far it has been handed to the sink
     std::uint32_t byte = 0;
     std::uint32_t tickets = 0;  // puts that are not done
+    std::uint64_t since_ns = 0;
     bool handed = false;        // all of it
     std::vector<WaiterId> waiters;
   };

@@ -90,12 +90,16 @@ void Server::run() {
     const Pass pass = drain_rings();
     const bool advanced = core_.advance(now_ns());
     deliver();
-    if (pass == Pass::worked || advanced) {
+    if (pass == Pass::held) {
+      const timespec rest{0, 100'000};
+      ::nanosleep(&rest, nullptr);
+    } else if (pass == Pass::worked || advanced) {
       page_->progress.fetch_add(1, std::memory_order_relaxed);
-      continue;
+    } else if (may_leave(now_ns())) {
+      break;
+    } else {
+      sleep();
     }
-    if (may_leave(now_ns())) break;
-    sleep();
   }
   log("leaves");
 }
@@ -103,7 +107,10 @@ void Server::run() {
 // One pass takes from every ring what was published when the pass came to it. Requests that it meets wait
 // for the end of the next one, because a ring that was visited before may have got older records since.
 Server::Pass Server::drain_rings() {
-  if (!pass_open_) begin_pass();
+  if (!pass_open_) {
+    if (hold_back()) return Pass::held;
+    begin_pass();
+  }
   const Pass merged = merge_rings();
   for (const FileSlot file : damaged_) states_->damaged(file);
   damaged_.clear();
@@ -159,6 +166,35 @@ Server::Pass Server::merge_rings() {
     if (connection->greeted()) connection->ring().release();
   }
   return result;
+}
+
+// Where ranks outnumber processors, one rank can be a whole buffer ahead of another before that gets its turn,
+// and no chunk of an interleaved file is complete until then. So when much memory waits for its neighbours,
+// the agent takes nothing until all rings are full, and those who wait for room leave the processors to those
+// who lag. Bounded, short, and given up where nobody uses the time.
+bool Server::hold_back() {
+  constexpr std::uint64_t step_bytes = 48 * MiB;
+  constexpr std::uint64_t longest_ns = 30'000'000;
+  constexpr std::uint64_t unused_ns = 6'000'000;
+  if (!waiting_.empty() || !fresh_.empty()) return holding_ = false;
+  const std::uint64_t partial = core_.partial_bytes();
+  if (partial < step_bytes) hold_at_ = step_bytes;
+  if (partial < hold_at_) return holding_ = false;
+  std::uint64_t fill = 0;
+  bool all_wait = true;
+  for (const auto& [id, connection] : connections_) {
+    if (!connection->greeted() || connection->gone()) continue;
+    fill += connection->ring().fill();
+    all_wait = all_wait && connection->ring().producer_waits();
+    if (connection->ring().has_request()) return holding_ = false;
+  }
+  const std::uint64_t now = now_ns();
+  if (!holding_) hold_since_ns_ = now;
+  if (!holding_ || fill != hold_fill_) hold_moved_ns_ = now;
+  hold_fill_ = fill;
+  holding_ = !all_wait && now - hold_since_ns_ < longest_ns && now - hold_moved_ns_ < unused_ns;
+  if (!holding_) hold_at_ = partial + step_bytes;
+  return holding_;
 }
 
 void Server::begin_pass() {

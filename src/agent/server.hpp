@@ -37,7 +37,7 @@ class Server {
   void run();
 
  private:
-  enum class Pass { idle, worked, blocked };
+  enum class Pass { idle, worked, blocked, held };
 
   // Tags in epoll; ranks follow from tag_first_rank on.
   static constexpr std::uint64_t tag_listener = 0, tag_wake = 1, tag_storage = 2, tag_signals = 3;
@@ -50,6 +50,7 @@ class Server {
   void enroll(Connection& connection, const transport::Register& registration, Fd target);
   Pass drain_rings();
   void begin_pass();
+  bool hold_back();
   Pass merge_rings();
   void drop_gone();
   void forward_requests();
@@ -90,6 +91,11 @@ class Server {
   transport::StampClock clock_ = transport::StampClock::monotonic;
   std::uint64_t pass_stamp_ = 0;  // when the pass began
   bool pass_open_ = false;
+  bool holding_ = false;           // hold_back()
+  std::uint64_t hold_at_ = 0;      // partial bytes from which on to hold back
+  std::uint64_t hold_since_ns_ = 0;
+  std::uint64_t hold_moved_ns_ = 0;  // when hold_fill_ was last seen to change
+  std::uint64_t hold_fill_ = 0;      // of all rings
   bool leaving_ = false;  // a signal came
   bool served_ = false;
   std::uint64_t born_ns_ = 0;

@@ -50,6 +50,20 @@ TEST(Transfer, GapsAreSteppedOver) {
   EXPECT_EQ(transfer.moved(), 8U);
 }
 
+TEST(Transfer, ErrorOfOnePieceLeavesTheOthers) {
+  std::vector<std::string> parts = {"abc", "de", "fgh"};
+  Request request = request_of(Op::write, parts);
+  request.data.insert(request.data.begin() + 2, {nullptr, 40});
+  Transfer transfer(request, false);
+  transfer.next();
+  ASSERT_TRUE(transfer.advance(-EIO));
+  ASSERT_EQ(transfer.next().size(), 1U);
+  EXPECT_EQ(transfer.offset(), 145U);
+  EXPECT_FALSE(transfer.advance(3));
+  EXPECT_EQ(transfer.status().error(), EIO);
+  EXPECT_EQ(transfer.moved(), 3U);
+}
+
 TEST(Transfer, InterruptedCallIsMadeAgain) {
   std::vector<std::string> parts = {"abc"};
   Request request = request_of(Op::write, parts);

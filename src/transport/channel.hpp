@@ -93,6 +93,7 @@ class Consumer {
   bool empty() const { return head_ == limit_; }
   // Bytes published, also after the last snapshot.
   std::uint64_t fill() const { return header().tail.load(std::memory_order_seq_cst) - head_; }
+  bool producer_waits() const { return header().producer_waits.load(std::memory_order_relaxed) != 0; }
   // Requests published but not yet consumed, as the producer counts them.
   bool has_request() const {
     return header().requests.load(std::memory_order_seq_cst) != requests_ && fill() != 0;

@@ -135,6 +135,8 @@ void Core::abandon(ChannelId channel) {
 
 bool Core::advance(std::uint64_t) { return false; }
 std::uint64_t Core::next_deadline_ns() const { return UINT64_MAX; }
+
+std::uint64_t Core::partial_bytes() const { return 0; }
 std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
 std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }
 Status Core::error(FileSlot file) const { return impl_->targets[file].error; }

@@ -55,11 +55,19 @@ void Transfer::skip(std::uint64_t bytes) {
   while (!data_.empty() && data_.front().iov_len == 0) data_ = data_.subspan(1);
 }
 
+bool Transfer::fail(Status status) {
+  if (status_.ok()) status_ = status;
+  for (; !data_.empty() && data_.front().iov_base != nullptr; data_ = data_.subspan(1)) {
+    offset_ += data_.front().iov_len;
+    left_ -= data_.front().iov_len;
+  }
+  return left_ > 0;
+}
+
 bool Transfer::advance(ssize_t result) {
   if (result < 0) {
     if (result == -EINTR || result == -EAGAIN) return true;
-    status_ = Status::from_errno(static_cast<int>(-result));
-    return false;
+    return fail(Status::from_errno(static_cast<int>(-result)));
   }
   auto bytes = static_cast<std::uint64_t>(result);
   if (read_ && bytes == 0) return false;  // end of file
@@ -73,8 +81,7 @@ bool Transfer::advance(ssize_t result) {
     bytes -= bytes % direct_alignment;
   }
   if (bytes == 0 && left_ > 0) {
-    status_ = Status(Code::io, EIO);  // no progress and no reason: never loop on that
-    return false;
+    return fail(Status(Code::io, EIO));  // no progress and no reason: never loop on that
   }
   skip(bytes);
   return left_ > 0;

@@ -29,12 +29,13 @@ class Transfer {
   bool over() const { return left_ == 0; }
 
   // The outcome of a call as the kernel tells it, negative for an errno. Returns false when the transfer
-  // ends here: done, end of file, or an error, which status() has.
+  // ends here: done, or end of file. After an error, whose first status() has, it goes on behind the next gap.
   bool advance(ssize_t result);
   Status status() const { return status_; }
 
  private:
   void skip(std::uint64_t bytes);
+  bool fail(Status status);
 
   std::span<iovec> data_;
   std::uint64_t offset_ = 0;
