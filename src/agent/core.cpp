@@ -146,7 +146,7 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
       files[slot]->asked = registration.settings;
   }
   if (channel >= impl_->channels.size()) impl_->channels.resize(channel + 1);
-  files[slot]->requests.join(channel, registration.group);
+  files[slot]->requests.join(channel, registration.group, registration.members);
   return slot;
 }
 
@@ -284,11 +284,11 @@ std::uint64_t Core::next_deadline_ns() const {
 }
 
 std::uint64_t Core::partial_bytes() const {
-  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0;
   for (const auto& file : impl_->files) {
-    if (file) blocks += file->pipeline->partial_blocks();
+    if (file) bytes += file->pipeline->partial_bytes();
   }
-  return blocks == 0 ? 0 : blocks << impl_->shared.pool->block_shift();
+  return bytes;
 }
 
 std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }

@@ -111,10 +111,11 @@ class FilePipeline {
   // Forgets what has not been handed to the sink.
   void drop();
   // Blocks that evict() could free.
-  // Blocks of chunks that leave by themselves once they are complete, and are not.
-  std::uint32_t partial_blocks() const {
+  // Memory of chunks that leave by themselves once they are complete, and are not.
+  std::uint64_t partial_bytes() const {
     if (complete_batch_ == SIZE_MAX) return 0;
-    return sort_.blocks() - static_cast<std::uint32_t>(sort_.complete_count()) * shared_.pool->slots();
+    const std::uint64_t blocks = sort_.blocks() - sort_.complete_count() * shared_.pool->slots();
+    return blocks << shared_.pool->block_shift();
   }
   std::uint32_t blocks_held() const { return sort_.blocks() + (stage_segments_.empty() ? 0 : 1); }
   bool merge() const { return !staging_ && sort_.merge(); }

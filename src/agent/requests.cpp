@@ -9,12 +9,16 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::uint64_t silence_ns = 100'000'000;  // a rank that sends nothing for so long is not waited for
+constexpr std::uint64_t worth_waiting_bytes = 8 * MiB;
 constexpr std::uint64_t gather_max_ns = 2'000'000'000;  // and no rank for longer than this
 
 }  // namespace
 
-void Requests::join(ChannelId channel, std::uint64_t group) {
+void Requests::join(ChannelId channel, std::uint64_t group, std::uint32_t expected) {
   members_.push_back({channel, group});
+  auto known = std::ranges::find(groups_, group, &Group::number);
+  if (known == groups_.end()) known = groups_.insert(known, {group, expected, 0});
+  ++known->joined;
   ++members_seen_;
   settled_ = false;
 }
@@ -82,8 +86,15 @@ void Requests::abandon(ChannelId channel) {
   }
 }
 
+// Whether ranks that have the file open have not come yet, and much would leave complete if they did.
+bool Requests::incomplete(std::uint64_t group) const {
+  const auto known = std::ranges::find(groups_, group, &Group::number);
+  return known != groups_.end() && known->joined < known->expected &&
+         pipeline_.partial_bytes() >= worth_waiting_bytes;
+}
+
 std::uint64_t Requests::gather_until_ns(const Waiter& waiter) const {
-  std::uint64_t until = 0;
+  std::uint64_t until = waiter.kind != Kind::flush && incomplete(waiter.group) ? waiter.start_ns + silence_ns : 0;
   for (const Member& m : members_) {
     const bool here = m.closing || (waiter.kind == Kind::sync && m.round >= waiter.round);
     if (m.group != waiter.group || m.channel == waiter.channel || here) continue;

@@ -31,7 +31,7 @@ struct RequestCounters {
 // Who has one file open, and what they asked for. A request goes through these steps:
 //
 //   gather   sync, close: until the other ranks of the group have asked too, or have been silent for
-//            10 ms, or for 2 s at most: a chunk that two ranks fill should leave once, complete
+//            100 ms, or for 2 s at most: a chunk that two ranks fill should leave once, complete
 //   drain    everything asked for departs; until it has arrived
 //   settle   sync, and close with durability disk: one datasync for all that are here
 //   answer
@@ -42,7 +42,8 @@ class Requests {
   Requests(FilePipeline& pipeline, const std::vector<Channel>& channels)
       : pipeline_(pipeline), channels_(channels) {}
 
-  void join(ChannelId channel, std::uint64_t group);
+  // `expected` = ranks of the group that may come, 0 if unknown.
+  void join(ChannelId channel, std::uint64_t group, std::uint32_t expected);
   void flush(ChannelId channel, std::uint32_t request, Extent extent);
   void sync(ChannelId channel, std::uint32_t request);
   void close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters);
@@ -84,7 +85,14 @@ class Requests {
     Extent extent = {};
   };
 
+  struct Group {
+    std::uint64_t number;
+    std::uint32_t expected;
+    std::uint32_t joined;
+  };
+
   Member* member(ChannelId channel);
+  bool incomplete(std::uint64_t group) const;
   Waiter& add(Kind kind, ChannelId channel, std::uint32_t request);
   // Until when the wait for the others may last; 0 if nobody is waited for.
   std::uint64_t gather_until_ns(const Waiter& waiter) const;
@@ -98,6 +106,7 @@ class Requests {
   FilePipeline& pipeline_;
   const std::vector<Channel>& channels_;
   std::vector<Member> members_;
+  std::vector<Group> groups_;  // of all members that ever came
   std::map<WaiterId, Waiter> waiters_;  // in the order in which they came
   WaiterId next_waiter_ = 1;
   sink::Ticket sync_ticket_ = 0;       // the datasync under way

@@ -23,6 +23,7 @@ using transport::now_ns;
 namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
+constexpr std::uint64_t listen_every_ns = 200'000;
 
 }  // namespace
 
@@ -88,14 +89,17 @@ Status Server::start() {
 void Server::run() {
   for (;;) {
     const Pass pass = drain_rings();
-    const bool advanced = core_.advance(now_ns());
+    const std::uint64_t now = now_ns();
+    const bool advanced = core_.advance(now);
     deliver();
+    // However much there is to drain: who comes late must not wait for those who are here.
+    if (now - listened_ns_ >= listen_every_ns) listen(0);
     if (pass == Pass::held) {
       const timespec rest{0, 100'000};
       ::nanosleep(&rest, nullptr);
     } else if (pass == Pass::worked || advanced) {
       page_->progress.fetch_add(1, std::memory_order_relaxed);
-    } else if (may_leave(now_ns())) {
+    } else if (may_leave(now)) {
       break;
     } else {
       sleep();
@@ -185,8 +189,7 @@ bool Server::hold_back() {
   for (const auto& [id, connection] : connections_) {
     if (!connection->greeted() || connection->gone()) continue;
     fill += connection->ring().fill();
-    all_wait = all_wait && connection->ring().producer_waits();
-    if (connection->ring().has_request()) return holding_ = false;
+    all_wait = all_wait && (connection->ring().producer_waits() || connection->ring().has_request());
   }
   const std::uint64_t now = now_ns();
   if (!holding_) hold_since_ns_ = now;
@@ -302,13 +305,19 @@ void Server::sleep() {
   if (until != UINT64_MAX)
     timeout_ms = until <= now ? 0 : static_cast<int>(std::min((until - now) / 1'000'000 + 1, second_ns));
   if (!pass_open_ && something_waits()) timeout_ms = 0;
-  epoll_event events[64];
-  const int count = ::epoll_wait(epoll_.get(), events, 64, timeout_ms);
-  page_->sleeping.store(0, std::memory_order_seq_cst);
-  for (int i = 0; i < count; ++i) handle(events[i].data.u64);
+  listen(timeout_ms);
   const bool storage_is_busy =
       std::any_of(asked_.begin(), asked_.end(), [&](const Asked& one) { return core_.dirty(one.file); });
   if (!asked_.empty() && !storage_is_busy) page_->progress.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Takes what has come from outside the rings, and waits for it at most so long.
+void Server::listen(int timeout_ms) {
+  epoll_event events[64];
+  const int count = ::epoll_wait(epoll_.get(), events, 64, timeout_ms);
+  page_->sleeping.store(0, std::memory_order_seq_cst);
+  listened_ns_ = now_ns();
+  for (int i = 0; i < count; ++i) handle(events[i].data.u64);
 }
 
 void Server::handle(std::uint64_t tag) {

@@ -60,6 +60,7 @@ class Server {
   void hang_up(ChannelId id);
   bool something_waits() const;
   void sleep();
+  void listen(int timeout_ms);
   void handle(std::uint64_t tag);
   bool may_leave(std::uint64_t now);
   void log(const std::string& line);
@@ -98,6 +99,7 @@ class Server {
   std::uint64_t hold_fill_ = 0;      // of all rings
   bool leaving_ = false;  // a signal came
   bool served_ = false;
+  std::uint64_t listened_ns_ = 0;
   std::uint64_t born_ns_ = 0;
   std::uint64_t alone_since_ns_ = 0;
 };

@@ -45,6 +45,7 @@ class PipelineFile final : public File, private Leaver {
   Choice decide(const Transfer& transfer);
   bool enroll(bool may_start);
   const char* enroll_with(Session& session);
+  Session* session_of_group();
   Status settle(Kind kind, Extent extent);
   void report(Status status);
 
@@ -162,9 +163,17 @@ void PipelineFile::note_direct_call(std::uint64_t bytes) {
   direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
+// For collective requests: a rank that wrote nothing comes too, where there is an agent, so that others need
+// not guess whether it will.
+Session* PipelineFile::session_of_group() {
+  if (in_forked_child()) return nullptr;
+  if (!registered() && request_.members > 1 && barred_.load() == nullptr) (void)enroll(false);
+  return session_.load(std::memory_order_acquire);
+}
+
 Status PipelineFile::sync() {
-  Session* session = session_.load(std::memory_order_acquire);
-  if (session == nullptr || in_forked_child()) return {};
+  Session* session = session_of_group();
+  if (session == nullptr) return {};
   const TraceSpan span("sync");
   return session->request(Kind::sync, slot_, everything, tally_);
 }
@@ -196,7 +205,7 @@ Status PipelineFile::close() {
 Status PipelineFile::settle(Kind kind, Extent extent) {
   tally_.counters.direct_calls = direct_calls_.load();
   tally_.counters.direct_bytes = direct_bytes_.load();
-  Session* session = session_.load();
+  Session* session = kind == Kind::close ? session_of_group() : session_.load();
   report(session != nullptr ? session->status(slot_) : Status());
   if (session == nullptr) return {};
   const TraceSpan span("close");
