@@ -15,8 +15,6 @@ namespace {
 constexpr std::uint32_t segments_out_max = 16384;
 constexpr std::size_t segments_per_put_max = 4096;
 constexpr std::size_t staged_blocks_max = 1024;  // the paper's FIFO of 1,024 buffers
-// Complete chunks that gather before advance() is asked for: enough for the sink to make large writes.
-constexpr std::size_t complete_gather = 4;
 
 // A storage that takes longer than this for what is on its way is slow: the buffer takes in what it can.
 constexpr std::uint64_t storage_slow_ns = 25'000'000;
@@ -29,6 +27,8 @@ bool dooms(Code code) {
 sink::SinkOptions sink_options(const FileSettings& settings) {
   sink::SinkOptions options;
   options.direct = settings.sink == SinkMode::direct;
+  // Through the page cache: what is still in the processor's cache. Direct: what keeps a disk busy.
+  options.write_max_bytes = options.direct ? 4 * MiB : MiB;
   options.datasync_interval_bytes =
       settings.durability == Durability::disk ? settings.fdatasync_interval_bytes : 0;
   return options;
@@ -44,7 +44,7 @@ FilePipeline::FilePipeline(Shared& shared, const FileSettings& settings)
     : shared_(shared),
       settings_(settings),
       staging_(settings.strategy == Strategy::immediate),
-      complete_batch_(settings.strategy == Strategy::automatic ? complete_gather : SIZE_MAX),
+      complete_batch_(settings.strategy == Strategy::automatic ? 1 : SIZE_MAX),
       sort_(*shared.pool, merges(settings)) {}
 
 Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, Fd target,

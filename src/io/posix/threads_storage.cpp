@@ -65,7 +65,9 @@ void ThreadsStorage::release(Handle file) { files_.at(file).fd.reset(); }
 void ThreadsStorage::submit(Request request) {
   const bool known = request.file < files_.size();
   const int fd = known ? files_[request.file].fd.get() : -1;
-  held_.push_back({fd, known && files_[request.file].direct, std::move(request)});
+  const bool direct = known && files_[request.file].direct;
+  const bool turns = request.op == Op::write && !direct;
+  held_.push_back({fd, direct, turns, std::move(request)});
 }
 
 void ThreadsStorage::kick() {
@@ -112,16 +114,33 @@ void ThreadsStorage::finish(const Completion& completion) {
   [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
 }
 
+// The first that may begin now. With mutex_ held.
+std::deque<ThreadsStorage::Job>::iterator ThreadsStorage::next_job() {
+  return std::ranges::find_if(queue_, [this](const Job& job) {
+    return !job.turns || std::ranges::find(writing_, job.fd) == writing_.end();
+  });
+}
+
 void ThreadsStorage::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    some_work_.wait(lock, [this] { return stop_ || !queue_.empty(); });
-    if (queue_.empty()) return;
-    Job job = std::move(queue_.front());
-    queue_.pop_front();
+    auto next = queue_.end();
+    some_work_.wait(lock, [&] {
+      next = next_job();
+      return next != queue_.end() || (stop_ && queue_.empty());
+    });
+    if (next == queue_.end()) return;
+    Job job = std::move(*next);
+    queue_.erase(next);
+    if (job.turns) writing_.push_back(job.fd);
     lock.unlock();
     const Completion completion = carry_out(job.fd, job.request, job.direct);
     lock.lock();
+    if (job.turns) {
+      std::erase(writing_, job.fd);
+      if (!queue_.empty()) some_work_.notify_one();
+    }
+    if (stop_) some_work_.notify_all();
     finish(completion);
   }
 }

@@ -17,7 +17,8 @@
 namespace millrace::io {
 
 // Storage by a few threads that make blocking system calls. Works on every file system.
-// Workers sleep on a condition variable when there is nothing to do; a request costs one lock round.
+// Workers sleep on a condition variable when there is nothing to do; a request costs one lock round. Buffered
+// writes of one file take turns, as they would in the kernel anyway, where waiting burns a processor.
 class ThreadsStorage final : public Storage {
  public:
   static constexpr std::size_t queue_max = 64;  // requests that workers see; more wait on the caller's side
@@ -41,11 +42,13 @@ class ThreadsStorage final : public Storage {
   struct Job {
     int fd;
     bool direct;
+    bool turns;  // a buffered write
     Request request;
   };
 
   explicit ThreadsStorage(Fd event) : event_(std::move(event)) {}
   void work();
+  std::deque<Job>::iterator next_job();
   void finish(const Completion& completion);
 
   std::vector<File> files_;  // by handle; the caller's thread only
@@ -55,6 +58,7 @@ class ThreadsStorage final : public Storage {
   std::mutex mutex_;
   std::condition_variable some_work_;
   std::deque<Job> queue_;                // guarded by mutex_
+  std::vector<int> writing_;             // files with a buffered write under way; guarded by mutex_
   std::vector<Completion> completions_;  // guarded by mutex_
   bool stop_ = false;                    // guarded by mutex_
   std::atomic<bool> any_{false};         // completions_ is not empty; so that poll() need not lock
