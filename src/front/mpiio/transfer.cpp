@@ -69,8 +69,10 @@ void find_hull(const Open& open, Target& target) {
   if (open.view.filetype().contiguous) {
     const std::uint64_t begin = open.view.displacement() + target.position;
     target.hull = {begin, begin + target.bytes};
+    target.one_piece = true;
   } else {
     target.hull = open.view.hull_of(target.position, target.bytes);
+    target.one_piece = open.view.one_piece(target.bytes, target.hull);
   }
 }
 
@@ -84,7 +86,7 @@ void reserve(Open& open, Target& target) {
 }
 
 Status append(Open& open, const Arguments& a, const Target& target) {
-  const bool one = target.memory->contiguous && target.hull.size() == target.bytes;
+  const bool one = target.memory->contiguous && target.one_piece;
   if (one) {
     const client::Piece piece{target.hull.begin, a.memory, target.bytes};
     return open.file->write({&piece, 1});
@@ -103,7 +105,7 @@ int write(Open& open, const Row& row, const Arguments& a) {
   if (const int error = examine(open, a, target.memory); error != MPI_SUCCESS) return error;
   if (target.bytes == 0) return complete(open, row, a, 0);
   find_hull(open, target);
-  const bool one = target.memory->contiguous && target.hull.size() == target.bytes;
+  const bool one = target.memory->contiguous && target.one_piece;
   const std::uint64_t pieces =
       one ? 1
           : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
