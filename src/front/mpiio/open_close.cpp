@@ -15,6 +15,7 @@
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/calls.hpp"
 #include "front/mpiio/datatype.hpp"
+#include "front/mpiio/linear.hpp"
 
 namespace millrace::front {
 namespace {
@@ -176,6 +177,7 @@ int own_finalize(Entry entry) noexcept {
     const Scope scope;
     if (scope.outermost()) {
       try {
+        end_linear();
         client::finalize();
       } catch (...) {
         client::log("leaving the agent failed");
