@@ -30,6 +30,13 @@ struct Run {
   friend bool operator==(const Run&, const Run&) = default;
 };
 
+// Whether MPI libraries put the bytes of a type where the standard says. Set by who knows about libraries.
+enum class Placement : std::uint8_t {
+  agreed,
+  doubtful,  // some do not: ask the library at hand
+  disputed,  // some do not, and do not tell
+};
+
 // A flattened MPI datatype, in memory or in a file: a nest of strided runs, as large as the type's
 // description and not as its number of pieces (a vector of a million structs is two runs, a brick of 512^3
 // is two). Bodies may be shared by several loops. Immutable once built; shared by pointer.
@@ -49,8 +56,8 @@ struct TypeMap {
   bool contiguous = false;      // one piece at displacement 0 with length == extent == size
   bool tiled = false;           // one leaf that goes on with the same stride in the next element
   bool monotone = true;         // the pieces of one element are in address order and do not overlap
-  bool plain = true;            // MPI libraries agree where its bytes are (set by who asks them)
-  bool fits = true;             // depth, size and number of runs are within bounds
+  Placement placement = Placement::agreed;
+  bool fits = true;  // depth, size and number of runs are within bounds
 
   bool valid() const { return fits; }
 };

@@ -127,13 +127,20 @@ void Cursor::next_run() {
   }
 }
 
+namespace {
+// Elements that may lie over one another: position_of() asks each of them.
+constexpr std::int64_t most_interleaved = 4096;
+}  // namespace
+
 FileView::FileView(std::uint64_t displacement, std::uint64_t etype_size,
                    std::shared_ptr<const TypeMap> filetype)
     : displacement_(displacement), etype_size_(etype_size), filetype_(std::move(filetype)) {
   const TypeMap& map = *filetype_;
   const std::int64_t span = map.true_upper - map.true_lower;
+  interleaved_ = map.extent < span;
   usable_ = map.valid() && map.size > 0 && etype_size > 0 && map.monotone && map.true_lower >= 0 &&
-            map.extent >= span && displacement <= static_cast<std::uint64_t>(INT64_MAX);
+            map.extent > 0 && span / map.extent <= most_interleaved &&
+            displacement <= static_cast<std::uint64_t>(INT64_MAX);
 }
 
 FileView::FileView() {
@@ -152,9 +159,15 @@ std::uint64_t FileView::position_of(std::uint64_t offset) const {
   if (filetype_->contiguous) return distance;
   const TypeMap& map = *filetype_;
   if (as_signed(distance) <= map.true_lower) return 0;
-  const std::uint64_t element = (distance - as_unsigned(map.true_lower) - 1) / as_unsigned(map.extent);
-  const std::int64_t limit = as_signed(distance) - as_signed(element) * map.extent;
-  return element * map.size + bytes_before(map, root_begin(map), root_end(map), limit);
+  // The elements that begin before the offset; all but the last few are wholly before it.
+  const std::uint64_t last = (distance - as_unsigned(map.true_lower) - 1) / as_unsigned(map.extent);
+  const std::uint64_t cut = as_unsigned((map.true_upper - map.true_lower - 1) / map.extent);
+  const std::uint64_t first = last - std::min(last, cut);
+  std::uint64_t bytes = first * map.size;
+  for (std::uint64_t element = first; element <= last; ++element)
+    bytes += bytes_before(map, root_begin(map), root_end(map),
+                          as_signed(distance) - as_signed(element) * map.extent);
+  return bytes;
 }
 
 std::uint64_t FileView::end_position(std::uint64_t file_size) const {
@@ -163,7 +176,16 @@ std::uint64_t FileView::end_position(std::uint64_t file_size) const {
 
 Extent FileView::hull_of(std::uint64_t position, std::uint64_t bytes) const {
   if (bytes == 0) return {};
-  return {offset_of(position), offset_of(position + bytes - 1) + 1};
+  const Extent ends{offset_of(position), offset_of(position + bytes - 1) + 1};
+  if (!interleaved_) return ends;
+  const TypeMap& map = *filetype_;
+  const std::uint64_t first = position / map.size;
+  const std::uint64_t last = (position + bytes - 1) / map.size;
+  if (first == last) return ends;
+  // Somewhere within the elements that are touched: more than the bytes themselves, never less.
+  const std::uint64_t origin = displacement_ + as_unsigned(map.extent) * first;
+  return {origin + as_unsigned(map.true_lower),
+          origin + as_unsigned(map.extent) * (last - first) + as_unsigned(map.true_upper)};
 }
 
 std::uint64_t FileView::estimate_pieces(std::uint64_t position, const TypeMap& memory,

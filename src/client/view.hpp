@@ -72,9 +72,9 @@ class FileView {
   std::uint64_t etype_size() const { return etype_size_; }
   const TypeMap& filetype() const { return *filetype_; }
 
-  // False where transfers cannot be described by pieces at increasing offsets: a filetype without data, one
-  // that breaks the rules of MPI (not monotone, negative), elements that interleave. The caller then leaves
-  // the file to the MPI library.
+  // False where a transfer cannot be described by pieces in ascending order within an element: a filetype
+  // without data, one that breaks the rules of MPI (not monotone, negative). The caller then leaves the file
+  // to the MPI library. Elements may interleave (an extent shorter than the data), as PnetCDF's sometimes do.
   bool usable() const { return usable_; }
 
   // The rest needs a usable view. Positions count bytes of the view's data stream; etypes times etype_size().
@@ -85,8 +85,11 @@ class FileView {
   std::uint64_t position_of(std::uint64_t offset) const;
   // Where MPI_SEEK_END counts from in a file of `file_size` bytes: rounded up to a whole etype.
   std::uint64_t end_position(std::uint64_t file_size) const;
-  // The smallest extent that holds the bytes [position, position + bytes) of the stream.
+  // An extent that holds the bytes [position, position + bytes) of the stream; the smallest, unless elements
+  // interleave.
   Extent hull_of(std::uint64_t position, std::uint64_t bytes) const;
+  // Whether these bytes are the whole of their hull, in order: one piece.
+  bool one_piece(std::uint64_t bytes, Extent hull) const { return !interleaved_ && hull.size() == bytes; }
   // How many pieces a transfer makes, near enough to decide by; exact where file or memory is one piece.
   std::uint64_t estimate_pieces(std::uint64_t position, const TypeMap& memory, std::uint64_t count) const;
 
@@ -95,6 +98,7 @@ class FileView {
   std::uint64_t etype_size_ = 1;
   std::shared_ptr<const TypeMap> filetype_;
   bool usable_ = true;
+  bool interleaved_ = false;  // the next element begins before the end of this one's data
 };
 
 // Pairs `count` elements of `memory` at `buffer` with the view's bytes from `position` on, in type-map order.

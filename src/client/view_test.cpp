@@ -111,11 +111,27 @@ TEST(FileView, TypesThatBreakTheRulesAreNotUsable) {
   EXPECT_FALSE(FileView(0, 8, share(hvector(eight, 3, 1, -16))).usable());  // descending
   EXPECT_FALSE(FileView(0, 8, share(hvector(eight, 3, 1, 4))).usable());    // overlapping
   EXPECT_FALSE(FileView(0, 8, share(contiguous(eight, 0))).usable());       // empty
-  EXPECT_FALSE(
-      FileView(0, 8, share(resized(vector(eight, 3, 1, 2), 0, 8))).usable());  // interleaving elements
   const Block negative[] = {{-8, 1}};
   EXPECT_FALSE(FileView(100, 8, share(hindexed(eight, negative))).usable());
   EXPECT_TRUE(FileView(0, 8, share(vector(eight, 3, 1, 2))).usable());
+}
+
+TEST(FileView, ElementsMayInterleave) {
+  // |0-7 16-23 32-39| and the next element 8 bytes on: |8-15 24-31 40-47|.
+  const FileView view(100, 8, share(resized(vector(contiguous_type(8), 3, 1, 2), 0, 8)));
+  ASSERT_TRUE(view.usable());
+  EXPECT_EQ(view.offset_of(8), 116u);
+  EXPECT_EQ(view.offset_of(24), 108u);
+  EXPECT_EQ(view.hull_of(0, 24), (Extent{100, 140}));
+  EXPECT_EQ(view.hull_of(8, 8), (Extent{116, 124}));
+  EXPECT_EQ(view.hull_of(16, 16), (Extent{100, 148}));
+  EXPECT_EQ(view.position_of(100), 0u);
+  EXPECT_EQ(view.position_of(110), 10u);
+  // Two elements fill their hull, but not in order.
+  EXPECT_EQ(view.hull_of(0, 48), (Extent{100, 148}));
+  EXPECT_FALSE(view.one_piece(48, view.hull_of(0, 48)));
+  const TypeMap wide = hvector(contiguous_type(1), 2, 1, 1 << 30);
+  EXPECT_FALSE(FileView(0, 1, share(resized(wide, 0, 1))).usable());  // a thousand million over one another
 }
 
 TEST(FileView, EndOfFileIsRoundedToWholeEtypes) {

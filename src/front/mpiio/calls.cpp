@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "front/mpiio/agreement.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/view_check.hpp"
 
@@ -38,6 +39,7 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
     open.view = client::FileView(static_cast<std::uint64_t>(disp), unit->size, std::move(map));
     open.mapped = open.view.usable() && library_agrees(open.handle, open.view);
   }
+  open.mapped = all_ranks(open, open.mapped);
   open.foreign = strcasecmp(datarep, "native") != 0;
   {
     const std::lock_guard guard(open.pointer_lock);
@@ -94,6 +96,8 @@ int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, 
   const Scope scope;
   const int result = call<Slot::MPI_File_set_view>(entry, fh, disp, etype, filetype, datarep, info);
   Open* open = scope.find(fh);
+  // Where it failed on this rank alone, the others wait within the library until this rank comes again, and
+  // are not here: no agreement.
   if (open == nullptr || result != MPI_SUCCESS) return result;
   try {
     const Status status = adopt_view(*open, disp, etype, filetype, datarep);

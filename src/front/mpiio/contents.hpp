@@ -31,6 +31,9 @@ class Contents {
   std::vector<std::int64_t> list_of_counts(std::int64_t n);
   std::vector<std::int64_t> list_of_addresses(std::int64_t n);
   const std::vector<MPI_Datatype>& types() const { return types_; }
+  // Whether an indexed type has blocks without elements, as found by who took its block lengths.
+  bool empty_blocks() const { return empty_blocks_; }
+  void note_empty_block() { empty_blocks_ = true; }
   // True while no more was taken than there is.
   bool complete() const { return ok_; }
 
@@ -42,6 +45,7 @@ class Contents {
 
   bool ok_ = false;
   bool large_ = false;
+  bool empty_blocks_ = false;
   int combiner_ = MPI_COMBINER_NAMED;
   std::size_t next_integer_ = 0;
   std::size_t next_address_ = 0;

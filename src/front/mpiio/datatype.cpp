@@ -86,10 +86,6 @@ const Holder* look_up(MPI_Datatype type, bool& predefined) {
   if (there != 0) return static_cast<const Holder*>(value);
 
   Holder map = flatten(type, predefined);
-  // ROMIO of MPICH 4.0 places some types elsewhere than the standard says: those with a lower bound other
-  // than 0 inside another, and indexed types of resized ones and arrays. Writes of ours would not meet its
-  // reads.
-  if (map && !map->plain) map.reset();
   const std::lock_guard lock(table.mutex);
   if (predefined) return &table.maps.try_emplace(bits_of(type), std::move(map)).first->second;
   // Another thread may have been faster; setting the attribute twice would delete the first one's map.
@@ -120,12 +116,17 @@ const Holder* find_holder(MPI_Datatype type) noexcept {
 
 const TypeMap* find_map(MPI_Datatype type) noexcept {
   const Holder* holder = find_holder(type);
-  return holder == nullptr ? nullptr : holder->get();
+  // ROMIO of MPICH 4.0 places some types elsewhere than the standard says: those with a lower bound other
+  // than 0 inside another, and indexed types of types with holes. Memory that we take there would not meet
+  // its reads.
+  const bool usable = holder != nullptr && *holder && (*holder)->placement == client::Placement::agreed;
+  return usable ? holder->get() : nullptr;
 }
 
 std::shared_ptr<const TypeMap> share_map(MPI_Datatype type) noexcept {
   const Holder* holder = find_holder(type);
-  return holder == nullptr ? nullptr : *holder;
+  const bool usable = holder != nullptr && *holder && (*holder)->placement != client::Placement::disputed;
+  return usable ? *holder : nullptr;
 }
 
 }  // namespace millrace::front

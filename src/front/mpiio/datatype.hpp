@@ -15,7 +15,8 @@ namespace millrace::front {
 // few nanoseconds when the type was looked up before; thread safe.
 const client::TypeMap* find_map(MPI_Datatype type) noexcept;
 
-// The same, for who keeps it beyond the datatype's life: a file view.
+// For who keeps it beyond the datatype's life: a file view. Also for types whose placement is
+// doubtful: library_agrees() tells whether they may be used.
 std::shared_ptr<const client::TypeMap> share_map(MPI_Datatype type) noexcept;
 
 }  // namespace millrace::front

@@ -131,7 +131,7 @@ int complete(Open& open, const Row& row, const Arguments& a, std::uint64_t size)
 int write_direct(Open& open, const Row& row, const Arguments& a, const Target* target) {
   const Status flushed = open.file->flush(target != nullptr ? target->hull : everything);
   if (!flushed.ok()) return raise(open, flushed);
-  if (target != nullptr && target->hull.size() != target->bytes) {
+  if (target != nullptr && !target->one_piece) {
     const int error = write_pieces(open, a, *target);
     if (error != MPI_SUCCESS) return error;
     open.file->note_direct_write(target->hull);

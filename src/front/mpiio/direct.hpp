@@ -15,6 +15,7 @@ struct Target {
   const client::TypeMap* memory;
   std::uint64_t bytes;
   Extent hull;
+  bool one_piece;  // in the file: the bytes are their hull, in order
 };
 
 // Takes up a split collective, which the library knows nothing of, with what its end shall report.

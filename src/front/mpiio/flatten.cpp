@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/flatten.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -16,6 +17,7 @@ using client::Block;
 using client::Distribution;
 using client::Member;
 using client::Order;
+using client::Placement;
 using client::TypeMap;
 
 using Maps = std::vector<std::shared_ptr<const TypeMap>>;
@@ -69,6 +71,7 @@ std::vector<Block> blocks_of(const std::vector<std::int64_t>& lengths,
 TypeMap indexed_map(Contents& contents, const TypeMap& old, bool bytes) {
   const std::int64_t count = contents.count();
   const auto lengths = contents.list_of_counts(count);
+  if (std::ranges::count(lengths, 0) != 0) contents.note_empty_block();
   const auto displacements = bytes ? contents.list_of_addresses(count) : contents.list_of_counts(count);
   const auto blocks = blocks_of(lengths, displacements);
   return bytes ? client::hindexed(old, blocks) : client::indexed(old, blocks);
@@ -215,7 +218,7 @@ TypeMap flatten_derived(Contents& contents, int level, bool& marked) {
   const int combiner = contents.combiner();
   std::map<MPI_Datatype, Flat> known;  // a struct may name one type many times
   Maps maps;
-  bool plain = true;
+  Placement placement = Placement::agreed;
   for (const MPI_Datatype old : contents.types()) {
     Flat& flat = known[old];
     bool ignored = false;
@@ -223,13 +226,18 @@ TypeMap flatten_derived(Contents& contents, int level, bool& marked) {
     if (!flat.map) return no_map();
     maps.push_back(flat.map);
     marked = marked || flat.marked;
-    plain = plain && flat.map->plain && (flat.map->lower == 0 || combiner == MPI_COMBINER_RESIZED);
+    placement = std::max(placement, flat.map->placement);
+    // A lower bound other than 0 inside another type, unless it is replaced.
+    if (flat.map->lower != 0 && combiner != MPI_COMBINER_RESIZED)
+      placement = std::max(placement, Placement::doubtful);
   }
   if (maps.empty() && combiner != MPI_COMBINER_STRUCT) return no_map();
   TypeMap map = maps.empty() ? struct_map(contents, maps) : derived_map(contents, maps);
   if (!contents.complete()) return no_map();
   const bool indexed = combiner == MPI_COMBINER_INDEXED || combiner == MPI_COMBINER_HINDEXED;
-  map.plain = plain && !(indexed && (marked || !maps[0]->contiguous));
+  if (indexed && (marked || !maps[0]->contiguous))
+    placement = std::max(placement, contents.empty_blocks() ? Placement::disputed : Placement::doubtful);
+  map.placement = placement;
   marked = marked || sets_bounds(combiner);
   return map;
 }

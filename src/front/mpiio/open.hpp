@@ -37,6 +37,11 @@ struct Open {
 
   bool pipeline() const { return mapped && !atomic && !foreign; }
 
+  // How the file's ranks agree (agreement.hpp).
+  std::uint64_t group = 0;  // a number that they have in common
+  MPI_Comm agreement = MPI_COMM_NULL;
+  int ranks = 0;  // 0: not asked yet
+
   // The individual file pointer, in etypes of the view. `ours`: the MPI library's own is out of date.
   std::mutex pointer_lock;
   MPI_Offset position = 0;

@@ -12,8 +12,10 @@
 #include <string_view>
 
 #include "base/checksum.hpp"
+#include "front/mpiio/agreement.hpp"
 #include "front/mpiio/calls.hpp"
 #include "front/mpiio/datatype.hpp"
+#include "front/mpiio/linear.hpp"
 
 namespace millrace::front {
 namespace {
@@ -120,6 +122,7 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = *path;
+  open->group = all.group;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->collective_direct = all.collective_direct != 0;
   open->file = client::open({*path, all.group, members, settings.file, true});
@@ -131,6 +134,7 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
 // Gives the pipeline's part of the file up. The library's own close follows in any case.
 int leave(std::unique_ptr<Open> open) {
   const Status status = open->file->close();
+  end_agreements(*open);
   return status.ok() ? MPI_SUCCESS : raise(*open, status);
 }
 
@@ -173,6 +177,7 @@ int own_finalize(Entry entry) noexcept {
     const Scope scope;
     if (scope.outermost()) {
       try {
+        end_linear();
         client::finalize();
       } catch (...) {
         client::log("leaving the agent failed");

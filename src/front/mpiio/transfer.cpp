@@ -16,6 +16,7 @@
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/direct.hpp"
+#include "front/mpiio/linear.hpp"
 
 namespace millrace::front {
 namespace {
@@ -69,8 +70,10 @@ void find_hull(const Open& open, Target& target) {
   if (open.view.filetype().contiguous) {
     const std::uint64_t begin = open.view.displacement() + target.position;
     target.hull = {begin, begin + target.bytes};
+    target.one_piece = true;
   } else {
     target.hull = open.view.hull_of(target.position, target.bytes);
+    target.one_piece = open.view.one_piece(target.bytes, target.hull);
   }
 }
 
@@ -84,7 +87,7 @@ void reserve(Open& open, Target& target) {
 }
 
 Status append(Open& open, const Arguments& a, const Target& target) {
-  const bool one = target.memory->contiguous && target.hull.size() == target.bytes;
+  const bool one = target.memory->contiguous && target.one_piece;
   if (one) {
     const client::Piece piece{target.hull.begin, a.memory, target.bytes};
     return open.file->write({&piece, 1});
@@ -95,15 +98,54 @@ Status append(Open& open, const Arguments& a, const Target& target) {
       source, [&](std::span<const client::Piece> pieces) { return open.file->write(pieces); });
 }
 
+int write(Open& open, const Row& row, const Arguments& a);
+
+// Where the datatype has no map and the view has holes: writes its bytes, in order. False: nothing was
+// written, the library's business.
+bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
+  if (open.view.filetype().contiguous || a.count <= 0 || a.offset < 0 || a.type == MPI_DATATYPE_NULL ||
+      (row.completion == Completion::nonblocking && a.request == nullptr))
+    return false;
+  MPI_Count data = 0;
+  if (PMPI_Type_size_x(a.type, &data) != MPI_SUCCESS || data <= 0) return false;
+  const auto size = static_cast<std::uint64_t>(data);
+  if (size % open.view.etype_size() != 0) return false;
+  Linear linear(a.memory, a.type, a.count, size);
+  Row now = row;
+  now.completion = Completion::blocking;
+  Arguments bytes = a;
+  bytes.type = MPI_BYTE;
+  bytes.status = MPI_STATUS_IGNORE;
+  bool begun = false;
+  while (linear.next()) {
+    begun = true;
+    bytes.memory = const_cast<std::byte*>(linear.bytes().data());
+    bytes.count = static_cast<MPI_Count>(linear.bytes().size());
+    result = write(open, now, bytes);
+    if (result != MPI_SUCCESS) return true;
+    bytes.offset += bytes.count / static_cast<MPI_Offset>(open.view.etype_size());
+  }
+  if (linear.failed()) {
+    if (begun) result = raise(open, Code::io);
+    return begun;
+  }
+  result = complete(open, row, a, static_cast<std::uint64_t>(a.count) * size);
+  return true;
+}
+
 int write(Open& open, const Row& row, const Arguments& a) {
   Target target{};
   const bool sound = measure(open, row, a, target) && buffer_sound(a, target) &&
                      (row.completion != Completion::nonblocking || a.request != nullptr);
-  if (!sound) return write_direct(open, row, a, nullptr);
+  if (!sound) {
+    int result = MPI_SUCCESS;
+    const bool done = target.memory == nullptr && write_linear(open, row, a, result);
+    return done ? result : write_direct(open, row, a, nullptr);
+  }
   if (const int error = examine(open, a, target.memory); error != MPI_SUCCESS) return error;
   if (target.bytes == 0) return complete(open, row, a, 0);
   find_hull(open, target);
-  const bool one = target.memory->contiguous && target.hull.size() == target.bytes;
+  const bool one = target.memory->contiguous && target.one_piece;
   const std::uint64_t pieces =
       one ? 1
           : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));

@@ -14,6 +14,7 @@
 #include "client/view.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/flatten.hpp"
+#include "front/mpiio/view_check.hpp"
 #include "random_type.hpp"
 
 namespace {
@@ -72,7 +73,8 @@ bool memory_case(std::uint64_t seed) {
   bool done = false;
   if (!map || predefined) {
     fail("no map", seed);
-  } else if ((found != nullptr) != map->plain || millrace::front::find_map(type) != found) {
+  } else if ((found != nullptr) != (map->placement == millrace::client::Placement::agreed) ||
+             millrace::front::find_map(type) != found) {
     fail("the wrong map, or two", seed);
   } else if (map->size > 0 && map->size < 1 << 18) {
     std::vector<std::int64_t> expected;
@@ -136,6 +138,13 @@ bool file_case(const std::string& path, std::uint64_t seed, bool check_end) {
     MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     MPI_File_set_size(file, static_cast<MPI_Offset>(end));
     MPI_File_set_view(file, static_cast<MPI_Offset>(displacement), MPI_BYTE, type, "native", MPI_INFO_NULL);
+    if (!millrace::front::library_agrees(file, view)) {
+      const std::uint64_t samples = millrace::front::fewest_samples * map->pieces;
+      if (millrace::front::library_agrees(file, view, samples)) fail("samples missed it", seed);
+      MPI_File_close(&file);
+      MPI_Type_free(&type);
+      return false;  // left to the library
+    }
     MPI_Offset offset = -1;
     MPI_File_get_byte_offset(file, static_cast<MPI_Offset>(position), &offset);
     if (static_cast<std::uint64_t>(offset) != view.offset_of(position)) fail("byte offset", seed);

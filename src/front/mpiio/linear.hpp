@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "front/mpiio/transfer.hpp"
+
+namespace millrace::front {
+
+// Memory of a datatype without a map, as a row of bytes. The MPI library itself puts them in order, by
+// writing them to a file in memory: what it makes of such a type is what it would have written.
+//
+// Left to the library altogether, a write into a view with holes may be one that reads the holes and writes
+// them back ("data sieving"), and so undo what the agent has put there meanwhile for other ranks.
+class Linear {
+ public:
+  // Of `count` elements of `type`, of which `size` bytes each are data.
+  Linear(const void* memory, MPI_Datatype type, MPI_Count count, std::uint64_t size);
+
+  // The next elements, in `bytes`, about a mebibyte or one element; false at the end, or where the library
+  // fails.
+  bool next();
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+  bool failed() const { return failed_; }
+
+ private:
+  const std::byte* memory_;
+  MPI_Datatype type_;
+  MPI_Count left_;
+  std::uint64_t size_;
+  MPI_Aint extent_ = 0;
+  bool failed_ = false;
+  std::vector<std::byte> bytes_;
+};
+
+// Closes the file in memory; before MPI_Finalize.
+void end_linear();
+
+}  // namespace millrace::front
