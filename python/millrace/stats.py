@@ -20,6 +20,7 @@ from millrace.units import human_bytes, human_time
 SCHEMA = "millrace.stats/1"
 AGENT_KIND = "agent_file"
 _POLL_S = 0.1
+_STAGES = {"gather": "waiting for other ranks", "write": "writing", "sync": "waiting for the disk"}
 _AGENT_BOUND_S = 30.0
 
 
@@ -251,27 +252,43 @@ class Collector(threading.Thread):
             self._print(path)
 
     def _print(self, path: str) -> None:
+        self._end_progress(path)
         report = self._open.pop(path)
         self.reports.append(report)
         self._console.print(table_of(report))
 
     def _show_progress(self, path: str, document: dict[str, Any]) -> None:
-        """A bar for a close that takes long; agents write progress lines after two seconds of draining."""
+        """A bar for a close or sync that takes long; agents write lines about those that last two seconds."""
         if not self._console.is_terminal:
+            return
+        if document.get("ended"):
+            self._end_progress(path)
             return
         if self._progress is None:
             from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
             self._progress = Progress(
-                TextColumn("closing {task.description}"),
+                TextColumn("{task.description}: {task.fields[stage]}"),
                 BarColumn(),
                 DownloadColumn(),
                 console=self._console,
                 transient=True,
             )
             self._progress.start()
+        stage = _STAGES.get(str(document.get("stage")), "closing")
         known = {task.description: task.id for task in self._progress.tasks}
         task = known.get(path)
         if task is None:
-            task = self._progress.add_task(path, total=document.get("total_bytes"))
-        self._progress.update(task, completed=document.get("done_bytes", 0), total=document.get("total_bytes"))
+            task = self._progress.add_task(path, total=None, stage=stage)
+        done, total = document.get("done_bytes", 0), document.get("total_bytes")
+        self._progress.update(task, completed=done, total=total, stage=stage)
+
+    def _end_progress(self, path: str) -> None:
+        """Takes the bar of a file away."""
+        if self._progress is None:
+            return
+        for task in [task for task in self._progress.tasks if task.description == path]:
+            self._progress.remove_task(task.id)
+        if not self._progress.tasks:
+            self._progress.stop()
+            self._progress = None

@@ -14,6 +14,7 @@
 #include "agent/file_pipeline.hpp"
 #include "agent/report.hpp"
 #include "agent/requests.hpp"
+#include "agent/watch.hpp"
 
 namespace millrace::agent {
 
@@ -37,6 +38,7 @@ struct OpenFile {
   FileSettings asked;
   std::unique_ptr<FilePipeline> pipeline;
   Requests requests;
+  Watch watch;
 
   OpenFile(dev_t dev, ino_t ino, std::string name, const FileSettings& settings,
            std::unique_ptr<FilePipeline> way, const std::vector<Channel>& channels)
@@ -54,6 +56,8 @@ struct Core::Impl {
   std::vector<Channel> channels;                 // by id
   std::vector<Reply> replies;
   std::vector<std::string> reports;
+  bool tracing = false;
+  std::vector<Span> spans;
   std::vector<io::Completion> completions;
 
   Impl(io::Storage& storage, std::string journal_directory) : shared{storage, std::move(journal_directory)} {}
@@ -239,6 +243,7 @@ bool Core::Impl::retire() {
   bool any = false;
   for (auto& file : files) {
     if (!file || !file->requests.over() || !file->pipeline->quiet()) continue;
+    file->watch.end(file->path, spans);
     reports.push_back(make_report(file->path, file->asked, *file->pipeline, file->requests, *shared.pool));
     file.reset();
     any = true;
@@ -271,6 +276,11 @@ bool Core::advance(std::uint64_t now_ns) {
     core.shared.advance_wanted |= file->pipeline->throttled();
   }
   core.shared.storage.kick();
+  for (const auto& file : core.files) {
+    if (file)
+      file->watch.look(now_ns, file->path, *file->pipeline, file->requests, core.tracing, core.reports,
+                       core.spans);
+  }
   moved |= core.retire();
   return moved;
 }
@@ -278,7 +288,7 @@ bool Core::advance(std::uint64_t now_ns) {
 std::uint64_t Core::next_deadline_ns() const {
   std::uint64_t next = UINT64_MAX;
   for (const auto& file : impl_->files) {
-    if (file) next = std::min(next, file->requests.next_deadline_ns());
+    if (file) next = std::min({next, file->requests.next_deadline_ns(), file->watch.next_deadline_ns()});
   }
   return next;
 }
@@ -292,6 +302,10 @@ std::uint64_t Core::partial_bytes() const {
 }
 
 std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
+
+void Core::trace() { impl_->tracing = true; }
+
+std::vector<Span> Core::take_spans() { return std::exchange(impl_->spans, {}); }
 
 std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }
 

@@ -29,6 +29,19 @@ struct Reply {
   Status status;
 };
 
+// What a file goes through, for traces.
+enum class Stage : std::uint8_t { sort, write, gather, drain, sync };
+inline constexpr std::size_t stage_count = 5;
+
+// A time in which a file was at a stage, by the told clock. Stages overlap, spans of one stage do not.
+struct Span {
+  Stage stage;
+  std::uint64_t begin_ns;
+  std::uint64_t end_ns;
+  std::uint64_t bytes;  // sort: taken in; write: handed to the file system
+  std::string path;
+};
+
 // The agent without a process around it: a deterministic state machine. Events come in by the methods
 // below, work goes out through Storage, answers through take_replies(). It reads no clock (time is told),
 // starts no thread, asks a descriptor only which file it is: tests and the simulator run it over an in-memory
@@ -82,8 +95,13 @@ class Core {
 
   std::vector<Reply> take_replies();
 
-  // One JSON document (no newline) for every file that was closed for good since the last call.
+  // One JSON document (no newline) for every file that was closed for good since the last call, and for
+  // every half second of a request that takes longer than two.
   std::vector<std::string> take_reports();
+
+  // From now on spans are kept for take_spans(). Off at first.
+  void trace();
+  std::vector<Span> take_spans();
 
   // A sticky error of the file, to be shown to all its ranks; ok if none.
   Status error(FileSlot file) const;

@@ -383,6 +383,12 @@ bool FilePipeline::dirty() const {
   return !sort_.empty() || !stage_segments_.empty() || !departures_.empty();
 }
 
+std::uint64_t FilePipeline::pending_bytes() const {
+  std::uint64_t blocks = sort_.blocks();
+  for (const Departure& departure : departures_) blocks += departure.blocks;
+  return (blocks << shared_.pool->block_shift()) + stage_used_ + (overflow_ ? overflow_->stored_bytes() : 0);
+}
+
 bool FilePipeline::quiet() const { return !dirty() && syncs_.empty() && synced_.empty() && sink_->idle(); }
 
 }  // namespace millrace::agent

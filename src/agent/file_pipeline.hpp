@@ -108,6 +108,10 @@ class FilePipeline {
   // As dirty(), and the storage's hints count too: while false, the pipeline must not be destroyed.
   bool quiet() const;
   bool throttled() const;
+  // True while anything is on its way out.
+  bool leaving() const { return !departures_.empty(); }
+  // About how much has not been handed to the file system yet.
+  std::uint64_t pending_bytes() const;
   // Forgets what has not been handed to the sink.
   void drop();
   // Blocks that evict() could free.
@@ -120,6 +124,9 @@ class FilePipeline {
   std::uint32_t blocks_held() const { return sort_.blocks() + (stage_segments_.empty() ? 0 : 1); }
   bool merge() const { return !staging_ && sort_.merge(); }
   bool direct() const { return sink_->direct(); }
+
+  // Why strategy journal did without one; empty if it did not.
+  std::string journal_problem() const { return overflow_ ? overflow_->problem() : std::string(); }
 
   const FileSettings& settings() const { return settings_; }
   const PipelineCounters& counters() const { return counters_; }

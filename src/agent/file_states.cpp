@@ -13,6 +13,8 @@ void FileStates::opened(FileSlot file, const Core& core) {
   slots_[file].opens = 1;
   // Nobody has it open: bytes may only be left from a rank that went without closing.
   slots_[file].draining = slots_[file].drained = core.dirty(file);
+  page_.files[file].fresh.store(0);
+  page_.files[file].held.store(core.dirty(file) ? UINT64_MAX : 0);
   page_.files[file].dirty.store(core.dirty(file) ? transport::state_draining : transport::state_clean);
   page_.files[file].code.store(0, std::memory_order_seq_cst);
 }
@@ -36,6 +38,11 @@ void FileStates::begin_drain() {
   for (FileSlot file = 0; file < slots_.size(); ++file) {
     Slot& slot = slots_[file];
     if (slot.opens == 0) continue;
+    const std::uint64_t places = page_.files[file].fresh.load();
+    if (places != 0) {  // in this order: they are never in neither
+      page_.files[file].held.fetch_or(places);
+      page_.files[file].fresh.fetch_and(~places);
+    }
     std::uint32_t expected = transport::state_dirty;
     if (page_.files[file].dirty.compare_exchange_strong(expected, transport::state_draining))
       slot.draining = true;
@@ -56,6 +63,7 @@ void FileStates::refresh(const Core& core) {
       if (!status.ok()) tell(file, status);
     }
     if (!slot.drained || core.dirty(file)) continue;
+    page_.files[file].held.store(0);
     std::uint32_t expected = transport::state_draining;
     page_.files[file].dirty.compare_exchange_strong(expected, transport::state_clean);
     slot.draining = slot.drained = false;

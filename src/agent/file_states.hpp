@@ -17,7 +17,8 @@ namespace millrace::agent {
 //           has made it 1 meanwhile
 //
 // All of it sequentially consistent: either the agent's drain sees the records, or the rank's 1 survives.
-// A rank that reads 0 therefore finds every byte that was written before in the file system.
+// A rank that reads 0 therefore finds every byte that was written before in the file system. The same holds
+// for each place of a file: `fresh` -> `held` before the drain, `held` -> nothing when Core holds nothing.
 class FileStates {
  public:
   explicit FileStates(transport::AgentPage& page) : page_(page) {}

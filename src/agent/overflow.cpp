@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint32_t none = UINT32_MAX;
 constexpr std::uint64_t segment_bytes_max = 1 * MiB;  // a segment ends with the record that reaches this
 constexpr std::uint32_t segments_max = 128 * 1024;    // 3 MiB
+constexpr std::uint64_t space_step_bytes = 4 * MiB;   // asked for once in so much; what the writer may hold
 constexpr std::uint64_t renew_bytes = 256 * MiB;      // an empty journal above this begins anew
 
 }  // namespace
@@ -42,22 +43,52 @@ Overflow::~Overflow() {
   if (read_open_) storage_.release(read_handle_);
 }
 
+// An empty journal that has grown large, or whose disk is nearly full, makes way for a new one.
 Status Overflow::prepare() {
   if (unavailable_) return Code::unsupported;
-  if (writer_ && (!empty() || writer_->file_bytes() < renew_bytes || !writer_->idle())) return {};
-  Result<Fd> file = io::create_unnamed(directory_.empty() ? "/tmp" : directory_.c_str());
-  if (!file) {
-    unavailable_ = !writer_;  // an old one is as good, only larger
-    return writer_ ? Status() : file.status();
-  }
+  if (writer_ && (!empty() || (writer_->file_bytes() < renew_bytes && has_space()))) return {};
+  if (writer_ && !writer_->idle()) return has_space() ? Status() : Status(Code::no_space);
+  if (read_open_) storage_.release(read_handle_);
+  read_open_ = false;
+  writer_.reset();
+  space_.reset();
+  return fail(create());
+}
+
+Status Overflow::fail(Status status) {
+  if (status.ok()) return status;
+  unavailable_ = true;
+  const std::string why = status.code() == Code::no_space ? "too little room" : status.describe();
+  problem_ = "no journal in " + directory_ + ": " + why;
+  return status;
+}
+
+// True while the disk takes the next bytes, what is in memory now (twice: headers of small records) and
+// what the writer holds.
+bool Overflow::has_space() {
+  const std::uint64_t size = writer_ ? writer_->file_bytes() : 0;
+  if (size < space_until_) return true;
+  const Result<std::uint64_t> left = io::free_bytes(space_);
+  if (left.ok() && *left < 2 * buffer_.pool().capacity_bytes() + 2 * space_step_bytes) return false;
+  space_until_ = size + space_step_bytes;
+  return true;
+}
+
+Status Overflow::create() {
+  Result<Fd> file = io::create_unnamed(directory_.c_str());
+  if (!file) return file.status();
   Result<Fd> second = io::duplicate(*file);
   if (!second) return second.status();
+  Result<Fd> third = io::duplicate(*file);
+  if (!third) return third.status();
+  space_ = *std::move(third);
+  space_until_ = 0;
+  if (!has_space()) return Code::no_space;
   const std::uint32_t owner = next_owner_++;
   auto writer = journal::JournalWriter::create(storage_, *std::move(file), owner, {});
   if (!writer) return writer.status();
   const Result<io::Handle> handle = storage_.adopt(*std::move(second), false);
   if (!handle) return handle.status();
-  if (read_open_) storage_.release(read_handle_);
   writer_ = *std::move(writer);
   write_owner_ = owner;
   read_owner_ = next_owner_++;
@@ -69,7 +100,7 @@ Status Overflow::prepare() {
 
 // --- storing ---
 
-bool Overflow::full() const { return live_segments_ >= segments_max; }
+bool Overflow::full() { return live_segments_ >= segments_max || (!empty() && !has_space()); }
 
 std::uint32_t Overflow::new_segment() {
   ++live_segments_;
@@ -251,6 +282,14 @@ void Overflow::drop(std::vector<WaiterId>& waiters) {
   }
   storing_ = no_chunk;
   loading_ = no_chunk;
+}
+
+std::uint64_t Overflow::stored_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [index, stored] : chunks_) {
+    for (std::uint32_t id = stored.newest; id != none; id = segments_[id].older) bytes += segments_[id].bytes;
+  }
+  return bytes;
 }
 
 bool Overflow::quiet() const { return empty() && !reading_ && (!writer_ || writer_->idle()); }

@@ -30,8 +30,9 @@ using WaiterId = std::uint32_t;
 //   journal   | seg chunk 3 | seg chunk 4 | ... | seg chunk 3 | ...
 //                  ^------------- older -------------/
 //
-// A segment has at most about 1 MiB. What is remembered is bounded: when full() no new chunk is to be stored.
-// Not thread safe.
+// A segment has at most about 1 MiB. What is remembered is bounded, and so is what the journal's disk has
+// room for: when full() no new chunk is to be stored, and the room that is kept takes what must still follow,
+// the newer parts of chunks that are stored already. Not thread safe.
 class Overflow {
  public:
   Overflow(io::Storage& storage, std::uint32_t& next_owner, std::string directory, SortBuffer& buffer)
@@ -41,8 +42,10 @@ class Overflow {
   Overflow(const Overflow&) = delete;
   Overflow& operator=(const Overflow&) = delete;
 
-  // Creates the file at first use. Not ok: there is no journal; nothing is lost yet.
+  // Creates the file at first use. Not ok: there is no journal; nothing is lost.
   Status prepare();
+  // Why there is or was none, for the report; empty if there was no need or no trouble.
+  const std::string& problem() const { return problem_; }
 
   // A chunk of that place will be stored: it counts from now on.
   void announce(std::uint64_t index) { chunks_[index]; }
@@ -50,7 +53,7 @@ class Overflow {
   // go), false if the writer is full for now.
   bool store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byte);
   bool holds(std::uint64_t index) const { return chunks_.contains(index); }
-  bool full() const;
+  bool full();
 
   // All that is stored and has a byte of `extent` is to be loaded.
   void want(Extent extent);
@@ -72,6 +75,8 @@ class Overflow {
   // Forgets everything stored; waiters of wanted chunks are appended.
   void drop(std::vector<WaiterId>& waiters);
 
+  // In the journal, headers included.
+  std::uint64_t stored_bytes() const;
   bool empty() const { return chunks_.empty(); }
   // Nothing stored, nothing in flight.
   bool quiet() const;
@@ -92,6 +97,9 @@ class Overflow {
   };
   class Window;
 
+  Status create();
+  Status fail(Status status);
+  bool has_space();
   void begin_segment(Stored& stored);
   std::uint32_t new_segment();
   bool has_room() const;
@@ -105,6 +113,9 @@ class Overflow {
   SortBuffer& buffer_;
   Status status_;  // of loading
   bool unavailable_ = false;
+  std::string problem_;
+  Fd space_;                       // the journal's file, asked for the room on its disk
+  std::uint64_t space_until_ = 0;  // up to this size of the journal there is enough
 
   std::unique_ptr<journal::JournalWriter> writer_;
   std::uint32_t write_owner_ = 0;

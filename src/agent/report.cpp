@@ -24,7 +24,8 @@ const char* name(Strategy strategy) {
   return "unknown";
 }
 
-std::string why(const FileSettings& asked, const FileSettings& used) {
+std::string why(const FileSettings& asked, const FileSettings& used, const std::string& problem) {
+  if (!problem.empty()) return problem;
   if (asked.strategy != used.strategy) return "the file was open already, with another strategy";
   if (used.strategy == Strategy::automatic) return "default: sort and merge; complete chunks leave at once";
   return "asked for";
@@ -88,7 +89,7 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
       {"kind", "agent_file"},
       {"path", path},
       {"strategy", name(used.strategy)},
-      {"why", why(asked, used)},
+      {"why", why(asked, used, pipeline.journal_problem())},
       {"merge", pipeline.merge()},
       {"durability", used.durability == Durability::disk ? "disk" : "server"},
       {"sink", pipeline.direct() ? "direct" : "buffered"},

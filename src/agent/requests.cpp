@@ -218,6 +218,16 @@ bool Requests::advance(std::uint64_t now_ns, std::vector<Reply>& replies) {
   return any;
 }
 
+Stages Requests::stages() const {
+  Stages at;
+  for (const auto& [id, waiter] : waiters_) {
+    at.gather |= waiter.step == Step::gather;
+    at.drain |= waiter.step == Step::drain;
+    at.settle |= waiter.step == Step::settle;
+  }
+  return at;
+}
+
 std::uint64_t Requests::next_deadline_ns() const {
   std::uint64_t next = UINT64_MAX;
   for (const auto& [id, waiter] : waiters_) {

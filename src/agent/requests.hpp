@@ -28,6 +28,13 @@ struct RequestCounters {
   std::uint64_t sync_ns = 0;    // ... for stable storage
 };
 
+// The steps that some request is at.
+struct Stages {
+  bool gather = false;
+  bool drain = false;
+  bool settle = false;
+};
+
 // Who has one file open, and what they asked for. A request goes through these steps:
 //
 //   gather   sync, close: until the other ranks of the group have asked too, or have been silent for
@@ -55,6 +62,7 @@ class Requests {
 
   // Nobody has the file open, and nothing is left to do for it.
   bool over() const { return members_.empty() && waiters_.empty() && settled_; }
+  Stages stages() const;
   const RequestCounters& counters() const { return counters_; }
   const transport::ClientCounters& client_counters() const { return clients_; }
   std::uint32_t members_seen() const { return members_seen_; }

@@ -31,6 +31,7 @@ int serve(const char* name, MakeStorage make_storage, Fd ready) {
   ServerOptions options;
   options.name = name;
   options.stats_path = settings.stats_path;
+  options.trace_directory = settings.trace_directory;
   if (const char* log = std::getenv("MILLRACED_LOG")) options.log_path = log;
   if (const char* linger = std::getenv("MILLRACED_LINGER_MS")) {
     options.linger_ms = std::strtoull(linger, nullptr, 10);

@@ -59,6 +59,8 @@ Status Server::start() {
   clock_ = transport::choose_stamp_clock();
   page_->stamp_clock = static_cast<std::uint32_t>(clock_);
   states_ = std::make_unique<FileStates>(*page_);
+  trace_ = Trace(options_.trace_directory);
+  if (trace_.on()) core_.trace();
 
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
@@ -105,6 +107,7 @@ void Server::run() {
       sleep();
     }
   }
+  trace_.flush();
   log("leaves");
 }
 
@@ -262,6 +265,7 @@ void Server::deliver() {
     if (found != connections_.end()) found->second->ring().answer(reply.request, status);
   }
   for (const std::string& report : core_.take_reports()) append_line(options_.stats_path, report);
+  if (trace_.on()) trace_.add(core_.take_spans());
 }
 
 void Server::log(const std::string& line) {

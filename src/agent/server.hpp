@@ -11,6 +11,7 @@
 #include "agent/connection.hpp"
 #include "agent/core.hpp"
 #include "agent/file_states.hpp"
+#include "agent/trace.hpp"
 #include "transport/memory.hpp"
 #include "transport/stamp.hpp"
 
@@ -19,6 +20,7 @@ namespace millrace::agent {
 struct ServerOptions {
   std::string name;                        // abstract socket to listen at
   std::string stats_path;                  // Core's reports are appended here; empty = off
+  std::string trace_directory;             // spans of the stages, as a Chrome trace; empty = off
   std::string log_path;                    // errors that no rank can be told; empty = off
   std::uint64_t first_linger_ms = 10'000;  // how long to wait for the first rank
   std::uint64_t linger_ms = 2'000;         // how long to stay without ranks
@@ -72,6 +74,7 @@ class Server {
   transport::Mapping page_mapping_;
   transport::AgentPage* page_ = nullptr;
   std::unique_ptr<FileStates> states_;
+  Trace trace_;
   std::map<ChannelId, std::unique_ptr<Connection>> connections_;
   std::vector<PendingRequest> fresh_;    // seen by the running pass: other rings may hold older records
   std::vector<PendingRequest> waiting_;  // a whole pass has to end before they go to Core

@@ -66,7 +66,8 @@ const char* sentence(Code code) {
     case Code::lost_peer:
       return "another rank died before it closed the file: its last writes may be missing";
     case Code::timeout:
-      return "a wait ran out: see MILLRACE_TIMEOUT";
+      return "the Millrace agent made no progress for as long as MILLRACE_TIMEOUT allows: see whether the "
+             "storage hangs; if it is only slow, raise --timeout; write the file again";
     case Code::corrupt:
       return "a checksum does not match: the data was damaged on its way";
     case Code::unsupported:

@@ -22,6 +22,87 @@ using testing::open_file;
 using testing::pattern;
 using testing::write_range;
 
+TEST(Client, DirectWritesAskTheAgentOnlyWhereBytesArePending) {
+  Job job("places");
+  const std::string path = job.path("data");
+  create(path);
+  const std::string stats = job.path("stats");
+  EXPECT_EQ(job.run([&] {
+    ::setenv("MILLRACE_STATS", stats.c_str(), 1);
+    auto file = open_file(path);
+    RANK_CHECK(write_range(*file, 1, 5 * MiB, 5 * MiB + 1000, 100) == 0);
+    for (int i = 0; i < 100; ++i) RANK_CHECK(file->prepare_direct_write({6 * MiB, 20 * MiB}).ok());
+    RANK_CHECK(file->prepare_direct_write({0, 5 * MiB}).ok());
+    RANK_CHECK(file->prepare_direct_write({4 * MiB, 5 * MiB + 1}).ok());
+    const std::vector<std::byte> bytes = contents(path);
+    RANK_CHECK(bytes.size() == 5 * MiB + 1000);
+    RANK_CHECK(file->close().ok());
+    return 0;
+  }),
+            0);
+  const auto bytes = contents(stats);
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  EXPECT_NE(text.find("\"flushes\":1}"), std::string::npos) << text;
+}
+
+// Two ranks take turns, as with a barrier between their writes; each write goes one way or the other.
+TEST(Client, DirectAndPipelinedWritesOfRanksInTurnKeepTheirOrder) {
+  constexpr int turns = 600;
+  constexpr std::uint64_t file_bytes = 3 * MiB;
+  Job job("turns", {"MILLRACED_FAKE=hold", "MILLRACE_STRATEGY=sort"});
+  const std::string path = job.path("data");
+  create(path);
+  struct Turn {
+    Extent extent;
+    bool direct;
+  };
+  std::vector<Turn> plan;
+  std::vector<std::byte> oracle(file_bytes);
+  std::mt19937_64 random(11);
+  for (int turn = 0; turn < turns; ++turn) {
+    const std::uint64_t begin = random() % (file_bytes - 5000);
+    plan.push_back({{begin, begin + 1 + random() % 5000}, random() % 3 == 0});
+    const auto data = pattern(static_cast<unsigned>(turn), begin, plan.back().extent.size());
+    std::copy(data.begin(), data.end(), oracle.begin() + static_cast<std::ptrdiff_t>(begin));
+  }
+  int ways[2][2];
+  ASSERT_EQ(::pipe(ways[0]), 0);
+  ASSERT_EQ(::pipe(ways[1]), 0);
+  const auto body = [&](int rank) {
+    auto file = open_file(path, 2);
+    const Fd own(::open(path.c_str(), O_WRONLY));
+    char token = 0;
+    for (int turn = 0; turn < turns; ++turn) {
+      if (turn % 2 != rank) continue;
+      if (turn > 0) RANK_CHECK(::read(ways[rank][0], &token, 1) == 1);
+      const auto [extent, direct] = plan[static_cast<std::size_t>(turn)];
+      const auto data = pattern(static_cast<unsigned>(turn), extent.begin, extent.size());
+      if (direct) {
+        RANK_CHECK(file->prepare_direct_write(extent).ok());
+        RANK_CHECK(::pwrite(own.get(), data.data(), data.size(), static_cast<off_t>(extent.begin)) ==
+                   static_cast<ssize_t>(data.size()));
+      } else {
+        RANK_CHECK(file->takes_pipeline(data.size(), 1, false, false));
+        const Piece piece{extent.begin, data.data(), data.size()};
+        RANK_CHECK(file->write({&piece, 1}).ok());
+      }
+      RANK_CHECK(::write(ways[1 - rank][1], "x", 1) == 1);
+    }
+    return file->close().ok() ? 0 : 1;
+  };
+  const pid_t first = job.start([&] { return body(0); });
+  const pid_t second = job.start([&] { return body(1); });
+  EXPECT_EQ(job.wait(first), 0);
+  EXPECT_EQ(job.wait(second), 0);
+  std::vector<std::byte> bytes = contents(path);
+  bytes.resize(file_bytes);
+  EXPECT_TRUE(bytes == oracle);
+  for (const auto& way : ways) {
+    ::close(way[0]);
+    ::close(way[1]);
+  }
+}
+
 TEST(Client, BytesReachTheFileWhateverTheSizes) {
   Job job("sizes", {"MILLRACE_CHANNEL=64KiB", "MILLRACE_STRATEGY=sort"});
   const std::string path = job.path("data");

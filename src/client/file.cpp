@@ -32,6 +32,7 @@ class PipelineFile final : public File, private Leaver {
   bool takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective, bool nonblocking) override;
   Status write(std::span<const Piece> pieces) override;
   Status flush(Extent extent) override;
+  Status prepare_direct_write(Extent extent) override;
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
   Status sync() override;
@@ -151,6 +152,14 @@ Status PipelineFile::flush(Extent extent) {
     }
   }
   return session->request(Kind::flush, slot_, extent, tally_);
+}
+
+// Order counts only where bytes overlap: what lies elsewhere may reach the file before or after.
+Status PipelineFile::prepare_direct_write(Extent extent) {
+  Session* session = session_.load(std::memory_order_acquire);
+  if (session != nullptr && !in_forked_child() && !session->pending(slot_, extent))
+    return session->sticky(slot_);
+  return flush(extent);
 }
 
 void PipelineFile::note_direct_write(Extent extent) {

@@ -51,6 +51,10 @@ class File {
   // file system. No communication if nothing is pending.
   virtual Status flush(Extent extent) = 0;
 
+  // Before the MPI library writes `extent` itself: as flush(), and no communication either if bytes are
+  // pending only elsewhere in the file.
+  virtual Status prepare_direct_write(Extent extent) { return flush(extent); }
+
   // After the MPI library wrote `extent` itself (direct path): writeback may begin.
   virtual void note_direct_write(Extent extent) = 0;
   // ... or transferred some other way: counted for the report.

@@ -60,15 +60,17 @@ void in_child() {
 const char* words_for(Status status) {
   switch (status.code()) {
     case Code::not_found:
-      return "the agent's program, millraced, was not found";
+      return "the agent's program, millraced, was not found; MILLRACE_AGENT can name it";
     case Code::access:
-      return "the agent's program can't be run, or the agent belongs to another user";
+      return "the agent's program can't be run, or the agent belongs to another user; see MILLRACE_AGENT, "
+             "and give "
+             "each user's job its own MILLRACE_JOB";
     case Code::unsupported:
-      return "the agent on this node is of another version";
+      return "the agent on this node is of another version; give each job its own MILLRACE_JOB";
     case Code::timeout:
-      return "the agent did not start in time";
+      return "the agent did not start within 10 s: is the node overloaded?";
     default:
-      return "no agent could be started";
+      return "no agent could be started; millrace doctor says what this machine lacks";
   }
 }
 

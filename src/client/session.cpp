@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 
@@ -52,6 +53,7 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
   const std::uint64_t waited_ns = tally.counters.wait_ns;
   const std::uint64_t most =
       parts_.producer.max_payload() < record_max ? parts_.producer.max_payload() : record_max;
+  std::uint64_t places = 0;
   FrameHeader frame{};
   frame.kind = Kind::write;
   frame.file = file;
@@ -70,11 +72,13 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
     }
     tally.counters.bytes += piece.size;
     tally.fresh_bytes += piece.size;
-    tally.pending = hull(tally.pending, {piece.offset, piece.offset + piece.size});
+    places |= transport::places({piece.offset, piece.offset + piece.size});
   }
   tally.counters.pieces += pieces.size();
   parts_.producer.publish();
   // After the tail, see agent/file_states.hpp.
+  std::atomic<std::uint64_t>& fresh = state(file).fresh;
+  if ((fresh.load(std::memory_order_seq_cst) & places) != places) fresh.fetch_or(places);
   std::atomic<std::uint32_t>& dirty = state(file).dirty;
   if (dirty.load(std::memory_order_seq_cst) != transport::state_dirty) dirty.store(transport::state_dirty);
   publish(false);
@@ -128,9 +132,12 @@ Session::Patience Session::begin_wait() {
 Status Session::keep_waiting(Patience& patience) {
   if (transport::hung_up(parts_.socket.get())) return lose();
   const std::uint64_t progress = page().progress.load(std::memory_order_relaxed);
-  if (progress != patience.progress) patience = {progress, now_ns()};
-  if (now_ns() - patience.since_ns >= parts_.timeout_ms * 1'000'000) return Code::timeout;
-  return {};
+  const std::uint64_t now = now_ns();
+  // A look that comes later than its slice is no longer wait: this process slept.
+  patience.waited_ns += std::min(now - patience.looked_ns, 2 * slice_ms * std::uint64_t{1'000'000});
+  patience.looked_ns = now;
+  if (progress != patience.progress) patience = {progress, now};
+  return patience.waited_ns < parts_.timeout_ms * 1'000'000 ? Status() : Status(Code::timeout);
 }
 
 Status Session::lose() {

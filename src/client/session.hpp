@@ -18,7 +18,6 @@ namespace millrace::client {
 // What a file counts while it is written; guarded by its session's lock.
 struct Tally {
   transport::ClientCounters counters{};
-  Extent pending;                 // hull of what this process wrote since its last full flush
   std::uint64_t fresh_bytes = 0;  // written since the last flush
 };
 
@@ -53,6 +52,12 @@ class Session {
   Status status(std::uint32_t file);
   // False: every byte that any rank of the node wrote to the file is in the file system.
   bool dirty(std::uint32_t file) { return state(file).dirty.load(std::memory_order_seq_cst) != 0; }
+  // False: no rank of the node has bytes pending there.
+  bool pending(std::uint32_t file, Extent extent) {
+    const std::uint64_t wanted = transport::places(extent);
+    return (state(file).fresh.load(std::memory_order_seq_cst) & wanted) != 0 ||
+           (state(file).held.load(std::memory_order_seq_cst) & wanted) != 0;
+  }
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
   CallLock& mutex() { return mutex_; }
@@ -65,10 +70,12 @@ class Session {
   void abandon_in_child();
 
  private:
-  // Watches a wait: progress of the agent puts its end off.
+  // Watches a wait: progress of the agent puts its end off, and time in which this process did not run (a
+  // job that the scheduler suspends) does not count.
   struct Patience {
     std::uint64_t progress;
-    std::uint64_t since_ns;
+    std::uint64_t looked_ns;
+    std::uint64_t waited_ns = 0;
   };
 
   transport::AgentPage& page() { return *reinterpret_cast<transport::AgentPage*>(parts_.page.data()); }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include "extent/extent.hpp"
 #include "transport/frame.hpp"
 
 // What lies in the memory that client and agent share. Both sides are the same build (Hello.version), so
@@ -53,6 +55,10 @@ struct FileState {
   std::atomic<std::uint32_t> code;  // sticky Status
   std::atomic<std::int32_t> error;
   std::uint32_t reserved;
+  // Where bytes are pending, as places() says: set by ranks after they have published, moved to `held` by the
+  // agent before it drains the rings, taken away when all of that is in the file. Read `fresh` first.
+  std::atomic<std::uint64_t> fresh;
+  std::atomic<std::uint64_t> held;
 };
 inline constexpr std::uint32_t state_clean = 0;
 inline constexpr std::uint32_t state_dirty = 1;
@@ -65,6 +71,15 @@ struct AgentPage {
   alignas(64) std::atomic<std::uint64_t> progress;  // grows whenever the agent got anything done
   alignas(64) FileState files[max_files];
 };
+
+// A bit for every MiB of the file, modulo 64: two extents without a bit in common have no byte in common.
+constexpr std::uint64_t places(Extent extent) {
+  if (extent.empty()) return 0;
+  const std::uint64_t first = extent.begin >> 20;
+  const std::uint64_t count = ((extent.end - 1) >> 20) - first + 1;
+  if (count >= 64) return UINT64_MAX;
+  return std::rotl((std::uint64_t{1} << count) - 1, static_cast<int>(first % 64));
+}
 
 // A record of `length` payload bytes takes this much of the ring.
 constexpr std::uint64_t record_bytes(std::uint64_t length) {

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports, traces, doctor, journal and the demo's parts."""
 
+import io
 import json
 
 import pytest
 from conftest import write_script
 from millrace import machine, stats, trace
 from millrace.demo import runner
+from rich.console import Console
 
 CLIENT = {
     "schema": 1,
@@ -179,3 +181,25 @@ def test_version(millrace):
 )
 def test_the_demo_reads_what_programs_print(output, expected):
     assert runner.measured(output) == expected
+
+
+def test_a_long_close_has_a_bar_until_its_report_comes(world):
+    out = io.StringIO()
+    lines = world / "lines"
+    lines.touch()
+    collector = stats.Collector(lines, None, Console(file=out, force_terminal=True, width=100))
+    progress = {"schema": 1, "kind": "progress", "path": "/d/x", "stage": "write"}
+
+    def append(**fields):
+        with lines.open("a") as file:
+            file.write(json.dumps({**progress, **fields}) + "\n")
+        collector._take()
+
+    append(done_bytes=10, total_bytes=100, ended=False)
+    (task,) = collector._progress.tasks
+    assert (task.description, task.completed, task.total) == ("/d/x", 10, 100)
+    append(done_bytes=60, total_bytes=100, stage="sync", ended=False)
+    assert collector._progress.tasks[0].completed == 60
+    append(done_bytes=100, total_bytes=100, ended=True)
+    assert collector._progress is None
+    assert "/d/x: writing" in out.getvalue()

@@ -10,6 +10,7 @@ SYSTEM_CALLS = {
     "src/agent/connection": "one client's socket and channel, as the server sees it",
     "src/agent/core": "fstat tells which file a descriptor is; poll waits for the last writes in the destructor",
     "src/agent/block_pool": "memory that goes back to the system: mmap, madvise",
+    "src/agent/trace": "appends whole lines to the trace, O_APPEND",
     "src/agent/serve": "the agent goes to the background: fork, and a pipe that says that it listens",
     "src/agent/testing/": "a Core for tests that writes by itself",
     "src/client/file": "opens the target a second time, for the agent",

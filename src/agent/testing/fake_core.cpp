@@ -138,6 +138,8 @@ std::uint64_t Core::next_deadline_ns() const { return UINT64_MAX; }
 
 std::uint64_t Core::partial_bytes() const { return 0; }
 std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
+void Core::trace() {}
+std::vector<Span> Core::take_spans() { return {}; }
 std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }
 Status Core::error(FileSlot file) const { return impl_->targets[file].error; }
 bool Core::dirty(FileSlot file) const { return !impl_->targets[file].held.empty(); }

@@ -3,6 +3,7 @@
 #include "io/posix/descriptor.hpp"
 
 #include <fcntl.h>
+#include <sys/statvfs.h>
 
 #include <cerrno>
 #include <string>
@@ -33,6 +34,12 @@ Result<std::size_t> read_at(const Fd& file, std::uint64_t offset, std::span<std:
   const Completion done = carry_out(file.get(), request, false);
   if (!done.status.ok()) return done.status;
   return static_cast<std::size_t>(done.bytes);
+}
+
+Result<std::uint64_t> free_bytes(const Fd& file) {
+  struct statvfs about = {};
+  if (fstatvfs(file.get(), &about) != 0) return Status::from_errno(errno);
+  return std::uint64_t{about.f_bavail} * about.f_frsize;
 }
 
 Result<Fd> open_to_read(const char* path) {

@@ -1,0 +1,233 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Starts MPI programs with the preload, bounds them, and looks at what they leave."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("TEST_BUILD", ROOT / "build"))
+LAUNCHERS = {
+    "mpich": os.environ.get("TEST_MPIEXEC_MPICH") or shutil.which("mpiexec.hydra") or "",
+    "ompi": os.environ.get("TEST_MPIEXEC_OMPI") or shutil.which("mpirun.openmpi") or "",
+}
+LINGER_MS = 1000
+STRAY_BOUND_S = 20.0  # in which the agent has drained and left after the last rank
+_TICK_S = 0.02
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+def eventually(condition: Callable[[], object], bound_s: float) -> bool:
+    """True once the condition holds; bounded in time that this process has run, not in time that has passed."""
+    for _ in range(int(bound_s / _TICK_S)):
+        if condition():
+            return True
+        time.sleep(_TICK_S)
+    return bool(condition())
+
+
+def pattern(offset: int, size: int) -> bytes:
+    """What victim.c writes there."""
+    return bytes(((at * 7) + (at >> 10)) & 255 for at in range(offset, offset + size))
+
+
+def _members(session: int) -> list[int]:
+    """Living processes of a session."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError, IndexError):
+            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            if int(fields[3]) == session and fields[0] != "Z":
+                found.append(int(entry.name))
+    return found
+
+
+class Job:
+    """One run of an MPI program under the preload, with an agent and a temporary folder of its own."""
+
+    def __init__(self, folder: Path, mpi: str) -> None:
+        self.folder, self.mpi = folder, mpi
+        self.key = "fault-" + secrets.token_hex(8)
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir(mode=0o777)
+        self.stats = folder / "stats"
+        self._sockets: set[str] = set()
+        self._process: subprocess.Popen | None = None
+
+    def start(
+        self, *words: object, ranks: int = 2, preload: bool = True, prefix: tuple = (), **settings: object
+    ) -> None:
+        """`settings` are MILLRACE_<NAME>; `prefix` stands before the launcher; without `preload`, stock."""
+        self.launch([*prefix, *self.launcher(ranks), *words], preload, settings)
+
+    def victim(self, *words: object, **more: object) -> None:
+        self.start(BUILD / "bin/tests" / f"victim_{self.mpi}", *words, f"go={self.folder / 'go'}", **more)
+
+    def go(self) -> None:
+        """Lets the ranks that wait at their stop go on."""
+        (self.folder / "go").touch()
+
+    def launcher(self, ranks: int) -> list[str]:
+        command = [LAUNCHERS[self.mpi]]
+        if self.mpi == "ompi":
+            command += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
+            command += ["--mca", "btl_base_warn_component_unused", "0"]
+            command += ["--allow-run-as-root"] if os.geteuid() == 0 else []
+        return [*command, "-n", str(ranks)]
+
+    def environment(self, preload: bool, settings: dict[str, object]) -> dict[str, str]:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE") and k != "LD_PRELOAD"}
+        libraries = [BUILD / "lib/libmillrace-bench-yield.so"] if self.mpi == "mpich" else []
+        if preload:
+            libraries.append(BUILD / "lib/libmillrace.so")
+            environment["MILLRACE_JOB"] = self.key
+            environment["MILLRACE_STATS"] = str(self.stats)
+            environment["MILLRACED_LINGER_MS"] = str(LINGER_MS)
+            environment["MILLRACE_JOURNAL_DIRECTORY"] = str(self.temporary)
+            environment.update({f"MILLRACE_{name.upper()}": str(value) for name, value in settings.items()})
+        environment["LD_PRELOAD"] = ":".join(str(path) for path in libraries if path.exists())
+        environment["TMPDIR"] = str(self.temporary)
+        return environment
+
+    def launch(self, command: list[object], preload: bool, settings: dict[str, object]) -> None:
+        with (self.folder / "out").open("wb") as out, (self.folder / "err").open("wb") as err:
+            self._process = subprocess.Popen(
+                [str(word) for word in command],
+                env=self.environment(preload, settings),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                cwd=self.temporary,
+                start_new_session=True,
+            )
+
+    @property
+    def launcher_pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def out(self) -> str:
+        return (self.folder / "out").read_text(errors="replace")
+
+    @property
+    def err(self) -> str:
+        return (self.folder / "err").read_text(errors="replace")
+
+    def members(self) -> list[int]:
+        """Living processes of the launcher's session: ranks too, the agent not."""
+        return _members(self._process.pid)
+
+    def agents(self) -> list[int]:
+        """Processes of this job's agent; remembers the names of their sockets."""
+        wanted = f"MILLRACE_JOB={self.key}".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            with contextlib.suppress(OSError):
+                if (entry / "comm").read_text().strip() != "millraced":
+                    continue
+                if wanted not in (entry / "environ").read_bytes().split(b"\0"):
+                    continue
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                self._sockets.update(word.decode() for word in words if word.startswith(b"millrace-"))
+                found.append(int(entry.name))
+        return found
+
+    def agent(self) -> int:
+        assert eventually(lambda: len(self.agents()) == 1, 20), f"agents: {self.agents()}\n{self.err}"
+        return self.agents()[0]
+
+    def at_stop(self, ranks: int = 2) -> dict[int, int]:
+        """Waits until all ranks are at their stop; their processes, by rank."""
+        found: dict[int, int] = {}
+
+        def all_there() -> bool:
+            found.update({int(rank): int(pid) for rank, pid in re.findall(r"^at (\d+) (\d+)$", self.out, re.M)})
+            return len(found) == ranks
+
+        assert eventually(all_there, 60), f"{self.out}\n{self.err}"
+        return found
+
+    def wait(self, bound_s: float) -> int:
+        """The launcher's status; the test fails if it does not end in time."""
+        ended = eventually(lambda: self.agents() and False or self._process.poll() is not None, bound_s)
+        assert ended, f"no end after {bound_s:.0f} s\n{self.out}\n{self.err}"
+        return self._process.returncode
+
+    def errors(self) -> dict[int, list[tuple[str, str]]]:
+        """The errors that each rank saw: call and class."""
+        found: dict[int, list[tuple[str, str]]] = {}
+        for rank, call, name in re.findall(r"^error (\d+) (\w+) (.*)$", self.out, re.M):
+            found.setdefault(int(rank), []).append((call, name))
+        return found
+
+    def sockets(self) -> list[str]:
+        """Abstract sockets of this job's agent that somebody still holds."""
+        listed = Path("/proc/net/unix").read_text().split()
+        return [name for name in listed for ours in self._sockets if name in (f"@{ours}", f"@{ours}-start")]
+
+    def end(self) -> None:
+        """Ends what still runs: for a test that failed."""
+        if self._process is None:
+            return
+        for pid in [*_members(self._process.pid), *self.agents()]:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGCONT)
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+
+    def expect_nothing_left(self) -> None:
+        assert eventually(lambda: not self.agents(), STRAY_BOUND_S), f"the agent stays: {self.agents()}"
+        assert eventually(lambda: not _members(self._process.pid), 10), f"strays: {_members(self._process.pid)}"
+        assert self.sockets() == []
+        left = [path for path in self.temporary.rglob("*") if "millrace" in path.name.lower()]
+        assert left == [], "temporary files"
+
+
+def _named_millrace(folder: str) -> set[str]:
+    return {name for name in os.listdir(folder) if "millrace" in name.lower()}
+
+
+@pytest.fixture
+def new_job(tmp_path) -> Iterator[Callable[[str], Job]]:
+    """Makes jobs; after the test nothing of theirs may be left."""
+    jobs: list[Job] = []
+    shared_memory = _named_millrace("/dev/shm")
+
+    def make(mpi: str) -> Job:
+        if not LAUNCHERS[mpi] or not (BUILD / f"lib/libmillrace-{mpi}.so").exists():
+            pytest.skip(f"no {mpi} here")
+        folder = tmp_path / f"job{len(jobs)}"
+        folder.mkdir()
+        jobs.append(Job(folder, mpi))
+        return jobs[-1]
+
+    try:
+        yield make
+        for job in jobs:
+            job.expect_nothing_left()
+        assert _named_millrace("/dev/shm") <= shared_memory
+    finally:
+        for job in jobs:
+            job.end()
+
+
+@pytest.fixture(params=["mpich", "ompi"])
+def job(request, new_job) -> Job:
+    return new_job(request.param)

@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Disks that are full, read-only or broken."""
+
+import re
+
+import pytest
+from conftest import pattern
+from disk import break_disk, remount_read_only, small_disk
+from test_kill import SEEN_S
+
+MIB = 1 << 20
+BOUND_S = 60.0
+
+
+@pytest.fixture
+def disk(tmp_path):
+    with small_disk(tmp_path) as place:
+        yield place
+
+
+@pytest.fixture
+def job_on_disk(disk, job):
+    """Torn down before the disk: what still holds it would keep it mounted."""
+    return job
+
+
+@pytest.mark.parametrize(
+    ("strategy", "sort_buffer"),
+    [("auto", "4MiB"), ("auto", "256MiB"), ("immediate", "4MiB"), ("sort", "256MiB"), ("journal", "4MiB")],
+)
+def test_a_full_disk_is_an_error_on_every_rank(job_on_disk, disk, strategy, sort_buffer):
+    job = job_on_disk
+    job.victim(disk / "data", f"pieces={20 * 1024}", strategy=strategy, sort_buffer=sort_buffer)
+    assert job.wait(BOUND_S) == 0
+    errors = job.errors()
+    assert set(errors) == {0, 1}, job.out
+    assert {name for seen in errors.values() for _, name in seen} == {"MPI_ERR_NO_SPACE"}, job.out
+    assert "the file system is full: free some space" in job.err and str(disk / "data") in job.err
+
+
+def test_sync_tells_of_a_full_disk(job_on_disk, disk):
+    job = job_on_disk
+    job.victim(disk / "data", f"pieces={20 * 1024}", "sync=1", strategy="sort")
+    assert job.wait(BOUND_S) == 0
+    assert all(("sync", "MPI_ERR_NO_SPACE") in seen for seen in job.errors().values()), job.out
+
+
+def test_after_room_was_made_the_next_file_is_whole(job_on_disk, disk):
+    job = job_on_disk
+    job.victim(disk / "data", f"pieces={20 * 1024}", f"second={disk / 'second'}", sort_buffer="4MiB")
+    assert job.wait(BOUND_S) == 0
+    assert len(re.findall(r"^second closed \d MPI_SUCCESS$", job.out, re.M)) == 2, job.out
+    assert "second error" not in job.out
+    assert (disk / "second").read_bytes() == pattern(0, MIB)
+
+
+def test_direct_writes_tell_of_a_full_disk_as_the_mpi_library_does(new_job, disk):
+    for mpi in ("mpich", "ompi"):
+        classes = []
+        for preload in (False, True):
+            job = new_job(mpi)
+            job.victim(disk / "data", "pieces=20", f"piece={MIB}", preload=preload)
+            assert job.wait(BOUND_S) == 0
+            classes.append({name for seen in job.errors().values() for _, name in seen})
+            job.expect_nothing_left()
+            (disk / "data").unlink()
+        assert classes[0] == classes[1], (mpi, classes)
+        if mpi == "mpich":  # Open MPI 4.1 says nothing
+            assert classes[1] == {"MPI_ERR_NO_SPACE"}
+
+
+def test_a_journal_that_finds_no_room_costs_nothing_but_the_journal(job_on_disk, disk, tmp_path):
+    job = job_on_disk
+    path = tmp_path / "data"
+    job.victim(path, f"pieces={24 * 1024}", strategy="journal", sort_buffer="1MiB", journal_directory=disk)
+    assert job.wait(BOUND_S) == 0
+    assert job.errors() == {}, job.out
+    assert path.read_bytes() == pattern(0, 48 * MIB)
+
+
+def test_a_read_only_file_system_is_refused_as_the_mpi_library_does_it(new_job, disk):
+    (disk / "data").write_bytes(b"before")
+    remount_read_only(disk)
+    for mpi in ("mpich", "ompi"):
+        seen = []
+        for preload in (False, True):
+            job = new_job(mpi)
+            job.victim(disk / "data", preload=preload)
+            assert job.wait(BOUND_S) == 0
+            seen.append(job.errors())
+            assert job.agents() == []
+        assert seen[0] == seen[1] and set(seen[0]) == {0, 1}, (mpi, seen)
+        if mpi == "mpich":
+            assert seen[1][0] == [("open", "MPI_ERR_READ_ONLY")]
+    assert (disk / "data").read_bytes() == b"before"
+
+
+def test_a_disk_that_breaks_is_an_error_on_every_rank(job_on_disk, disk):
+    job = job_on_disk
+    job.victim(disk / "data", "pieces=8000", "stop=4000", "sync=1", sort_buffer="1MiB")
+    job.at_stop()
+    break_disk(disk)
+    job.go()
+    assert job.wait(SEEN_S) == 0
+    errors = job.errors()
+    assert set(errors) == {0, 1} and all(name == "MPI_ERR_IO" for seen in errors.values() for _, name in seen), job.out
+    assert "I/O error" in job.err

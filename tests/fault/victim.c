@@ -1,0 +1,105 @@
+/* SPDX-FileCopyrightText: 2026 The Millrace authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes a file from all ranks, goes on after errors, and tells each: "error RANK CALL CLASS". The ranks'
+ * pieces alternate; a piece holds pattern() of its offset. At piece STOP it says "at RANK PID" and waits for
+ * the file GO. At the end: "closed RANK CLASS", "end". Then all of
+ * that for the file SECOND, 1 MiB and without a stop, after the first one was deleted: "second error ...".
+ *
+ * usage: victim FILE [piece=BYTES] [pieces=N] [stop=I go=GO] [sync=1] [fatal=1] [second=SECOND] */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, nranks;
+static const char* which = ""; /* before the lines about the second file */
+
+static const char* option(int argc, char** argv, const char* name, const char* otherwise) {
+  const size_t size = strlen(name);
+  for (int i = 2; i < argc; ++i) {
+    if (strncmp(argv[i], name, size) == 0 && argv[i][size] == '=') return argv[i] + size + 1;
+  }
+  return otherwise;
+}
+
+static const char* name_of(int error) {
+  int value = MPI_ERR_UNKNOWN;
+  if (error == MPI_SUCCESS) return "MPI_SUCCESS";
+  MPI_Error_class(error, &value);
+#define NAME(x) \
+  if (value == x) return #x
+  NAME(MPI_ERR_IO);
+  NAME(MPI_ERR_NO_SPACE);
+  NAME(MPI_ERR_READ_ONLY);
+  NAME(MPI_ERR_ACCESS);
+  NAME(MPI_ERR_NO_SUCH_FILE);
+  NAME(MPI_ERR_QUOTA);
+  NAME(MPI_ERR_OTHER);
+#undef NAME
+  return "another class";
+}
+
+static int tell(const char* call, int error) {
+  if (error != MPI_SUCCESS) printf("%serror %d %s %s\n", which, rank, call, name_of(error));
+  fflush(stdout);
+  return error;
+}
+
+static void wait_for(const char* go) {
+  printf("at %d %d\n", rank, (int)getpid());
+  fflush(stdout);
+  while (access(go, F_OK) != 0) usleep(10000);
+}
+
+static int write_pieces(MPI_File fh, long piece, long pieces, long stop, const char* go) {
+  unsigned char* data = malloc((size_t)piece);
+  int error = MPI_SUCCESS;
+  for (long i = 0; i < pieces; ++i) {
+    const MPI_Offset offset = (MPI_Offset)(i * nranks + rank) * piece;
+    if (i == stop) wait_for(go);
+    for (long j = 0; j < piece; ++j) data[j] = (unsigned char)((offset + j) * 7 + ((offset + j) >> 10));
+    error = tell("write", MPI_File_write_at(fh, offset, data, (int)piece, MPI_BYTE, MPI_STATUS_IGNORE));
+    if (error != MPI_SUCCESS) break;
+  }
+  free(data);
+  return error;
+}
+
+static void write_file(const char* path, int argc, char** argv) {
+  const long piece = atol(option(argc, argv, "piece", "1024"));
+  const long pieces = atol(option(argc, argv, "pieces", "1024"));
+  const long stop = atol(option(argc, argv, "stop", "-1"));
+  MPI_File fh;
+  int error = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh);
+  if (tell("open", error) != MPI_SUCCESS) return;
+  if (option(argc, argv, "fatal", NULL) != NULL) MPI_File_set_errhandler(fh, MPI_ERRORS_ARE_FATAL);
+  write_pieces(fh, piece, pieces, stop, option(argc, argv, "go", "go"));
+  if (option(argc, argv, "sync", NULL) != NULL) tell("sync", MPI_File_sync(fh));
+  error = tell("close", MPI_File_close(&fh));
+  printf("%sclosed %d %s\n", which, rank, name_of(error));
+  fflush(stdout);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+  if (argc < 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  write_file(argv[1], argc, argv);
+  const char* second = option(argc, argv, "second", NULL);
+  if (second != NULL) {
+    /* Room for it: the first one goes. Only the name of the file changes, and nobody stops any more. */
+    char* words[] = {argv[0], argv[1], "pieces=512", "piece=1024"};
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) tell("delete", MPI_File_delete(argv[1], MPI_INFO_NULL));
+    MPI_Barrier(MPI_COMM_WORLD);
+    which = "second ";
+    write_file(second, 4, words);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) printf("end\n");
+  fflush(stdout);
+  return MPI_Finalize();
+}
