@@ -21,6 +21,11 @@ namespace {
 
 using transport::Kind;
 
+// The program has called MPI_File_sync, so it is likely to do so again.
+std::atomic<bool> program_syncs{false};
+// A rank that writes less than this to a file directly leaves writeback to the kernel.
+constexpr std::uint64_t early_bytes = 8 * MiB;
+
 // The one kind of File: it may never take the pipeline, but it always counts and reports.
 class PipelineFile final : public File, private Leaver {
  public:
@@ -47,6 +52,7 @@ class PipelineFile final : public File, private Leaver {
   bool enroll(bool may_start);
   const char* enroll_with(Session& session);
   Session* session_of_group();
+  bool goes_to_disk() const;
   Status settle(Kind kind, Extent extent);
   void report(Status status);
 
@@ -162,9 +168,20 @@ Status PipelineFile::prepare_direct_write(Extent extent) {
   return flush(extent);
 }
 
+// Bytes that have to be on the disk at the end may as well set out at once. Where nobody asks for that, the
+// kernel knows better when to write.
 void PipelineFile::note_direct_write(Extent extent) {
+  if (in_forked_child()) return;
   Session* session = session_.load(std::memory_order_acquire);
-  if (session != nullptr && !in_forked_child()) session->note(slot_, extent);
+  if (session == nullptr && barred_.load(std::memory_order_relaxed) == nullptr && goes_to_disk() &&
+      direct_bytes_.load(std::memory_order_relaxed) >= early_bytes && enroll(true)) {
+    session = session_.load();
+  }
+  if (session != nullptr) session->note(slot_, extent);
+}
+
+bool PipelineFile::goes_to_disk() const {
+  return request_.settings.durability == Durability::disk || program_syncs.load(std::memory_order_relaxed);
 }
 
 void PipelineFile::note_direct_call(std::uint64_t bytes) {
@@ -181,6 +198,7 @@ Session* PipelineFile::session_of_group() {
 }
 
 Status PipelineFile::sync() {
+  program_syncs.store(true, std::memory_order_relaxed);
   Session* session = session_of_group();
   if (session == nullptr) return {};
   const TraceSpan span("sync");

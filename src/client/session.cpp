@@ -19,6 +19,7 @@ using transport::now_ns;
 
 namespace {
 constexpr std::uint32_t slice_ms = 100;     // how soon the death of the agent is seen
+constexpr std::uint64_t notes_wake_bytes = 4 * MiB;
 constexpr std::uint64_t sample_every = 64;  // calls per measured one
 }  // namespace
 
@@ -232,7 +233,11 @@ void Session::note(std::uint32_t file, Extent extent) {
   frame.span = extent.size();
   if (!parts_.producer.append(frame, nullptr)) return;
   parts_.producer.publish();
-  publish(false);
+  // Small in the ring, whatever they stand for: the agent is woken by the bytes written.
+  noted_bytes_ += extent.size();
+  const bool much = noted_bytes_ >= notes_wake_bytes;
+  if (much) noted_bytes_ = 0;
+  publish(much);
 }
 
 void Session::leave() {
