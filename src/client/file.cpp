@@ -83,7 +83,7 @@ Choice PipelineFile::decide(const Transfer& transfer) {
 
 bool PipelineFile::takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective,
                                   bool nonblocking) {
-  const Choice choice = decide({bytes, pieces, collective, nonblocking});
+  const Choice choice = decide({bytes, pieces, collective, nonblocking, goes_to_disk()});
   if (choice.pipeline) {
     why_pipeline_.store(choice.why, std::memory_order_relaxed);
   } else {

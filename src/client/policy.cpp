@@ -27,9 +27,12 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
   if (file.strategy != Strategy::automatic) return {true, "the strategy was chosen"};
   if (transfer.bytes == 0) return {true, "nothing to write"};
   const std::uint64_t mean = transfer.bytes / std::max<std::uint64_t>(transfer.pieces, 1);
-  const std::uint64_t limit =
-      process.direct_above_bytes != 0 ? process.direct_above_bytes : direct_above_default;
-  if (mean < limit) return {true, "small pieces"};
+  if (process.direct_above_bytes != 0) {
+    return mean < process.direct_above_bytes ? Choice{true, "pieces below direct_above"}
+                                             : Choice{false, "pieces of direct_above or more"};
+  }
+  if (mean < direct_above_default) return {true, "small pieces"};
+  if (transfer.made_stable && mean < stable_direct_above) return {true, "pieces that go to the disk at once"};
   if (transfer.pieces >= many_pieces && mean < many_pieces_direct_above) return {true, "many pieces"};
   return {false, "large pieces"};
 }
