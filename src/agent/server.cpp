@@ -94,13 +94,14 @@ void Server::run() {
     const std::uint64_t now = now_ns();
     const bool advanced = core_.advance(now);
     deliver();
-    // However much there is to drain: who comes late must not wait for those who are here.
-    if (now - listened_ns_ >= listen_every_ns) listen(0);
     if (pass == Pass::held) {
       const timespec rest{0, 100'000};
       ::nanosleep(&rest, nullptr);
-    } else if (pass == Pass::worked || advanced) {
-      page_->progress.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (pass == Pass::held || pass == Pass::worked || advanced) {
+      if (pass != Pass::held) page_->progress.fetch_add(1, std::memory_order_relaxed);
+      // However much there is to drain: who comes late must not wait for those who are here.
+      if (now - listened_ns_ >= listen_every_ns) listen(0);
     } else if (may_leave(now)) {
       break;
     } else {
