@@ -27,6 +27,15 @@ TEST(Checksum, sees_every_flipped_bit) {
   EXPECT_EQ(checksum(data.data(), data.size()), whole);
 }
 
+TEST(Checksum, is_the_same_in_wide_registers) {
+  std::vector<unsigned char> data(70'000);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<unsigned char>(i * i >> 3);
+  for (std::size_t size = 4000; size < data.size(); size += size / 7 + 1) {
+    EXPECT_EQ(checksum(data.data() + 3, size - 3), XXH3_64bits_withSeed(data.data() + 3, size - 3, 0)) << size;
+    EXPECT_EQ(checksum(data.data(), size, 77), XXH3_64bits_withSeed(data.data(), size, 77)) << size;
+  }
+}
+
 TEST(Checksum, depends_on_the_seed) { EXPECT_NE(checksum("record", 6, 0), checksum("record", 6, 4096)); }
 
 }  // namespace

@@ -68,7 +68,10 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
       std::uint64_t length = rest <= most ? rest : most;
       if (rest > most && most == record_max) length = most - frame.offset % most;
       frame.length = static_cast<std::uint32_t>(length);
-      if (Status status = append(frame, data + done, &tally); !status.ok()) return status;
+      if (!parts_.producer.append(frame, data + done)) [[unlikely]] {
+        if (Status status = append(frame, data + done, &tally); !status.ok()) return status;
+      }
+      if (parts_.producer.unpublished() >= parts_.producer.ring_bytes() / 2) show();
       done += length;
     }
     tally.counters.bytes += piece.size;
@@ -90,16 +93,17 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
   return {};
 }
 
-Status Session::append(FrameHeader frame, const void* data, Tally* tally) {
+Status Session::append(const FrameHeader& frame, const void* data, Tally* tally) {
   while (!parts_.producer.append(frame, data)) {
     if (Status status = wait_for_room(tally); !status.ok()) return status;
   }
-  // A long batch is shown in steps, so that the agent works while the rest is copied.
-  if (parts_.producer.unpublished() >= parts_.producer.ring_bytes() / 2) {
-    parts_.producer.publish();
-    publish(false);
-  }
   return {};
+}
+
+// A long batch is shown in steps, so that the agent works while the rest is copied.
+void Session::show() {
+  parts_.producer.publish();
+  publish(false);
 }
 
 // After the producer's publish(): wakes the agent if it sleeps and there is enough to do. Who takes the flag

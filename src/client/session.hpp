@@ -80,7 +80,8 @@ class Session {
 
   transport::AgentPage& page() { return *reinterpret_cast<transport::AgentPage*>(parts_.page.data()); }
   transport::FileState& state(std::uint32_t file) { return page().files[file]; }
-  Status append(transport::FrameHeader frame, const void* data, Tally* tally);
+  void show();
+  Status append(const transport::FrameHeader& frame, const void* data, Tally* tally);
   void publish(bool urgent);
   Status wait_for_room(Tally* tally);
   Result<std::uint32_t> take_slot(std::unique_lock<CallLock>& lock);

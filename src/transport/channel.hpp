@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <new>
 
 #include "base/checksum.hpp"
 #include "transport/layout.hpp"
@@ -29,13 +30,21 @@ class Producer {
   std::uint64_t max_payload() const { return transport::max_payload(ring_bytes_); }
 
   // Copies one record in. False if the ring has no room for it just now; nothing is published.
-  bool append(FrameHeader header, const void* data) {
+  bool append(const FrameHeader& header, const void* data) {
     const std::uint64_t need = record_bytes(header.length);
     if (tail_ + need - head_ > ring_bytes_ && !has_room(need)) return false;
     std::byte* at = ring_.data() + (tail_ & (ring_bytes_ - 1));
-    header.checksum = record_checksum(data, header.length, header.offset);
-    std::memcpy(at, &header, sizeof header);
     if (data != nullptr) std::memcpy(at + sizeof header, data, header.length);
+    // Field by field, from registers: a copy of the whole would wait for the fields that were just stored.
+    auto* const out = new (at) FrameHeader;
+    out->length = header.length;
+    out->kind = header.kind;
+    out->reserved = 0;
+    out->file = header.file;
+    out->request = header.request;
+    out->offset = header.offset;
+    out->span = header.span;
+    out->checksum = record_checksum(data, header.length, header.offset);
     tail_ += need;
     return true;
   }

@@ -111,7 +111,16 @@ bool argument_error(int error) {
          value == MPI_ERR_NOT_SAME || value == MPI_ERR_FILE;
 }
 
+// Below MPI_THREAD_MULTIPLE the program sees to it that MPI calls do not overlap.
+bool ask_for_threads() {
+  int provided = MPI_THREAD_MULTIPLE;
+  if (PMPI_Query_thread(&provided) == MPI_SUCCESS && provided < MPI_THREAD_MULTIPLE)
+    client::calls_are_serialized();
+  return true;
+}
+
 void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle, bool opened) {
+  [[maybe_unused]] static const bool asked = ask_for_threads();
   const Settings settings = settings_of(info, filename);
   const std::optional<std::string> path = kernel_path(filename);
   const bool all_direct = direct(settings, "independent") && direct(settings, "collective");
