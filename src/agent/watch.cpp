@@ -56,11 +56,14 @@ void Watch::close(Stage stage, const std::string& path, std::vector<Span>& spans
 void Watch::follow(Stage stage, bool now_so, std::uint64_t count, std::uint64_t now_ns,
                    const std::string& path, std::vector<Span>& spans) {
   Open& open = open_[static_cast<std::size_t>(stage)];
-  if (open.begin_ns != 0 && !now_so && now_ns - open.last_ns > gap_ns) close(stage, path, spans);
-  if (now_so && open.begin_ns == 0) open.begin_ns = now_ns;
-  if (open.begin_ns != 0) open.bytes += count - open.count_before;
-  if (now_so) open.last_ns = now_ns;
+  const std::uint64_t moved = count - open.count_before;
+  const bool until_now = now_so || open.was_so || moved != 0;
+  if (open.begin_ns == 0 && until_now) open.begin_ns = now_ns;
+  if (until_now) open.last_ns = now_ns;
+  open.bytes += moved;
+  open.was_so = now_so;
   open.count_before = count;
+  if (open.begin_ns != 0 && now_ns - open.last_ns > gap_ns) close(stage, path, spans);
 }
 
 void Watch::look(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
@@ -71,8 +74,7 @@ void Watch::look(std::uint64_t now_ns, const std::string& path, const FilePipeli
   const Stages at = requests.stages();
   const std::uint64_t in = pipeline.counters().bytes_in;
   const std::uint64_t out = pipeline.sink_counters().bytes;
-  const bool taking = in != open_[static_cast<std::size_t>(Stage::sort)].count_before;
-  follow(Stage::sort, taking, in, now_ns, path, spans);
+  follow(Stage::sort, false, in, now_ns, path, spans);
   follow(Stage::write, pipeline.leaving(), out, now_ns, path, spans);
   follow(Stage::gather, at.gather, 0, now_ns, path, spans);
   follow(Stage::drain, at.drain, 0, now_ns, path, spans);

@@ -31,6 +31,7 @@ class Watch {
     std::uint64_t last_ns = 0;   // when it was last seen to be so
     std::uint64_t bytes = 0;
     std::uint64_t count_before = 0;
+    bool was_so = false;
   };
   void progress(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
                 const Requests& requests, std::vector<std::string>& lines);

@@ -44,16 +44,18 @@ def pattern(offset: int, size: int) -> bytes:
     return bytes(((at * 7) + (at >> 10)) & 255 for at in range(offset, offset + size))
 
 
-def _members(session: int) -> list[int]:
-    """Living processes of a session."""
-    found = []
+def _marked(mark: str) -> dict[int, str]:
+    """Living processes that have this NAME=VALUE in their environment, and their commands."""
+    found = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError, IndexError):
-            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-            if int(fields[3]) == session and fields[0] != "Z":
-                found.append(int(entry.name))
+            if mark.encode() not in (entry / "environ").read_bytes().split(b"\0"):
+                continue
+            command, fields = (entry / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
+            if fields.split()[0] != "Z":
+                found[int(entry.name)] = command
     return found
 
 
@@ -101,6 +103,7 @@ class Job:
             environment["MILLRACE_JOURNAL_DIRECTORY"] = str(self.temporary)
             environment.update({f"MILLRACE_{name.upper()}": str(value) for name, value in settings.items()})
         environment["LD_PRELOAD"] = ":".join(str(path) for path in libraries if path.exists())
+        environment["TEST_JOB"] = self.key
         environment["TMPDIR"] = str(self.temporary)
         return environment
 
@@ -128,25 +131,17 @@ class Job:
     def err(self) -> str:
         return (self.folder / "err").read_text(errors="replace")
 
-    def members(self) -> list[int]:
-        """Living processes of the launcher's session: ranks too, the agent not."""
-        return _members(self._process.pid)
+    def members(self) -> dict[int, str]:
+        """Living processes of the job but the agent's, and their commands. Launchers may start sessions."""
+        return {pid: command for pid, command in _marked(f"TEST_JOB={self.key}").items() if command != "millraced"}
 
     def agents(self) -> list[int]:
         """Processes of this job's agent; remembers the names of their sockets."""
-        wanted = f"MILLRACE_JOB={self.key}".encode()
-        found = []
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit():
-                continue
+        found = [pid for pid, name in _marked(f"MILLRACE_JOB={self.key}").items() if name == "millraced"]
+        for pid in found:
             with contextlib.suppress(OSError):
-                if (entry / "comm").read_text().strip() != "millraced":
-                    continue
-                if wanted not in (entry / "environ").read_bytes().split(b"\0"):
-                    continue
-                words = (entry / "cmdline").read_bytes().split(b"\0")
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
                 self._sockets.update(word.decode() for word in words if word.startswith(b"millrace-"))
-                found.append(int(entry.name))
         return found
 
     def agent(self) -> int:
@@ -186,7 +181,7 @@ class Job:
         """Ends what still runs: for a test that failed."""
         if self._process is None:
             return
-        for pid in [*_members(self._process.pid), *self.agents()]:
+        for pid in [*self.members(), *self.agents()]:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGCONT)
                 os.kill(pid, signal.SIGKILL)
@@ -194,7 +189,7 @@ class Job:
 
     def expect_nothing_left(self) -> None:
         assert eventually(lambda: not self.agents(), STRAY_BOUND_S), f"the agent stays: {self.agents()}"
-        assert eventually(lambda: not _members(self._process.pid), 10), f"strays: {_members(self._process.pid)}"
+        assert eventually(lambda: not self.members(), 10), f"strays: {self.members()}"
         assert self.sockets() == []
         left = [path for path in self.temporary.rglob("*") if "millrace" in path.name.lower()]
         assert left == [], "temporary files"

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
+import functools
 import os
 import struct
 import subprocess
@@ -18,15 +20,28 @@ EXT4_IOC_SHUTDOWN = 0x8004587D  # _IOR('X', 125, __u32)
 SHUTDOWN_NO_LOG_FLUSH = 2
 
 
+_CLONE_NEWNS = 0x00020000
+_MS_REC, _MS_PRIVATE = 1 << 14, 1 << 18
+
+
+@functools.cache
+def _keep_mounts_private() -> None:
+    """From now on mounts are this process's and its children's alone: they go with it, even if it is killed."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_CLONE_NEWNS) == 0:
+        libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None)
+
+
 def _run(*command: object) -> subprocess.CompletedProcess:
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
 
 
 @contextlib.contextmanager
 def small_disk(folder: Path, mebibytes: int = 32) -> Iterator[Path]:
-    """A mounted disk of that size; unmounted and removed whatever happens in between."""
+    """A mounted disk of that size; unmounted and removed whatever happens in between, seen by this process alone."""
     if os.geteuid() != 0:
         pytest.skip("mounting a disk needs root")
+    _keep_mounts_private()
     image, place = folder / "image", folder / "disk"
     place.mkdir()
     with image.open("wb") as file:

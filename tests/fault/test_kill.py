@@ -108,7 +108,8 @@ def test_what_a_killed_rank_wrote_is_in_the_file(job, tmp_path):
 def test_an_interrupted_launcher_leaves_nothing_but_what_was_written(job, tmp_path):
     path, _, _ = begin(job, tmp_path)
     os.killpg(job.launcher_pid, signal.SIGINT)
-    assert job.wait(SEEN_S) != 0
+    job.wait(SEEN_S)  # not every launcher has a status for it
+    assert "closed" not in job.out
     job.expect_nothing_left()
     assert path.read_bytes() == pattern(0, 2 * PIECE * STOP)
 

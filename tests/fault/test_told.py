@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `millrace run` tells of a real run: the report of a file, and the trace of ranks and agent."""
+
+import json
+
+from conftest import BUILD
+
+BOUND_S = 60.0
+
+
+def run(job, options, *words, ranks=2):
+    program = BUILD / "bin/tests" / f"victim_{job.mpi}"
+    command = [BUILD / "bin/millrace", "run", *options, "--", *job.launcher(ranks), program, *words]
+    job.launch(["env", f"MILLRACE_JOB={job.key}", *command], False, {})
+    assert job.wait(BOUND_S) == 0, job.err
+
+
+def test_the_report_names_path_reason_sizes_seeks_times_and_memory(job, tmp_path):
+    stats, path = tmp_path / "stats.json", tmp_path / "data"
+    run(job, ["--stats", stats], path, "pieces=8192", "sync=1", ranks=1)
+    (file,) = json.loads(stats.read_text())["files"]
+    assert file["path"] == str(path) and file["route"] == "pipeline" and file["errors"] == []
+    assert file["reasons"] == ["pipeline: small pieces (1 rank)"]
+    assert file["bytes_in"] == file["bytes_out"] == 8 << 20
+    assert file["mean_in_bytes"] == 1024 and file["mean_out_bytes"] > 16 * 1024
+    assert file["seeks"] <= file["records_out"] < file["records_in"] == 8192
+    assert file["peak_memory_bytes"] > 0 and "agent: stable storage" in file["stages_ns"]
+    for text in ("path taken", "small pieces", "strategy", "mean size before, after", "seeks", "peak memory", "time, "):
+        assert text in job.err, job.err
+
+
+def test_a_file_that_was_written_directly_says_why(job, tmp_path):
+    stats = tmp_path / "stats.json"
+    run(job, ["--stats", stats], tmp_path / "data", "pieces=4", "piece=1048576")
+    (file,) = json.loads(stats.read_text())["files"]
+    assert (file["route"], file["direct_bytes"]) == ("direct", 8 << 20)
+    assert file["reasons"] == ["direct: large pieces (2 ranks)"]
+
+
+def test_the_trace_has_the_stages_of_the_agent_beside_the_ranks(job, tmp_path):
+    trace = tmp_path / "trace.json"
+    run(job, ["--trace", trace, "--strategy", "sort"], tmp_path / "data", "pieces=4096", "sync=1")
+    events = json.loads(trace.read_text())["traceEvents"]
+    names = {event["args"]["name"] for event in events if event["name"] == "process_name"}
+    assert names == {"agent", "rank 0", "rank 1"}
+    spans = [event for event in events if event["ph"] == "X" and "file" in event["args"]]
+    stages = {event["name"] for event in spans}
+    assert {"sort and merge", "storage write", "sync"} <= stages
+    assert {event["args"]["file"] for event in spans} == {str(tmp_path / "data")}
+    assert sum(event["args"]["bytes"] for event in spans if event["name"] == "storage write") == 8 << 20
+    # One clock: what the agent did lies inside what the ranks did.
+    ranks = [event for event in events if event["ph"] == "X" and "file" not in event["args"]]
+    first, last = min(e["ts"] for e in ranks), max(e["ts"] + e["dur"] for e in ranks)
+    assert all(first <= event["ts"] <= last for event in spans)
