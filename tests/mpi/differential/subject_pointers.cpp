@@ -8,13 +8,15 @@
 void Subject::resize() {
   const MPI_Offset size = common_size();
   check("set_size", MPI_File_set_size(file_, dice_.shared.range(0, size)));
+  const bool preallocate = dice_.shared.range(0, 1) == 0;
 #ifdef OPEN_MPI
-  const bool sound = ranks_ == 1;  // OMPIO 4.1 leaves the other ranks in a broadcast
-#else
-  const bool sound = true;
-#endif
-  if (dice_.shared.range(0, 1) == 0 && sound) check("preallocate", MPI_File_preallocate(file_, size));
+  // OMPIO 4.1 leaves the other ranks in a broadcast, and what it adds to a file is what was in its buffer.
   check("set_size", MPI_File_set_size(file_, size));
+  if (preallocate && ranks_ == 1) check("preallocate", MPI_File_preallocate(file_, size));
+#else
+  if (preallocate) check("preallocate", MPI_File_preallocate(file_, size));
+  check("set_size", MPI_File_set_size(file_, size));
+#endif
   common_size();
 }
 
