@@ -10,13 +10,13 @@ void Subject::resize() {
   check("set_size", MPI_File_set_size(file_, dice_.shared.range(0, size)));
   const bool preallocate = dice_.shared.range(0, 1) == 0;
 #ifdef OPEN_MPI
-  // OMPIO 4.1 leaves the other ranks in a broadcast, and what it adds to a file is what was in its buffer.
-  check("set_size", MPI_File_set_size(file_, size));
-  if (preallocate && ranks_ == 1) check("preallocate", MPI_File_preallocate(file_, size));
+  // OMPIO 4.1 does it by reading and writing through the view, from its pointer on, and leaves the other
+  // ranks in a broadcast.
+  (void)preallocate;
 #else
   if (preallocate) check("preallocate", MPI_File_preallocate(file_, size));
-  check("set_size", MPI_File_set_size(file_, size));
 #endif
+  check("set_size", MPI_File_set_size(file_, size));
   common_size();
 }
 
