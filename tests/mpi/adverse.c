@@ -284,13 +284,23 @@ static void test_alone(void) {
   EXPECT(memcmp(back, data + 100, 40) == 0);
   CHECK(MPI_File_write_at(other, 2800, data, 10, MPI_INT, MPI_STATUS_IGNORE));
   CHECK(MPI_File_close(&other));
+  CHECK(MPI_File_write_at(fh, 720, data + 7, 10, MPI_INT, MPI_STATUS_IGNORE));
+  other = open_by(MPI_COMM_SELF, name, MPI_MODE_RDONLY); /* finds what is there without a sync, too */
+  CHECK(MPI_File_read_at(other, 2880, back, 10, MPI_INT, MPI_STATUS_IGNORE));
+  EXPECT(memcmp(back, data + 7, 40) == 0);
+  CHECK(MPI_File_close(&other));
+  CHECK(MPI_File_write_at(fh, 750, data, 1, MPI_INT, MPI_STATUS_IGNORE));
+  other = open_by(MPI_COMM_SELF, name, MPI_MODE_WRONLY | MPI_MODE_APPEND);
+  CHECK(MPI_File_get_position(other, &at));
+  EXPECT(at == 3004);
+  CHECK(MPI_File_close(&other));
   CHECK(MPI_File_read_at(fh, 700, back, 10, MPI_INT, MPI_STATUS_IGNORE));
   EXPECT(memcmp(back, data, 40) == 0);
   CHECK(MPI_File_close(&fh));
   fh = open_by(MPI_COMM_SELF, name, MPI_MODE_RDWR | MPI_MODE_APPEND);
   CHECK(MPI_File_write(fh, data, 9, MPI_INT, MPI_STATUS_IGNORE));
   CHECK(MPI_File_get_position(fh, &at));
-  EXPECT(at == 3036);
+  EXPECT(at == 3040);
   CHECK(MPI_File_seek(fh, -36, MPI_SEEK_END));
   CHECK(MPI_File_read(fh, back, 9, MPI_INT, MPI_STATUS_IGNORE));
   EXPECT(memcmp(back, data, 36) == 0);

@@ -21,7 +21,8 @@ SYSTEM_CALLS = {
     "src/client/start": "starts the agent: posix_spawn",
     "src/client/testing/": "jobs of forked ranks",
     "src/client/trace": "writes the trace at exit",
-    "src/front/mpiio/open_close": "opens the target a second time, for the agent",
+    "src/front/mpiio/linear": "a file in memory that the MPI library writes to",
+    "src/front/mpiio/open": "stat tells which file a name means; the node's identity is read from /proc",
 }
 
 # Rooms below which a file may also include something that its room may not: (file prefix, included prefix).

@@ -33,10 +33,11 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
                   const char* datarep) {
   const bool usable = open.pipeline();
   std::shared_ptr<const client::TypeMap> map = share_map(filetype);
-  const client::TypeMap* unit = find_map(etype);
-  open.mapped = map != nullptr && unit != nullptr && unit->size > 0 && disp >= 0;
+  MPI_Count unit = 0;
+  open.mapped = map != nullptr && disp >= 0 && PMPI_Type_size_x(etype, &unit) == MPI_SUCCESS && unit > 0;
   if (open.mapped) {
-    open.view = client::FileView(static_cast<std::uint64_t>(disp), unit->size, std::move(map));
+    open.view =
+        client::FileView(static_cast<std::uint64_t>(disp), static_cast<std::uint64_t>(unit), std::move(map));
     open.mapped = open.view.usable() && library_agrees(open.handle, open.view);
   }
   open.mapped = all_ranks(open, open.mapped);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/open.hpp"
 
+#include <sys/stat.h>
+
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -79,6 +81,19 @@ std::unique_ptr<Open> remove(MPI_File handle) {
   table().files.erase(found);
   files_generation.fetch_add(1, std::memory_order_release);
   return open;
+}
+
+void flush_same_file(const char* path) {
+  const std::shared_lock guard(table().lock);
+  if (table().files.empty()) return;
+  struct stat wanted = {};
+  if (::stat(path, &wanted) != 0) return;
+  for (const auto& [handle, open] : table().files) {
+    struct stat found = {};
+    if (::stat(open->path.c_str(), &found) != 0) continue;
+    // An error stays with the file and is told by its next call.
+    if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) (void)open->file->flush(everything);
+  }
 }
 
 int raise(const Open& open, Status status) {

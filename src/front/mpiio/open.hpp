@@ -70,6 +70,8 @@ extern std::atomic<std::uint64_t> files_generation;
 Open* find_slowly(Remembered& place, MPI_File handle);
 void add(std::unique_ptr<Open> open);
 std::unique_ptr<Open> remove(MPI_File handle);
+// What any of them has pending for the file that this path names reaches the file system.
+void flush_same_file(const char* path);
 
 // Marks this thread as being inside a hook: what the MPI library or a tool calls from there goes straight on.
 class Scope {

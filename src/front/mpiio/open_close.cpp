@@ -140,6 +140,16 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   add(std::move(open));
 }
 
+void flush_others(const char* filename) {
+  if (filename == nullptr || files_generation.load(std::memory_order_relaxed) == 1) return;  // none was ever
+  try {
+    const std::optional<std::string> path = kernel_path(filename);
+    if (path) flush_same_file(path->c_str());
+  } catch (...) {
+    client::log("out of memory at open: what another handle has written may not be seen yet");
+  }
+}
+
 // Gives the pipeline's part of the file up. The library's own close follows in any case.
 int leave(std::unique_ptr<Open> open) {
   const Status status = open->file->close();
@@ -152,6 +162,9 @@ int leave(std::unique_ptr<Open> open) {
 int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
              MPI_File* fh) noexcept {
   const Scope scope;
+  // A second handle finds what was written before it came: one that only reads has no part in the pipeline,
+  // and one that appends asks for the size.
+  if (scope.outermost()) flush_others(filename);
   const int result = call<Slot::MPI_File_open>(entry, comm, filename, amode, info, fh);
   const bool writes = (amode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0 && (amode & MPI_MODE_SEQUENTIAL) == 0;
   if (!scope.outermost() || !writes) return result;

@@ -13,8 +13,8 @@ enum { small = 24, rows = 64, columns = 96 };
 static hid_t created(hid_t file, const char* name, hid_t space, hid_t chunked) {
   hid_t plist = chunked >= 0 ? H5Pcopy(chunked) : H5Pcreate(H5P_DATASET_CREATE);
   REQUIRE(H5Pset_obj_track_times(plist, 0) >= 0); /* files of two runs are to be the same */
-  /* Also where nothing is selected: there a stock library's data sieving leaves what was in its buffer. Rank 0
-   * fills, then all meet, then all write: without MPI_File_sync. */
+  /* Also where nothing is selected: there a stock library's data sieving leaves what was in its buffer. Rank
+   * 0 fills, then all meet, then all write: without MPI_File_sync. */
   const int nothing = -7;
   REQUIRE(H5Pset_fill_value(plist, H5T_NATIVE_INT, &nothing) >= 0);
   REQUIRE(H5Pset_fill_time(plist, H5D_FILL_TIME_ALLOC) >= 0);

@@ -8,12 +8,14 @@
 void Subject::resize() {
   const MPI_Offset size = common_size();
   check("set_size", MPI_File_set_size(file_, dice_.shared.range(0, size)));
+  const bool preallocate = dice_.shared.range(0, 1) == 0;
 #ifdef OPEN_MPI
-  const bool sound = ranks_ == 1;  // OMPIO 4.1 leaves the other ranks in a broadcast
+  // OMPIO 4.1 does it by reading and writing through the view, from its pointer on, and leaves the other
+  // ranks in a broadcast.
+  (void)preallocate;
 #else
-  const bool sound = true;
+  if (preallocate) check("preallocate", MPI_File_preallocate(file_, size));
 #endif
-  if (dice_.shared.range(0, 1) == 0 && sound) check("preallocate", MPI_File_preallocate(file_, size));
   check("set_size", MPI_File_set_size(file_, size));
   common_size();
 }
