@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PRELOAD = "libmillrace.so"
-IMPLEMENTATIONS = {"mpich": "libmillrace-mpich.so", "openmpi": "libmillrace-ompi.so"}
+IMPLEMENTATIONS = {"mpich": "libmillrace-mpich.so", "openmpi": "libmillrace-ompi.so", "abi": "libmillrace-abi.so"}
 
 
 class PrefixError(RuntimeError):
