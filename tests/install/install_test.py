@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 SKIP = 77
@@ -49,9 +50,17 @@ def uses(millrace: Path, work: Path, mpi: str, program: Path) -> None:
     expect(done.returncode == 0 and "FAIL" not in done.stdout, "a program", done)
     expect("pipeline" in done.stdout + done.stderr, "its report names the pipeline", done)
     expect("passing through" not in done.stderr, "nothing is passed through", done)
-    done = run(millrace, "run", "--stats=reports", "--", *launch, program, work / "files", folder=work)
-    kinds = [json.loads(line)["kind"] for line in (work / "reports").read_text().splitlines()]
-    expect({"client", "agent"} <= set(kinds), f"clients and agent report ({set(kinds)})", done)
+    reports = work / "reports"
+    command = [millrace, "run", "--", *launch, program, work / "files"]
+    done = run("env", f"MILLRACE_STATS={reports}", *command, folder=work)
+    kinds = set()
+    for _ in range(100):  # the agent tells when it leaves
+        lines = reports.read_text().splitlines() if reports.exists() else []
+        kinds = {json.loads(line)["kind"] for line in lines}
+        if {"client", "agent_file"} <= kinds:
+            return
+        time.sleep(0.1)
+    expect(False, f"clients and agent report ({kinds})", done)
 
 
 def demo(millrace: Path, work: Path) -> None:
@@ -65,7 +74,7 @@ def demo(millrace: Path, work: Path) -> None:
 
 
 def prefix(source: Path, build: Path, mpi: str, program: Path, folder: Path) -> None:
-    first, moved = folder / "first", folder / "moved here"
+    first, moved, blank = folder / "first", folder / "moved", folder / "moved here"
     done = run("cmake", "--install", build, "--prefix", first, folder=folder)
     expect(done.returncode == 0, "cmake --install", done)
     done = run(sys.executable, source / "scripts/vendor.py", first / "share/millrace/python", folder=folder)
@@ -74,7 +83,12 @@ def prefix(source: Path, build: Path, mpi: str, program: Path, folder: Path) -> 
         sys.exit(SKIP)
     named = run("grep", "-rIl", first, first, folder=folder)
     expect(named.stdout == "", "no file names its prefix", named)
-    first.rename(moved)
+    first.rename(blank)
+    done = run(blank / "bin/millrace", "run", "true", folder=folder)
+    expect(done.returncode == 2 and "cannot be preloaded" in done.stderr, "a blank is refused", done)
+    done = run(blank / "bin/millrace", "doctor", folder=folder)
+    expect(done.returncode == 1, "doctor does not like a blank", done)
+    blank.rename(moved)
     uses(moved / "bin/millrace", folder / "work", mpi, program)
     # By a link, as from a user's own bin folder.
     (folder / "bin").mkdir()

@@ -21,6 +21,7 @@ SYSTEM_CALLS = {
     "src/client/start": "starts the agent: posix_spawn",
     "src/client/testing/": "jobs of forked ranks",
     "src/client/trace": "writes the trace at exit",
+    "src/front/mpiio/linear": "the MPI library puts memory in order: it writes a memfd, which is read back",
     "src/front/mpiio/open_close": "opens the target a second time, for the agent",
 }
 
