@@ -46,7 +46,9 @@ test-tsan: bootstrap  ## unit tests under the thread sanitizer
 	TSAN_OPTIONS=halt_on_error=1 $(CTEST) --test-dir build-tsan -L unit
 
 test-mpis: build  ## the newest MPICH and Open MPI from PyPI
-	$(CTEST) --test-dir build -L mpis
+	scripts/mpi-wheels build/mpi-wheels
+	$(call build_preset,build-mpis,mpis)
+	$(CTEST) --test-dir build-mpis -L mpis
 
 bench: build  ## the bars of docs/results/, measured on this machine
 	build/bin/millrace bench
@@ -63,4 +65,4 @@ install: build  ## a relocatable prefix in PREFIX
 	$(VENV_PYTHON) scripts/vendor.py "$(abspath $(DESTDIR)$(PREFIX))/share/millrace/python"
 
 clean:  ## removes what was built (not .venv)
-	rm -rf build build-dev build-asan build-tsan build-coverage
+	rm -rf build build-dev build-asan build-tsan build-coverage build-mpis

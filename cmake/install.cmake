@@ -8,6 +8,7 @@
 #   bin/millrace  bin/millraced  bin/millrace-journal
 #   lib/libmillrace.so  lib/libmillrace-mpich.so  lib/libmillrace-ompi.so
 #   include/millrace/  share/millrace/python/  share/doc/millrace/
+#   libexec/millrace/bench/ and lib/libmillrace-bench-yield.so: what `millrace demo` runs
 
 # build/bin/millrace runs the command from the source tree, bin/millrace of a prefix from share/.
 set(MILLRACE_COMMAND_FOLDER ${CMAKE_SOURCE_DIR}/python)
@@ -23,6 +24,19 @@ install(PROGRAMS ${CMAKE_BINARY_DIR}/install/millrace DESTINATION bin COMPONENT 
 install(DIRECTORY python/ DESTINATION share/millrace/python COMPONENT command
         FILES_MATCHING PATTERN "*.py" PATTERN "*.html" PATTERN "*.j2" PATTERN "*.css"
         PATTERN "tests" EXCLUDE PATTERN "__pycache__" EXCLUDE)
+if(TARGET bench_limit)
+  set(demo_programs bench_limit)
+  foreach(name ior btio subarray)
+    foreach(mpi mpich ompi)
+      if(TARGET bench_${name}_${mpi})
+        list(APPEND demo_programs bench_${name}_${mpi})
+      endif()
+    endforeach()
+  endforeach()
+  install(TARGETS ${demo_programs} RUNTIME DESTINATION libexec/millrace/bench COMPONENT command)
+  install(TARGETS millrace-bench-yield LIBRARY DESTINATION lib COMPONENT command)
+endif()
+
 install(DIRECTORY include/millrace DESTINATION include COMPONENT command FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION share/doc/millrace COMPONENT command)
 install(DIRECTORY docs/ DESTINATION share/doc/millrace COMPONENT command FILES_MATCHING PATTERN "*.md")

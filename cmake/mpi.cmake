@@ -1,10 +1,26 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-# Which MPI libraries there are: MILLRACE_MPIS is a list out of mpich and ompi; for each, MILLRACE_MPICC_<NAME>,
-# MILLRACE_MPI_<NAME>_COMPILE (options) and an interface target mpi_<name> (compile options and the library).
+# Which MPI libraries there are: MILLRACE_MPIS is a list out of mpich, ompi and, if it is asked for, abi (the
+# standard ABI of MPI 5, which MPICH 4.3 and later offer beside their own); for each, MILLRACE_WRAPPER_<NAME>, and the interface targets
+# mpi_<name>_headers (compile options) and mpi_<name> (the library too).
 
 set(MILLRACE_MPICC_MPICH "" CACHE FILEPATH "Compiler wrapper of an MPICH, or of an MPI with its ABI")
 set(MILLRACE_MPICC_OMPI "" CACHE FILEPATH "Compiler wrapper of an Open MPI")
+# Not looked for: a random test does not pass yet with it (ADR 6).
+set(MILLRACE_MPICC_ABI "" CACHE FILEPATH "Compiler wrapper for the standard MPI ABI (experimental)")
+
+# Where scripts/mpi-wheels put PyPI's MPI libraries (`make test-mpis`): these and no others. What does not depend
+# on the MPI library is then not tested again.
+set(MILLRACE_MPI_WHEELS "" CACHE PATH "Folder of scripts/mpi-wheels")
+set(MILLRACE_MPI_WHEELS_OTHER "" CACHE PATH "Preload libraries built with other MPI headers, to test with the wheels")
+if(MILLRACE_MPI_WHEELS)
+  set(MILLRACE_MPICC_MPICH ${MILLRACE_MPI_WHEELS}/mpich/bin/mpicc)
+  set(MILLRACE_MPICC_OMPI ${MILLRACE_MPI_WHEELS}/ompi/bin/mpicc)
+  set(MILLRACE_MPIEXEC_MPICH ${MILLRACE_MPI_WHEELS}/mpich/bin/mpiexec CACHE FILEPATH "")
+  set(MILLRACE_MPIEXEC_OMPI ${MILLRACE_MPI_WHEELS}/ompi/bin/mpirun CACHE FILEPATH "")
+  set(MILLRACE_MPIFORT_MPICH NOTFOUND CACHE FILEPATH "The wheels bring no Fortran")
+  set(MILLRACE_MPIFORT_OMPI NOTFOUND CACHE FILEPATH "The wheels bring no Fortran")
+endif()
 
 # What `wrapper` says about itself with the first option that it knows.
 function(millrace_ask wrapper out)
@@ -69,7 +85,7 @@ mark_as_advanced(MILLRACE_FOUND_MPICH MILLRACE_FOUND_OMPI MILLRACE_FOUND_MPICC)
 if(MILLRACE_FOUND_MPICC)
   millrace_flavour(${MILLRACE_FOUND_MPICC} plain)
 endif()
-foreach(name mpich ompi)
+foreach(name mpich ompi abi)
   string(TOUPPER ${name} upper)
   set(wrapper "${MILLRACE_MPICC_${upper}}")
   if(NOT wrapper AND MILLRACE_FOUND_${upper})

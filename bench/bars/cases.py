@@ -146,7 +146,19 @@ def no_harm(selection: Selection, mpi: str, ranks: int) -> list[Case]:
     for pattern in ("block-1m", "fine-4k", "fine-1k"):
         arguments = ["-a", "MPIIO", "--preset", pattern, *size, "-w", "-e", "-W", "-r", "-C"]
         cases.append(Case([4], f"read-{pattern}", mpi, ranks, "ior", arguments, 0.98, metric=("read", "median_mib_s")))
-    return cases
+    return cases + libraries(mpi, ranks)
+
+
+def libraries(mpi: str, ranks: int) -> list[Case]:
+    """Bar 4: what HDF5 and PnetCDF do with many small parts. Rates count from creating the file to closing it."""
+    cases = [
+        Case([4], "hdf5-small-datasets", mpi, ranks, "hdf5", ["-e"], 0.97, note="reads mixed with writes"),
+        Case([4], "hdf5-small-read", mpi, ranks, "hdf5", [], 0.98, metric=("read", "median_mib_s"), sync=False),
+    ]
+    for calls in ("collective", "independent", "queued"):
+        cases.append(Case([4], f"pnetcdf-variables-{calls}", mpi, ranks, "pnetcdf", ["-e", "--calls", calls], 0.97))
+    # Debian's PnetCDF is built for Open MPI alone.
+    return [case for case in cases if case.program != "pnetcdf" or mpi == "ompi"]
 
 
 def oversubscribed(selection: Selection) -> list[Case]:

@@ -106,6 +106,8 @@ class Launcher:
 
     def run(self, program: str, mpi: str, ranks: int, arguments: list[str], accelerated: bool) -> dict:
         environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+        # PnetCDF from 1.15 on has a driver of its own beside MPI-IO; `millrace run` says the same.
+        environment.setdefault("PNETCDF_HINTS", "nc_driver=mpiio")
         command = self.command(program, mpi, ranks, arguments, accelerated)
         return run_json(command, environment, self.timeout_s)
 

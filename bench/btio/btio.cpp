@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The I/O of NAS BT-IO (NPB 3 BT, "full" and "simple"): the solution is appended to one shared file every
-// five time steps and read back at the end. The solver itself is replaced by a settable time.
+// five time steps and read back at the end. The solver itself is replaced by a settable time. `io_s` counts
+// from opening to closing; NPB counts the outputs and the close alone, which is `npb_io_s`.
 #include <unistd.h>
 
 #include <chrono>
@@ -21,7 +22,7 @@ struct Settings {
   char problem = 'S';
   int n = 12, steps = 60, interval = 5;
   bool full = true, sync = false, warm = true, keep = false, help = false;
-  bool check_mpi_read = true, check_plain = true, busy = true;
+  bool check_mpi_read = true, check_plain = true, busy = true, mark_ranks = false;
   long compute_ms = 0, repetitions = 1;
   std::uint64_t seed = 0;
   std::string file = "btio.full.out";
@@ -88,6 +89,8 @@ std::vector<Option> options(Settings& s) {
          if (at == 0 || at == std::string::npos) throw BadUsage("'" + v + "' is not NAME=VALUE");
          s.hints.emplace_back(v.substr(0, at), v.substr(at + 1));
        }},
+      {0, "mark-ranks", "", "every value is the number of the rank that wrote it; nothing is verified",
+       [&](auto&) { s.mark_ranks = true; }},
       {0, "no-warm", "", "do not touch and free memory before each run", [&](auto&) { s.warm = false; }},
       {'k', "keep", "", "leave the file", [&](auto&) { s.keep = true; }},
       {'h', "help", "", "this text", [&](auto&) { s.help = true; }},
@@ -119,11 +122,11 @@ class Run {
   void write() {
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = now_s();
-    timed(open_s, [&] { file_ = open_mpi_file(s_.file, MPI_MODE_WRONLY | MPI_MODE_CREATE, s_.hints); });
+    timed(open_s, [&] { file_ = open_mpi_file(s_.file, MPI_MODE_RDWR | MPI_MODE_CREATE, s_.hints); });
     timed(view_s, [&] { set_view(); });
     for (int dump = 0; dump < s_.dumps(); dump++) {
       compute();
-      field_.fill(dump);
+      s_.mark_ranks ? field_.mark(dump) : field_.fill(dump);
       MPI_Barrier(MPI_COMM_WORLD);  // the solver's exchange would let no rank run far ahead
       timed(write_s, [&] { s_.full ? write_full(dump) : write_simple(dump); });
     }
@@ -233,7 +236,8 @@ void report(const Settings& s, int ranks, const std::vector<std::vector<double>>
         .put("mib_s", mib_s.back())
         .put("open_s", t[open_s])
         .put("view_s", t[view_s]);
-    json.put("write_s", t[write_s])
+    json.put("npb_io_s", t[write_s] + t[close_s])
+        .put("write_s", t[write_s])
         .put("sync_s", t[sync_s])
         .put("close_s", t[close_s])
         .put("total_s", t[total_s]);
@@ -280,6 +284,7 @@ int start(int argc, char** argv, int rank, int ranks) {
   }
   const int p = square_root(ranks);
   if (p * p != ranks) throw BadUsage("the number of ranks must be a square, not " + std::to_string(ranks));
+  if (settings.mark_ranks) settings.check_mpi_read = settings.check_plain = false;
   if (settings.n / p < 3)
     throw BadUsage("cells would be smaller than 3 points: use fewer ranks or a larger class");
   return run(settings, rank, ranks);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "btio/field.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "common/pattern.hpp"
@@ -23,7 +24,7 @@ MPI_Datatype combine(std::vector<MPI_Datatype>& parts) {
 }  // namespace
 
 Field::Field(int rank, int ranks, int n, std::uint64_t seed)
-    : n_(static_cast<std::uint64_t>(n)), seed_(seed), cells_(cells_of(rank, ranks, n)) {
+    : rank_(rank), n_(static_cast<std::uint64_t>(n)), seed_(seed), cells_(cells_of(rank, ranks, n)) {
   width_ = n / square_root(ranks) + 1 + 4;
   const auto w = static_cast<std::size_t>(width_);
   u_.resize(5 * w * w * w * cells_.size());
@@ -36,6 +37,10 @@ void Field::fill(int dump) {
   for_each_row(dump, [this](double* row, int count, std::uint64_t index) {
     bench::fill(row, static_cast<std::size_t>(count) * 8, index * 8, seed_);
   });
+}
+
+void Field::mark(int dump) {
+  for_each_row(dump, [this](double* row, int count, std::uint64_t) { std::fill_n(row, count, rank_); });
 }
 
 long Field::wrong_rows(int dump) const {

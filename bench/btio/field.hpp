@@ -19,6 +19,7 @@ class Field {
   Field(int rank, int ranks, int n, std::uint64_t seed);
 
   void fill(int dump);              // what one output holds; ghost points get other bytes
+  void mark(int dump);              // the same places, each value the number of this rank
   void clear();                     // before reading back
   long wrong_rows(int dump) const;  // rows that are not as fill(dump) made them
 
@@ -51,12 +52,13 @@ class Field {
   std::uint64_t file_index(int dump, std::size_t c, int j, int k) const {
     const Cell& cell = cells_[c];
     const std::uint64_t n = n_;
-    const auto y = static_cast<std::uint64_t>(cell.low[1] + j),
-               z = static_cast<std::uint64_t>(cell.low[2] + k);
+    const int in_plane = cell.low[1] + j, plane = cell.low[2] + k;
+    const auto y = static_cast<std::uint64_t>(in_plane), z = static_cast<std::uint64_t>(plane);
     return 5 * (static_cast<std::uint64_t>(cell.low[0]) +
                 n * (y + n * (z + n * static_cast<std::uint64_t>(dump))));
   }
 
+  int rank_;
   std::uint64_t n_, seed_;
   std::vector<Cell> cells_;
   int width_;  // points of a box in each direction, ghosts included

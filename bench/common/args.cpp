@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/args.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 

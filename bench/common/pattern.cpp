@@ -115,8 +115,9 @@ FileCheck check_file(const char* path, std::uint64_t begin, std::uint64_t end, s
     const std::size_t at = mismatch(buffer.get(), static_cast<std::size_t>(got), begin, seed);
     if (at != no_mismatch) {
       check.ok = false;
+      const unsigned long long place = begin + at;
       std::snprintf(check.message, sizeof check.message, "%.150s: wrong byte at offset %llu: 0x%02x", path,
-                    static_cast<unsigned long long>(begin + at), buffer[at]);
+                    place, buffer[at]);
     }
     begin += static_cast<std::uint64_t>(got);
   }

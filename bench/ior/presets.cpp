@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "ior/options.hpp"
 
 namespace bench {

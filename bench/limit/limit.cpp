@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the storage gives to one sequential stream: the limit that results are held against.
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -21,7 +22,7 @@ using namespace bench;
 struct Settings {
   Stream stream;
   std::uint64_t direct_transfer = 4ULL << 20;
-  std::vector<unsigned> depths = {4};
+  std::vector<unsigned> depths = {4, 16};
   long repetitions = 3;
   bool warm = true, keep = false, help = false;
 };
@@ -59,7 +60,7 @@ std::vector<Option> options(Settings& s) {
        [&](auto& v) { s.stream.transfer = parse_size(v); }},
       {0, "direct-transfer", "SIZE", "bytes per direct write, a multiple of 4k (4m)",
        [&](auto& v) { s.direct_transfer = parse_size(v); }},
-      {0, "depths", "N,N...", "direct writes in flight, each measured (4)",
+      {0, "depths", "N,N...", "direct writes in flight, each measured (4,16)",
        [&](auto& v) { s.depths = parse_depths(v); }},
       {0, "pace", "SIZE", "bytes after which the paced stream begins writeback (8m)",
        [&](auto& v) { s.stream.pace = parse_size(v); }},

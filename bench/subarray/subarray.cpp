@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // An N-dimensional array, cut into blocks, written and read through a subarray view: what simulations do.
+#include <algorithm>
+
 #include "common/args.hpp"
 #include "common/json.hpp"
 #include "common/mpi.hpp"

@@ -1,10 +1,82 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
+import re
+import shutil
+import struct
+import subprocess
+
 import harness
 from harness import BenchTest, mpis
 
 
+def shares(points, p, coordinate):
+    """The points of a cell in one direction: [low, end). The first cells have one more, as NPB's make_set says."""
+    size, more = divmod(points, p)
+    low = sum(size + (i < more) for i in range(coordinate))
+    return low, low + size + (coordinate < more)
+
+
+def cells(rank, p):
+    """Coordinates of the cells of a rank, in NPB's order: one per layer in z, shifted in x forth and in y back."""
+    return [((rank % p + c) % p, (rank // p - c) % p, c) for c in range(p)]
+
+
+def owners(points, p):
+    """Owner of each point, x fastest: computed from the definition, not from the program."""
+    found = [None] * points**3
+    for rank in range(p * p):
+        for cell in cells(rank, p):
+            x, y, z = (shares(points, p, c) for c in cell)
+            for k in range(*z):
+                for j in range(*y):
+                    for i in range(*x):
+                        assert found[i + points * (j + points * k)] is None
+                        found[i + points * (j + points * k)] = rank
+    return found
+
+
+def rows(rank, points, p, outputs):
+    """(offset, bytes) of the writes of a rank in mode simple, in order."""
+    found = []
+    for output in range(outputs):
+        for cell in cells(rank, p):
+            x, y, z = (shares(points, p, c) for c in cell)
+            for k in range(*z):
+                for j in range(*y):
+                    found.append((40 * (x[0] + points * (j + points * (k + points * output))), 40 * (x[1] - x[0])))
+    return found
+
+
 class Btio(BenchTest):
+    def test_every_point_lies_where_bt_puts_it_by_the_rank_that_owns_it(self):
+        for mpi in mpis("btio"):
+            for mode in ("full", "simple"):
+                for p in (1, 2, 3, 4):
+                    with self.subTest(mpi=mpi, mode=mode, ranks=p * p):
+                        arguments = ["-C", "S", "-m", mode, "--steps", "10", "--mark-ranks", "-k", "--no-warm"]
+                        self.run_ok("btio", mpi, p * p, *arguments, "-o", self.file)
+                        values = struct.unpack(f"={2 * 5 * 12**3}d", self.file.read_bytes())
+                        expected = [float(rank) for rank in owners(12, p) for _ in range(5)]
+                        self.assertEqual(list(values), expected * 2)
+
+    def test_simple_writes_the_rows_of_bt_in_the_order_of_bt(self):
+        if "mpich" not in mpis("btio") or not shutil.which("strace"):
+            self.skipTest("needs MPICH, whose every write is one system call, and strace")
+        trace = self.directory / "trace"
+        launch = ["mpiexec.hydra", "-n", "4", "strace", "-ff", "-e", "trace=openat,pwrite64", "-o", trace]
+        program = [harness.BIN / "btio-mpich", "-C", "S", "-m", "simple", "--steps", "10", "--no-warm", "-o", self.file]
+        done = subprocess.run([*launch, *program], capture_output=True, text=True, timeout=100, check=False)
+        if "ptrace" in done.stderr:
+            self.skipTest("strace is not permitted here")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = []
+        for path in self.directory.glob("trace.*"):
+            # pwrite64(9, "..."..., 240, 0) = 240
+            calls = re.findall(r"pwrite64\(\d+, .*, (\d+), (\d+)\) = \1", path.read_text(errors="replace"))
+            if calls:
+                seen.append([(int(offset), int(size)) for size, offset in calls])
+        self.assertEqual(sorted(seen), sorted(rows(rank, 12, 2, 2) for rank in range(4)))
+
     def test_the_file_is_the_same_for_all_ranks_modes_and_libraries(self):
         contents = set()
         for mpi in mpis("btio"):

@@ -148,7 +148,7 @@ def _check_mpi(
     if launcher and launcher.family and family in _RIGHT_LAUNCHER and family != launcher.family:
         verdict.errors.append(_mismatch(name, family, library, launcher))
         return
-    if family in ("mpich", "openmpi") and not prefix.implementation(family).is_file():
+    if not prefix.implementation(family).is_file():
         verdict.notes.append(
             f"{name} links {FAMILY_NAMES[family]} ({library}), but this Millrace was built without "
             f"{prefix.implementation(family).name}: it runs with the MPI library alone"

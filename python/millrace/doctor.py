@@ -47,6 +47,8 @@ def _install(found: prefix.Prefix | None, mpi: Mapping[str, Any]) -> list[Findin
             Finding("Millrace", "libmillrace.so not found", BAD, "build or install it, or set MILLRACE_PREFIX"),
         ]
     findings.append(Finding("Millrace", f"{__version__} in {found.root}"))
+    if found.obstacle:
+        findings.append(Finding("preload", found.obstacle, BAD, "move it, or set MILLRACE_PREFIX to a link"))
     if not os.access(found.agent, os.X_OK):
         findings.append(Finding("agent", f"{found.agent} is missing", BAD, "build or install millraced"))
     present = [family for family in prefix.IMPLEMENTATIONS if found.implementation(family).is_file()]

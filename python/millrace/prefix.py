@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PRELOAD = "libmillrace.so"
-IMPLEMENTATIONS = {"mpich": "libmillrace-mpich.so", "openmpi": "libmillrace-ompi.so"}
+IMPLEMENTATIONS = {"mpich": "libmillrace-mpich.so", "openmpi": "libmillrace-ompi.so", "abi": "libmillrace-abi.so"}
 
 
 class PrefixError(RuntimeError):
@@ -38,6 +38,16 @@ class Prefix:
 
     def implementation(self, family: str) -> Path:
         return self.library(IMPLEMENTATIONS[family])
+
+    @property
+    def obstacle(self) -> str:
+        """Why the libraries of this prefix cannot be preloaded; empty if they can."""
+        if any(mark in str(self.preload) for mark in " \t\n:"):
+            return (
+                f"{self.preload} cannot be preloaded, for LD_PRELOAD holds no path with a blank or a colon; "
+                "move Millrace, or name a link to it without them by MILLRACE_PREFIX"
+            )
+        return ""
 
     def usable(self) -> bool:
         return self.preload.is_file()

@@ -127,6 +127,8 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
         found = prefix.find(base)
     except prefix.PrefixError as error:
         raise RunError(str(error)) from None
+    if found.obstacle:
+        raise RunError(found.obstacle)
     start = launcher.detect(request.command, base)
     verdict = checks.all_programs(launcher.programs(request.command, start), start, found, base)
     if verdict.errors and not request.force:

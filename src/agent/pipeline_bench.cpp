@@ -7,9 +7,10 @@
 
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <new>
 #include <random>
 #include <vector>

@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "millrace/hints.h"
+
 namespace millrace {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -73,6 +76,16 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("agent", "/opt/millraced").settings.agent_program, "/opt/millraced");
   EXPECT_EQ(attempt("journal_directory", "/local").settings.journal_directory, "/local");
   EXPECT_EQ(setting_names().size(), 18U);
+}
+
+TEST(Set, knows_the_hints_of_the_installed_header) {
+  const auto names = setting_names();
+  for (const std::string_view hint :
+       {MILLRACE_HINT_STRATEGY, MILLRACE_HINT_MERGE, MILLRACE_HINT_SORT_BUFFER, MILLRACE_HINT_RECORD_MAX,
+        MILLRACE_HINT_DURABILITY, MILLRACE_HINT_FDATASYNC_INTERVAL, MILLRACE_HINT_SINK}) {
+    ASSERT_TRUE(hint.starts_with("millrace_")) << hint;
+    EXPECT_THAT(names, Contains(hint.substr(9)));
+  }
 }
 
 TEST(Set, takes_both_ends_of_a_range_and_nothing_outside) {

@@ -137,6 +137,11 @@ def test_a_missing_implementation_is_told(millrace, program, world):
     assert done.returncode == 0 and "built without libmillrace-ompi.so" in done.stderr
 
 
+def test_the_standard_abi_needs_a_library_of_its_own(millrace, program):
+    done = millrace("run", program("libmpi_abi.so.1"))
+    assert done.returncode == 0 and "built without libmillrace-abi.so" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("kind", "command", "programs"),
     [

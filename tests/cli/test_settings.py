@@ -119,6 +119,12 @@ def test_names_are_those_of_the_library():
     assert set(re.findall(r'Row\{"(\w+)"', source)) == set(settings.BY_NAME)
 
 
+def test_hints_of_the_installed_header_are_those_of_the_library():
+    header = (ROOT / "include/millrace/hints.h").read_text()
+    defined = dict(re.findall(r'#define MILLRACE_HINT_(\w+) "(\w+)"', header))
+    assert defined == {s.name.upper(): s.hint_name for s in settings.SETTINGS if s.hint}
+
+
 def test_defaults_are_those_of_the_library():
     header = (ROOT / "src/base/settings.hpp").read_text()
     factor = {"KiB": 1024, "MiB": 1 << 20, "GiB": 1 << 30}

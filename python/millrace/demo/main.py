@@ -163,7 +163,8 @@ def _publish(document: dict[str, Any], output: Path, picture: Path | None) -> in
         from millrace.demo import page
     except ImportError as error:
         tell(
-            f"no page and no picture, for Python's {error.name} is missing: {sys.executable} -m pip install matplotlib"
+            f"no page and no picture, for Python's {error.name} is missing: "
+            f"{sys.executable} -m pip install jinja2 matplotlib"
         )
     else:
         details = output / "index.html"

@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What runs at the first MPI call of a process: finds the MPI library that is loaded, loads the
-// implementation library that was built for it, and points the trampolines at its hooks. Depends on libc
+// implementation library that was built for its ABI, and points the trampolines at its hooks. Depends on libc
 // alone, because it is preloaded into every process of a job, most of which have nothing to do with MPI;
 // those never come here.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include "front/hook/attach.hpp"
 
@@ -108,10 +109,7 @@ constexpr Flavour flavours[] = {
 // The name of the implementation library for this MPI; nullptr (and one line) if there is none.
 const char* library_for(void* mpi) {
   const char* path = object_of(dlsym(mpi, version_name));
-  if (path != nullptr && strstr(path, "mpi_abi") != nullptr) {
-    say("passing through: no support for the standard MPI ABI yet: ", path);
-    return nullptr;
-  }
+  if (path != nullptr && strstr(path, "mpi_abi") != nullptr) return "libmillrace-abi.so";
   using Version = int (*)(char*, int*);
   static char text[16384];  // larger than any MPI_MAX_LIBRARY_VERSION_STRING
   int size = 0;
@@ -143,6 +141,14 @@ void attach(const char* library) {
   if (function == nullptr || function(&request) != 0) {
     memset(hook_functions, 0, sizeof hook_functions);
     say("passing through: this library is of another version of Millrace: ", path);
+    return;
+  }
+  // A call that goes past the hooks would not see what the pipeline holds: all of them, or none.
+  for (unsigned i = 0; i < entry_count; ++i) {
+    if (real_functions[i] == nullptr || hook_functions[i] != nullptr) continue;
+    memset(hook_functions, 0, sizeof hook_functions);
+    say("passing through: built for an older MPI library, which lacks ", slot_names[i / 2]);
+    return;
   }
 }
 

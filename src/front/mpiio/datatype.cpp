@@ -40,9 +40,11 @@ int keyval() {
 }
 
 std::uintptr_t bits_of(MPI_Datatype type) {
+  // An int, or a pointer.
   std::uintptr_t bits = 0;
-  static_assert(sizeof type <= sizeof bits);
-  std::memcpy(&bits, &type, sizeof type);
+  constexpr std::size_t size = sizeof(MPI_Datatype);
+  static_assert(size <= sizeof bits);
+  std::memcpy(&bits, &type, size);
   return bits;
 }
 

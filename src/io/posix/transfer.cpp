@@ -3,11 +3,11 @@
 #include "io/posix/transfer.hpp"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 
 namespace millrace::io {
 

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the programs over a library have in common: options, the order of a repetition, the report.
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/args.hpp"
+#include "common/json.hpp"
+#include "common/mpi.hpp"
+
+namespace bench {
+
+struct LibrarySettings {
+  std::string file;
+  bool sync = false, warm = true, keep = false, help = false;
+  long repetitions = 1;
+  std::uint64_t seed = 0;
+};
+
+inline std::vector<Option> library_options(LibrarySettings& s) {
+  return {
+      {'o', "file", "FILE", "file to write (" + s.file + ")", [&](auto& v) { s.file = v; }},
+      {'e', "sync", "", "the library's flush before close", [&](auto&) { s.sync = true; }},
+      {'i', "repetitions", "N", "repetitions (1)",
+       [&](auto& v) { s.repetitions = parse_number(v, 1, 10000); }},
+      {'G', "seed", "N", "seed of the data (0)",
+       [&](auto& v) { s.seed = static_cast<std::uint64_t>(parse_number(v, 0, 1L << 40)); }},
+      {0, "no-warm", "", "do not touch and free memory before each run", [&](auto&) { s.warm = false; }},
+      {'k', "keep", "", "leave the file", [&](auto&) { s.keep = true; }},
+      {'h', "help", "", "this text", [&](auto&) { s.help = true; }},
+  };
+}
+
+// Fills [data, data + count) with the values of element `first` and those after it; the other way round,
+// counts the values that are not these.
+inline void fill_values(std::vector<unsigned long long>& data, std::uint64_t first, std::uint64_t seed) {
+  for (std::size_t i = 0; i < data.size(); i++) data[i] = word(first + i, seed);
+}
+inline long wrong_values(const std::vector<unsigned long long>& data, std::uint64_t first,
+                         std::uint64_t seed) {
+  long wrong = 0;
+  for (std::size_t i = 0; i < data.size(); i++) wrong += data[i] != word(first + i, seed);
+  return wrong;
+}
+
+// A program: `write` makes the file, from creating to closing it, and `read` opens it again and reads what
+// another rank wrote. Both give the number of wrong values that this rank has read.
+struct LibraryProgram {
+  const char* name;
+  std::uint64_t bytes;  // of the data, without the library's own
+  std::function<void(Json&)> put_parameters;
+  std::function<long()> write, read;
+};
+
+inline void report_rates(Json& json, const char* name, std::uint64_t bytes,
+                         const std::vector<double>& seconds) {
+  std::vector<double> mib_s;
+  for (const double s : seconds) mib_s.push_back(static_cast<double>(bytes) / (1 << 20) / s);
+  const Spread rate = spread(mib_s), time = spread(seconds);
+  json.object(name).put("min_mib_s", rate.min).put("median_mib_s", rate.median).put("max_mib_s", rate.max);
+  json.put("min_s", time.min).put("median_s", time.median).put("max_s", time.max).close();
+}
+
+inline int run_library(const LibrarySettings& s, const LibraryProgram& program, int rank, int ranks) {
+  std::vector<double> write_s, read_s;
+  long errors = 0;
+  for (long i = 0; i < s.repetitions; i++) {
+    prepare_run(s.file, program.bytes, s.warm, rank, ranks);
+    std::vector<double> times(2);
+    double begin = now_s();
+    errors += program.write();
+    times[0] = now_s() - begin;
+    MPI_Barrier(MPI_COMM_WORLD);
+    begin = now_s();
+    errors += program.read();
+    times[1] = now_s() - begin;
+    times = max_over_ranks(times);
+    write_s.push_back(times[0]);
+    read_s.push_back(times[1]);
+  }
+  errors = sum_over_ranks(errors);
+  if (rank == 0) {
+    if (!s.keep) remove_file(s.file);
+    Json json(program.name);
+    json.put("mpi", mpi_version()).put("ranks", ranks).object("parameters");
+    program.put_parameters(json);
+    json.put("file", s.file).put("sync", s.sync).put("warm", s.warm).put("seed", s.seed);
+    json.put("repetitions", s.repetitions).close().put("bytes", program.bytes);
+    report_rates(json, "write", program.bytes, write_s);
+    report_rates(json, "read", program.bytes, read_s);
+    json.put("checked", true).put("errors", errors).put("verified", errors == 0);
+    std::fputs(json.finish().c_str(), stdout);
+  }
+  return errors == 0 ? 0 : 1;
+}
+
+// main() of such a program: `start` reads its options and runs it.
+inline int library_main(const char* name, int argc, char** argv,
+                        const std::function<int(int, char**, int, int)>& start) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, ranks = 1, status = 2;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  try {
+    status = start(argc, argv, rank, ranks);
+  } catch (const BadUsage& problem) {
+    if (rank == 0) std::fprintf(stderr, "%s: %s\n", name, problem.what());
+  } catch (const std::exception& problem) {
+    // Other ranks may wait in a collective call: the job as a whole has failed.
+    std::fprintf(stderr, "%s: rank %d: %s\n", name, rank, problem.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+  return status;
+}
+
+}  // namespace bench

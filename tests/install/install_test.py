@@ -1,0 +1,147 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""install_test.py prefix|wheel SOURCE BUILD mpich|ompi PROGRAM: an installed Millrace runs PROGRAM accelerated."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SKIP = 77
+LAUNCHERS = {"mpich": "mpiexec.hydra", "ompi": "mpirun.openmpi"}
+
+
+def run(*command: object, folder: Path, bound_s: float = 120) -> subprocess.CompletedProcess[str]:
+    """In an environment that knows nothing of a source tree, a build, or a Python environment."""
+    foreign = ("MILLRACE", "PYTHON", "VIRTUAL_ENV", "LD_", "CMAKE")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    environment.update(HOME=str(folder), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    words = [str(word) for word in command]
+    return subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=bound_s, check=False
+    )
+
+
+def expect(condition: object, what: str, done: subprocess.CompletedProcess[str]) -> None:
+    if not condition:
+        sys.exit(f"failed: {what}: {done.args} ended with {done.returncode}\n{done.stdout}\n{done.stderr}")
+
+
+def uses(millrace: Path, work: Path, mpi: str, program: Path) -> None:
+    """The command itself; doctor; a program under it, with the agent."""
+    work.mkdir()
+    done = run(millrace, "version", folder=work)
+    expect(done.returncode == 0 and "millrace 0." in done.stdout, "version", done)
+    done = run(millrace, "doctor", "--json", work, folder=work)
+    expect(done.returncode == 0, "doctor", done)
+    expect(str(millrace.parent.parent) in done.stdout, "doctor names this installation", done)
+    (work / "files").mkdir()
+    launch = [LAUNCHERS[mpi], "-n", "2"]
+    launch[1:1] = ["--oversubscribe"] if mpi == "ompi" else []
+    arguments = ["run", "--stats", "--", *launch, program, work / "files"]
+    done = run(millrace, *arguments, folder=work)
+    expect(done.returncode == 0 and "FAIL" not in done.stdout, "a program", done)
+    expect("pipeline" in done.stdout + done.stderr, "its report names the pipeline", done)
+    expect("passing through" not in done.stderr, "nothing is passed through", done)
+    reports = work / "reports"
+    command = [millrace, "run", "--", *launch, program, work / "files"]
+    done = run("env", f"MILLRACE_STATS={reports}", *command, folder=work)
+    kinds = set()
+    for _ in range(100):  # the agent tells when it leaves
+        lines = reports.read_text().splitlines() if reports.exists() else []
+        kinds = {json.loads(line)["kind"] for line in lines}
+        if {"client", "agent_file"} <= kinds:
+            return
+        time.sleep(0.1)
+    expect(False, f"clients and agent report ({kinds})", done)
+
+
+def demo(millrace: Path, work: Path) -> None:
+    """Python's matplotlib is not carried along: the demo does without, and says how to get it."""
+    done = run(millrace, "demo", "--quick", "--only", "BT-IO", folder=work, bound_s=250)
+    expect(done.returncode == 0 and (work / "demo-results/results.json").exists(), "demo", done)
+    results = json.loads((work / "demo-results/results.json").read_text())["results"]
+    expect(results and all(one["identical"] for one in results), "demo runs its programs", done)
+    page = (work / "demo-results/index.html").exists()
+    expect(page or "-m pip install jinja2 matplotlib" in done.stderr, "demo says what it lacks", done)
+
+
+def prefix(source: Path, build: Path, mpi: str, program: Path, folder: Path) -> None:
+    first, moved, blank = folder / "first", folder / "moved", folder / "moved here"
+    done = run("cmake", "--install", build, "--prefix", first, folder=folder)
+    expect(done.returncode == 0, "cmake --install", done)
+    done = run(sys.executable, source / "scripts/vendor.py", first / "share/millrace/python", folder=folder)
+    if done.returncode != 0:
+        print(f"skipped: {done.stderr.strip()}")
+        sys.exit(SKIP)
+    named = run("grep", "-rIl", first, first, folder=folder)
+    expect(named.stdout == "", "no file names its prefix", named)
+    first.rename(blank)
+    done = run(blank / "bin/millrace", "run", "true", folder=folder)
+    expect(done.returncode == 2 and "cannot be preloaded" in done.stderr, "a blank is refused", done)
+    done = run(blank / "bin/millrace", "doctor", folder=folder)
+    expect(done.returncode == 1, "doctor does not like a blank", done)
+    blank.rename(moved)
+    uses(moved / "bin/millrace", folder / "work", mpi, program)
+    # By a link, as from a user's own bin folder.
+    (folder / "bin").mkdir()
+    (folder / "bin/millrace").symlink_to(moved / "bin/millrace")
+    done = run(folder / "bin/millrace", "version", folder=folder)
+    expect(done.returncode == 0, "by a link", done)
+    demo(moved / "bin/millrace", folder / "work")
+
+
+def pythons() -> list[Path]:
+    """One of each version from 3.10 that makes environments."""
+    found: dict[str, Path] = {}
+    candidates = [Path(sys.executable), *sorted((Path.home() / ".pyenv/versions").glob("3.*/bin/python3"))]
+    candidates += [Path(path) for path in map(shutil.which, [f"python3.{n}" for n in range(10, 20)]) if path]
+    for path in candidates:
+        code = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
+        done = subprocess.run([str(path), "-c", code], capture_output=True, text=True, check=False)
+        version = done.stdout.strip()
+        if done.returncode == 0 and re.fullmatch(r"3\.\d\d", version):
+            found.setdefault(version, path)
+    return [found[version] for version in sorted(found)]
+
+
+def wheel(source: Path, build: Path, mpi: str, program: Path, folder: Path) -> None:
+    """Built once, installed in each Python: it says that it fits all of them."""
+    del build
+    available = pythons()
+    for number, python in enumerate(available):
+        environment = folder / f"environment-{number}"
+        run(python, "-m", "venv", environment, folder=folder)
+        pip = [environment / "bin/python3", "-m", "pip", "--disable-pip-version-check"]
+        if number == 0:
+            done = run(*pip, "wheel", "--no-deps", "-w", folder / "wheels", source, folder=folder, bound_s=1500)
+            if done.returncode != 0 and "No matching distribution found for scikit-build-core" in done.stderr:
+                print("skipped: no scikit-build-core to be had")
+                sys.exit(SKIP)
+            expect(done.returncode == 0, "pip wheel", done)
+        (built,) = (folder / "wheels").glob("millrace_io-*-py3-none-*.whl")
+        done = run(*pip, "install", built, folder=folder, bound_s=300)
+        expect(done.returncode == 0, "pip install", done)
+        uses(environment / "bin/millrace", folder / f"work-{number}", mpi, program)
+        print(f"{python}: well")
+
+
+def main() -> int:
+    kind, source, build, mpi, program = sys.argv[1:]
+    if not shutil.which(LAUNCHERS[mpi]):
+        print(f"skipped: no {LAUNCHERS[mpi]}")
+        return SKIP
+    with tempfile.TemporaryDirectory(prefix="millrace-install-") as folder:
+        {"prefix": prefix, "wheel": wheel}[kind](Path(source), Path(build), mpi, Path(program), Path(folder).resolve())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
