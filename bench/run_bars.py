@@ -12,11 +12,11 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "python")]
 
 from bars import cases, launch, measure, report  # noqa: E402
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from millrace import scheduling  # noqa: E402
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -28,6 +28,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--sizes", default="preset", help="'preset' or a size that each file has at least, by commas")
     parser.add_argument("--at-most", default="", help="largest file, such as 64m")
     parser.add_argument("--pairs", type=int, default=0, help="pairs of runs per case (5; 3 with --quick)")
+    parser.add_argument("--repetitions", type=int, default=3, help="checkpoints of every run, whose median counts (3)")
     parser.add_argument("--quick", action="store_true", help="4 ranks, files of at most 64 MiB, BT-IO class W")
     parser.add_argument("--stock-only", action="store_true", help="measure the stock library alone")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder")
@@ -92,7 +93,11 @@ def main() -> int:
     options.pairs = options.pairs or (3 if options.quick else 5)
     # Whoever ends this program also wants the run that it has started to end, and its files to go.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    launcher = launch.Launcher(options.build, options.millrace, options.timeout)
+    with scheduling.one_group() as group:
+        return run_all(options, chosen, launch.Launcher(options.build, options.millrace, options.timeout, group))
+
+
+def run_all(options: argparse.Namespace, chosen: list[cases.Case], launcher: launch.Launcher) -> int:
     about = report.machine(options.dir)
     recorded = {key: str(value) if isinstance(value, pathlib.Path) else value for key, value in vars(options).items()}
     results: list[measure.Result] = []
@@ -102,7 +107,10 @@ def main() -> int:
         if not launcher.has(case.program, case.mpi):
             print(f"run_bars: {case.name}: {case.program}-{case.mpi} is not built", file=sys.stderr)
             continue
-        results.append(measure.measure(case, launcher, options.dir.absolute(), options.pairs, options.stock_only, tell))
+        directory = options.dir.absolute()
+        results.append(
+            measure.measure(case, launcher, directory, options.pairs, options.repetitions, options.stock_only, tell)
+        )
         tell("")
         print(report.row(results[-1]), flush=True)
         # After every case, so that an interrupted run has not been for nothing.

@@ -12,6 +12,8 @@ import signal
 import subprocess
 import time
 
+from millrace import scheduling
+
 
 class RunFailed(Exception):
     """A program did not end well; the text says how."""
@@ -81,7 +83,8 @@ def run_json(command: list[str], environment: dict[str, str], timeout_s: float) 
 class Launcher:
     """Knows where the programs are and how each MPI starts them."""
 
-    def __init__(self, build: pathlib.Path, millrace: pathlib.Path, timeout_s: float):
+    def __init__(self, build: pathlib.Path, millrace: pathlib.Path, timeout_s: float, group: pathlib.Path | None):
+        self.group = group
         self.programs = build / "bin" / "bench"
         self.shim = build / "lib" / "libmillrace-bench-yield.so"
         self.millrace = millrace
@@ -109,7 +112,7 @@ class Launcher:
         # PnetCDF from 1.15 on has a driver of its own beside MPI-IO; `millrace run` says the same.
         environment.setdefault("PNETCDF_HINTS", "nc_driver=mpiio")
         command = self.command(program, mpi, ranks, arguments, accelerated)
-        return run_json(command, environment, self.timeout_s)
+        return run_json(scheduling.wrap(self.group, command), environment, self.timeout_s)
 
     def limit(self, path: str, size: int, sync: bool) -> dict[str, float]:
         """Rate of every way to write one stream of this size, MiB/s, each measured once."""

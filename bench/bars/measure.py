@@ -72,14 +72,21 @@ def clean(directory: pathlib.Path, stem: str) -> None:
 
 
 def measure(
-    case: Case, launcher: Launcher, directory: pathlib.Path, pairs: int, stock_only: bool, tell: Callable[[str], None]
+    case: Case,
+    launcher: Launcher,
+    directory: pathlib.Path,
+    pairs: int,
+    repetitions: int,
+    stock_only: bool,
+    tell: Callable[[str], None],
 ) -> Result:
     result = Result(case)
     stem = f"millrace-bars-{os.getpid()}"
     path = str(directory / stem)
 
     def once(accelerated: bool) -> float:
-        document = launcher.run(case.program, case.mpi, case.ranks, [*case.arguments, "-o", path], accelerated)
+        arguments = [*case.arguments, "-i", str(repetitions), "-o", path]
+        document = launcher.run(case.program, case.mpi, case.ranks, arguments, accelerated)
         result.size = document["bytes"]
         return document[case.metric[0]][case.metric[1]]
 

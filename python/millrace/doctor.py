@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from millrace import __version__, machine, prefix, settings
+from millrace import __version__, machine, prefix, scheduling, settings
 from millrace.units import GIB, format_bytes, human_bytes, parse_bytes
 
 SCHEMA = "millrace.doctor/1"
@@ -108,6 +108,15 @@ def _kernel(facts: Mapping[str, Any]) -> list[Finding]:
             "" if enough else f"use --sort-buffer {max(1, bound // 8 >> 20)}MiB",
         )
     )
+    if facts["autogroups"]:
+        findings.append(
+            Finding(
+                "scheduler",
+                "autogroups: every session has one share of the processors, the agent as much as one rank",
+                FAIR,
+                "with more ranks than cores, run the job in a control group (a batch system, systemd-run --scope)",
+            )
+        )
     lock = memory["memlock"]
     findings.append(Finding("memlock limit", "none" if lock is None else human_bytes(lock)))
     findings.append(
@@ -245,6 +254,7 @@ def diagnose(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)),
         "memory": machine.memory(),
         "io_uring": machine.io_uring(),
+        "autogroups": scheduling.autogroups(),
         "shared_memory": machine.shared_memory(),
         "file_system": machine.file_system(path),
         "mpi": machine.mpi_libraries(environment),

@@ -21,7 +21,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from millrace import __version__, machine, prefix
+from millrace import __version__, machine, prefix, scheduling
 from millrace.demo import cases, runner
 from millrace.run import EXIT_BAD_USE, tell
 
@@ -46,14 +46,22 @@ def run(output: Path, quick: bool, only: str | None, budget_s: float, picture: P
         chosen = [case for case in cases.all_cases(found, work, quick) if only is None or only in case.name]
         results = [runner.Result(case) for case in chosen]
         limit = measure_limit(found, work, quick)
-        _run_all(results, work, found, _PAIRS[quick], begin + budget_s)
+        with scheduling.one_group() as group:
+            _run_all(results, work, found, _PAIRS[quick], begin + budget_s, group)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     document = _document(results, limit, quick, time.monotonic() - begin)
     return _publish(document, output, picture)
 
 
-def _run_all(results: list[runner.Result], work: Path, found: prefix.Prefix, pairs: int, deadline: float) -> None:
+def _run_all(
+    results: list[runner.Result],
+    work: Path,
+    found: prefix.Prefix,
+    pairs: int,
+    deadline: float,
+    group: Path | None,
+) -> None:
     """Round by round, so that a budget that runs out leaves fewer pairs of all rather than none of some."""
     runnable = [result for result in results if not result.case.missing]
     progress = Progress(
@@ -72,7 +80,7 @@ def _run_all(results: list[runner.Result], work: Path, found: prefix.Prefix, pai
                 progress.update(task, description=f"{result.case.name} ({number + 1} of {pairs})")
                 if not result.error and time.monotonic() < deadline:
                     first = runner.STOCK if number % 2 == 0 else runner.MILLRACE
-                    runner.pair(result, work, found, first)
+                    runner.pair(result, work, found, first, group)
                 progress.advance(task)
 
 

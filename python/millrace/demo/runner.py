@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import filecmp
 import json
+import mmap
 import os
 import signal
 import statistics
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millrace import stats
+from millrace import scheduling, stats
 from millrace.demo import cases
 from millrace.prefix import Prefix
 
@@ -127,15 +128,19 @@ def _environment(case: cases.Case, prefix: Prefix, reports: Path | None) -> dict
 
 def _warm() -> None:
     """Touches and frees memory, so that the first touch is not counted for one side only."""
-    area = bytearray(_WARM_BYTES)
-    area[::_PAGE] = b"\1" * (len(area) // _PAGE)
+    with mmap.mmap(-1, _WARM_BYTES) as area:
+        if hasattr(mmap, "MADV_HUGEPAGE"):  # what large parts of the page cache are made of
+            area.madvise(mmap.MADV_HUGEPAGE)
+        area[::_PAGE] = b"\1" * (len(area) // _PAGE)
 
 
-def _execute(command: list[str], environment: dict[str, str], bound_s: float = _RUN_BOUND_S) -> tuple[str, float]:
+def _execute(
+    command: list[str], environment: dict[str, str], group: Path | None, bound_s: float = _RUN_BOUND_S
+) -> tuple[str, float]:
     """stdout and elapsed seconds; ends what it started if that does not end by itself."""
     begin = time.monotonic()
     with subprocess.Popen(
-        command,
+        scheduling.wrap(group, command),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
@@ -175,7 +180,7 @@ def _read_report(path: Path, file: Path, job: str) -> stats.FileReport | None:
     return report
 
 
-def one(case: cases.Case, side: str, file: Path, prefix: Prefix) -> Run:
+def one(case: cases.Case, side: str, file: Path, prefix: Prefix, group: Path | None) -> Run:
     """Runs `case` once; the file stays for the comparison."""
     file.unlink(missing_ok=True)
     reports = file.with_suffix(".reports") if side == MILLRACE else None
@@ -191,7 +196,7 @@ def one(case: cases.Case, side: str, file: Path, prefix: Prefix) -> Run:
         command = [sys.executable, "-c", start, "run", "--", *command]
     os.sync()
     _warm()
-    output, elapsed = _execute(command, environment)
+    output, elapsed = _execute(command, environment, group)
     figures = (elapsed, file.stat().st_size if file.exists() else 0) if case.whole else measured(output)
     if figures is None:
         raise RunFailed("printed no figures")
@@ -202,14 +207,14 @@ def one(case: cases.Case, side: str, file: Path, prefix: Prefix) -> Run:
     return Run(side, figures[0], figures[1], report)
 
 
-def pair(result: Result, work: Path, prefix: Prefix, first: str) -> None:
+def pair(result: Result, work: Path, prefix: Prefix, first: str, group: Path | None) -> None:
     """One run of each side, `first` first; compares their files."""
     runs = {}
     files = {side: work / side / "demo.dat" for side in (STOCK, MILLRACE)}
     try:
         for side in (first, MILLRACE if first == STOCK else STOCK):
             files[side].parent.mkdir(exist_ok=True)
-            runs[side] = one(result.case, side, files[side], prefix)
+            runs[side] = one(result.case, side, files[side], prefix, group)
         missing = [side for side, path in files.items() if not path.exists()]
         if missing:
             raise RunFailed(f"left no file ({', '.join(missing)})")
