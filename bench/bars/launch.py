@@ -114,8 +114,8 @@ class Launcher:
         command = self.command(program, mpi, ranks, arguments, accelerated)
         return run_json(scheduling.wrap(self.group, command), environment, self.timeout_s)
 
-    def limit(self, path: str, size: int, sync: bool) -> dict[str, float]:
-        """Rate of every way to write one stream of this size, MiB/s, each measured once."""
+    def limit(self, path: str, size: int, sync: bool, repetitions: int) -> dict[str, float]:
+        """Rate of every way to write one stream of this size, MiB/s, the median of the repetitions."""
         command = [
             str(self.programs / "limit"),
             "--file",
@@ -123,9 +123,9 @@ class Launcher:
             "--size",
             str(size),
             "--repetitions",
-            "1",
+            str(repetitions),
             "--sync",
             "fsync" if sync else "none",
         ]
-        document = run_json(command, dict(os.environ), self.timeout_s)
+        document = run_json(scheduling.wrap(self.group, command), dict(os.environ), self.timeout_s)
         return {name: m["median_mib_s"] for name, m in document["methods"].items() if "median_mib_s" in m}

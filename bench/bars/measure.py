@@ -96,7 +96,7 @@ def measure(
             if not stock_only:
                 result.millrace.append(once(True))
             if case.fraction_bar is not None:
-                for method, rate in launcher.limit(path + ".limit", result.size, case.sync).items():
+                for method, rate in launcher.limit(path + ".limit", result.size, case.sync, repetitions).items():
                     result.limits.setdefault(method, []).append(rate)
             tell(f"{case.name}: pair {pair + 1} of {pairs}")
     except RunFailed as reason:

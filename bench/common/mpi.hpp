@@ -53,6 +53,7 @@ inline void check_count(const MPI_Status& status, MPI_Datatype type, int wanted,
 
 // Before every timed write: the file is gone, the disk is idle, the memory is warm. Collective.
 inline void prepare_run(const std::string& path, std::uint64_t bytes, bool warm, int rank, int ranks) {
+  MPI_Barrier(MPI_COMM_WORLD);  // others may still be looking at the last run's file
   if (rank == 0) {
     remove_file(path);
     sync_file_system(path);
@@ -60,7 +61,10 @@ inline void prepare_run(const std::string& path, std::uint64_t bytes, bool warm,
   MPI_Barrier(MPI_COMM_WORLD);
   if (!warm) return;
   const auto sharers = static_cast<unsigned>(ranks);
-  warm_memory(memory_need(bytes) / sharers, sharers, [] { MPI_Barrier(MPI_COMM_WORLD); });
+  // Twice: a hypervisor that takes free pages back may have done so while cold ones were touched.
+  for (int round = 0; round < 2; ++round) {
+    warm_memory(memory_need(bytes) / sharers, sharers, [] { MPI_Barrier(MPI_COMM_WORLD); });
+  }
   MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -144,7 +144,7 @@ class FilePipeline {
     std::uint32_t byte = 0;
     std::uint32_t tickets = 0;  // puts that are not done
     std::uint64_t since_ns = 0;
-    bool handed = false;        // all of it
+    bool handed = false;  // all of it
     std::vector<WaiterId> waiters;
   };
   using Departures = std::list<Departure>;

@@ -94,7 +94,8 @@ bool Requests::incomplete(std::uint64_t group) const {
 }
 
 std::uint64_t Requests::gather_until_ns(const Waiter& waiter) const {
-  std::uint64_t until = waiter.kind != Kind::flush && incomplete(waiter.group) ? waiter.start_ns + silence_ns : 0;
+  std::uint64_t until =
+      waiter.kind != Kind::flush && incomplete(waiter.group) ? waiter.start_ns + silence_ns : 0;
   for (const Member& m : members_) {
     const bool here = m.closing || (waiter.kind == Kind::sync && m.round >= waiter.round);
     if (m.group != waiter.group || m.channel == waiter.channel || here) continue;

@@ -114,7 +114,7 @@ class Requests {
   FilePipeline& pipeline_;
   const std::vector<Channel>& channels_;
   std::vector<Member> members_;
-  std::vector<Group> groups_;  // of all members that ever came
+  std::vector<Group> groups_;           // of all members that ever came
   std::map<WaiterId, Waiter> waiters_;  // in the order in which they came
   WaiterId next_waiter_ = 1;
   sink::Ticket sync_ticket_ = 0;       // the datasync under way

@@ -176,10 +176,10 @@ Server::Pass Server::merge_rings() {
   return result;
 }
 
-// Where ranks outnumber processors, one rank can be a whole buffer ahead of another before that gets its turn,
-// and no chunk of an interleaved file is complete until then. So when much memory waits for its neighbours,
-// the agent takes nothing until all rings are full, and those who wait for room leave the processors to those
-// who lag. Bounded, short, and given up where nobody uses the time.
+// Where ranks outnumber processors, one rank can be a whole buffer ahead of another before that gets its
+// turn, and no chunk of an interleaved file is complete until then. So when much memory waits for its
+// neighbours, the agent takes nothing until all rings are full, and those who wait for room leave the
+// processors to those who lag. Bounded, short, and given up where nobody uses the time.
 bool Server::hold_back() {
   constexpr std::uint64_t step_bytes = 48 * MiB;
   constexpr std::uint64_t longest_ns = 30'000'000;

@@ -95,12 +95,12 @@ class Server {
   transport::StampClock clock_ = transport::StampClock::monotonic;
   std::uint64_t pass_stamp_ = 0;  // when the pass began
   bool pass_open_ = false;
-  bool holding_ = false;           // hold_back()
-  std::uint64_t hold_at_ = 0;      // partial bytes from which on to hold back
+  bool holding_ = false;       // hold_back()
+  std::uint64_t hold_at_ = 0;  // partial bytes from which on to hold back
   std::uint64_t hold_since_ns_ = 0;
   std::uint64_t hold_moved_ns_ = 0;  // when hold_fill_ was last seen to change
   std::uint64_t hold_fill_ = 0;      // of all rings
-  bool leaving_ = false;  // a signal came
+  bool leaving_ = false;             // a signal came
   bool served_ = false;
   std::uint64_t listened_ns_ = 0;
   std::uint64_t born_ns_ = 0;

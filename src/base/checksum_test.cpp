@@ -31,7 +31,8 @@ TEST(Checksum, is_the_same_in_wide_registers) {
   std::vector<unsigned char> data(70'000);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<unsigned char>(i * i >> 3);
   for (std::size_t size = 4000; size < data.size(); size += size / 7 + 1) {
-    EXPECT_EQ(checksum(data.data() + 3, size - 3), XXH3_64bits_withSeed(data.data() + 3, size - 3, 0)) << size;
+    EXPECT_EQ(checksum(data.data() + 3, size - 3), XXH3_64bits_withSeed(data.data() + 3, size - 3, 0))
+        << size;
     EXPECT_EQ(checksum(data.data(), size, 77), XXH3_64bits_withSeed(data.data(), size, 77)) << size;
   }
 }

@@ -13,8 +13,8 @@ namespace millrace::client {
 // plus the copy into the page cache, the pipeline two more copies (4 us for 16 KiB at 9 GiB/s).
 inline constexpr std::uint64_t direct_above_default = 16 * KiB;
 
-// Where the program makes its bytes stable, what counts is when the disk has them: one stream of large writes in
-// file order gets them there sooner than the ranks' own, up to larger pieces.
+// Where the program makes its bytes stable, what counts is when the disk has them: one stream of large writes
+// in file order gets them there sooner than the ranks' own, up to larger pieces.
 inline constexpr std::uint64_t stable_direct_above = 256 * KiB;
 
 // Transfers of many pieces go through the library's data sieving (read, modify, write under a lock) or one

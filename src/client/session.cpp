@@ -18,8 +18,8 @@ using transport::Kind;
 using transport::now_ns;
 
 namespace {
-constexpr std::uint32_t slice_ms = 100;     // how soon the death of the agent is seen
-constexpr std::uint64_t notes_wake_bytes = 4 * MiB;
+constexpr std::uint32_t slice_ms = 100;  // how soon the death of the agent is seen
+constexpr std::uint64_t notes_wake_bytes = 2 * MiB;
 constexpr std::uint64_t sample_every = 64;  // calls per measured one
 }  // namespace
 

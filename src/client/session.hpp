@@ -95,7 +95,7 @@ class Session {
   CallLock mutex_;
   std::atomic<bool> lost_{false};
   std::uint64_t noted_bytes_ = 0;  // since the agent was last woken for notes
-  std::uint32_t busy_slots_ = 0;  // bit per reply slot
+  std::uint32_t busy_slots_ = 0;   // bit per reply slot
   std::uint32_t next_generation_ = 1;
 };
 

@@ -117,7 +117,8 @@ TEST_P(Conformance, GapsOfAWriteStayAsTheyAre) {
   one(Op::write, file, 0, {{old.data(), old.size()}});
   std::string data = "abcdef";
   const Completion written =
-      one(Op::write, file, 1, {{data.data(), 2}, {nullptr, 3}, {data.data() + 2, 1}, {nullptr, 1}, {data.data() + 3, 3}});
+      one(Op::write, file, 1,
+          {{data.data(), 2}, {nullptr, 3}, {data.data() + 2, 1}, {nullptr, 1}, {data.data() + 3, 3}});
   EXPECT_TRUE(written.status.ok());
   EXPECT_EQ(written.bytes, 6U);
   EXPECT_EQ(contents(), ".ab...c.def.....");

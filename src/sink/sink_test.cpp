@@ -157,8 +157,8 @@ TEST_F(SinkTest, DepthBoundsWritesInFlight) {
 TEST_F(SinkTest, SmallSegmentsThatLieApartShareARequest) {
   start();
   for (std::uint64_t i = 0; i < 10; ++i) put(i * 1000, 500);
-  put(5 * MiB, 100);      // of another window
-  put(4 * MiB, 100);      // not ascending
+  put(5 * MiB, 100);              // of another window
+  put(4 * MiB, 100);              // not ascending
   put(4 * MiB + 200, 100 * KiB);  // not small
   sink->flush();
   drain();

@@ -29,7 +29,8 @@ class Transfer {
   bool over() const { return left_ == 0; }
 
   // The outcome of a call as the kernel tells it, negative for an errno. Returns false when the transfer
-  // ends here: done, or end of file. After an error, whose first status() has, it goes on behind the next gap.
+  // ends here: done, or end of file. After an error, whose first status() has, it goes on behind the next
+  // gap.
   bool advance(ssize_t result);
   Status status() const { return status_; }
 

@@ -164,7 +164,8 @@ void MemoryStorage::check_misuse(Active& active) {
   if (active.direct && (active.request.op == Op::write || active.request.op == Op::read)) {
     bool good = aligned(active.request.offset);
     for (const iovec& part : active.request.data) {
-      good = good && !is_gap(part) && aligned(part.iov_len) && aligned(reinterpret_cast<std::uintptr_t>(part.iov_base));
+      good = good && !is_gap(part) && aligned(part.iov_len) &&
+             aligned(reinterpret_cast<std::uintptr_t>(part.iov_base));
     }
     if (!good) {
       misuse_.misaligned_direct += 1;
