@@ -13,7 +13,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "python")]
+sys.path.insert(0, str(ROOT / "bench"))
 
 from bars import cases, launch, measure, report  # noqa: E402
 from millrace import scheduling  # noqa: E402
