@@ -83,7 +83,9 @@ def run_json(command: list[str], environment: dict[str, str], timeout_s: float) 
 class Launcher:
     """Knows where the programs are and how each MPI starts them."""
 
-    def __init__(self, build: pathlib.Path, millrace: pathlib.Path, timeout_s: float, group: pathlib.Path | None = None):
+    def __init__(
+        self, build: pathlib.Path, millrace: pathlib.Path, timeout_s: float, group: pathlib.Path | None = None
+    ):
         self.group = group
         self.programs = build / "bin" / "bench"
         self.shim = build / "lib" / "libmillrace-bench-yield.so"

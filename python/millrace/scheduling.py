@@ -4,7 +4,8 @@
 
 With autogroups, Linux gives every session an equal share of the processors. Some launchers start each rank in a session
 of its own: then N ranks that spin in a barrier hold N shares, sched_yield() yields to nobody, and the agent has one
-share whatever it does for all of them. In a control group all threads of a job count alike, and autogroups do not apply.
+share whatever it does for all of them. In a control group all threads of a
+job count alike, and autogroups do not apply.
 """
 
 from __future__ import annotations

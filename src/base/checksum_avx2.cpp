@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for processors with AVX2 (CMakeLists.txt). Includes nothing but C: an inline function of the C++
+// Compiled for processors with AVX2 (CMakeLists.txt). Includes no more of C++ than this: an inline function of the C++
 // library that was compiled here could be the one that the linker keeps for all.
-#include <stddef.h>
-#include <stdint.h>
+#include <cstddef>
+#include <cstdint>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace millrace {
 
-uint64_t checksum_avx2(const void* data, size_t size, uint64_t seed) {
+std::uint64_t checksum_avx2(const void* data, std::size_t size, std::uint64_t seed) {
   return XXH3_64bits_withSeed(data, size, seed);
 }
 
