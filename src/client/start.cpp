@@ -134,7 +134,8 @@ std::string agent_program(const Settings& settings) {
 }
 
 Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized) {
-  const std::string key = job_key(settings);
+  // As it was at first: who is asked for an agent at every close should not ask /proc as often.
+  static const std::string key = job_key(settings);
   const std::uint64_t hash = checksum(key.data(), key.size());
   const std::string name = transport::agent_name(hash);
   const std::uint64_t begin_ns = transport::now_ns();
