@@ -25,7 +25,7 @@ using transport::Kind;
 // The program has called MPI_File_sync, so it is likely to do so again.
 std::atomic<bool> program_syncs{false};
 // A rank that writes less than this to a file directly leaves writeback to the kernel.
-constexpr std::uint64_t early_bytes = 2 * MiB;
+constexpr std::uint64_t early_bytes = 8 * MiB;
 
 // The one kind of File: it may never take the pipeline, but it always counts and reports.
 class PipelineFile final : public File, private Leaver {
