@@ -59,6 +59,7 @@ struct LibraryProgram {
 inline void report_rates(Json& json, const char* name, std::uint64_t bytes,
                          const std::vector<double>& seconds) {
   std::vector<double> mib_s;
+  mib_s.reserve(seconds.size());
   for (const double s : seconds) mib_s.push_back(static_cast<double>(bytes) / (1 << 20) / s);
   const Spread rate = spread(mib_s), time = spread(seconds);
   json.object(name).put("min_mib_s", rate.min).put("median_mib_s", rate.median).put("max_mib_s", rate.max);

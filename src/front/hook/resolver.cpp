@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "front/hook/attach.hpp"
+#include "front/hook/narrow.hpp"
 
 extern "C" {
 extern void* millrace_slots[];
@@ -27,6 +28,7 @@ using millrace::front::Attach;
 using millrace::front::attach_symbol;
 using millrace::front::attach_version;
 using millrace::front::AttachFunction;
+using millrace::front::narrow_function;
 using millrace::front::slot_count;
 using millrace::front::slot_names;
 
@@ -165,7 +167,8 @@ void resolve_all() {
   for (unsigned i = 0; i < entry_count; ++i) {
     void* target = hook_functions[i] != nullptr ? hook_functions[i] : real_functions[i];
     // A function that this MPI lacks stays missing, even if a newer hook could be called by its name.
-    if (real_functions[i] == nullptr) target = reinterpret_cast<void*>(&missing);
+    if (real_functions[i] == nullptr) target = narrow_function(i);
+    if (target == nullptr) target = reinterpret_cast<void*>(&missing);
     __atomic_store_n(&millrace_slots[i], target, __ATOMIC_RELEASE);
   }
 }

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/hook/narrow.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "front/hook/attach.hpp"
+
+extern "C" void* millrace_slots[];
+
+namespace millrace::front {
+namespace {
+
+constexpr unsigned none = ~0U;
+constexpr int err_count = 2;  // MPI_ERR_COUNT of MPICH and of Open MPI
+
+// Every argument of a transfer is a pointer, a handle or an integer, and goes by register.
+using Word = std::intptr_t;
+using Transfer = int (*)(Word, Word, Word, Word, Word, Word);
+
+constexpr unsigned small_slot(unsigned slot) {
+  const std::string_view large = slot_names[slot];
+  if (!large.ends_with("_c")) return none;
+  for (unsigned i = 0; i < slot_count; ++i) {
+    if (large.substr(0, large.size() - 2) == slot_names[i]) return i;
+  }
+  return none;
+}
+
+// With an explicit offset: (file, offset, buffer, count, ...), else (file, buffer, count, ...).
+constexpr bool explicit_offset(unsigned slot) {
+  return std::string_view(slot_names[slot]).find("_at") != std::string_view::npos;
+}
+
+template <unsigned entry>
+int narrow(Word a, Word b, Word c, Word d, Word e, Word f) {
+  constexpr unsigned slot = entry / 2;
+  const Word count = explicit_offset(slot) ? d : c;
+  if (count > INT_MAX) {
+    constexpr std::string_view text =
+        "millrace: the MPI library of this process has no large-count functions, and a count above 2^31-1 "
+        "was given\n";
+    return write(STDERR_FILENO, text.data(), text.size()) < 0 ? err_count : err_count;
+  }
+  void* target = __atomic_load_n(&millrace_slots[2 * small_slot(slot) + entry % 2], __ATOMIC_ACQUIRE);
+  return reinterpret_cast<Transfer>(target)(a, b, c, d, e, f);
+}
+
+template <unsigned entry>
+void* function_of() {
+  if constexpr (small_slot(entry / 2) == none) {
+    return nullptr;
+  } else {
+    return reinterpret_cast<void*>(&narrow<entry>);
+  }
+}
+
+template <unsigned... entries>
+void* pick(unsigned wanted, std::integer_sequence<unsigned, entries...>) {
+  void* found = nullptr;
+  ((wanted == entries ? void(found = function_of<entries>()) : void()), ...);
+  return found;
+}
+
+}  // namespace
+
+void* narrow_function(unsigned entry) {
+  return pick(entry, std::make_integer_sequence<unsigned, 2 * slot_count>());
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace millrace::front {
+
+// libmillrace.so exports the large-count functions whether or not the process's MPI library has them, and a
+// program that looks for them at run time (mpi4py does) finds them. Where the library has none, this takes
+// their place: it goes on to the function without _c, if the count fits. `entry` is an index of
+// millrace_slots; nullptr if it is no large-count transfer.
+void* narrow_function(unsigned entry);
+
+}  // namespace millrace::front
