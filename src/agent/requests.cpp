@@ -123,8 +123,9 @@ bool Requests::step_gather(std::uint64_t now_ns) {
   return any;
 }
 
+// A sync has nothing to do for bytes that ranks wrote directly: the MPI library's own follows.
 bool Requests::wants_sync(const Waiter& waiter) const {
-  return waiter.kind == Kind::sync ||
+  return (waiter.kind == Kind::sync && (pipeline_.unsynced() || sync_ticket_ != 0)) ||
          (waiter.kind == Kind::close && pipeline_.settings().durability == Durability::disk);
 }
 

@@ -24,6 +24,7 @@ using transport::Kind;
 
 // The program has called MPI_File_sync, so it is likely to do so again.
 std::atomic<bool> program_syncs{false};
+MixedSeries mixed_series;
 // A rank that writes less than this to a file directly leaves writeback to the kernel.
 constexpr std::uint64_t early_bytes = 8 * MiB;
 
@@ -31,6 +32,8 @@ constexpr std::uint64_t early_bytes = 8 * MiB;
 class PipelineFile final : public File, private Leaver {
  public:
   PipelineFile(OpenRequest request, const char* barred) : request_(std::move(request)), barred_(barred) {
+    if (request_.settings.strategy == Strategy::automatic && mixed_series.has(request_.path))
+      turned_off_.store("files of this name are read after every few writes");
     add_leaver(this);
   }
   ~PipelineFile() override { (void)close(); }
@@ -156,6 +159,7 @@ Status PipelineFile::flush(Extent extent) {
     tally_.fresh_bytes = 0;
     if (request_.settings.strategy == Strategy::automatic && watch_.flushed(fresh)) {
       turned_off_.store("read after every few writes");
+      mixed_series.add(request_.path);
     }
   }
   return session->request(Kind::flush, slot_, extent, tally_);

@@ -37,6 +37,28 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
   return {false, "large pieces"};
 }
 
+// FNV-1a over what is no digit; never 0.
+std::uint64_t MixedSeries::number_of(std::string_view path) {
+  std::uint64_t number = 0xCBF29CE484222325u;
+  for (const char c : path) {
+    if (c >= '0' && c <= '9') continue;
+    number = (number ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  }
+  return number | 1;
+}
+
+void MixedSeries::add(std::string_view path) {
+  if (has(path)) return;
+  numbers_[next_.fetch_add(1, std::memory_order_relaxed) % numbers_.size()].store(number_of(path),
+                                                                                 std::memory_order_relaxed);
+}
+
+bool MixedSeries::has(std::string_view path) const {
+  const std::uint64_t number = number_of(path);
+  return std::any_of(numbers_.begin(), numbers_.end(),
+                     [number](const auto& one) { return one.load(std::memory_order_relaxed) == number; });
+}
+
 bool FlushWatch::flushed(std::uint64_t bytes) {
   small_in_a_row_ = bytes < small_flush_bytes ? small_in_a_row_ + 1 : 0;
   return small_in_a_row_ > small_flushes_max;

@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "base/settings.hpp"
 
@@ -24,8 +28,21 @@ inline constexpr std::uint64_t many_pieces_direct_above = 256 * KiB;
 
 // A file on which this many flushes in a row each covered less than this many new bytes is read after every
 // few writes: the round trip to the agent costs more than the pipeline gains.
-inline constexpr std::uint32_t small_flushes_max = 16;
+inline constexpr std::uint32_t small_flushes_max = 3;
 inline constexpr std::uint64_t small_flush_bytes = 64 * KiB;
+
+// Remembers, for the life of the process, which series of files (names that differ in digits only) are read after
+// every few writes: the next one of it need not be tried again. Thread safe.
+class MixedSeries {
+ public:
+  void add(std::string_view path);
+  bool has(std::string_view path) const;
+
+ private:
+  static std::uint64_t number_of(std::string_view path);
+  std::array<std::atomic<std::uint64_t>, 64> numbers_{};  // 0 = free; the oldest goes when all are taken
+  std::atomic<std::size_t> next_{0};
+};
 
 // How a transfer was called.
 struct Transfer {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace millrace::client {
 namespace {
 
@@ -53,6 +55,21 @@ TEST(FlushWatch, OneLargeFlushStartsTheCountAgain) {
   for (std::uint32_t i = 0; i < small_flushes_max; ++i) EXPECT_FALSE(watch.flushed(100));
   EXPECT_FALSE(watch.flushed(small_flush_bytes));
   for (std::uint32_t i = 0; i < small_flushes_max; ++i) EXPECT_FALSE(watch.flushed(100));
+}
+
+TEST(Policy, a_series_of_files_is_known_by_its_names_without_digits) {
+  MixedSeries series;
+  EXPECT_FALSE(series.has("/scratch/run7/step0001.h5"));
+  series.add("/scratch/run7/step0001.h5");
+  EXPECT_TRUE(series.has("/scratch/run7/step0012.h5"));
+  EXPECT_FALSE(series.has("/scratch/run7/plot0012.h5"));
+  for (char c = 'a'; c <= 'z'; ++c) {
+    series.add(std::string("x") + c);
+    series.add(std::string("y") + c);
+    series.add(std::string("z") + c);
+  }
+  EXPECT_FALSE(series.has("/scratch/run7/step0001.h5")) << "bounded: the oldest is forgotten";
+  EXPECT_TRUE(series.has("zz"));
 }
 
 }  // namespace
