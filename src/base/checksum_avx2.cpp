@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for processors with AVX2 (CMakeLists.txt). Includes no more of C++ than this: an inline function of the C++
-// library that was compiled here could be the one that the linker keeps for all.
+// Compiled for processors with AVX2 (CMakeLists.txt). Includes no more of C++ than this: an inline function
+// of the C++ library that was compiled here could be the one that the linker keeps for all.
 #include <cstddef>
 #include <cstdint>
 

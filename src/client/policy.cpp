@@ -50,7 +50,7 @@ std::uint64_t MixedSeries::number_of(std::string_view path) {
 void MixedSeries::add(std::string_view path) {
   if (has(path)) return;
   numbers_[next_.fetch_add(1, std::memory_order_relaxed) % numbers_.size()].store(number_of(path),
-                                                                                 std::memory_order_relaxed);
+                                                                                  std::memory_order_relaxed);
 }
 
 bool MixedSeries::has(std::string_view path) const {

@@ -31,8 +31,8 @@ inline constexpr std::uint64_t many_pieces_direct_above = 256 * KiB;
 inline constexpr std::uint32_t small_flushes_max = 3;
 inline constexpr std::uint64_t small_flush_bytes = 64 * KiB;
 
-// Remembers, for the life of the process, which series of files (names that differ in digits only) are read after
-// every few writes: the next one of it need not be tried again. Thread safe.
+// Remembers, for the life of the process, which series of files (names that differ in digits only) are read
+// after every few writes: the next one of it need not be tried again. Thread safe.
 class MixedSeries {
  public:
   void add(std::string_view path);
