@@ -71,7 +71,7 @@ class FilePipeline {
     } else {
       sort_.insert(offset, data);
       const BlockPool& pool = *shared_.pool;
-      if (sort_.complete_count() >= complete_batch_ ||
+      if ((eager_ && sort_.complete_count() > 0) ||
           pool.blocks.available() + shared_.leaving_blocks < shared_.window_blocks) {
         shared_.advance_wanted = true;
       }
@@ -114,13 +114,13 @@ class FilePipeline {
   std::uint64_t pending_bytes() const;
   // Forgets what has not been handed to the sink.
   void drop();
-  // Blocks that evict() could free.
   // Memory of chunks that leave by themselves once they are complete, and are not.
   std::uint64_t partial_bytes() const {
-    if (complete_batch_ == SIZE_MAX) return 0;
+    if (!eager_) return 0;
     const std::uint64_t blocks = sort_.blocks() - sort_.complete_count() * shared_.pool->slots();
     return blocks << shared_.pool->block_shift();
   }
+  // Blocks that evict() could free.
   std::uint32_t blocks_held() const { return sort_.blocks() + (stage_segments_.empty() ? 0 : 1); }
   bool merge() const { return !staging_ && sort_.merge(); }
   bool direct() const { return sink_->direct(); }
@@ -171,7 +171,7 @@ class FilePipeline {
   FileSettings settings_;
   bool staging_;
   bool doomed_ = false;
-  std::size_t complete_batch_;
+  bool eager_;  // complete chunks leave at once
   std::uint32_t owner_ = 0;
   SortBuffer sort_;
   std::unique_ptr<sink::Sink> sink_;

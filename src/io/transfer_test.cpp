@@ -50,6 +50,28 @@ TEST(Transfer, GapsAreSteppedOver) {
   EXPECT_EQ(transfer.moved(), 8U);
 }
 
+TEST(Transfer, CallsAreCutAtMultiplesOfTheirBound) {
+  std::vector<std::string> parts = {"abc", "defghijklmnopqrs", "tu", "v"};
+  Request request = request_of(Op::write, parts);
+  request.data.insert(request.data.begin() + 3, {nullptr, 2});
+  Transfer transfer(request, false, 8);
+  std::string told;
+  do {
+    const auto some = transfer.next();
+    std::size_t bytes = 0;
+    told += std::to_string(transfer.offset()) + ":";
+    for (const iovec& part : some) {
+      told.append(static_cast<const char*>(part.iov_base), part.iov_len);
+      bytes += part.iov_len;
+    }
+    told += " ";
+    if (!transfer.advance(static_cast<ssize_t>(bytes))) break;
+  } while (told.size() < 200);
+  EXPECT_EQ(told, "100:abcd 104:efghijkl 112:mnopqrst 120:u 123:v ") << "100 is not a multiple of 8, 104 is";
+  EXPECT_TRUE(transfer.over());
+  EXPECT_EQ(transfer.moved(), 22U);
+}
+
 TEST(Transfer, ErrorOfOnePieceLeavesTheOthers) {
   std::vector<std::string> parts = {"abc", "de", "fgh"};
   Request request = request_of(Op::write, parts);

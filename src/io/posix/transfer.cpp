@@ -8,10 +8,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <utility>
 
 namespace millrace::io {
 
 namespace {
+
+// Buffered writes: the kernel makes a folio of the page cache as large as the call. Large ones are made of free
+// memory that a hypervisor may have taken back, and then the first file of a program is several times slower.
+constexpr std::uint64_t buffered_call_max = std::uint64_t{64} << 10;
 
 // The one place where a call that a signal interrupted is made again. Returns -errno on failure.
 template <class Call>
@@ -25,8 +30,12 @@ ssize_t uninterrupted(Call call) {
 
 }  // namespace
 
-Transfer::Transfer(Request& request, bool direct)
-    : data_(request.data), offset_(request.offset), read_(request.op == Op::read), direct_(direct) {
+Transfer::Transfer(Request& request, bool direct, std::uint64_t call_max)
+    : data_(request.data),
+      call_max_(call_max),
+      offset_(request.offset),
+      read_(request.op == Op::read),
+      direct_(direct) {
   for (const iovec& part : data_) left_ += part.iov_len;
 }
 
@@ -37,7 +46,16 @@ std::span<iovec> Transfer::next() {
     left_ -= data_.front().iov_len;
   }
   const std::span<iovec> some = data_.first(std::min<std::size_t>(data_.size(), IOV_MAX));
-  return some.first(static_cast<std::size_t>(std::find_if(some.begin(), some.end(), gap) - some.begin()));
+  std::uint64_t room = call_max_ - offset_ % call_max_;
+  std::size_t count = 0;
+  for (; count < some.size() && !gap(some[count]) && some[count].iov_len <= room; ++count)
+    room -= some[count].iov_len;
+  if (room > 0 && count < some.size() && !gap(some[count])) {
+    shortened_ = &some[count++];
+    cut_off_ = shortened_->iov_len - room;
+    shortened_->iov_len = room;
+  }
+  return some.first(count);
 }
 
 void Transfer::skip(std::uint64_t bytes) {
@@ -65,6 +83,7 @@ bool Transfer::fail(Status status) {
 }
 
 bool Transfer::advance(ssize_t result) {
+  if (shortened_ != nullptr) std::exchange(shortened_, nullptr)->iov_len += cut_off_;
   if (result < 0) {
     if (result == -EINTR || result == -EAGAIN) return true;
     return fail(Status::from_errno(static_cast<int>(-result)));
@@ -104,7 +123,7 @@ Completion carry_out(int fd, Request& request, bool direct) {
     case Op::read:
       break;
   }
-  Transfer transfer(request, direct);
+  Transfer transfer(request, direct, request.op == Op::write && !direct ? buffered_call_max : UINT64_MAX);
   if (transfer.over()) return {request.token, {}, 0};
   do {
     const std::span<iovec> data = transfer.next();

@@ -19,7 +19,8 @@ namespace millrace::io {
 class Transfer {
  public:
   Transfer() = default;
-  explicit Transfer(Request& request, bool direct);
+  // `call_max`: one call moves no more, and ends at a multiple of it.
+  Transfer(Request& request, bool direct, std::uint64_t call_max = UINT64_MAX);
 
   // What the next call is to move: at most IOV_MAX buffers, and none behind the next gap.
   std::span<iovec> next();
@@ -39,6 +40,9 @@ class Transfer {
   bool fail(Status status);
 
   std::span<iovec> data_;
+  iovec* shortened_ = nullptr;  // for the call under way, by cut_off_
+  std::size_t cut_off_ = 0;
+  std::uint64_t call_max_ = UINT64_MAX;
   std::uint64_t offset_ = 0;
   std::uint64_t moved_ = 0;
   std::uint64_t left_ = 0;
