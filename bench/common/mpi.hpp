@@ -7,11 +7,14 @@
 
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/args.hpp"
 #include "common/pattern.hpp"
 #include "common/system.hpp"
 
@@ -88,6 +91,26 @@ inline long sum_over_ranks(long own) {
   long all = 0;
   MPI_Allreduce(&own, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   return all;
+}
+
+// main() of an MPI program: `start` reads its options and runs it; usage errors end with 2.
+inline int mpi_main(const char* name, int argc, char** argv,
+                        const std::function<int(int, char**, int, int)>& start) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, ranks = 1, status = 2;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  try {
+    status = start(argc, argv, rank, ranks);
+  } catch (const BadUsage& problem) {
+    if (rank == 0) std::fprintf(stderr, "%s: %s\n", name, problem.what());
+  } catch (const std::exception& problem) {
+    // Other ranks may wait in a collective call: the job as a whole has failed.
+    std::fprintf(stderr, "%s: rank %d: %s\n", name, rank, problem.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+  return status;
 }
 
 }  // namespace bench

@@ -99,24 +99,4 @@ inline int run_library(const LibrarySettings& s, const LibraryProgram& program, 
   return errors == 0 ? 0 : 1;
 }
 
-// main() of such a program: `start` reads its options and runs it.
-inline int library_main(const char* name, int argc, char** argv,
-                        const std::function<int(int, char**, int, int)>& start) {
-  MPI_Init(&argc, &argv);
-  int rank = 0, ranks = 1, status = 2;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  try {
-    status = start(argc, argv, rank, ranks);
-  } catch (const BadUsage& problem) {
-    if (rank == 0) std::fprintf(stderr, "%s: %s\n", name, problem.what());
-  } catch (const std::exception& problem) {
-    // Other ranks may wait in a collective call: the job as a whole has failed.
-    std::fprintf(stderr, "%s: rank %d: %s\n", name, rank, problem.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return status;
-}
-
 }  // namespace bench

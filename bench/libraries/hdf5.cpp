@@ -188,4 +188,4 @@ int start(int argc, char** argv, int rank, int ranks) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bench::library_main("hdf5", argc, argv, start); }
+int main(int argc, char** argv) { return bench::mpi_main("hdf5", argc, argv, start); }

@@ -195,4 +195,4 @@ int start(int argc, char** argv, int rank, int ranks) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bench::library_main("pnetcdf", argc, argv, start); }
+int main(int argc, char** argv) { return bench::mpi_main("pnetcdf", argc, argv, start); }

@@ -231,20 +231,4 @@ int start(int argc, char** argv, int rank, int ranks) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0, ranks = 1, status = 2;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  try {
-    status = start(argc, argv, rank, ranks);
-  } catch (const BadUsage& problem) {
-    if (rank == 0) std::fprintf(stderr, "subarray: %s\n", problem.what());
-  } catch (const std::exception& problem) {
-    // Other ranks may wait in a collective call: the job as a whole has failed.
-    std::fprintf(stderr, "subarray: rank %d: %s\n", rank, problem.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return status;
-}
+int main(int argc, char** argv) { return bench::mpi_main("subarray", argc, argv, start); }

@@ -26,7 +26,7 @@ class Prefix:
 
     @property
     def preload(self) -> Path:
-        return self.library(PRELOAD)
+        return self.shared_object(PRELOAD)
 
     @property
     def agent(self) -> Path:
@@ -37,7 +37,7 @@ class Prefix:
         return self.root / "bin" / "millrace-journal"
 
     def implementation(self, family: str) -> Path:
-        return self.library(IMPLEMENTATIONS[family])
+        return self.shared_object(IMPLEMENTATIONS[family])
 
     @property
     def obstacle(self) -> str:
@@ -52,7 +52,7 @@ class Prefix:
     def usable(self) -> bool:
         return self.preload.is_file()
 
-    def library(self, name: str) -> Path:
+    def shared_object(self, name: str) -> Path:
         # Distributions put libraries in lib64 or a folder of the architecture.
         for folder in ("lib", "lib64", f"lib/{os.uname().machine}-linux-gnu"):
             path = self.root / folder / name

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <random>
 #include <span>
 #include <string>
@@ -106,6 +109,36 @@ class Rig {
   std::vector<std::byte> oracle;
   std::map<std::pair<ChannelId, std::uint32_t>, Status> replies;
   std::vector<std::string> reports;
+};
+
+inline constexpr std::uint64_t ms = 1'000'000;
+
+inline transport::ClientCounters counters(std::uint64_t calls) {
+  transport::ClientCounters c{};
+  c.calls = calls;
+  return c;
+}
+
+class CoreTest : public testing::Test {
+ protected:
+  void start(io::MemoryOptions options = {}) {
+    rig = std::make_unique<Rig>(std::move(options));
+    file = rig->storage.create();
+  }
+  // Steps of 1 ms until answered; how many.
+  int steps_until(ChannelId channel, std::uint32_t request, int most = 5000) {
+    for (int i = 0; i < most; ++i) {
+      if (rig->answered(channel, request)) return i;
+      rig->step(ms);
+    }
+    return most;
+  }
+  void settle() {
+    for (int i = 0; i < 1000 && !rig->core.idle(); ++i) rig->step(ms);
+  }
+
+  std::unique_ptr<Rig> rig;
+  Fd file;
 };
 
 }  // namespace millrace::agent

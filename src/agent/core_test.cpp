@@ -12,35 +12,7 @@
 namespace millrace::agent {
 namespace {
 
-constexpr std::uint64_t ms = 1'000'000;
-
-transport::ClientCounters counters(std::uint64_t calls) {
-  transport::ClientCounters c{};
-  c.calls = calls;
-  return c;
-}
-
-class Core : public testing::Test {
- protected:
-  void start(io::MemoryOptions options = {}) {
-    rig = std::make_unique<Rig>(std::move(options));
-    file = rig->storage.create();
-  }
-  // Steps of 1 ms until answered; how many.
-  int steps_until(ChannelId channel, std::uint32_t request, int most = 5000) {
-    for (int i = 0; i < most; ++i) {
-      if (rig->answered(channel, request)) return i;
-      rig->step(ms);
-    }
-    return most;
-  }
-  void settle() {
-    for (int i = 0; i < 1000 && !rig->core.idle(); ++i) rig->step(ms);
-  }
-
-  std::unique_ptr<Rig> rig;
-  Fd file;
-};
+using Core = CoreTest;
 
 TEST_F(Core, close_of_the_last_rank_writes_everything_and_reports_once) {
   start();

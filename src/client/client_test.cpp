@@ -22,6 +22,11 @@ using testing::open_file;
 using testing::pattern;
 using testing::write_range;
 
+std::string text_of(const std::string& path) {
+  const auto bytes = contents(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 TEST(Client, DirectWritesAskTheAgentOnlyWhereBytesArePending) {
   Job job("places");
   const std::string path = job.path("data");
@@ -40,8 +45,7 @@ TEST(Client, DirectWritesAskTheAgentOnlyWhereBytesArePending) {
     return 0;
   }),
             0);
-  const auto bytes = contents(stats);
-  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string text = text_of(stats);
   EXPECT_NE(text.find("\"flushes\":1}"), std::string::npos) << text;
 }
 
@@ -190,8 +194,7 @@ TEST(Client, FlushAsksNobodyWhenNothingIsPending) {
     return 0;
   }),
             0);
-  const auto bytes = contents(stats);
-  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string text = text_of(stats);
   EXPECT_NE(text.find("\"flushes\":1}"), std::string::npos) << text;
   EXPECT_NE(text.find("\"kind\":\"client\""), std::string::npos) << text;
   EXPECT_NE(text.find("\"reason\":[\"pipeline: small pieces\"]"), std::string::npos) << text;

@@ -19,6 +19,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from launch import launch  # noqa: E402
+
 BUILD = Path(os.environ.get("TEST_BUILD", ROOT / "build"))
 LAUNCHERS = {
     "mpich": os.environ.get("TEST_MPIEXEC_MPICH") or shutil.which("mpiexec.hydra") or "",
@@ -85,12 +88,7 @@ class Job:
         (self.folder / "go").touch()
 
     def launcher(self, ranks: int) -> list[str]:
-        command = [LAUNCHERS[self.mpi]]
-        if self.mpi == "ompi":
-            command += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
-            command += ["--mca", "btl_base_warn_component_unused", "0"]
-            command += ["--allow-run-as-root"] if os.geteuid() == 0 else []
-        return [*command, "-n", str(ranks)]
+        return launch(LAUNCHERS[self.mpi], self.mpi, ranks)
 
     def environment(self, preload: bool, settings: dict[str, object]) -> dict[str, str]:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE") and k != "LD_PRELOAD"}

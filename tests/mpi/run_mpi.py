@@ -21,6 +21,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from launch import launch  # noqa: E402
+
 SKIP = 77
 
 
@@ -45,23 +48,6 @@ def parse():
     options = parser.parse_args()
     options.command = [word for word in options.command if word != "--"]
     return options
-
-
-def launcher(options):
-    command = [options.launcher]
-    if options.mpi == "ompi":
-        command += [
-            "--oversubscribe",
-            "--mca",
-            "mpi_yield_when_idle",
-            "1",
-            "--mca",
-            "btl_base_warn_component_unused",
-            "0",
-        ]
-        if os.geteuid() == 0:
-            command.append("--allow-run-as-root")
-    return command + ["-n", options.ranks]
 
 
 def run(options, folder, millrace):
@@ -89,7 +75,7 @@ def run(options, folder, millrace):
     if tool:
         words = ["env", f"LD_PRELOAD={preload}", *words]
     process = subprocess.Popen(
-        [*launcher(options), *words],
+        [*launch(options.launcher, options.mpi, options.ranks), *words],
         env=environment,
         stdout=subprocess.PIPE,
         text=True,

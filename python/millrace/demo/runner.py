@@ -117,7 +117,7 @@ def _environment(case: cases.Case, prefix: Prefix, reports: Path | None) -> dict
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("MILLRACE") and name != "LD_PRELOAD"
     }
-    shim = prefix.library("libmillrace-bench-yield.so")
+    shim = prefix.shared_object("libmillrace-bench-yield.so")
     if case.family == "mpich" and shim.is_file():
         environment["LD_PRELOAD"] = str(shim)
     if reports is not None:

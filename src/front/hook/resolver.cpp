@@ -99,7 +99,7 @@ void find_real(void* mpi) {
 
 struct Flavour {
   const char* mark;     // in what MPI_Get_library_version says
-  const char* library;  // beside libmillrace.so
+  const char* file;  // beside libmillrace.so
 };
 constexpr Flavour flavours[] = {
     {"Open MPI", "libmillrace-ompi.so"},
@@ -118,7 +118,7 @@ const char* library_for(void* mpi) {
   const auto version = reinterpret_cast<Version>(dlsym(mpi, version_name));
   if (version == nullptr || version(text, &size) != 0) text[0] = '\0';
   for (const Flavour& flavour : flavours) {
-    if (strstr(text, flavour.mark) != nullptr) return flavour.library;
+    if (strstr(text, flavour.mark) != nullptr) return flavour.file;
   }
   text[strcspn(text, "\n")] = '\0';
   say("passing through: this MPI library is not known: ", text[0] != '\0' ? text : "(no version)");

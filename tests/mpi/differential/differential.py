@@ -23,6 +23,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from launch import launch  # noqa: E402
+
 SKIP = 77
 
 
@@ -65,23 +68,6 @@ def ranks_of(options, first):
     return options.ranks or random.Random(-first).choice([2, 3, 3, 4, 4, 6])
 
 
-def command(options, ranks, folder, first, last):
-    words = [options.launcher]
-    if options.mpi == "ompi":
-        words += [
-            "--oversubscribe",
-            "--mca",
-            "mpi_yield_when_idle",
-            "1",
-            "--mca",
-            "btl_base_warn_component_unused",
-            "0",
-        ]
-        if os.geteuid() == 0:
-            words.append("--allow-run-as-root")
-    return [*words, "-n", str(ranks), options.program, str(folder), str(first), str(last)]
-
-
 def run(options, ranks, folder, first, last, preload, extra):
     folder.mkdir(exist_ok=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
@@ -94,8 +80,9 @@ def run(options, ranks, folder, first, last, preload, extra):
         environment["MILLRACE_DIFFERENTIAL_VERBOSE"] = "1"
     if preload:
         environment["MILLRACE_STATS"] = str(folder.parent / "stats")
+    command = [*launch(options.launcher, options.mpi, ranks), options.program, str(folder), str(first), str(last)]
     process = subprocess.Popen(
-        command(options, ranks, folder, first, last),
+        command,
         env=environment,
         text=True,
         stdout=subprocess.PIPE,
