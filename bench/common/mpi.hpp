@@ -95,7 +95,7 @@ inline long sum_over_ranks(long own) {
 
 // main() of an MPI program: `start` reads its options and runs it; usage errors end with 2.
 inline int mpi_main(const char* name, int argc, char** argv,
-                        const std::function<int(int, char**, int, int)>& start) {
+                    const std::function<int(int, char**, int, int)>& start) {
   MPI_Init(&argc, &argv);
   int rank = 0, ranks = 1, status = 2;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -152,7 +152,7 @@ SETTINGS: tuple[Setting, ...] = (
         "Contiguous pieces of at least this size bypass the pipeline.",
         low=1,
         high=TIB,
-        zero_means="by measurement",
+        zero_means="by rule and measurement",
     ),
     Setting("timeout", "duration", "60s", "Bound of every wait that makes no progress.", low=100, high=86_400_000),
     Setting("direct_paths", "paths", "", "Files that stay with the MPI library."),

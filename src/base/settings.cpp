@@ -105,7 +105,8 @@ std::string set_direct_above(Settings& s, std::string_view text) {
     s.direct_above_bytes = 0;
     return {};
   }
-  return set_size(s.direct_above_bytes, text, {1, TiB, false, "a bound found by measurement (also: auto)"});
+  return set_size(s.direct_above_bytes, text,
+                  {1, TiB, false, "Millrace's own rules and measurements (also: auto)"});
 }
 
 std::string set_timeout(Settings& s, std::string_view text) {

@@ -38,7 +38,7 @@ struct Settings {
   FileSettings file;
   std::uint64_t channel_bytes = 1 * MiB;  // per rank, a power of two in [64 KiB, 16 MiB]
   std::uint64_t direct_above_bytes =
-      0;                              // pieces of at least this size bypass the pipeline; 0 = by measurement
+      0;                              // pieces from this size on bypass the pipeline; 0 = client/policy.hpp
   std::uint64_t timeout_ms = 60'000;  // bound of every wait without progress, [100 ms, 24 h]
   bool enabled = true;                // MILLRACE=0 turns everything off
   // Lists of glob patterns, separated by ":". "*" crosses "/"; one without "/" also matches the last

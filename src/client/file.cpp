@@ -25,6 +25,7 @@ using transport::Kind;
 // The program has called MPI_File_sync, so it is likely to do so again.
 std::atomic<bool> program_syncs{false};
 MixedSeries mixed_series;
+Trials trials;
 // A rank that writes less than this to a file directly leaves writeback to the kernel.
 constexpr std::uint64_t early_bytes = 8 * MiB;
 
@@ -48,6 +49,10 @@ class PipelineFile final : public File, private Leaver {
   Status close() override;
   bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
   Status set_direct(const char* reason) override;
+  std::uint64_t start_timing() override { return stint_.timed() ? transport::now_ns() : 0; }
+  void stop_timing(std::uint64_t start) override {
+    if (start != 0) stint_.took(transport::now_ns() - start);
+  }
   const FileSettings& settings() const override { return request_.settings; }
 
  private:
@@ -70,6 +75,7 @@ class PipelineFile final : public File, private Leaver {
   std::uint32_t slot_ = 0;
   Tally tally_;  // guarded by the session's lock
   FlushWatch watch_;
+  Stint stint_;
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
   std::atomic<std::uint64_t> flushes_{0};
@@ -87,7 +93,8 @@ Choice PipelineFile::decide(const Transfer& transfer) {
 
 bool PipelineFile::takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective,
                                   bool nonblocking) {
-  const Choice choice = decide({bytes, pieces, collective, nonblocking, goes_to_disk()});
+  const Choice choice = decide({bytes, pieces, collective, nonblocking, goes_to_disk(), request_.costs});
+  if (choice.unsure) stint_.moved(choice.pipeline, bytes, nonblocking);
   if (choice.pipeline) {
     why_pipeline_.store(choice.why, std::memory_order_relaxed);
   } else {
@@ -176,9 +183,9 @@ Status PipelineFile::prepare_direct_write(Extent extent) {
 // Bytes that have to be on the disk at the end may as well set out at once. Where nobody asks for that, the
 // kernel knows better when to write.
 void PipelineFile::note_direct_write(Extent extent) {
-  if (in_forked_child()) return;
+  if (in_forked_child() || !goes_to_disk()) return;
   Session* session = session_.load(std::memory_order_acquire);
-  if (session == nullptr && barred_.load(std::memory_order_relaxed) == nullptr && goes_to_disk() &&
+  if (session == nullptr && barred_.load(std::memory_order_relaxed) == nullptr &&
       direct_bytes_.load(std::memory_order_relaxed) >= early_bytes && enroll(true)) {
     session = session_.load();
   }
@@ -229,7 +236,12 @@ void PipelineFile::report(Status status) {
 Status PipelineFile::close() {
   if (closed_.exchange(true)) return {};
   remove_leaver(this);
-  return in_forked_child() ? Status() : settle(Kind::close, everything);
+  if (in_forked_child()) return {};
+  const std::uint64_t start = start_timing();
+  const Status status = settle(Kind::close, everything);
+  stop_timing(start);
+  if (status.ok()) stint_.end(trials, request_.path, tally_.counters.bytes + direct_bytes_.load());
+  return status;
 }
 
 // The last request of this open. The report comes before it, so that the agent's, which joins those of all
@@ -257,6 +269,8 @@ void PipelineFile::leave(bool at_exit) {
 }
 
 }  // namespace
+
+Costs costs_of(std::string_view path) { return trials.costs(path); }
 
 std::unique_ptr<File> open(OpenRequest request) {
   const Settings& settings = process_settings();

@@ -7,9 +7,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "base/settings.hpp"
+#include "client/series.hpp"
 #include "extent/extent.hpp"
 
 namespace millrace::client {
@@ -21,6 +23,7 @@ struct OpenRequest {
   std::uint32_t members = 1;  // ranks of that open on this node
   FileSettings settings;      // after hints
   bool writable = true;
+  Costs costs = {};  // costs_of() the path, the maxima over the ranks
 };
 
 // One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.
@@ -55,6 +58,11 @@ class File {
   // pending only elsewhere in the file.
   virtual Status prepare_direct_write(Extent extent) { return flush(extent); }
 
+  // Which way is faster may be being measured: then the time of writes and of MPI_File_sync, with what the
+  // MPI library does in them, is taken between these. close() times itself.
+  virtual std::uint64_t start_timing() { return 0; }  // 0: not now
+  virtual void stop_timing([[maybe_unused]] std::uint64_t start) {}
+
   // After the MPI library wrote `extent` itself (direct path): writeback may begin.
   virtual void note_direct_write(Extent extent) = 0;
   // ... or transferred some other way: counted for the report.
@@ -77,6 +85,9 @@ class File {
 
   virtual const FileSettings& settings() const = 0;
 };
+
+// What files of such a name have cost this rank.
+Costs costs_of(std::string_view path);
 
 // The process-wide entry. Never fails an open: if acceleration is not possible the file is direct, with
 // the reason in the report and one log line per process.

@@ -13,6 +13,16 @@ bool is_direct_call(const Settings& settings, const char* name) {
          settings.direct_calls.end();
 }
 
+// Where the rule's way has been measured, and the other has not, that is tried.
+Choice by_cost(const Choice& rule, const Costs& costs) {
+  const std::uint64_t own = rule.pipeline ? costs.pipeline : costs.direct;
+  const std::uint64_t other = rule.pipeline ? costs.direct : costs.pipeline;
+  if (own == 0) return {rule.pipeline, rule.why, true};
+  if (other == 0) return {!rule.pipeline, "a trial: files of this name went the other way", true};
+  if (other < own - own / 10) return {!rule.pipeline, "measured to be faster for files of this name", true};
+  return {rule.pipeline, rule.why, true};
+}
+
 }  // namespace
 
 Choice choose(const Settings& process, const FileSettings& file, const Transfer& transfer) {
@@ -31,32 +41,17 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
     return mean < process.direct_above_bytes ? Choice{true, "pieces below direct_above"}
                                              : Choice{false, "pieces of direct_above or more"};
   }
-  if (mean < direct_above_default) return {true, "small pieces"};
-  if (transfer.made_stable && mean < stable_direct_above) return {true, "pieces that go to the disk at once"};
-  if (transfer.pieces >= many_pieces && mean < many_pieces_direct_above) return {true, "many pieces"};
-  return {false, "large pieces"};
-}
-
-// FNV-1a over what is no digit; never 0.
-std::uint64_t MixedSeries::number_of(std::string_view path) {
-  std::uint64_t number = 0xCBF29CE484222325u;
-  for (const char c : path) {
-    if (c >= '0' && c <= '9') continue;
-    number = (number ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  std::uint64_t bound = direct_above_default;
+  const char* why = "small pieces";
+  if (transfer.made_stable) {
+    bound = stable_direct_above;
+    if (mean >= direct_above_default) why = "pieces that go to the disk at once";
+  } else if (transfer.pieces >= many_pieces) {
+    bound = many_pieces_direct_above;
+    if (mean >= direct_above_default) why = "many pieces";
   }
-  return number | 1;
-}
-
-void MixedSeries::add(std::string_view path) {
-  if (has(path)) return;
-  numbers_[next_.fetch_add(1, std::memory_order_relaxed) % numbers_.size()].store(number_of(path),
-                                                                                  std::memory_order_relaxed);
-}
-
-bool MixedSeries::has(std::string_view path) const {
-  const std::uint64_t number = number_of(path);
-  return std::any_of(numbers_.begin(), numbers_.end(),
-                     [number](const auto& one) { return one.load(std::memory_order_relaxed) == number; });
+  const Choice rule = mean < bound ? Choice{true, why} : Choice{false, "large pieces"};
+  return mean >= bound / 2 && mean < unsure_to ? by_cost(rule, transfer.costs) : rule;
 }
 
 bool FlushWatch::flushed(std::uint64_t bytes) {

@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "base/settings.hpp"
+#include "client/series.hpp"
 
 // When a transfer takes the pipeline: every threshold, in one place.
 namespace millrace::client {
@@ -26,23 +23,14 @@ inline constexpr std::uint64_t stable_direct_above = 256 * KiB;
 inline constexpr std::uint64_t many_pieces = 8;
 inline constexpr std::uint64_t many_pieces_direct_above = 256 * KiB;
 
+// Pieces from half such a bound to this size may gain or lose: there the costs of a series decide, once they
+// are known both ways, and the bound only where they differ by less than a tenth.
+inline constexpr std::uint64_t unsure_to = 1 * MiB;
+
 // A file on which this many flushes in a row each covered less than this many new bytes is read after every
 // few writes: the round trip to the agent costs more than the pipeline gains.
 inline constexpr std::uint32_t small_flushes_max = 3;
 inline constexpr std::uint64_t small_flush_bytes = 64 * KiB;
-
-// Remembers, for the life of the process, which series of files (names that differ in digits only) are read
-// after every few writes: the next one of it need not be tried again. Thread safe.
-class MixedSeries {
- public:
-  void add(std::string_view path);
-  bool has(std::string_view path) const;
-
- private:
-  static std::uint64_t number_of(std::string_view path);
-  std::array<std::atomic<std::uint64_t>, 64> numbers_{};  // 0 = free; the oldest goes when all are taken
-  std::atomic<std::size_t> next_{0};
-};
 
 // How a transfer was called.
 struct Transfer {
@@ -51,11 +39,13 @@ struct Transfer {
   bool collective;
   bool nonblocking;
   bool made_stable = false;  // the program syncs its files, or durability is disk
+  Costs costs = {};          // of the file's series, as all ranks know them
 };
 
 struct Choice {
   bool pipeline;
-  const char* why;  // a literal, for the report
+  const char* why;      // a literal, for the report
+  bool unsure = false;  // which way is faster depends on the machine: worth measuring
 };
 
 Choice choose(const Settings& process, const FileSettings& file, const Transfer& transfer);

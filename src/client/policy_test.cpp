@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
+#include <tuple>
 
 namespace millrace::client {
 namespace {
@@ -44,6 +44,33 @@ TEST(Policy, TheThresholdCanBeSet) {
   EXPECT_TRUE(choose(settings, settings.file, {512 * KiB, 1, false, false}).pipeline);
 }
 
+TEST(Policy, WhereItIsNotSureTheCostsOfTheSeriesDecide) {
+  const Settings settings;
+  const auto way = [&](std::uint64_t bytes, Costs costs, bool stable = false) {
+    return choose(settings, settings.file, {bytes, 1, false, false, stable, costs});
+  };
+  EXPECT_TRUE(way(32 * KiB, {}).unsure);
+  EXPECT_FALSE(way(32 * KiB, {}).pipeline) << "the rule";
+  EXPECT_TRUE(way(32 * KiB, {0, 500}).pipeline) << "a trial of the other way";
+  EXPECT_TRUE(way(32 * KiB, {400, 500}).pipeline);
+  EXPECT_FALSE(way(32 * KiB, {460, 500}).pipeline) << "less than a tenth";
+  EXPECT_TRUE(way(128 * KiB, {460, 500}, true).pipeline) << "here the rule is the other way";
+  EXPECT_FALSE(way(128 * KiB, {500, 400}, true).pipeline);
+  EXPECT_FALSE(way(128 * KiB, {500, 0}, true).pipeline);
+}
+
+TEST(Policy, WhereItIsSureCostsDoNotMatter) {
+  const Settings settings;
+  for (const auto& [bytes, pieces, stable] :
+       {std::tuple{256u, 1u, false}, {4u << 20, 1u, false}, {1u << 20, 16u, true}, {4096u, 1u, true}}) {
+    const Choice rule = choose(settings, settings.file, {bytes, pieces, false, false, stable, {}});
+    EXPECT_FALSE(rule.unsure);
+    for (const Costs costs : {Costs{1, 1000}, Costs{1000, 1}})
+      EXPECT_EQ(choose(settings, settings.file, {bytes, pieces, false, false, stable, costs}).pipeline,
+                rule.pipeline);
+  }
+}
+
 TEST(FlushWatch, ManySmallFlushesInARowTurnTheFileDirect) {
   FlushWatch watch;
   for (std::uint32_t i = 0; i < small_flushes_max; ++i) EXPECT_FALSE(watch.flushed(100)) << i;
@@ -55,21 +82,6 @@ TEST(FlushWatch, OneLargeFlushStartsTheCountAgain) {
   for (std::uint32_t i = 0; i < small_flushes_max; ++i) EXPECT_FALSE(watch.flushed(100));
   EXPECT_FALSE(watch.flushed(small_flush_bytes));
   for (std::uint32_t i = 0; i < small_flushes_max; ++i) EXPECT_FALSE(watch.flushed(100));
-}
-
-TEST(Policy, a_series_of_files_is_known_by_its_names_without_digits) {
-  MixedSeries series;
-  EXPECT_FALSE(series.has("/scratch/run7/step0001.h5"));
-  series.add("/scratch/run7/step0001.h5");
-  EXPECT_TRUE(series.has("/scratch/run7/step0012.h5"));
-  EXPECT_FALSE(series.has("/scratch/run7/plot0012.h5"));
-  for (char c = 'a'; c <= 'z'; ++c) {
-    series.add(std::string("x") + c);
-    series.add(std::string("y") + c);
-    series.add(std::string("z") + c);
-  }
-  EXPECT_FALSE(series.has("/scratch/run7/step0001.h5")) << "bounded: the oldest is forgotten";
-  EXPECT_TRUE(series.has("zz"));
 }
 
 }  // namespace

@@ -53,3 +53,21 @@ def test_the_trace_has_the_stages_of_the_agent_beside_the_ranks(job, tmp_path):
     ranks = [event for event in events if event["ph"] == "X" and "file" not in event["args"]]
     first, last = min(e["ts"] for e in ranks), max(e["ts"] + e["dur"] for e in ranks)
     assert all(first <= event["ts"] <= last for event in spans)
+
+
+def test_ranks_try_the_other_way_together_and_say_so(job, tmp_path):
+    # Files of one name in middling pieces: two by the rule, two the other way, then whichever was faster.
+    stats = tmp_path / "stats.jsonl"
+    options = "-a MPIIO -w -W -t 128k -b 4m -i 5 --no-warm -o".split()
+    program = BUILD / "bin/bench" / f"ior-{job.mpi}"
+    job.start(program, *options, tmp_path / "data", ranks=2, stats=stats)
+    assert job.wait(BOUND_S) == 0, job.err
+    lines = [json.loads(line) for line in stats.read_text().splitlines()]
+    files = [[], []]
+    for line in (line for line in lines if line["kind"] == "client"):
+        (reason,) = line["reason"]
+        files[line["rank"]].append(reason)
+    assert files[0] == files[1]
+    trial = "pipeline: a trial: files of this name went the other way"
+    assert files[0][:4] == ["direct: large pieces"] * 2 + [trial] * 2
+    assert files[0][4] in ("direct: large pieces", "pipeline: measured to be faster for files of this name")

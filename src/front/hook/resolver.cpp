@@ -98,7 +98,7 @@ void find_real(void* mpi) {
 }
 
 struct Flavour {
-  const char* mark;     // in what MPI_Get_library_version says
+  const char* mark;  // in what MPI_Get_library_version says
   const char* file;  // beside libmillrace.so
 };
 constexpr Flavour flavours[] = {

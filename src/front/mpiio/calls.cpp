@@ -145,6 +145,7 @@ int own_sync(Entry entry, MPI_File fh) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_sync>(entry, fh);
+  const Timed timed(*open->file);
   const Status status = open->file->sync();
   // Collective, and in some libraries a barrier that programs lean on: never left out.
   const int result = call<Slot::MPI_File_sync>(entry, fh);

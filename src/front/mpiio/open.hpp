@@ -97,6 +97,21 @@ class Scope {
   bool outermost_;
 };
 
+// Times a call on a file while which way is faster is being measured.
+class Timed {
+ public:
+  explicit Timed(client::File& file) : file_(file), start_(file.start_timing()) {}
+  ~Timed() {
+    if (start_ != 0) file_.stop_timing(start_);
+  }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  client::File& file_;
+  std::uint64_t start_;
+};
+
 // Maps `status` to an MPI error class and raises it through the file's error handler, as the MPI library
 // would. Returns what the call shall return.
 int raise(const Open& open, Status status);

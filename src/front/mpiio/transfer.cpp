@@ -149,9 +149,11 @@ int write(Open& open, const Row& row, const Arguments& a) {
   const std::uint64_t pieces =
       one ? 1
           : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
-  if (!open.file->takes_pipeline(target.bytes, pieces, row.coordination == Coordination::collective,
-                                 row.completion == Completion::nonblocking))
-    return write_direct(open, row, a, &target);
+  const bool pipeline =
+      open.file->takes_pipeline(target.bytes, pieces, row.coordination == Coordination::collective,
+                                row.completion == Completion::nonblocking);
+  const Timed timed(*open.file);
+  if (!pipeline) return write_direct(open, row, a, &target);
   if (row.position == Position::individual) {
     reserve(open, target);
     find_hull(open, target);

@@ -14,8 +14,9 @@ namespace millrace::io {
 
 namespace {
 
-// Buffered writes: the kernel makes a folio of the page cache as large as the call. Large ones are made of free
-// memory that a hypervisor may have taken back, and then the first file of a program is several times slower.
+// Buffered writes: the kernel makes a folio of the page cache as large as the call. Large ones are made of
+// free memory that a hypervisor may have taken back, and then the first file of a program is several times
+// slower.
 constexpr std::uint64_t buffered_call_max = std::uint64_t{64} << 10;
 
 // The one place where a call that a signal interrupted is made again. Returns -errno on failure.
