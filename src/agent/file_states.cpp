@@ -6,7 +6,7 @@ namespace millrace::agent {
 
 using transport::FileState;
 
-void FileStates::opened(FileSlot file, const Core& core) {
+void FileStates::opened(FileSlot file, std::uint64_t number, const Core& core) {
   if (file >= slots_.size()) slots_.resize(file + 1);
   if (slots_[file].opens++ > 0) return;
   slots_[file] = {};
@@ -17,10 +17,14 @@ void FileStates::opened(FileSlot file, const Core& core) {
   page_.files[file].held.store(core.dirty(file) ? UINT64_MAX : 0);
   page_.files[file].dirty.store(core.dirty(file) ? transport::state_draining : transport::state_clean);
   page_.files[file].code.store(0, std::memory_order_seq_cst);
+  page_.files[file].number.store(number);
+  if (page_.slots.load() <= file) page_.slots.store(file + 1);
+  page_.openings.fetch_add(1);
 }
 
 void FileStates::closed(FileSlot file) {
-  if (in_use(file)) --slots_[file].opens;
+  if (!in_use(file) || --slots_[file].opens > 0) return;
+  if (page_.files[file].dirty.load() == transport::state_clean) page_.files[file].number.store(0);
 }
 
 void FileStates::damaged(FileSlot file) {

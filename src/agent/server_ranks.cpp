@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The half of Server that talks to ranks over their sockets: coming, registering files, going.
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,14 +87,15 @@ void Server::enroll(Connection& connection, const transport::Register& registrat
   const bool sane = record_max >= 4 * KiB && record_max <= 1 * MiB && (record_max & (record_max - 1)) == 0 &&
                     registration.settings.sort_buffer_bytes >= 1 * MiB &&
                     registration.settings.sort_buffer_bytes <= 1024 * GiB && target.valid();
-  if (sane && !leaving_) {
+  struct stat about {};
+  if (sane && !leaving_ && ::fstat(target.get(), &about) == 0) {
     Result<FileSlot> slot = core_.open(connection.id(), std::move(target), registration);
     answer.status = slot.status();
     if (slot && *slot >= transport::max_files) return drop(connection.id(), "too many files are open");
     if (slot) {
       answer.file = *slot;
       connection.allow(*slot, record_max);
-      states_->opened(*slot, core_);
+      states_->opened(*slot, transport::file_number(about.st_dev, about.st_ino), core_);
     }
   }
   if (!transport::send(connection.socket(), answer).ok()) hang_up(connection.id());

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include "client/policy.hpp"
@@ -35,6 +36,7 @@ class PipelineFile final : public File, private Leaver {
   PipelineFile(OpenRequest request, const char* barred) : request_(std::move(request)), barred_(barred) {
     if (request_.settings.strategy == Strategy::automatic && mixed_series.has(request_.path))
       turned_off_.store("files of this name are read after every few writes");
+    if (barred == nullptr) remember_place();
     add_leaver(this);
   }
   ~PipelineFile() override { (void)close(); }
@@ -61,16 +63,24 @@ class PipelineFile final : public File, private Leaver {
   bool enroll(bool may_start);
   const char* enroll_with(Session& session);
   Session* session_of_group();
+  bool known_to_agent();
   bool goes_to_disk() const;
+  void remember_place();
+  Fd open_again(int mode) const;
   Status settle(Kind kind, Extent extent);
+  Status make_durable() const;
   void report(Status status);
 
   OpenRequest request_;
+  std::string place_;                               // the path, wherever the program goes meanwhile
+  std::uint64_t number_ = 0;                        // transport::file_number() of what was opened
   std::atomic<const char*> barred_;                 // why this open can't take the pipeline, for good
   std::atomic<const char*> turned_off_{nullptr};    // why it does not at present
   std::atomic<const char*> why_pipeline_{nullptr};  // the reasons last given, for the report
   std::atomic<const char*> why_direct_{nullptr};
   std::mutex enroll_mutex_;
+  std::mutex known_mutex_;
+  std::uint64_t openings_seen_ = 0;  // for Session::knows()
   std::atomic<Session*> session_{nullptr};  // set once, after slot_
   std::uint32_t slot_ = 0;
   Tally tally_;  // guarded by the session's lock
@@ -116,10 +126,34 @@ bool PipelineFile::enroll(bool may_start) {
   return registered();
 }
 
+// The file is opened again at its first write, by its name: what that means is fixed now.
+void PipelineFile::remember_place() {
+  place_ = request_.path;
+  char folder[PATH_MAX];
+  if (!place_.starts_with('/') && ::getcwd(folder, sizeof folder) != nullptr)
+    place_ = std::string(folder) + "/" + place_;
+  struct stat about {};
+  if (::stat(place_.c_str(), &about) == 0) {
+    number_ = transport::file_number(about.st_dev, about.st_ino);
+  } else {
+    barred_.store("the file can't be found by its name");
+  }
+}
+
+// Not valid, and errno set, if the name means another file by now.
+Fd PipelineFile::open_again(int mode) const {
+  Fd file(::open(place_.c_str(), mode | O_CLOEXEC));
+  struct stat about {};
+  if (!file.valid() || ::fstat(file.get(), &about) != 0) return {};
+  if (transport::file_number(about.st_dev, about.st_ino) == number_) return file;
+  errno = ENOENT;
+  return {};
+}
+
 // nullptr, or why not.
 const char* PipelineFile::enroll_with(Session& session) {
-  Fd target(::open(request_.path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!target.valid()) target.reset(::open(request_.path.c_str(), O_WRONLY | O_CLOEXEC));
+  Fd target = open_again(O_RDWR);
+  if (!target.valid()) target = open_again(O_WRONLY);
   struct stat status = {};
   if (!target.valid() || ::fstat(target.get(), &status) != 0) return "the file can't be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
@@ -153,7 +187,7 @@ Status PipelineFile::flush(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) {
     // Another rank may have bytes pending, though this one never wrote.
-    if (barred_.load(std::memory_order_relaxed) != nullptr || !enroll(false)) return {};
+    if (!known_to_agent() || !enroll(false)) return {};
     session = session_.load();
   }
   if (!session->dirty(slot_)) return session->sticky(slot_);
@@ -172,6 +206,16 @@ Status PipelineFile::flush(Extent extent) {
   return session->request(Kind::flush, slot_, extent, tally_);
 }
 
+// Whether some rank of this node has the file open through the pipeline. No system call.
+bool PipelineFile::known_to_agent() {
+  if (barred_.load(std::memory_order_relaxed) != nullptr) return false;
+  const char* why = nullptr;
+  Session* session = process_session(false, why);
+  if (session == nullptr) return false;
+  const std::lock_guard lock(known_mutex_);
+  return session->knows(number_, openings_seen_);
+}
+
 // Order counts only where bytes overlap: what lies elsewhere may reach the file before or after.
 Status PipelineFile::prepare_direct_write(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
@@ -183,12 +227,10 @@ Status PipelineFile::prepare_direct_write(Extent extent) {
 // Bytes that have to be on the disk at the end may as well set out at once. Where nobody asks for that, the
 // kernel knows better when to write.
 void PipelineFile::note_direct_write(Extent extent) {
-  if (in_forked_child() || !goes_to_disk()) return;
+  if (in_forked_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes) return;
   Session* session = session_.load(std::memory_order_acquire);
-  if (session == nullptr && barred_.load(std::memory_order_relaxed) == nullptr &&
-      direct_bytes_.load(std::memory_order_relaxed) >= early_bytes && enroll(true)) {
+  if (session == nullptr && barred_.load(std::memory_order_relaxed) == nullptr && enroll(true))
     session = session_.load();
-  }
   if (session != nullptr) session->note(slot_, extent);
 }
 
@@ -205,7 +247,7 @@ void PipelineFile::note_direct_call(std::uint64_t bytes) {
 // not guess whether it will.
 Session* PipelineFile::session_of_group() {
   if (in_forked_child()) return nullptr;
-  if (!registered() && request_.members > 1 && barred_.load() == nullptr) (void)enroll(false);
+  if (!registered() && request_.members > 1 && known_to_agent()) (void)enroll(false);
   return session_.load(std::memory_order_acquire);
 }
 
@@ -238,7 +280,8 @@ Status PipelineFile::close() {
   remove_leaver(this);
   if (in_forked_child()) return {};
   const std::uint64_t start = start_timing();
-  const Status status = settle(Kind::close, everything);
+  Status status = settle(Kind::close, everything);
+  if (status.ok()) status = make_durable();
   stop_timing(start);
   if (status.ok()) stint_.end(trials, request_.path, tally_.counters.bytes + direct_bytes_.load());
   return status;
@@ -258,6 +301,18 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
   // An agent that died with nothing of this file in its hands has lost nothing.
   if (status.code() == Code::lost_agent && safe) status = session->sticky(slot_);
   return status;
+}
+
+// With durability disk, the agent syncs what it wrote itself; here follows what the MPI library wrote for this rank.
+Status PipelineFile::make_durable() const {
+  if (request_.settings.durability != Durability::disk || !request_.writable || direct_calls_.load() == 0) return {};
+  const Fd file = open_again(O_RDONLY);
+  if (!file.valid() && errno == ENOENT) {
+    log(request_.path + " is gone or has another name: what the MPI library wrote may not be on the disk");
+    return {};
+  }
+  if (!file.valid()) return Status::from_errno(errno);
+  return ::fdatasync(file.get()) == 0 ? Status() : Status::from_errno(errno);
 }
 
 // What the program left open. At exit other ranks can't be counted on to close as well: flush only.

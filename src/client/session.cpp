@@ -227,6 +227,16 @@ Status Session::wait_for_answer(std::uint32_t id) {
           slot.error.load(std::memory_order_relaxed)};
 }
 
+bool Session::knows(std::uint64_t number, std::uint64_t& seen) {
+  const std::uint64_t openings = page().openings.load();
+  if (openings == seen) return false;
+  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
+  const auto same = [number](const transport::FileState& file) { return file.number.load() == number; };
+  if (std::any_of(page().files, page().files + slots, same)) return true;
+  seen = openings;
+  return false;
+}
+
 void Session::note(std::uint32_t file, Extent extent) {
   const std::lock_guard lock(mutex_);
   if (lost() || extent.empty()) return;

@@ -12,7 +12,7 @@
 // channel (a ring in shared memory, channel.hpp); descriptors and registrations go through a UNIX socket.
 namespace millrace::transport {
 
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 
 enum class Kind : std::uint16_t {
   pad = 0,    // skip to the end of the ring

@@ -55,6 +55,7 @@ struct FileState {
   std::atomic<std::uint32_t> code;  // sticky Status
   std::atomic<std::int32_t> error;
   std::uint32_t reserved;
+  std::atomic<std::uint64_t> number;  // file_number(); 0 = no rank has it open, and nothing is pending
   // Where bytes are pending, as places() says: set by ranks after they have published, moved to `held` by the
   // agent before it drains the rings, taken away when all of that is in the file. Read `fresh` first.
   std::atomic<std::uint64_t> fresh;
@@ -69,8 +70,15 @@ struct AgentPage {
   std::uint32_t stamp_clock;                        // StampClock; fixed before the first rank comes
   alignas(64) std::atomic<std::uint32_t> sleeping;  // 1: write the eventfd; who sets it to 0 writes
   alignas(64) std::atomic<std::uint64_t> progress;  // grows whenever the agent got anything done
+  alignas(64) std::atomic<std::uint64_t> openings;  // grows whenever a file has got its number
+  std::atomic<std::uint32_t> slots;                   // files[slots...] were never used
   alignas(64) FileState files[max_files];
 };
+
+// The same for all names of a file; another for other files, or nearly always so. Never 0.
+constexpr std::uint64_t file_number(std::uint64_t device, std::uint64_t inode) {
+  return (((device + 1) * 0x9E3779B97F4A7C15u) ^ inode) | std::uint64_t{1} << 63;
+}
 
 // A bit for every MiB of the file, modulo 64: two extents without a bit in common have no byte in common.
 constexpr std::uint64_t places(Extent extent) {
