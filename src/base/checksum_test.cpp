@@ -5,7 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 namespace millrace {
 namespace {
@@ -36,6 +41,31 @@ TEST(Checksum, is_the_same_in_wide_registers) {
     EXPECT_EQ(checksum(data.data(), size, 77), XXH3_64bits_withSeed(data.data(), size, 77)) << size;
   }
 }
+
+#if defined(__x86_64__)
+// Whether the upper halves of the wide registers hold anything; while they do, SSE code of the program is
+// slow.
+bool wide_registers_in_use() {
+  unsigned low = 0, high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+  return (low & 4U) != 0;
+}
+
+TEST(Checksum, leaves_the_wide_registers_clean) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__builtin_cpu_supports("avx2") == 0 || __get_cpuid_count(0xD, 1, &a, &b, &c, &d) == 0 || (a & 4U) == 0)
+    GTEST_SKIP() << "this processor has no AVX2, or does not tell";
+  asm volatile("vpcmpeqd %%ymm0, %%ymm0, %%ymm0" ::: "xmm0");
+  const bool dirty = wide_registers_in_use();
+  asm volatile("vzeroupper" ::: "xmm0");
+  const bool clean = !wide_registers_in_use();
+  if (!dirty || !clean) GTEST_SKIP() << "this processor does not tell";
+  const std::vector<unsigned char> data(64 * 1024, 7);
+  const std::uint64_t sum = checksum(data.data(), data.size());
+  const bool left = wide_registers_in_use();
+  EXPECT_FALSE(left) << sum;
+}
+#endif
 
 TEST(Checksum, depends_on_the_seed) { EXPECT_NE(checksum("record", 6, 0), checksum("record", 6, 4096)); }
 

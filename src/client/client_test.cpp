@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks and an agent as real processes: what has to work.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,14 +11,6 @@
 #include <thread>
 
 #include "client/testing/ranks.hpp"
-
-namespace {
-std::atomic<int> datasyncs{0};  // of this process
-}
-extern "C" int fdatasync(int fd) {
-  datasyncs += 1;
-  return static_cast<int>(::syscall(SYS_fdatasync, fd));
-}
 
 namespace millrace::client {
 namespace {
@@ -57,24 +47,6 @@ TEST(Client, DirectWritesAskTheAgentOnlyWhereBytesArePending) {
             0);
   const std::string text = text_of(stats);
   EXPECT_NE(text.find("\"flushes\":1}"), std::string::npos) << text;
-}
-
-TEST(Client, DurabilityDiskHoldsForWhatTheLibraryWroteToo) {
-  for (const std::string durability : {"disk", "server"}) {
-    Job job("durable", {"MILLRACE_DURABILITY=" + durability});
-    const std::string path = job.path("data");
-    create(path);
-    EXPECT_EQ(job.run([&] {
-      auto file = open_file(path);
-      RANK_CHECK(!file->takes_pipeline(4 * MiB, 1, false, false));
-      file->note_direct_write({0, 4 * MiB});
-      RANK_CHECK(datasyncs == 0);
-      RANK_CHECK(file->close().ok());
-      RANK_CHECK(datasyncs == (durability == "disk" ? 1 : 0));
-      return 0;
-    }),
-              0);
-  }
 }
 
 // Two ranks take turns, as with a barrier between their writes; each write goes one way or the other.
@@ -149,62 +121,6 @@ TEST(Client, BytesReachTheFileWhateverTheSizes) {
             0);
   EXPECT_EQ(contents(path), pattern(1, 0, 10'000'000));
   EXPECT_TRUE(job.agent_leaves_within(5));
-}
-
-TEST(Client, AFileIsTheOneThatWasOpenedWhereverTheProgramGoes) {
-  Job job("place");
-  const std::string path = job.path("data"), folder = job.path("elsewhere");
-  ASSERT_EQ(::mkdir(folder.c_str(), 0755), 0);
-  create(path);
-  create(folder + "/data");
-  EXPECT_EQ(job.run([&] {
-    RANK_CHECK(::chdir(path.substr(0, path.rfind('/')).c_str()) == 0);
-    auto file = open_file("data");
-    RANK_CHECK(::chdir(folder.c_str()) == 0);
-    RANK_CHECK(write_range(*file, 7, 0, 10'000, 100) == 0);
-    RANK_CHECK(file->close().ok());
-    return 0;
-  }),
-            0);
-  EXPECT_EQ(contents(path), pattern(7, 0, 10'000));
-  EXPECT_TRUE(contents(folder + "/data").empty());
-}
-
-TEST(Client, AFileWhoseNameMeansAnotherOneByNowIsLeftToTheLibrary) {
-  Job job("replaced");
-  const std::string path = job.path("data");
-  create(path);
-  EXPECT_EQ(job.run([&] {
-    auto file = open_file(path);
-    RANK_CHECK(::rename(path.c_str(), (path + ".old").c_str()) == 0);
-    create(path);
-    RANK_CHECK(!file->takes_pipeline(100, 1, false, false));
-    RANK_CHECK(file->close().ok());
-    return 0;
-  }),
-            0);
-}
-
-TEST(Client, TheAgentIsNotAskedAboutFilesThatNobodyWroteThroughIt) {
-  Job job("unknown");
-  const std::string path = job.path("data"), other = job.path("other");
-  create(path);
-  create(other);
-  EXPECT_EQ(job.run([&] {
-    auto file = open_file(path);
-    RANK_CHECK(write_range(*file, 3, 0, 1000, 100) == 0);
-    auto quiet = open_file(other, 2);
-    RANK_CHECK(quiet->flush(everything).ok());
-    RANK_CHECK(quiet->sync().ok());
-    RANK_CHECK(!quiet->registered());
-    // A second open of a file that has bytes pending is asked about, whoever opened it.
-    auto again = open_file(path, 2);
-    RANK_CHECK(again->flush(everything).ok());
-    RANK_CHECK(again->registered());
-    RANK_CHECK(contents(path).size() == 1000);
-    return 0;
-  }),
-            0);
 }
 
 TEST(Client, SixtyFourRanksShareOneAgent) {

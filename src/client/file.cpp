@@ -27,6 +27,7 @@ using transport::Kind;
 std::atomic<bool> program_syncs{false};
 MixedSeries mixed_series;
 Trials trials;
+constexpr const char* read_too_often = "files of this name are read after every few writes";
 // A rank that writes less than this to a file directly leaves writeback to the kernel.
 constexpr std::uint64_t early_bytes = 8 * MiB;
 
@@ -34,8 +35,9 @@ constexpr std::uint64_t early_bytes = 8 * MiB;
 class PipelineFile final : public File, private Leaver {
  public:
   PipelineFile(OpenRequest request, const char* barred) : request_(std::move(request)), barred_(barred) {
-    if (request_.settings.strategy == Strategy::automatic && mixed_series.has(request_.path))
-      turned_off_.store("files of this name are read after every few writes");
+    if (request_.settings.strategy == Strategy::automatic &&
+        (request_.mixed || mixed_series.has(request_.path)))
+      turned_off_.store(read_too_often);
     if (barred == nullptr) remember_place();
     add_leaver(this);
   }
@@ -80,7 +82,7 @@ class PipelineFile final : public File, private Leaver {
   std::atomic<const char*> why_direct_{nullptr};
   std::mutex enroll_mutex_;
   std::mutex known_mutex_;
-  std::uint64_t openings_seen_ = 0;  // for Session::knows()
+  std::uint64_t openings_seen_ = 0;         // for Session::knows()
   std::atomic<Session*> session_{nullptr};  // set once, after slot_
   std::uint32_t slot_ = 0;
   Tally tally_;  // guarded by the session's lock
@@ -227,7 +229,8 @@ Status PipelineFile::prepare_direct_write(Extent extent) {
 // Bytes that have to be on the disk at the end may as well set out at once. Where nobody asks for that, the
 // kernel knows better when to write.
 void PipelineFile::note_direct_write(Extent extent) {
-  if (in_forked_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes) return;
+  if (in_forked_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes)
+    return;
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr && barred_.load(std::memory_order_relaxed) == nullptr && enroll(true))
     session = session_.load();
@@ -270,6 +273,7 @@ void PipelineFile::report(Status status) {
   if (process_settings().stats_path.empty()) return;
   const char* pipeline = why_pipeline_.load();
   const char* direct = why_direct_.load() != nullptr ? why_direct_.load() : barred_.load();
+  if (request_.mixed) direct = turned_off_.load();
   append_line(process_settings().stats_path,
               to_json({request_.path, pipeline != nullptr ? pipeline : "", direct != nullptr ? direct : "",
                        request_.settings.strategy, tally_.counters, flushes_.load(), status}));
@@ -303,9 +307,11 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
   return status;
 }
 
-// With durability disk, the agent syncs what it wrote itself; here follows what the MPI library wrote for this rank.
+// With durability disk, the agent syncs what it wrote itself; here follows what the MPI library wrote for
+// this rank.
 Status PipelineFile::make_durable() const {
-  if (request_.settings.durability != Durability::disk || !request_.writable || direct_calls_.load() == 0) return {};
+  if (request_.settings.durability != Durability::disk || !request_.writable || direct_calls_.load() == 0)
+    return {};
   const Fd file = open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {
     log(request_.path + " is gone or has another name: what the MPI library wrote may not be on the disk");
@@ -326,6 +332,7 @@ void PipelineFile::leave(bool at_exit) {
 }  // namespace
 
 Costs costs_of(std::string_view path) { return trials.costs(path); }
+bool is_mixed(std::string_view path) { return mixed_series.has(path); }
 
 std::unique_ptr<File> open(OpenRequest request) {
   const Settings& settings = process_settings();

@@ -24,6 +24,8 @@ struct OpenRequest {
   FileSettings settings;      // after hints
   bool writable = true;
   Costs costs = {};  // costs_of() the path, the maxima over the ranks
+  bool mixed =
+      false;  // all ranks know the file's series as mixed: for the report only, nothing will be written
 };
 
 // One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.
@@ -88,6 +90,8 @@ class File {
 
 // What files of such a name have cost this rank.
 Costs costs_of(std::string_view path);
+// Whether files of such a name are read after every few writes, as this rank has seen.
+bool is_mixed(std::string_view path);
 
 // The process-wide entry. Never fails an open: if acceleration is not possible the file is direct, with
 // the reason in the report and one log line per process.

@@ -71,7 +71,7 @@ struct AgentPage {
   alignas(64) std::atomic<std::uint32_t> sleeping;  // 1: write the eventfd; who sets it to 0 writes
   alignas(64) std::atomic<std::uint64_t> progress;  // grows whenever the agent got anything done
   alignas(64) std::atomic<std::uint64_t> openings;  // grows whenever a file has got its number
-  std::atomic<std::uint32_t> slots;                   // files[slots...] were never used
+  std::atomic<std::uint32_t> slots;                 // files[slots...] were never used
   alignas(64) FileState files[max_files];
 };
 

@@ -4,6 +4,7 @@
 
 import json
 
+import pytest
 from conftest import BUILD
 
 BOUND_S = 60.0
@@ -71,3 +72,20 @@ def test_ranks_try_the_other_way_together_and_say_so(job, tmp_path):
     trial = "pipeline: a trial: files of this name went the other way"
     assert files[0][:4] == ["direct: large pieces"] * 2 + [trial] * 2
     assert files[0][4] in ("direct: large pieces", "pipeline: measured to be faster for files of this name")
+
+
+def test_a_series_that_is_read_all_the_time_is_left_to_the_library_by_all_ranks(job, tmp_path):
+    stats = tmp_path / "stats.jsonl"
+    program = BUILD / "bin/bench" / f"hdf5-{job.mpi}"
+    if not program.exists():
+        pytest.skip("parallel HDF5 was not there when this was built")
+    job.start(program, "-i", "3", "--no-warm", "-o", tmp_path / "data", ranks=2, stats=stats)
+    assert job.wait(BOUND_S) == 0, job.err
+    lines = [json.loads(line) for line in stats.read_text().splitlines()]
+    for rank in (0, 1):
+        first, *rest = [line for line in lines if line["kind"] == "client" and line["rank"] == rank]
+        assert first["calls"] > 0 and "direct: read after every few writes" in first["reason"]
+        assert len(rest) == 2
+        for line in rest:
+            assert line["calls"] == line["direct_calls"] == 0
+            assert line["reason"] == ["direct: files of this name are read after every few writes"]

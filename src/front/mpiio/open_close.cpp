@@ -62,16 +62,17 @@ struct Agreement {
   std::uint64_t collective_direct;  // some rank wants collective calls left to the library
   std::uint64_t node;               // equal on all ranks if node == ~other
   std::uint64_t other;
+  std::uint64_t pure;  // some rank does not know the file's series as mixed
   client::Costs costs;
 };
 static_assert(sizeof(client::Costs) == 2 * sizeof(std::uint64_t), "reduced as words");
 
-bool agree(MPI_Comm comm, bool refused, bool collective_direct, const client::Costs& costs, Agreement& all,
-           std::uint32_t& members) {
+bool agree(MPI_Comm comm, Agreement mine, Agreement& all, std::uint32_t& members) {
   static const std::uint64_t node = node_number();
   int rank = 0, size = 1;
   if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
-  Agreement mine{0, refused ? 1u : 0u, collective_direct ? 1u : 0u, node, ~node, costs};
+  mine.node = node;
+  mine.other = ~node;
   if (rank == 0 && getrandom(&mine.group, sizeof mine.group, 0) != sizeof mine.group) mine.refused = 1;
   mine.group |= rank == 0 ? 1u : 0u;  // never 0
   all = mine;
@@ -130,15 +131,23 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   const bool wanted = opened && path && settings.enabled && !all_direct && path_selected(settings, *path);
   Agreement all{};
   std::uint32_t members = 0;
-  const client::Costs costs = wanted ? client::costs_of(*path) : client::Costs{};
-  if (!agree(comm, !wanted, direct(settings, "collective"), costs, all, members) || !opened) return;
+  Agreement mine{};
+  mine.refused = wanted ? 0 : 1;
+  mine.collective_direct = direct(settings, "collective") ? 1 : 0;
+  mine.pure = wanted && settings.file.strategy == Strategy::automatic && client::is_mixed(*path) ? 0 : 1;
+  if (wanted) mine.costs = client::costs_of(*path);
+  if (!agree(comm, mine, all, members) || !opened) return;
+  if (all.pure == 0) {  // the library's alone, and nothing in its way
+    client::open({*path, all.group, members, settings.file, true, all.costs, true});
+    return;
+  }
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = *path;
   open->group = all.group;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->collective_direct = all.collective_direct != 0;
-  open->file = client::open({*path, all.group, members, settings.file, true, all.costs});
+  open->file = client::open({*path, all.group, members, settings.file, true, all.costs, false});
   if (open->file == nullptr) return;
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
   add(std::move(open));

@@ -142,8 +142,10 @@ int write(Open& open, const Row& row, const Arguments& a) {
     const bool done = target.memory == nullptr && write_linear(open, row, a, result);
     return done ? result : write_direct(open, row, a, nullptr);
   }
-  if (const int error = examine(open, a, target.memory); error != MPI_SUCCESS) return error;
-  if (target.bytes == 0) return complete(open, row, a, 0);
+  if (target.bytes == 0) {
+    const int error = examine(open, a, target.memory);
+    return error != MPI_SUCCESS ? error : complete(open, row, a, 0);
+  }
   find_hull(open, target);
   const bool one = target.memory->contiguous && target.one_piece;
   const std::uint64_t pieces =
@@ -153,6 +155,8 @@ int write(Open& open, const Row& row, const Arguments& a) {
       open.file->takes_pipeline(target.bytes, pieces, row.coordination == Coordination::collective,
                                 row.completion == Completion::nonblocking);
   const Timed timed(*open.file);
+  if (!pipeline && target.one_piece) return write_direct(open, row, a, &target);
+  if (const int error = examine(open, a, target.memory); error != MPI_SUCCESS) return error;
   if (!pipeline) return write_direct(open, row, a, &target);
   if (row.position == Position::individual) {
     reserve(open, target);

@@ -133,6 +133,7 @@ class Null final : public File {
 }  // namespace
 
 Costs costs_of(std::string_view /*path*/) { return {}; }
+bool is_mixed(std::string_view /*path*/) { return false; }
 
 std::unique_ptr<File> open(OpenRequest request) {
   if (std::getenv("TEST_DOUBLE_NULL") != nullptr) return std::make_unique<Null>();
