@@ -29,7 +29,7 @@ MixedSeries mixed_series;
 Trials trials;
 constexpr const char* read_too_often = "files of this name are read after every few writes";
 // A rank that writes less than this to a file directly leaves writeback to the kernel.
-constexpr std::uint64_t early_bytes = 8 * MiB;
+constexpr std::uint64_t early_bytes = 4 * MiB;
 
 // The one kind of File: it may never take the pipeline, but it always counts and reports.
 class PipelineFile final : public File, private Leaver {

@@ -32,7 +32,7 @@ struct Done {
 
 struct SinkOptions {
   std::uint64_t write_max_bytes = 4 * MiB;       // a power of two; writes are cut at its multiples
-  std::uint64_t writeback_step_bytes = 8 * MiB;  // 0 = leave writeback to the kernel
+  std::uint64_t writeback_step_bytes = 2 * MiB;  // 0 = leave writeback to the kernel
   std::uint64_t datasync_interval_bytes = 0;     // datasync after so many bytes; 0 = only when asked to
   std::uint64_t direct_min_bytes = 64 * KiB;     // smaller aligned parts stay buffered
   std::uint64_t gather_below_bytes = 64 * KiB;   // smaller segments that lie apart share a request; 0 = none
