@@ -134,7 +134,10 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   Agreement mine{};
   mine.refused = wanted ? 0 : 1;
   mine.collective_direct = direct(settings, "collective") ? 1 : 0;
-  mine.pure = wanted && settings.file.strategy == Strategy::automatic && client::is_mixed(*path) ? 0 : 1;
+  // With durability disk, close has to sync what the library wrote.
+  const bool leavable =
+      settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
+  mine.pure = wanted && leavable && client::is_mixed(*path) ? 0 : 1;
   if (wanted) mine.costs = client::costs_of(*path);
   if (!agree(comm, mine, all, members) || !opened) return;
   if (all.pure == 0) {  // the library's alone, and nothing in its way
