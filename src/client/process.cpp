@@ -62,9 +62,8 @@ const char* words_for(Status status) {
     case Code::not_found:
       return "the agent's program, millraced, was not found; MILLRACE_AGENT can name it";
     case Code::access:
-      return "the agent's program can't be run, or the agent belongs to another user; see MILLRACE_AGENT, "
-             "and "
-             "give each user's job its own MILLRACE_JOB";
+      return "the agent's program can't be run, or the agent belongs to another user; "
+             "see MILLRACE_AGENT, and give each user's job its own MILLRACE_JOB";
     case Code::unsupported:
       return "the agent on this node is of another version; give each job its own MILLRACE_JOB";
     case Code::timeout:
