@@ -27,6 +27,18 @@ std::uint64_t available_memory() {
   return 1ULL << 30;
 }
 
+// Memory of which every page has been touched, or MAP_FAILED.
+void* map_touched(std::uint64_t bytes, std::uint64_t page, int advice) {
+  if (bytes == 0) return MAP_FAILED;
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return memory;
+  ::madvise(memory, bytes, advice);
+  auto* const touched = static_cast<volatile unsigned char*>(memory);
+  for (std::uint64_t at = 0; at < bytes; at += page) touched[at] = 1;
+  return memory;
+}
+
 }  // namespace
 
 double now_s() {
@@ -38,20 +50,14 @@ std::uint64_t warm_memory(std::uint64_t bytes, unsigned sharers, const std::func
   // All sharers must have read the same figure before one of them begins to change it.
   const std::uint64_t most = available_memory() * 6 / 10 / (sharers > 0 ? sharers : 1);
   while_held();
-  bytes = std::min(bytes, most) / page * page;
-  void* memory = bytes == 0 ? MAP_FAILED
-                            : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    while_held();
-    return 0;
-  }
-  ::madvise(memory, bytes, MADV_HUGEPAGE);
-  auto* touched = static_cast<volatile unsigned char*>(memory);
-  for (std::uint64_t at = 0; at < bytes; at += page) touched[at] = 1;
+  bytes = std::min(bytes, most / 2) / page * page;
+  // Small pages take the fragments that small writes get their page cache from, huge ones the large blocks.
+  void* const small = map_touched(bytes, page, MADV_NOHUGEPAGE);
+  void* const huge = map_touched(bytes, page, MADV_HUGEPAGE);
   while_held();
-  ::munmap(memory, bytes);
-  return bytes;
+  if (small != MAP_FAILED) ::munmap(small, bytes);
+  if (huge != MAP_FAILED) ::munmap(huge, bytes);
+  return small != MAP_FAILED && huge != MAP_FAILED ? bytes : 0;
 }
 
 std::string directory_of(const std::string& path) {

@@ -13,9 +13,10 @@ namespace bench {
 double now_s();
 
 // Memory that was freed long ago may have gone back to a hypervisor and then costs far more at the first
-// touch than ever again. This takes `bytes` (at most a fair share of what is available), touches every page,
-// calls `while_held` (ranks meet there, so that all of them hold their share at once), and frees it. Returns
-// how much was touched.
+// touch than ever again. This takes `bytes` twice, as small pages and as huge ones (at most a fair share of what
+// is available): whichever a method's writes are made of, it finds warm. Touches every page, calls `while_held`
+// (ranks meet there, so that all of them hold their share at once), and frees it. Returns `bytes` as taken, 0 if
+// there was no memory.
 std::uint64_t warm_memory(std::uint64_t bytes, unsigned sharers, const std::function<void()>& while_held);
 
 // What a run that writes `file_bytes` needs: the page cache of its file, and room for buffers of any method.

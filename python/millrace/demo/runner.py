@@ -127,11 +127,16 @@ def _environment(case: cases.Case, prefix: Prefix, reports: Path | None) -> dict
 
 
 def _warm() -> None:
-    """Touches and frees memory, so that the first touch is not counted for one side only."""
-    with mmap.mmap(-1, _WARM_BYTES) as area:
-        if hasattr(mmap, "MADV_HUGEPAGE"):  # what large parts of the page cache are made of
-            area.madvise(mmap.MADV_HUGEPAGE)
-        area[::_PAGE] = b"\1" * (len(area) // _PAGE)
+    """Touches and frees memory, so that the first touch is not counted for one side only.
+
+    In small pages and in huge ones: the page cache is made of either, as large as a program's writes are.
+    """
+    with mmap.mmap(-1, _WARM_BYTES) as small, mmap.mmap(-1, _WARM_BYTES) as huge:
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            small.madvise(mmap.MADV_NOHUGEPAGE)
+            huge.madvise(mmap.MADV_HUGEPAGE)
+        for area in (small, huge):
+            area[::_PAGE] = b"\1" * (len(area) // _PAGE)
 
 
 def _execute(
