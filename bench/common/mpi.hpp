@@ -62,13 +62,7 @@ inline void prepare_run(const std::string& path, std::uint64_t bytes, bool warm,
     sync_file_system(path);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  if (!warm) return;
-  const auto sharers = static_cast<unsigned>(ranks);
-  // Twice: a hypervisor that takes free pages back may have done so while cold ones were touched.
-  for (int round = 0; round < 2; ++round) {
-    warm_memory(memory_need(bytes) / sharers, sharers, [] { MPI_Barrier(MPI_COMM_WORLD); });
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
+  if (warm) warm_memory(bytes, static_cast<unsigned>(ranks), [] { MPI_Barrier(MPI_COMM_WORLD); });
 }
 
 // Each rank compares its share of a file of `bytes` with plain reads. Returns this rank's number of errors.

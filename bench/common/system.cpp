@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 
 namespace bench {
 namespace {
@@ -30,13 +31,37 @@ std::uint64_t available_memory() {
 // Memory of which every page has been touched, or MAP_FAILED.
 void* map_touched(std::uint64_t bytes, std::uint64_t page, int advice) {
   if (bytes == 0) return MAP_FAILED;
-  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return memory;
   ::madvise(memory, bytes, advice);
   auto* const touched = static_cast<volatile unsigned char*>(memory);
   for (std::uint64_t at = 0; at < bytes; at += page) touched[at] = 1;
   return memory;
+}
+
+// A guest tells its hypervisor every two seconds which of its memory is free. Writing a file of this size may
+// take so long that it meets that: the memory is held until it is past, and the next one is two seconds away.
+constexpr std::uint64_t lasting_bytes = 128ULL << 20;
+constexpr std::chrono::milliseconds reporting_interval{2200};
+
+// What a run that writes `file_bytes` needs: the page cache of its file, and room for buffers of any method.
+std::uint64_t memory_need(std::uint64_t file_bytes) { return file_bytes + file_bytes / 8 + (512ULL << 20); }
+
+// Touches a fair share of that and frees it after `hold`, all sharers together.
+void touch_memory(std::uint64_t file_bytes, unsigned sharers, const std::function<void()>& meet,
+                  std::chrono::milliseconds hold) {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t most = available_memory() * 3 / 10;
+  meet();  // all have read the same figure before one begins to change it
+  const std::uint64_t bytes = std::min(memory_need(file_bytes), most) / sharers / page * page;
+  // Small pages take the fragments that small writes get their page cache from, huge ones the large blocks.
+  void* const small = map_touched(bytes, page, MADV_NOHUGEPAGE);
+  void* const huge = map_touched(bytes, page, MADV_HUGEPAGE);
+  meet();
+  std::this_thread::sleep_for(hold);
+  if (small != MAP_FAILED) ::munmap(small, bytes);
+  if (huge != MAP_FAILED) ::munmap(huge, bytes);
 }
 
 }  // namespace
@@ -45,19 +70,15 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::uint64_t warm_memory(std::uint64_t bytes, unsigned sharers, const std::function<void()>& while_held) {
-  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  // All sharers must have read the same figure before one of them begins to change it.
-  const std::uint64_t most = available_memory() * 6 / 10 / (sharers > 0 ? sharers : 1);
-  while_held();
-  bytes = std::min(bytes, most / 2) / page * page;
-  // Small pages take the fragments that small writes get their page cache from, huge ones the large blocks.
-  void* const small = map_touched(bytes, page, MADV_NOHUGEPAGE);
-  void* const huge = map_touched(bytes, page, MADV_HUGEPAGE);
-  while_held();
-  if (small != MAP_FAILED) ::munmap(small, bytes);
-  if (huge != MAP_FAILED) ::munmap(huge, bytes);
-  return small != MAP_FAILED && huge != MAP_FAILED ? bytes : 0;
+void warm_memory(std::uint64_t file_bytes, unsigned sharers, const std::function<void()>& meet) {
+  if (file_bytes < lasting_bytes) {
+    // Twice: a hypervisor may have taken back what one round left, while it touched cold memory.
+    touch_memory(file_bytes, sharers, meet, {});
+    touch_memory(file_bytes, sharers, meet, {});
+  } else {
+    touch_memory(file_bytes, sharers, meet, reporting_interval);
+  }
+  meet();
 }
 
 std::string directory_of(const std::string& path) {

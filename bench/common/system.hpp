@@ -13,16 +13,10 @@ namespace bench {
 double now_s();
 
 // Memory that was freed long ago may have gone back to a hypervisor and then costs far more at the first
-// touch than ever again. This takes `bytes` twice, as small pages and as huge ones (at most a fair share of what
-// is available): whichever a method's writes are made of, it finds warm. Touches every page, calls `while_held`
-// (ranks meet there, so that all of them hold their share at once), and frees it. Returns `bytes` as taken, 0 if
-// there was no memory.
-std::uint64_t warm_memory(std::uint64_t bytes, unsigned sharers, const std::function<void()>& while_held);
-
-// What a run that writes `file_bytes` needs: the page cache of its file, and room for buffers of any method.
-inline std::uint64_t memory_need(std::uint64_t file_bytes) {
-  return file_bytes + file_bytes / 8 + (512ULL << 20);
-}
+// touch than ever again. Before a run that writes `file_bytes` this touches what the run may need, as small
+// pages and as huge ones (whichever its writes are made of, it finds them warm), and frees it. Collective
+// among `sharers` processes, each of which takes its part; they wait for each other in `meet`.
+void warm_memory(std::uint64_t file_bytes, unsigned sharers, const std::function<void()>& meet);
 
 // Writes the dirty data of the file system that holds `path` (or its directory) to the disk.
 void sync_file_system(const std::string& path);

@@ -113,12 +113,7 @@ class Runner {
     if (!o_.warm) return;
     const std::uint64_t all =
         file_bytes(o_, ranks_) * static_cast<std::uint64_t>(o_.file_per_process ? ranks_ : 1);
-    const auto sharers = static_cast<unsigned>(ranks_);
-    // Twice, as prepare_run() does.
-    for (int round = 0; round < 2; ++round) {
-      warm_memory(memory_need(all) / sharers, sharers, [] { MPI_Barrier(MPI_COMM_WORLD); });
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
+    warm_memory(all, static_cast<unsigned>(ranks_), [] { MPI_Barrier(MPI_COMM_WORLD); });
   }
 
   // Opens, calls `body(file, offsets)`, syncs if asked, closes; a failed rank still takes part in closing.

@@ -97,7 +97,7 @@ std::vector<Method> methods(const Settings& s) {
 bool measure(Method& method, const Settings& s) {
   const std::string& path = method.stream.path;
   sync_file_system(path);
-  for (int round = 0; s.warm && round < 2; ++round) warm_memory(memory_need(method.stream.size), 1, [] {});
+  if (s.warm) warm_memory(method.stream.size, 1, [] {});
   try {
     const double seconds = method.write(method.stream);
     method.mib_s.push_back(static_cast<double>(method.stream.size) / (1 << 20) / seconds);
