@@ -17,7 +17,7 @@ from millrace.prefix import Prefix
 _PROGRAMS = Path(__file__).parent / "programs"
 _SYSTEM_PYTHON = "/usr/bin/python3"
 # How many numbers ncmpigen's input has, --quick and otherwise.
-_CDL_VALUES = {True: 60_000, False: 400_000}
+_CDL_VALUES = {True: 60_000, False: 1_200_000}
 
 
 @dataclass(frozen=True)
