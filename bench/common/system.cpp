@@ -42,7 +42,7 @@ void* map_touched(std::uint64_t bytes, std::uint64_t page, int advice) {
 
 // A guest tells its hypervisor every two seconds which of its memory is free. Writing a file of this size may
 // take so long that it meets that: the memory is held until it is past, and the next one is two seconds away.
-constexpr std::uint64_t lasting_bytes = 128ULL << 20;
+constexpr std::uint64_t lasting_bytes = 320ULL << 20;
 constexpr std::chrono::milliseconds reporting_interval{2200};
 
 // What a run that writes `file_bytes` needs: the page cache of its file, and room for buffers of any method.

@@ -51,7 +51,8 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
     if (mean >= direct_above_default) why = "many pieces";
   }
   const Choice rule = mean < bound ? Choice{true, why} : Choice{false, "large pieces"};
-  return mean >= bound / 2 && mean < unsure_to ? by_cost(rule, transfer.costs) : rule;
+  const std::uint64_t unsure_from = std::min(bound / 2, direct_above_default);
+  return mean >= unsure_from && mean < unsure_to ? by_cost(rule, transfer.costs) : rule;
 }
 
 bool FlushWatch::flushed(std::uint64_t bytes) {

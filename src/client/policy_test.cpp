@@ -57,6 +57,8 @@ TEST(Policy, WhereItIsNotSureTheCostsOfTheSeriesDecide) {
   EXPECT_TRUE(way(128 * KiB, {460, 500}, true).pipeline) << "here the rule is the other way";
   EXPECT_FALSE(way(128 * KiB, {500, 400}, true).pipeline);
   EXPECT_FALSE(way(128 * KiB, {500, 0}, true).pipeline);
+  EXPECT_FALSE(way(16 * KiB, {500, 400}, true).pipeline) << "far below its bound, but one call costs little";
+  EXPECT_TRUE(way(12 * KiB, {500, 400}, true).pipeline);
 }
 
 TEST(Policy, WhereItIsSureCostsDoNotMatter) {
