@@ -11,10 +11,8 @@
 #include <utility>
 
 #include "agent/block_pool.hpp"
-#include "agent/file_pipeline.hpp"
+#include "agent/open_file.hpp"
 #include "agent/report.hpp"
-#include "agent/requests.hpp"
-#include "agent/watch.hpp"
 
 namespace millrace::agent {
 
@@ -31,29 +29,20 @@ bool sound(const FileSettings& settings) {
 
 }  // namespace
 
-struct OpenFile {
-  dev_t device;
-  ino_t inode;
-  std::string path;
-  FileSettings asked;
-  std::unique_ptr<FilePipeline> pipeline;
-  Requests requests;
-  Watch watch;
-
-  OpenFile(dev_t dev, ino_t ino, std::string name, const FileSettings& settings,
-           std::unique_ptr<FilePipeline> way, const std::vector<Channel>& channels)
-      : device(dev),
-        inode(ino),
-        path(std::move(name)),
-        asked(settings),
-        pipeline(std::move(way)),
-        requests(*pipeline, channels) {}
+// A request that several lanes have to answer.
+struct Spread {
+  ChannelId channel;
+  std::uint32_t request;
+  std::size_t lanes;  // that have not answered
+  Status status;
 };
 
 struct Core::Impl {
   Shared shared;
   std::vector<std::unique_ptr<OpenFile>> files;  // by slot; null where a slot is free
   std::vector<Channel> channels;                 // by id
+  std::vector<Spread> spreads;
+  std::vector<Reply> answers;  // of lanes; scratch
   std::vector<Reply> replies;
   std::vector<std::string> reports;
   bool tracing = false;
@@ -63,8 +52,19 @@ struct Core::Impl {
   Impl(io::Storage& storage, std::string journal_directory) : shared{storage, std::move(journal_directory)} {}
 
   OpenFile* file(FileSlot slot) { return slot < files.size() ? files[slot].get() : nullptr; }
+  template <class Do>
+  void each_lane(Do&& act) const {
+    for (const auto& file : files) {
+      if (!file) continue;
+      for (const auto& lane : file->lanes) act(*file, *lane);
+    }
+  }
   Status prepare_pool(const FileSettings& settings);
-  Result<FileSlot> add(Fd target, const struct stat& about, const transport::Register& registration);
+  Result<FileSlot> add(Fd target, const struct stat& about, const transport::Register& registration,
+                       Route route);
+  template <class Ask>
+  void ask(ChannelId channel, FileSlot slot, std::uint32_t request, Ask&& ask_lane);
+  void answer(const Reply& reply);
   bool take_completions();
   void make_room();
   bool evict_one();
@@ -78,17 +78,18 @@ Core::Core(io::Storage& storage, std::string journal_directory)
 // What is in flight points into our memory: it has to end first. What is not in flight yet is dropped.
 Core::~Core() {
   const auto busy = [this] {
-    return std::any_of(impl_->files.begin(), impl_->files.end(),
-                       [](const auto& file) { return file && !file->pipeline->quiet(); });
+    bool any = false;
+    impl_->each_lane([&](const OpenFile&, const Lane& lane) { any |= !lane.pipeline->quiet(); });
+    return any;
   };
+  // What only carries has nothing in flight that points into our memory.
   for (const auto& file : impl_->files) {
-    if (file) file->pipeline->drop();
+    if (file) std::erase_if(file->lanes, [](const auto& lane) { return lane->pipeline->carries(); });
   }
+  impl_->each_lane([](OpenFile&, Lane& lane) { lane.pipeline->drop(); });
   while (busy()) {
     impl_->take_completions();
-    for (const auto& file : impl_->files) {
-      if (file) file->pipeline->pump();
-    }
+    impl_->each_lane([](OpenFile&, Lane& lane) { lane.pipeline->pump(); });
     impl_->shared.storage.kick();
     pollfd ready{impl_->shared.storage.event_fd(), POLLIN, 0};
     if (ready.fd >= 0 && busy()) (void)::poll(&ready, 1, 100);
@@ -113,24 +114,23 @@ Status Core::Impl::prepare_pool(const FileSettings& settings) {
 }
 
 Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about,
-                                 const transport::Register& registration) {
+                                 const transport::Register& registration, Route route) {
   const Status prepared = prepare_pool(registration.settings);
   if (!prepared.ok()) return prepared;
-  auto pipeline = FilePipeline::open(shared, std::move(target), registration.settings);
-  if (!pipeline) {
+  auto file =
+      OpenFile::open(shared, std::move(target), about, registration, std::move(route), channels);
+  if (!file) {
     if (!anything_open()) shared.pool.reset();
-    return pipeline.status();
+    return file.status();
   }
-  const auto end = std::find(std::begin(registration.path), std::end(registration.path), '\0');
   auto place = std::find(files.begin(), files.end(), nullptr);
   if (place == files.end()) place = files.emplace(files.end());
-  *place =
-      std::make_unique<OpenFile>(about.st_dev, about.st_ino, std::string(std::begin(registration.path), end),
-                                 registration.settings, *std::move(pipeline), channels);
+  *place = *std::move(file);
   return static_cast<FileSlot>(place - files.begin());
 }
 
-Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register& registration) {
+Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register& registration,
+                            Route route) {
   if (!target.valid() || !sound(registration.settings)) return Code::invalid;
   struct stat about {};
   if (::fstat(target.get(), &about) != 0) return Status::from_errno(errno);
@@ -140,7 +140,7 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
   });
   FileSlot slot = static_cast<FileSlot>(same - files.begin());
   if (same == files.end()) {
-    auto added = impl_->add(std::move(target), about, registration);
+    auto added = impl_->add(std::move(target), about, registration, std::move(route));
     if (!added) return added.status();
     slot = *added;
   } else {
@@ -150,8 +150,19 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
       files[slot]->asked = registration.settings;
   }
   if (channel >= impl_->channels.size()) impl_->channels.resize(channel + 1);
-  files[slot]->requests.join(channel, registration.group, registration.members);
+  for (const auto& lane : files[slot]->lanes) {
+    const std::uint32_t expected = registration.members == 0 ? 0 : registration.members + lane->upstreams;
+    lane->requests.join(channel, registration.group, expected);
+  }
   return slot;
+}
+
+Status Core::join(ChannelId channel, FileSlot slot, std::uint32_t lane, std::uint64_t group) {
+  OpenFile* file = impl_->file(slot);
+  if (file == nullptr || lane >= file->lanes.size()) return Code::invalid;
+  if (channel >= impl_->channels.size()) impl_->channels.resize(channel + 1);
+  file->lanes[lane]->requests.join(channel, group, 0, true);
+  return {};
 }
 
 bool Core::ready() const {
@@ -161,35 +172,67 @@ bool Core::ready() const {
 
 void Core::write(ChannelId channel, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
   ++impl_->channels[channel].records;
-  impl_->files[file]->pipeline->write(offset, data);
+  impl_->files[file]->write(offset, data);
 }
 
 void Core::note(ChannelId channel, FileSlot slot, Extent extent) {
   ++impl_->channels[channel].records;
-  if (OpenFile* file = impl_->file(slot)) file->pipeline->note(extent);
+  if (OpenFile* file = impl_->file(slot)) file->lanes.front()->pipeline->note(extent);
+}
+
+// Asks every lane in which the channel has a part.
+template <class Ask>
+void Core::Impl::ask(ChannelId channel, FileSlot slot, std::uint32_t request, Ask&& ask_lane) {
+  OpenFile* const open = file(slot);
+  if (open == nullptr) {
+    replies.push_back({channel, request, Code::invalid});
+    return;
+  }
+  std::size_t asked = 0;
+  for (const auto& lane : open->lanes) {
+    if (!lane->requests.has(channel)) continue;
+    ask_lane(*lane, asked == 0);
+    ++asked;
+  }
+  if (asked == 0) ask_lane(*open->lanes.front(), true);
+  if (asked > 1) spreads.push_back({channel, request, asked, {}});
+}
+
+void Core::Impl::answer(const Reply& reply) {
+  const auto spread = std::ranges::find_if(spreads, [&](const Spread& one) {
+    return one.channel == reply.channel && one.request == reply.request;
+  });
+  if (spread == spreads.end()) {
+    replies.push_back(reply);
+    return;
+  }
+  if (spread->status.ok()) spread->status = reply.status;
+  if (--spread->lanes > 0) return;
+  replies.push_back({reply.channel, reply.request, spread->status});
+  spreads.erase(spread);
 }
 
 void Core::flush(ChannelId channel, FileSlot slot, std::uint32_t request, Extent extent) {
-  if (OpenFile* file = impl_->file(slot)) return file->requests.flush(channel, request, extent);
-  impl_->replies.push_back({channel, request, Code::invalid});
+  impl_->ask(channel, slot, request,
+             [&](Lane& lane, bool) { lane.requests.flush(channel, request, extent); });
 }
 
 void Core::sync(ChannelId channel, FileSlot slot, std::uint32_t request) {
-  if (OpenFile* file = impl_->file(slot)) return file->requests.sync(channel, request);
-  impl_->replies.push_back({channel, request, Code::invalid});
+  impl_->ask(channel, slot, request, [&](Lane& lane, bool) { lane.requests.sync(channel, request); });
 }
 
 void Core::close(ChannelId channel, FileSlot slot, std::uint32_t request,
                  const transport::ClientCounters& counters) {
-  if (OpenFile* file = impl_->file(slot)) return file->requests.close(channel, request, counters);
-  impl_->replies.push_back({channel, request, Code::invalid});
+  impl_->ask(channel, slot, request, [&](Lane& lane, bool first) {
+    lane.requests.close(channel, request, first ? counters : transport::ClientCounters{});
+  });
 }
 
 void Core::abandon(ChannelId channel) {
-  for (const auto& file : impl_->files) {
-    if (file) file->requests.abandon(channel);
-  }
-  std::erase_if(impl_->replies, [channel](const Reply& reply) { return reply.channel == channel; });
+  impl_->each_lane([&](OpenFile&, Lane& lane) { lane.requests.abandon(channel); });
+  const auto of_channel = [channel](const auto& one) { return one.channel == channel; };
+  std::erase_if(impl_->spreads, of_channel);
+  std::erase_if(impl_->replies, of_channel);
 }
 
 bool Core::Impl::take_completions() {
@@ -198,27 +241,22 @@ bool Core::Impl::take_completions() {
   shared.storage.poll(completions);
   for (const io::Completion& completion : completions) {
     const std::uint32_t owner = sink::owner_of(completion.token);
-    for (const auto& file : files) {
-      if (!file || !file->pipeline->owns(owner)) continue;
-      file->pipeline->complete(completion);
-      break;
-    }
+    each_lane([&](OpenFile&, Lane& lane) {
+      if (lane.pipeline->owns(owner)) lane.pipeline->complete(completion);
+    });
     any = true;
   }
-  for (const auto& file : files) {
-    if (file) any |= file->pipeline->collect();
-  }
+  each_lane([&](OpenFile&, Lane& lane) { any |= lane.pipeline->collect(); });
   return any;
 }
 
 bool Core::Impl::evict_one() {
-  OpenFile* largest = nullptr;
-  for (const auto& file : files) {
-    if (!file || file->pipeline->blocks_held() == 0) continue;
-    if (largest == nullptr || file->pipeline->blocks_held() > largest->pipeline->blocks_held())
-      largest = file.get();
-  }
-  return largest != nullptr && largest->pipeline->evict();
+  FilePipeline* largest = nullptr;
+  each_lane([&](OpenFile&, Lane& lane) {
+    const std::uint32_t held = lane.pipeline->blocks_held();
+    if (held > (largest != nullptr ? largest->blocks_held() : 0)) largest = lane.pipeline.get();
+  });
+  return largest != nullptr && largest->evict();
 }
 
 void Core::Impl::make_room() {
@@ -242,9 +280,14 @@ bool Core::Impl::anything_open() const {
 bool Core::Impl::retire() {
   bool any = false;
   for (auto& file : files) {
-    if (!file || !file->requests.over() || !file->pipeline->quiet()) continue;
-    file->watch.end(file->path, spans);
-    reports.push_back(make_report(file->path, file->asked, *file->pipeline, file->requests, *shared.pool));
+    if (!file || !file->over()) continue;
+    for (std::size_t i = 0; i < file->lanes.size(); ++i) {
+      Lane& lane = *file->lanes[i];
+      lane.watch.end(file->path, spans);
+      const LaneNumber number{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(file->lanes.size())};
+      reports.push_back(
+          make_report(file->path, file->asked, *lane.pipeline, lane.requests, *shared.pool, number));
+    }
     file.reset();
     any = true;
   }
@@ -261,43 +304,36 @@ bool Core::advance(std::uint64_t now_ns) {
     channel.seen = channel.records;
     channel.last_ns = now_ns;
   }
-  for (const auto& file : core.files) {
-    if (file) file->pipeline->told_time(now_ns, before_ns);
-  }
+  core.each_lane([&](OpenFile&, Lane& lane) { lane.pipeline->told_time(now_ns, before_ns); });
   bool moved = core.take_completions();
-  for (const auto& file : core.files) {
-    if (file) moved |= file->requests.advance(now_ns, core.replies);
-  }
+  core.answers.clear();
+  core.each_lane([&](OpenFile&, Lane& lane) { moved |= lane.requests.advance(now_ns, core.answers); });
+  for (const Reply& reply : core.answers) core.answer(reply);
   core.make_room();
   core.shared.advance_wanted = false;
-  for (const auto& file : core.files) {
-    if (!file) continue;
-    moved |= file->pipeline->pump();
-    core.shared.advance_wanted |= file->pipeline->throttled();
-  }
+  core.each_lane([&](OpenFile&, Lane& lane) {
+    moved |= lane.pipeline->pump();
+    core.shared.advance_wanted |= lane.pipeline->throttled();
+  });
   core.shared.storage.kick();
-  for (const auto& file : core.files) {
-    if (file)
-      file->watch.look(now_ns, file->path, *file->pipeline, file->requests, core.tracing, core.reports,
-                       core.spans);
-  }
+  core.each_lane([&](OpenFile& file, Lane& lane) {
+    lane.watch.look(now_ns, file.path, *lane.pipeline, lane.requests, core.tracing, core.reports, core.spans);
+  });
   moved |= core.retire();
   return moved;
 }
 
 std::uint64_t Core::next_deadline_ns() const {
   std::uint64_t next = UINT64_MAX;
-  for (const auto& file : impl_->files) {
-    if (file) next = std::min({next, file->requests.next_deadline_ns(), file->watch.next_deadline_ns()});
-  }
+  impl_->each_lane([&](const OpenFile&, const Lane& lane) {
+    next = std::min({next, lane.requests.next_deadline_ns(), lane.watch.next_deadline_ns()});
+  });
   return next;
 }
 
 std::uint64_t Core::partial_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& file : impl_->files) {
-    if (file) bytes += file->pipeline->partial_bytes();
-  }
+  impl_->each_lane([&](const OpenFile&, const Lane& lane) { bytes += lane.pipeline->partial_bytes(); });
   return bytes;
 }
 
@@ -311,12 +347,12 @@ std::vector<std::string> Core::take_reports() { return std::exchange(impl_->repo
 
 Status Core::error(FileSlot slot) const {
   const OpenFile* file = impl_->file(slot);
-  return file != nullptr ? file->pipeline->error() : Status(Code::invalid);
+  return file != nullptr ? file->error() : Status(Code::invalid);
 }
 
 bool Core::dirty(FileSlot slot) const {
   const OpenFile* file = impl_->file(slot);
-  return file != nullptr && file->pipeline->dirty();
+  return file != nullptr && file->dirty();
 }
 
 bool Core::idle() const { return !impl_->anything_open(); }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/carrier.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "base/settings.hpp"
@@ -57,8 +58,14 @@ class Core {
   // Memory is one pool for all files: the first file's sort_buffer and record_max fix it for as long as any
   // file is open; a later file shares it, whatever its own sort_buffer says. A file that is open already
   // keeps the strategy, sink and durability with which it was opened first. Code::unsupported if the pool
-  // cannot hold two of this file's largest records.
-  Result<FileSlot> open(ChannelId channel, Fd target, const transport::Register& registration);
+  // cannot hold two of this file's largest records. With a route, records travel along it; the target is
+  // written where this agent is the file server of a lane. A file that is open already keeps its first route.
+  Result<FileSlot> open(ChannelId channel, Fd target, const transport::Register& registration,
+                        Route route = {});
+
+  // The channel is an agent that passes its records of one lane on to this one. It may only ask for what lies
+  // there; its requests are for that lane.
+  Status join(ChannelId channel, FileSlot file, std::uint32_t lane, std::uint64_t group);
 
   // True while a record may be taken. False means that advance() has something to start, or that memory is
   // at its bound: stop consuming channels and call advance(); while it is false then too, writes are in

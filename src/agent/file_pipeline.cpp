@@ -53,12 +53,23 @@ Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, Fd targ
   file->owner_ = shared.next_owner++;
   auto sink = sink::Sink::open(shared.storage, std::move(target), file->owner_, sink_options(settings));
   if (!sink) return sink.status();
-  file->sink_ = *std::move(sink);
-  if (settings.strategy == Strategy::journal) {
-    file->overflow_ =
-        std::make_unique<Overflow>(shared.storage, shared.next_owner, shared.journal_directory, file->sort_);
-  }
+  file->outlet_ = make_outlet(*std::move(sink));
+  file->add_journal();
   return file;
+}
+
+std::unique_ptr<FilePipeline> FilePipeline::open(Shared& shared, std::unique_ptr<Carrier> next,
+                                                 const FileSettings& settings) {
+  std::unique_ptr<FilePipeline> file(new FilePipeline(shared, settings));
+  file->outlet_ = make_outlet(std::move(next), settings.record_max_bytes);
+  file->add_journal();
+  return file;
+}
+
+void FilePipeline::add_journal() {
+  if (settings_.strategy != Strategy::journal) return;
+  overflow_ =
+      std::make_unique<Overflow>(shared_.storage, shared_.next_owner, shared_.journal_directory, sort_);
 }
 
 FilePipeline::~FilePipeline() = default;
@@ -67,11 +78,11 @@ void FilePipeline::note(Extent extent) {
   if (extent.empty()) return;
   ++counters_.noted_extents;
   counters_.noted_bytes += extent.size();
-  sink_->note(extent);
+  outlet_->note(extent);
 }
 
 void FilePipeline::told_time(std::uint64_t now_ns, std::uint64_t before_ns) {
-  if (!departures_.empty() || !syncs_.empty()) counters_.storage_busy_ns += now_ns - before_ns;
+  if (!departures_.empty() || !settling_.empty()) counters_.storage_busy_ns += now_ns - before_ns;
 }
 
 // --- staging: records leave in order of arrival ---
@@ -209,13 +220,13 @@ void FilePipeline::put(Departures::iterator departure) {
   const auto count = static_cast<std::uint32_t>(segments_.size());
   for (const sink::Segment& segment : segments_) counters_.bytes_out += segment.length;
   counters_.extents_out += count;
-  const sink::Ticket ticket = sink_->put(segments_);
+  const sink::Ticket ticket = outlet_->put(segments_);
   segments_.clear();
   puts_.emplace(ticket, Put{departure, count});
   ++departure->tickets;
   segments_out_ += count;
   put_since_flush_ = true;
-  unsynced_ = true;
+  ++puts_made_;
 }
 
 void FilePipeline::finish(Departures::iterator departure) {
@@ -250,8 +261,8 @@ bool FilePipeline::pump() {
     to_hand_.pop_front();
     if (departure->tickets == 0) finish(departure);
   }
-  // What the sink holds back until it sees the next segment starts now: there is no next one.
-  if (put_since_flush_) sink_->flush();
+  // What the outlet holds back until it sees the next segment starts now: there is no next one.
+  if (put_since_flush_) outlet_->flush();
   put_since_flush_ = false;
   return moved;
 }
@@ -310,18 +321,18 @@ bool FilePipeline::owns(std::uint32_t owner) const {
 }
 
 void FilePipeline::complete(const io::Completion& completion) {
-  if (sink::owner_of(completion.token) == owner_) return sink_->complete(completion);
+  if (sink::owner_of(completion.token) == owner_) return outlet_->complete(completion);
   overflow_->complete(completion);
 }
 
 bool FilePipeline::collect() {
+  const bool moved = outlet_->advance();
   done_.clear();
-  sink_->take(done_);
+  outlet_->take(done_);
   for (const sink::Done& done : done_) {
     const auto found = puts_.find(done.ticket);
     if (found == puts_.end()) {
-      if (std::erase(syncs_, done.ticket) != 0) synced_.push_back(done.ticket);
-      if (!done.status.ok()) fail(done.status);
+      end_settling(done);
       continue;
     }
     const Put put = found->second;
@@ -331,12 +342,12 @@ bool FilePipeline::collect() {
     if (!done.status.ok()) fail(done.status);
     if (put.departure->handed && put.departure->tickets == 0) finish(put.departure);
   }
-  if (!sink_->status().ok()) fail(sink_->status());
+  if (!outlet_->status().ok()) fail(outlet_->status());
   if (overflow_ && !overflow_->status().ok() && !doomed_) {  // a part of the file is lost with it
     fail(overflow_->status());
     doom();
   }
-  return !done_.empty();
+  return moved || !done_.empty();
 }
 
 // The first error stays. One that every later write would meet too frees what waits; after any other one
@@ -367,20 +378,27 @@ void FilePipeline::drop_buffered() {
 
 void FilePipeline::drop() { doom(); }
 
-sink::Ticket FilePipeline::sync() {
-  const sink::Ticket ticket = sink_->sync();
-  unsynced_ = false;
-  syncs_.push_back(ticket);
+sink::Ticket FilePipeline::settle(transport::Kind kind, Extent extent) {
+  const sink::Ticket ticket = outlet_->settle(kind, extent);
+  settling_.push_back({ticket, extent == everything ? puts_made_ : 0});
   return ticket;
 }
 
-void FilePipeline::take_synced(std::vector<sink::Ticket>& tickets) {
-  tickets.insert(tickets.end(), synced_.begin(), synced_.end());
-  synced_.clear();
+void FilePipeline::end_settling(const sink::Done& done) {
+  const auto found = std::ranges::find(settling_, done.ticket, &Settling::ticket);
+  if (found == settling_.end()) return;
+  if (done.status.ok()) {
+    settled_puts_ = std::max(settled_puts_, found->puts);
+  } else {
+    fail(done.status);
+  }
+  settled_.push_back(done.ticket);
+  settling_.erase(found);
 }
 
-bool FilePipeline::dirty() const {
-  return !sort_.empty() || !stage_segments_.empty() || !departures_.empty();
+void FilePipeline::take_settled(std::vector<sink::Ticket>& tickets) {
+  tickets.insert(tickets.end(), settled_.begin(), settled_.end());
+  settled_.clear();
 }
 
 std::uint64_t FilePipeline::pending_bytes() const {
@@ -389,6 +407,6 @@ std::uint64_t FilePipeline::pending_bytes() const {
   return (blocks << shared_.pool->block_shift()) + stage_used_ + (overflow_ ? overflow_->stored_bytes() : 0);
 }
 
-bool FilePipeline::quiet() const { return !dirty() && syncs_.empty() && synced_.empty() && sink_->idle(); }
+bool FilePipeline::quiet() const { return !dirty() && settling_.empty() && settled_.empty() && outlet_->idle(); }
 
 }  // namespace millrace::agent

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/block_pool.hpp"
+#include "agent/outlet.hpp"
 #include "agent/overflow.hpp"
 #include "agent/sort_buffer.hpp"
 #include "base/fd.hpp"
@@ -20,7 +21,6 @@
 #include "base/settings.hpp"
 #include "extent/extent.hpp"
 #include "io/storage.hpp"
-#include "sink/sink.hpp"
 
 namespace millrace::agent {
 
@@ -42,7 +42,7 @@ struct PipelineCounters {
   std::uint64_t records_in = 0;
   std::uint64_t bytes_in = 0;
   std::uint64_t records_dropped = 0;  // after an error that would repeat itself
-  std::uint64_t extents_out = 0;      // runs of bytes given to the sink
+  std::uint64_t extents_out = 0;      // runs of bytes given to the outlet
   std::uint64_t bytes_out = 0;
   std::uint64_t evictions = 0;        // chunks that left because memory was short
   std::uint64_t complete_chunks = 0;  // chunks that left because they were complete
@@ -52,12 +52,16 @@ struct PipelineCounters {
   std::uint64_t storage_busy_ns = 0;  // time with at least one write under way, by the told clock
 };
 
-// The way of one file's records: buffer (as the strategy says) -> [journal] -> sink. What is on its way out
-// is a departure: a chunk, or a staging block; its memory is free again when the storage has it.
-// Owns the sink. Memory is the shared pool's. Not thread safe.
+// The way of one file's records: buffer (as the strategy says) -> [journal] -> outlet. What is on its way out
+// is a departure: a chunk, or a staging block; its memory is free again when the outlet has done with it.
+// Owns the outlet. Memory is the shared pool's. Not thread safe.
 class FilePipeline {
  public:
+  // Into the target file.
   static Result<std::unique_ptr<FilePipeline>> open(Shared& shared, Fd target, const FileSettings& settings);
+  // To the next agent.
+  static std::unique_ptr<FilePipeline> open(Shared& shared, std::unique_ptr<Carrier> next,
+                                            const FileSettings& settings);
   ~FilePipeline();
 
   void write(std::uint64_t offset, std::span<const std::byte> data) {
@@ -88,7 +92,7 @@ class FilePipeline {
 
   // One chunk departs because memory is short. False if there is none.
   bool evict();
-  // Complete chunks depart (auto), staged records depart (immediate), departures go to the sink as far as
+  // Complete chunks depart (auto), staged records depart (immediate), departures go to the outlet as far as
   // its window allows. True if anything moved.
   bool pump();
   // A completion for owns(owner). Then collect() takes what is done. True if anything was.
@@ -96,15 +100,20 @@ class FilePipeline {
   bool collect();
   bool owns(std::uint32_t owner) const;
 
-  // A datasync that covers everything that has departed completely.
-  sink::Ticket sync();
-  // True if bytes were written since the last datasync that completed well.
-  bool unsynced() const { return unsynced_; }
-  // Answers to sync(), each once.
-  void take_synced(std::vector<sink::Ticket>& tickets);
+  // Makes sure of everything that has departed completely (Outlet::settle).
+  sink::Ticket settle(transport::Kind kind, Extent extent);
+  // True if bytes have departed since the last settle() of everything that completed well.
+  bool unsettled() const { return settled_puts_ < puts_made_; }
+  // Answers to settle(), each once.
+  void take_settled(std::vector<sink::Ticket>& tickets);
+  // True: what has departed is in the file only after a settle().
+  bool carries() const { return outlet_->carries(); }
 
   Status error() const { return error_; }
-  bool dirty() const;
+  // True if bytes of the file are here.
+  bool holds() const { return !sort_.empty() || !stage_segments_.empty() || !departures_.empty(); }
+  // True if bytes are not known to be in the file: here, or passed on.
+  bool dirty() const { return holds() || (outlet_->carries() && unsettled() && error_.ok()); }
   // As dirty(), and the storage's hints count too: while false, the pipeline must not be destroyed.
   bool quiet() const;
   bool throttled() const;
@@ -112,7 +121,7 @@ class FilePipeline {
   bool leaving() const { return !departures_.empty(); }
   // About how much has not been handed to the file system yet.
   std::uint64_t pending_bytes() const;
-  // Forgets what has not been handed to the sink.
+  // Forgets what has not been handed to the outlet.
   void drop();
   // Memory of chunks that leave by themselves once they are complete, and are not.
   std::uint64_t partial_bytes() const {
@@ -123,24 +132,24 @@ class FilePipeline {
   // Blocks that evict() could free.
   std::uint32_t blocks_held() const { return sort_.blocks() + (stage_segments_.empty() ? 0 : 1); }
   bool merge() const { return !staging_ && sort_.merge(); }
-  bool direct() const { return sink_->direct(); }
+  bool direct() const { return outlet_->direct(); }
 
   // Why strategy journal did without one; empty if it did not.
   std::string journal_problem() const { return overflow_ ? overflow_->problem() : std::string(); }
 
   const FileSettings& settings() const { return settings_; }
   const PipelineCounters& counters() const { return counters_; }
-  const sink::SinkCounters& sink_counters() const { return sink_->counters(); }
+  const sink::SinkCounters& sink_counters() const { return outlet_->counters(); }
   void told_time(std::uint64_t now_ns, std::uint64_t before_ns);
 
  private:
-  // One chunk or one staging block on its way to the sink.
+  // One chunk or one staging block on its way to the outlet.
   struct Departure {
     Extent place;
     std::uint32_t chunk = LazyPool::none;
     std::uint32_t block = LazyPool::none;  // staging block, if not a chunk
     std::uint32_t blocks = 0;
-    std::uint32_t slot = 0;  // how far it has been handed to the sink
+    std::uint32_t slot = 0;  // how far it has been handed to the outlet
     std::uint32_t byte = 0;
     std::uint32_t tickets = 0;  // puts that are not done
     std::uint64_t since_ns = 0;
@@ -166,6 +175,8 @@ class FilePipeline {
   void finish(Departures::iterator departure);
   void fail(Status status);
   void drop_buffered();
+  void add_journal();
+  void end_settling(const sink::Done& done);
 
   Shared& shared_;
   FileSettings settings_;
@@ -174,7 +185,7 @@ class FilePipeline {
   bool eager_;  // complete chunks leave at once
   std::uint32_t owner_ = 0;
   SortBuffer sort_;
-  std::unique_ptr<sink::Sink> sink_;
+  std::unique_ptr<Outlet> outlet_;
   std::unique_ptr<Overflow> overflow_;  // strategy journal
   Status error_;
 
@@ -185,19 +196,24 @@ class FilePipeline {
   std::vector<sink::Segment> stage_segments_;
 
   Departures departures_;
-  std::deque<Departures::iterator> to_hand_;   // to the sink
+  std::deque<Departures::iterator> to_hand_;   // to the outlet
   std::deque<Departures::iterator> to_store_;  // to the journal
   std::unordered_map<sink::Ticket, Put> puts_;
   std::uint32_t segments_out_ = 0;
   bool put_since_flush_ = false;
-  bool unsynced_ = false;
+  std::uint64_t puts_made_ = 0;
+  std::uint64_t settled_puts_ = 0;  // so many of them are known to be safe
   std::vector<sink::Segment> segments_;  // scratch
   std::vector<std::uint64_t> indices_;   // scratch
   std::vector<std::uint32_t> chunks_;    // scratch
   std::vector<sink::Done> done_;         // scratch
   std::vector<WaiterId> finished_;
-  std::vector<sink::Ticket> syncs_;
-  std::vector<sink::Ticket> synced_;
+  struct Settling {
+    sink::Ticket ticket;
+    std::uint64_t puts;  // that it makes sure of
+  };
+  std::vector<Settling> settling_;
+  std::vector<sink::Ticket> settled_;
   PipelineCounters counters_;
 };
 

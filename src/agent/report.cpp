@@ -81,7 +81,7 @@ Json time_part(const FilePipeline& pipeline, const Requests& requests) {
 }  // namespace
 
 std::string make_report(const std::string& path, const FileSettings& asked, const FilePipeline& pipeline,
-                        const Requests& requests, const BlockPool& pool) {
+                        const Requests& requests, const BlockPool& pool, LaneNumber number) {
   const FileSettings& used = pipeline.settings();
   const RequestCounters& r = requests.counters();
   const Json json = {
@@ -92,7 +92,9 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
       {"why", why(asked, used, pipeline.journal_problem())},
       {"merge", pipeline.merge()},
       {"durability", used.durability == Durability::disk ? "disk" : "server"},
-      {"sink", pipeline.direct() ? "direct" : "buffered"},
+      {"sink", pipeline.carries() ? "next agent" : pipeline.direct() ? "direct" : "buffered"},
+      {"lane", number.lane},
+      {"lanes", number.lanes},
       {"sort_buffer_bytes", pool.capacity_bytes()},
       {"record_max_bytes", used.record_max_bytes},
       {"error", pipeline.error().ok() ? "" : pipeline.error().describe()},

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "agent/block_pool.hpp"
@@ -13,8 +14,13 @@ namespace millrace::agent {
 // Raised when a field changes its meaning or goes; new fields do not raise it.
 inline constexpr int report_schema = 1;
 
-// The story of one file, as one line of JSON.
+struct LaneNumber {
+  std::uint32_t lane;
+  std::uint32_t lanes;
+};
+
+// The story of one lane of a file, as one line of JSON.
 std::string make_report(const std::string& path, const FileSettings& asked, const FilePipeline& pipeline,
-                        const Requests& requests, const BlockPool& pool);
+                        const Requests& requests, const BlockPool& pool, LaneNumber number);
 
 }  // namespace millrace::agent

@@ -11,16 +11,24 @@ namespace {
 constexpr std::uint64_t silence_ns = 100'000'000;  // a rank that sends nothing for so long is not waited for
 constexpr std::uint64_t worth_waiting_bytes = 8 * MiB;
 constexpr std::uint64_t gather_max_ns = 2'000'000'000;  // and no rank for longer than this
+constexpr std::uint64_t await_ns = 60'000'000'000;  // for an agent upstream, when nobody else is left
+// An agent whose records still come in has a link's bandwidth between its ranks and here.
+constexpr std::uint64_t gather_upstream_max_ns = 600'000'000'000;
 
 }  // namespace
 
-void Requests::join(ChannelId channel, std::uint64_t group, std::uint32_t expected) {
-  members_.push_back({channel, group});
+void Requests::join(ChannelId channel, std::uint64_t group, std::uint32_t expected, bool upstream) {
+  members_.push_back({channel, group, upstream});
   auto known = std::ranges::find(groups_, group, &Group::number);
   if (known == groups_.end()) known = groups_.insert(known, {group, expected, 0});
   ++known->joined;
   ++members_seen_;
-  settled_ = false;
+  if (upstream && awaited_ > 0) --awaited_;
+  settled_ = passed_close_ = false;
+}
+
+bool Requests::has(ChannelId channel) const {
+  return std::ranges::find(members_, channel, &Member::channel) != members_.end();
 }
 
 // A channel may have a file open twice. Requests do not say which; ranks of one group ask in one order, so
@@ -100,9 +108,11 @@ std::uint64_t Requests::gather_until_ns(const Waiter& waiter) const {
     const bool here = m.closing || (waiter.kind == Kind::sync && m.round >= waiter.round);
     if (m.group != waiter.group || m.channel == waiter.channel || here) continue;
     const std::uint64_t heard = m.channel < channels_.size() ? channels_[m.channel].last_ns : 0;
-    until = std::max(until, std::max(waiter.start_ns, heard) + silence_ns);
+    const std::uint64_t longest = m.upstream ? gather_upstream_max_ns : gather_max_ns;
+    until = std::max(
+        until, std::min(std::max(waiter.start_ns, heard) + silence_ns, waiter.start_ns + longest));
   }
-  return std::min(until, waiter.start_ns + gather_max_ns);
+  return until;
 }
 
 bool Requests::step_gather(std::uint64_t now_ns) {
@@ -123,9 +133,11 @@ bool Requests::step_gather(std::uint64_t now_ns) {
   return any;
 }
 
-// A sync has nothing to do for bytes that ranks wrote directly: the MPI library's own follows.
-bool Requests::wants_sync(const Waiter& waiter) const {
-  return (waiter.kind == Kind::sync && (pipeline_.unsynced() || sync_ticket_ != 0)) ||
+// A sync has nothing to do for bytes that ranks wrote directly: the MPI library's own follows. The next agent
+// hears of every sync and close, for it waits for them as for those of its own ranks.
+bool Requests::wants_settling(const Waiter& waiter) const {
+  if (pipeline_.carries()) return waiter.kind != Kind::flush || pipeline_.unsettled();
+  return (waiter.kind == Kind::sync && (pipeline_.unsettled() || settle_ticket_ != 0)) ||
          (waiter.kind == Kind::close && pipeline_.settings().durability == Durability::disk);
 }
 
@@ -160,7 +172,7 @@ bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
     }
     any = true;
     counters_.drain_ns += now_ns - waiter.since_ns;
-    if (wants_sync(waiter)) {
+    if (wants_settling(waiter)) {
       waiter.step = Step::settle;
       waiter.since_ns = now_ns;
       ++place;
@@ -172,47 +184,80 @@ bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
   return any;
 }
 
-// One datasync at a time; it covers everybody who is at this step when it begins.
+// One settling at a time; it covers everybody who is at this step when it begins.
 bool Requests::step_settle(std::uint64_t now_ns, std::vector<Reply>& replies) {
   bool any = false;
-  synced_.clear();
-  pipeline_.take_synced(synced_);
-  if (sync_ticket_ != 0 && std::find(synced_.begin(), synced_.end(), sync_ticket_) != synced_.end()) {
+  settled_tickets_.clear();
+  pipeline_.take_settled(settled_tickets_);
+  if (settle_ticket_ != 0 && std::ranges::find(settled_tickets_, settle_ticket_) != settled_tickets_.end()) {
     any = true;
-    sync_ticket_ = 0;
-    if (last_sync_) settled_ = true;
-    last_sync_ = false;
-    for (const WaiterId id : sync_covers_) {
+    settle_ticket_ = 0;
+    if (last_settle_) settled_ = true;
+    last_settle_ = false;
+    for (const WaiterId id : settle_covers_) {
       const auto found = waiters_.find(id);
       counters_.sync_ns += now_ns - found->second.since_ns;
       answer(found->second, replies);
       waiters_.erase(found);
     }
-    sync_covers_.clear();
+    settle_covers_.clear();
   }
-  if (sync_ticket_ != 0) return any;
+  if (settle_ticket_ != 0) return any;
+  begin_settling();
+  return any || settle_ticket_ != 0;
+}
+
+// What the strongest of those at this step asks for; close only if nobody stays behind.
+void Requests::begin_settling() {
+  std::size_t closing = 0;
+  bool stable = false;
+  Extent extent;
   for (const auto& [id, waiter] : waiters_) {
-    if (waiter.step == Step::settle) sync_covers_.push_back(id);
+    if (waiter.step != Step::settle) continue;
+    settle_covers_.push_back(id);
+    closing += waiter.kind == Kind::close ? 1 : 0;
+    stable |= waiter.kind == Kind::sync ||
+              (waiter.kind == Kind::close && pipeline_.settings().durability == Durability::disk);
+    extent = hull(extent, waiter.extent);
   }
-  if (!sync_covers_.empty()) sync_ticket_ = pipeline_.sync();
-  return any || sync_ticket_ != 0;
+  if (settle_covers_.empty()) return;
+  const bool last = closing > 0 && closing == members_.size() && awaited_ == 0;
+  const auto kind = last ? transport::Kind::close : stable ? transport::Kind::sync : transport::Kind::flush;
+  settle_ticket_ = pipeline_.settle(kind, stable || last ? everything : extent);
+  passed_close_ |= last;
 }
 
 // All have gone, some perhaps without closing: their bytes are written all the same.
 bool Requests::settle_after_last() {
-  if (!members_.empty() || !waiters_.empty() || settled_ || sync_ticket_ != 0) return false;
+  if (!nobody() || awaited_ > 0 || settled_ || settle_ticket_ != 0) return false;
   pipeline_.depart(everything);
-  if (pipeline_.dirty()) return false;
-  if (pipeline_.settings().durability == Durability::disk && pipeline_.error().ok() && pipeline_.unsynced()) {
-    sync_ticket_ = pipeline_.sync();
-    last_sync_ = true;
+  if (pipeline_.holds()) return false;
+  const bool unstable = pipeline_.settings().durability == Durability::disk && pipeline_.error().ok() &&
+                        pipeline_.unsettled();
+  const bool untold = pipeline_.carries() && !passed_close_;
+  if (unstable || untold) {
+    settle_ticket_ = pipeline_.settle(pipeline_.carries() ? transport::Kind::close : transport::Kind::sync,
+                                      everything);
+    last_settle_ = passed_close_ = true;
   } else {
     settled_ = true;
   }
   return true;
 }
 
+// An agent that has not come when everybody else has long gone is lost.
+void Requests::give_up_awaiting(std::uint64_t now_ns) {
+  if (!nobody() || awaited_ == 0) {
+    alone_since_ns_ = 0;
+  } else if (alone_since_ns_ == 0) {
+    alone_since_ns_ = now_ns;
+  } else if (now_ns - alone_since_ns_ >= await_ns) {
+    awaited_ = 0;
+  }
+}
+
 bool Requests::advance(std::uint64_t now_ns, std::vector<Reply>& replies) {
+  give_up_awaiting(now_ns);
   bool any = step_gather(now_ns);
   any |= step_drain(now_ns, replies);
   any |= step_settle(now_ns, replies);
@@ -231,7 +276,7 @@ Stages Requests::stages() const {
 }
 
 std::uint64_t Requests::next_deadline_ns() const {
-  std::uint64_t next = UINT64_MAX;
+  std::uint64_t next = alone_since_ns_ != 0 ? alone_since_ns_ + await_ns : UINT64_MAX;
   for (const auto& [id, waiter] : waiters_) {
     if (!waiter.started) return 0;
     if (waiter.step == Step::gather) next = std::min(next, gather_until_ns(waiter));

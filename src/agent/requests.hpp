@@ -40,17 +40,20 @@ struct Stages {
 //   gather   sync, close: until the other ranks of the group have asked too, or have been silent for
 //            100 ms, or for 2 s at most: a chunk that two ranks fill should leave once, complete
 //   drain    everything asked for departs; until it has arrived
-//   settle   sync, and close with durability disk: one datasync for all that are here
+//   settle   sync, and close with durability disk: one datasync for all that are here; where the pipeline
+//            only carries, every request: the next agent is asked, once for all that are here
 //   answer
 //
 // Works on one FilePipeline. Not thread safe.
 class Requests {
  public:
-  Requests(FilePipeline& pipeline, const std::vector<Channel>& channels)
-      : pipeline_(pipeline), channels_(channels) {}
+  // `upstreams`: agents that will come, and that the file stays open for.
+  Requests(FilePipeline& pipeline, const std::vector<Channel>& channels, std::uint32_t upstreams = 0)
+      : pipeline_(pipeline), channels_(channels), awaited_(upstreams) {}
 
-  // `expected` = ranks of the group that may come, 0 if unknown.
-  void join(ChannelId channel, std::uint64_t group, std::uint32_t expected);
+  // `expected` = channels of the group that may come, 0 if unknown. `upstream`: the channel is an agent.
+  void join(ChannelId channel, std::uint64_t group, std::uint32_t expected, bool upstream = false);
+  bool has(ChannelId channel) const;
   void flush(ChannelId channel, std::uint32_t request, Extent extent);
   void sync(ChannelId channel, std::uint32_t request);
   void close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters);
@@ -61,7 +64,7 @@ class Requests {
   std::uint64_t next_deadline_ns() const;
 
   // Nobody has the file open, and nothing is left to do for it.
-  bool over() const { return members_.empty() && waiters_.empty() && settled_; }
+  bool over() const { return nobody() && awaited_ == 0 && settled_; }
   Stages stages() const;
   const RequestCounters& counters() const { return counters_; }
   const transport::ClientCounters& client_counters() const { return clients_; }
@@ -74,6 +77,7 @@ class Requests {
   struct Member {
     ChannelId channel;
     std::uint64_t group;
+    bool upstream;            // an agent, with its ranks behind it
     std::uint32_t round = 0;  // syncs asked for
     bool closing = false;
     bool lost_peer = false;  // to be told with the next answer
@@ -90,7 +94,7 @@ class Requests {
     std::uint64_t start_ns = 0;
     std::uint64_t since_ns = 0;    // when this step began
     std::uint32_t departures = 0;  // that it waits for
-    Extent extent = {};
+    Extent extent = everything;
   };
 
   struct Group {
@@ -99,6 +103,8 @@ class Requests {
     std::uint32_t joined;
   };
 
+  bool nobody() const { return members_.empty() && waiters_.empty(); }
+  void give_up_awaiting(std::uint64_t now_ns);
   Member* member(ChannelId channel);
   bool incomplete(std::uint64_t group) const;
   Waiter& add(Kind kind, ChannelId channel, std::uint32_t request);
@@ -109,20 +115,24 @@ class Requests {
   bool step_settle(std::uint64_t now_ns, std::vector<Reply>& replies);
   bool settle_after_last();
   void answer(const Waiter& waiter, std::vector<Reply>& replies);
-  bool wants_sync(const Waiter& waiter) const;
+  bool wants_settling(const Waiter& waiter) const;
+  void begin_settling();
 
   FilePipeline& pipeline_;
   const std::vector<Channel>& channels_;
   std::vector<Member> members_;
   std::vector<Group> groups_;           // of all members that ever came
+  std::uint32_t awaited_;               // agents that have not come yet
+  std::uint64_t alone_since_ns_ = 0;    // nobody but awaited ones; 0: not so
   std::map<WaiterId, Waiter> waiters_;  // in the order in which they came
   WaiterId next_waiter_ = 1;
-  sink::Ticket sync_ticket_ = 0;       // the datasync under way
-  std::vector<WaiterId> sync_covers_;  // ... and for whom
-  bool settled_ = false;               // the last member's data has departed, and is durable if it must be
-  bool last_sync_ = false;             // the datasync under way is for members that have all gone
+  sink::Ticket settle_ticket_ = 0;       // the settling under way
+  std::vector<WaiterId> settle_covers_;  // ... and for whom
+  bool settled_ = false;      // the last member's data has departed, and is durable if it must be
+  bool last_settle_ = false;  // the settling under way is for members that have all gone
+  bool passed_close_ = false;  // the next agent knows that nobody here has the file open
   std::vector<WaiterId> finished_;
-  std::vector<sink::Ticket> synced_;
+  std::vector<sink::Ticket> settled_tickets_;
   std::uint32_t members_seen_ = 0;
   RequestCounters counters_;
   transport::ClientCounters clients_{};

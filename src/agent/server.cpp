@@ -36,7 +36,11 @@ void append_line(const std::string& path, const std::string& line) {
 }
 
 Server::Server(Core& core, int storage_event_fd, ServerOptions options)
-    : core_(core), storage_event_fd_(storage_event_fd), options_(std::move(options)) {}
+    : core_(core),
+      storage_event_fd_(storage_event_fd),
+      options_(std::move(options)),
+      links_([this](int socket, std::uint32_t events, std::uint64_t tag) { watch_link(socket, events, tag); },
+             [this](const std::string& line) { log(line); }, tag_first_link) {}
 
 Server::~Server() = default;
 
@@ -46,6 +50,18 @@ Status Server::watch(int descriptor, std::uint64_t tag) {
   event.data.u64 = tag;
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0 ? Status()
                                                                            : Status::from_errno(errno);
+}
+
+// Events 0: no longer.
+void Server::watch_link(int socket, std::uint32_t events, std::uint64_t tag) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = tag;
+  if (events == 0) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);
+  } else if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event) != 0) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event);
+  }
 }
 
 Status Server::start() {
@@ -90,10 +106,12 @@ Status Server::start() {
 
 void Server::run() {
   for (;;) {
+    links_.pump(now_ns());
     const Pass pass = drain_rings();
     const std::uint64_t now = now_ns();
     const bool advanced = core_.advance(now);
     deliver();
+    links_.pump(now);
     if (pass == Pass::held) {
       const timespec rest{0, 100'000};
       ::nanosleep(&rest, nullptr);
@@ -119,7 +137,7 @@ Server::Pass Server::drain_rings() {
     if (hold_back()) return Pass::held;
     begin_pass();
   }
-  const Pass merged = merge_rings();
+  const Pass merged = std::max(merge_rings(), drain_links());
   for (const FileSlot file : damaged_) states_->damaged(file);
   damaged_.clear();
   for (const auto& [id, why] : broken_) drop(id, why);
@@ -174,6 +192,15 @@ Server::Pass Server::merge_rings() {
     if (connection->greeted()) connection->ring().release();
   }
   return result;
+}
+
+// What upstream agents have passed on. Their order with what ranks of this node write does not matter: no two
+// nodes can tell which of their writes came first, unless one has asked for a sync in between.
+Server::Pass Server::drain_links() {
+  const std::size_t asked = fresh_.size();
+  const std::uint64_t before = links_.frames();
+  if (links_.drain(core_, fresh_) == Drained::core_is_full) return Pass::blocked;
+  return links_.frames() != before || fresh_.size() != asked ? Pass::worked : Pass::idle;
 }
 
 // Where ranks outnumber processors, one rank can be a whole buffer ahead of another before that gets its
@@ -262,6 +289,7 @@ void Server::deliver() {
       if (asked->closes) states_->closed(asked->file);
       asked_.erase(asked);
     }
+    if (links_.answer(reply.channel, reply.request, status)) continue;
     const auto found = connections_.find(reply.channel);
     if (found != connections_.end()) found->second->ring().answer(reply.request, status);
   }
@@ -276,6 +304,7 @@ void Server::log(const std::string& line) {
 bool Server::may_leave(std::uint64_t now) {
   if (!connections_.empty() || !core_.idle()) return false;
   if (leaving_) return true;
+  if (!links_.idle()) return false;
   const std::uint64_t linger_ms = served_ ? options_.linger_ms : options_.first_linger_ms;
   if (now - alone_since_ns_ < linger_ms * 1'000'000) return false;
   // A rank may be connecting just now: look once more, then take the name away. Whoever is in the queue
@@ -297,7 +326,7 @@ bool Server::something_waits() const {
 void Server::sleep() {
   page_->sleeping.store(1, std::memory_order_seq_cst);
   const std::uint64_t now = now_ns();
-  std::uint64_t until = core_.next_deadline_ns();
+  std::uint64_t until = std::min(core_.next_deadline_ns(), links_.deadline_ns());
   if (connections_.empty()) {
     until = std::min(until,
                      alone_since_ns_ + (served_ ? options_.linger_ms : options_.first_linger_ms) * 1'000'000);
@@ -322,10 +351,11 @@ void Server::listen(int timeout_ms) {
   const int count = ::epoll_wait(epoll_.get(), events, 64, timeout_ms);
   page_->sleeping.store(0, std::memory_order_seq_cst);
   listened_ns_ = now_ns();
-  for (int i = 0; i < count; ++i) handle(events[i].data.u64);
+  for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
 }
 
-void Server::handle(std::uint64_t tag) {
+void Server::handle(std::uint64_t tag, std::uint32_t events) {
+  if (tag >= tag_first_link) return links_.handle(tag, events);
   std::uint64_t count = 0;
   signalfd_siginfo signal{};
   switch (tag) {

@@ -11,6 +11,7 @@
 #include "agent/connection.hpp"
 #include "agent/core.hpp"
 #include "agent/file_states.hpp"
+#include "agent/links.hpp"
 #include "agent/trace.hpp"
 #include "transport/memory.hpp"
 #include "transport/stamp.hpp"
@@ -43,17 +44,20 @@ class Server {
 
   // Tags in epoll; ranks follow from tag_first_rank on.
   static constexpr std::uint64_t tag_listener = 0, tag_wake = 1, tag_storage = 2, tag_signals = 3;
-  static constexpr std::uint64_t tag_first_rank = 16;
+  static constexpr std::uint64_t tag_first_rank = 16, tag_first_link = std::uint64_t{1} << 32;
 
   Status watch(int descriptor, std::uint64_t tag);
   void accept_all();
   void receive(Connection& connection);
   bool greet(Connection& connection, const void* data, std::size_t size, Fd memory);
   void enroll(Connection& connection, const transport::Register& registration, Fd target);
+  void meet(Connection& connection, std::uint32_t version);
+  void watch_link(int socket, std::uint32_t events, std::uint64_t tag);
   Pass drain_rings();
   void begin_pass();
   bool hold_back();
   Pass merge_rings();
+  Pass drain_links();
   void drop_gone();
   void forward_requests();
   void forward(const PendingRequest& request);
@@ -63,7 +67,7 @@ class Server {
   bool something_waits() const;
   void sleep();
   void listen(int timeout_ms);
-  void handle(std::uint64_t tag);
+  void handle(std::uint64_t tag, std::uint32_t events);
   bool may_leave(std::uint64_t now);
   void log(const std::string& line);
 
@@ -76,6 +80,7 @@ class Server {
   std::unique_ptr<FileStates> states_;
   Trace trace_;
   std::map<ChannelId, std::unique_ptr<Connection>> connections_;
+  Links links_;
   std::vector<PendingRequest> fresh_;    // seen by the running pass: other rings may hold older records
   std::vector<PendingRequest> waiting_;  // a whole pass has to end before they go to Core
   struct Asked {

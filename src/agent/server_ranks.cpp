@@ -49,6 +49,11 @@ void Server::receive(Connection& connection) {
       drop(connection.id(), "");
     return;
   }
+  if (received->size == sizeof(transport::Meet)) {
+    transport::Meet meeting{};
+    std::memcpy(&meeting, &message, sizeof meeting);
+    return meet(connection, meeting.version);
+  }
   if (received->size != sizeof message) return drop(connection.id(), "a message of unknown size");
   message.path[sizeof message.path - 1] = 0;
   enroll(connection, message, std::move(received->descriptors[0]));
@@ -89,14 +94,27 @@ void Server::enroll(Connection& connection, const transport::Register& registrat
                     registration.settings.sort_buffer_bytes <= 1024 * GiB && target.valid();
   struct stat about {};
   if (sane && !leaving_ && ::fstat(target.get(), &about) == 0) {
-    Result<FileSlot> slot = core_.open(connection.id(), std::move(target), registration);
+    Result<FileSlot> slot =
+        core_.open(connection.id(), std::move(target), registration, links_.route_of(registration));
     answer.status = slot.status();
     if (slot && *slot >= transport::max_files) return drop(connection.id(), "too many files are open");
     if (slot) {
       answer.file = *slot;
       connection.allow(*slot, record_max);
+      if (registration.routing.lanes > 0) links_.serve(registration.group, registration, *slot);
       states_->opened(*slot, transport::file_number(about.st_dev, about.st_ino), core_);
     }
+  }
+  if (!transport::send(connection.socket(), answer).ok()) hang_up(connection.id());
+}
+
+// The rank wants to tell agents of other nodes how they reach this one.
+void Server::meet(Connection& connection, std::uint32_t version) {
+  transport::Met answer{Code::unsupported, 0, 0};
+  if (version == transport::protocol_version) {
+    const Result<std::uint16_t> port = links_.listen();
+    answer.status = port.status();
+    if (port) answer.port = *port;
   }
   if (!transport::send(connection.socket(), answer).ok()) hang_up(connection.id());
 }

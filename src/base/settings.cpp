@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <bit>
 #include <utility>
 
@@ -93,6 +94,31 @@ std::string set_sink(Settings& s, std::string_view text) {
   return set_word(s.file.sink, text, words);
 }
 
+std::string set_topology(Settings& s, std::string_view text) {
+  static constexpr std::array words{Word<Topology>{"auto", Topology::automatic},
+                                    Word<Topology>{"ring", Topology::ring}, Word<Topology>{"tree", Topology::tree},
+                                    Word<Topology>{"direct", Topology::direct}};
+  return set_word(s.topology, text, words);
+}
+
+std::string set_file_servers(Settings& s, std::string_view text) {
+  text = parse::trim(text);
+  std::uint32_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool number = error == std::errc() && end == text.data() + text.size() && count >= 1 && count <= 64;
+  if (!number && !parse::same_word(text, "auto")) return "auto, or a number from 1 to 64";
+  s.file_servers = number ? count : 0;
+  return {};
+}
+
+std::string set_stripe(Settings& s, std::string_view text) {
+  if (parse::same_word(parse::trim(text), "auto")) {
+    s.stripe_bytes = 0;
+    return {};
+  }
+  return set_size(s.stripe_bytes, text, {MiB, GiB, true});
+}
+
 std::string set_merge(Settings& s, std::string_view text) {
   bool merge = false;
   std::string allowed = set_flag(merge, text);
@@ -170,6 +196,15 @@ constexpr std::array rows{
         }},
     Row{"direct_above", set_direct_above},
     Row{"timeout", set_timeout},
+    Row{"across_nodes", [](Settings& s, std::string_view t) { return set_flag(s.across_nodes, t); }},
+    Row{"topology", set_topology},
+    Row{"file_servers", set_file_servers},
+    Row{"stripe", set_stripe},
+    Row{"interfaces",
+        [](Settings& s, std::string_view t) {
+          s.interfaces = parse::list(t, ',');
+          return std::string();
+        }},
     Row{"direct_paths",
         [](Settings& s, std::string_view t) {
           s.direct_paths = parse::list(t, ':');

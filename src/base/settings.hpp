@@ -18,6 +18,8 @@ inline constexpr std::uint64_t GiB = 1024 * MiB;
 enum class Strategy : std::uint32_t { automatic = 0, immediate = 1, sort = 2, journal = 3 };
 enum class Durability : std::uint32_t { server = 0, disk = 1 };
 enum class SinkMode : std::uint32_t { automatic = 0, buffered = 1, direct = 2 };
+// In which order the agents of several nodes pass records on.
+enum class Topology : std::uint32_t { automatic = 0, ring = 1, tree = 2, direct = 3 };
 
 // The settings of one file. Fixed layout: they travel from client to agent when a file is registered.
 struct FileSettings {
@@ -41,6 +43,12 @@ struct Settings {
       0;                              // pieces from this size on bypass the pipeline; 0 = client/policy.hpp
   std::uint64_t timeout_ms = 60'000;  // bound of every wait without progress, [100 ms, 24 h]
   bool enabled = true;                // MILLRACE=0 turns everything off
+  // A file that several nodes have open; the ranks' first has the say.
+  bool across_nodes = true;  // false: every node's agent writes what its own ranks have
+  Topology topology = Topology::automatic;
+  std::uint32_t file_servers = 0;       // [1, 64], at most one per node; 0 = client/route.hpp
+  std::uint64_t stripe_bytes = 0;       // of each file server in turn: a power of two from 1 MiB; 0 = likewise
+  std::vector<std::string> interfaces;  // network interfaces for links, best first; none: the first that is up
   // Lists of glob patterns, separated by ":". "*" crosses "/"; one without "/" also matches the last
   // component.
   std::vector<std::string> direct_paths;  // paths that stay direct, also if in only_paths

@@ -59,10 +59,11 @@ class PipelineFile final : public File, private Leaver {
   }
   const FileSettings& settings() const override { return request_.settings; }
 
+  bool enroll(bool may_start);
+
  private:
   void leave(bool at_exit) override;
   Choice decide(const Transfer& transfer);
-  bool enroll(bool may_start);
   const char* enroll_with(Session& session);
   Session* session_of_group();
   bool known_to_agent();
@@ -163,6 +164,7 @@ const char* PipelineFile::enroll_with(Session& session) {
   registration.group = request_.group;
   registration.members = request_.members;
   registration.settings = request_.settings;
+  registration.routing = request_.routing;
   const std::size_t length = std::min(request_.path.size(), sizeof registration.path - 1);
   std::memcpy(registration.path, request_.path.data(), length);
   Result<std::uint32_t> slot = session.enroll(registration, target.get());
@@ -344,7 +346,11 @@ std::unique_ptr<File> open(OpenRequest request) {
   } else if (!path_selected(settings, request.path)) {
     barred = "the path is set to stay direct";
   }
-  return std::make_unique<PipelineFile>(std::move(request), barred);
+  const bool routed = request.routing.lanes > 0;
+  auto file = std::make_unique<PipelineFile>(std::move(request), barred);
+  // Agents of other nodes count on this one's part, whether or not a rank here writes.
+  if (routed && barred == nullptr) (void)file->enroll(true);
+  return file;
 }
 
 }  // namespace millrace::client

@@ -13,6 +13,7 @@
 #include "base/settings.hpp"
 #include "client/series.hpp"
 #include "extent/extent.hpp"
+#include "transport/route.hpp"
 
 namespace millrace::client {
 
@@ -26,6 +27,7 @@ struct OpenRequest {
   Costs costs = {};  // costs_of() the path, the maxima over the ranks
   bool mixed =
       false;  // all ranks know the file's series as mixed: for the report only, nothing will be written
+  transport::Routing routing = {};  // if the ranks are on several nodes that work together
 };
 
 // One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.
@@ -103,6 +105,9 @@ const Settings& process_settings();
 // Tells that the MPI library did not provide MPI_THREAD_MULTIPLE, so that calls never overlap and need no
 // locks. Before the first write, or without effect.
 void calls_are_serialized();
+
+// Where agents of other nodes reach this node's, which is started if need be.
+Result<transport::TcpAddress> meet();
 
 // At MPI_Finalize and at exit: leaves the agent. Safe to call twice.
 void finalize();

@@ -141,6 +141,37 @@ void leave_process(bool at_exit) {
 
 }  // namespace
 
+namespace {
+
+// An address of this node at which other nodes may reach it: of the first interface asked for that has one.
+Result<transport::TcpAddress> own_address() {
+  std::vector<std::string> interfaces = process_settings().interfaces;
+  if (interfaces.empty()) interfaces.emplace_back();  // any that is up
+  for (const std::string& interface : interfaces) {
+    const Result<std::vector<transport::TcpAddress>> found = transport::local_addresses(interface);
+    if (found && !found->empty()) return found->front();
+  }
+  return Code::not_found;
+}
+
+}  // namespace
+
+Result<transport::TcpAddress> meet() {
+  const char* why = nullptr;
+  Session* session = process_session(true, why);
+  if (session == nullptr) return Code::lost_agent;
+  const Result<transport::TcpAddress> own = own_address();
+  if (!own) {
+    log("no network interface for other nodes was found: each node writes for itself; see MILLRACE_INTERFACES");
+    return own;
+  }
+  transport::TcpAddress address = *own;
+  const Result<std::uint16_t> port = session->meet();
+  if (!port) return port.status();
+  address.port = *port;
+  return address;
+}
+
 void calls_are_serialized() { process().serialized.store(true); }
 
 void finalize() { leave_process(false); }

@@ -28,21 +28,34 @@ Session::Session(SessionParts parts)
       clock_(static_cast<transport::StampClock>(page().stamp_clock)),
       mutex_(!parts_.serialized) {}
 
-Result<std::uint32_t> Session::enroll(const transport::Register& registration, int target) {
+// One question to the agent over the socket, and its answer.
+template <class Answer, class Message>
+Status Session::exchange(const Message& message, std::initializer_list<int> descriptors, Answer& answer) {
   const std::lock_guard lock(mutex_);
   if (lost()) return Code::lost_agent;
-  if (!transport::send(parts_.socket.get(), registration, {target}).ok()) return lose();
+  if (!transport::send(parts_.socket.get(), message, descriptors).ok()) return lose();
   Patience patience = begin_wait();
   while (!transport::wait_readable(parts_.socket.get(), slice_ms)) {
     if (Status status = keep_waiting(patience); !status.ok()) return status;
   }
-  transport::Registered answer{};
   Result<transport::Received> received =
       transport::receive_message(parts_.socket.get(), &answer, sizeof answer);
   if (!received || received->size != sizeof answer) return lose();
-  if (!answer.status.ok()) return answer.status;
+  return answer.status;
+}
+
+Result<std::uint32_t> Session::enroll(const transport::Register& registration, int target) {
+  transport::Registered answer{};
+  if (Status status = exchange(registration, {target}, answer); !status.ok()) return status;
   if (answer.file >= transport::max_files) return Code::invalid;
   return answer.file;
+}
+
+Result<std::uint16_t> Session::meet() {
+  transport::Met answer{};
+  if (Status status = exchange(transport::Meet{transport::protocol_version}, {}, answer); !status.ok())
+    return status;
+  return answer.port;
 }
 
 Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::uint64_t record_max,

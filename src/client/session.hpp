@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -39,6 +40,9 @@ class Session {
 
   // Tells the agent of a file. `target` stays the caller's.
   Result<std::uint32_t> enroll(const transport::Register& registration, int target);
+
+  // The port at which the agent takes links of other nodes' agents.
+  Result<std::uint16_t> meet();
 
   // Appends pieces as records of at most record_max bytes; blocks while the ring is full.
   Status write(std::uint32_t file, std::span<const Piece> pieces, std::uint64_t record_max, Tally& tally);
@@ -84,6 +88,8 @@ class Session {
   transport::AgentPage& page() { return *reinterpret_cast<transport::AgentPage*>(parts_.page.data()); }
   transport::FileState& state(std::uint32_t file) { return page().files[file]; }
   void show();
+  template <class Answer, class Message>
+  Status exchange(const Message& message, std::initializer_list<int> descriptors, Answer& answer);
   Status append(const transport::FrameHeader& frame, const void* data, Tally* tally);
   void publish(bool urgent);
   Status wait_for_room(Tally* tally);

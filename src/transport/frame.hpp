@@ -7,12 +7,13 @@
 
 #include "base/result.hpp"
 #include "base/settings.hpp"
+#include "transport/route.hpp"
 
 // What client and agent say to each other on one node. Records and requests go, in order, through the
 // channel (a ring in shared memory, channel.hpp); descriptors and registrations go through a UNIX socket.
 namespace millrace::transport {
 
-inline constexpr std::uint32_t protocol_version = 3;
+inline constexpr std::uint32_t protocol_version = 4;
 
 enum class Kind : std::uint16_t {
   pad = 0,    // skip to the end of the ring
@@ -72,7 +73,19 @@ struct Register {         // client -> agent, with a descriptor of the target, o
   std::uint32_t members;  // ranks of that open on this node
   std::uint32_t reserved;
   FileSettings settings;
+  Routing routing;
   char path[4096];  // for reports only; never opened
+};
+
+// client -> agent: where do agents of other nodes reach this one?
+struct Meet {
+  std::uint32_t version;
+};
+
+struct Met {  // agent -> client
+  Status status;
+  std::uint16_t port;  // on every address of this node
+  std::uint16_t reserved;
 };
 
 struct Registered {  // agent -> client

@@ -76,7 +76,7 @@ Core::Core(io::Storage&, std::string) : impl_(std::make_unique<Impl>()) {
 }
 Core::~Core() = default;
 
-Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register&) {
+Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register&, Route) {
   struct stat status = {};
   if (::fstat(target.get(), &status) != 0) return Status::from_errno(errno);
   std::size_t slot = impl_->targets.size();
@@ -98,6 +98,10 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
   ++chosen.opens[channel];
   return static_cast<FileSlot>(slot);
 }
+
+Status Core::join(ChannelId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
+
+Status Core::join(ChannelId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
 
 bool Core::ready() const { return !impl_->stuck; }
 

@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,11 +9,11 @@
 #include <optional>
 #include <string_view>
 
-#include "base/checksum.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/calls.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/linear.hpp"
+#include "front/mpiio/nodes.hpp"
 
 namespace millrace::front {
 namespace {
@@ -38,21 +36,6 @@ std::optional<std::string> kernel_path(std::string_view name) {
   const bool literal = ::stat(std::string(name).c_str(), &found) == 0;
   if (!literal && std::ranges::any_of(posix_prefixes, is)) return std::string(name.substr(colon + 1));
   return std::string(name);
-}
-
-// A number for this node: ranks with the same one reach the same agent.
-std::uint64_t node_number() {
-  char text[256] = {};
-  std::size_t size = 0;
-  const int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) {
-    const ssize_t got = ::read(fd, text, 64);
-    size = got > 0 ? static_cast<std::size_t>(got) : 0;
-    ::close(fd);
-  }
-  const ssize_t link = ::readlink("/proc/self/ns/net", text + size, sizeof text - size);
-  if (link > 0) size += static_cast<std::size_t>(link);
-  return checksum(text, size);
 }
 
 // What all ranks of an open agree on, by one reduction with MPI_MAX.
@@ -79,7 +62,7 @@ bool agree(MPI_Comm comm, Agreement mine, Agreement& all, std::uint32_t& members
   constexpr int words = sizeof all / sizeof(std::uint64_t);
   if (size > 1 && PMPI_Allreduce(&mine, &all, words, MPI_UINT64_T, MPI_MAX, comm) != MPI_SUCCESS)
     return false;
-  members = all.node == ~all.other ? static_cast<std::uint32_t>(size) : 0;
+  members = all.node == ~all.other ? static_cast<std::uint32_t>(size) : 0;  // 0: on several nodes
   return all.refused == 0;
 }
 
@@ -144,13 +127,18 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     client::open({*path, all.group, members, settings.file, true, all.costs, true});
     return;
   }
+  Meeting meeting{{}, members, settings.file};
+  const bool across = members == 0 && meet_nodes(comm, *path, settings, meeting);
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = *path;
   open->group = all.group;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->collective_direct = all.collective_direct != 0;
-  open->file = client::open({*path, all.group, members, settings.file, true, all.costs, false});
+  open->file = client::open(
+      {*path, all.group, meeting.members, meeting.settings, true, all.costs, false, meeting.routing});
+  // From here on the agents may call each other: each knows the file.
+  if (across) (void)all_of(comm, true);
   if (open->file == nullptr) return;
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
   add(std::move(open));

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/carrier.hpp"
+#include "agent/connection.hpp"
+#include "agent/core.hpp"
+#include "base/fd.hpp"
+#include "transport/link_io.hpp"
+#include "transport/route.hpp"
+
+namespace millrace::agent {
+
+// An agent's links with those of other nodes. Upstream agents connect to it, prove that they hold the key of an
+// open that this agent's ranks have told it of, and from then on are a channel of Core, as a rank is. Downstream,
+// a Carrier makes its link when it first has something to say. One link per open, lane and pair of agents, so
+// that files do not hold each other up.
+//
+// Lives in Server's event loop: watch() is given every socket, handle() gets its events, pump() runs once per
+// round. Never blocks. Not thread safe.
+class Links {
+ public:
+  // (Un)watches a socket under a tag: events 0 = no longer.
+  using Watch = std::function<void(int socket, std::uint32_t events, std::uint64_t tag)>;
+  using Log = std::function<void(const std::string& line)>;
+
+  Links(Watch watch, Log log, std::uint64_t first_tag) : watch_(watch), log_(log), first_tag_(first_tag) {}
+  ~Links();
+
+  // Where agents of other nodes reach this one; listens from the first call on.
+  Result<std::uint16_t> listen();
+
+  // An open whose upstream agents may connect from now on, until all ranks of this node and all agents that are
+  // awaited have come and gone.
+  void serve(std::uint64_t group, const transport::Register& registration, FileSlot file);
+  // A rank of that open has gone, or has closed the file.
+  void release(std::uint64_t group);
+  // The lanes of this agent.
+  Route route_of(const transport::Register& registration);
+
+  void handle(std::uint64_t tag, std::uint32_t events);
+  // Sends and receives what can be. Call before drain() and after Core::advance().
+  void pump(std::uint64_t now_ns);
+  // Passes records of upstream agents to core; requests go to `requests`. `why` of a link that broke is logged.
+  Drained drain(Core& core, std::vector<PendingRequest>& requests);
+  // Records passed on to core so far.
+  std::uint64_t frames() const { return frames_; }
+  // False if the channel is none of an upstream agent.
+  bool answer(ChannelId channel, std::uint32_t request, Status status);
+  bool has(ChannelId channel) const;
+  std::uint64_t deadline_ns() const;
+  // Nobody upstream, nobody awaited, and nothing left to send.
+  bool idle() const;
+
+ private:
+  struct Group;
+  struct Upstream;
+  struct Downstream;
+  class LinkCarrier;
+
+  std::optional<transport::LinkKey> key_for(const transport::LinkIntroduction& introduction) const;
+  void accept_all();
+  void refresh(int socket, std::uint64_t tag, std::uint32_t& watched, transport::LinkIo& io);
+  void connect(const std::shared_ptr<Downstream>& to);
+  void expire_groups();
+  void take_replies(Downstream& from);
+  bool enroll(Upstream& from, Core& core);
+  Drained drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests, std::string& why);
+  void end(Upstream& from, Core& core, const std::string& why);
+  ChannelId free_channel() const;
+
+  Watch watch_;
+  Log log_;
+  std::uint64_t first_tag_;
+  std::uint64_t next_tag_ = 1;  // first_tag_ itself is the listener's
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t frames_ = 0;
+  Fd listener_;
+  std::uint16_t port_ = 0;
+  std::map<std::uint64_t, Group> groups_;
+  std::map<std::uint64_t, std::unique_ptr<Upstream>> upstreams_;      // by tag
+  std::map<std::uint64_t, std::shared_ptr<Downstream>> downstreams_;  // by tag
+};
+
+}  // namespace millrace::agent

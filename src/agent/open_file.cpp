@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/open_file.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "io/posix/descriptor.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+Result<std::unique_ptr<FilePipeline>> open_lane(Shared& shared, const Fd& target, LaneRoute& way,
+                                                const FileSettings& settings) {
+  if (way.next) return FilePipeline::open(shared, std::move(way.next), settings);
+  Result<Fd> own = io::duplicate(target);
+  if (!own) return own.status();
+  return FilePipeline::open(shared, *std::move(own), settings);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, const struct stat& about,
+                                                 const transport::Register& registration, Route route,
+                                                 const std::vector<Channel>& channels) {
+  auto file = std::make_unique<OpenFile>();
+  file->device = about.st_dev;
+  file->inode = about.st_ino;
+  const auto end = std::find(std::begin(registration.path), std::end(registration.path), '\0');
+  file->path.assign(std::begin(registration.path), end);
+  file->asked = registration.settings;
+  file->stripe_bytes = route.stripe_bytes;
+  if (route.lanes.empty()) route.lanes.emplace_back();
+  // A chunk has one file server.
+  if (route.lanes.size() > 1 &&
+      (!std::has_single_bit(route.stripe_bytes) || route.stripe_bytes < shared.pool->chunk_bytes()))
+    return Code::invalid;
+  for (LaneRoute& way : route.lanes) {
+    auto pipeline = open_lane(shared, target, way, file->asked);
+    if (!pipeline) return pipeline.status();
+    file->lanes.push_back(std::make_unique<Lane>(*std::move(pipeline), channels, way.upstreams));
+  }
+  return file;
+}
+
+void OpenFile::write_striped(std::uint64_t offset, std::span<const std::byte> data) {
+  do {
+    const std::uint64_t stripe = offset / stripe_bytes;
+    const std::size_t size = std::min<std::uint64_t>(data.size(), (stripe + 1) * stripe_bytes - offset);
+    lanes[stripe % lanes.size()]->pipeline->write(offset, data.first(size));
+    offset += size;
+    data = data.subspan(size);
+  } while (!data.empty());
+}
+
+bool OpenFile::over() const {
+  return std::ranges::all_of(
+      lanes, [](const auto& lane) { return lane->requests.over() && lane->pipeline->quiet(); });
+}
+
+Status OpenFile::error() const {
+  for (const auto& lane : lanes) {
+    if (!lane->pipeline->error().ok()) return lane->pipeline->error();
+  }
+  return {};
+}
+
+bool OpenFile::dirty() const {
+  return std::ranges::any_of(lanes, [](const auto& lane) { return lane->pipeline->dirty(); });
+}
+
+}  // namespace millrace::agent

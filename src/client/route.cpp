@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/route.hpp"
+
+#include <algorithm>
+
+namespace millrace::client {
+
+namespace {
+
+constexpr std::uint64_t stripe_default = 4 * MiB;
+
+}  // namespace
+
+RoutePlan plan_route(const Settings& settings, std::uint32_t nodes) {
+  RoutePlan plan;
+  const std::uint32_t wished = settings.file_servers == 0 ? 1 : settings.file_servers;
+  plan.lanes = std::min({wished, nodes, transport::max_lanes});
+  // One server: records of several nodes are merged on their way, so the server takes in one ordered stream.
+  // Several: on a ring every link would carry all lanes.
+  plan.topology = settings.topology;
+  if (plan.topology == Topology::automatic) plan.topology = Topology::direct;
+  plan.stripe_bytes = settings.stripe_bytes == 0 ? stripe_default : settings.stripe_bytes;
+  return plan;
+}
+
+std::uint32_t file_server(const RoutePlan& plan, std::uint32_t nodes, std::uint32_t lane) {
+  return static_cast<std::uint32_t>(std::uint64_t{lane} * nodes / plan.lanes);
+}
+
+std::uint32_t next_node(Topology topology, std::uint32_t nodes, std::uint32_t node, std::uint32_t server) {
+  switch (topology) {
+    case Topology::ring:
+      return (node + nodes - 1) % nodes;
+    case Topology::tree: {
+      const std::uint32_t place = (node + nodes - server) % nodes;  // the server is at 0
+      return ((place - 1) / 2 + server) % nodes;
+    }
+    case Topology::automatic:
+    case Topology::direct:
+      break;
+  }
+  return server;
+}
+
+transport::Routing routing_of(const RoutePlan& plan, std::span<const transport::TcpAddress> addresses,
+                              std::uint32_t node) {
+  const auto nodes = static_cast<std::uint32_t>(addresses.size());
+  transport::Routing routing{};
+  routing.lanes = plan.lanes;
+  routing.node = node;
+  routing.stripe_bytes = plan.stripe_bytes;
+  for (std::uint32_t lane = 0; lane < plan.lanes; ++lane) {
+    const std::uint32_t server = file_server(plan, nodes, lane);
+    transport::Hop& hop = routing.hops[lane];
+    if (node != server) {
+      hop.node = next_node(plan.topology, nodes, node, server);
+      hop.next = addresses[hop.node];
+    }
+    for (std::uint32_t other = 0; other < nodes; ++other) {
+      if (other != server && next_node(plan.topology, nodes, other, server) == node) ++hop.upstreams;
+    }
+  }
+  return routing;
+}
+
+}  // namespace millrace::client

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/nodes.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/checksum.hpp"
+#include "client/file.hpp"
+#include "client/route.hpp"
+#include "front/mpiio/real.hpp"
+
+namespace millrace::front {
+namespace {
+
+// What a rank tells all others, as bytes: all run the same build.
+struct Place {
+  std::uint64_t node;
+  std::uint64_t inode;  // of the file, as this node sees it; 0: it does not
+  transport::TcpAddress agent;
+};
+
+
+// What rank 0 decides.
+struct Decision {
+  std::uint64_t wanted;
+  std::array<std::byte, 32> key;
+  FileSettings settings;
+  client::RoutePlan plan;
+};
+
+Place own_place(const std::string& path, const Settings& settings) {
+  static const std::uint64_t node = node_number();
+  Place place{node, 0, {}};
+  struct stat about {};
+  if (::stat(path.c_str(), &about) == 0) place.inode = about.st_ino;
+  if (!settings.across_nodes || place.inode == 0) return place;
+  if (Result<transport::TcpAddress> agent = client::meet()) place.agent = *agent;
+  return place;
+}
+
+// The nodes in the order of their first ranks.
+struct Nodes {
+  std::vector<std::uint64_t> numbers;
+  std::vector<transport::TcpAddress> agents;
+  std::uint32_t own = 0;
+  std::uint32_t members = 0;
+};
+
+Nodes nodes_of(const std::vector<Place>& places, std::uint64_t own) {
+  Nodes nodes;
+  for (const Place& place : places) {
+    if (place.node == own) ++nodes.members;
+    if (std::ranges::find(nodes.numbers, place.node) != nodes.numbers.end()) continue;
+    if (place.node == own) nodes.own = static_cast<std::uint32_t>(nodes.numbers.size());
+    nodes.numbers.push_back(place.node);
+    nodes.agents.push_back(place.agent);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+std::uint64_t node_number() {
+  char text[256] = {};
+  std::size_t size = 0;
+  const int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    const ssize_t got = ::read(fd, text, 64);
+    size = got > 0 ? static_cast<std::size_t>(got) : 0;
+    ::close(fd);
+  }
+  const ssize_t link = ::readlink("/proc/self/ns/net", text + size, sizeof text - size);
+  if (link > 0) size += static_cast<std::size_t>(link);
+  return checksum(text, size);
+}
+
+bool all_of(MPI_Comm comm, bool mine) {
+  int own = mine ? 1 : 0;
+  int all = 0;
+  return PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all == 1;
+}
+
+bool meet_nodes(MPI_Comm comm, const std::string& path, const Settings& settings, Meeting& meeting) {
+  int rank = 0, size = 1;
+  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
+  const Place own = own_place(path, settings);
+  std::vector<Place> places(static_cast<std::size_t>(size));
+  if (PMPI_Allgather(&own, sizeof own, MPI_BYTE, places.data(), sizeof own, MPI_BYTE, comm) != MPI_SUCCESS)
+    return false;
+  const Nodes nodes = nodes_of(places, own.node);
+  Decision decision{};
+  if (rank == 0) {
+    decision.wanted = settings.across_nodes ? 1 : 0;
+    if (::getrandom(decision.key.data(), decision.key.size(), 0) !=
+        static_cast<ssize_t>(decision.key.size()))
+      decision.wanted = 0;
+    decision.settings = settings.file;
+    decision.plan = client::plan_route(settings, static_cast<std::uint32_t>(nodes.numbers.size()));
+  }
+  if (PMPI_Bcast(&decision, sizeof decision, MPI_BYTE, 0, comm) != MPI_SUCCESS) return false;
+  const bool same = std::ranges::all_of(places, [&](const Place& place) {
+    return place.inode == places.front().inode && place.agent.port != 0;
+  });
+  if (decision.wanted == 0 || !same) return false;
+  meeting.routing = client::routing_of(decision.plan, nodes.agents, nodes.own);
+  meeting.routing.key = decision.key;
+  meeting.members = nodes.members;
+  meeting.settings = decision.settings;
+  return true;
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "transport/tcp.hpp"
+
+// How the records of one file travel between nodes, as the ranks of its open have agreed. Stripe i of the file
+// is in lane i modulo `lanes`; each lane has one file server, and each agent passes what it has of a lane on to
+// the next agent towards it:
+//
+//   lane 0:  node 3 -> node 2 -> node 1 -> node 0 -> file        (ring)
+//   lane 1:  node 0 -> node 3 -> node 2 -> node 1 -> file
+//
+namespace millrace::transport {
+
+inline constexpr std::uint32_t max_lanes = 64;
+
+// One lane, as one node sees it.
+struct Hop {
+  TcpAddress next;          // the next agent; port 0: this one is the file server
+  std::uint32_t node;       // its index
+  std::uint32_t upstreams;  // how many agents pass this lane on to this one
+};
+static_assert(sizeof(Hop) == 28);
+
+struct Routing {
+  std::uint32_t lanes;  // 0: the file is open on one node only, and the rest is of no meaning
+  std::uint32_t node;   // index of this node
+  std::uint64_t stripe_bytes;
+  std::array<std::byte, 32> key;  // secret of this open
+  std::array<Hop, max_lanes> hops;
+};
+static_assert(std::is_trivially_copyable_v<Routing>);
+
+}  // namespace millrace::transport
