@@ -76,6 +76,10 @@ const char* sentence(Code code) {
       return "the file would be larger than the file system allows";
     case Code::no_memory:
       return "out of memory";
+    case Code::refused:
+      return "two agents could not agree that they belong to the same job: see whether another program "
+             "answers "
+             "at that address, and whether every node runs the same Millrace";
   }
   return "unknown error";
 }
