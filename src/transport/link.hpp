@@ -98,7 +98,7 @@ class Link {
   void take_hello();
   void take_challenge();
   void take_proof();
-  void establish(BatchSeal sending, BatchSeal receiving);
+  void establish(const BatchSeal& sending, const BatchSeal& receiving);
   void seal(Batch& batch);
   bool open_batch();
   std::byte* grow(std::size_t bytes);
