@@ -97,6 +97,8 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
       return true;
     }
     case Kind::pad:
+    case Kind::reply:
+    case Kind::ping:
       break;
   }
   why = "a record of an unknown kind";

@@ -27,7 +27,9 @@ enum class Code : std::uint32_t {
   unsupported = 12,
   too_big = 13,  // EFBIG
   no_memory = 14,
+  refused = 15,  // an agent of another node that does not prove that it belongs to this job, or refuses us
 };
+inline constexpr Code last_code = Code::refused;
 
 // The outcome of a call that returns nothing else: a code, and the errno it came from (0 if none).
 // Eight bytes, passed in a register; text is made only when somebody reads it (describe).

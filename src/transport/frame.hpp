@@ -11,6 +11,7 @@
 
 // What client and agent say to each other on one node. Records and requests go, in order, through the
 // channel (a ring in shared memory, channel.hpp); descriptors and registrations go through a UNIX socket.
+// Between agents, the same frames go through a link (link.hpp).
 namespace millrace::transport {
 
 inline constexpr std::uint32_t protocol_version = 4;
@@ -22,7 +23,13 @@ enum class Kind : std::uint16_t {
   sync = 3,   // request: flush everything, then fdatasync
   close = 4,  // request: flush everything (and sync as durability says); payload: ClientCounters
   note = 5,   // [offset, offset + span) was written directly by the rank: writeback may begin
+  // Only between agents, on a link:
+  reply = 6,  // answer to the request of this number; payload: Reply
+  ping = 7,   // a sign of life: no payload, no answer; the link keeps it to itself
 };
+
+// Frames that a link takes. `pad` is the ring's own.
+constexpr bool travels_on_links(Kind kind) { return kind >= Kind::write && kind <= Kind::ping; }
 
 // Precedes every record in the ring. The payload follows, padded to 8 bytes.
 //
@@ -52,6 +59,19 @@ struct ClientCounters {
   std::uint64_t wait_ns;  // time blocked on a full channel or a reply
 };
 static_assert(sizeof(ClientCounters) == 56);
+
+// Payload of a reply: a Status on the wire.
+struct Reply {
+  std::uint32_t code;
+  std::int32_t error;
+
+  static Reply of(Status status) { return {static_cast<std::uint32_t>(status.code()), status.error()}; }
+  // A code that this build does not know is taken for an I/O error: it must not look like success.
+  Status status() const {
+    return {code <= static_cast<std::uint32_t>(last_code) ? Code{code} : Code::io, error};
+  }
+};
+static_assert(sizeof(Reply) == 8 && std::is_trivially_copyable_v<Reply>);
 
 // --- UNIX socket (SOCK_SEQPACKET) ---
 

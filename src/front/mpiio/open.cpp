@@ -51,6 +51,7 @@ int error_class(Code code) {
     case Code::timeout:
     case Code::corrupt:
     case Code::too_big:
+    case Code::refused:
       return MPI_ERR_IO;
   }
   return MPI_ERR_IO;

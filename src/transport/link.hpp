@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/link_wire.hpp"
+
+// An authenticated connection between two agents that carries frames, without the connection: bytes in, bytes
+// out. link_io.hpp joins it with a socket.
+namespace millrace::transport {
+
+// The key of the group that a hello names, if this agent serves that group and is the node that is meant; an
+// empty answer refuses. Asked before the peer has proved anything: it must change nothing.
+using LinkLookup = std::function<std::optional<LinkKey>(const LinkIntroduction&)>;
+
+struct LinkLimits {
+  // Of a payload, in both directions; at most max_link_record_bytes.
+  std::size_t record_max_bytes = max_link_record_bytes;
+  // A batch is closed before it grows beyond this; a record larger than that has one of its own.
+  std::size_t batch_bytes = std::size_t{256} << 10;
+};
+
+// A state machine for either end. It trusts nothing that comes in: until the peer has proved that it holds
+// the key, the link keeps no more than one message of fixed size for it; after that, one receive buffer of 2
+// * max_batch_bytes. Frames are handed out only of batches that verified. The first thing that is wrong ends
+// the link: status() stays what it was, nothing more goes out or comes in.
+//
+//   refused      handshake: no such group, a wrong key, another program, a replay
+//   unsupported  handshake: another protocol_version
+//   corrupt      a batch that does not verify, or frames that no honest peer writes
+//
+// Owns its buffers and keys. Not thread safe; makes no system call but for random numbers; knows no time.
+class Link {
+ public:
+  static Link connecting(const LinkKey& key, const LinkIntroduction& me, const LinkLimits& limits = {});
+  static Link accepting(LinkLookup lookup, const LinkLimits& limits = {});
+
+  // Both ends have proved the key. The connecting end says so when it has checked the other's proof; its own
+  // is then on the way.
+  bool established() const { return state_ == State::established; }
+  Status status() const { return status_; }
+  // A few words for the log on what was wrong.
+  const char* reason() const { return reason_; }
+  // What the handshake agreed on; the accepting side's before established() is only a claim.
+  const LinkIntroduction& introduction() const { return introduction_; }
+
+  // --- Sending ---
+
+  // Appends a record to the open batch; header.length is taken from the payload. Allowed from the start: what
+  // is put before the link is established waits. The link takes whatever it is given, so it is the caller who
+  // bounds the backlog: data only while has_room(), answers as many as there are requests.
+  void put(const FrameHeader& header, std::span<const std::byte> payload);
+  void put_reply(std::uint32_t file, std::uint32_t request, Status status);
+  void put_ping();
+  // Closes the open batch, so that it goes out.
+  void flush();
+
+  static constexpr std::size_t max_backlog_bytes = std::size_t{4} << 20;
+  bool has_room() const { return backlog_bytes_ < max_backlog_bytes; }
+  // Put but not sent, in bytes of batches.
+  std::size_t backlog_bytes() const { return backlog_bytes_; }
+
+  // Bytes to write now, empty if there are none; `sent` of them have been written.
+  std::span<const std::byte> outgoing() const;
+  void sent(std::size_t bytes);
+
+  // --- Receiving ---
+
+  // Where to receive to: never more than the peer may send at this point, and empty while the buffer is full
+  // of frames that were not consumed. `bytes` at its begin have been received.
+  std::span<std::byte> space();
+  void received(std::size_t bytes);
+
+  // The next frame, without taking it away; false if there is none (or none any more: see status()).
+  // `payload` stays valid until space() is called after consume(): who can't take a frame leaves it, and may
+  // go on calling space().
+  [[nodiscard]] bool next(FrameHeader& frame, const std::byte*& payload);
+  void consume();
+
+ private:
+  enum class State { hello_awaited, challenge_awaited, proof_awaited, established, failed };
+
+  struct Batch {
+    std::unique_ptr<std::byte[]> memory;  // header and body
+    std::size_t bytes = 0;
+  };
+
+  explicit Link(const LinkLimits& limits);
+  void fail(Code code, const char* reason);
+  void say(const void* message, std::size_t bytes);
+  std::size_t awaited_bytes() const;
+  void take_hello();
+  void take_challenge();
+  void take_proof();
+  void establish(const BatchSeal& sending, const BatchSeal& receiving);
+  void seal(Batch& batch);
+  bool open_batch();
+  std::byte* grow(std::size_t bytes);
+
+  LinkLimits limits_;
+  State state_ = State::failed;
+  Status status_;
+  const char* reason_ = "";
+  LinkIntroduction introduction_;
+
+  // Handshake. Only of one message at a time: `handshake_out_` is sent before the peer may answer.
+  std::optional<LinkKey> key_;
+  LinkLookup lookup_;
+  LinkHello hello_{};
+  LinkChallenge challenge_{};
+  std::array<std::byte, handshake_message_bytes> handshake_in_{};
+  std::array<std::byte, handshake_message_bytes> handshake_out_{};
+  std::size_t handshake_received_ = 0;
+  std::size_t handshake_size_ = 0;  // of what is in handshake_out_
+  std::size_t handshake_sent_ = 0;
+
+  // Sending: `open_` grows, `closed_` goes out, `spare_` is memory to use again.
+  BatchSeal sending_;
+  Batch open_;
+  std::deque<Batch> closed_;
+  std::vector<std::unique_ptr<std::byte[]>> spare_;
+  std::size_t front_sent_ = 0;  // of closed_.front()
+  std::size_t backlog_bytes_ = 0;
+
+  // Receiving:
+  //
+  //   | consumed | frames, verified | not yet verified | free |
+  //   0        begin_           verified_             end_    receive_bytes
+  //
+  BatchSeal receiving_;
+  std::unique_ptr<std::byte[]> in_;
+  std::size_t begin_ = 0;
+  std::size_t verified_ = 0;
+  std::size_t end_ = 0;
+};
+
+}  // namespace millrace::transport

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+// TCP over IPv4 and IPv6 without ever blocking. Who waits does so with poll or epoll. Errors of the network
+// (refused, reset, unreachable, timed out) are Code::lost_peer with their errno.
+namespace millrace::transport {
+
+// An address and a port, as agents tell it to each other. IPv4 addresses are mapped ones (::ffff:a.b.c.d).
+// Link-local addresses, which mean something on one host only, can't be told.
+struct TcpAddress {
+  std::array<std::uint8_t, 16> ip{};
+  std::uint16_t port = 0;  // little endian
+  std::uint16_t reserved = 0;
+
+  bool is_v4() const;
+  friend bool operator==(const TcpAddress&, const TcpAddress&) = default;
+};
+static_assert(sizeof(TcpAddress) == 20);
+
+// "10.0.0.1" or "::1"; no names, no lookups. Code::invalid for anything else.
+Result<TcpAddress> parse_address(const std::string& ip, std::uint16_t port = 0);
+// "10.0.0.1:4711" or "[::1]:4711".
+std::string to_text(const TcpAddress& address);
+
+// Addresses of this host on which others may reach it, IPv4 first, with port 0: of interfaces that are up and
+// not loopback, or of the one named `interface` whatever it is. Code::not_found if it has none.
+Result<std::vector<TcpAddress>> local_addresses(std::string_view interface = {});
+
+// Port 0: the system chooses one, local_address() tells which. An address of all zeros: all interfaces.
+Result<Fd> tcp_listen(const TcpAddress& address);
+Result<TcpAddress> local_address(int socket);
+Result<TcpAddress> peer_address(int socket);
+
+// The next connection that waits; an Fd that is not valid if there is none.
+Result<Fd> tcp_accept(int listener);
+
+// Starts to connect. When the socket is writable, finish_connect() says whether it came to something:
+// true connected, false not yet.
+Result<Fd> tcp_connect(const TcpAddress& address);
+Result<bool> finish_connect(int socket);
+// What has gone wrong on the socket since somebody asked last.
+Status socket_error(int socket);
+
+// Sends small batches at once, and lets the system probe an idle connection so that a host that has gone is
+// noticed within about `bound_ms`.
+// TCP_USER_TIMEOUT is not for us: Linux also counts the time in which a peer that lives does not read, so
+// that it would end links whose peer only waits for its disk. Silence is judged by pings (link_io.hpp).
+Status tcp_tune(int socket, std::uint32_t bound_ms);
+
+struct Transfer {
+  std::size_t bytes = 0;
+  bool blocked = false;  // nothing more for now
+  bool ended = false;    // the peer has closed its end
+};
+Result<Transfer> tcp_receive(int socket, std::span<std::byte> to);
+Result<Transfer> tcp_send(int socket, std::span<const std::byte> from);
+
+}  // namespace millrace::transport
