@@ -81,7 +81,7 @@ class Links::LinkCarrier final : public Carrier {
     frame.kind = Kind::write;
     frame.length = static_cast<std::uint32_t>(data.size());
     frame.offset = offset;
-    frame.checksum = transport::record_checksum(data.data(), data.size(), offset);
+    frame.checksum = transport::record_checksum(data.data(), frame.length, offset);
     put(frame, data);
   }
   void request(Kind kind, std::uint32_t request, Extent extent) override {
@@ -111,6 +111,9 @@ class Links::LinkCarrier final : public Carrier {
   std::shared_ptr<Downstream> to_;
 };
 
+Links::Links(Watch watch, Log log, std::uint64_t first_tag)
+    : watch_(std::move(watch)), log_(std::move(log)), first_tag_(first_tag) {}
+
 Links::~Links() = default;
 
 Result<std::uint16_t> Links::listen() {
@@ -138,10 +141,11 @@ void Links::serve(std::uint64_t number, const transport::Register& registration,
                                 registration.settings.record_max_bytes, 1, awaited, 0});
 }
 
-void Links::release(std::uint64_t number) {
-  const auto group = groups_.find(number);
+void Links::release(FileSlot file) {
+  const auto group = std::ranges::find_if(
+      groups_, [file](const auto& entry) { return entry.second.file == file && entry.second.ranks > 0; });
   if (group == groups_.end()) return;
-  if (group->second.ranks > 0) --group->second.ranks;
+  --group->second.ranks;
   if (group->second.over()) groups_.erase(group);
 }
 
@@ -243,15 +247,14 @@ void Links::pump(std::uint64_t now_ns) {
 }
 
 void Links::expire_groups() {
-  std::erase_if(groups_, [this](auto& entry) {
-    Group& group = entry.second;
-    if (group.ranks > 0 || group.upstreams > 0) {
-      group.alone_since_ns = 0;
-      return false;
-    }
-    if (group.alone_since_ns == 0) group.alone_since_ns = now_ns_;
-    return now_ns_ - group.alone_since_ns > await_ns;
-  });
+  for (auto place = groups_.begin(); place != groups_.end();) {
+    Group& group = place->second;
+    const bool alone = group.ranks == 0 && group.upstreams == 0;
+    if (!alone) group.alone_since_ns = 0;
+    if (alone && group.alone_since_ns == 0) group.alone_since_ns = now_ns_;
+    const bool expired = alone && now_ns_ - group.alone_since_ns > await_ns;
+    place = expired ? groups_.erase(place) : std::next(place);
+  }
 }
 
 // --- upstream ---

@@ -32,8 +32,10 @@ class Links {
   using Watch = std::function<void(int socket, std::uint32_t events, std::uint64_t tag)>;
   using Log = std::function<void(const std::string& line)>;
 
-  Links(Watch watch, Log log, std::uint64_t first_tag) : watch_(watch), log_(log), first_tag_(first_tag) {}
+  Links(Watch watch, Log log, std::uint64_t first_tag);
   ~Links();
+  Links(const Links&) = delete;
+  Links& operator=(const Links&) = delete;
 
   // Where agents of other nodes reach this one; listens from the first call on.
   Result<std::uint16_t> listen();
@@ -41,8 +43,8 @@ class Links {
   // An open whose upstream agents may connect from now on, until all ranks of this node and all agents that are
   // awaited have come and gone.
   void serve(std::uint64_t group, const transport::Register& registration, FileSlot file);
-  // A rank of that open has gone, or has closed the file.
-  void release(std::uint64_t group);
+  // A rank has closed the file, or has gone with it open.
+  void release(FileSlot file);
   // The lanes of this agent.
   Route route_of(const transport::Register& registration);
 

@@ -260,8 +260,9 @@ void Server::forward_requests() {
 
 void Server::forward(const PendingRequest& request) {
   const auto& [channel, frame, counters] = request;
-  if (connections_.find(channel) == connections_.end()) return;  // abandoned meanwhile
-  asked_.push_back({channel, frame.request, frame.file, frame.kind == transport::Kind::close});
+  const bool rank = connections_.contains(channel);
+  if (!rank && !links_.has(channel)) return;  // abandoned meanwhile
+  asked_.push_back({channel, frame.request, frame.file, rank && frame.kind == transport::Kind::close});
   switch (frame.kind) {
     case transport::Kind::flush: {
       const bool whole = frame.span > UINT64_MAX - frame.offset;
@@ -277,6 +278,12 @@ void Server::forward(const PendingRequest& request) {
   }
 }
 
+// A rank has closed the file, or has gone with it open.
+void Server::closed(FileSlot file) {
+  states_->closed(file);
+  links_.release(file);
+}
+
 void Server::deliver() {
   states_->refresh(core_);
   for (const Reply& reply : core_.take_replies()) {
@@ -286,7 +293,7 @@ void Server::deliver() {
     Status status = reply.status;
     if (asked != asked_.end()) {
       status = states_->status(asked->file, status);
-      if (asked->closes) states_->closed(asked->file);
+      if (asked->closes) closed(asked->file);
       asked_.erase(asked);
     }
     if (links_.answer(reply.channel, reply.request, status)) continue;

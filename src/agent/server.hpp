@@ -62,6 +62,7 @@ class Server {
   void forward_requests();
   void forward(const PendingRequest& request);
   void deliver();
+  void closed(FileSlot file);
   void drop(ChannelId id, const std::string& why);
   void hang_up(ChannelId id);
   bool something_waits() const;

@@ -132,16 +132,16 @@ void Server::drop(ChannelId id, const std::string& why) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   if (!why.empty()) log("drops rank process " + std::to_string(found->second->pid()) + ": " + why);
-  for (const FileSlot file : found->second->files()) states_->closed(file);
+  for (const FileSlot file : found->second->files()) closed(file);
   if (found->second->greeted()) core_.abandon(id);
   const auto unanswered = [&](const PendingRequest& one) {
-    if (one.channel == id && one.frame.kind == transport::Kind::close) states_->closed(one.frame.file);
+    if (one.channel == id && one.frame.kind == transport::Kind::close) closed(one.frame.file);
     return one.channel == id;
   };
   std::erase_if(fresh_, unanswered);
   std::erase_if(waiting_, unanswered);
   std::erase_if(asked_, [&](const Asked& one) {
-    if (one.channel == id && one.closes) states_->closed(one.file);
+    if (one.channel == id && one.closes) closed(one.file);
     return one.channel == id;
   });
   connections_.erase(found);

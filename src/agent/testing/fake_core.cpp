@@ -101,8 +101,6 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
 
 Status Core::join(ChannelId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
 
-Status Core::join(ChannelId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
-
 bool Core::ready() const { return !impl_->stuck; }
 
 void Core::write(ChannelId, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {

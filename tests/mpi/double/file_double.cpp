@@ -132,6 +132,7 @@ class Null final : public File {
 
 }  // namespace
 
+Result<transport::TcpAddress> meet() { return Code::lost_agent; }
 Costs costs_of(std::string_view /*path*/) { return {}; }
 bool is_mixed(std::string_view /*path*/) { return false; }
 

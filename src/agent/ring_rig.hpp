@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "agent/core_rig.hpp"
+#include "client/route.hpp"
+
+// For tests: the Cores of several nodes that have one file open, joined by carriers in memory.
+namespace millrace::agent {
+
+// What is under way from one agent to the next.
+struct Wire {
+  struct Frame {
+    transport::Kind kind;
+    std::uint32_t request;
+    Extent extent;
+    std::vector<std::byte> data;
+  };
+  std::deque<Frame> frames;
+  std::vector<Carrier::Answer> answers;
+  Status status;
+  std::uint64_t bytes = 0;
+  std::uint64_t records = 0;
+  std::size_t room = 64;  // frames
+};
+
+class MemoryCarrier final : public Carrier {
+ public:
+  explicit MemoryCarrier(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
+
+  bool has_room() const override { return wire_->frames.size() < wire_->room; }
+  void write(std::uint64_t offset, std::span<const std::byte> data) override {
+    wire_->frames.push_back(
+        {transport::Kind::write, 0, {offset, offset + data.size()}, {data.begin(), data.end()}});
+    wire_->bytes += data.size();
+    ++wire_->records;
+  }
+  void request(transport::Kind kind, std::uint32_t request, Extent extent) override {
+    wire_->frames.push_back({kind, request, extent, {}});
+  }
+  void flush() override {}
+  void take_answers(std::vector<Answer>& answers) override {
+    answers.insert(answers.end(), wire_->answers.begin(), wire_->answers.end());
+    wire_->answers.clear();
+  }
+  Status status() const override { return wire_->status; }
+
+ private:
+  std::shared_ptr<Wire> wire_;
+};
+
+class RingRig {
+ public:
+  static constexpr ChannelId first_upstream = 100;  // channels of agents, by wire
+
+  struct Way {
+    std::uint32_t from, to, lane;
+    std::shared_ptr<Wire> wire;
+    bool open = true;
+  };
+
+  // `ranks` on every node have opened the file; channel r of node n is rank n * ranks + r.
+  RingRig(const client::RoutePlan& plan, std::uint32_t nodes, std::uint32_t ranks, const FileSettings& settings)
+      : plan_(plan), ranks_(ranks) {
+    for (std::uint32_t n = 0; n < nodes; ++n) {
+      node.push_back(std::make_unique<Rig>());
+      file.push_back(node[n]->storage.create());
+    }
+    for (std::uint32_t n = 0; n < nodes; ++n) open(n, settings);
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      const Status joined =
+          node[ways[i].to]->core.join(first_upstream + static_cast<ChannelId>(i), slot[ways[i].to], ways[i].lane, 1);
+      if (!joined.ok()) std::abort();
+    }
+  }
+
+  // One round of everybody. `deliver`: whether frames move between nodes.
+  void step(std::uint64_t ns = 1000, bool deliver = true) {
+    for (auto& one : node) one->step(ns);
+    if (!deliver) return;
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      if (ways[i].open) pass(ways[i], first_upstream + static_cast<ChannelId>(i));
+    }
+  }
+
+  void write(std::uint32_t rank, std::uint64_t offset, std::span<const std::byte> data) {
+    Rig& here = *node[rank / ranks_];
+    for (std::size_t done = 0; done < data.size();) {
+      const std::size_t size = std::min<std::size_t>(4 * KiB, data.size() - done);
+      for (int i = 0; !here.core.ready(); ++i) {
+        if (i > 1000000) std::abort();
+        step();
+      }
+      here.core.write(rank % ranks_, slot[rank / ranks_], offset + done, data.subspan(done, size));
+      done += size;
+    }
+    if (oracle.size() < offset + data.size()) oracle.resize(offset + data.size());
+    std::ranges::copy(data, oracle.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+
+  // True if all ranks of all nodes have been answered within the bound.
+  bool await_all(std::uint32_t request, std::uint64_t step_ns = 1'000'000, int steps = 20000) {
+    for (int i = 0; i < steps; ++i) {
+      bool all = true;
+      for (const auto& one : node) {
+        for (ChannelId r = 0; r < ranks_; ++r) all = all && one->answered(r, request);
+      }
+      if (all) return true;
+      step(step_ns);
+    }
+    return false;
+  }
+  void close_all(std::uint32_t request) {
+    for (std::uint32_t n = 0; n < node.size(); ++n) {
+      for (ChannelId r = 0; r < ranks_; ++r) node[n]->core.close(r, slot[n], request, counters(1));
+    }
+  }
+  void sync_all(std::uint32_t request) {
+    for (std::uint32_t n = 0; n < node.size(); ++n) {
+      for (ChannelId r = 0; r < ranks_; ++r) node[n]->core.sync(r, slot[n], request);
+    }
+  }
+
+  // What all file servers together have written.
+  std::vector<std::byte> contents() const {
+    std::vector<std::byte> all(oracle.size());
+    for (std::uint32_t lane = 0; lane < plan_.lanes; ++lane) {
+      const std::uint32_t server = client::file_server(plan_, static_cast<std::uint32_t>(node.size()), lane);
+      const auto there = node[server]->storage.contents(0);
+      for (std::size_t at = 0; at < std::min(all.size(), there.size()); ++at) {
+        if (plan_.lanes == 1 || at / plan_.stripe_bytes % plan_.lanes == lane) all[at] = there[at];
+      }
+    }
+    return all;
+  }
+
+  std::vector<std::unique_ptr<Rig>> node;
+  std::vector<Fd> file;
+  std::vector<FileSlot> slot;
+  std::vector<Way> ways;
+  std::vector<std::byte> oracle;
+
+ private:
+  void open(std::uint32_t n, const FileSettings& settings) {
+    const std::vector<transport::TcpAddress> addresses(node.size(), transport::TcpAddress{{}, 1, 0});
+    const transport::Routing routing = client::routing_of(plan_, addresses, n);
+    for (ChannelId r = 0; r < ranks_; ++r) {
+      Route route;
+      route.stripe_bytes = routing.stripe_bytes;
+      for (std::uint32_t lane = 0; lane < routing.lanes; ++lane) {
+        LaneRoute& way = route.lanes.emplace_back();
+        way.upstreams = routing.hops[lane].upstreams;
+        if (routing.hops[lane].next.port == 0) continue;
+        auto wire = std::make_shared<Wire>();
+        if (r == 0) ways.push_back({n, routing.hops[lane].node, lane, wire});
+        way.next = std::make_unique<MemoryCarrier>(wire);
+      }
+      transport::Register registration{};
+      registration.group = 1;
+      registration.members = ranks_;
+      registration.settings = settings;
+      auto opened = node[n]->core.open(r, Fd(::dup(file[n].get())), registration, std::move(route));
+      if (!opened) std::abort();
+      if (r == 0) slot.push_back(*opened);
+    }
+  }
+
+  void pass(Way& way, ChannelId channel) {
+    Rig& there = *node[way.to];
+    while (!way.wire->frames.empty()) {
+      Wire::Frame& frame = way.wire->frames.front();
+      switch (frame.kind) {
+        case transport::Kind::write:
+          if (!there.core.ready()) return;
+          there.core.write(channel, slot[way.to], frame.extent.begin, frame.data);
+          break;
+        case transport::Kind::flush:
+          there.core.flush(channel, slot[way.to], frame.request, frame.extent);
+          break;
+        case transport::Kind::sync:
+          there.core.sync(channel, slot[way.to], frame.request);
+          break;
+        default:
+          there.core.close(channel, slot[way.to], frame.request, {});
+      }
+      way.wire->frames.pop_front();
+    }
+    for (auto reply = there.replies.begin(); reply != there.replies.end();) {
+      if (reply->first.first != channel) {
+        ++reply;
+        continue;
+      }
+      way.wire->answers.push_back({reply->first.second, reply->second});
+      reply = there.replies.erase(reply);
+    }
+  }
+
+  client::RoutePlan plan_;
+  std::uint32_t ranks_;
+};
+
+}  // namespace millrace::agent
