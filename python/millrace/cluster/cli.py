@@ -60,6 +60,7 @@ def up(
             latency_us=rates.microseconds("--latency", latency) if latency else 0,
             slots=slots,
             shared=[str(path.resolve()) for path in shared],
+            preload=launchers.shims(os.environ),
         )
         _show(lifecycle.up(spec), as_json)
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from millrace import prefix
 from millrace.cluster.state import Spec, address, host_name, write_file
 
 # sh, for launchers start their agent by a path without arguments; -S, for it needs no packages.
@@ -16,6 +17,7 @@ exec '{python}' -S -c 'import sys; sys.path.insert(0, sys.argv.pop(1))
 from millrace.cluster import shell
 sys.exit(shell.main(sys.argv[1], sys.argv[2:]))' '{package}' '{folder}' "$@"
 """
+_SHIMS = ("libmillrace-bench-finalize.so", "libmillrace-bench-yield.so")
 PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
@@ -67,11 +69,25 @@ _DEFAULTS = {
 }
 
 
+def shims(environment: Mapping[str, str]) -> list[str]:
+    """Libraries without which Debian's MPICH wastes the nodes' shared processors, or does not end; bench/shim says
+    more. Empty where they are not built."""
+    for root in prefix.candidates(environment):
+        found = [prefix.Prefix(root).shared_object(name) for name in _SHIMS]
+        if all(path.is_file() for path in found):
+            return [str(path) for path in found]
+    return []
+
+
 def environment(spec: Spec, base: Mapping[str, str]) -> dict[str, str]:
     """`base` with what launchers in the cluster need."""
-    return {**_DEFAULTS, **base, **_places(spec)}
+    made = {**_DEFAULTS, **base, **_places(spec)}
+    if spec.preload:
+        words = [word for word in base.get("LD_PRELOAD", "").replace(" ", ":").split(":") if word]
+        made["LD_PRELOAD"] = ":".join(dict.fromkeys([*words, *spec.preload]))
+    return made
 
 
 def variables(spec: Spec) -> dict[str, str]:
     """For `millrace cluster env`."""
-    return {**_DEFAULTS, **_places(spec)}
+    return environment(spec, {})

@@ -35,7 +35,10 @@ def split(words: list[str]) -> tuple[str, list[str]]:
 
 
 def login_environment(spec: Spec) -> dict[str, str]:
-    """What a login on a node finds, with the launchers' settings as /etc/environment would have them."""
+    """What a login on a node finds, with the launchers' settings as /etc/environment would have them.
+
+    Not the preload: launchers take the environment of their ranks along by themselves.
+    """
     home = os.path.expanduser("~")
     base = {
         "HOME": home,
@@ -45,7 +48,9 @@ def login_environment(spec: Spec) -> dict[str, str]:
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LANG": "C.UTF-8",
     }
-    return launchers.environment(spec, base)
+    made = launchers.environment(spec, base)
+    made.pop("LD_PRELOAD", None)
+    return made
 
 
 def main(folder: str, words: list[str]) -> int:

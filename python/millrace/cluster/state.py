@@ -42,6 +42,7 @@ class Spec:
     latency_us: int = 0
     slots: int = 4
     shared: list[str] = field(default_factory=list)
+    preload: list[str] = field(default_factory=list)  # of every command, for stock MPICH (launchers.py)
     disk_rate_bytes: int = 0
     seek_time_us: int = 0
     slow: list[str] = field(default_factory=list)
