@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 The Millrace authors
    SPDX-License-Identifier: Apache-2.0 */
 
-/* Preload for Debian's MPICH (ch4:ucx, before 4.2) between nodes without shared memory. In MPI_Finalize a rank whose
-   endpoints are flushed waits in a barrier of the process manager, reading from its socket, and no longer answers
-   those whose are not: with UCX over TCP most jobs never end (pmodels/mpich pull request 6596). Here such a rank
-   makes UCX progress until the socket has something to read. It changes nothing before MPI_Finalize, and nothing
-   where UCX is not used. */
+/* Preload for Debian's MPICH (ch4:ucx, before 4.2) between nodes without shared memory. In MPI_Finalize a
+   rank whose endpoints are flushed waits in a barrier of the process manager, reading from its socket, and no
+   longer answers those whose are not: with UCX over TCP most jobs never end (pmodels/mpich pull request
+   6596). Here such a rank makes UCX progress until the socket has something to read. It changes nothing
+   before MPI_Finalize, and nothing where UCX is not used. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 typedef ssize_t (*read_function)(int, void*, size_t);
 
 static _Atomic(read_function) real_read;
-static void* worker;  /* MPICH has one, made in MPI_Init */
+static void* worker; /* MPICH has one, made in MPI_Init */
 static int finalizing;
 static pid_t finalizing_thread;
 

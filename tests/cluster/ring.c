@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 The Millrace authors
    SPDX-License-Identifier: Apache-2.0 */
 
-/* Every rank talks to all: small messages, large ones around the ring, all to all. With the argument "fail" the
-   last rank ends the job instead. */
+/* Every rank talks to all: small messages, large ones around the ring, all to all. With the argument "fail"
+   the last rank ends the job instead. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
     int sum = 0;
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
-    right = right && sum == ranks * (ranks - 1) / 2 && all[ranks - 1] == ranks - 1 && around(rank, ranks, out, in);
+    right = right && sum == ranks * (ranks - 1) / 2 && all[ranks - 1] == ranks - 1 &&
+            around(rank, ranks, out, in);
   }
   char name[MPI_MAX_PROCESSOR_NAME];
   MPI_Get_processor_name(name, &length);

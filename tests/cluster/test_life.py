@@ -26,8 +26,9 @@ def test_each_node_has_its_own_world(pair):
         pair.python(
             i,
             "import os, socket\n"
-            "print(socket.gethostname(), *[os.readlink('/proc/self/ns/' + n) for n in ('net','mnt','uts','ipc','pid')])\n"
-            "print(sorted(os.listdir('/sys/class/net')), os.listdir('/tmp'), os.listdir('/dev/shm'), os.listdir('/local'))\n"
+            "spaces = [os.readlink('/proc/self/ns/' + name) for name in ('net', 'mnt', 'uts', 'ipc', 'pid')]\n"
+            "print(socket.gethostname(), *spaces)\n"
+            "print(sorted(os.listdir('/sys/class/net')), *map(os.listdir, ('/tmp', '/dev/shm', '/local')))\n"
             "print(socket.gethostbyname('node1'), len([p for p in os.listdir('/proc') if p.isdigit()]))\n",
         ).splitlines()
         for i in (0, 1)
@@ -106,7 +107,8 @@ def test_two_clusters_do_not_meet(pair):
     other = f"{pair.name}-b"
     assert call("up", "--name", other, "--nodes", 1).returncode == 0
     try:
-        pids = [pair.status()["nodes"][0]["pid"], json.loads(call("status", "--name", other, "--json").stdout)["nodes"][0]["pid"]]
+        theirs = json.loads(call("status", "--name", other, "--json").stdout)
+        pids = [status["nodes"][0]["pid"] for status in (pair.status(), theirs)]
         assert os.readlink(f"/proc/{pids[0]}/ns/net") != os.readlink(f"/proc/{pids[1]}/ns/net")
     finally:
         assert call("down", "--name", other).returncode == 0

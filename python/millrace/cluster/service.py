@@ -65,7 +65,7 @@ def _become(request: dict[str, Any], fds: list[int], told: int) -> None:
                 signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         os.umask(request["umask"])
-        said = f"the folder {request['cwd']} is not there in {request['node']} (/tmp is the node's own: up --shared DIR)"
+        said = f"there is no folder {request['cwd']} in {request['node']} (/tmp is the node's own: up --shared DIR)"
         os.chdir(request["cwd"])
         said = request["argv"][0]
         os.closerange(3, told)

@@ -148,7 +148,8 @@ def read(name: str) -> State | None:
     except PermissionError:
         raise ClusterError(f"{path} may be read by root only: run this as root") from None
     except (ValueError, KeyError, TypeError):
-        raise ClusterError(f"{path} is not readable as a cluster's state; `millrace cluster down --all` removes it") from None
+        hint = "`millrace cluster down --all` removes it"
+        raise ClusterError(f"{path} is not readable as a cluster's state; {hint}") from None
 
 
 def names() -> list[str]:
@@ -179,7 +180,8 @@ def find_node(cluster: State, text: str) -> Node:
         if text in (str(node.index), node.name):
             return node
     last = cluster.nodes[-1]
-    raise ClusterError(f"'{text}' is no node of cluster '{cluster.spec.name}': it has 0 to {last.index}, node0 to {last.name}")
+    name = cluster.spec.name
+    raise ClusterError(f"'{text}' is no node of cluster '{name}', which has 0 to {last.index} or node0 to {last.name}")
 
 
 @contextlib.contextmanager

@@ -42,10 +42,9 @@ def setns(fd: int, flags: int) -> None:
 
 
 def mount(source: str, target: str, kind: str | None = None, flags: int = 0, data: str | None = None) -> None:
-    encoded = [None if text is None else text.encode() for text in (source, target, kind, data)]
-    _check(
-        _libc.mount(encoded[0], encoded[1], encoded[2], ctypes.c_ulong(flags), encoded[3]), f"mount {source} on {target}"
-    )
+    words = [None if text is None else text.encode() for text in (source, target, kind, data)]
+    result = _libc.mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3])
+    _check(result, f"mount {source} on {target}")
 
 
 def die_with_parent() -> None:
