@@ -34,7 +34,7 @@ if(TARGET bench_limit)
     endforeach()
   endforeach()
   install(TARGETS ${demo_programs} RUNTIME DESTINATION libexec/millrace/bench COMPONENT command)
-  install(TARGETS millrace-bench-yield LIBRARY DESTINATION lib COMPONENT command)
+  install(TARGETS millrace-bench-yield millrace-bench-finalize LIBRARY DESTINATION lib COMPONENT command)
 endif()
 
 install(DIRECTORY include/millrace DESTINATION include COMPONENT command FILES_MATCHING PATTERN "*.h")

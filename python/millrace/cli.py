@@ -15,6 +15,7 @@ import typer
 
 from millrace import __version__, prefix, settings
 from millrace import run as running
+from millrace.cluster import cli as cluster
 
 app = typer.Typer(
     help="Millrace makes MPI programs write shared files at the speed of one sequential stream.",
@@ -22,6 +23,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(cluster.app, name="cluster")
 
 _PASS_ON = {"allow_interspersed_args": False}
 _STATS_TABLE = "-"  # what --stats without a file becomes

@@ -207,7 +207,7 @@ def _supervise(plan: Plan, request: Request) -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return _end_as(status)
+    return end_as(status)
 
 
 def _interrupted() -> bool:
@@ -235,7 +235,7 @@ def _child(command: list[str], environment: dict[str, str], mask: set[signal.Sig
             os.kill(pid, info.si_signo)
 
 
-def _end_as(status: int) -> int:
+def end_as(status: int) -> int:
     """The child's exit status; a child that a signal ended ends this process in the same way."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)

@@ -1,0 +1,59 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a node sees of the file system: the machine's, but for the places that are its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+
+from millrace.cluster import system
+from millrace.cluster.state import LOCAL, Spec, address, host_name
+
+_CGROUP = "/sys/fs/cgroup"
+_PLAIN = system.MS_NOSUID | system.MS_NODEV | system.MS_NOEXEC
+
+
+def hosts(spec: Spec) -> str:
+    """/etc/hosts of all nodes."""
+    lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost ip6-loopback"]
+    lines += [f"{address(i)} {host_name(i)}" for i in range(spec.nodes)]
+    return "\n".join(lines) + "\n"
+
+
+def make_storage(spec: Spec, index: int) -> None:
+    """Before each boot: /tmp is empty, /local as the node left it."""
+    own = spec.own(index)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(own / "tmp")
+    for name, mode in (("tmp", 0o1777), ("local", 0o1777)):
+        folder = own / name
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(mode)
+
+
+def _bind(fd: int, target: str) -> None:
+    system.mount(f"/proc/self/fd/{fd}", target, flags=system.MS_BIND | system.MS_REC)
+
+
+def make_private(spec: Spec, index: int) -> None:
+    """By the first process of a node, in a new mount namespace. What the machine mounts later appears here too;
+    what is mounted here appears nowhere else."""
+    system.mount("none", "/", flags=system.MS_REC | system.MS_SLAVE)
+    # Held by descriptors, for the mounts that follow hide some of them.
+    shared = [(path, os.open(path, os.O_PATH | os.O_DIRECTORY)) for path in spec.shared]
+    cgroup = os.open(_CGROUP, os.O_PATH) if os.path.isdir(_CGROUP) else -1
+    system.mount("proc", "/proc", "proc", _PLAIN)
+    # Of this network namespace: MPI libraries look for the interfaces here.
+    system.mount("sysfs", "/sys", "sysfs", _PLAIN)
+    if cgroup >= 0 and os.path.isdir(_CGROUP):
+        _bind(cgroup, _CGROUP)
+    system.mount("tmpfs", "/dev/shm", "tmpfs", system.MS_NOSUID | system.MS_NODEV, "mode=1777")
+    own = spec.own(index)
+    system.mount(str(own / "tmp"), "/tmp", flags=system.MS_BIND)
+    system.mount(str(own / "local"), str(LOCAL), flags=system.MS_BIND)
+    system.mount(str(spec.folder / "hosts"), "/etc/hosts", flags=system.MS_BIND)
+    for path, fd in shared:
+        os.makedirs(path, exist_ok=True)
+        _bind(fd, path)

@@ -1,0 +1,135 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Clusters for tests, and the watch over what they leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("TEST_BUILD", ROOT / "build"))
+RUN, STORAGE = Path("/run/millrace-cluster"), Path("/var/lib/millrace-cluster")
+BOUND_S = 60
+
+
+def eventually(condition: Callable[[], object], bound_s: float = 10) -> bool:
+    deadline = time.monotonic() + bound_s
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return bool(condition())
+
+
+def words(*command: object) -> list[str]:
+    return [sys.executable, "-m", "millrace", "cluster", *map(str, command)]
+
+
+def call(*command: object, timeout: float = BOUND_S, **more: object) -> subprocess.CompletedProcess:
+    """`millrace cluster ...`, bounded."""
+    settings = {"capture_output": True, "text": True, "check": False, "stdin": subprocess.DEVNULL} | more
+    if "input" in settings:
+        del settings["stdin"]
+    return subprocess.run(words(*command), timeout=timeout, **settings)
+
+
+def keepers() -> set[int]:
+    """Keepers and nodes' first processes: they share a command line."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if b"millrace-cluster-keeper" in (entry / "cmdline").read_bytes():
+                    found.add(int(entry.name))
+            except OSError:
+                pass
+    return found
+
+
+def traces() -> dict[str, object]:
+    """Everything of a machine that a cluster might leave something in."""
+    output = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
+    return {
+        "links": {line.split(":")[1].strip() for line in output.splitlines()},
+        "named namespaces": set(os.listdir("/run/netns")) if Path("/run/netns").is_dir() else set(),
+        "mounts": {line.split(" ", 6)[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()},
+        "processes": keepers(),
+        "state": {p.name for p in RUN.iterdir() if p.is_dir()} if RUN.is_dir() else set(),
+        "storage": {p.name for p in STORAGE.iterdir()} if STORAGE.is_dir() else set(),
+        "/local": Path("/local").exists(),
+    }
+
+
+class Cluster:
+    """A cluster of a name that no other test uses."""
+
+    def __init__(self, number: int) -> None:
+        self.name = f"test-{os.getpid()}-{number}"
+
+    def up(self, *options: object) -> dict:
+        done = self("up", "--json", *options)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def __call__(self, what: str, *rest: object, **more: object) -> subprocess.CompletedProcess:
+        return call(what, "--name", self.name, *rest, **more)
+
+    def run(self, node: object, *command: object, **more: object) -> subprocess.CompletedProcess:
+        return self("exec", node, "--", *command, **more)
+
+    def python(self, node: object, program: str, **more: object) -> str:
+        done = self.run(node, "/usr/bin/python3", "-c", program, **more)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def start(self, node: object, *command: object, **more: object) -> subprocess.Popen:
+        settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "stdin": subprocess.DEVNULL}
+        return subprocess.Popen(words("exec", "--name", self.name, node, "--", *command), **settings | more)
+
+    def status(self) -> dict:
+        done = self("status", "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def states(self) -> list[str]:
+        return [node["state"] for node in self.status()["nodes"]]
+
+    @property
+    def keeper(self) -> int:
+        return json.loads((RUN / self.name / "state.json").read_text())["keeper"]
+
+
+_made = 0
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """Not up yet. After the test it is taken down, and nothing may be left."""
+    global _made
+    _made += 1
+    before = traces()
+    one = Cluster(_made)
+    yield one
+    done = one("down")
+    assert done.returncode == 0, done.stderr
+    assert eventually(lambda: traces() == before), f"left behind: before {before}, now {traces()}"
+
+
+@pytest.fixture
+def pair(cluster: Cluster) -> Cluster:
+    """Two nodes, unshaped."""
+    cluster.up("--nodes", 2)
+    return cluster
+
+
+def kill_keeper(cluster: Cluster) -> None:
+    os.kill(cluster.keeper, signal.SIGKILL)

@@ -1,0 +1,30 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one file of tests, or says why this machine cannot (exit status 77)."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+SKIP = 77
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT / "python"))
+    from millrace.cluster import lifecycle, state
+
+    try:
+        lifecycle.check(state.Spec("test", 1))
+    except state.ClusterError as error:
+        print(f"skipped: {error}")
+        sys.exit(SKIP)
+    try:
+        import pytest
+        import typer  # noqa: F401
+    except ImportError as error:
+        print(f"skipped: {error}")
+        sys.exit(SKIP)
+    words = ["-q", "-rs", "-p", "no:cacheprovider", str(HERE / sys.argv[1]), *sys.argv[2:]]
+    os.environ["PYTHONPATH"] = f"{ROOT / 'python'}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")
+    sys.exit(pytest.main(words))
