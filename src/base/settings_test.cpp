@@ -75,7 +75,14 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("job", "4711.0").settings.job, "4711.0");
   EXPECT_EQ(attempt("agent", "/opt/millraced").settings.agent_program, "/opt/millraced");
   EXPECT_EQ(attempt("journal_directory", "/local").settings.journal_directory, "/local");
-  EXPECT_EQ(setting_names().size(), 18U);
+  EXPECT_FALSE(attempt("across_nodes", "no").settings.across_nodes);
+  EXPECT_EQ(attempt("topology", "Ring").settings.topology, Topology::ring);
+  EXPECT_EQ(attempt("topology", "auto").settings.topology, Topology::automatic);
+  EXPECT_EQ(attempt("file_servers", "4").settings.file_servers, 4U);
+  EXPECT_EQ(attempt("file_servers", "auto").settings.file_servers, 0U);
+  EXPECT_EQ(attempt("stripe", "4MiB").settings.stripe_bytes, 4 * MiB);
+  EXPECT_THAT(attempt("interfaces", "ib0, eth0").settings.interfaces, ElementsAre("ib0", "eth0"));
+  EXPECT_EQ(setting_names().size(), 23U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {

@@ -64,7 +64,7 @@ TEST(Policy, WhereItIsNotSureTheCostsOfTheSeriesDecide) {
 TEST(Policy, WhereItIsSureCostsDoNotMatter) {
   const Settings settings;
   for (const auto& [bytes, pieces, stable] :
-       {std::tuple{256u, 1u, false}, {4u << 20, 1u, false}, {1u << 20, 16u, true}, {4096u, 1u, true}}) {
+       {std::tuple{256u, 1u, false}, {4u << 20, 1u, false}, {1u << 17, 16u, true}, {4096u, 1u, true}}) {
     const Choice rule = choose(settings, settings.file, {bytes, pieces, false, false, stable, {}});
     EXPECT_FALSE(rule.unsure);
     for (const Costs costs : {Costs{1, 1000}, Costs{1000, 1}})
