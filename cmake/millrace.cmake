@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-# The three ways in which a room declares what it holds.
+# The ways in which a room declares what it holds.
 
 set(MILLRACE_SANITIZE "" CACHE STRING "Sanitizers for everything that is built, as -fsanitize takes them")
 option(MILLRACE_COVERAGE "Instrument for coverage" OFF)
@@ -45,4 +45,22 @@ function(millrace_test name)
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main millrace_flags)
   add_test(NAME unit.${name} COMMAND ${name}_test)
   set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 120)
+endfunction()
+
+option(MILLRACE_FUZZ "Build libFuzzer targets (clang only)" OFF)
+if(MILLRACE_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "MILLRACE_FUZZ needs clang: set CMAKE_CXX_COMPILER=clang++")
+endif()
+
+# millrace_fuzz(NAME SOURCES... [DEPENDS ...]): a libFuzzer program NAME_fuzz. What it is to look into has to be
+# among its sources, to be instrumented.
+function(millrace_fuzz name)
+  if(NOT MILLRACE_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name}_fuzz ${ARG_SOURCES})
+  target_compile_options(${name}_fuzz PRIVATE -fsanitize=fuzzer,address,undefined)
+  target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer,address,undefined)
+  target_link_libraries(${name}_fuzz PRIVATE ${ARG_DEPENDS} millrace_flags)
 endfunction()

@@ -226,6 +226,24 @@ TEST(Link, LeavesFramesThatAreNotTakenWhereTheyAre) {
   EXPECT_EQ(frames, 59u) << pair.server.reason();
 }
 
+TEST(Link, LeavesAFrameWhereItIsThoughMostBeforeItWasTaken) {
+  LinkPair pair;
+  pair.shake_hands();
+  for (unsigned i = 0; i < 40; ++i) put(pair.client, i, pattern(50000, i));
+  pair.client.flush();
+  const Bytes stream = drain(pair.client);
+  ASSERT_EQ(feed(pair.server, stream), stream.size());
+  FrameHeader header;
+  const std::byte* payload = nullptr;
+  for (unsigned i = 0; i < 40; ++i) {
+    ASSERT_TRUE(pair.server.next(header, payload));
+    EXPECT_FALSE(pair.server.space().empty());
+    const Bytes expected = pattern(50000, i);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), payload)) << i;
+    pair.server.consume();
+  }
+}
+
 TEST(Link, KeepsPingsToItself) {
   LinkPair pair;
   pair.shake_hands();

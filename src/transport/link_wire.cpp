@@ -43,12 +43,10 @@ Mac keyed_hash(const LinkKey& key, std::string_view label, const LinkHello& hell
   return mac;
 }
 
-constexpr std::string_view challenge_label = "millrace challenge";
-constexpr std::string_view proof_label = "millrace the proof";
-constexpr std::string_view connecting_label = "millrace from conn";
-constexpr std::string_view accepting_label = "millrace from acce";
-static_assert(challenge_label.size() == proof_label.size() && proof_label.size() == connecting_label.size() &&
-              connecting_label.size() == accepting_label.size());
+constexpr std::string_view challenge_label = "millrace link 1";
+constexpr std::string_view proof_label = "millrace link 2";
+constexpr std::string_view connecting_label = "millrace link 3";
+constexpr std::string_view accepting_label = "millrace link 4";
 
 Mac challenge_mac(const LinkKey& key, const LinkHello& hello, const LinkChallenge& challenge) {
   return keyed_hash(key, challenge_label, hello, std::as_bytes(std::span(challenge.nonce)));

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Gives arbitrary bytes to a link: as a stranger's before and after the handshake, and as those of a peer
+// that holds the key and seals what the fuzzer made, so that the fuzzer reaches what lies behind the tag.
+#include <cstdlib>
+
+#include "transport/testing/link_rig.hpp"
+
+namespace {
+
+using namespace millrace::transport;           // NOLINT: one small program
+using namespace millrace::transport::testing;  // NOLINT
+
+enum Mode : unsigned { accepting, connecting, established, key_holder, modes };
+
+constexpr std::size_t record_max = 512;
+
+// Feeds in pieces whose size the input chooses, and takes what comes in between. Every byte of a frame is
+// read, so that the sanitizers see where it lies.
+std::size_t read_all(Link& link, std::span<const std::byte> bytes, std::size_t piece) {
+  std::size_t frames = 0;
+  while (!bytes.empty() && link.status().ok()) {
+    const std::size_t taken = feed(link, bytes.first(std::min(piece, bytes.size())));
+    bytes = bytes.subspan(taken);
+    for (const Frame& frame : take(link)) {
+      if (frame.payload.size() > record_max || !travels_on_links(frame.header.kind)) std::abort();
+      ++frames;
+    }
+    if (taken == 0 && link.status().ok()) std::abort();  // nothing is left in it: there has to be space
+  }
+  return frames;
+}
+
+// Batches of what the fuzzer made; the first byte of each says how long it is.
+Bytes seal(KeyHolder& peer, std::span<const std::byte> bytes) {
+  Bytes wire;
+  while (!bytes.empty()) {
+    const std::size_t length =
+        std::min<std::size_t>(bytes.size() - 1, 8 * std::to_integer<std::size_t>(bytes[0]));
+    const Bytes batch = peer.batch(bytes.subspan(1, length));
+    wire.insert(wire.end(), batch.begin(), batch.end());
+    bytes = bytes.subspan(1 + length);
+  }
+  return wire;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const auto mode = static_cast<Mode>(data[0] % modes);
+  const std::size_t piece = data[1] == 0 ? 1 : std::size_t{data[1]} * 8;
+  const std::span bytes = std::as_bytes(std::span(data, size)).subspan(2);
+  const LinkLimits limits{record_max, 4096};
+  Link link = mode == connecting ? Link::connecting(test_key(), test_introduction(), limits)
+                                 : Link::accepting(test_lookup(), limits);
+  if (mode == accepting || mode == connecting) {
+    drain(link);
+    if (read_all(link, bytes, piece) != 0 || link.established()) std::abort();
+    return 0;
+  }
+  KeyHolder peer(link);
+  if (!link.established()) std::abort();
+  const std::size_t frames =
+      read_all(link, mode == key_holder ? seal(peer, bytes) : Bytes(bytes.begin(), bytes.end()), piece);
+  if (mode == established && frames != 0) std::abort();
+  return 0;
+}
