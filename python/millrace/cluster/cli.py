@@ -49,6 +49,7 @@ def up(
     shared: List[Path] = typer.Option(
         [], "--shared", metavar="DIR", help="A folder below /tmp or /dev/shm that all nodes see; may be repeated."
     ),
+    with_slurm: bool = typer.Option(False, "--slurm", help="Start Slurm in it: srun, sbatch and the rest work."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """Start a cluster: nodes with a network, a host name, processes, /tmp and /local of their own."""
@@ -61,6 +62,7 @@ def up(
             slots=slots,
             shared=[str(path.resolve()) for path in shared],
             preload=launchers.shims(os.environ),
+            slurm=with_slurm,
         )
         _show(lifecycle.up(spec), as_json)
 
