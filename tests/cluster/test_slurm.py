@@ -6,7 +6,6 @@ import re
 
 import pytest
 from conftest import BUILD, STORAGE, eventually
-
 from millrace.cluster import slurm
 
 pytestmark = pytest.mark.skipif(bool(slurm.missing()), reason=f"{', '.join(slurm.missing())} not found")

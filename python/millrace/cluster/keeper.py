@@ -21,7 +21,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from millrace.cluster import launchers, mounts, network, node, service, slurm, state, system, wire
+from millrace.cluster import launchers, mounts, network, node, service, slow_disk, slurm, state, system, wire
 from millrace.cluster.state import CUT, DEAD, UP, ClusterError, Node, Spec
 
 _REQUEST_TIMEOUT_S = 10
@@ -69,6 +69,11 @@ class Keeper:
         one.started = system.start_time(one.pid)
         one.state = UP
         self._pidfds[one.name] = os.pidfd_open(one.pid)
+        try:
+            slow_disk.mount(self.spec, one, self.run)
+        except BaseException:
+            self._stop(one)
+            raise
 
     def run(self, one: Node, argv: list[str], timeout_s: float = 30) -> str:
         """Runs a program of the cluster's own in a node; its output. Raises ClusterError if it fails."""

@@ -15,7 +15,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from millrace.cluster import client, keeper, launchers, network, slurm, state, system
+from millrace.cluster import client, keeper, launchers, network, slow_disk, slurm, state, system
 from millrace.cluster.state import ClusterError, Spec, State
 
 _KEEPER = "millrace-cluster-keeper"  # in the keeper's command line, where `down --all` looks for it
@@ -44,6 +44,7 @@ def check(spec: Spec) -> None:
     if absent:
         raise ClusterError(f"{' and '.join(absent)} not found: install iproute2 (Debian, Ubuntu: apt install iproute2)")
 
+    slow_disk.check(spec)
     if spec.slurm and slurm.missing():
         absent = " and ".join(slurm.missing())
         raise ClusterError(f"--slurm: {absent} not found; Debian and Ubuntu: apt install slurm-wlm munge")
