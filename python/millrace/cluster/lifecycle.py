@@ -15,7 +15,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from millrace.cluster import client, keeper, launchers, network, state, system
+from millrace.cluster import client, keeper, launchers, network, slow_disk, slurm, state, system
 from millrace.cluster.state import ClusterError, Spec, State
 
 _KEEPER = "millrace-cluster-keeper"  # in the keeper's command line, where `down --all` looks for it
@@ -43,6 +43,11 @@ def check(spec: Spec) -> None:
     absent = network.tools()
     if absent:
         raise ClusterError(f"{' and '.join(absent)} not found: install iproute2 (Debian, Ubuntu: apt install iproute2)")
+
+    slow_disk.check(spec)
+    if spec.slurm and slurm.missing():
+        absent = " and ".join(slurm.missing())
+        raise ClusterError(f"--slurm: {absent} not found; Debian and Ubuntu: apt install slurm-wlm munge")
 
 
 def check_rights() -> None:
@@ -103,7 +108,7 @@ def _start_keeper(spec: Spec) -> None:
         finally:
             os.close(writer)
         try:
-            said = answers.read() if select.select([answers], [], [], _UP_TIMEOUT_S)[0] else b""
+            said = answers.readline() if select.select([answers], [], [], _UP_TIMEOUT_S)[0] else b""
         except BaseException:  # the user's Ctrl-C
             _end(process.pid, system.start_time(process.pid))
             raise
