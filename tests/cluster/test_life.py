@@ -159,7 +159,7 @@ def test_without_rights_it_says_what_is_missing(cluster):
         timeout=60,
         check=False,
     )
-    assert done.returncode == 2 and "CAP_NET_ADMIN is missing" in done.stderr
+    assert done.returncode == 2 and "missing: CAP_NET_ADMIN)" in done.stderr
 
 
 def test_without_tools_it_says_what_to_install(cluster, tmp_path):

@@ -55,7 +55,7 @@ def check_rights() -> None:
     missing = system.missing_capabilities()
     if missing or os.geteuid() != 0:
         wanted = " and ".join(missing) if missing else "the user root"
-        raise ClusterError(f"virtual clusters make namespaces and networks, which only root may: {wanted} is missing")
+        raise ClusterError(f"virtual clusters make namespaces and networks: run this as root (missing: {wanted})")
 
 
 def up(spec: Spec) -> State:
