@@ -255,7 +255,11 @@ def main(folder: str, told: int) -> int:
             traceback.print_exc()
         answer = {"error": str(error) or type(error).__name__, "status": getattr(error, "status", 1)}
         keeper.tear_down()
-    os.write(told, f"{json.dumps(answer)}\n".encode())
+    try:
+        os.write(told, f"{json.dumps(answer)}\n".encode())
+    except OSError:  # nobody waits for the cluster any more
+        keeper.tear_down()
+        return 1
     os.close(told)
     if "error" in answer:
         return 1
