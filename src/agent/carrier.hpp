@@ -41,8 +41,8 @@ class Carrier {
 
 // The part of a file's offsets that one file server takes: stripe i is in lane i modulo the number of lanes.
 struct LaneRoute {
-  std::unique_ptr<Carrier> next;   // towards the lane's file server; nullptr: this agent is that
-  std::uint32_t upstreams = 0;     // agents that pass their records of this lane on to this one
+  std::unique_ptr<Carrier> next;  // towards the lane's file server; nullptr: this agent is that
+  std::uint32_t upstreams = 0;    // agents that pass their records of this lane on to this one
 };
 
 // How a file's records travel between nodes. No lanes: it is open on this node only.

@@ -113,12 +113,11 @@ Status Core::Impl::prepare_pool(const FileSettings& settings) {
   return {};
 }
 
-Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about,
-                                 const transport::Register& registration, Route route) {
+Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const transport::Register& registration,
+                                 Route route) {
   const Status prepared = prepare_pool(registration.settings);
   if (!prepared.ok()) return prepared;
-  auto file =
-      OpenFile::open(shared, std::move(target), about, registration, std::move(route), channels);
+  auto file = OpenFile::open(shared, std::move(target), about, registration, std::move(route), channels);
   if (!file) {
     if (!anything_open()) shared.pool.reset();
     return file.status();

@@ -16,8 +16,8 @@ constexpr std::uint32_t segments_out_max = 16384;
 constexpr std::size_t segments_per_put_max = 4096;
 constexpr std::size_t staged_blocks_max = 1024;  // the paper's FIFO of 1,024 buffers
 
-// What is to be passed on gains little by waiting: its neighbours are on other nodes, and a link that is idle now
-// is time lost later.
+// What is to be passed on gains little by waiting: its neighbours are on other nodes, and a link that is idle
+// now is time lost later.
 constexpr std::uint64_t carried_hold_bytes = 4 * MiB;
 
 // A storage that takes longer than this for what is on its way is slow: the buffer takes in what it can.
@@ -275,53 +275,6 @@ bool FilePipeline::pump() {
   return moved;
 }
 
-// --- the journal ---
-
-// True if a chunk that leaves for want of memory goes to the journal. Else it goes to the sink: if there can
-// be no journal, or if all of it is to come back anyway; but never before an older part of it that is stored.
-bool FilePipeline::stores(std::uint64_t index) {
-  if (!overflow_->holds(index)) {
-    if (overflow_->full()) overflow_->want(everything);
-    if (overflow_->wanted() || !overflow_->prepare().ok()) return false;
-  }
-  overflow_->announce(index);
-  return true;
-}
-
-// Chunks with an older part in the journal wait in the buffer until that has come back.
-void FilePipeline::depart_stored(Extent extent) {
-  overflow_->want(extent);
-  indices_.clear();
-  sort_.find(extent, indices_);
-  for (const std::uint64_t index : indices_) {
-    if (!overflow_->holds(index)) leave(sort_.take_at(index), to_hand_);
-  }
-}
-
-bool FilePipeline::pump_overflow() {
-  bool moved = false;
-  while (!to_store_.empty()) {
-    const auto departure = to_store_.front();
-    if (!doomed_ &&
-        !overflow_->store(shared_.pool->chunk(departure->chunk), departure->slot, departure->byte)) {
-      break;
-    }
-    to_store_.pop_front();
-    finish(departure);
-    moved = true;
-  }
-  std::uint64_t index = 0;
-  std::vector<WaiterId> waiters;
-  for (;;) {
-    const Overflow::Progress progress = overflow_->pump(to_store_.empty(), index, waiters);
-    if (progress != Overflow::Progress::loaded) return moved || progress == Overflow::Progress::moved;
-    moved = true;
-    const std::uint32_t id = sort_.take_at(index);
-    if (id == LazyPool::none) continue;
-    leave(id, to_hand_)->waiters.swap(waiters);
-  }
-}
-
 // --- completions ---
 
 bool FilePipeline::owns(std::uint32_t owner) const {
@@ -415,6 +368,8 @@ std::uint64_t FilePipeline::pending_bytes() const {
   return (blocks << shared_.pool->block_shift()) + stage_used_ + (overflow_ ? overflow_->stored_bytes() : 0);
 }
 
-bool FilePipeline::quiet() const { return !dirty() && settling_.empty() && settled_.empty() && outlet_->idle(); }
+bool FilePipeline::quiet() const {
+  return !dirty() && settling_.empty() && settled_.empty() && outlet_->idle();
+}
 
 }  // namespace millrace::agent

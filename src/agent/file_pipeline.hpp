@@ -202,7 +202,7 @@ class FilePipeline {
   std::uint32_t segments_out_ = 0;
   bool put_since_flush_ = false;
   std::uint64_t puts_made_ = 0;
-  std::uint64_t settled_puts_ = 0;  // so many of them are known to be safe
+  std::uint64_t settled_puts_ = 0;       // so many of them are known to be safe
   std::vector<sink::Segment> segments_;  // scratch
   std::vector<std::uint64_t> indices_;   // scratch
   std::vector<std::uint32_t> chunks_;    // scratch

@@ -5,7 +5,6 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "transport/channel.hpp"
@@ -20,7 +19,6 @@ namespace {
 
 // Channels of agents are counted from here, so that they do not meet those of ranks (server_ranks.cpp).
 constexpr ChannelId first_channel = 4096;
-constexpr std::uint32_t no_request = 0;  // a reply to none: a sign of progress
 constexpr std::size_t max_upstreams = 65536;
 // Agents that have not come when everybody else has gone for so long will not come: their node is lost.
 constexpr std::uint64_t await_ns = 60'000'000'000;
@@ -33,9 +31,9 @@ struct Links::Group {
   std::uint32_t lanes;
   FileSlot file;
   std::uint64_t record_max_bytes;
-  std::uint32_t ranks;     // that have it open here
-  std::uint32_t awaited;   // upstream agents that have not come yet, over all lanes
-  std::uint32_t upstreams;  // ... that are here
+  std::uint32_t ranks;               // that have it open here
+  std::uint32_t awaited;             // upstream agents that have not come yet, over all lanes
+  std::uint32_t upstreams;           // ... that are here
   std::uint64_t alone_since_ns = 0;  // without ranks and without upstream agents; 0: it is not
 
   bool over() const { return ranks == 0 && awaited == 0 && upstreams == 0; }
@@ -52,64 +50,6 @@ struct Links::Upstream {
   std::uint64_t group = 0;
   FileSlot file = 0;
   std::uint64_t record_max_bytes = 0;
-};
-
-// The sending end; shared with the Carrier that Core has.
-struct Links::Downstream {
-  transport::TcpAddress address;
-  transport::LinkKey key;
-  transport::LinkIntroduction introduction;
-  std::optional<transport::LinkIo> io = {};
-  std::uint64_t tag = 0;
-  std::uint32_t watched = 0;
-  std::uint32_t events = 0;
-  Status status = {};
-  bool abandoned = false;  // the Carrier has gone
-  std::vector<Carrier::Answer> answers = {};
-};
-
-// The Carrier over a Downstream. What is said before it is connected waits in the link.
-class Links::LinkCarrier final : public Carrier {
- public:
-  LinkCarrier(Links& links, std::shared_ptr<Downstream> to) : links_(links), to_(std::move(to)) {}
-  ~LinkCarrier() override { to_->abandoned = true; }
-  LinkCarrier(const LinkCarrier&) = delete;
-  LinkCarrier& operator=(const LinkCarrier&) = delete;
-
-  bool has_room() const override { return !to_->io || to_->io->link().has_room(); }
-  void write(std::uint64_t offset, std::span<const std::byte> data) override {
-    FrameHeader frame{};
-    frame.kind = Kind::write;
-    frame.length = static_cast<std::uint32_t>(data.size());
-    frame.offset = offset;
-    frame.checksum = transport::record_checksum(data.data(), frame.length, offset);
-    put(frame, data);
-  }
-  void request(Kind kind, std::uint32_t request, Extent extent) override {
-    FrameHeader frame{};
-    frame.kind = kind;
-    frame.request = request;
-    frame.offset = extent.begin;
-    frame.span = extent.end == UINT64_MAX ? UINT64_MAX : extent.size();
-    put(frame, {});
-  }
-  void flush() override {
-    if (to_->io) to_->io->link().flush();
-  }
-  void take_answers(std::vector<Answer>& answers) override {
-    answers.insert(answers.end(), to_->answers.begin(), to_->answers.end());
-    to_->answers.clear();
-  }
-  Status status() const override { return to_->status; }
-
- private:
-  void put(const FrameHeader& frame, std::span<const std::byte> payload) {
-    if (!to_->io) links_.connect(to_);
-    if (to_->io) to_->io->link().put(frame, payload);
-  }
-
-  Links& links_;  // outlives every call: Server drives Core
-  std::shared_ptr<Downstream> to_;
 };
 
 Links::Links(Watch watch, Log log, std::uint64_t first_tag, const transport::LinkTimes& times)
@@ -159,48 +99,19 @@ Route Links::route_of(const transport::Register& registration) {
     LaneRoute& way = route.lanes.emplace_back();
     way.upstreams = hop.upstreams;
     if (hop.next.port == 0) continue;
-    const transport::LinkIntroduction introduction{registration.group, routing.node, hop.node, lane};
-    way.next = std::make_unique<LinkCarrier>(
-        *this, std::make_shared<Downstream>(
-                   Downstream{hop.next, transport::LinkKey(routing.key), introduction}));
+    const auto to = std::make_shared<Downstream>(Downstream{
+        hop.next, transport::LinkKey(routing.key), {registration.group, routing.node, hop.node, lane}});
+    way.next = make_carrier(to, [this, to] { connect(to); });
   }
   return route;
 }
 
-// --- downstream ---
-
-void Links::connect(const std::shared_ptr<Downstream>& way) {
-  Downstream& to = *way;
-  if (!to.status.ok()) return;
-  Result<Fd> socket = transport::tcp_connect(to.address);
-  if (!socket) {
-    to.status = Code::lost_peer;
-    log_("cannot reach the agent at " + transport::to_text(to.address) + ": " + socket.status().describe());
-    return;
-  }
-  to.io.emplace(*std::move(socket), transport::Link::connecting(to.key, to.introduction),
-                times_, transport::now_ns());
-  to.tag = first_tag_ + next_tag_++;
-  downstreams_.emplace(to.tag, way);
-}
-
-void Links::take_replies(Downstream& from) {
-  FrameHeader frame{};
-  const std::byte* payload = nullptr;
-  while (from.io->link().next(frame, payload)) {
-    transport::Reply reply{};
-    if (frame.kind == Kind::reply && frame.length == sizeof reply) {
-      std::memcpy(&reply, payload, sizeof reply);
-      if (frame.request == no_request) {
-        ++progress_;
-      } else {
-        from.answers.push_back({frame.request, reply.status()});
-      }
-    } else if (from.status.ok()) {
-      from.status = Code::corrupt;
-    }
-    from.io->link().consume();
-  }
+void Links::connect(const std::shared_ptr<Downstream>& to) {
+  const Status status = to->connect(times_);
+  if (!status.ok())
+    return log_("cannot reach the agent at " + transport::to_text(to->address) + ": " + status.describe());
+  to->tag = first_tag_ + next_tag_++;
+  downstreams_.emplace(to->tag, to);
 }
 
 // --- both ---
@@ -228,11 +139,12 @@ void Links::pump(std::uint64_t now_ns) {
     const std::uint32_t events = std::exchange(to.events, 0);
     const Status status =
         to.io->pump(now_ns, (events & (EPOLLIN | broken)) != 0, (events & (EPOLLOUT | broken)) != 0);
-    take_replies(to);
+    const std::uint64_t before = to.progress;
+    to.listen();
+    progress_ += to.progress - before;
     if (!status.ok() && to.status.ok()) {
       to.status = status.code() == Code::timeout ? status : Status(Code::lost_peer, status.error());
-      if (!to.abandoned)
-        log_("lost the agent at " + transport::to_text(to.address) + ": " + to.io->reason());
+      if (!to.abandoned) log_("lost the agent at " + transport::to_text(to.address) + ": " + to.io->reason());
     }
     if (to.abandoned || !to.status.ok()) {
       if (to.watched != 0) watch_(to.io->socket(), 0, to.tag);
@@ -399,7 +311,7 @@ bool Links::answer(ChannelId channel, std::uint32_t request, Status status) {
 void Links::show_progress() {
   for (auto& [tag, from] : upstreams_) {
     if (!from->joined || from->closed) continue;
-    from->io.link().put_reply(0, no_request, {});
+    from->io.link().put_reply(0, Downstream::no_request, {});
     from->io.link().flush();
   }
 }

@@ -13,16 +13,17 @@
 #include "agent/carrier.hpp"
 #include "agent/connection.hpp"
 #include "agent/core.hpp"
+#include "agent/downstream.hpp"
 #include "base/fd.hpp"
 #include "transport/link_io.hpp"
 #include "transport/route.hpp"
 
 namespace millrace::agent {
 
-// An agent's links with those of other nodes. Upstream agents connect to it, prove that they hold the key of an
-// open that this agent's ranks have told it of, and from then on are a channel of Core, as a rank is. Downstream,
-// a Carrier makes its link when it first has something to say. One link per open, lane and pair of agents, so
-// that files do not hold each other up.
+// An agent's links with those of other nodes. Upstream agents connect to it, prove that they hold the key of
+// an open that this agent's ranks have told it of, and from then on are a channel of Core, as a rank is.
+// Downstream, a Carrier makes its link when it first has something to say. One link per open, lane and pair
+// of agents, so that files do not hold each other up.
 //
 // Lives in Server's event loop: watch() is given every socket, handle() gets its events, pump() runs once per
 // round. Never blocks. Not thread safe.
@@ -40,8 +41,8 @@ class Links {
   // Where agents of other nodes reach this one; listens from the first call on.
   Result<std::uint16_t> listen();
 
-  // An open whose upstream agents may connect from now on, until all ranks of this node and all agents that are
-  // awaited have come and gone.
+  // An open whose upstream agents may connect from now on, until all ranks of this node and all agents that
+  // are awaited have come and gone.
   void serve(std::uint64_t group, const transport::Register& registration, FileSlot file);
   // A rank has closed the file, or has gone with it open.
   void release(FileSlot file);
@@ -51,7 +52,8 @@ class Links {
   void handle(std::uint64_t tag, std::uint32_t events);
   // Sends and receives what can be. Call before drain() and after Core::advance().
   void pump(std::uint64_t now_ns);
-  // Passes records of upstream agents to core; requests go to `requests`. `why` of a link that broke is logged.
+  // Passes records of upstream agents to core; requests go to `requests`. `why` of a link that broke is
+  // logged.
   Drained drain(Core& core, std::vector<PendingRequest>& requests);
   // Records passed on to core so far.
   std::uint64_t frames() const { return frames_; }
@@ -69,15 +71,12 @@ class Links {
  private:
   struct Group;
   struct Upstream;
-  struct Downstream;
-  class LinkCarrier;
 
   std::optional<transport::LinkKey> key_for(const transport::LinkIntroduction& introduction) const;
   void accept_all();
   void refresh(int socket, std::uint64_t tag, std::uint32_t& watched, transport::LinkIo& io);
   void connect(const std::shared_ptr<Downstream>& to);
   void expire_groups();
-  void take_replies(Downstream& from);
   bool enroll(Upstream& from, Core& core);
   Drained drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests, std::string& why);
   void end(Upstream& from, Core& core, const std::string& why);

@@ -25,9 +25,9 @@ class Outlet {
   virtual sink::Ticket put(std::span<const sink::Segment> batch) = 0;
   // The end of a round of put(): nothing is held back for what might follow.
   virtual void flush() = 0;
-  // Everything put before has arrived as safely as `kind` says: flush = it is in the file system, sync = it is
-  // on the disk too, close = as the file's durability says, and nobody here has the file open any more. The
-  // target's own outlet knows only sync: what it has finished is in the file system.
+  // Everything put before has arrived as safely as `kind` says: flush = it is in the file system, sync = it
+  // is on the disk too, close = as the file's durability says, and nobody here has the file open any more.
+  // The target's own outlet knows only sync: what it has finished is in the file system.
   virtual sink::Ticket settle(transport::Kind kind, Extent extent) = 0;
   // Somebody else wrote this extent to the file.
   virtual void note(Extent written) = 0;

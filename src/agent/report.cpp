@@ -92,7 +92,9 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
       {"why", why(asked, used, pipeline.journal_problem())},
       {"merge", pipeline.merge()},
       {"durability", used.durability == Durability::disk ? "disk" : "server"},
-      {"sink", pipeline.carries() ? "next agent" : pipeline.direct() ? "direct" : "buffered"},
+      {"sink", pipeline.carries()  ? "next agent"
+               : pipeline.direct() ? "direct"
+                                   : "buffered"},
       {"lane", number.lane},
       {"lanes", number.lanes},
       {"sort_buffer_bytes", pool.capacity_bytes()},

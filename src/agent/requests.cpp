@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t silence_ns = 100'000'000;  // a rank that sends nothing for so long is not waited for
 constexpr std::uint64_t worth_waiting_bytes = 8 * MiB;
 constexpr std::uint64_t gather_max_ns = 2'000'000'000;  // and no rank for longer than this
-constexpr std::uint64_t await_ns = 60'000'000'000;  // for an agent upstream, when nobody else is left
+constexpr std::uint64_t await_ns = 60'000'000'000;      // for an agent upstream, when nobody else is left
 // An agent whose records still come in has a link's bandwidth between its ranks and here.
 constexpr std::uint64_t gather_upstream_max_ns = 600'000'000'000;
 
@@ -109,8 +109,8 @@ std::uint64_t Requests::gather_until_ns(const Waiter& waiter) const {
     if (m.group != waiter.group || m.channel == waiter.channel || here) continue;
     const std::uint64_t heard = m.channel < channels_.size() ? channels_[m.channel].last_ns : 0;
     const std::uint64_t longest = m.upstream ? gather_upstream_max_ns : gather_max_ns;
-    until = std::max(
-        until, std::min(std::max(waiter.start_ns, heard) + silence_ns, waiter.start_ns + longest));
+    until =
+        std::max(until, std::min(std::max(waiter.start_ns, heard) + silence_ns, waiter.start_ns + longest));
   }
   return until;
 }
@@ -232,12 +232,12 @@ bool Requests::settle_after_last() {
   if (!nobody() || awaited_ > 0 || settled_ || settle_ticket_ != 0) return false;
   pipeline_.depart(everything);
   if (pipeline_.holds()) return false;
-  const bool unstable = pipeline_.settings().durability == Durability::disk && pipeline_.error().ok() &&
-                        pipeline_.unsettled();
+  const bool unstable =
+      pipeline_.settings().durability == Durability::disk && pipeline_.error().ok() && pipeline_.unsettled();
   const bool untold = pipeline_.carries() && !passed_close_;
   if (unstable || untold) {
-    settle_ticket_ = pipeline_.settle(pipeline_.carries() ? transport::Kind::close : transport::Kind::sync,
-                                      everything);
+    settle_ticket_ =
+        pipeline_.settle(pipeline_.carries() ? transport::Kind::close : transport::Kind::sync, everything);
     last_settle_ = passed_close_ = true;
   } else {
     settled_ = true;

@@ -128,9 +128,9 @@ class Requests {
   WaiterId next_waiter_ = 1;
   sink::Ticket settle_ticket_ = 0;       // the settling under way
   std::vector<WaiterId> settle_covers_;  // ... and for whom
-  bool settled_ = false;      // the last member's data has departed, and is durable if it must be
-  bool last_settle_ = false;  // the settling under way is for members that have all gone
-  bool passed_close_ = false;  // the next agent knows that nobody here has the file open
+  bool settled_ = false;                 // the last member's data has departed, and is durable if it must be
+  bool last_settle_ = false;             // the settling under way is for members that have all gone
+  bool passed_close_ = false;            // the next agent knows that nobody here has the file open
   std::vector<WaiterId> finished_;
   std::vector<sink::Ticket> settled_tickets_;
   std::uint32_t members_seen_ = 0;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "agent/core_rig.hpp"
-#include "client/route.hpp"
+#include "transport/topology.hpp"
 
 // For tests: the Cores of several nodes that have one file open, joined by carriers in memory.
 namespace millrace::agent {
@@ -65,7 +65,8 @@ class RingRig {
   };
 
   // `ranks` on every node have opened the file; channel r of node n is rank n * ranks + r.
-  RingRig(const client::RoutePlan& plan, std::uint32_t nodes, std::uint32_t ranks, const FileSettings& settings)
+  RingRig(const transport::RoutePlan& plan, std::uint32_t nodes, std::uint32_t ranks,
+          const FileSettings& settings)
       : plan_(plan), ranks_(ranks) {
     for (std::uint32_t n = 0; n < nodes; ++n) {
       node.push_back(std::make_unique<Rig>());
@@ -73,8 +74,8 @@ class RingRig {
     }
     for (std::uint32_t n = 0; n < nodes; ++n) open(n, settings);
     for (std::size_t i = 0; i < ways.size(); ++i) {
-      const Status joined =
-          node[ways[i].to]->core.join(first_upstream + static_cast<ChannelId>(i), slot[ways[i].to], ways[i].lane, 1);
+      const Status joined = node[ways[i].to]->core.join(first_upstream + static_cast<ChannelId>(i),
+                                                        slot[ways[i].to], ways[i].lane, 1);
       if (!joined.ok()) std::abort();
     }
   }
@@ -130,7 +131,8 @@ class RingRig {
   std::vector<std::byte> contents() const {
     std::vector<std::byte> all(oracle.size());
     for (std::uint32_t lane = 0; lane < plan_.lanes; ++lane) {
-      const std::uint32_t server = client::file_server(plan_, static_cast<std::uint32_t>(node.size()), lane);
+      const std::uint32_t server =
+          transport::file_server(plan_, static_cast<std::uint32_t>(node.size()), lane);
       const auto there = node[server]->storage.contents(0);
       for (std::size_t at = 0; at < std::min(all.size(), there.size()); ++at) {
         if (plan_.lanes == 1 || at / plan_.stripe_bytes % plan_.lanes == lane) all[at] = there[at];
@@ -148,7 +150,7 @@ class RingRig {
  private:
   void open(std::uint32_t n, const FileSettings& settings) {
     const std::vector<transport::TcpAddress> addresses(node.size(), transport::TcpAddress{{}, 1, 0});
-    const transport::Routing routing = client::routing_of(plan_, addresses, n);
+    const transport::Routing routing = transport::routing_of(plan_, addresses, n);
     for (ChannelId r = 0; r < ranks_; ++r) {
       Route route;
       route.stripe_bytes = routing.stripe_bytes;
@@ -200,7 +202,7 @@ class RingRig {
     }
   }
 
-  client::RoutePlan plan_;
+  transport::RoutePlan plan_;
   std::uint32_t ranks_;
 };
 

@@ -11,7 +11,7 @@
 namespace millrace::agent {
 namespace {
 
-using client::RoutePlan;
+using transport::RoutePlan;
 
 FileSettings with(Strategy strategy, bool merge) {
   FileSettings settings = tiny(strategy, merge);
@@ -71,16 +71,19 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
          strategies[static_cast<int>(info.param.strategy)];
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Topologies, EveryWay,
-    testing::Values(Case{Topology::ring, 4, 1, Strategy::automatic}, Case{Topology::tree, 7, 1, Strategy::automatic},
-                    Case{Topology::direct, 4, 1, Strategy::automatic}, Case{Topology::ring, 4, 4, Strategy::automatic},
-                    Case{Topology::ring, 5, 2, Strategy::sort}, Case{Topology::tree, 5, 3, Strategy::sort},
-                    Case{Topology::direct, 3, 3, Strategy::immediate},
-                    Case{Topology::ring, 3, 1, Strategy::immediate},
-                    Case{Topology::direct, 2, 2, Strategy::journal}, Case{Topology::ring, 3, 1, Strategy::journal},
-                    Case{Topology::direct, 2, 1, Strategy::automatic}),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Topologies, EveryWay,
+                         testing::Values(Case{Topology::ring, 4, 1, Strategy::automatic},
+                                         Case{Topology::tree, 7, 1, Strategy::automatic},
+                                         Case{Topology::direct, 4, 1, Strategy::automatic},
+                                         Case{Topology::ring, 4, 4, Strategy::automatic},
+                                         Case{Topology::ring, 5, 2, Strategy::sort},
+                                         Case{Topology::tree, 5, 3, Strategy::sort},
+                                         Case{Topology::direct, 3, 3, Strategy::immediate},
+                                         Case{Topology::ring, 3, 1, Strategy::immediate},
+                                         Case{Topology::direct, 2, 2, Strategy::journal},
+                                         Case{Topology::ring, 3, 1, Strategy::journal},
+                                         Case{Topology::direct, 2, 1, Strategy::automatic}),
+                         name_of);
 
 TEST(Ring, TheServerWritesWholeChunksOfWhatNodesInterleave) {
   for (const Topology topology : {Topology::ring, Topology::tree, Topology::direct}) {
@@ -120,7 +123,7 @@ TEST(Ring, ASyncOfAllNodesIsOnTheDiskOfTheServer) {
     rig.sync_all(1);
     ASSERT_TRUE(rig.await_all(1));
     for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-      const std::uint32_t server = client::file_server({Topology::ring, lanes, MiB}, 3, lane);
+      const std::uint32_t server = transport::file_server({Topology::ring, lanes, MiB}, 3, lane);
       EXPECT_GE(rig.node[server]->storage.submitted(io::Op::datasync), 1u);
       const auto stable = rig.node[server]->storage.stable(0);
       const auto all = rig.node[server]->storage.contents(0);

@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
 constexpr std::uint64_t listen_every_ns = 200'000;
-constexpr std::uint64_t share_every_ns = 250'000'000;
 
 // A peer has to be lost before the ranks that wait for it give up.
 transport::LinkTimes link_times(std::uint64_t timeout_ms) {
@@ -51,7 +50,8 @@ Server::Server(Core& core, int storage_event_fd, ServerOptions options)
       storage_event_fd_(storage_event_fd),
       options_(std::move(options)),
       links_([this](int socket, std::uint32_t events, std::uint64_t tag) { watch_link(socket, events, tag); },
-             [this](const std::string& line) { log(line); }, tag_first_link, link_times(options_.timeout_ms)) {}
+             [this](const std::string& line) { log(line); }, tag_first_link,
+             link_times(options_.timeout_ms)) {}
 
 Server::~Server() = default;
 
@@ -61,18 +61,6 @@ Status Server::watch(int descriptor, std::uint64_t tag) {
   event.data.u64 = tag;
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0 ? Status()
                                                                            : Status::from_errno(errno);
-}
-
-// Events 0: no longer.
-void Server::watch_link(int socket, std::uint32_t events, std::uint64_t tag) {
-  epoll_event event{};
-  event.events = events;
-  event.data.u64 = tag;
-  if (events == 0) {
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);
-  } else if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event) != 0) {
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event);
-  }
 }
 
 Status Server::start() {
@@ -206,15 +194,6 @@ Server::Pass Server::merge_rings() {
   return result;
 }
 
-// What upstream agents have passed on. Their order with what ranks of this node write does not matter: no two
-// nodes can tell which of their writes came first, unless one has asked for a sync in between.
-Server::Pass Server::drain_links() {
-  const std::size_t asked = fresh_.size();
-  const std::uint64_t before = links_.frames();
-  if (links_.drain(core_, fresh_) == Drained::core_is_full) return Pass::blocked;
-  return links_.frames() != before || fresh_.size() != asked ? Pass::worked : Pass::idle;
-}
-
 // Where ranks outnumber processors, one rank can be a whole buffer ahead of another before that gets its
 // turn, and no chunk of an interleaved file is complete until then. So when much memory waits for its
 // neighbours, the agent takes nothing until all rings are full, and those who wait for room leave the
@@ -314,19 +293,6 @@ void Server::deliver() {
   }
   for (const std::string& report : core_.take_reports()) append_line(options_.stats_path, report);
   if (trace_.on()) trace_.add(core_.take_spans());
-}
-
-// Progress goes up the links to the ranks that wait for it, however many agents there are in between.
-void Server::share_progress(std::uint64_t now) {
-  if (links_.progress() != heard_progress_) {
-    heard_progress_ = links_.progress();
-    page_->progress.fetch_add(1, std::memory_order_relaxed);
-  }
-  const std::uint64_t progress = page_->progress.load(std::memory_order_relaxed);
-  if (now - shared_ns_ < share_every_ns || progress == shared_progress_) return;
-  shared_ns_ = now;
-  shared_progress_ = progress;
-  links_.show_progress();
 }
 
 void Server::log(const std::string& line) {

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <bit>
+#include <charconv>
 #include <utility>
 
 #include "base/settings_parse.hpp"
@@ -95,9 +95,9 @@ std::string set_sink(Settings& s, std::string_view text) {
 }
 
 std::string set_topology(Settings& s, std::string_view text) {
-  static constexpr std::array words{Word<Topology>{"auto", Topology::automatic},
-                                    Word<Topology>{"ring", Topology::ring}, Word<Topology>{"tree", Topology::tree},
-                                    Word<Topology>{"direct", Topology::direct}};
+  static constexpr std::array words{
+      Word<Topology>{"auto", Topology::automatic}, Word<Topology>{"ring", Topology::ring},
+      Word<Topology>{"tree", Topology::tree}, Word<Topology>{"direct", Topology::direct}};
   return set_word(s.topology, text, words);
 }
 

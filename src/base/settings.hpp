@@ -46,9 +46,10 @@ struct Settings {
   // A file that several nodes have open; the ranks' first has the say.
   bool across_nodes = true;  // false: every node's agent writes what its own ranks have
   Topology topology = Topology::automatic;
-  std::uint32_t file_servers = 0;       // [1, 64], at most one per node; 0 = client/route.hpp
-  std::uint64_t stripe_bytes = 0;       // of each file server in turn: a power of two from 1 MiB; 0 = likewise
-  std::vector<std::string> interfaces;  // network interfaces for links, best first; none: the first that is up
+  std::uint32_t file_servers = 0;  // [1, 64], at most one per node; 0 = transport/topology.hpp
+  std::uint64_t stripe_bytes = 0;  // of each file server in turn: a power of two from 1 MiB; 0 = likewise
+  std::vector<std::string>
+      interfaces;  // network interfaces for links, best first; none: the first that is up
   // Lists of glob patterns, separated by ":". "*" crosses "/"; one without "/" also matches the last
   // component.
   std::vector<std::string> direct_paths;  // paths that stay direct, also if in only_paths

@@ -23,8 +23,9 @@ inline constexpr std::uint64_t stable_direct_above = 256 * KiB;
 inline constexpr std::uint64_t many_pieces = 8;
 inline constexpr std::uint64_t many_pieces_direct_above = 256 * KiB;
 
-// Pieces from half such a bound, but at most direct_above_default, to this size may gain or lose: there the costs
-// of a series decide, once they are known both ways, and the bound only where they differ by less than a tenth.
+// Pieces from half such a bound, but at most direct_above_default, to this size may gain or lose: there the
+// costs of a series decide, once they are known both ways, and the bound only where they differ by less than
+// a tenth.
 inline constexpr std::uint64_t unsure_to = 1 * MiB;
 
 // A file on which this many flushes in a row each covered less than this many new bytes is read after every

@@ -9,9 +9,9 @@
 
 #include "transport/tcp.hpp"
 
-// How the records of one file travel between nodes, as the ranks of its open have agreed. Stripe i of the file
-// is in lane i modulo `lanes`; each lane has one file server, and each agent passes what it has of a lane on to
-// the next agent towards it:
+// How the records of one file travel between nodes, as the ranks of its open have agreed. Stripe i of the
+// file is in lane i modulo `lanes`; each lane has one file server, and each agent passes what it has of a
+// lane on to the next agent towards it:
 //
 //   lane 0:  node 3 -> node 2 -> node 1 -> node 0 -> file        (ring)
 //   lane 1:  node 0 -> node 3 -> node 2 -> node 1 -> file

@@ -22,7 +22,8 @@ SYSTEM_CALLS = {
     "src/client/testing/": "jobs of forked ranks",
     "src/client/trace": "writes the trace at exit",
     "src/front/mpiio/linear": "a file in memory that the MPI library writes to",
-    "src/front/mpiio/open": "stat tells which file a name means; the node's identity is read from /proc",
+    "src/front/mpiio/nodes": "stat tells whether all nodes see one file; the node's identity is read from /proc",
+    "src/front/mpiio/open": "stat tells which file a name means",
 }
 
 # Rooms below which a file may also include something that its room may not: (file prefix, included prefix).

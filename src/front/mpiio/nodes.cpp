@@ -22,9 +22,8 @@ namespace {
 struct Place {
   std::uint64_t node;
   std::uint64_t inode;  // of the file, as this node sees it; 0: it does not
-  transport::TcpAddress agent;
+  client::AgentAddress agent;
 };
-
 
 // What rank 0 decides.
 struct Decision {
@@ -40,14 +39,14 @@ Place own_place(const std::string& path, const Settings& settings) {
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0) place.inode = about.st_ino;
   if (!settings.across_nodes || place.inode == 0) return place;
-  if (Result<transport::TcpAddress> agent = client::meet()) place.agent = *agent;
+  if (Result<client::AgentAddress> agent = client::meet()) place.agent = *agent;
   return place;
 }
 
 // The nodes in the order of their first ranks.
 struct Nodes {
   std::vector<std::uint64_t> numbers;
-  std::vector<transport::TcpAddress> agents;
+  std::vector<client::AgentAddress> agents;
   std::uint32_t own = 0;
   std::uint32_t members = 0;
 };
@@ -97,8 +96,7 @@ bool meet_nodes(MPI_Comm comm, const std::string& path, const Settings& settings
   Decision decision{};
   if (rank == 0) {
     decision.wanted = settings.across_nodes ? 1 : 0;
-    if (::getrandom(decision.key.data(), decision.key.size(), 0) !=
-        static_cast<ssize_t>(decision.key.size()))
+    if (::getrandom(decision.key.data(), decision.key.size(), 0) != static_cast<ssize_t>(decision.key.size()))
       decision.wanted = 0;
     decision.settings = settings.file;
     decision.plan = client::plan_route(settings, static_cast<std::uint32_t>(nodes.numbers.size()));

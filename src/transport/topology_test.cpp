@@ -1,21 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/route.hpp"
+#include "transport/topology.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <vector>
 
-namespace millrace::client {
+namespace millrace::transport {
 namespace {
 
-std::vector<transport::TcpAddress> addresses(std::uint32_t nodes) {
-  std::vector<transport::TcpAddress> all(nodes);
+std::vector<TcpAddress> addresses(std::uint32_t nodes) {
+  std::vector<TcpAddress> all(nodes);
   for (std::uint32_t i = 0; i < nodes; ++i) all[i] = {{10, 0, 0, static_cast<std::uint8_t>(i)}, 1000, 0};
   return all;
 }
-
 
 class Routes : public testing::TestWithParam<Topology> {};
 
@@ -45,13 +44,13 @@ TEST_P(Routes, NextHopsAndUpstreamsAreTheSameEdges) {
   for (const auto& [nodes, lanes] : {std::pair(2u, 1u), {4u, 1u}, {4u, 2u}, {7u, 3u}, {16u, 16u}}) {
     const RoutePlan plan{GetParam(), lanes, 4 * MiB};
     const auto all = addresses(nodes);
-    std::vector<transport::Routing> routings;
+    std::vector<Routing> routings;
     for (std::uint32_t node = 0; node < nodes; ++node) routings.push_back(routing_of(plan, all, node));
     for (std::uint32_t lane = 0; lane < lanes; ++lane) {
       std::vector<std::uint32_t> upstreams(nodes);
       std::uint32_t servers = 0;
       for (std::uint32_t node = 0; node < nodes; ++node) {
-        const transport::Hop& hop = routings[node].hops[lane];
+        const Hop& hop = routings[node].hops[lane];
         if (hop.next.port == 0) {
           ++servers;
           EXPECT_EQ(node, file_server(plan, nodes, lane));
@@ -86,4 +85,4 @@ TEST(Routes, MoreServersThanNodesAreAsManyAsNodes) {
 }
 
 }  // namespace
-}  // namespace millrace::client
+}  // namespace millrace::transport

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/route.hpp"
+#include "transport/topology.hpp"
 
 #include <algorithm>
 
-namespace millrace::client {
+namespace millrace::transport {
 
 namespace {
 
@@ -15,7 +15,7 @@ constexpr std::uint64_t stripe_default = 4 * MiB;
 RoutePlan plan_route(const Settings& settings, std::uint32_t nodes) {
   RoutePlan plan;
   const std::uint32_t wished = settings.file_servers == 0 ? 1 : settings.file_servers;
-  plan.lanes = std::min({wished, nodes, transport::max_lanes});
+  plan.lanes = std::min({wished, nodes, max_lanes});
   // One server: records of several nodes are merged on their way, so the server takes in one ordered stream.
   // Several: on a ring every link would carry all lanes.
   plan.topology = settings.topology;
@@ -43,16 +43,15 @@ std::uint32_t next_node(Topology topology, std::uint32_t nodes, std::uint32_t no
   return server;
 }
 
-transport::Routing routing_of(const RoutePlan& plan, std::span<const transport::TcpAddress> addresses,
-                              std::uint32_t node) {
+Routing routing_of(const RoutePlan& plan, std::span<const TcpAddress> addresses, std::uint32_t node) {
   const auto nodes = static_cast<std::uint32_t>(addresses.size());
-  transport::Routing routing{};
+  Routing routing{};
   routing.lanes = plan.lanes;
   routing.node = node;
   routing.stripe_bytes = plan.stripe_bytes;
   for (std::uint32_t lane = 0; lane < plan.lanes; ++lane) {
     const std::uint32_t server = file_server(plan, nodes, lane);
-    transport::Hop& hop = routing.hops[lane];
+    Hop& hop = routing.hops[lane];
     if (node != server) {
       hop.node = next_node(plan.topology, nodes, node, server);
       hop.next = addresses[hop.node];
@@ -64,4 +63,4 @@ transport::Routing routing_of(const RoutePlan& plan, std::span<const transport::
   return routing;
 }
 
-}  // namespace millrace::client
+}  // namespace millrace::transport

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/downstream.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "transport/channel.hpp"
+#include "transport/memory.hpp"
+
+namespace millrace::agent {
+
+using transport::FrameHeader;
+using transport::Kind;
+
+namespace {
+
+// What is said before the link is established waits in it.
+class LinkCarrier final : public Carrier {
+ public:
+  LinkCarrier(std::shared_ptr<Downstream> to, std::function<void()> connect)
+      : to_(std::move(to)), connect_(std::move(connect)) {}
+  ~LinkCarrier() override { to_->abandoned = true; }
+  LinkCarrier(const LinkCarrier&) = delete;
+  LinkCarrier& operator=(const LinkCarrier&) = delete;
+
+  bool has_room() const override { return !to_->io || to_->io->link().has_room(); }
+  void write(std::uint64_t offset, std::span<const std::byte> data) override {
+    FrameHeader frame{};
+    frame.kind = Kind::write;
+    frame.length = static_cast<std::uint32_t>(data.size());
+    frame.offset = offset;
+    frame.checksum = transport::record_checksum(data.data(), frame.length, offset);
+    put(frame, data);
+  }
+  void request(Kind kind, std::uint32_t request, Extent extent) override {
+    FrameHeader frame{};
+    frame.kind = kind;
+    frame.request = request;
+    frame.offset = extent.begin;
+    frame.span = extent.end == UINT64_MAX ? UINT64_MAX : extent.size();
+    put(frame, {});
+  }
+  void flush() override {
+    if (to_->io) to_->io->link().flush();
+  }
+  void take_answers(std::vector<Answer>& answers) override {
+    answers.insert(answers.end(), to_->answers.begin(), to_->answers.end());
+    to_->answers.clear();
+  }
+  Status status() const override { return to_->status; }
+
+ private:
+  void put(const FrameHeader& frame, std::span<const std::byte> payload) {
+    if (!to_->io && to_->status.ok()) connect_();
+    if (to_->io) to_->io->link().put(frame, payload);
+  }
+
+  std::shared_ptr<Downstream> to_;
+  std::function<void()> connect_;
+};
+
+}  // namespace
+
+Status Downstream::connect(const transport::LinkTimes& times) {
+  Result<Fd> socket = transport::tcp_connect(address);
+  if (!socket) {
+    status = Status(Code::lost_peer, socket.status().error());
+    return status;
+  }
+  io.emplace(*std::move(socket), transport::Link::connecting(key, introduction), times, transport::now_ns());
+  return {};
+}
+
+void Downstream::listen() {
+  FrameHeader frame{};
+  const std::byte* payload = nullptr;
+  while (io->link().next(frame, payload)) {
+    transport::Reply reply{};
+    if (frame.kind != Kind::reply || frame.length != sizeof reply) {
+      if (status.ok()) status = Code::corrupt;
+    } else if (frame.request == no_request) {
+      ++progress;
+    } else {
+      std::memcpy(&reply, payload, sizeof reply);
+      answers.push_back({frame.request, reply.status()});
+    }
+    io->link().consume();
+  }
+}
+
+std::unique_ptr<Carrier> make_carrier(std::shared_ptr<Downstream> to, std::function<void()> connect) {
+  return std::make_unique<LinkCarrier>(std::move(to), std::move(connect));
+}
+
+}  // namespace millrace::agent

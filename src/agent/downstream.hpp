@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "agent/carrier.hpp"
+#include "transport/link_io.hpp"
+
+namespace millrace::agent {
+
+// The sending end of a link: shared by the Carrier that Core has and by Links, which keeps it going. Not
+// thread safe.
+struct Downstream {
+  transport::TcpAddress address;
+  transport::LinkKey key;
+  transport::LinkIntroduction introduction;
+  std::optional<transport::LinkIo> io = {};
+  std::uint64_t tag = 0;
+  std::uint32_t watched = 0;  // epoll events
+  std::uint32_t events = 0;
+  Status status = {};
+  bool abandoned = false;      // the Carrier has gone
+  std::uint64_t progress = 0;  // how often the other end has said that it got something done
+  std::vector<Carrier::Answer> answers = {};
+
+  // A reply to this request answers none: it is a sign of progress.
+  static constexpr std::uint32_t no_request = 0;
+
+  Status connect(const transport::LinkTimes& times);
+  // Takes what the other end has said.
+  void listen();
+};
+
+// `connect` is called when there is something to say and no connection yet; it may leave it at that.
+std::unique_ptr<Carrier> make_carrier(std::shared_ptr<Downstream> to, std::function<void()> connect);
+
+}  // namespace millrace::agent

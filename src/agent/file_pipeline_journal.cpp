@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The part of FilePipeline that strategy journal adds.
+#include "agent/file_pipeline.hpp"
+
+namespace millrace::agent {
+
+// True if a chunk that leaves for want of memory goes to the journal. Else it goes to the sink: if there can
+// be no journal, or if all of it is to come back anyway; but never before an older part of it that is stored.
+bool FilePipeline::stores(std::uint64_t index) {
+  if (!overflow_->holds(index)) {
+    if (overflow_->full()) overflow_->want(everything);
+    if (overflow_->wanted() || !overflow_->prepare().ok()) return false;
+  }
+  overflow_->announce(index);
+  return true;
+}
+
+// Chunks with an older part in the journal wait in the buffer until that has come back.
+void FilePipeline::depart_stored(Extent extent) {
+  overflow_->want(extent);
+  indices_.clear();
+  sort_.find(extent, indices_);
+  for (const std::uint64_t index : indices_) {
+    if (!overflow_->holds(index)) leave(sort_.take_at(index), to_hand_);
+  }
+}
+
+bool FilePipeline::pump_overflow() {
+  bool moved = false;
+  while (!to_store_.empty()) {
+    const auto departure = to_store_.front();
+    if (!doomed_ &&
+        !overflow_->store(shared_.pool->chunk(departure->chunk), departure->slot, departure->byte)) {
+      break;
+    }
+    to_store_.pop_front();
+    finish(departure);
+    moved = true;
+  }
+  std::uint64_t index = 0;
+  std::vector<WaiterId> waiters;
+  for (;;) {
+    const Overflow::Progress progress = overflow_->pump(to_store_.empty(), index, waiters);
+    if (progress != Overflow::Progress::loaded) return moved || progress == Overflow::Progress::moved;
+    moved = true;
+    const std::uint32_t id = sort_.take_at(index);
+    if (id == LazyPool::none) continue;
+    leave(id, to_hand_)->waiters.swap(waiters);
+  }
+}
+
+}  // namespace millrace::agent

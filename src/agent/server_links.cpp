@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The part of Server that joins its links with Core and with the ranks.
+#include <sys/epoll.h>
+
+#include "agent/server.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+constexpr std::uint64_t share_every_ns = 250'000'000;
+
+}  // namespace
+
+// Events 0: no longer.
+void Server::watch_link(int socket, std::uint32_t events, std::uint64_t tag) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = tag;
+  if (events == 0) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);
+  } else if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event) != 0) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event);
+  }
+}
+
+// What upstream agents have passed on. Their order with what ranks of this node write does not matter: no two
+// nodes can tell which of their writes came first, unless one has asked for a sync in between.
+Server::Pass Server::drain_links() {
+  const std::size_t asked = fresh_.size();
+  const std::uint64_t before = links_.frames();
+  if (links_.drain(core_, fresh_) == Drained::core_is_full) return Pass::blocked;
+  return links_.frames() != before || fresh_.size() != asked ? Pass::worked : Pass::idle;
+}
+
+// Progress goes up the links to the ranks that wait for it, however many agents there are in between.
+void Server::share_progress(std::uint64_t now) {
+  if (links_.progress() != heard_progress_) {
+    heard_progress_ = links_.progress();
+    page_->progress.fetch_add(1, std::memory_order_relaxed);
+  }
+  const std::uint64_t progress = page_->progress.load(std::memory_order_relaxed);
+  if (now - shared_ns_ < share_every_ns || progress == shared_progress_) return;
+  shared_ns_ = now;
+  shared_progress_ = progress;
+  links_.show_progress();
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/settings.hpp"
+#include "transport/route.hpp"
+
+// Who passes records on to whom. All nodes compute the same, each for itself.
+namespace millrace::transport {
+
+// What the ranks of an open have agreed on.
+struct RoutePlan {
+  Topology topology = Topology::direct;  // not automatic
+  std::uint32_t lanes = 1;               // [1, max_lanes] and at most one per node
+  std::uint64_t stripe_bytes = 0;
+};
+
+// What `automatic` and 0 mean on so many nodes.
+RoutePlan plan_route(const Settings& settings, std::uint32_t nodes);
+
+// The node that serves a lane. Servers are spread evenly over the nodes.
+std::uint32_t file_server(const RoutePlan& plan, std::uint32_t nodes, std::uint32_t lane);
+
+// The next node from `node` towards `server`; `server` itself has none and must not ask.
+//
+//   ring      the one before, round and round
+//   tree      the parent in a binary tree that has the server as its root
+//   direct    the server
+//
+std::uint32_t next_node(Topology topology, std::uint32_t nodes, std::uint32_t node, std::uint32_t server);
+
+// The part of a route that node `node` has to know. `addresses`: of all nodes' agents, by index; at least
+// two.
+Routing routing_of(const RoutePlan& plan, std::span<const TcpAddress> addresses, std::uint32_t node);
+
+}  // namespace millrace::transport
