@@ -80,8 +80,11 @@ TEST(Routes, MoreServersThanNodesAreAsManyAsNodes) {
   Settings settings;
   settings.file_servers = 60;
   EXPECT_EQ(plan_route(settings, 4).lanes, 4u);
-  settings.file_servers = 0;
+  settings.file_servers = 1;
   EXPECT_EQ(plan_route(settings, 4).lanes, 1u);
+  settings.file_servers = 0;
+  EXPECT_EQ(plan_route(settings, 3).lanes, 3u);
+  EXPECT_EQ(plan_route(settings, 100).lanes, 4u);
 }
 
 }  // namespace
