@@ -41,6 +41,7 @@ struct Core::Impl {
   Shared shared;
   std::vector<std::unique_ptr<OpenFile>> files;  // by slot; null where a slot is free
   std::vector<Channel> channels;                 // by id
+  std::uint64_t files_opened = 0;
   std::vector<Spread> spreads;
   std::vector<Reply> answers;  // of lanes; scratch
   std::vector<Reply> replies;
@@ -124,6 +125,7 @@ Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const tran
   }
   auto place = std::find(files.begin(), files.end(), nullptr);
   if (place == files.end()) place = files.emplace(files.end());
+  (*file)->number = ++files_opened;
   *place = *std::move(file);
   return static_cast<FileSlot>(place - files.begin());
 }
@@ -352,6 +354,11 @@ Status Core::error(FileSlot slot) const {
 bool Core::dirty(FileSlot slot) const {
   const OpenFile* file = impl_->file(slot);
   return file != nullptr && file->dirty();
+}
+
+std::uint64_t Core::file_number(FileSlot slot) const {
+  const OpenFile* file = impl_->file(slot);
+  return file != nullptr ? file->number : 0;
 }
 
 bool Core::idle() const { return !impl_->anything_open(); }

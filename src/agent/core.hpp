@@ -116,6 +116,8 @@ class Core {
   bool dirty(FileSlot file) const;
   // True if nothing is open, buffered or in flight.
   bool idle() const;
+  // Another number for every file that was ever open; 0 if none is at that slot.
+  std::uint64_t file_number(FileSlot file) const;
 
  private:
   struct Impl;

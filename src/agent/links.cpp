@@ -20,8 +20,6 @@ namespace {
 // Channels of agents are counted from here, so that they do not meet those of ranks (server_ranks.cpp).
 constexpr ChannelId first_channel = 4096;
 constexpr std::size_t max_upstreams = 65536;
-// Agents that have not come when everybody else has gone for so long will not come: their node is lost.
-constexpr std::uint64_t await_ns = 60'000'000'000;
 
 }  // namespace
 
@@ -30,13 +28,8 @@ struct Links::Group {
   std::uint32_t node;
   std::uint32_t lanes;
   FileSlot file;
+  std::uint64_t file_number;
   std::uint64_t record_max_bytes;
-  std::uint32_t ranks;               // that have it open here
-  std::uint32_t awaited;             // upstream agents that have not come yet, over all lanes
-  std::uint32_t upstreams;           // ... that are here
-  std::uint64_t alone_since_ns = 0;  // without ranks and without upstream agents; 0: it is not
-
-  bool over() const { return ranks == 0 && awaited == 0 && upstreams == 0; }
 };
 
 // The receiving end of a link.
@@ -47,7 +40,6 @@ struct Links::Upstream {
   bool joined = false;
   bool closed = false;  // it has asked to close: what it says after that is of no interest
   ChannelId channel = 0;
-  std::uint64_t group = 0;
   FileSlot file = 0;
   std::uint64_t record_max_bytes = 0;
 };
@@ -69,25 +61,18 @@ Result<std::uint16_t> Links::listen() {
   return port_;
 }
 
-void Links::serve(std::uint64_t number, const transport::Register& registration, FileSlot file) {
+void Links::serve(const transport::Register& registration, FileSlot file, std::uint64_t file_number) {
   const transport::Routing& routing = registration.routing;
-  const auto known = groups_.find(number);
-  if (known != groups_.end()) {
-    ++known->second.ranks;
-    return;
-  }
-  std::uint32_t awaited = 0;
-  for (std::uint32_t lane = 0; lane < routing.lanes; ++lane) awaited += routing.hops[lane].upstreams;
-  groups_.emplace(number, Group{transport::LinkKey(routing.key), routing.node, routing.lanes, file,
-                                registration.settings.record_max_bytes, 1, awaited, 0});
+  groups_.insert_or_assign(registration.group,
+                           Group{transport::LinkKey(routing.key), routing.node, routing.lanes, file, file_number,
+                                 registration.settings.record_max_bytes});
 }
 
-void Links::release(FileSlot file) {
-  const auto group = std::ranges::find_if(
-      groups_, [file](const auto& entry) { return entry.second.file == file && entry.second.ranks > 0; });
-  if (group == groups_.end()) return;
-  --group->second.ranks;
-  if (group->second.over()) groups_.erase(group);
+// A slot may have another file by now.
+void Links::forget_groups(const Core& core) {
+  std::erase_if(groups_, [&core](const auto& entry) {
+    return core.file_number(entry.second.file) != entry.second.file_number;
+  });
 }
 
 Route Links::route_of(const transport::Register& registration) {
@@ -132,7 +117,6 @@ void Links::refresh(int socket, std::uint64_t tag, std::uint32_t& watched, trans
 }
 
 void Links::pump(std::uint64_t now_ns) {
-  now_ns_ = now_ns;
   constexpr std::uint32_t broken = EPOLLERR | EPOLLHUP;
   for (auto place = downstreams_.begin(); place != downstreams_.end();) {
     Downstream& to = *place->second;
@@ -159,18 +143,6 @@ void Links::pump(std::uint64_t now_ns) {
     const std::uint32_t events = std::exchange(from->events, 0);
     (void)from->io.pump(now_ns, (events & (EPOLLIN | broken)) != 0, (events & (EPOLLOUT | broken)) != 0);
     refresh(from->io.socket(), tag, from->watched, from->io);
-  }
-  expire_groups();
-}
-
-void Links::expire_groups() {
-  for (auto place = groups_.begin(); place != groups_.end();) {
-    Group& group = place->second;
-    const bool alone = group.ranks == 0 && group.upstreams == 0;
-    if (!alone) group.alone_since_ns = 0;
-    if (alone && group.alone_since_ns == 0) group.alone_since_ns = now_ns_;
-    const bool expired = alone && now_ns_ - group.alone_since_ns > await_ns;
-    place = expired ? groups_.erase(place) : std::next(place);
   }
 }
 
@@ -217,15 +189,13 @@ bool Links::enroll(Upstream& from, Core& core) {
   if (!core.join(channel, group->second.file, who.lane, who.group).ok()) return false;
   from.joined = true;
   from.channel = channel;
-  from.group = who.group;
   from.file = group->second.file;
   from.record_max_bytes = group->second.record_max_bytes;
-  if (group->second.awaited > 0) --group->second.awaited;
-  ++group->second.upstreams;
   return true;
 }
 
 Drained Links::drain(Core& core, std::vector<PendingRequest>& requests) {
+  forget_groups(core);
   Drained result = Drained::done;
   for (auto place = upstreams_.begin(); place != upstreams_.end();) {
     Upstream& from = *place->second;
@@ -292,10 +262,6 @@ void Links::end(Upstream& from, Core& core, const std::string& why) {
   }
   if (!from.closed) log_("lost an agent upstream: " + why);
   core.abandon(from.channel);
-  const auto group = groups_.find(from.group);
-  if (group == groups_.end()) return;
-  if (group->second.upstreams > 0) --group->second.upstreams;
-  if (group->second.over()) groups_.erase(group);
 }
 
 bool Links::answer(ChannelId channel, std::uint32_t request, Status status) {
@@ -323,6 +289,6 @@ std::uint64_t Links::deadline_ns() const {
   return next;
 }
 
-bool Links::idle() const { return upstreams_.empty() && downstreams_.empty() && groups_.empty(); }
+bool Links::idle() const { return upstreams_.empty() && downstreams_.empty(); }
 
 }  // namespace millrace::agent

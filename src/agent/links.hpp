@@ -65,18 +65,18 @@ class Links {
   // How often agents downstream have said so.
   std::uint64_t progress() const { return progress_; }
   std::uint64_t deadline_ns() const;
-  // Nobody upstream, nobody awaited, and nothing left to send.
+  // Nobody upstream, and nothing left to send.
   bool idle() const;
 
  private:
   struct Group;
   struct Upstream;
 
+  void forget_groups(const Core& core);
   std::optional<transport::LinkKey> key_for(const transport::LinkIntroduction& introduction) const;
   void accept_all();
   void refresh(int socket, std::uint64_t tag, std::uint32_t& watched, transport::LinkIo& io);
   void connect(const std::shared_ptr<Downstream>& to);
-  void expire_groups();
   bool enroll(Upstream& from, Core& core);
   Drained drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests, std::string& why);
   void end(Upstream& from, Core& core, const std::string& why);
@@ -86,7 +86,6 @@ class Links {
   Log log_;
   std::uint64_t first_tag_;
   std::uint64_t next_tag_ = 1;  // first_tag_ itself is the listener's
-  std::uint64_t now_ns_ = 0;
   transport::LinkTimes times_;
   std::uint64_t frames_ = 0;
   std::uint64_t progress_ = 0;

@@ -37,6 +37,7 @@ struct OpenFile {
                                                 const transport::Register& registration, Route route,
                                                 const std::vector<Channel>& channels);
 
+  std::uint64_t number = 0;  // Core::file_number()
   dev_t device = 0;
   ino_t inode = 0;
   std::string path;

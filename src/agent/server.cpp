@@ -269,12 +269,6 @@ void Server::forward(const PendingRequest& request) {
   }
 }
 
-// A rank has closed the file, or has gone with it open.
-void Server::closed(FileSlot file) {
-  states_->closed(file);
-  links_.release(file);
-}
-
 void Server::deliver() {
   states_->refresh(core_);
   for (const Reply& reply : core_.take_replies()) {
@@ -284,7 +278,7 @@ void Server::deliver() {
     Status status = reply.status;
     if (asked != asked_.end()) {
       status = states_->status(asked->file, status);
-      if (asked->closes) closed(asked->file);
+      if (asked->closes) states_->closed(asked->file);
       asked_.erase(asked);
     }
     if (links_.answer(reply.channel, reply.request, status)) continue;
@@ -325,7 +319,7 @@ void Server::sleep() {
   page_->sleeping.store(1, std::memory_order_seq_cst);
   const std::uint64_t now = now_ns();
   std::uint64_t until = std::min(core_.next_deadline_ns(), links_.deadline_ns());
-  if (connections_.empty()) {
+  if (connections_.empty() && core_.idle() && links_.idle()) {
     until = std::min(until,
                      alone_since_ns_ + (served_ ? options_.linger_ms : options_.first_linger_ms) * 1'000'000);
   }

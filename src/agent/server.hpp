@@ -64,7 +64,6 @@ class Server {
   void forward(const PendingRequest& request);
   void deliver();
   void share_progress(std::uint64_t now);
-  void closed(FileSlot file);
   void drop(ChannelId id, const std::string& why);
   void hang_up(ChannelId id);
   bool something_waits() const;

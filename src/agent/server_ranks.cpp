@@ -101,7 +101,7 @@ void Server::enroll(Connection& connection, const transport::Register& registrat
     if (slot) {
       answer.file = *slot;
       connection.allow(*slot, record_max);
-      if (registration.routing.lanes > 0) links_.serve(registration.group, registration, *slot);
+      if (registration.routing.lanes > 0) links_.serve(registration, *slot, core_.file_number(*slot));
       states_->opened(*slot, transport::file_number(about.st_dev, about.st_ino), core_);
     }
   }
@@ -132,16 +132,16 @@ void Server::drop(ChannelId id, const std::string& why) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   if (!why.empty()) log("drops rank process " + std::to_string(found->second->pid()) + ": " + why);
-  for (const FileSlot file : found->second->files()) closed(file);
+  for (const FileSlot file : found->second->files()) states_->closed(file);
   if (found->second->greeted()) core_.abandon(id);
   const auto unanswered = [&](const PendingRequest& one) {
-    if (one.channel == id && one.frame.kind == transport::Kind::close) closed(one.frame.file);
+    if (one.channel == id && one.frame.kind == transport::Kind::close) states_->closed(one.frame.file);
     return one.channel == id;
   };
   std::erase_if(fresh_, unanswered);
   std::erase_if(waiting_, unanswered);
   std::erase_if(asked_, [&](const Asked& one) {
-    if (one.channel == id && one.closes) closed(one.file);
+    if (one.channel == id && one.closes) states_->closed(one.file);
     return one.channel == id;
   });
   connections_.erase(found);

@@ -99,6 +99,8 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
   return static_cast<FileSlot>(slot);
 }
 
+std::uint64_t Core::file_number(FileSlot) const { return 0; }
+
 Status Core::join(ChannelId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
 
 bool Core::ready() const { return !impl_->stuck; }
