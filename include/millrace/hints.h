@@ -16,5 +16,9 @@
 #define MILLRACE_HINT_DURABILITY "millrace_durability"                 /* server, disk */
 #define MILLRACE_HINT_FDATASYNC_INTERVAL "millrace_fdatasync_interval" /* 4KiB to 1TiB; 0: only at close */
 #define MILLRACE_HINT_SINK "millrace_sink"                             /* auto, buffered, direct */
+#define MILLRACE_HINT_ACROSS_NODES "millrace_across_nodes"             /* 1, 0 */
+#define MILLRACE_HINT_TOPOLOGY "millrace_topology"                     /* auto, ring, tree, direct */
+#define MILLRACE_HINT_FILE_SERVERS "millrace_file_servers"             /* auto, 1 to 64 */
+#define MILLRACE_HINT_STRIPE "millrace_stripe"                         /* auto, power of two, 1MiB to 1GiB */
 
 #endif

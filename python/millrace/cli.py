@@ -36,15 +36,20 @@ def _option(name: str, *more: str, metavar: str | None = None) -> object:
     return typer.Option(None, setting.option_name, *more, metavar=metavar, help=text, show_default=False)
 
 
+def _switch(name: str) -> object:
+    setting = settings.BY_NAME[name]
+    option = setting.option_name
+    text = f"{setting.help} ({'on' if setting.default == '1' else 'off'})"
+    return typer.Option(None, f"{option}/--no-{option[2:]}", help=text, show_default=False)
+
+
 @app.command(context_settings=_PASS_ON, no_args_is_help=True)
 def run(
     command: List[str] | None = typer.Argument(
         None, metavar="-- COMMAND...", help="What to run: mpiexec -n 16 ./app, srun ./app, ./app ..."
     ),
     strategy: str | None = _option("strategy", metavar="NAME"),
-    merge: bool | None = typer.Option(
-        None, "--merge/--no-merge", help=settings.BY_NAME["merge"].help + " (on)", show_default=False
-    ),
+    merge: bool | None = _switch("merge"),
     sort_buffer: str | None = _option("sort_buffer", metavar="SIZE"),
     record_max: str | None = _option("record_max", metavar="SIZE"),
     durability: str | None = _option("durability", metavar="WHERE"),
@@ -53,6 +58,11 @@ def run(
     channel: str | None = _option("channel", metavar="SIZE"),
     direct_above: str | None = _option("direct_above", metavar="SIZE"),
     timeout: str | None = _option("timeout", metavar="TIME"),
+    across_nodes: bool | None = _switch("across_nodes"),
+    topology: str | None = _option("topology", metavar="NAME"),
+    file_servers: str | None = _option("file_servers", metavar="N"),
+    stripe: str | None = _option("stripe", metavar="SIZE"),
+    interfaces: str | None = _option("interfaces", metavar="LIST"),
     direct_paths: List[str] | None = _option("direct_paths", metavar="GLOB"),
     only_paths: List[str] | None = _option("only_paths", metavar="GLOB"),
     direct_calls: str | None = _option("direct_calls", metavar="LIST"),
@@ -86,6 +96,11 @@ def run(
         "channel": channel,
         "direct_above": direct_above,
         "timeout": timeout,
+        "across_nodes": across_nodes,
+        "topology": topology,
+        "file_servers": file_servers,
+        "stripe": stripe,
+        "interfaces": interfaces,
         "direct_paths": direct_paths or None,
         "only_paths": only_paths or None,
         "direct_calls": direct_calls,
@@ -204,7 +219,7 @@ def settle_stats(arguments: list[str]) -> list[str]:
     if "run" not in arguments[:1]:
         return arguments
     settled, i = [arguments[0]], 1
-    takes_value = {s.option_name for s in settings.SETTINGS if s.option and s.name != "merge"} | {"--config"}
+    takes_value = {s.option_name for s in settings.SETTINGS if s.takes_value} | {"--config"}
     while i < len(arguments):
         word = arguments[i]
         if word == "--" or not word.startswith("-"):

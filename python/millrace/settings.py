@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millrace.units import KIB, MIB, TIB, format_bytes, format_duration, parse_bytes, parse_duration
+from millrace.units import GIB, KIB, MIB, TIB, format_bytes, format_duration, parse_bytes, parse_duration
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -35,7 +35,7 @@ class Setting:
     """One setting. `name` is its TOML name; option, variable and hint follow from it."""
 
     name: str
-    kind: str  # choice, switch, bytes, duration, paths, calls, path, key
+    kind: str  # choice, switch, bytes, count, duration, paths, calls, names, path, key
     default: str
     help: str
     choices: tuple[str, ...] = ()
@@ -43,6 +43,7 @@ class Setting:
     high: int = 0
     power_of_two: bool = False
     zero_means: str = ""  # set where 0 is allowed though below `low`
+    automatic: bool = False  # "auto" is allowed too
     hint: bool = False  # can be given per file as an MPI_Info hint
     option: bool = True  # has an option of `millrace run`
     toml: bool = True  # may stand in the [run] table
@@ -60,6 +61,11 @@ class Setting:
         return "--" + self.name.replace("_", "-") if self.option else ""
 
     @property
+    def takes_value(self) -> bool:
+        """True if the option is followed by a value; a switch has two options instead."""
+        return self.option and self.kind != "switch"
+
+    @property
     def allowed(self) -> str:
         """The range, for people."""
         if self.kind == "choice":
@@ -73,7 +79,12 @@ class Setting:
         if self.kind == "bytes":
             text = f"{format_bytes(self.low)} to {format_bytes(self.high)}"
             text = ("a power of two, " if self.power_of_two else "") + text
+            text = ("auto, or " if self.automatic else "") + text
             return text + (f", or 0 = {self.zero_means}" if self.zero_means else "")
+        if self.kind == "count":
+            return ("auto, or " if self.automatic else "") + f"a number from {self.low} to {self.high}"
+        if self.kind == "names":
+            return "names, separated by commas"
         if self.kind == "duration":
             return f"{format_duration(self.low)} to {format_duration(self.high)}"
         if self.kind == "path":
@@ -155,6 +166,43 @@ SETTINGS: tuple[Setting, ...] = (
         zero_means="by rule and measurement",
     ),
     Setting("timeout", "duration", "60s", "Bound of every wait that makes no progress.", low=100, high=86_400_000),
+    Setting(
+        "across_nodes",
+        "switch",
+        "1",
+        "Agents of several nodes work together on a file; if not, each node's agent writes for its own ranks.",
+        hint=True,
+    ),
+    Setting(
+        "topology",
+        "choice",
+        "auto",
+        "Order in which the agents of several nodes pass records on.",
+        choices=("auto", "ring", "tree", "direct"),
+        hint=True,
+    ),
+    Setting(
+        "file_servers",
+        "count",
+        "auto",
+        "Nodes whose agents write a file that several nodes have open; at most one per node.",
+        low=1,
+        high=64,
+        automatic=True,
+        hint=True,
+    ),
+    Setting(
+        "stripe",
+        "bytes",
+        "auto",
+        "With several file servers: bytes of the file for each in turn.",
+        low=MIB,
+        high=GIB,
+        power_of_two=True,
+        automatic=True,
+        hint=True,
+    ),
+    Setting("interfaces", "names", "", "Network interfaces for other nodes, best first; none: the first that is up."),
     Setting("direct_paths", "paths", "", "Files that stay with the MPI library."),
     Setting("only_paths", "paths", "", "If given, only these files are accelerated."),
     Setting("direct_calls", "calls", "", "Kinds of calls that stay with the MPI library."),
@@ -187,6 +235,8 @@ OTHER_VARIABLES = {SWITCH_VARIABLE, "MILLRACE_PREFIX"}
 def _check_bytes(setting: Setting, text: str) -> str:
     if setting.name == "direct_above" and text.strip().lower() == "auto":
         return "0"
+    if setting.automatic and text.strip().lower() == "auto":
+        return "auto"
     value = parse_bytes(text)
     if value == 0 and setting.zero_means:
         return "0"
@@ -195,6 +245,20 @@ def _check_bytes(setting: Setting, text: str) -> str:
     if setting.power_of_two and value & (value - 1):
         raise ValueError(f"{text} is not a power of two")
     return format_bytes(value)
+
+
+def _check_count(setting: Setting, text: str) -> str:
+    word = text.strip().lower()
+    if setting.automatic and word == "auto":
+        return word
+    if not re.fullmatch(r"[0-9]+", word) or not setting.low <= int(word) <= setting.high:
+        raise ValueError(f"'{text}' is not such a number")
+    return str(int(word))
+
+
+def _check_names(setting: Setting, text: str) -> str:
+    del setting
+    return ",".join(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 def _check_duration(setting: Setting, text: str) -> str:
@@ -239,6 +303,8 @@ def _check_key(setting: Setting, text: str) -> str:
 
 _CHECKS = {
     "bytes": _check_bytes,
+    "count": _check_count,
+    "names": _check_names,
     "duration": _check_duration,
     "choice": _check_choice,
     "switch": _check_switch,
@@ -351,7 +417,7 @@ def markdown_table() -> str:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for s in SETTINGS:
-        option = {"merge": "--merge / --no-merge"}.get(s.name, s.option_name)
+        option = f"{s.option_name} / --no-{s.option_name[2:]}" if s.kind == "switch" else s.option_name
         cells = [option, s.default, s.allowed, s.variable, s.hint_name, s.name if s.toml else ""]
         shown = [f"`{cell}`" if cell and i != 2 else (cell or "-") for i, cell in enumerate(cells)]
         lines.append("| " + " | ".join([*shown, s.help]) + " |")

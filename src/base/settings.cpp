@@ -116,7 +116,8 @@ std::string set_stripe(Settings& s, std::string_view text) {
     s.stripe_bytes = 0;
     return {};
   }
-  return set_size(s.stripe_bytes, text, {MiB, GiB, true});
+  const std::string allowed = set_size(s.stripe_bytes, text, {MiB, GiB, true});
+  return allowed.empty() ? allowed : "auto, or " + allowed;
 }
 
 std::string set_merge(Settings& s, std::string_view text) {

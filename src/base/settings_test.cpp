@@ -89,7 +89,9 @@ TEST(Set, knows_the_hints_of_the_installed_header) {
   const auto names = setting_names();
   for (const std::string_view hint :
        {MILLRACE_HINT_STRATEGY, MILLRACE_HINT_MERGE, MILLRACE_HINT_SORT_BUFFER, MILLRACE_HINT_RECORD_MAX,
-        MILLRACE_HINT_DURABILITY, MILLRACE_HINT_FDATASYNC_INTERVAL, MILLRACE_HINT_SINK}) {
+        MILLRACE_HINT_DURABILITY, MILLRACE_HINT_FDATASYNC_INTERVAL, MILLRACE_HINT_SINK,
+        MILLRACE_HINT_ACROSS_NODES, MILLRACE_HINT_TOPOLOGY, MILLRACE_HINT_FILE_SERVERS,
+        MILLRACE_HINT_STRIPE}) {
     ASSERT_TRUE(hint.starts_with("millrace_")) << hint;
     EXPECT_THAT(names, Contains(hint.substr(9)));
   }
@@ -112,6 +114,13 @@ TEST(Set, takes_both_ends_of_a_range_and_nothing_outside) {
   EXPECT_FALSE(attempt("timeout", "99ms").ok);
   EXPECT_FALSE(attempt("timeout", "25h").ok);
   EXPECT_FALSE(attempt("merge", "2").ok);
+  EXPECT_TRUE(attempt("file_servers", "64").ok);
+  EXPECT_FALSE(attempt("file_servers", "65").ok);
+  EXPECT_FALSE(attempt("file_servers", "0").ok);
+  EXPECT_TRUE(attempt("stripe", "1GiB").ok);
+  EXPECT_FALSE(attempt("stripe", "512KiB").ok);
+  EXPECT_FALSE(attempt("stripe", "3MiB").ok);
+  EXPECT_FALSE(attempt("topology", "star").ok);
   EXPECT_FALSE(attempt("job", "two words").ok);
 }
 
@@ -125,6 +134,8 @@ TEST(Set, says_what_is_allowed_and_leaves_the_value_alone) {
   EXPECT_EQ(record.settings.file.record_max_bytes, 32 * KiB);
   EXPECT_THAT(attempt("fdatasync_interval", "x").message, HasSubstr("or 0 for only at close"));
   EXPECT_THAT(attempt("direct_calls", "read,write").message, HasSubstr("independent, collective"));
+  EXPECT_THAT(attempt("file_servers", "all").message, HasSubstr("auto, or a number from 1 to 64"));
+  EXPECT_THAT(attempt("stripe", "1").message, HasSubstr("auto, or a power of two from 1MiB to 1GiB"));
   EXPECT_THAT(attempt("timeout", "soon").message, HasSubstr("from 100ms to 24h"));
   const Attempt unknown = attempt("stratgy", "sort");
   EXPECT_FALSE(unknown.ok);

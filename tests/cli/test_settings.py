@@ -101,6 +101,59 @@ def test_bad_environment_names_the_variable():
         settings.resolve({}, None, {"MILLRACE_CHANNEL": "3MiB", "HOME": "/nonexistent"})
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "normal"),
+    [
+        ("across_nodes", "no", "0"),
+        ("topology", " Ring ", "ring"),
+        ("file_servers", "AUTO", "auto"),
+        ("file_servers", 4, "4"),
+        ("file_servers", "064", "64"),
+        ("stripe", "auto", "auto"),
+        ("stripe", "4m", "4MiB"),
+        ("stripe", "1024MiB", "1GiB"),
+        ("interfaces", " ib0, ,eth0,ib0", "ib0,eth0"),
+        ("interfaces", ["ib0", "eth0"], "ib0,eth0"),
+    ],
+)
+def test_settings_across_nodes(name, value, normal):
+    assert settings.normalise(settings.BY_NAME[name], value, name) == normal
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("topology", "star", "auto, ring, tree, direct"),
+        ("file_servers", "0", "auto, or a number from 1 to 64"),
+        ("file_servers", "65", "auto, or a number from 1 to 64"),
+        ("file_servers", "+4", "auto, or a number from 1 to 64"),
+        ("stripe", "0", "auto, or a power of two, 1MiB to 1GiB"),
+        ("stripe", "3MiB", "auto, or a power of two"),
+        ("stripe", "2GiB", "auto, or a power of two"),
+        ("across_nodes", "2", "0 or 1"),
+    ],
+)
+def test_bad_settings_across_nodes_say_what_is_allowed(name, value, allowed):
+    with pytest.raises(settings.SettingError, match=f"{name}: .*allowed: {allowed}"):
+        settings.normalise(settings.BY_NAME[name], value, name)
+
+
+def test_options_across_nodes(millrace):
+    done = millrace(
+        "run",
+        *("--no-across-nodes", "--topology", "tree", "--file-servers", "2", "--stripe", "8m"),
+        *("--interfaces", "ib0,eth0", "--stats", "env"),
+    )
+    for line in (
+        "MILLRACE_ACROSS_NODES=0",
+        "MILLRACE_TOPOLOGY=tree",
+        "MILLRACE_FILE_SERVERS=2",
+        "MILLRACE_STRIPE=8MiB",
+        "MILLRACE_INTERFACES=ib0,eth0",
+    ):
+        assert line in done.stdout.splitlines()
+
+
 def test_unknown_variables_are_told():
     found = settings.resolve({}, None, {"MILLRACE_SORTBUFFER": "3MiB", "HOME": "/nonexistent"})
     assert "MILLRACE_SORTBUFFER" in found.warnings[0]
@@ -131,6 +184,8 @@ def test_defaults_are_those_of_the_library():
     for name in ("sort_buffer", "record_max", "fdatasync_interval", "channel"):
         number, unit = re.search(rf"\b{name}_bytes =\s+(\d+) \* (\w+);", header).groups()
         assert units.parse_bytes(settings.BY_NAME[name].default) == int(number) * factor[unit], name
+    assert "across_nodes = true" in header and "topology = Topology::automatic" in header
+    assert re.search(r"file_servers = 0;", header) and re.search(r"stripe_bytes = 0;", header)  # auto
     assert "timeout_ms = 60'000" in header
     assert units.parse_duration(settings.BY_NAME["timeout"].default) == 60_000
 
