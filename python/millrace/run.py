@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import secrets
@@ -173,9 +174,17 @@ def _replace(plan: Plan) -> int:
         return EXIT_CANNOT_EXECUTE
 
 
+def _report_folder(plan: Plan) -> Path:
+    """Where processes leave their reports during the run: with a launcher, all nodes have to see it."""
+    if plan.launcher is not None:
+        with contextlib.suppress(OSError):
+            return Path(tempfile.mkdtemp(prefix=".millrace-run-", dir=Path.cwd()))
+    return Path(tempfile.mkdtemp(prefix="millrace-run-"))
+
+
 def _supervise(plan: Plan, request: Request) -> int:
     """Runs the command as a child, shows reports as they arrive, and ends as the child ended."""
-    folder = Path(tempfile.mkdtemp(prefix="millrace-run-"))
+    folder = _report_folder(plan)
     collector = None
     # Blocked before any thread starts: threads inherit it, or one of them would swallow the signals that
     # _child() waits for. Unblocked after the clean-up: a signal that came meanwhile ends this process then.
@@ -184,8 +193,11 @@ def _supervise(plan: Plan, request: Request) -> int:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     try:
         if request.stats is not None:
-            lines = folder / "stats.jsonl"
-            lines.touch(mode=0o600)
+            lines = folder / "stats"
+            if plan.launcher is None:
+                lines.touch(mode=0o600)
+            else:
+                lines.mkdir(mode=0o700)  # a file for each node
             plan.environment["MILLRACE_STATS"] = str(lines)
             collector = stats.Collector(lines, Path(request.stats) if request.stats else None)
             collector.start()

@@ -19,9 +19,11 @@ from millrace.units import human_bytes, human_time
 
 SCHEMA = "millrace.stats/1"
 AGENT_KIND = "agent_file"
+PASSED_ON = "next agent"  # the sink of a lane whose records go to another node's agent
 _POLL_S = 0.1
 _STAGES = {"gather": "waiting for other ranks", "write": "writing", "sync": "waiting for the disk"}
 _AGENT_BOUND_S = 30.0
+_OTHER_NODES_BOUND_S = 2.0  # for lines of agents on other nodes, once the job has ended
 
 
 def wait_for_agents(job: str, bound_s: float = _AGENT_BOUND_S, stop: Callable[[], bool] = lambda: False) -> bool:
@@ -60,8 +62,12 @@ def parse_line(line: str) -> dict[str, Any] | None:
     return document if isinstance(document, dict) and document.get("path") else None
 
 
+def _number(line: dict[str, Any], name: str, default: int = 0) -> int:
+    return int(line.get(name) or default)
+
+
 class FileReport:
-    """All that is known of one path: what its ranks and the agent reported."""
+    """All that is known of one path: what its ranks and the agents reported, one line per node and lane."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -73,12 +79,48 @@ class FileReport:
         lines = self.clients or [line.get("ranks") or {} for line in self.agents]
         return sum(int(line.get(name) or 0) for line in lines)
 
-    def agent_total(self, name: str, part: str = "agent") -> int:
-        return sum(int((line.get(part) or {}).get(name) or 0) for line in self.agents)
+    @property
+    def writers(self) -> list[dict[str, Any]]:
+        """The lanes that end at the file."""
+        return [line for line in self.agents if line.get("sink") != PASSED_ON]
+
+    @property
+    def carriers(self) -> list[dict[str, Any]]:
+        """The lanes that end at the agent of another node."""
+        return [line for line in self.agents if line.get("sink") == PASSED_ON]
+
+    @property
+    def nodes(self) -> int:
+        """Over how many nodes the agents worked together on the file."""
+        return max((_number(line, "nodes", 1) for line in self.agents), default=1)
+
+    @property
+    def lanes(self) -> int:
+        """As many as there are file servers."""
+        return max((_number(line, "lanes", 1) for line in self.agents), default=1)
+
+    def agent_total(self, name: str, part: str = "agent", lines: list[dict[str, Any]] | None = None) -> int:
+        return sum(_number(line.get(part) or {}, name) for line in (self.agents if lines is None else lines))
+
+    def taken_in(self, name: str, passed_on: str) -> int:
+        """Records or bytes that ranks gave to the agents of their nodes.
+
+        What an agent has passed on, another one has counted again; a lane whose file server is not known has nothing
+        to take off.
+        """
+        ended = {_number(line, "lane") for line in self.writers}
+        again = [line for line in self.carriers if _number(line, "lane") in ended]
+        return max(0, self.agent_total(name) - self.agent_total(passed_on, lines=again))
+
+    def known(self) -> bool:
+        """True once there is a line of every node and lane."""
+        places = {(_number(line, "node"), _number(line, "lane")) for line in self.agents}
+        return bool(places) and len(places) >= self.nodes * self.lanes
 
     def complete(self) -> bool:
-        """True once the agent and every rank that had the file open have told their part."""
-        return bool(self.agents) and len(self.clients) >= self.agent_total("opens", "ranks")
+        """True once the agents and every rank that had the file open have told their part."""
+        first = [line for line in self.agents if _number(line, "lane") == 0]  # every rank is in every lane
+        return self.known() and len(self.clients) >= self.agent_total("opens", "ranks", first)
 
     @property
     def route(self) -> str:
@@ -106,8 +148,9 @@ class FileReport:
             "ranks: wait": self.total("wait_ns"),
             "agent: wait for other ranks": self.agent_total("gather_ns", "time"),
             "agent: drain at flush, sync, close": self.agent_total("drain_ns", "time"),
-            "agent: writes under way": self.agent_total("storage_busy_ns", "time"),
-            "agent: stable storage": self.agent_total("sync_ns", "time"),
+            "agent: writes under way": self.agent_total("storage_busy_ns", "time", self.writers),
+            "agent: stable storage": self.agent_total("sync_ns", "time", self.writers),
+            "agent: wait for the next agent": self.agent_total("sync_ns", "time", self.carriers),
         }
         return {name: value for name, value in stages.items() if value}
 
@@ -119,24 +162,33 @@ class FileReport:
         )
 
     def used(self) -> str:
-        """The strategy and the sink that the agent used, in words."""
+        """The strategy and the sink that the agents used, in words."""
         words = []
-        for line in self.agents:
+        for line in self.writers or self.agents:
             merge = ", merge" if line.get("merge") else ", no merge"
             why = f" ({line['why']})" if line.get("why") else ""
             words.append(f"{line.get('strategy')}{merge}{why}; sink {line.get('sink')}")
         return "; ".join(dict.fromkeys(words))
 
+    def topology(self) -> str | None:
+        """In which order the agents passed records on, where they did."""
+        return next((str(line["topology"]) for line in self.agents if line.get("topology")), None)
+
     def summary(self) -> dict[str, Any]:
         """The merged document of --stats FILE."""
-        records_in, records_out = self.agent_total("records_in"), self.agent_total("writes_out")
-        bytes_in, bytes_out = self.agent_total("bytes_in"), self.agent_total("bytes_out")
+        records_in, bytes_in = self.taken_in("records_in", "writes_out"), self.taken_in("bytes_in", "bytes_out")
+        records_out = self.agent_total("writes_out", lines=self.writers)
+        bytes_out = self.agent_total("bytes_out", lines=self.writers)
         return {
             "path": self.path,
             "route": self.route,
             "reasons": self.reasons(),
             "strategy": self.used(),
             "ranks": len(self.clients),
+            "nodes": self.nodes,
+            "file_servers": self.lanes if self.agents else 0,
+            "topology": self.topology(),
+            "bytes_between_nodes": self.agent_total("bytes_out", lines=self.carriers),
             "calls": self.total("calls"),
             "direct_calls": self.total("direct_calls"),
             "direct_bytes": self.total("direct_bytes"),
@@ -146,7 +198,7 @@ class FileReport:
             "records_out": records_out,
             "mean_in_bytes": bytes_in / records_in if records_in else None,
             "mean_out_bytes": bytes_out / records_out if records_out else None,
-            "seeks": self.agent_total("seeks"),
+            "seeks": self.agent_total("seeks", lines=self.writers),
             "stages_ns": self.stages(),
             "peak_memory_bytes": self.peak_memory(),
             "errors": list(
@@ -168,6 +220,11 @@ def table_of(report: FileReport) -> Any:
         table.add_row("why", reason)
     if facts["strategy"]:
         table.add_row("strategy", facts["strategy"])
+    if facts["nodes"] > 1:
+        servers = f"{facts['file_servers']} file server{'s' if facts['file_servers'] > 1 else ''}"
+        topology = f", topology {facts['topology']}" if facts["topology"] else ""
+        table.add_row("nodes", f"{facts['nodes']}, {servers}{topology}")
+        table.add_row("bytes between nodes", human_bytes(facts["bytes_between_nodes"]))
     table.add_row("calls", f"{facts['calls']} through the pipeline, {facts['direct_calls']} direct")
     if facts["direct_bytes"]:
         table.add_row("bytes, direct", human_bytes(facts["direct_bytes"]))
@@ -189,10 +246,10 @@ def table_of(report: FileReport) -> Any:
 
 
 class Collector(threading.Thread):
-    """Follows the file of reports while the program runs and prints a table when a file was closed.
+    """Follows the reports while the program runs and prints a table when a file was closed.
 
-    Started once, ended by finish(); everything is printed on stderr. Only this thread touches the reports
-    until finish() has joined it.
+    `source` is the file of reports, or a folder with one of each node. Started once, ended by finish(); everything
+    is printed on stderr. Only this thread touches the reports until finish() has joined it.
     """
 
     def __init__(self, source: Path, target: Path | None, console: Any = None) -> None:
@@ -206,7 +263,7 @@ class Collector(threading.Thread):
         self._ended = threading.Event()
         self._open: dict[str, FileReport] = {}
         self.reports: list[FileReport] = []
-        self._offset = 0
+        self._offsets: dict[Path, int] = {}
         self._progress: Any = None
 
     def run(self) -> None:
@@ -218,6 +275,12 @@ class Collector(threading.Thread):
         self._ended.set()
         self.join()
         self._take()
+        # Agents of other nodes may still be at their last line, and a file system of several nodes is not at once
+        # the same on all.
+        deadline = time.monotonic() + _OTHER_NODES_BOUND_S
+        while any(r.nodes > 1 and not r.known() for r in self._open.values()) and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+            self._take()
         if self._progress is not None:
             self._progress.stop()
         for path in list(self._open):
@@ -229,12 +292,17 @@ class Collector(threading.Thread):
             self._console.print("millrace: no report: no file that MPI-IO opened with Millrace loaded was closed")
 
     def _take(self) -> None:
+        for source in sorted(self._source.glob("*.jsonl")) if self._source.is_dir() else [self._source]:
+            self._take_from(source)
+
+    def _take_from(self, source: Path) -> None:
         """Reads complete lines only: the last one may still be in the writing."""
-        with self._source.open("rb") as file:
-            file.seek(self._offset)
+        offset = self._offsets.get(source, 0)
+        with source.open("rb") as file:
+            file.seek(offset)
             data = file.read()
         complete = data[: data.rfind(b"\n") + 1]
-        self._offset += len(complete)
+        self._offsets[source] = offset + len(complete)
         for line in complete.decode("utf-8", "replace").splitlines():
             document = parse_line(line)
             if document is not None:

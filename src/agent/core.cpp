@@ -285,7 +285,8 @@ bool Core::Impl::retire() {
     for (std::size_t i = 0; i < file->lanes.size(); ++i) {
       Lane& lane = *file->lanes[i];
       lane.watch.end(file->path, spans);
-      const LaneNumber number{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(file->lanes.size())};
+      const LaneNumber number{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(file->lanes.size()),
+                              file->node, file->nodes, file->topology};
       reports.push_back(
           make_report(file->path, file->asked, *lane.pipeline, lane.requests, *shared.pool, number));
     }

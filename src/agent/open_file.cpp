@@ -31,6 +31,11 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
   file->path.assign(std::begin(registration.path), end);
   file->asked = registration.settings;
   file->stripe_bytes = route.stripe_bytes;
+  if (!route.lanes.empty() && registration.routing.nodes > 1) {
+    file->node = registration.routing.node;
+    file->nodes = registration.routing.nodes;
+    file->topology = registration.routing.topology;
+  }
   if (route.lanes.empty()) route.lanes.emplace_back();
   // A chunk has one file server.
   if (route.lanes.size() > 1 &&

@@ -43,6 +43,9 @@ struct OpenFile {
   std::string path;
   FileSettings asked;
   std::uint64_t stripe_bytes = 0;
+  std::uint32_t node = 0;  // index of this one of `nodes`
+  std::uint32_t nodes = 1;
+  Topology topology = Topology::automatic;
   std::vector<std::unique_ptr<Lane>> lanes;  // at least one
 
   void write(std::uint64_t offset, std::span<const std::byte> data) {

@@ -24,6 +24,20 @@ const char* name(Strategy strategy) {
   return "unknown";
 }
 
+const char* name(Topology topology) {
+  switch (topology) {
+    case Topology::automatic:
+      return "auto";
+    case Topology::ring:
+      return "ring";
+    case Topology::tree:
+      return "tree";
+    case Topology::direct:
+      return "direct";
+  }
+  return "unknown";
+}
+
 std::string why(const FileSettings& asked, const FileSettings& used, const std::string& problem) {
   if (!problem.empty()) return problem;
   if (asked.strategy != used.strategy) return "the file was open already, with another strategy";
@@ -38,6 +52,7 @@ double mean(std::uint64_t sum, std::uint64_t count) {
 Json ranks_part(const Requests& requests) {
   const transport::ClientCounters& c = requests.client_counters();
   return {{"opens", requests.members_seen()},
+          {"agents_upstream", requests.upstreams_seen()},
           {"calls", c.calls},
           {"direct_calls", c.direct_calls},
           {"pieces", c.pieces},
@@ -84,7 +99,7 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
                         const Requests& requests, const BlockPool& pool, LaneNumber number) {
   const FileSettings& used = pipeline.settings();
   const RequestCounters& r = requests.counters();
-  const Json json = {
+  Json json = {
       {"schema", report_schema},
       {"kind", "agent_file"},
       {"path", path},
@@ -97,6 +112,8 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
                                    : "buffered"},
       {"lane", number.lane},
       {"lanes", number.lanes},
+      {"node", number.node},
+      {"nodes", number.nodes},
       {"sort_buffer_bytes", pool.capacity_bytes()},
       {"record_max_bytes", used.record_max_bytes},
       {"error", pipeline.error().ok() ? "" : pipeline.error().describe()},
@@ -106,6 +123,7 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
       {"time", time_part(pipeline, requests)},
       {"memory", {{"peak_buffer_bytes", pool.peak_bytes()}, {"peak_metadata_bytes", pool.metadata_bytes()}}},
   };
+  if (number.nodes > 1) json["topology"] = name(number.topology);
   // Paths are bytes, not text: what is not UTF-8 is replaced.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -14,9 +14,13 @@ namespace millrace::agent {
 // Raised when a field changes its meaning or goes; new fields do not raise it.
 inline constexpr int report_schema = 1;
 
+// Where in the file's route the lane is.
 struct LaneNumber {
   std::uint32_t lane;
   std::uint32_t lanes;
+  std::uint32_t node = 0;
+  std::uint32_t nodes = 1;
+  Topology topology = Topology::automatic;
 };
 
 // The story of one lane of a file, as one line of JSON.

@@ -22,7 +22,7 @@ void Requests::join(ChannelId channel, std::uint64_t group, std::uint32_t expect
   auto known = std::ranges::find(groups_, group, &Group::number);
   if (known == groups_.end()) known = groups_.insert(known, {group, expected, 0});
   ++known->joined;
-  ++members_seen_;
+  ++(upstream ? upstreams_seen_ : members_seen_);
   if (upstream && awaited_ > 0) --awaited_;
   settled_ = passed_close_ = false;
 }

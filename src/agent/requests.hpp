@@ -68,7 +68,8 @@ class Requests {
   Stages stages() const;
   const RequestCounters& counters() const { return counters_; }
   const transport::ClientCounters& client_counters() const { return clients_; }
-  std::uint32_t members_seen() const { return members_seen_; }
+  std::uint32_t members_seen() const { return members_seen_; }      // ranks
+  std::uint32_t upstreams_seen() const { return upstreams_seen_; }  // agents
 
  private:
   enum class Kind { flush, sync, close };
@@ -134,6 +135,7 @@ class Requests {
   std::vector<WaiterId> finished_;
   std::vector<sink::Ticket> settled_tickets_;
   std::uint32_t members_seen_ = 0;
+  std::uint32_t upstreams_seen_ = 0;
   RequestCounters counters_;
   transport::ClientCounters clients_{};
 };

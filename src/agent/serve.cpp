@@ -3,7 +3,9 @@
 #include "agent/serve.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,13 +26,21 @@ std::string journal_directory(const Settings& settings) {
   return temporary != nullptr && *temporary != 0 ? temporary : "/tmp";
 }
 
+// Where reports go: a directory has one file for each node.
+std::string stats_path(const Settings& settings) {
+  struct stat about {};
+  if (::stat(settings.stats_path.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) return settings.stats_path;
+  utsname node{};
+  return ::uname(&node) == 0 ? settings.stats_path + "/" + node.nodename + ".jsonl" : "";
+}
+
 // The background process; says through `ready` how the start went.
 int serve(const char* name, MakeStorage make_storage, Fd ready) {
   std::vector<std::string> messages;
   const Settings settings = from_environment(environ, messages);
   ServerOptions options;
   options.name = name;
-  options.stats_path = settings.stats_path;
+  options.stats_path = stats_path(settings);
   options.trace_directory = settings.trace_directory;
   options.timeout_ms = settings.timeout_ms;
   if (const char* log = std::getenv("MILLRACED_LOG")) options.log_path = log;

@@ -3,6 +3,7 @@
 #include "agent/trace.hpp"
 
 #include <fcntl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -46,7 +47,9 @@ Json named(const char* what, int lane, const std::string& name) {
 
 Trace::Trace(const std::string& directory) {
   if (directory.empty()) return;
-  path_ = directory + "/millrace-agent-" + std::to_string(::getpid()) + ".json";
+  utsname node{};
+  (void)::uname(&node);
+  path_ = directory + "/millrace-agent-" + node.nodename + "-" + std::to_string(::getpid()) + ".json";
   text_ = "[\n" + line(named("process_name", 0, "agent"));
 }
 

@@ -3,8 +3,10 @@
 #include "client/report.hpp"
 
 #include <fcntl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include "base/fd.hpp"
@@ -75,7 +77,11 @@ std::string to_json(const FileReport& report) {
 
 void append_line(const std::string& path, const std::string& line) {
   if (path.empty()) return;
-  const Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+  constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC;
+  Fd file(::open(path.c_str(), flags, 0644));
+  utsname node{};
+  if (!file.valid() && errno == EISDIR && ::uname(&node) == 0)
+    file = Fd(::open((path + "/" + node.nodename + ".jsonl").c_str(), flags, 0644));
   const std::string text = line + "\n";
   // Best effort: a report that can't be written must not hurt the program.
   if (file.valid() && ::write(file.get(), text.data(), text.size()) < 0) return;

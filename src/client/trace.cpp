@@ -3,6 +3,7 @@
 #include "client/trace.hpp"
 
 #include <fcntl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -83,7 +84,10 @@ void trace_end() {
     text += line;
   }
   text += "\n],\"otherData\":{\"dropped_spans\":" + std::to_string(trace().dropped) + "}}\n";
-  const std::string path = trace().folder + "/millrace-" + std::to_string(pid) + ".json";
+  utsname node{};
+  (void)::uname(&node);
+  const std::string path =
+      trace().folder + "/millrace-" + node.nodename + "-" + std::to_string(pid) + ".json";
   const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   for (std::size_t done = 0; file.valid() && done < text.size();) {
     const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);

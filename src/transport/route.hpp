@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/settings.hpp"
 #include "transport/tcp.hpp"
 
 // How the records of one file travel between nodes, as the ranks of its open have agreed. Stripe i of the
@@ -31,6 +32,8 @@ static_assert(sizeof(Hop) == 28);
 struct Routing {
   std::uint32_t lanes;  // 0: the file is open on one node only, and the rest is of no meaning
   std::uint32_t node;   // index of this node
+  std::uint32_t nodes;
+  Topology topology;  // for reports
   std::uint64_t stripe_bytes;
   std::array<std::byte, 32> key;  // secret of this open
   std::array<Hop, max_lanes> hops;

@@ -50,6 +50,8 @@ Routing routing_of(const RoutePlan& plan, std::span<const TcpAddress> addresses,
   Routing routing{};
   routing.lanes = plan.lanes;
   routing.node = node;
+  routing.nodes = nodes;
+  routing.topology = plan.topology;
   routing.stripe_bytes = plan.stripe_bytes;
   for (std::uint32_t lane = 0; lane < plan.lanes; ++lane) {
     const std::uint32_t server = file_server(plan, nodes, lane);

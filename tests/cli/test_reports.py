@@ -69,6 +69,101 @@ def test_a_file_that_stayed_direct_is_shown_too(millrace, world):
     assert "direct" in done.stderr and "opened for reading only (1 rank)" in done.stderr
 
 
+def across(node, lane, nodes, lanes, *, ends=False, ranks=2, records=0, sent=0, **more):
+    """The line of one node and lane: `records` of 10 bytes came in, `sent` went out."""
+    return {
+        **AGENT,
+        "sink": "buffered" if ends else stats.PASSED_ON,
+        **{"node": node, "nodes": nodes, "lane": lane, "lanes": lanes, "topology": "ring"},
+        "ranks": {"opens": ranks, "agents_upstream": 1},
+        "agent": {"records_in": records, "bytes_in": 10 * records, "writes_out": sent, "bytes_out": 10 * sent},
+        "time": {"sync_ns": 1000 if ends else 7},
+        **more,
+    }
+
+
+def report_of(*agents, clients=0):
+    report = stats.FileReport("/d/x")
+    report.agents += agents
+    report.clients += [CLIENT] * clients
+    return report
+
+
+def test_what_is_passed_on_is_counted_once():
+    # node 2 -> node 1 -> node 0 -> file; 100 records of each node's own, merged to 50 where they leave node 1.
+    report = report_of(
+        across(1, 0, 3, 1, records=200, sent=150),
+        across(0, 0, 3, 1, ends=True, records=250, sent=3),
+        across(2, 0, 3, 1, records=100, sent=100),
+        clients=6,
+    )
+    facts = report.summary()
+    assert (facts["records_in"], facts["bytes_in"]) == (300, 3000)
+    assert (facts["records_out"], facts["bytes_out"]) == (3, 30)
+    assert (facts["nodes"], facts["file_servers"], facts["topology"]) == (3, 1, "ring")
+    assert facts["bytes_between_nodes"] == 2500
+    assert facts["stages_ns"]["agent: stable storage"] == 1000
+    assert facts["stages_ns"]["agent: wait for the next agent"] == 14
+    assert facts["strategy"].endswith("sink buffered")
+    assert report.complete()
+
+
+def test_lanes_of_several_file_servers_are_added():
+    report = report_of(
+        across(0, 0, 2, 2, ends=True, records=60, sent=1),
+        across(0, 1, 2, 2, records=40, sent=40),
+        across(1, 0, 2, 2, records=20, sent=20),
+        across(1, 1, 2, 2, ends=True, records=120, sent=2),
+    )
+    facts = report.summary()
+    assert (facts["records_in"], facts["records_out"], facts["bytes_out"]) == (180, 3, 30)
+    assert (facts["nodes"], facts["file_servers"]) == (2, 2)
+
+
+def test_a_missing_node_does_not_make_records_disappear():
+    ended = across(0, 0, 3, 1, ends=True, records=250, sent=3)
+    passed = across(1, 0, 3, 1, records=200, sent=150)
+    assert report_of(ended, passed).summary()["records_in"] == 300, "those of node 2 came through node 1"
+    assert report_of(passed).summary()["records_in"] == 200, "nothing is known of the file server"
+
+
+def test_a_file_of_several_nodes_is_complete_with_all_lanes_and_ranks():
+    lines = [across(node, lane, 2, 2, ends=node == lane) for node in range(2) for lane in range(2)]
+    for missing in range(4):
+        assert not report_of(*lines[:missing], *lines[missing + 1 :], clients=4).complete()
+    assert not report_of(*lines, clients=3).complete()
+    assert report_of(*lines, clients=4).complete(), "a rank is in every lane and counted once"
+
+
+def test_the_table_names_nodes_and_file_servers():
+    out = io.StringIO()
+    lines = [across(node, lane, 2, 2, ends=node == lane, records=1, sent=1) for node in range(2) for lane in range(2)]
+    Console(file=out, width=120).print(stats.table_of(report_of(*lines)))
+    assert "2, 2 file servers, topology ring" in out.getvalue()
+    out = io.StringIO()
+    Console(file=out, width=120).print(stats.table_of(report_of(AGENT)))
+    assert "nodes" not in out.getvalue()
+
+
+def test_a_folder_has_the_lines_of_each_node(tmp_path):
+    collector = stats.Collector(tmp_path, None)
+    append(tmp_path / "n0.jsonl", across(0, 0, 2, 1, ends=True), CLIENT, CLIENT)
+    collector._take()
+    append(tmp_path / "n1.jsonl", across(1, 0, 2, 1), CLIENT, CLIENT)
+    assert collector.reports == []
+    collector._take()
+    assert len(collector.reports) == 1 and collector.reports[0].complete()
+
+
+def test_lines_of_other_nodes_may_be_late(tmp_path, monkeypatch):
+    monkeypatch.setattr(stats, "_OTHER_NODES_BOUND_S", 0.3)
+    collector = stats.Collector(tmp_path, None, Console(file=io.StringIO()))
+    collector.start()
+    append(tmp_path / "n0.jsonl", across(0, 0, 2, 1, ends=True), CLIENT)
+    collector.finish()
+    assert [len(report.agents) for report in collector.reports] == [1], "the wait for a lost node has a bound"
+
+
 def append(path, *documents):
     with path.open("a") as file:
         file.write("".join(json.dumps(document) + "\n" for document in documents))
@@ -138,7 +233,8 @@ def test_doctor_json_and_status(millrace, world):
     done = millrace("doctor", world, "--json")
     facts = json.loads(done.stdout)
     assert done.returncode == 0 and facts["usable"] and facts["plan"]
-    kinds = {entry["path"].rsplit("/", 1)[1]: entry["kind"] for entry in facts["mpi"]["launchers"]}
+    tools = str(world / "tools") + "/"
+    kinds = {entry["path"].removeprefix(tools): entry["kind"] for entry in facts["mpi"]["launchers"]}
     assert kinds["mpirun.fakeompi"] == "openmpi" and kinds["srun"] == "slurm"
 
 
