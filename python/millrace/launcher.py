@@ -174,24 +174,27 @@ def programs(command: Sequence[str], launcher: Launcher | None) -> list[str]:
     """
     if launcher is None:
         return [command[0]]
+    parts = [(part, _program_at(part, launcher)) for part in _split(command[1:])]
+    return [part[place] for part, place in parts if place < len(part)]
+
+
+def _program_at(part: Sequence[str], launcher: Launcher) -> int:
+    """Where the launcher's own words end."""
     no_argument = _NO_ARGUMENT.get(launcher.kind, set())
-    found = []
-    for part in _split(command[1:]):
-        i = 0
-        while i < len(part):
-            token = part[i]
-            if not token.startswith("-"):
-                found.append(token)
-                break
-            if "=" in token and token.startswith("--") or token in no_argument:
-                i += 1
-            elif token in _TWO_ARGUMENTS:
-                i += 3
-            elif launcher.kind == "slurm" and (re.match(r"^-[A-Za-z].+", token) or token.startswith("--")):
-                i += 1 if not token.startswith("--") or "=" in token else 2
-            else:
-                i += 2
-    return found
+    i = 0
+    while i < len(part):
+        token = part[i]
+        if not token.startswith("-"):
+            return i
+        if "=" in token and token.startswith("--") or token in no_argument:
+            i += 1
+        elif token in _TWO_ARGUMENTS:
+            i += 3
+        elif launcher.kind == "slurm" and (re.match(r"^-[A-Za-z].+", token) or token.startswith("--")):
+            i += 1 if not token.startswith("--") or "=" in token else 2
+        else:
+            i += 2
+    return len(part)
 
 
 def _split(tokens: Sequence[str]) -> list[list[str]]:
@@ -205,28 +208,55 @@ def _split(tokens: Sequence[str]) -> list[list[str]]:
 
 
 def forward(command: Sequence[str], launcher: Launcher | None, variables: Sequence[str]) -> list[str]:
-    """The command that carries `variables` to every rank.
+    """The command that carries `variables` to every rank, on whatever node.
 
-    Only Open MPI needs help: it passes its own variables to other nodes, and others when told by -x.
+    Only Open MPI (4 and 5) needs help: it passes its own variables to other nodes, and others when told by -x, for
+    each of several programs. Hydra and srun pass all, unless they are told not to (overriding()).
     """
     if launcher is None or launcher.kind != "openmpi":
         return list(command)
-    given = {command[i + 1].split("=", 1)[0] for i, token in enumerate(command[:-1]) if token in ("-x", "--x")}
-    extra = [word for name in variables if name not in given for word in ("-x", name)]
-    return [command[0], *extra, *command[1:]]
+    words = [command[0]]
+    for number, part in enumerate(_split(command[1:])):
+        own = part[: _program_at(part, launcher)]
+        given = {own[i + 1].split("=", 1)[0] for i, token in enumerate(own[:-1]) if token in ("-x", "--x")}
+        words += [":"] if number else []
+        words += [word for name in variables if name not in given for word in ("-x", name)] if part else []
+        words += part
+    return words
 
 
-def overriding(command: Sequence[str], launcher: Launcher | None, variable: str) -> str | None:
-    """The words of the user's own command that replace `variable` in the ranks, if there are any."""
+def overriding(
+    command: Sequence[str], launcher: Launcher | None, variable: str, environment: Mapping[str, str]
+) -> str | None:
+    """What replaces `variable` in the ranks or keeps it from them: words of the user's own command, or a variable of
+    the launcher's. None if nothing does."""
     if launcher is None:
         return None
     for i, token in enumerate(command[:-1]):
-        if token in ("-x", "--x") and command[i + 1].startswith(variable + "="):
-            return f"{token} {command[i + 1]}"
-        if token in ("-genv", "-env", "--genv") and command[i + 1] == variable:
+        following = command[i + 1]
+        if token in ("-x", "--x") and following.startswith(variable + "="):
+            return f"{token} {following}"
+        if token in ("-genv", "-env", "--genv") and following == variable:
             return f"{token} {variable}"
         if token in ("-genvnone", "-envnone"):
             return token
-        if token.startswith("--export=") and launcher.kind == "slurm" and not token.startswith("--export=ALL"):
+        if token in ("-genvlist", "-envlist") and launcher.kind == "mpich" and variable not in following.split(","):
+            return f"{token} {following}"
+        if launcher.kind != "slurm":
+            continue
+        if token.startswith("--export=") and not _exports(token.removeprefix("--export="), variable):
             return token
+        if token == "--export" and not _exports(following, variable):
+            return f"{token} {following}"
+    # sbatch --export=... sets it for every srun in the script.
+    words = environment.get("SLURM_EXPORT_ENV")
+    said = any(token.startswith("--export") for token in command)
+    if launcher.kind == "slurm" and words and not said and not _exports(words, variable):
+        return f"SLURM_EXPORT_ENV={words}"
     return None
+
+
+def _exports(words: str, variable: str) -> bool:
+    """Whether srun passes the whole environment (ALL may stand anywhere in the list) with `variable` as it is."""
+    names = words.split(",")
+    return "ALL" in names and not any(name.startswith(variable + "=") for name in names)

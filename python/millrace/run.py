@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import resource
 import secrets
 import shutil
@@ -136,16 +137,18 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
         raise RunError("; ".join(verdict.errors))
     notes = configuration.warnings + verdict.notes + verdict.errors
     variables = build_environment(base, found, configuration)
-    replaced = launcher.overriding(request.command, start, "LD_PRELOAD")
+    replaced = launcher.overriding(request.command, start, "LD_PRELOAD", base)
     if replaced:
         notes.append(
-            f"'{replaced}' in the command keeps LD_PRELOAD={found.preload} from the ranks: Millrace "
+            f"'{replaced}' keeps LD_PRELOAD={found.preload} from the ranks: Millrace "
             "stays out; put a library of your own into the environment's LD_PRELOAD instead"
         )
-    command = launcher.forward(request.command, start, sorted(variables))
     environment = {**base, **variables}
     # For this command only; every rank would otherwise warn of a setting that does not exist.
     environment.pop("MILLRACE_PREFIX", None)
+    # Also MILLRACE and what only the agent reads (MILLRACED_LOG): ranks start it, on every node.
+    ours = {name for name in environment if re.match(r"MILLRACED?(_|$)", name)}
+    command = launcher.forward(request.command, start, sorted(ours | variables.keys()))
     return Plan(command, environment, notes, start)
 
 

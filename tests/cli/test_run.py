@@ -11,6 +11,7 @@ import time
 
 import pytest
 from conftest import write_script
+from millrace import launcher
 
 
 def environment_of(done):
@@ -58,6 +59,74 @@ def test_open_mpi_gets_x_for_each_variable(millrace, world):
     exported = {words[i + 1] for i, word in enumerate(words) if word == "-x"}
     assert exported == {"LD_PRELOAD", "MILLRACE_AGENT", "MILLRACE_JOB", "MILLRACE_SINK", "PNETCDF_HINTS"}
     assert words[-3:] == ["-n", "2", "env"]
+
+
+def exported(words):
+    return {words[i + 1] for i, word in enumerate(words) if word == "-x"}
+
+
+def test_open_mpi_passes_what_only_the_environment_has(millrace, world, monkeypatch):
+    monkeypatch.setenv("MILLRACE_TOPOLOGY", "ring")
+    monkeypatch.setenv("MILLRACED_LOG", "/tmp/log")
+    monkeypatch.setenv("MILLRACE", "1")
+    environment_of(millrace("run", "mpirun.fakeompi", "-n", "2", "env"))
+    names = exported(launched(world))
+    assert {"LD_PRELOAD", "MILLRACE", "MILLRACED_LOG", "MILLRACE_JOB", "MILLRACE_TOPOLOGY"} <= names
+    assert "MILLRACE_PREFIX" not in names
+
+
+OPEN_MPI = launcher.Launcher("mpirun", "openmpi", "5.0.3")
+HYDRA = launcher.Launcher("mpiexec", "mpich", "4.0.2")
+SLURM = launcher.Launcher("srun", "slurm", "22.05")
+
+
+@pytest.mark.parametrize("version", ["mpirun (Open MPI) 4.1.4", "mpirun (Open MPI) 5.0.8", "prterun (PRRTE) 3.0.11"])
+def test_open_mpi_4_and_5_are_known(tmp_path, version):
+    path = write_script(tmp_path / "mpirun", f"#!/bin/sh\necho '{version}'\n")
+    assert launcher.inspect(str(path)).kind == "openmpi"
+
+
+@pytest.mark.parametrize(
+    ("words", "forwarded"),
+    [
+        ("mpirun -n 2 ./a", "mpirun -x A -x B -n 2 ./a"),
+        ("mpirun -n 2 ./a : -n 1 ./b", "mpirun -x A -x B -n 2 ./a : -x A -x B -n 1 ./b"),
+        ("mpirun -x A=1 -n 2 ./a : ./b", "mpirun -x B -x A=1 -n 2 ./a : -x A -x B ./b"),
+        ("mpirun -n 2 ./a -x A", "mpirun -x A -x B -n 2 ./a -x A"),
+        ("mpirun ./a :", "mpirun -x A -x B ./a :"),
+    ],
+)
+def test_each_program_of_open_mpi_gets_the_variables_once(words, forwarded):
+    assert launcher.forward(words.split(), OPEN_MPI, ["A", "B"]) == forwarded.split()
+
+
+@pytest.mark.parametrize(
+    ("start", "words", "environment", "told"),
+    [
+        (HYDRA, "mpiexec -n 2 ./a", {}, None),
+        (HYDRA, "mpiexec -genvlist PATH,HOME -n 2 ./a", {}, "-genvlist PATH,HOME"),
+        (HYDRA, "mpiexec -genvlist PATH,LD_PRELOAD -n 2 ./a", {}, None),
+        (HYDRA, "mpiexec -genvnone -n 2 ./a", {}, "-genvnone"),
+        (SLURM, "srun -n 2 ./a", {}, None),
+        (SLURM, "srun --export=ALL,X=1 ./a", {}, None),
+        (SLURM, "srun --export=X=1,ALL ./a", {"SLURM_EXPORT_ENV": "NONE"}, None),
+        (SLURM, "srun --export=ALL,LD_PRELOAD=/x.so ./a", {}, "--export=ALL,LD_PRELOAD=/x.so"),
+        (SLURM, "srun --export=NONE ./a", {}, "--export=NONE"),
+        (SLURM, "srun --export PATH ./a", {}, "--export PATH"),
+        (SLURM, "srun ./a", {"SLURM_EXPORT_ENV": "NONE"}, "SLURM_EXPORT_ENV=NONE"),
+        (OPEN_MPI, "mpirun ./a", {"SLURM_EXPORT_ENV": "NONE"}, None),
+        (None, "./a", {"SLURM_EXPORT_ENV": "NONE"}, None),
+    ],
+)
+def test_what_keeps_the_preload_from_ranks_is_found(start, words, environment, told):
+    assert launcher.overriding(words.split(), start, "LD_PRELOAD", environment) == told
+
+
+def test_reports_of_a_launcher_go_where_other_nodes_see_them(millrace, world):
+    program = write_script(world / "work/app", '#!/bin/sh\n[ -d "$MILLRACE_STATS" ] && echo "$MILLRACE_STATS"\n')
+    done = millrace("run", "--stats", "--", "mpirun.fakeompi", "-n", "2", program)
+    assert done.stdout.startswith(str(world / "work" / ".millrace-run-"))
+    assert not list((world / "work").glob(".millrace-run-*")), "nothing is left"
 
 
 @pytest.mark.parametrize("name", ["mpiexec.fakempich", "srun", "mpirun.strange"])
