@@ -151,6 +151,22 @@ def _kernel(facts: Mapping[str, Any]) -> list[Finding]:
     return findings
 
 
+def _network(facts: Mapping[str, Any]) -> Finding:
+    """What other nodes would be told. One node needs no network, so nothing here is bad."""
+    others = ", ".join(facts["others"])
+    choose = f"set --interfaces or MILLRACE_INTERFACES (there is {others})" if others else ""
+    if facts["address"] is None:
+        asked = ",".join(facts["asked_for"])
+        what = f"none of {asked} has an address" if asked else "no interface is up"
+        return Finding("network", f"{what}: each node will write for its own ranks", FAIR, choose)
+    return Finding(
+        "network",
+        f"other nodes will be told {facts['address']} of {facts['interface']}",
+        GOOD,
+        f"if nodes do not reach each other there, {choose}" if choose and not facts["asked_for"] else "",
+    )
+
+
 def _storage(fs: Mapping[str, Any]) -> list[Finding]:
     if not fs["exists"]:
         return [Finding("path", f"{fs['path']} is not there", BAD, "name a folder that exists")]
@@ -216,8 +232,12 @@ def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> lis
     )
     if fs.get("networked"):
         lines.append(
-            "the file system is networked: the agent of this node writes this node's bytes; "
-            "agents of several nodes do not work together yet"
+            "a file that ranks on several nodes have open: "
+            + (
+                "the agents of all nodes pass their records on to its file servers"
+                if value["across_nodes"] == "1"
+                else "each node's agent writes for its own ranks"
+            )
         )
     return lines
 
@@ -260,18 +280,23 @@ def diagnose(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         "mpi": machine.mpi_libraries(environment),
         "agent_probe": probe_agent(found),
     }
+    try:
+        configuration = settings.resolve({}, None, environment)
+        facts["plan"] = plan(facts, configuration)
+        interfaces = [name for name in configuration.values["interfaces"].value.split(",") if name]
+        wrong = []
+    except settings.SettingError as error:
+        facts["plan"], interfaces = [], []
+        wrong = [Finding("settings", str(error), BAD, "correct or remove it")]
+    facts["network"] = machine.network(interfaces)
     findings = [
         *_install(found, facts["mpi"]),
         *_mpi(facts["mpi"]),
         *_kernel(facts),
+        _network(facts["network"]),
         *_storage(facts["file_system"]),
+        *wrong,
     ]
-    try:
-        configuration = settings.resolve({}, None, environment)
-        facts["plan"] = plan(facts, configuration)
-    except settings.SettingError as error:
-        findings.append(Finding("settings", str(error), BAD, "correct or remove it"))
-        facts["plan"] = []
     facts["findings"] = [asdict(finding) for finding in findings]
     facts["usable"] = all(finding.verdict != BAD for finding in findings)
     return facts

@@ -42,6 +42,7 @@ NETWORKED = {
     "wekafs",
 }
 IN_MEMORY = {"tmpfs", "ramfs", "hugetlbfs"}
+_IFF_UP = 1
 _IO_URING_SETUP = 425  # the same number on x86-64 and aarch64
 _IO_URING_PARAMS_BYTES = 120
 
@@ -119,6 +120,59 @@ def shared_memory() -> dict[str, Any]:
     except OSError as error:
         facts.update(abstract_socket=False, socket_reason=error.strerror)
     return facts
+
+
+def _addresses() -> list[tuple[str, str]]:
+    """Name and address of each interface that is up, in the order in which the library looks at them.
+
+    IPv4 before IPv6; link-local addresses mean something on one host only.
+    """
+
+    class SocketAddress(ctypes.Structure):
+        _fields_ = [("family", ctypes.c_ushort), ("data", ctypes.c_ubyte * 26)]
+
+    class Entry(ctypes.Structure):
+        pass
+
+    Entry._fields_ = [
+        ("next", ctypes.POINTER(Entry)),
+        ("name", ctypes.c_char_p),
+        ("flags", ctypes.c_uint),
+        ("address", ctypes.POINTER(SocketAddress)),
+    ]
+    libc = ctypes.CDLL(None, use_errno=True)
+    first = ctypes.POINTER(Entry)()
+    if libc.getifaddrs(ctypes.byref(first)) != 0:
+        return []
+    found = []
+    entry = first
+    while entry:
+        one = entry.contents
+        if one.address and one.flags & _IFF_UP:
+            data = bytes(one.address.contents.data)  # port, then the address; of IPv6 after 4 bytes of flow
+            if one.address.contents.family == socket.AF_INET:
+                found.append((one.name.decode(), socket.inet_ntop(socket.AF_INET, data[2:6])))
+            elif one.address.contents.family == socket.AF_INET6 and data[6:8] != b"\xfe\x80":
+                found.append((one.name.decode(), socket.inet_ntop(socket.AF_INET6, data[6:22])))
+        entry = one.next
+    libc.freeifaddrs(first)
+    return sorted(found, key=lambda pair: ":" in pair[1])
+
+
+def network(interfaces: list[str]) -> dict[str, Any]:
+    """The address that the agents of other nodes would be told, by the library's rule: of the first interface in the
+    list that has one, else of the first that is up and is not the loopback."""
+    addresses = _addresses()
+    loopback = {name for name, address in addresses if address in ("127.0.0.1", "::1")}
+    usable = [(name, address) for name, address in addresses if name not in loopback]
+    wanted = [pair for interface in interfaces for pair in addresses if pair[0] == interface]
+    name, address = next(iter(wanted if interfaces else usable), (None, None))
+    return {
+        "interface": name,
+        "address": address,
+        "asked_for": interfaces,
+        "others": list(dict.fromkeys(other for other, _ in usable if other != name)),
+    }
 
 
 def mount_of(path: Path) -> dict[str, Any]:

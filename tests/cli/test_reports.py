@@ -7,7 +7,7 @@ import json
 
 import pytest
 from conftest import write_script
-from millrace import machine, stats, trace
+from millrace import doctor, machine, stats, trace
 from millrace.demo import runner
 from rich.console import Console
 
@@ -236,6 +236,38 @@ def test_doctor_json_and_status(millrace, world):
     tools = str(world / "tools") + "/"
     kinds = {entry["path"].removeprefix(tools): entry["kind"] for entry in facts["mpi"]["launchers"]}
     assert kinds["mpirun.fakeompi"] == "openmpi" and kinds["srun"] == "slurm"
+
+
+ADDRESSES = [("lo", "127.0.0.1"), ("eth0", "10.0.0.7"), ("ib0", "10.1.0.7"), ("lo", "::1"), ("eth0", "2001:db8::7")]
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "interface", "address", "verdict", "says"),
+    [
+        ([], "eth0", "10.0.0.7", "good", "if nodes do not reach each other there, set --interfaces"),
+        (["ib0"], "ib0", "10.1.0.7", "good", ""),
+        (["none", "ib0"], "ib0", "10.1.0.7", "good", ""),
+        (["lo"], "lo", "127.0.0.1", "good", ""),
+        (["none"], None, None, "note", "MILLRACE_INTERFACES (there is eth0, ib0)"),
+    ],
+)
+def test_doctor_says_what_other_nodes_are_told(monkeypatch, interfaces, interface, address, verdict, says):
+    monkeypatch.setattr(machine, "_addresses", lambda: ADDRESSES)
+    facts = machine.network(interfaces)
+    assert (facts["interface"], facts["address"]) == (interface, address)
+    finding = doctor._network(facts)
+    assert finding.verdict == {"good": doctor.GOOD, "note": doctor.FAIR}[verdict]
+    assert says in finding.advice and (says or not finding.advice)
+
+
+def test_a_host_without_network_is_told_so(monkeypatch):
+    monkeypatch.setattr(machine, "_addresses", lambda: ADDRESSES[:1])
+    finding = doctor._network(machine.network([]))
+    assert finding.verdict == doctor.FAIR and "each node will write for its own ranks" in finding.value
+
+
+def test_addresses_of_this_host():
+    assert ("lo", "127.0.0.1") in machine._addresses()
 
 
 def test_doctor_for_people(millrace, world):
