@@ -1,0 +1,212 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Every setting of Millrace, once: the command line, the user guide and the tests read this table.
+
+The names and ranges are those of src/base/settings.hpp; tests/cli compares the two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millrace.units import GIB, KIB, MIB, TIB, format_bytes, format_duration
+
+# What direct_calls may name.
+CALL_KINDS = ("independent", "collective", "nonblocking", "split", "read")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting. `name` is its TOML name; option, variable and hint follow from it."""
+
+    name: str
+    kind: str  # choice, switch, bytes, count, duration, paths, calls, names, path, key
+    default: str
+    help: str
+    choices: tuple[str, ...] = ()
+    low: int = 0
+    high: int = 0
+    power_of_two: bool = False
+    zero_means: str = ""  # set where 0 is allowed though below `low`
+    automatic: bool = False  # "auto" is allowed too
+    hint: bool = False  # can be given per file as an MPI_Info hint
+    option: bool = True  # has an option of `millrace run`
+    toml: bool = True  # may stand in the [run] table
+
+    @property
+    def variable(self) -> str:
+        return "MILLRACE_" + self.name.upper()
+
+    @property
+    def hint_name(self) -> str:
+        return "millrace_" + self.name if self.hint else ""
+
+    @property
+    def option_name(self) -> str:
+        return "--" + self.name.replace("_", "-") if self.option else ""
+
+    @property
+    def takes_value(self) -> bool:
+        """True if the option is followed by a value; a switch has two options instead."""
+        return self.option and self.kind != "switch"
+
+    @property
+    def allowed(self) -> str:
+        """The range, for people."""
+        if self.kind == "choice":
+            return ", ".join(self.choices)
+        if self.kind == "switch":
+            return "0 or 1"
+        if self.kind == "calls":
+            return "any of " + ", ".join(CALL_KINDS)
+        if self.kind == "paths":
+            return "glob patterns"
+        if self.kind == "bytes":
+            text = f"{format_bytes(self.low)} to {format_bytes(self.high)}"
+            text = ("a power of two, " if self.power_of_two else "") + text
+            text = ("auto, or " if self.automatic else "") + text
+            return text + (f", or 0 = {self.zero_means}" if self.zero_means else "")
+        if self.kind == "count":
+            return ("auto, or " if self.automatic else "") + f"a number from {self.low} to {self.high}"
+        if self.kind == "names":
+            return "names, separated by commas"
+        if self.kind == "duration":
+            return f"{format_duration(self.low)} to {format_duration(self.high)}"
+        if self.kind == "path":
+            return "a path"
+        return "up to 64 printable characters"
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "strategy",
+        "choice",
+        "auto",
+        "How records reach the file.",
+        choices=("auto", "immediate", "sort", "journal"),
+        hint=True,
+    ),
+    Setting("merge", "switch", "1", "Join adjacent records in the sort buffer.", hint=True),
+    Setting(
+        "sort_buffer",
+        "bytes",
+        "256MiB",
+        "Memory of the agent for sorting, per file and node.",
+        low=MIB,
+        high=TIB,
+        hint=True,
+    ),
+    Setting(
+        "record_max",
+        "bytes",
+        "32KiB",
+        "Largest record; longer pieces are cut.",
+        low=4 * KIB,
+        high=MIB,
+        power_of_two=True,
+        hint=True,
+    ),
+    Setting(
+        "durability",
+        "choice",
+        "server",
+        "What a returned close means: handed to the file system, or on its disk.",
+        choices=("server", "disk"),
+        hint=True,
+    ),
+    Setting(
+        "fdatasync_interval",
+        "bytes",
+        "64MiB",
+        "With durability disk: bytes between two fdatasync calls.",
+        low=4 * KIB,
+        high=TIB,
+        zero_means="only at close",
+        hint=True,
+    ),
+    Setting(
+        "sink",
+        "choice",
+        "auto",
+        "How the agent writes the file.",
+        choices=("auto", "buffered", "direct"),
+        hint=True,
+    ),
+    Setting(
+        "channel",
+        "bytes",
+        "1MiB",
+        "Shared memory between one rank and the agent.",
+        low=64 * KIB,
+        high=16 * MIB,
+        power_of_two=True,
+    ),
+    Setting(
+        "direct_above",
+        "bytes",
+        "0",
+        "Contiguous pieces of at least this size bypass the pipeline.",
+        low=1,
+        high=TIB,
+        zero_means="by rule and measurement",
+    ),
+    Setting("timeout", "duration", "60s", "Bound of every wait that makes no progress.", low=100, high=86_400_000),
+    Setting(
+        "across_nodes",
+        "switch",
+        "1",
+        "Agents of several nodes work together on a file; if not, each node's agent writes for its own ranks.",
+        hint=True,
+    ),
+    Setting(
+        "topology",
+        "choice",
+        "auto",
+        "Order in which the agents of several nodes pass records on.",
+        choices=("auto", "ring", "tree", "direct"),
+        hint=True,
+    ),
+    Setting(
+        "file_servers",
+        "count",
+        "auto",
+        "Nodes whose agents write a file that several nodes have open; at most one per node.",
+        low=1,
+        high=64,
+        automatic=True,
+        hint=True,
+    ),
+    Setting(
+        "stripe",
+        "bytes",
+        "auto",
+        "With several file servers: bytes of the file for each in turn.",
+        low=MIB,
+        high=GIB,
+        power_of_two=True,
+        automatic=True,
+        hint=True,
+    ),
+    Setting("interfaces", "names", "", "Network interfaces for other nodes, best first; none: the first that is up."),
+    Setting("direct_paths", "paths", "", "Files that stay with the MPI library."),
+    Setting("only_paths", "paths", "", "If given, only these files are accelerated."),
+    Setting("direct_calls", "calls", "", "Kinds of calls that stay with the MPI library."),
+    Setting("stats", "path", "", "Reports, one JSON document per line, are appended here.", toml=False),
+    Setting("trace", "path", "", "Directory for one trace file per process.", toml=False),
+    Setting(
+        "job",
+        "key",
+        "",
+        "Key of the job; processes with the same key share an agent.",
+        option=False,
+        toml=False,
+    ),
+    Setting("agent", "path", "", "The agent's program, millraced.", option=False),
+    Setting(
+        "journal_directory",
+        "path",
+        "",
+        "Node-local directory of strategy journal; empty = TMPDIR or /tmp.",
+        option=False,
+    ),
+)
