@@ -154,8 +154,6 @@ def inspect(path: str, environment: Mapping[str, str] | None = None) -> Launcher
     except (OSError, subprocess.SubprocessError):
         return Launcher(path, "unknown", "")
     kind, version = _classify(done.stdout + done.stderr)
-    if kind == "unknown" and os.path.basename(path) == "srun":  # needs Slurm's configuration even to say its version
-        kind, version = "slurm", ""
     return Launcher(path, kind, version)
 
 

@@ -31,9 +31,26 @@ def read_events(path: Path) -> list[dict[str, Any]]:
     return events
 
 
+def _tell_apart(files: list[list[dict[str, Any]]]) -> None:
+    """Processes of different nodes may have the same number: each file, which is one process's, keeps its own or gets
+    one that nobody has."""
+    used = {event.get("pid") for events in files for event in events if isinstance(event.get("pid"), int)}
+    free = max(used, default=0) + 1
+    taken: set[int] = set()
+    for events in files:
+        own = {event["pid"] for event in events if isinstance(event.get("pid"), int)}
+        new = {pid: free + i for i, pid in enumerate(sorted(own & taken))}
+        for event in events:
+            event.update({"pid": new[event["pid"]]} if event.get("pid") in new else {})
+        free += len(new)
+        taken |= own
+
+
 def merge(folder: Path, target: Path) -> int:
     """Writes all events below `folder` to `target`, by time; returns how many there are."""
-    events = [event for path in sorted(folder.glob("*")) if path.is_file() for event in read_events(path)]
+    files = [read_events(path) for path in sorted(folder.glob("*")) if path.is_file()]
+    _tell_apart(files)
+    events = [event for own in files for event in own]
     # Names of processes and threads (phase M) have no time: they go first.
     events.sort(key=lambda event: (event.get("ph") != "M", event.get("ts", 0)))
     document = {"displayTimeUnit": "ns", "traceEvents": events}

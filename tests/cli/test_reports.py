@@ -238,6 +238,16 @@ def test_doctor_json_and_status(millrace, world):
     assert kinds["mpirun.fakeompi"] == "openmpi" and kinds["srun"] == "slurm"
 
 
+def test_traces_of_two_nodes_keep_their_processes_apart(tmp_path):
+    folder = tmp_path / "trace"
+    folder.mkdir()
+    for name, start in (("n0-7", 1), ("n1-7", 2), ("n1-8", 3), ("n2-7", 4)):
+        (folder / f"{name}.json").write_text(f"[{EVENT % (start, int(name[-1]))},\n{EVENT % (10, int(name[-1]))}]")
+    trace.merge(folder, tmp_path / "all.json")
+    events = json.loads((tmp_path / "all.json").read_text())["traceEvents"]
+    assert [event["pid"] for event in events[:4]] == [7, 9, 8, 10]
+
+
 ADDRESSES = [("lo", "127.0.0.1"), ("eth0", "10.0.0.7"), ("ib0", "10.1.0.7"), ("lo", "::1"), ("eth0", "2001:db8::7")]
 
 
