@@ -8,7 +8,7 @@
 #   bin/millrace  bin/millraced  bin/millrace-journal
 #   lib/libmillrace.so  lib/libmillrace-mpich.so  lib/libmillrace-ompi.so
 #   include/millrace/  share/millrace/python/  share/doc/millrace/
-#   libexec/millrace/bench/ and lib/libmillrace-bench-yield.so: what `millrace demo` runs
+#   libexec/millrace/bench/ and lib/libmillrace-bench-*.so: what `millrace demo` and `millrace cluster` run
 
 # build/bin/millrace runs the command from the source tree, bin/millrace of a prefix from share/.
 set(MILLRACE_COMMAND_FOLDER ${CMAKE_SOURCE_DIR}/python)
@@ -33,6 +33,9 @@ if(TARGET bench_limit)
       endif()
     endforeach()
   endforeach()
+  if(TARGET bench_slow_disk)
+    list(APPEND demo_programs bench_slow_disk)
+  endif()
   install(TARGETS ${demo_programs} RUNTIME DESTINATION libexec/millrace/bench COMPONENT command)
   install(TARGETS millrace-bench-yield millrace-bench-finalize LIBRARY DESTINATION lib COMPONENT command)
 endif()

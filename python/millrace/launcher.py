@@ -132,6 +132,8 @@ def _classify(output: str) -> tuple[str, str]:
         return "mpich", version
     if output.lower().startswith("slurm"):
         return "slurm", version
+    if output.startswith("srun: "):
+        return "slurm", ""  # no version without a configuration, only errors
     return "unknown", version
 
 

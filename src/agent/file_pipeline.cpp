@@ -16,6 +16,10 @@ constexpr std::uint32_t segments_out_max = 16384;
 constexpr std::size_t segments_per_put_max = 4096;
 constexpr std::size_t staged_blocks_max = 1024;  // the paper's FIFO of 1,024 buffers
 
+// What is to be passed on gains little by waiting: its neighbours are on other nodes, and a link that is idle now
+// is time lost later.
+constexpr std::uint64_t carried_hold_bytes = 4 * MiB;
+
 // A storage that takes longer than this for what is on its way is slow: the buffer takes in what it can.
 constexpr std::uint64_t storage_slow_ns = 25'000'000;
 
@@ -251,6 +255,10 @@ bool FilePipeline::pump() {
     sort_.take_complete(chunks_);
     counters_.complete_chunks += chunks_.size();
     for (const std::uint32_t id : chunks_) leave(id, to_hand_);
+  }
+  if (eager_ && outlet_->carries()) {
+    while (std::uint64_t{sort_.blocks()} << shared_.pool->block_shift() > carried_hold_bytes && evict()) {
+    }
   }
   while (!to_hand_.empty() && segments_out_ < segments_out_max) {
     const auto departure = to_hand_.front();

@@ -20,6 +20,7 @@ namespace {
 
 // Channels of agents are counted from here, so that they do not meet those of ranks (server_ranks.cpp).
 constexpr ChannelId first_channel = 4096;
+constexpr std::uint32_t no_request = 0;  // a reply to none: a sign of progress
 constexpr std::size_t max_upstreams = 65536;
 // Agents that have not come when everybody else has gone for so long will not come: their node is lost.
 constexpr std::uint64_t await_ns = 60'000'000'000;
@@ -111,8 +112,8 @@ class Links::LinkCarrier final : public Carrier {
   std::shared_ptr<Downstream> to_;
 };
 
-Links::Links(Watch watch, Log log, std::uint64_t first_tag)
-    : watch_(std::move(watch)), log_(std::move(log)), first_tag_(first_tag) {}
+Links::Links(Watch watch, Log log, std::uint64_t first_tag, const transport::LinkTimes& times)
+    : watch_(std::move(watch)), log_(std::move(log)), first_tag_(first_tag), times_(times) {}
 
 Links::~Links() = default;
 
@@ -178,7 +179,7 @@ void Links::connect(const std::shared_ptr<Downstream>& way) {
     return;
   }
   to.io.emplace(*std::move(socket), transport::Link::connecting(to.key, to.introduction),
-                transport::LinkTimes{}, transport::now_ns());
+                times_, transport::now_ns());
   to.tag = first_tag_ + next_tag_++;
   downstreams_.emplace(to.tag, way);
 }
@@ -190,7 +191,11 @@ void Links::take_replies(Downstream& from) {
     transport::Reply reply{};
     if (frame.kind == Kind::reply && frame.length == sizeof reply) {
       std::memcpy(&reply, payload, sizeof reply);
-      from.answers.push_back({frame.request, reply.status()});
+      if (frame.request == no_request) {
+        ++progress_;
+      } else {
+        from.answers.push_back({frame.request, reply.status()});
+      }
     } else if (from.status.ok()) {
       from.status = Code::corrupt;
     }
@@ -276,7 +281,7 @@ void Links::accept_all() {
     auto link = transport::Link::accepting(
         [this](const transport::LinkIntroduction& introduction) { return key_for(introduction); });
     upstreams_.emplace(tag, std::make_unique<Upstream>(Upstream{transport::LinkIo(
-                                *std::move(socket), std::move(link), {}, transport::now_ns())}));
+                                *std::move(socket), std::move(link), times_, transport::now_ns())}));
   }
 }
 
@@ -389,6 +394,14 @@ bool Links::answer(ChannelId channel, std::uint32_t request, Status status) {
     return true;
   }
   return false;
+}
+
+void Links::show_progress() {
+  for (auto& [tag, from] : upstreams_) {
+    if (!from->joined || from->closed) continue;
+    from->io.link().put_reply(0, no_request, {});
+    from->io.link().flush();
+  }
 }
 
 std::uint64_t Links::deadline_ns() const {

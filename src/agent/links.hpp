@@ -32,7 +32,7 @@ class Links {
   using Watch = std::function<void(int socket, std::uint32_t events, std::uint64_t tag)>;
   using Log = std::function<void(const std::string& line)>;
 
-  Links(Watch watch, Log log, std::uint64_t first_tag);
+  Links(Watch watch, Log log, std::uint64_t first_tag, const transport::LinkTimes& times);
   ~Links();
   Links(const Links&) = delete;
   Links& operator=(const Links&) = delete;
@@ -58,6 +58,10 @@ class Links {
   // False if the channel is none of an upstream agent.
   bool answer(ChannelId channel, std::uint32_t request, Status status);
   bool has(ChannelId channel) const;
+  // Tells upstream agents that this one got something done, for their ranks' bound on waits without progress.
+  void show_progress();
+  // How often agents downstream have said so.
+  std::uint64_t progress() const { return progress_; }
   std::uint64_t deadline_ns() const;
   // Nobody upstream, nobody awaited, and nothing left to send.
   bool idle() const;
@@ -84,7 +88,9 @@ class Links {
   std::uint64_t first_tag_;
   std::uint64_t next_tag_ = 1;  // first_tag_ itself is the listener's
   std::uint64_t now_ns_ = 0;
+  transport::LinkTimes times_;
   std::uint64_t frames_ = 0;
+  std::uint64_t progress_ = 0;
   Fd listener_;
   std::uint16_t port_ = 0;
   std::map<std::uint64_t, Group> groups_;

@@ -32,6 +32,7 @@ int serve(const char* name, MakeStorage make_storage, Fd ready) {
   options.name = name;
   options.stats_path = settings.stats_path;
   options.trace_directory = settings.trace_directory;
+  options.timeout_ms = settings.timeout_ms;
   if (const char* log = std::getenv("MILLRACED_LOG")) options.log_path = log;
   if (const char* linger = std::getenv("MILLRACED_LINGER_MS")) {
     options.linger_ms = std::strtoull(linger, nullptr, 10);

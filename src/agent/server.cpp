@@ -24,6 +24,17 @@ namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
 constexpr std::uint64_t listen_every_ns = 200'000;
+constexpr std::uint64_t share_every_ns = 250'000'000;
+
+// A peer has to be lost before the ranks that wait for it give up.
+transport::LinkTimes link_times(std::uint64_t timeout_ms) {
+  transport::LinkTimes times;
+  const std::uint64_t half_ns = timeout_ms * 500'000;
+  times.silence_ns = std::min(times.silence_ns, half_ns);
+  times.handshake_ns = std::min(times.handshake_ns, half_ns);
+  times.ping_ns = std::min(times.ping_ns, times.silence_ns / 4);
+  return times;
+}
 
 }  // namespace
 
@@ -40,7 +51,7 @@ Server::Server(Core& core, int storage_event_fd, ServerOptions options)
       storage_event_fd_(storage_event_fd),
       options_(std::move(options)),
       links_([this](int socket, std::uint32_t events, std::uint64_t tag) { watch_link(socket, events, tag); },
-             [this](const std::string& line) { log(line); }, tag_first_link) {}
+             [this](const std::string& line) { log(line); }, tag_first_link, link_times(options_.timeout_ms)) {}
 
 Server::~Server() = default;
 
@@ -111,6 +122,7 @@ void Server::run() {
     const std::uint64_t now = now_ns();
     const bool advanced = core_.advance(now);
     deliver();
+    share_progress(now);
     links_.pump(now);
     if (pass == Pass::held) {
       const timespec rest{0, 100'000};
@@ -302,6 +314,19 @@ void Server::deliver() {
   }
   for (const std::string& report : core_.take_reports()) append_line(options_.stats_path, report);
   if (trace_.on()) trace_.add(core_.take_spans());
+}
+
+// Progress goes up the links to the ranks that wait for it, however many agents there are in between.
+void Server::share_progress(std::uint64_t now) {
+  if (links_.progress() != heard_progress_) {
+    heard_progress_ = links_.progress();
+    page_->progress.fetch_add(1, std::memory_order_relaxed);
+  }
+  const std::uint64_t progress = page_->progress.load(std::memory_order_relaxed);
+  if (now - shared_ns_ < share_every_ns || progress == shared_progress_) return;
+  shared_ns_ = now;
+  shared_progress_ = progress;
+  links_.show_progress();
 }
 
 void Server::log(const std::string& line) {

@@ -25,6 +25,7 @@ struct ServerOptions {
   std::string log_path;                    // errors that no rank can be told; empty = off
   std::uint64_t first_linger_ms = 10'000;  // how long to wait for the first rank
   std::uint64_t linger_ms = 2'000;         // how long to stay without ranks
+  std::uint64_t timeout_ms = 60'000;       // the ranks' bound on waits without progress
 };
 
 // The agent's process around Core: an event loop over the listening socket, the ranks' sockets and rings,
@@ -62,6 +63,7 @@ class Server {
   void forward_requests();
   void forward(const PendingRequest& request);
   void deliver();
+  void share_progress(std::uint64_t now);
   void closed(FileSlot file);
   void drop(ChannelId id, const std::string& why);
   void hang_up(ChannelId id);
@@ -110,6 +112,9 @@ class Server {
   bool served_ = false;
   std::uint64_t listened_ns_ = 0;
   std::uint64_t born_ns_ = 0;
+  std::uint64_t shared_ns_ = 0;        // share_progress()
+  std::uint64_t shared_progress_ = 0;  // ours, as upstream agents were last told
+  std::uint64_t heard_progress_ = 0;   // of agents downstream
   std::uint64_t alone_since_ns_ = 0;
 };
 

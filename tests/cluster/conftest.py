@@ -42,30 +42,39 @@ def call(*command: object, timeout: float = BOUND_S, **more: object) -> subproce
     return subprocess.run(words(*command), timeout=timeout, **settings)
 
 
-def keepers() -> set[int]:
-    """Keepers and nodes' first processes: they share a command line."""
+def keepers(name: str) -> set[int]:
+    """Keepers and nodes' first processes, which share a command line, of clusters whose names begin so."""
     found = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                if b"millrace-cluster-keeper" in (entry / "cmdline").read_bytes():
+                if f"{RUN}/{name}".encode() in (entry / "cmdline").read_bytes():
                     found.add(int(entry.name))
             except OSError:
                 pass
     return found
 
 
-def traces() -> dict[str, object]:
-    """Everything of a machine that a cluster might leave something in."""
+def clusters(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
+
+
+def others(name: str) -> set[str]:
+    """Clusters that are none of this test's: somebody may use one while the tests run."""
+    return {other for other in clusters(RUN) | clusters(STORAGE) if not other.startswith(name)}
+
+
+def traces(name: str) -> dict[str, object]:
+    """Everything of a machine that a test's clusters might leave something in."""
     output = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
     return {
         "links": {line.split(":")[1].strip() for line in output.splitlines()},
         "named namespaces": set(os.listdir("/run/netns")) if Path("/run/netns").is_dir() else set(),
         "mounts": {line.split(" ", 6)[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()},
-        "processes": keepers(),
-        "state": {p.name for p in RUN.iterdir() if p.is_dir()} if RUN.is_dir() else set(),
-        "storage": {p.name for p in STORAGE.iterdir()} if STORAGE.is_dir() else set(),
-        "/local": Path("/local").exists(),
+        "processes": keepers(name),
+        "state": {other for other in clusters(RUN) if other.startswith(name)},
+        "storage": {other for other in clusters(STORAGE) if other.startswith(name)},
+        "/local": Path("/local").exists() and not others(name),
     }
 
 
@@ -116,12 +125,13 @@ def cluster() -> Iterator[Cluster]:
     """Not up yet. After the test it is taken down, and nothing may be left."""
     global _made
     _made += 1
-    before = traces()
     one = Cluster(_made)
+    before = traces(one.name)
     yield one
     done = one("down")
     assert done.returncode == 0, done.stderr
-    assert eventually(lambda: traces() == before), f"left behind: before {before}, now {traces()}"
+    now = {}
+    assert eventually(lambda: now.update(traces(one.name)) or now == before), f"left behind: before {before}, now {now}"
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import List
 import typer
 
 from millrace import run as running
-from millrace.cluster import client, launchers, lifecycle, rates, state
+from millrace.cluster import client, launchers, lifecycle, rates, slow_disk, state
 from millrace.cluster.state import ClusterError
 
 app = typer.Typer(
@@ -49,6 +49,14 @@ def up(
     shared: List[Path] = typer.Option(
         [], "--shared", metavar="DIR", help="A folder below /tmp or /dev/shm that all nodes see; may be repeated."
     ),
+    disk_rate: str | None = typer.Option(
+        None, "--disk-rate", metavar="RATE", help="Make /local a slow disk: 40MiB/s (as the machine's disk is)."
+    ),
+    seek_time: str = typer.Option(
+        "5ms", "--seek-time", metavar="TIME", help="Of a slow disk: the cost of going elsewhere."
+    ),
+    slow: List[Path] = typer.Option([], "--slow", metavar="DIR", help="A folder that is slow too; may be repeated."),
+    with_slurm: bool = typer.Option(False, "--slurm", help="Start Slurm in it: srun, sbatch and the rest work."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """Start a cluster: nodes with a network, a host name, processes, /tmp and /local of their own."""
@@ -61,8 +69,16 @@ def up(
             slots=slots,
             shared=[str(path.resolve()) for path in shared],
             preload=launchers.shims(os.environ),
+            disk_rate_bytes=rates.disk_rate_bytes(disk_rate) if disk_rate else 0,
+            seek_time_us=rates.microseconds("--seek-time", seek_time),
+            slow=[str(path.resolve()) for path in slow],
+            slow_program=slow_disk.find_program(os.environ),
+            slurm=with_slurm,
         )
-        _show(lifecycle.up(spec), as_json)
+        made = lifecycle.up(spec)
+        if not spec.preload:
+            running.tell("bench/shim is not built: jobs of MPICH before 4.2 may not end in MPI_Finalize between nodes")
+        _show(made, as_json)
 
 
 @app.command()

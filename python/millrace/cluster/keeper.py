@@ -21,7 +21,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from millrace.cluster import launchers, mounts, network, node, service, state, system, wire
+from millrace.cluster import launchers, mounts, network, node, service, slow_disk, slurm, state, system, wire
 from millrace.cluster.state import CUT, DEAD, UP, ClusterError, Node, Spec
 
 _REQUEST_TIMEOUT_S = 10
@@ -51,6 +51,8 @@ class Keeper:
         network.make_switch(self.spec)
         for one in self.state.nodes:
             self._boot(one)
+        if self.spec.slurm:
+            slurm.start(self.spec, self.state.nodes, self.run)
         self.state.write()
 
     def _listen(self) -> None:
@@ -67,6 +69,11 @@ class Keeper:
         one.started = system.start_time(one.pid)
         one.state = UP
         self._pidfds[one.name] = os.pidfd_open(one.pid)
+        try:
+            slow_disk.mount(self.spec, one, self.run)
+        except BaseException:
+            self._stop(one)
+            raise
 
     def run(self, one: Node, argv: list[str], timeout_s: float = 30) -> str:
         """Runs a program of the cluster's own in a node; its output. Raises ClusterError if it fails."""
@@ -101,11 +108,12 @@ class Keeper:
             os.setsid()
             os.dup2(out, 1)
             os.dup2(out, 2)
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
             os.chdir("/")
             os.execvp(argv[0], argv)
         except BaseException as error:
             with contextlib.suppress(OSError):
-                os.write(out, str(error).encode())
+                os.write(1, str(error).encode())
         finally:
             os._exit(126)
 
@@ -184,6 +192,8 @@ class Keeper:
             if one.state != DEAD:
                 raise ClusterError(f"{one.name} is {one.state}: kill it first")
             self._boot(one)
+            if self.spec.slurm:
+                slurm.start_node(self.spec, one, self.run)
         elif one.state == DEAD:
             raise ClusterError(f"{one.name} is dead; start it by: millrace cluster boot {one.index}")
         elif what == "kill":
@@ -234,6 +244,7 @@ def remove_files(name: str) -> None:
 
 def main(folder: str, told: int) -> int:
     """Builds what <folder>/spec.json says; one line of JSON on `told` says how that went."""
+    os.set_inheritable(told, False)  # daemons in the nodes would hold it open
     spec = Spec(**json.loads((Path(folder) / "spec.json").read_text()))
     keeper = Keeper(spec)
     answer: dict[str, Any] = {"ok": True}
@@ -244,7 +255,11 @@ def main(folder: str, told: int) -> int:
             traceback.print_exc()
         answer = {"error": str(error) or type(error).__name__, "status": getattr(error, "status", 1)}
         keeper.tear_down()
-    os.write(told, json.dumps(answer).encode())
+    try:
+        os.write(told, f"{json.dumps(answer)}\n".encode())
+    except OSError:  # nobody waits for the cluster any more
+        keeper.tear_down()
+        return 1
     os.close(told)
     if "error" in answer:
         return 1

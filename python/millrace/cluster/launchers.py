@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from millrace import prefix
+from millrace.cluster import slurm
 from millrace.cluster.state import Spec, address, host_name, write_file
 
 # sh, for launchers start their agent by a path without arguments; -S, for it needs no packages.
@@ -82,6 +83,8 @@ def shims(environment: Mapping[str, str]) -> list[str]:
 def environment(spec: Spec, base: Mapping[str, str]) -> dict[str, str]:
     """`base` with what launchers in the cluster need."""
     made = {**_DEFAULTS, **base, **_places(spec)}
+    if spec.slurm:
+        made.update(slurm.environment(spec))
     if spec.preload:
         words = [word for word in base.get("LD_PRELOAD", "").replace(" ", ":").split(":") if word]
         made["LD_PRELOAD"] = ":".join(dict.fromkeys([*words, *spec.preload]))

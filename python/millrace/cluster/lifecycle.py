@@ -12,10 +12,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from millrace.cluster import client, keeper, launchers, network, state, system
+from millrace.cluster import client, keeper, launchers, network, slow_disk, slurm, state, system
 from millrace.cluster.state import ClusterError, Spec, State
 
 _KEEPER = "millrace-cluster-keeper"  # in the keeper's command line, where `down --all` looks for it
@@ -44,18 +45,23 @@ def check(spec: Spec) -> None:
     if absent:
         raise ClusterError(f"{' and '.join(absent)} not found: install iproute2 (Debian, Ubuntu: apt install iproute2)")
 
+    slow_disk.check(spec)
+    if spec.slurm and slurm.missing():
+        absent = " and ".join(slurm.missing())
+        raise ClusterError(f"--slurm: {absent} not found; Debian and Ubuntu: apt install slurm-wlm munge")
+
 
 def check_rights() -> None:
     missing = system.missing_capabilities()
     if missing or os.geteuid() != 0:
         wanted = " and ".join(missing) if missing else "the user root"
-        raise ClusterError(f"virtual clusters make namespaces and networks, which only root may: {wanted} is missing")
+        raise ClusterError(f"virtual clusters make namespaces and networks: run this as root (missing: {wanted})")
 
 
 def up(spec: Spec) -> State:
     """Starts a cluster. If it fails, nothing of it is left."""
     check(spec)
-    with state.locked():
+    with state.locked(), _ended_by_signals():
         found = state.read(spec.name)
         if found is not None and found.running:
             raise ClusterError(
@@ -73,6 +79,21 @@ def up(spec: Spec) -> State:
     if made is None:
         raise ClusterError("the cluster ended as soon as it was up", 1)
     return made
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Signals that end this process are exceptions, as Ctrl-C is, so that what was made is removed."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _make_folders(spec: Spec) -> None:
@@ -103,12 +124,14 @@ def _start_keeper(spec: Spec) -> None:
         finally:
             os.close(writer)
         try:
-            said = answers.read() if select.select([answers], [], [], _UP_TIMEOUT_S)[0] else b""
+            said = answers.readline() if select.select([answers], [], [], _UP_TIMEOUT_S)[0] else b""
         except BaseException:  # the user's Ctrl-C
-            _end(process.pid, system.start_time(process.pid))
+            process.kill()
+            process.wait()
             raise
     if not said:
-        _end(process.pid, system.start_time(process.pid))
+        process.kill()
+        process.wait()
         said_in_log = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
         raise ClusterError(f"the cluster's keeper did not start: {said_in_log[-1] if said_in_log else 'no answer'}", 1)
     answer = json.loads(said)

@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Slow disks: a node's /local, and folders that were named, behind bench/slow_disk (FUSE).
+
+Each node has a disk of its own for /local, and one more for each folder. The daemon runs in the node and ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from millrace import prefix
+from millrace.cluster.state import LOCAL, ClusterError, Node, Spec
+
+_PLACES = ("bin/bench/slow-disk", "libexec/millrace/bench/slow-disk")  # in a build folder, in a prefix
+
+
+def find_program(environment: Mapping[str, str]) -> str:
+    """The program; empty if it is not built."""
+    for root in prefix.candidates(environment):
+        for place in _PLACES:
+            if os.access(root / place, os.X_OK):
+                return str(root / place)
+    return ""
+
+
+def check(spec: Spec) -> None:
+    if not spec.disk_rate_bytes:
+        if spec.slow:
+            raise ClusterError("--slow needs a rate: --disk-rate 40MiB/s")
+        return
+    for folder in spec.slow:
+        if not os.path.isdir(folder):
+            raise ClusterError(f"--slow {folder}: there is no such folder")
+    if not spec.slow_program:
+        raise ClusterError(
+            "--disk-rate: the program slow-disk is not built; it needs libfuse 3 (Debian, Ubuntu: libfuse3-dev)"
+        )
+    if not Path("/dev/fuse").exists():
+        raise ClusterError("--disk-rate: this kernel has no FUSE (/dev/fuse is not there)")
+
+
+def mount(spec: Spec, one: Node, run: Callable[[Node, list[str]], str]) -> None:
+    """In a node that was just booted."""
+    if spec.disk_rate_bytes:
+        for folder in (str(LOCAL), *spec.slow):
+            run(one, [spec.slow_program, str(spec.disk_rate_bytes), str(spec.seek_time_us), folder, folder])
