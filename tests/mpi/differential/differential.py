@@ -86,7 +86,9 @@ def command_of(options, ranks, preload):
         return words, [path for path in (shim, preload) if path]
     words += ["-ppn", str(options.per_node)] if options.mpi == "mpich" else ["--map-by", f"ppr:{options.per_node}:node"]
     words = [*millrace("run", "--"), *words] if preload else words
-    return [*millrace("cluster", "exec", "--name", options.cluster, "0", "--"), *words], [path for path in (shim,) if path]
+    return [*millrace("cluster", "exec", "--name", options.cluster, "0", "--"), *words], [
+        path for path in (shim,) if path
+    ]
 
 
 def run(options, ranks, folder, first, last, preload, extra):
