@@ -57,7 +57,8 @@ bool agree(MPI_Comm comm, Agreement mine, Agreement& all, std::uint32_t& members
   mine.node = node;
   mine.other = ~node;
   if (rank == 0 && getrandom(&mine.group, sizeof mine.group, 0) != sizeof mine.group) mine.refused = 1;
-  mine.group |= rank == 0 ? 1u : 0u;  // never 0
+  // Never 0, and not above INT64_MAX: MPICH takes the maximum of MPI_UINT64_T as if they had signs.
+  if (rank == 0) mine.group = (mine.group >> 1) | 1u;
   all = mine;
   constexpr int words = sizeof all / sizeof(std::uint64_t);
   if (size > 1 && PMPI_Allreduce(&mine, &all, words, MPI_UINT64_T, MPI_MAX, comm) != MPI_SUCCESS)

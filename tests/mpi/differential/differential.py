@@ -5,6 +5,7 @@
 
 usage: differential.py --mpi mpich|ompi --launcher PROGRAM --program differential_MPI [--preload libmillrace.so]
                        [--first SEED] [--cases N] [--set NAME=VALUE ...] [--self-test]
+                       [--cluster NAME --per-node N --folder PATH]
 
 Without --preload both runs are stock: the program must then agree with itself. --self-test makes one write of
 a stock run wrong and succeeds if exactly that case is found.
@@ -42,6 +43,10 @@ def parse():
     parser.add_argument("--chunk", type=int, default=20, help="cases per launch, with the same settings")
     parser.add_argument("--timeout", type=float, default=120, help="seconds per launch")
     parser.add_argument("--set", action="append", default=[], help="NAME=VALUE instead of random settings")
+    parser.add_argument("--also", action="append", default=[], help="NAME=VALUE beside random settings")
+    parser.add_argument("--cluster", default="", help="a virtual cluster that is up: the launches run across its nodes")
+    parser.add_argument("--per-node", type=int, default=2, help="ranks of a node, with --cluster")
+    parser.add_argument("--folder", help="where the files are; with --cluster, one that all nodes see")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--self-test", action="store_true")
     return parser.parse_args()
@@ -50,7 +55,7 @@ def parse():
 def settings_of(options, first):
     """Settings by the first seed of a launch: small buffers, so that they are full all the time."""
     if options.set:
-        return dict(pair.split("=", 1) for pair in options.set)
+        return dict(pair.split("=", 1) for pair in options.set + options.also)
     dice = random.Random(first)
     return {
         "MILLRACE_STRATEGY": dice.choice(["auto", "immediate", "sort", "sort", "journal"]),
@@ -60,6 +65,7 @@ def settings_of(options, first):
         "MILLRACE_CHANNEL": dice.choice(["64KiB", "64KiB", "1MiB"]),
         # Mostly everything through the pipeline, whatever its size.
         "MILLRACE_DIRECT_ABOVE": dice.choice(["1GiB", "1GiB", "8KiB", "0"]),
+        **dict(pair.split("=", 1) for pair in options.also),
     }
 
 
@@ -68,11 +74,28 @@ def ranks_of(options, first):
     return options.ranks or random.Random(-first).choice([2, 3, 3, 4, 4, 6])
 
 
+def millrace(*words):
+    return [sys.executable, "-m", "millrace", *words]
+
+
+def command_of(options, ranks, preload):
+    """The words before the program, and the libraries to preload here. Across nodes `millrace run` does that."""
+    shim = options.shim if options.mpi == "mpich" and os.path.exists(options.shim) else ""
+    words = launch(options.launcher, options.mpi, ranks)
+    if not options.cluster:
+        return words, [path for path in (shim, preload) if path]
+    words += ["-ppn", str(options.per_node)] if options.mpi == "mpich" else ["--map-by", f"ppr:{options.per_node}:node"]
+    words = [*millrace("run", "--"), *words] if preload else words
+    return [*millrace("cluster", "exec", "--name", options.cluster, "0", "--"), *words], [
+        path for path in (shim,) if path
+    ]
+
+
 def run(options, ranks, folder, first, last, preload, extra):
     folder.mkdir(exist_ok=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
-    shim = options.shim if options.mpi == "mpich" and os.path.exists(options.shim) else ""
-    preloads = [path for path in (shim, preload, environment.get("LD_PRELOAD", "")) if path]
+    words, preloads = command_of(options, ranks, preload)
+    preloads += [path for path in (environment.get("LD_PRELOAD", ""),) if path]
     if preloads:
         environment["LD_PRELOAD"] = ":".join(preloads)
     environment.update(extra)
@@ -80,10 +103,10 @@ def run(options, ranks, folder, first, last, preload, extra):
         environment["MILLRACE_DIFFERENTIAL_VERBOSE"] = "1"
     if preload:
         environment["MILLRACE_STATS"] = str(folder.parent / "stats")
-    command = [*launch(options.launcher, options.mpi, ranks), options.program, str(folder), str(first), str(last)]
     process = subprocess.Popen(
-        command,
+        [*words, options.program, str(folder), str(first), str(last)],
         env=environment,
+        stdin=subprocess.DEVNULL,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -152,7 +175,11 @@ def replay(options, ranks, seed, settings):
         "--cases",
         "1",
     ]
-    for name, value in (("--preload", options.preload), ("--shim", options.shim)):
+    if options.cluster:
+        words += ["--per-node", str(options.per_node)]
+    for name in ("preload", "shim", "cluster", "folder"):
+        value = getattr(options, name)
+        name = f"--{name}"
         if value:
             words += [name, value]
     for name, value in settings.items():
@@ -194,7 +221,7 @@ def main():
     begin = time.monotonic()
     corrupt = options.first + options.cases // 2 if options.self_test else None
     wrong, broken = [], False
-    with tempfile.TemporaryDirectory(prefix="millrace-differential-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="millrace-differential-", dir=options.folder) as temporary:
         last = options.first + options.cases - 1
         for first in range(options.first, last + 1, options.chunk):
             end = min(first + options.chunk - 1, last)

@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files that several nodes have open hold what the stock library would have written."""
+
+import subprocess
+import sys
+from itertools import cycle
+
+import pytest
+from conftest import BUILD, ROOT
+from jobs import LAUNCHERS, LONG, nodes_up, shared_folder
+
+TOPOLOGIES = ("ring", "tree", "direct")
+SERVERS = (1, 3)
+SEEDS = 60 if LONG else 4
+DIFFERENTIAL = ROOT / "tests/mpi/differential/differential.py"
+
+
+@pytest.fixture(scope="module")
+def nodes():
+    with shared_folder() as folder, nodes_up("across", 3, folder) as up:
+        yield up
+
+
+def route(topology, servers):
+    return {"topology": topology, "file_servers": servers, "stripe": "1MiB"}
+
+
+@pytest.mark.parametrize("servers", SERVERS)
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_random_programs_write_and_see_the_same(nodes, mpi, topology, servers):
+    program = next((p for p in BUILD.rglob(f"differential_{mpi}") if p.is_file()), None)
+    if not LAUNCHERS[mpi] or program is None:
+        pytest.skip(f"no {mpi} here")
+    first = 1 + SEEDS * (TOPOLOGIES.index(topology) * len(SERVERS) + SERVERS.index(servers))
+    command = [sys.executable, DIFFERENTIAL, "--mpi", mpi, "--launcher", LAUNCHERS[mpi], "--program", program]
+    command += ["--preload", BUILD / "lib/libmillrace.so", "--cluster", nodes.cluster.name, "--folder", nodes.folder]
+    command += ["--ranks", 6, "--first", first, "--cases", SEEDS, "--timeout", 240]
+    for name, value in route(topology, servers).items():
+        command += ["--also", f"MILLRACE_{name.upper()}={value}"]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=3000, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def ior_cases():
+    """Each strategy and MPI with each topology and number of file servers when there is time, else a part of them."""
+    strategies = ("auto", "immediate", "sort", "journal")
+    if LONG:
+        every = [(m, t, n, s) for m in LAUNCHERS for t in TOPOLOGIES for n in (1, 2, 3) for s in strategies]
+        return every
+    mpis, topologies, servers = cycle(("mpich", "ompi")), cycle(TOPOLOGIES), cycle((1, 3, 2))
+    return [(next(mpis), next(topologies), next(servers), s) for s in strategies]
+
+
+@pytest.mark.parametrize(("mpi", "topology", "servers", "strategy"), ior_cases())
+def test_strided_and_segmented_writes_are_verified(nodes, mpi, topology, servers, strategy):
+    for transfer, block, segments in ((4096, 16384, 16), (1000, 1000, 300)):
+        job = nodes.job(mpi)
+        words = ["-a", "MPIIO", "-w", "-W", "-e", "--no-warm", "-t", transfer, "-b", block, "-s", segments, "-i", 1]
+        job.run(
+            "ior", *words, "-o", job.folder / "file", strategy=strategy, sort_buffer="1MiB", **route(topology, servers)
+        )
+        assert '"verified": true' in job.out, job.told
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+@pytest.mark.parametrize(("topology", "servers"), [("ring", 3), ("tree", 1), ("direct", 2)] if LONG else [("ring", 3)])
+def test_the_uses_that_programs_make_of_communicators_and_files(nodes, mpi, topology, servers):
+    job = nodes.job(mpi)
+    uses = ["parts", "self", "two_handles", "nothing", "read_back", "large", *(["many", "quick"] if LONG else [])]
+    job.run("across", job.folder, *uses, bound_s=300, sort_buffer="1MiB", **route(topology, servers))
+    assert "FAIL" not in job.out and [f"pass {name}" in job.out for name in uses] == [True] * len(uses), job.told
+    job.expect_nothing_left()
+
+
+def test_a_second_job_on_the_same_nodes_at_the_same_time(nodes):
+    jobs = [nodes.job(mpi) for mpi in LAUNCHERS if LAUNCHERS[mpi]]
+    for number, job in enumerate(jobs):
+        job.start("across", job.folder, "parts", "read_back", node=number)
+    for job in jobs:
+        assert job.wait(120) == 0 and "FAIL" not in job.out and "pass read_back" in job.out, job.told
