@@ -41,11 +41,8 @@ class Links {
   // Where agents of other nodes reach this one; listens from the first call on.
   Result<std::uint16_t> listen();
 
-  // An open whose upstream agents may connect from now on, until all ranks of this node and all agents that
-  // are awaited have come and gone.
-  void serve(std::uint64_t group, const transport::Register& registration, FileSlot file);
-  // A rank has closed the file, or has gone with it open.
-  void release(FileSlot file);
+  // An open whose upstream agents may connect from now on, for as long as Core has the file of that number.
+  void serve(const transport::Register& registration, FileSlot file, std::uint64_t file_number);
   // The lanes of this agent.
   Route route_of(const transport::Register& registration);
 

@@ -55,11 +55,11 @@ struct Settings {
   std::vector<std::string> direct_paths;  // paths that stay direct, also if in only_paths
   std::vector<std::string> only_paths;    // if any: only these are accelerated
   std::vector<std::string> direct_calls;  // independent, collective, nonblocking, split, read
-  std::string stats_path;  // JSON lines are appended here; a directory: to a file per node; empty = off
-  std::string trace_directory;            // one trace file per process; empty = off
-  std::string job;                        // key of the job: which agent to talk to
-  std::string agent_program;              // path of millraced; empty = beside the library
-  std::string journal_directory;          // node-local; empty = TMPDIR or /tmp
+  std::string stats_path;       // JSON lines are appended here; a directory: to a file per node; empty = off
+  std::string trace_directory;  // one trace file per process; empty = off
+  std::string job;              // key of the job: which agent to talk to
+  std::string agent_program;    // path of millraced; empty = beside the library
+  std::string journal_directory;  // node-local; empty = TMPDIR or /tmp
 };
 
 // "64", "64KiB", "1MiB", "2g" -> bytes. Powers of 1024 whatever the spelling; case does not matter.

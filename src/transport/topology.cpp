@@ -9,8 +9,8 @@ namespace millrace::transport {
 namespace {
 
 constexpr std::uint64_t stripe_default = 4 * MiB;
-// All nodes see the file, so that any of them can write it. More servers take more links' bandwidth; each has the
-// file in larger steps, and records are spread thinner over the links.
+// All nodes see the file, so that any of them can write it. More servers take more links' bandwidth; each has
+// the file in larger steps, and records are spread thinner over the links.
 constexpr std::uint32_t servers_default = 4;
 
 }  // namespace
@@ -19,8 +19,8 @@ RoutePlan plan_route(const Settings& settings, std::uint32_t nodes) {
   RoutePlan plan;
   const std::uint32_t wished = settings.file_servers == 0 ? servers_default : settings.file_servers;
   plan.lanes = std::min({wished, nodes, max_lanes});
-  // On a ring every link carries most of the file, on a tree every byte crosses several links; what they save, links
-  // per server, has no price on a few nodes.
+  // On a ring every link carries most of the file, on a tree every byte crosses several links; what they
+  // save, links per server, has no price on a few nodes.
   plan.topology = settings.topology == Topology::automatic ? Topology::direct : settings.topology;
   plan.stripe_bytes = settings.stripe_bytes == 0 ? stripe_default : settings.stripe_bytes;
   return plan;
