@@ -166,6 +166,7 @@ class RingRig {
       registration.group = 1;
       registration.members = ranks_;
       registration.settings = settings;
+      registration.routing = routing;
       auto opened = node[n]->core.open(r, Fd(::dup(file[n].get())), registration, std::move(route));
       if (!opened) std::abort();
       if (r == 0) slot.push_back(*opened);

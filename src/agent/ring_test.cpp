@@ -100,6 +100,31 @@ TEST(Ring, TheServerWritesWholeChunksOfWhatNodesInterleave) {
   }
 }
 
+// What python/millrace/stats.py counts on.
+TEST(Ring, ReportsTellWhatRanksGaveFromWhatWasPassedOn) {
+  for (const Topology topology : {Topology::ring, Topology::tree, Topology::direct}) {
+    RingRig rig({topology, 2, MiB}, 4, 1, with(Strategy::automatic, true));
+    write_interleaved(rig, 4, 1000, 8 * 1024);
+    rig.close_all(1);
+    ASSERT_TRUE(rig.await_all(1));
+    for (int i = 0; i < 1000; ++i) rig.step();
+    std::uint64_t in = 0, passed_on = 0, written = 0;
+    for (std::size_t n = 0; n < 4; ++n) {
+      ASSERT_EQ(rig.node[n]->reports.size(), 2u) << "one line per lane";
+      for (const std::string& line : rig.node[n]->reports) {
+        const auto report = nlohmann::json::parse(line);
+        EXPECT_EQ(report["nodes"], 4);
+        EXPECT_EQ(report["node"], n);
+        EXPECT_EQ(report["ranks"]["opens"], 1) << "agents upstream are none";
+        in += report["agent"]["bytes_in"].get<std::uint64_t>();
+        (report["sink"] == "next agent" ? passed_on : written) += report["agent"]["bytes_out"].get<std::uint64_t>();
+      }
+    }
+    EXPECT_EQ(in - passed_on, rig.oracle.size());
+    EXPECT_EQ(written, rig.oracle.size());
+  }
+}
+
 TEST(Ring, WhatANodeHasPassedOnIsDirtyUntilTheServerHasIt) {
   RingRig rig({Topology::direct, 1, MiB}, 2, 1, with(Strategy::automatic, true));
   rig.write(1, 0, std::vector<std::byte>(100, std::byte{7}));
