@@ -68,10 +68,19 @@ def test_strided_and_segmented_writes_are_verified(nodes, mpi, topology, servers
 @pytest.mark.parametrize(("topology", "servers"), [("ring", 3), ("tree", 1), ("direct", 2)] if LONG else [("ring", 3)])
 def test_the_uses_that_programs_make_of_communicators_and_files(nodes, mpi, topology, servers):
     job = nodes.job(mpi)
-    uses = ["parts", "self", "two_handles", "nothing", "read_back", "large", *(["many", "quick"] if LONG else [])]
+    uses = ["parts", "self", "nothing", "read_back", "large", *(["many", "quick"] if LONG else [])]
     job.run("across", job.folder, *uses, bound_s=300, sort_buffer="1MiB", **route(topology, servers))
     assert "FAIL" not in job.out and [f"pass {name}" in job.out for name in uses] == [True] * len(uses), job.told
     job.expect_nothing_left()
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_two_handles_of_one_file(nodes, mpi):
+    job = nodes.job(mpi)
+    job.run("across", job.folder, "two_handles", **route("ring", 3))
+    assert "FAIL" not in job.out and "pass two_handles" in job.out, job.told
+    if LONG:
+        job.expect_nothing_left(90)
 
 
 def test_a_second_job_on_the_same_nodes_at_the_same_time(nodes):
