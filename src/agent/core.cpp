@@ -160,7 +160,8 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
 
 Status Core::join(ChannelId channel, FileSlot slot, std::uint32_t lane, std::uint64_t group) {
   OpenFile* file = impl_->file(slot);
-  if (file == nullptr || lane >= file->lanes.size()) return Code::invalid;
+  if (file == nullptr) return Code::invalid;
+  lane %= static_cast<std::uint32_t>(file->lanes.size());  // fewer, if the file was open here before
   if (channel >= impl_->channels.size()) impl_->channels.resize(channel + 1);
   file->lanes[lane]->requests.join(channel, group, 0, true);
   return {};
