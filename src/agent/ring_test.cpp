@@ -117,7 +117,8 @@ TEST(Ring, ReportsTellWhatRanksGaveFromWhatWasPassedOn) {
         EXPECT_EQ(report["node"], n);
         EXPECT_EQ(report["ranks"]["opens"], 1) << "agents upstream are none";
         in += report["agent"]["bytes_in"].get<std::uint64_t>();
-        (report["sink"] == "next agent" ? passed_on : written) += report["agent"]["bytes_out"].get<std::uint64_t>();
+        (report["sink"] == "next agent" ? passed_on : written) +=
+            report["agent"]["bytes_out"].get<std::uint64_t>();
       }
     }
     EXPECT_EQ(in - passed_on, rig.oracle.size());
