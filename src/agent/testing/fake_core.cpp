@@ -76,7 +76,8 @@ Core::Core(io::Storage&, std::string) : impl_(std::make_unique<Impl>()) {
 }
 Core::~Core() = default;
 
-Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register&, Route) {
+Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register&, Route route) {
+  route.lanes.clear();  // it knows no other node
   struct stat status = {};
   if (::fstat(target.get(), &status) != 0) return Status::from_errno(errno);
   std::size_t slot = impl_->targets.size();
