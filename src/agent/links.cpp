@@ -408,6 +408,9 @@ std::uint64_t Links::deadline_ns() const {
   std::uint64_t next = UINT64_MAX;
   for (const auto& [tag, from] : upstreams_) next = std::min(next, from->io.deadline_ns());
   for (const auto& [tag, to] : downstreams_) next = std::min(next, to->io->deadline_ns());
+  for (const auto& [number, group] : groups_) {
+    if (group.alone_since_ns != 0) next = std::min(next, group.alone_since_ns + await_ns + 1);
+  }
   return next;
 }
 
