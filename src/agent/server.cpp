@@ -319,7 +319,7 @@ void Server::sleep() {
   page_->sleeping.store(1, std::memory_order_seq_cst);
   const std::uint64_t now = now_ns();
   std::uint64_t until = std::min(core_.next_deadline_ns(), links_.deadline_ns());
-  if (connections_.empty() && core_.idle() && links_.idle()) {
+  if (connections_.empty() && core_.idle() && (leaving_ || links_.idle())) {
     until = std::min(until,
                      alone_since_ns_ + (served_ ? options_.linger_ms : options_.first_linger_ms) * 1'000'000);
   }
