@@ -88,6 +88,7 @@ void Requests::abandon(ChannelId channel) {
       continue;
     }
     members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (gone.upstream) awaited_ = 0;  // the job is broken: who has not come yet may never come
     for (Member& m : members_) {
       if (m.group == gone.group && m.channel != channel) m.lost_peer = true;
     }
@@ -247,6 +248,7 @@ bool Requests::settle_after_last() {
 
 // An agent that has not come when everybody else has long gone is lost.
 void Requests::give_up_awaiting(std::uint64_t now_ns) {
+  if (pipeline_.carries() && !pipeline_.error().ok()) awaited_ = 0;  // nothing could be passed on
   if (!nobody() || awaited_ == 0) {
     alone_since_ns_ = 0;
   } else if (alone_since_ns_ == 0) {

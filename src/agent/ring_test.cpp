@@ -206,6 +206,19 @@ TEST(Ring, AnAgentThatNeverComesIsGivenUp) {
   EXPECT_TRUE(rig.core.idle());
 }
 
+TEST(Ring, WhereAPeerIsLostNobodyElseIsAwaited) {
+  RingRig rig({Topology::ring, 1, MiB}, 3, 1, with(Strategy::automatic, true));
+  rig.node[1]->core.close(0, rig.slot[1], 1, counters(1));
+  const auto next = std::ranges::find(rig.ways, 1u, &RingRig::Way::from);
+  next->open = false;
+  next->wire->status = Code::lost_peer;
+  const auto upstream = std::ranges::find(rig.ways, 2u, &RingRig::Way::from);
+  upstream->open = false;
+  rig.node[1]->core.abandon(RingRig::first_upstream + static_cast<ChannelId>(upstream - rig.ways.begin()));
+  for (int i = 0; i < 500; ++i) rig.step(ms);
+  EXPECT_TRUE(rig.node[1]->core.idle());
+}
+
 TEST(Ring, MemoryStaysBoundedWhileTheLinkIsStuck) {
   RingRig rig({Topology::direct, 1, MiB}, 2, 1, tiny(Strategy::automatic, true));
   std::size_t taken = 0;

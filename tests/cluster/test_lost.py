@@ -16,7 +16,7 @@ from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, pattern, shared_folder, s
 NODES, PER_NODE = 3, 2
 PIECE, PIECES = 1024, 4000
 BOUND_S = 45  # for a job to end, with MILLRACE_TIMEOUT of TIMEOUT_S; also where tests share the processors
-AWAITED_S = 130  # for agents to leave: one may wait for another that waits a minute for a third
+AWAITED_S = 75  # for agents to leave: one may wait a minute for another that never comes
 FIRST = int(os.environ.get("TEST_FIRST_SEED", "1"))
 POINTS = range(FIRST, FIRST + int(os.environ.get("TEST_POINTS", "50" if LONG else "2")))
 
