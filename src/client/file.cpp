@@ -195,6 +195,10 @@ Status PipelineFile::flush(Extent extent) {
     session = session_.load();
   }
   if (!session->dirty(slot_)) return session->sticky(slot_);
+  // Where the file ends is for what is pending behind it to say: a hole in front of that reads as zeros.
+  struct stat about {};
+  if (::stat(place_.c_str(), &about) != 0 || extent.end > static_cast<std::uint64_t>(about.st_size))
+    extent.end = UINT64_MAX;
   const TraceSpan span("flush", extent.size());
   flushes_.fetch_add(1, std::memory_order_relaxed);
   std::uint64_t fresh = 0;
