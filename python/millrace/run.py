@@ -18,22 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from millrace import checks, launcher, prefix, settings, stats, trace
+from millrace.signals import FORWARDED
 
 EXIT_BAD_USE = 2
 EXIT_CANNOT_EXECUTE = 126
 EXIT_NOT_FOUND = 127
-# Passed on to the program; the rest keep their default meaning.
-_FORWARDED = (
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGQUIT,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-    signal.SIGCONT,
-    signal.SIGALRM,
-)
-_WATCHED = {signal.SIGCHLD, *_FORWARDED}
+_WATCHED = {signal.SIGCHLD, *FORWARDED}
 _FROM_KERNEL = 0x80  # si_code of a signal that the terminal sent, to the whole process group
 
 

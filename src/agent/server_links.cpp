@@ -25,8 +25,8 @@ void Server::watch_link(int socket, std::uint32_t events, std::uint64_t tag) {
   }
 }
 
-// What upstream agents have passed on. Their order with what ranks of this node write does not matter: no two
-// nodes can tell which of their writes came first, unless one has asked for a sync in between.
+// What upstream agents have passed on, in the order in which it came: what ranks of different nodes write to
+// the same bytes has an order only by a sync in between, as MPI says; a barrier alone does not give it.
 Server::Pass Server::drain_links() {
   const std::size_t asked = fresh_.size();
   const std::uint64_t before = links_.frames();

@@ -64,9 +64,8 @@ const char* sentence(Code code) {
       return "the Millrace agent of this node has gone: bytes not yet in the file are lost; write the file "
              "again";
     case Code::lost_peer:
-      return "another rank died before it closed the file, or the agent of another node can't be reached: "
-             "last "
-             "writes may be missing";
+      return "another rank died before it closed the file, or the agent of another node can't be "
+             "reached: last writes may be missing";
     case Code::timeout:
       return "the Millrace agent made no progress for as long as MILLRACE_TIMEOUT allows: see whether the "
              "storage hangs; if it is only slow, raise --timeout; write the file again";
@@ -79,9 +78,8 @@ const char* sentence(Code code) {
     case Code::no_memory:
       return "out of memory";
     case Code::refused:
-      return "two agents could not agree that they belong to the same job: see whether another program "
-             "answers "
-             "at that address, and whether every node runs the same Millrace";
+      return "two agents could not agree that they belong to the same job: see whether another "
+             "program answers at that address, and whether every node runs the same Millrace";
   }
   return "unknown error";
 }

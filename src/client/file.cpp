@@ -197,7 +197,8 @@ Status PipelineFile::flush(Extent extent) {
   if (!session->dirty(slot_)) return session->sticky(slot_);
   // Where the file ends is for what is pending behind it to say: a hole in front of that reads as zeros.
   struct stat about {};
-  if (::stat(place_.c_str(), &about) != 0 || extent.end > static_cast<std::uint64_t>(about.st_size))
+  if (extent.end != UINT64_MAX &&
+      (::stat(place_.c_str(), &about) != 0 || extent.end > static_cast<std::uint64_t>(about.st_size)))
     extent.end = UINT64_MAX;
   const TraceSpan span("flush", extent.size());
   flushes_.fetch_add(1, std::memory_order_relaxed);

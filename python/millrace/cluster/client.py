@@ -17,19 +17,9 @@ from typing import Any
 
 from millrace.cluster import wire
 from millrace.cluster.state import ClusterError
+from millrace.signals import FORWARDED
 
 CONTROL_TIMEOUT_S = 120
-# Passed on to the command, as `millrace run` does.
-_FORWARDED = (
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGQUIT,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-    signal.SIGCONT,
-    signal.SIGALRM,
-)
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 
 
@@ -107,9 +97,9 @@ def _pass_on(link: socket.socket, numbers: bytes) -> None:
 def _signals() -> Any:
     """A descriptor that gives the number of each signal that arrives."""
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    before = {number: signal.getsignal(number) for number in _FORWARDED}
+    before = {number: signal.getsignal(number) for number in FORWARDED}
     waker = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    for number in _FORWARDED:
+    for number in FORWARDED:
         if before[number] is not signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
     try:
