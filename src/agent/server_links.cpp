@@ -25,8 +25,8 @@ void Server::watch_link(int socket, std::uint32_t events, std::uint64_t tag) {
   }
 }
 
-// What upstream agents have passed on, in the order in which it came: what ranks of different nodes write to
-// the same bytes has an order only by a sync in between, as MPI says; a barrier alone does not give it.
+// What upstream agents have passed on, in the order in which it came. Where ranks of different nodes write
+// the same bytes, a flush lies between (order_between_nodes() in the front end), or there is no order.
 Server::Pass Server::drain_links() {
   const std::size_t asked = fresh_.size();
   const std::uint64_t before = links_.frames();

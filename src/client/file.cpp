@@ -46,6 +46,7 @@ class PipelineFile final : public File, private Leaver {
   bool takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective, bool nonblocking) override;
   Status write(std::span<const Piece> pieces) override;
   Status flush(Extent extent) override;
+  Status order() override;
   Status prepare_direct_write(Extent extent) override;
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
@@ -223,6 +224,14 @@ bool PipelineFile::known_to_agent() {
   if (session == nullptr) return false;
   const std::lock_guard lock(known_mutex_);
   return session->knows(number_, openings_seen_);
+}
+
+Status PipelineFile::order() {
+  Session* session = session_.load(std::memory_order_acquire);
+  if (session == nullptr || in_forked_child()) return {};
+  if (!session->dirty(slot_)) return session->sticky(slot_);
+  const TraceSpan span("order");
+  return session->request(Kind::flush, slot_, everything, tally_);
 }
 
 // Order counts only where bytes overlap: what lies elsewhere may reach the file before or after.

@@ -58,6 +58,10 @@ class File {
   // file system. No communication if nothing is pending.
   virtual Status flush(Extent extent) = 0;
 
+  // Before ranks of other nodes may write the same bytes: as flush() of everything, if any rank of this node
+  // has written since.
+  virtual Status order() { return flush(everything); }
+
   // Before the MPI library writes `extent` itself: as flush(), and no communication either if bytes are
   // pending only elsewhere in the file.
   virtual Status prepare_direct_write(Extent extent) { return flush(extent); }

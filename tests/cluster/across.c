@@ -187,11 +187,34 @@ static void read_back(void) {
 /* More than MILLRACE_SORT_BUFFER=1MiB holds. */
 static void large(void) { whole_file(MPI_COMM_WORLD, "large", 0, 2500); }
 
+/* The ranks write the same bytes in turn, with a barrier between them: the last one's stay. */
+static void barrier(void) {
+  unsigned char data[PIECE];
+  MPI_File fh = open_file(MPI_COMM_WORLD, "barrier", 0);
+  for (int turn = 0; turn < TIMES; ++turn) {
+    memset(data, turn, PIECE);
+    if (turn % ranks == rank)
+      check(MPI_File_write_at(fh, turn, data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE), "write");
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  check(MPI_File_close(&fh), "close");
+  MPI_Barrier(MPI_COMM_WORLD);
+  fh = open_file(MPI_COMM_WORLD, "barrier", 0);
+  check(MPI_File_read_at(fh, 0, data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE), "read");
+  for (int i = 0; i < PIECE; ++i) {
+    if (data[i] == (i < TIMES - 1 ? i : TIMES - 1)) continue;
+    fail("byte %d was written in turn %d", i, data[i]);
+    break;
+  }
+  check(MPI_File_close(&fh), "close");
+}
+
 static const struct {
   const char* name;
   void (*run)(void);
 } tests[] = {{"parts", parts},     {"self", self},   {"many", many},           {"two_handles", two_handles},
-             {"nothing", nothing}, {"quick", quick}, {"read_back", read_back}, {"large", large}};
+             {"nothing", nothing}, {"quick", quick}, {"read_back", read_back}, {"large", large},
+             {"barrier", barrier}};
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -68,7 +68,7 @@ def test_strided_and_segmented_writes_are_verified(nodes, mpi, topology, servers
 @pytest.mark.parametrize(("topology", "servers"), [("ring", 3), ("tree", 1), ("direct", 2)] if LONG else [("ring", 3)])
 def test_the_uses_that_programs_make_of_communicators_and_files(nodes, mpi, topology, servers):
     job = nodes.job(mpi)
-    uses = ["parts", "self", "nothing", "read_back", "large", *(["many", "quick"] if LONG else [])]
+    uses = ["parts", "self", "nothing", "read_back", "large", "barrier", *(["many", "quick"] if LONG else [])]
     job.run("across", job.folder, *uses, bound_s=300, sort_buffer="1MiB", **route(topology, servers))
     assert "FAIL" not in job.out and [f"pass {name}" in job.out for name in uses] == [True] * len(uses), job.told
     job.expect_nothing_left()
@@ -89,3 +89,25 @@ def test_a_second_job_on_the_same_nodes_at_the_same_time(nodes):
         job.start("across", job.folder, "parts", "read_back", node=number)
     for job in jobs:
         assert job.wait(120) == 0 and "FAIL" not in job.out and "pass read_back" in job.out, job.told
+
+
+@pytest.mark.parametrize(
+    ("client", "mpi"), [("hdf5", "mpich"), ("hdf5", "ompi"), ("netcdf", "ompi"), ("pnetcdf", "ompi")]
+)
+def test_libraries_that_order_their_writes_by_barriers(nodes, monkeypatch, client, mpi):
+    """Their files are the stock library's: one rank's fill values and metadata, another rank's data."""
+    monkeypatch.setenv("HDF5_USE_FILE_LOCKING", "FALSE")
+    monkeypatch.setenv("PNETCDF_HINTS", "nc_driver=mpiio")
+    job = nodes.job(mpi)
+    if not job.program(f"client_{client}").exists():
+        pytest.skip(f"no {client} for {mpi} here")
+    found = {}
+    for name, settings in (
+        ("stock", {"only_paths": "/nowhere/*"}),
+        ("millrace", {"strategy": "sort", **route("direct", 3)}),
+    ):
+        (job.folder / name).mkdir()
+        job.run(f"client_{client}", job.folder / name, bound_s=200, **settings)
+        files = {path.name: path.read_bytes() for path in (job.folder / name).iterdir()}
+        found[name] = ([line for line in job.out.splitlines() if line.startswith("answer")], files)
+    assert found["stock"][0] and found["stock"][1] and found["stock"] == found["millrace"], job.told

@@ -18,7 +18,8 @@ import sys
 from pathlib import Path
 
 SKIP = 77
-ENTRY = re.compile(r"p?(mpi_file_\w+?|mpi_finalize)(_c)?(_f08)?(ts)?_{0,2}", re.I)
+OTHERS = "finalize|barrier|bcast|(?:all)?gatherv?|scatterv?|alltoallv?|(?:all)?reduce"
+ENTRY = re.compile(rf"p?(mpi_file_\w+?|mpi_(?:{OTHERS}))(_c)?(_f08)?(ts)?_{{0,2}}", re.I)
 CALL = re.compile(
     r"^ *([0-9a-f]+):\s+(callq?|jmpq?|bl|b)\s+(?:0x)?([0-9a-f]+) <(\w+)((?:@[\w.@]+)?)(?:\+0x[0-9a-f]+)?>"
 )

@@ -71,6 +71,16 @@ bool seek_here(Open& open, MPI_Offset offset, int whence) {
 
 }  // namespace
 
+void order_between_nodes() noexcept {
+  const Scope scope;
+  if (!scope.outermost()) return;
+  try {
+    order_routed_files();
+  } catch (...) {
+    client::log("out of memory: writes of several nodes to the same bytes may not be in order");
+  }
+}
+
 int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
   const Scope scope;
   const int result = call<Slot::MPI_File_get_info>(entry, fh, info_used);

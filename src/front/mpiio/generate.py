@@ -12,7 +12,7 @@ import argparse
 import pathlib
 import sys
 
-from table import OTHERS, TRANSFERS
+from table import ORDERING, OTHERS, TRANSFERS
 
 HERE = pathlib.Path(__file__).resolve().parent
 SPDX = ("SPDX-FileCopyrightText: 2026 The Millrace authors", "SPDX-License-Identifier: Apache-2.0")
@@ -73,6 +73,7 @@ def functions():
     for name, parameters, kind, test in OTHERS:
         parsed = split_parameters(parameters) if kind != "pass" else []
         found.append(Function(name, parsed, kind, test, large=name.endswith("_c")))
+    found += [Function(name, split_parameters(parameters), "order", "across") for name, parameters in ORDERING]
     return found
 
 
@@ -174,6 +175,8 @@ def hook(function):
         body = f"  return own_{name}(E{', ' if function.parameters else ''}{function.arguments});\n"
     elif function.kind == "flush":
         body = f"  return flush_first(E, fh, [&] {{ return {real}; }});\n"
+    elif function.kind == "order":
+        body = f"  order_between_nodes();\n  return {real};\n"
     else:
         body = transfer_body(function, real)
     return head + body + "}\n"
@@ -261,6 +264,7 @@ def what(function):
     return {
         "own": "handled: Millrace's own part, and the MPI library's function",
         "flush": "passed through, after a flush",
+        "order": "passed through, after a flush of what this node holds of files that several nodes have open",
         "pass": "passed through (not interposed)",
     }[function.kind]
 

@@ -17,6 +17,7 @@ namespace {
 struct Table {
   std::shared_mutex lock;
   std::unordered_map<MPI_File, std::unique_ptr<Open>> files;
+  std::atomic<std::uint32_t> routed{0};  // so many of them
 };
 
 // Never destroyed: the MPI library may still call us from its own exit handlers.
@@ -69,6 +70,7 @@ Open* find_slowly(Remembered& place, MPI_File handle) {
 
 void add(std::unique_ptr<Open> open) {
   const std::unique_lock guard(table().lock);
+  table().routed += open->routed ? 1 : 0;
   const MPI_File handle = open->handle;
   table().files[handle] = std::move(open);
   files_generation.fetch_add(1, std::memory_order_release);
@@ -79,6 +81,7 @@ std::unique_ptr<Open> remove(MPI_File handle) {
   const auto found = table().files.find(handle);
   if (found == table().files.end()) return nullptr;
   std::unique_ptr<Open> open = std::move(found->second);
+  table().routed -= open->routed ? 1 : 0;
   table().files.erase(found);
   files_generation.fetch_add(1, std::memory_order_release);
   return open;
@@ -94,6 +97,14 @@ void flush_same_file(const char* path) {
     if (::stat(open->path.c_str(), &found) != 0) continue;
     // An error stays with the file and is told by its next call.
     if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) (void)open->file->flush(everything);
+  }
+}
+
+void order_routed_files() {
+  if (table().routed.load(std::memory_order_relaxed) == 0) return;
+  const std::shared_lock guard(table().lock);
+  for (const auto& [handle, open] : table().files) {
+    if (open->routed) (void)open->file->order();
   }
 }
 

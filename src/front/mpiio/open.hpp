@@ -32,6 +32,7 @@ struct Open {
   client::FileView view;
   bool mapped = true;  // the view can be mapped to pieces
   bool atomic = false;
+  bool routed = false;             // ranks of several nodes have it open, and their agents work together
   bool foreign = false;            // a data representation other than native
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
 
@@ -72,6 +73,8 @@ void add(std::unique_ptr<Open> open);
 std::unique_ptr<Open> remove(MPI_File handle);
 // What any of them has pending for the file that this path names reaches the file system.
 void flush_same_file(const char* path);
+// ... and for files that several nodes have open; an error stays with its file.
+void order_routed_files();
 
 // Marks this thread as being inside a hook: what the MPI library or a tool calls from there goes straight on.
 class Scope {

@@ -141,6 +141,7 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   // From here on the agents may call each other: each knows the file.
   if (across) (void)all_of(comm, true);
   if (open->file == nullptr) return;
+  open->routed = across;
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
   add(std::move(open));
 }

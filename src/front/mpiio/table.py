@@ -1,12 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every MPI_File_* function of MPI 4.0, and what Millrace does with it. Data only; generate.py reads it.
+"""Every MPI_File_* function of MPI 4.0, and what Millrace does with it; and the collective functions by which
+ranks tell each other that they have written. Data only; generate.py reads it.
 
 A transfer is a row of four attributes; its large-count variant is derived. The others name their C
 parameters and a class:
 
   own    a hand-written function of calls.hpp
   flush  what the pipeline holds reaches the file, then the MPI library's function
+  order  what this node holds of files of several nodes reaches them, then the MPI library's function
   pass   the MPI library's function; not interposed at all
 """
 
@@ -76,4 +78,31 @@ OTHERS = [
     ("MPI_Register_datarep", "...", "pass", "datarep"),
     ("MPI_Register_datarep_c", "...", "pass", "datarep"),
     ("MPI_Finalize", "", "own", "open_close"),
+]
+
+_sent = "const void* sendbuf, int sendcount, MPI_Datatype sendtype"
+_each = "const void* sendbuf, const int* sendcounts, const int* displs, MPI_Datatype sendtype"
+_into = "void* recvbuf, int recvcount, MPI_Datatype recvtype"
+_into_each = "void* recvbuf, const int* recvcounts, const int* displs, MPI_Datatype recvtype"
+_reduced = "const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op"
+_root = "int root, MPI_Comm comm"
+
+# (function, C parameters)
+ORDERING = [
+    ("MPI_Barrier", "MPI_Comm comm"),
+    ("MPI_Bcast", f"void* buffer, int count, MPI_Datatype datatype, {_root}"),
+    ("MPI_Gather", f"{_sent}, {_into}, {_root}"),
+    ("MPI_Gatherv", f"{_sent}, {_into_each}, {_root}"),
+    ("MPI_Scatter", f"{_sent}, {_into}, {_root}"),
+    ("MPI_Scatterv", f"{_each}, {_into}, {_root}"),
+    ("MPI_Allgather", f"{_sent}, {_into}, MPI_Comm comm"),
+    ("MPI_Allgatherv", f"{_sent}, {_into_each}, MPI_Comm comm"),
+    ("MPI_Alltoall", f"{_sent}, {_into}, MPI_Comm comm"),
+    (
+        "MPI_Alltoallv",
+        "const void* sendbuf, const int* sendcounts, const int* sdispls, MPI_Datatype sendtype, "
+        "void* recvbuf, const int* recvcounts, const int* rdispls, MPI_Datatype recvtype, MPI_Comm comm",
+    ),
+    ("MPI_Reduce", f"{_reduced}, {_root}"),
+    ("MPI_Allreduce", f"{_reduced}, MPI_Comm comm"),
 ]

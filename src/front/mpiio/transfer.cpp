@@ -13,6 +13,7 @@
 #include <array>
 #include <new>
 
+#include "front/mpiio/agreement.hpp"
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/direct.hpp"
@@ -190,6 +191,20 @@ Extent touched(Open& open, const Row& row, const Arguments& a) {
   return target.hull;
 }
 
+// A collective read of a file that several nodes have open finds what any rank wrote before it: MPI asks for
+// syncs in between, but libraries that need none on one node have none. A call that must not wait for other
+// ranks does without.
+bool shared_by_nodes(const Open& open, const Row& row) {
+  return open.routed && row.direction == Direction::read && row.coordination == Coordination::collective &&
+         row.completion != Completion::nonblocking;
+}
+
+Status meet_for_reading(Open& open) {
+  const Status status = open.file->order();
+  (void)all_ranks(open, true);
+  return status;
+}
+
 bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status& flushed) {
   if (row.completion == Completion::split_end) return end_split(open, a);
   if (row.completion == Completion::split_begin && split_active(open)) {
@@ -204,7 +219,8 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
     return true;
   }
   const bool all = row.direction == Direction::write && row.coordination == Coordination::collective;
-  flushed = open.file->flush(all ? everything : touched(open, row, a));
+  flushed = shared_by_nodes(open, row) ? meet_for_reading(open)
+                                       : open.file->flush(all ? everything : touched(open, row, a));
   if (row.position == Position::individual) hand_over(open);
   return false;
 }

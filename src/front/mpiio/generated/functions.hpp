@@ -197,6 +197,54 @@ template <>
 struct Function<Slot::MPI_Finalize> {
   using type = decltype(&::MPI_Finalize);
 };
+template <>
+struct Function<Slot::MPI_Barrier> {
+  using type = decltype(&::MPI_Barrier);
+};
+template <>
+struct Function<Slot::MPI_Bcast> {
+  using type = decltype(&::MPI_Bcast);
+};
+template <>
+struct Function<Slot::MPI_Gather> {
+  using type = decltype(&::MPI_Gather);
+};
+template <>
+struct Function<Slot::MPI_Gatherv> {
+  using type = decltype(&::MPI_Gatherv);
+};
+template <>
+struct Function<Slot::MPI_Scatter> {
+  using type = decltype(&::MPI_Scatter);
+};
+template <>
+struct Function<Slot::MPI_Scatterv> {
+  using type = decltype(&::MPI_Scatterv);
+};
+template <>
+struct Function<Slot::MPI_Allgather> {
+  using type = decltype(&::MPI_Allgather);
+};
+template <>
+struct Function<Slot::MPI_Allgatherv> {
+  using type = decltype(&::MPI_Allgatherv);
+};
+template <>
+struct Function<Slot::MPI_Alltoall> {
+  using type = decltype(&::MPI_Alltoall);
+};
+template <>
+struct Function<Slot::MPI_Alltoallv> {
+  using type = decltype(&::MPI_Alltoallv);
+};
+template <>
+struct Function<Slot::MPI_Reduce> {
+  using type = decltype(&::MPI_Reduce);
+};
+template <>
+struct Function<Slot::MPI_Allreduce> {
+  using type = decltype(&::MPI_Allreduce);
+};
 #if MILLRACE_LARGE_COUNT
 template <>
 struct Function<Slot::MPI_File_read_at_c> {

@@ -82,6 +82,18 @@ enum class Slot : unsigned {
   MPI_File_set_atomicity,
   MPI_File_sync,
   MPI_Finalize,
+  MPI_Barrier,
+  MPI_Bcast,
+  MPI_Gather,
+  MPI_Gatherv,
+  MPI_Scatter,
+  MPI_Scatterv,
+  MPI_Allgather,
+  MPI_Allgatherv,
+  MPI_Alltoall,
+  MPI_Alltoallv,
+  MPI_Reduce,
+  MPI_Allreduce,
   count
 };
 
@@ -161,6 +173,18 @@ inline constexpr const char* slot_names[] = {
     "MPI_File_set_atomicity",
     "MPI_File_sync",
     "MPI_Finalize",
+    "MPI_Barrier",
+    "MPI_Bcast",
+    "MPI_Gather",
+    "MPI_Gatherv",
+    "MPI_Scatter",
+    "MPI_Scatterv",
+    "MPI_Allgather",
+    "MPI_Allgatherv",
+    "MPI_Alltoall",
+    "MPI_Alltoallv",
+    "MPI_Reduce",
+    "MPI_Allreduce",
 };
 
 }  // namespace millrace::front

@@ -1203,6 +1203,198 @@ PMPI_Finalize:
 	ldr x16, [x16, :lo12:millrace_slots+1192]
 	br x16
 	.size PMPI_Finalize, .-PMPI_Finalize
+	.p2align 4
+	.globl MPI_Barrier
+	.type MPI_Barrier, %function
+MPI_Barrier:
+	adrp x16, millrace_slots+1200
+	ldr x16, [x16, :lo12:millrace_slots+1200]
+	br x16
+	.size MPI_Barrier, .-MPI_Barrier
+	.p2align 4
+	.globl PMPI_Barrier
+	.type PMPI_Barrier, %function
+PMPI_Barrier:
+	adrp x16, millrace_slots+1208
+	ldr x16, [x16, :lo12:millrace_slots+1208]
+	br x16
+	.size PMPI_Barrier, .-PMPI_Barrier
+	.p2align 4
+	.globl MPI_Bcast
+	.type MPI_Bcast, %function
+MPI_Bcast:
+	adrp x16, millrace_slots+1216
+	ldr x16, [x16, :lo12:millrace_slots+1216]
+	br x16
+	.size MPI_Bcast, .-MPI_Bcast
+	.p2align 4
+	.globl PMPI_Bcast
+	.type PMPI_Bcast, %function
+PMPI_Bcast:
+	adrp x16, millrace_slots+1224
+	ldr x16, [x16, :lo12:millrace_slots+1224]
+	br x16
+	.size PMPI_Bcast, .-PMPI_Bcast
+	.p2align 4
+	.globl MPI_Gather
+	.type MPI_Gather, %function
+MPI_Gather:
+	adrp x16, millrace_slots+1232
+	ldr x16, [x16, :lo12:millrace_slots+1232]
+	br x16
+	.size MPI_Gather, .-MPI_Gather
+	.p2align 4
+	.globl PMPI_Gather
+	.type PMPI_Gather, %function
+PMPI_Gather:
+	adrp x16, millrace_slots+1240
+	ldr x16, [x16, :lo12:millrace_slots+1240]
+	br x16
+	.size PMPI_Gather, .-PMPI_Gather
+	.p2align 4
+	.globl MPI_Gatherv
+	.type MPI_Gatherv, %function
+MPI_Gatherv:
+	adrp x16, millrace_slots+1248
+	ldr x16, [x16, :lo12:millrace_slots+1248]
+	br x16
+	.size MPI_Gatherv, .-MPI_Gatherv
+	.p2align 4
+	.globl PMPI_Gatherv
+	.type PMPI_Gatherv, %function
+PMPI_Gatherv:
+	adrp x16, millrace_slots+1256
+	ldr x16, [x16, :lo12:millrace_slots+1256]
+	br x16
+	.size PMPI_Gatherv, .-PMPI_Gatherv
+	.p2align 4
+	.globl MPI_Scatter
+	.type MPI_Scatter, %function
+MPI_Scatter:
+	adrp x16, millrace_slots+1264
+	ldr x16, [x16, :lo12:millrace_slots+1264]
+	br x16
+	.size MPI_Scatter, .-MPI_Scatter
+	.p2align 4
+	.globl PMPI_Scatter
+	.type PMPI_Scatter, %function
+PMPI_Scatter:
+	adrp x16, millrace_slots+1272
+	ldr x16, [x16, :lo12:millrace_slots+1272]
+	br x16
+	.size PMPI_Scatter, .-PMPI_Scatter
+	.p2align 4
+	.globl MPI_Scatterv
+	.type MPI_Scatterv, %function
+MPI_Scatterv:
+	adrp x16, millrace_slots+1280
+	ldr x16, [x16, :lo12:millrace_slots+1280]
+	br x16
+	.size MPI_Scatterv, .-MPI_Scatterv
+	.p2align 4
+	.globl PMPI_Scatterv
+	.type PMPI_Scatterv, %function
+PMPI_Scatterv:
+	adrp x16, millrace_slots+1288
+	ldr x16, [x16, :lo12:millrace_slots+1288]
+	br x16
+	.size PMPI_Scatterv, .-PMPI_Scatterv
+	.p2align 4
+	.globl MPI_Allgather
+	.type MPI_Allgather, %function
+MPI_Allgather:
+	adrp x16, millrace_slots+1296
+	ldr x16, [x16, :lo12:millrace_slots+1296]
+	br x16
+	.size MPI_Allgather, .-MPI_Allgather
+	.p2align 4
+	.globl PMPI_Allgather
+	.type PMPI_Allgather, %function
+PMPI_Allgather:
+	adrp x16, millrace_slots+1304
+	ldr x16, [x16, :lo12:millrace_slots+1304]
+	br x16
+	.size PMPI_Allgather, .-PMPI_Allgather
+	.p2align 4
+	.globl MPI_Allgatherv
+	.type MPI_Allgatherv, %function
+MPI_Allgatherv:
+	adrp x16, millrace_slots+1312
+	ldr x16, [x16, :lo12:millrace_slots+1312]
+	br x16
+	.size MPI_Allgatherv, .-MPI_Allgatherv
+	.p2align 4
+	.globl PMPI_Allgatherv
+	.type PMPI_Allgatherv, %function
+PMPI_Allgatherv:
+	adrp x16, millrace_slots+1320
+	ldr x16, [x16, :lo12:millrace_slots+1320]
+	br x16
+	.size PMPI_Allgatherv, .-PMPI_Allgatherv
+	.p2align 4
+	.globl MPI_Alltoall
+	.type MPI_Alltoall, %function
+MPI_Alltoall:
+	adrp x16, millrace_slots+1328
+	ldr x16, [x16, :lo12:millrace_slots+1328]
+	br x16
+	.size MPI_Alltoall, .-MPI_Alltoall
+	.p2align 4
+	.globl PMPI_Alltoall
+	.type PMPI_Alltoall, %function
+PMPI_Alltoall:
+	adrp x16, millrace_slots+1336
+	ldr x16, [x16, :lo12:millrace_slots+1336]
+	br x16
+	.size PMPI_Alltoall, .-PMPI_Alltoall
+	.p2align 4
+	.globl MPI_Alltoallv
+	.type MPI_Alltoallv, %function
+MPI_Alltoallv:
+	adrp x16, millrace_slots+1344
+	ldr x16, [x16, :lo12:millrace_slots+1344]
+	br x16
+	.size MPI_Alltoallv, .-MPI_Alltoallv
+	.p2align 4
+	.globl PMPI_Alltoallv
+	.type PMPI_Alltoallv, %function
+PMPI_Alltoallv:
+	adrp x16, millrace_slots+1352
+	ldr x16, [x16, :lo12:millrace_slots+1352]
+	br x16
+	.size PMPI_Alltoallv, .-PMPI_Alltoallv
+	.p2align 4
+	.globl MPI_Reduce
+	.type MPI_Reduce, %function
+MPI_Reduce:
+	adrp x16, millrace_slots+1360
+	ldr x16, [x16, :lo12:millrace_slots+1360]
+	br x16
+	.size MPI_Reduce, .-MPI_Reduce
+	.p2align 4
+	.globl PMPI_Reduce
+	.type PMPI_Reduce, %function
+PMPI_Reduce:
+	adrp x16, millrace_slots+1368
+	ldr x16, [x16, :lo12:millrace_slots+1368]
+	br x16
+	.size PMPI_Reduce, .-PMPI_Reduce
+	.p2align 4
+	.globl MPI_Allreduce
+	.type MPI_Allreduce, %function
+MPI_Allreduce:
+	adrp x16, millrace_slots+1376
+	ldr x16, [x16, :lo12:millrace_slots+1376]
+	br x16
+	.size MPI_Allreduce, .-MPI_Allreduce
+	.p2align 4
+	.globl PMPI_Allreduce
+	.type PMPI_Allreduce, %function
+PMPI_Allreduce:
+	adrp x16, millrace_slots+1384
+	ldr x16, [x16, :lo12:millrace_slots+1384]
+	br x16
+	.size PMPI_Allreduce, .-PMPI_Allreduce
 
 // The first call of a slot arrives here with its number, and goes on to where resolve() says.
 	.p2align 4
@@ -1672,6 +1864,78 @@ PMPI_Finalize:
 .Llazy149:
 	mov w17, #149
 	b .Llazy
+.Llazy150:
+	mov w17, #150
+	b .Llazy
+.Llazy151:
+	mov w17, #151
+	b .Llazy
+.Llazy152:
+	mov w17, #152
+	b .Llazy
+.Llazy153:
+	mov w17, #153
+	b .Llazy
+.Llazy154:
+	mov w17, #154
+	b .Llazy
+.Llazy155:
+	mov w17, #155
+	b .Llazy
+.Llazy156:
+	mov w17, #156
+	b .Llazy
+.Llazy157:
+	mov w17, #157
+	b .Llazy
+.Llazy158:
+	mov w17, #158
+	b .Llazy
+.Llazy159:
+	mov w17, #159
+	b .Llazy
+.Llazy160:
+	mov w17, #160
+	b .Llazy
+.Llazy161:
+	mov w17, #161
+	b .Llazy
+.Llazy162:
+	mov w17, #162
+	b .Llazy
+.Llazy163:
+	mov w17, #163
+	b .Llazy
+.Llazy164:
+	mov w17, #164
+	b .Llazy
+.Llazy165:
+	mov w17, #165
+	b .Llazy
+.Llazy166:
+	mov w17, #166
+	b .Llazy
+.Llazy167:
+	mov w17, #167
+	b .Llazy
+.Llazy168:
+	mov w17, #168
+	b .Llazy
+.Llazy169:
+	mov w17, #169
+	b .Llazy
+.Llazy170:
+	mov w17, #170
+	b .Llazy
+.Llazy171:
+	mov w17, #171
+	b .Llazy
+.Llazy172:
+	mov w17, #172
+	b .Llazy
+.Llazy173:
+	mov w17, #173
+	b .Llazy
 
 	.section .data.rel.local,"aw"
 	.p2align 3
@@ -1829,5 +2093,29 @@ millrace_slots:
 	.quad .Llazy147
 	.quad .Llazy148
 	.quad .Llazy149
+	.quad .Llazy150
+	.quad .Llazy151
+	.quad .Llazy152
+	.quad .Llazy153
+	.quad .Llazy154
+	.quad .Llazy155
+	.quad .Llazy156
+	.quad .Llazy157
+	.quad .Llazy158
+	.quad .Llazy159
+	.quad .Llazy160
+	.quad .Llazy161
+	.quad .Llazy162
+	.quad .Llazy163
+	.quad .Llazy164
+	.quad .Llazy165
+	.quad .Llazy166
+	.quad .Llazy167
+	.quad .Llazy168
+	.quad .Llazy169
+	.quad .Llazy170
+	.quad .Llazy171
+	.quad .Llazy172
+	.quad .Llazy173
 	.size millrace_slots, .-millrace_slots
 	.section .note.GNU-stack,"",%progbits

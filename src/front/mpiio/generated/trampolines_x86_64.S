@@ -903,6 +903,150 @@ MPI_Finalize:
 PMPI_Finalize:
 	jmp *millrace_slots+1192(%rip)
 	.size PMPI_Finalize, .-PMPI_Finalize
+	.p2align 4
+	.globl MPI_Barrier
+	.type MPI_Barrier, @function
+MPI_Barrier:
+	jmp *millrace_slots+1200(%rip)
+	.size MPI_Barrier, .-MPI_Barrier
+	.p2align 4
+	.globl PMPI_Barrier
+	.type PMPI_Barrier, @function
+PMPI_Barrier:
+	jmp *millrace_slots+1208(%rip)
+	.size PMPI_Barrier, .-PMPI_Barrier
+	.p2align 4
+	.globl MPI_Bcast
+	.type MPI_Bcast, @function
+MPI_Bcast:
+	jmp *millrace_slots+1216(%rip)
+	.size MPI_Bcast, .-MPI_Bcast
+	.p2align 4
+	.globl PMPI_Bcast
+	.type PMPI_Bcast, @function
+PMPI_Bcast:
+	jmp *millrace_slots+1224(%rip)
+	.size PMPI_Bcast, .-PMPI_Bcast
+	.p2align 4
+	.globl MPI_Gather
+	.type MPI_Gather, @function
+MPI_Gather:
+	jmp *millrace_slots+1232(%rip)
+	.size MPI_Gather, .-MPI_Gather
+	.p2align 4
+	.globl PMPI_Gather
+	.type PMPI_Gather, @function
+PMPI_Gather:
+	jmp *millrace_slots+1240(%rip)
+	.size PMPI_Gather, .-PMPI_Gather
+	.p2align 4
+	.globl MPI_Gatherv
+	.type MPI_Gatherv, @function
+MPI_Gatherv:
+	jmp *millrace_slots+1248(%rip)
+	.size MPI_Gatherv, .-MPI_Gatherv
+	.p2align 4
+	.globl PMPI_Gatherv
+	.type PMPI_Gatherv, @function
+PMPI_Gatherv:
+	jmp *millrace_slots+1256(%rip)
+	.size PMPI_Gatherv, .-PMPI_Gatherv
+	.p2align 4
+	.globl MPI_Scatter
+	.type MPI_Scatter, @function
+MPI_Scatter:
+	jmp *millrace_slots+1264(%rip)
+	.size MPI_Scatter, .-MPI_Scatter
+	.p2align 4
+	.globl PMPI_Scatter
+	.type PMPI_Scatter, @function
+PMPI_Scatter:
+	jmp *millrace_slots+1272(%rip)
+	.size PMPI_Scatter, .-PMPI_Scatter
+	.p2align 4
+	.globl MPI_Scatterv
+	.type MPI_Scatterv, @function
+MPI_Scatterv:
+	jmp *millrace_slots+1280(%rip)
+	.size MPI_Scatterv, .-MPI_Scatterv
+	.p2align 4
+	.globl PMPI_Scatterv
+	.type PMPI_Scatterv, @function
+PMPI_Scatterv:
+	jmp *millrace_slots+1288(%rip)
+	.size PMPI_Scatterv, .-PMPI_Scatterv
+	.p2align 4
+	.globl MPI_Allgather
+	.type MPI_Allgather, @function
+MPI_Allgather:
+	jmp *millrace_slots+1296(%rip)
+	.size MPI_Allgather, .-MPI_Allgather
+	.p2align 4
+	.globl PMPI_Allgather
+	.type PMPI_Allgather, @function
+PMPI_Allgather:
+	jmp *millrace_slots+1304(%rip)
+	.size PMPI_Allgather, .-PMPI_Allgather
+	.p2align 4
+	.globl MPI_Allgatherv
+	.type MPI_Allgatherv, @function
+MPI_Allgatherv:
+	jmp *millrace_slots+1312(%rip)
+	.size MPI_Allgatherv, .-MPI_Allgatherv
+	.p2align 4
+	.globl PMPI_Allgatherv
+	.type PMPI_Allgatherv, @function
+PMPI_Allgatherv:
+	jmp *millrace_slots+1320(%rip)
+	.size PMPI_Allgatherv, .-PMPI_Allgatherv
+	.p2align 4
+	.globl MPI_Alltoall
+	.type MPI_Alltoall, @function
+MPI_Alltoall:
+	jmp *millrace_slots+1328(%rip)
+	.size MPI_Alltoall, .-MPI_Alltoall
+	.p2align 4
+	.globl PMPI_Alltoall
+	.type PMPI_Alltoall, @function
+PMPI_Alltoall:
+	jmp *millrace_slots+1336(%rip)
+	.size PMPI_Alltoall, .-PMPI_Alltoall
+	.p2align 4
+	.globl MPI_Alltoallv
+	.type MPI_Alltoallv, @function
+MPI_Alltoallv:
+	jmp *millrace_slots+1344(%rip)
+	.size MPI_Alltoallv, .-MPI_Alltoallv
+	.p2align 4
+	.globl PMPI_Alltoallv
+	.type PMPI_Alltoallv, @function
+PMPI_Alltoallv:
+	jmp *millrace_slots+1352(%rip)
+	.size PMPI_Alltoallv, .-PMPI_Alltoallv
+	.p2align 4
+	.globl MPI_Reduce
+	.type MPI_Reduce, @function
+MPI_Reduce:
+	jmp *millrace_slots+1360(%rip)
+	.size MPI_Reduce, .-MPI_Reduce
+	.p2align 4
+	.globl PMPI_Reduce
+	.type PMPI_Reduce, @function
+PMPI_Reduce:
+	jmp *millrace_slots+1368(%rip)
+	.size PMPI_Reduce, .-PMPI_Reduce
+	.p2align 4
+	.globl MPI_Allreduce
+	.type MPI_Allreduce, @function
+MPI_Allreduce:
+	jmp *millrace_slots+1376(%rip)
+	.size MPI_Allreduce, .-MPI_Allreduce
+	.p2align 4
+	.globl PMPI_Allreduce
+	.type PMPI_Allreduce, @function
+PMPI_Allreduce:
+	jmp *millrace_slots+1384(%rip)
+	.size PMPI_Allreduce, .-PMPI_Allreduce
 
 # The first call of a slot arrives here with its number, and goes on to where resolve() says.
 	.p2align 4
@@ -1373,6 +1517,78 @@ PMPI_Finalize:
 .Llazy149:
 	pushq $149
 	jmp .Llazy
+.Llazy150:
+	pushq $150
+	jmp .Llazy
+.Llazy151:
+	pushq $151
+	jmp .Llazy
+.Llazy152:
+	pushq $152
+	jmp .Llazy
+.Llazy153:
+	pushq $153
+	jmp .Llazy
+.Llazy154:
+	pushq $154
+	jmp .Llazy
+.Llazy155:
+	pushq $155
+	jmp .Llazy
+.Llazy156:
+	pushq $156
+	jmp .Llazy
+.Llazy157:
+	pushq $157
+	jmp .Llazy
+.Llazy158:
+	pushq $158
+	jmp .Llazy
+.Llazy159:
+	pushq $159
+	jmp .Llazy
+.Llazy160:
+	pushq $160
+	jmp .Llazy
+.Llazy161:
+	pushq $161
+	jmp .Llazy
+.Llazy162:
+	pushq $162
+	jmp .Llazy
+.Llazy163:
+	pushq $163
+	jmp .Llazy
+.Llazy164:
+	pushq $164
+	jmp .Llazy
+.Llazy165:
+	pushq $165
+	jmp .Llazy
+.Llazy166:
+	pushq $166
+	jmp .Llazy
+.Llazy167:
+	pushq $167
+	jmp .Llazy
+.Llazy168:
+	pushq $168
+	jmp .Llazy
+.Llazy169:
+	pushq $169
+	jmp .Llazy
+.Llazy170:
+	pushq $170
+	jmp .Llazy
+.Llazy171:
+	pushq $171
+	jmp .Llazy
+.Llazy172:
+	pushq $172
+	jmp .Llazy
+.Llazy173:
+	pushq $173
+	jmp .Llazy
 
 	.section .data.rel.local,"aw"
 	.p2align 3
@@ -1530,5 +1746,29 @@ millrace_slots:
 	.quad .Llazy147
 	.quad .Llazy148
 	.quad .Llazy149
+	.quad .Llazy150
+	.quad .Llazy151
+	.quad .Llazy152
+	.quad .Llazy153
+	.quad .Llazy154
+	.quad .Llazy155
+	.quad .Llazy156
+	.quad .Llazy157
+	.quad .Llazy158
+	.quad .Llazy159
+	.quad .Llazy160
+	.quad .Llazy161
+	.quad .Llazy162
+	.quad .Llazy163
+	.quad .Llazy164
+	.quad .Llazy165
+	.quad .Llazy166
+	.quad .Llazy167
+	.quad .Llazy168
+	.quad .Llazy169
+	.quad .Llazy170
+	.quad .Llazy171
+	.quad .Llazy172
+	.quad .Llazy173
 	.size millrace_slots, .-millrace_slots
 	.section .note.GNU-stack,"",@progbits
