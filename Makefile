@@ -7,11 +7,12 @@ JOBS ?= $(shell nproc)
 # Tests share the machine with the MPI programs that they start: one at a time, unless told.
 TEST_JOBS ?= 1
 BOOTSTRAP ?= yes
+SECONDS ?= 60
 CTEST = ctest --output-on-failure -j $(TEST_JOBS)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap build demo test test-long test-asan test-tsan test-mpis bench format lint install clean
+.PHONY: help bootstrap build demo test test-long test-asan test-tsan test-mpis fuzz bench format lint install clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +51,9 @@ test-mpis: build  ## the newest MPICH and Open MPI from PyPI
 	$(call build_preset,build-mpis,mpis)
 	$(CTEST) --test-dir build-mpis -L mpis
 
+fuzz: bootstrap  ## a minute of libFuzzer on the parsers of links and journals (SECONDS=60)
+	JOBS=$(JOBS) scripts/fuzz $(SECONDS)
+
 bench: build  ## the bars of docs/results/, measured on this machine
 	build/bin/millrace bench
 
@@ -65,4 +69,4 @@ install: build  ## a relocatable prefix in PREFIX
 	$(VENV_PYTHON) scripts/vendor.py "$(abspath $(DESTDIR)$(PREFIX))/share/millrace/python"
 
 clean:  ## removes what was built (not .venv)
-	rm -rf build build-dev build-asan build-tsan build-coverage build-mpis
+	rm -rf build build-dev build-asan build-tsan build-coverage build-mpis build-fuzz
