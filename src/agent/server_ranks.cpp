@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // The half of Server that talks to ranks over their sockets: coming, registering files, going.
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +21,12 @@ namespace {
 // (client/attach); nobody is served before twice that has passed.
 constexpr std::uint64_t grace_ns = 2'000'000;
 constexpr std::size_t max_ranks = 4096;
+
+// What a rank may not write, it does not get written because another rank may.
+bool writable(const Fd& target) {
+  const int mode = target.valid() ? ::fcntl(target.get(), F_GETFL) : -1;
+  return mode >= 0 && (mode & O_ACCMODE) != O_RDONLY;
+}
 }  // namespace
 
 void Server::accept_all() {
@@ -91,7 +98,7 @@ void Server::enroll(Connection& connection, const transport::Register& registrat
   const std::uint64_t record_max = registration.settings.record_max_bytes;
   const bool sane = record_max >= 4 * KiB && record_max <= 1 * MiB && (record_max & (record_max - 1)) == 0 &&
                     registration.settings.sort_buffer_bytes >= 1 * MiB &&
-                    registration.settings.sort_buffer_bytes <= 1024 * GiB && target.valid();
+                    registration.settings.sort_buffer_bytes <= 1024 * GiB && writable(target);
   struct stat about {};
   if (sane && !leaving_ && ::fstat(target.get(), &about) == 0) {
     Result<FileSlot> slot =

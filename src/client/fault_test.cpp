@@ -26,6 +26,12 @@ using testing::open_file;
 using testing::pattern;
 using testing::write_range;
 
+template <class Condition>
+bool eventually(Condition&& holds) {
+  for (int i = 0; i < 500 && !holds(); ++i) ::usleep(10'000);
+  return holds();
+}
+
 TEST(ClientFault, AKilledAgentIsSeenWithinTwoSeconds) {
   if (Job::real_agent()) GTEST_SKIP() << "needs an agent that is stuck";
   Job job("agent-killed", {"MILLRACED_FAKE=stuck", "MILLRACE_CHANNEL=64KiB"});
@@ -210,6 +216,64 @@ TEST(ClientFault, MessagesOfWrongSizeOrVersionAreRefused) {
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(welcome.status.code(), Code::unsupported);
   EXPECT_EQ(job.wait(rank), 0);
+}
+
+// Registers `target` under a path, writes 100 bytes at 0 and closes.
+Status write_as(RawClient& client, const std::string& path, int target) {
+  transport::Register registration{};
+  registration.settings = FileSettings{};
+  std::memcpy(registration.path, path.data(), std::min(path.size(), sizeof registration.path));
+  if (Status s = transport::send(client.socket.get(), registration, {target}); !s.ok()) return s;
+  transport::Registered answer{};
+  if (!transport::wait_readable(client.socket.get(), 5'000)) return Code::timeout;
+  if (!transport::receive_message(client.socket.get(), &answer, sizeof answer).ok()) return Code::lost_agent;
+  if (!answer.status.ok()) return answer.status;
+  const std::vector<std::byte> data = pattern(1, 0, 100);
+  transport::FrameHeader frame{};
+  frame.kind = transport::Kind::write;
+  frame.file = answer.file;
+  frame.length = 100;
+  client.producer.append(frame, data.data());
+  client.producer.publish();
+  client.socket.reset();  // as a rank that dies: what it published is written
+  return {};
+}
+
+TEST(ClientFault, APathIsForReportsAndOpensNothing) {
+  Job job("paths");
+  create(job.path("victim"));
+  const auto before = files_of(job.path("").c_str());
+  const pid_t rank = job.start([&] {  // its agent
+    auto file = open_file(job.path("victim"));
+    RANK_CHECK(file->takes_pipeline(1, 1, false, false));
+    ::usleep(2'000'000);
+    RANK_CHECK(file->close().ok());
+    return 0;
+  });
+  ASSERT_TRUE(eventually([&] { return job.agent() > 0; }));
+  const std::string places[] = {job.path("victim"), job.path("made"), "../../../../../../tmp/millrace-made",
+                                job.path("./x/../victim"), std::string(4096, 'a'), ""};
+  for (const std::string& path : places) {
+    const std::string target = job.path("target");
+    create(target);
+    const Fd file(::open(target.c_str(), O_RDWR));
+    Result<RawClient> client = raw_client(job);
+    ASSERT_TRUE(client.ok()) << client.status().describe();
+    EXPECT_TRUE(write_as(*client, path, file.get()).ok()) << path;
+    EXPECT_TRUE(eventually([&] { return contents(target) == pattern(1, 0, 100); })) << path;
+    ::unlink(target.c_str());
+  }
+  const Fd read_only(::open(job.path("victim").c_str(), O_RDONLY));
+  const Fd folder(::open(job.path("").c_str(), O_RDONLY | O_DIRECTORY));
+  for (const int target : {read_only.get(), folder.get()}) {
+    Result<RawClient> client = raw_client(job);
+    ASSERT_TRUE(client.ok()) << client.status().describe();
+    (void)write_as(*client, job.path("victim"), target);
+  }
+  EXPECT_EQ(job.wait(rank), 0);
+  EXPECT_TRUE(contents(job.path("victim")).empty());
+  EXPECT_EQ(files_of(job.path("").c_str()), before);
+  EXPECT_FALSE(std::filesystem::exists("/tmp/millrace-made"));
 }
 
 TEST(ClientFault, AnAgentToldToLeaveWritesWhatItHas) {
