@@ -15,14 +15,15 @@ constexpr std::uint32_t servers_default = 4;
 
 }  // namespace
 
-RoutePlan plan_route(const Settings& settings, std::uint32_t nodes) {
+RoutePlan plan_route(const Settings& settings, std::uint32_t nodes, std::uint64_t file_stripe_bytes) {
   RoutePlan plan;
   const std::uint32_t wished = settings.file_servers == 0 ? servers_default : settings.file_servers;
   plan.lanes = std::min({wished, nodes, max_lanes});
   // On a ring every link carries most of the file, on a tree every byte crosses several links; what they
   // save, links per server, has no price on a few nodes.
   plan.topology = settings.topology == Topology::automatic ? Topology::direct : settings.topology;
-  plan.stripe_bytes = settings.stripe_bytes == 0 ? stripe_default : settings.stripe_bytes;
+  const std::uint64_t natural = file_stripe_bytes == 0 ? stripe_default : file_stripe_bytes;
+  plan.stripe_bytes = settings.stripe_bytes == 0 ? natural : settings.stripe_bytes;
   return plan;
 }
 

@@ -87,5 +87,13 @@ TEST(Routes, MoreServersThanNodesAreAsManyAsNodes) {
   EXPECT_EQ(plan_route(settings, 100).lanes, 4u);
 }
 
+TEST(Routes, StripesAreAsWishedElseTheFilesOwn) {
+  Settings settings;
+  EXPECT_EQ(plan_route(settings, 4).stripe_bytes, 4 * MiB);
+  EXPECT_EQ(plan_route(settings, 4, 16 * MiB).stripe_bytes, 16 * MiB);
+  settings.stripe_bytes = 2 * MiB;
+  EXPECT_EQ(plan_route(settings, 4, 16 * MiB).stripe_bytes, 2 * MiB);
+}
+
 }  // namespace
 }  // namespace millrace::transport

@@ -13,6 +13,7 @@
 #include "base/checksum.hpp"
 #include "client/file.hpp"
 #include "client/route.hpp"
+#include "client/stripe.hpp"
 #include "front/mpiio/real.hpp"
 
 namespace millrace::front {
@@ -99,7 +100,8 @@ bool meet_nodes(MPI_Comm comm, const std::string& path, const Settings& settings
     if (::getrandom(decision.key.data(), decision.key.size(), 0) != static_cast<ssize_t>(decision.key.size()))
       decision.wanted = 0;
     decision.settings = settings.file;
-    decision.plan = client::plan_route(settings, static_cast<std::uint32_t>(nodes.numbers.size()));
+    decision.plan = client::plan_route(settings, static_cast<std::uint32_t>(nodes.numbers.size()),
+                                         client::stripe_of(path));
   }
   if (PMPI_Bcast(&decision, sizeof decision, MPI_BYTE, 0, comm) != MPI_SUCCESS) return false;
   const bool same = std::ranges::all_of(places, [&](const Place& place) {
