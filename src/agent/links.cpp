@@ -257,7 +257,7 @@ Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& re
 
 void Links::end(Upstream& from, Core& core, const std::string& why) {
   if (!from.joined) {
-    log_("refused an agent: " + why);
+    if (from.io.heard()) log_("refused an agent: " + why);  // else somebody tried whether it can be reached
     return;
   }
   if (!from.closed) log_("lost an agent upstream: " + why);

@@ -251,8 +251,9 @@ TEST(ClientFault, APathIsForReportsAndOpensNothing) {
     return 0;
   });
   ASSERT_TRUE(eventually([&] { return job.agent() > 0; }));
-  const std::string places[] = {job.path("victim"), job.path("made"), "../../../../../../tmp/millrace-made",
-                                job.path("./x/../victim"), std::string(4096, 'a'), ""};
+  const std::string places[] = {
+      job.path("victim"),        job.path("made"),       "../../../../../../tmp/millrace-made",
+      job.path("./x/../victim"), std::string(4096, 'a'), ""};
   for (const std::string& path : places) {
     const std::string target = job.path("target");
     create(target);

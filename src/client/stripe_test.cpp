@@ -11,7 +11,8 @@
 namespace millrace::client {
 namespace {
 
-// lov_user_md_v1 as little-endian words: magic, pattern (RAID 0), object id (16 bytes), stripe, count and more.
+// lov_user_md_v1 as little-endian words: magic, pattern (RAID 0), object id (16 bytes), stripe, count and
+// more.
 std::vector<std::byte> layout(std::uint32_t magic, std::uint32_t stripe) {
   std::vector<std::byte> bytes;
   for (const std::uint32_t word : {magic, 1u, 7u, 0u, 9u, 0u, stripe, 4u, 0u, 0u}) {

@@ -77,6 +77,7 @@ void LinkIo::receive(std::uint64_t now_ns) {
     }
     if (got->blocked) return;
     heard_ns_ = now_ns;
+    heard_ = true;
     moved += got->bytes;
     link_.received(got->bytes);
     // A short read has emptied the socket; asking again would only tell so.

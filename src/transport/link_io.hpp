@@ -50,6 +50,9 @@ class LinkIo {
   // A few words for the log.
   const char* reason() const { return status_.ok() ? link_.reason() : reason_; }
 
+  // Whether the peer ever said anything.
+  bool heard() const { return heard_; }
+
   Link& link() { return link_; }
   int socket() const { return socket_.get(); }
 
@@ -71,6 +74,7 @@ class LinkIo {
   std::uint64_t start_ns_ = 0;
   std::uint64_t heard_ns_ = 0;  // when the peer's last byte came, or when we began to listen
   std::uint64_t spoke_ns_ = 0;
+  bool heard_ = false;
   bool deaf_ = false;     // the link had no space when we last looked
   bool blocked_ = false;  // the socket took no more when we last tried
 };

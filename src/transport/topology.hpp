@@ -18,7 +18,8 @@ struct RoutePlan {
   std::uint64_t stripe_bytes = 0;
 };
 
-// What `automatic` and 0 mean on so many nodes, for a file with stripes of its own of so many bytes (0: none).
+// What `automatic` and 0 mean on so many nodes, for a file with stripes of its own of so many bytes (0:
+// none).
 RoutePlan plan_route(const Settings& settings, std::uint32_t nodes, std::uint64_t file_stripe_bytes = 0);
 
 // The node that serves a lane. Servers are spread evenly over the nodes.

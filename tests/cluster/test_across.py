@@ -83,6 +83,15 @@ def test_two_handles_of_one_file(nodes, mpi):
         job.expect_nothing_left(90)
 
 
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_where_agents_cannot_reach_each_other_each_node_writes_for_itself(nodes, mpi):
+    """An address that means another node everywhere: the file is right all the same, and it is said why."""
+    job = nodes.job(mpi)
+    job.run("across", job.folder, "parts", "read_back", interfaces="lo", **route("ring", 3))
+    assert "FAIL" not in job.out and "pass read_back" in job.out, job.told
+    assert "cannot reach each other" in job.read("err"), job.told
+
+
 def test_a_second_job_on_the_same_nodes_at_the_same_time(nodes):
     jobs = [nodes.job(mpi) for mpi in LAUNCHERS if LAUNCHERS[mpi]]
     for number, job in enumerate(jobs):

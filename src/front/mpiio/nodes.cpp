@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <span>
 #include <vector>
 
 #include "base/checksum.hpp"
 #include "client/file.hpp"
+#include "client/reach.hpp"
 #include "client/route.hpp"
 #include "client/stripe.hpp"
 #include "front/mpiio/real.hpp"
@@ -22,7 +25,8 @@ namespace {
 // What a rank tells all others, as bytes: all run the same build.
 struct Place {
   std::uint64_t node;
-  std::uint64_t inode;  // of the file, as this node sees it; 0: it does not
+  std::uint64_t inode;   // of the file, as this node sees it; 0: it does not
+  std::uint64_t probed;  // what this rank knows of a route: see find_out()
   client::AgentAddress agent;
 };
 
@@ -34,9 +38,15 @@ struct Decision {
   client::RoutePlan plan;
 };
 
+// A handshake that is lost is sent again after a second.
+constexpr std::uint64_t reach_bound_ms = 2500;
+
+// The last route that was tried: a checksum of it, and in its lowest bit whether agents reach each other.
+std::atomic<std::uint64_t> last_probed{0};
+
 Place own_place(const std::string& path, const Settings& settings) {
   static const std::uint64_t node = node_number();
-  Place place{node, 0, {}};
+  Place place{node, 0, last_probed.load(), {}};
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0) place.inode = about.st_ino;
   if (!settings.across_nodes || place.inode == 0) return place;
@@ -62,6 +72,35 @@ Nodes nodes_of(const std::vector<Place>& places, std::uint64_t own) {
     nodes.agents.push_back(place.agent);
   }
   return nodes;
+}
+
+// Whether every agent can reach those that it is to pass records on to. Tried once for a route, by one rank
+// of each node; what all ranks remember of it need not be tried again. Collective.
+bool find_out(MPI_Comm comm, const std::vector<Place>& places, const Nodes& nodes, bool first_of_node,
+              const client::RoutePlan& plan, const client::Routing& routing) {
+  const std::uint64_t route =
+      (checksum(nodes.agents.data(), nodes.agents.size() * sizeof(client::AgentAddress)) ^
+       checksum(&plan, sizeof plan)) |
+      1u;
+  const auto all_know = [&](std::uint64_t what) {
+    return std::ranges::all_of(places, [what](const Place& place) { return place.probed == what; });
+  };
+  if (all_know(route)) return true;
+  if (all_know(route ^ 1u)) return false;
+  std::vector<client::AgentAddress> next;
+  for (std::uint32_t lane = 0; lane < routing.lanes; ++lane) {
+    const client::AgentAddress& address = routing.hops[lane].next;
+    if (address.port != 0 && std::ranges::find(next, address) == next.end()) next.push_back(address);
+  }
+  const bool mine = !first_of_node || client::can_reach(next, reach_bound_ms);
+  const bool all = all_of(comm, mine);
+  if (!mine) {
+    client::log(
+        "the agents of this job's nodes cannot reach each other: each node writes for itself; see "
+        "MILLRACE_INTERFACES, and whether a firewall is between the nodes");
+  }
+  last_probed.store(all ? route : route ^ 1u);
+  return all;
 }
 
 }  // namespace
@@ -101,15 +140,19 @@ bool meet_nodes(MPI_Comm comm, const std::string& path, const Settings& settings
       decision.wanted = 0;
     decision.settings = settings.file;
     decision.plan = client::plan_route(settings, static_cast<std::uint32_t>(nodes.numbers.size()),
-                                         client::stripe_of(path));
+                                       client::stripe_of(path));
   }
   if (PMPI_Bcast(&decision, sizeof decision, MPI_BYTE, 0, comm) != MPI_SUCCESS) return false;
   const bool same = std::ranges::all_of(places, [&](const Place& place) {
     return place.inode == places.front().inode && place.agent.port != 0;
   });
   if (decision.wanted == 0 || !same) return false;
-  meeting.routing = client::routing_of(decision.plan, nodes.agents, nodes.own);
-  meeting.routing.key = decision.key;
+  client::Routing routing = client::routing_of(decision.plan, nodes.agents, nodes.own);
+  routing.key = decision.key;
+  const auto before = std::span(places).first(static_cast<std::size_t>(rank));
+  const bool first_of_node = std::ranges::find(before, own.node, &Place::node) == before.end();
+  if (!find_out(comm, places, nodes, first_of_node, decision.plan, routing)) return false;
+  meeting.routing = routing;
   meeting.members = nodes.members;
   meeting.settings = decision.settings;
   return true;

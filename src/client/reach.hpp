@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "transport/tcp.hpp"
+
+namespace millrace::client {
+
+// Whether a connection to each of these agents comes about within the bound. Nothing is said over it.
+bool can_reach(std::span<const transport::TcpAddress> agents, std::uint64_t bound_ms);
+
+}  // namespace millrace::client
