@@ -1,0 +1,138 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Measures one case: its limits and its ways in turns, round after round, and judges it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import pathlib
+import statistics
+
+from bars.launch import RunFailed
+
+from . import peers
+from .cases import DISK, Case, Need, Way
+from .nodes import Nodes
+
+MIB = 1 << 20
+
+
+@dataclasses.dataclass
+class Run:
+    """What a way gave, one figure of each round."""
+
+    mib_s: list[float] = dataclasses.field(default_factory=list)
+    open_ms: list[float] = dataclasses.field(default_factory=list)
+    size: int = 0
+    problem: str = ""
+
+
+@dataclasses.dataclass
+class Result:
+    case: Case
+    mpi: str
+    runs: dict[str, Run] = dataclasses.field(default_factory=dict)
+    limits: dict[str, list[float]] = dataclasses.field(default_factory=dict)
+    skipped: str = ""
+
+    def rates(self, name: str) -> list[float]:
+        """Of a way or of a limit, round by round."""
+        return self.runs[name].mib_s if name in self.runs else self.limits.get(name, [])
+
+    def ratio(self, way: str, over: str) -> float | None:
+        """Median against median: rounds of two ways need not be equally many, when one of them failed."""
+        ours, theirs = self.rates(way), self.rates(over)
+        return statistics.median(ours) / statistics.median(theirs) if ours and theirs else None
+
+    def verdict(self, way: str) -> str:
+        run = self.runs[way]
+        if run.problem:
+            return f"failed: {run.problem}"
+        needs = [need for need in self.case.needs if need.way == way]
+        verdicts = [self._judge(need) for need in needs]
+        if self.case.open_ms:
+            verdicts.append("pass" if statistics.median(run.open_ms) <= self.case.open_ms else "short")
+        for word in ("short", "open"):
+            if word in verdicts:
+                return word if word == "short" else "not comparable"
+        return "pass" if verdicts else "-"
+
+    def _judge(self, need: Need) -> str:
+        ratio = self.ratio(need.way, need.over)
+        if ratio is None:
+            return "open"
+        return "pass" if ratio >= need.least else "short"
+
+    @property
+    def good(self) -> bool:
+        return not self.skipped and all(self.verdict(way) in ("pass", "-") for way in self.runs)
+
+
+def network_limit(case: Case, link: float) -> float:
+    """MiB/s at which the busiest link is full when every rank writes as much as any other.
+
+    Of each server's share of the file, one Nth comes from ranks on its own node and the rest over its link; of
+    what a node's ranks write, all goes out over its link but what it keeps as a server.
+    """
+    n, s = case.shape.nodes, case.servers
+    into_server = (1 / s) * (n - 1) / n
+    out_of_node = (1 / n) * (1 if s < n else (s - 1) / s)
+    busiest = max(into_server, out_of_node)
+    return link / busiest if busiest else float("inf")
+
+
+class Measure:
+    """Runs cases on nodes that are up, into `folder`, which all of them see."""
+
+    def __init__(self, nodes: Nodes, folder: pathlib.Path, mpi: str, rounds: int, repetitions: int, tell) -> None:
+        self._nodes, self._folder, self._mpi = nodes, folder, mpi
+        self._rounds, self._repetitions, self._tell = rounds, repetitions, tell
+
+    def case(self, case: Case) -> Result:
+        result = Result(case, self._mpi, {way.name: Run() for way in case.ways})
+        for turn in range(self._rounds):
+            for way in case.ways:
+                self._tell(f"{case.name}: {way.name}, round {turn + 1} of {self._rounds}")
+                if not result.runs[way.name].problem:
+                    self._way(case, way, result.runs[way.name])
+            size = max((run.size for run in result.runs.values()), default=0)
+            if size:
+                self._limits(case, size, result)
+        return result
+
+    def _target(self, way: Way) -> pathlib.Path:
+        return (self._folder if way.target == DISK else peers.MOUNT) / "file"
+
+    def _way(self, case: Case, way: Way, run: Run) -> None:
+        repetitions = case.repetitions or self._repetitions
+        # Agents of this job are there from the second file on.
+        if way.settings is not None:
+            repetitions = max(2, repetitions)
+        words = [*case.arguments, *way.arguments, "-i", str(repetitions), "-o", str(self._target(way))]
+        try:
+            document = self._nodes.mpi(case.program, self._mpi, words, way.settings)
+        except RunFailed as reason:
+            run.problem = str(reason)[:200]
+            self._nodes.restart()
+            return
+        run.size = document["bytes"]
+        run.mib_s.append(document["write"]["median_mib_s"])
+        opens = [one["open_s"] * 1000 for one in document.get("repetitions", document["write"].get("repetitions", []))]
+        run.open_ms.append(statistics.median(opens))
+
+    def _limits(self, case: Case, size: int, result: Result) -> None:
+        found: dict[str, float] = {}
+        with contextlib.suppress(RunFailed):  # a limit that is not there is shown as such
+            if "network" in case.limits and case.shape.bandwidth and case.shape.nodes > 1:
+                found["network"] = network_limit(case, self._nodes.link(1, 0))
+            if "disk" in case.limits:
+                found["disk"] = self._nodes.stream(0, self._folder / "stream", size)
+            if "own" in case.limits:
+                found["own"] = self._nodes.stream(0, peers.MOUNT / "stream", size)
+            if "other" in case.limits and case.shape.nodes > 1:
+                found["other"] = self._nodes.stream(1, peers.MOUNT / "stream", size)
+        if "network" in found and "disk" in found and "server" in case.limits:
+            found["server"] = min(found["network"], found["disk"])
+        for name, rate in found.items():
+            result.limits.setdefault(name, []).append(rate)
