@@ -31,7 +31,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bars", default="1,2,3,5", help="which bars (1,2,3,5)")
     parser.add_argument("--patterns", default="*", help="patterns, with wildcards, by commas (*)")
-    parser.add_argument("--peers", default=",".join(peers.NAMES), help="bar 2: file systems (glusterfs,moosefs)")
+    parser.add_argument("--peers", default="glusterfs", help="bar 2: file systems (glusterfs; glusterfs,moosefs)")
     parser.add_argument("--mpi", default="mpich", help="which MPI libraries (mpich; mpich,ompi)")
     parser.add_argument("--nodes", type=int, default=4, help="nodes of bars 1 to 3 (4)")
     parser.add_argument("--per-node", type=int, default=4, help="ranks on each of them (4)")

@@ -75,7 +75,11 @@ class Nodes:
     def restart(self) -> None:
         """After a run without an end: what it left in the nodes must not disturb the next one."""
         self._down()
-        self._up()
+        try:
+            self._up()
+        except RunFailed:  # once more: the machine may still be busy with what was ended
+            self._down()
+            self._up()
 
     def _up(self) -> None:
         words = [*self._cluster("up"), *self.shape.options(self._visible)]

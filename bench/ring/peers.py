@@ -11,8 +11,6 @@ from __future__ import annotations
 import pathlib
 import shutil
 
-from bars.launch import RunFailed
-
 from .nodes import Nodes
 
 PLACE = pathlib.Path("/local/peer")  # of each node's own
@@ -78,8 +76,7 @@ def set_up(name: str, nodes: Nodes) -> None:
         nodes.call(0, ["bash", "-c", _MOOSE_SERVER])
         nodes.everywhere(["bash", "-c", _MOOSE_MOUNT])
     # Servers take writes a moment after they have started.
+    mounted = f"grep -q ' {MOUNT} fuse' /proc/mounts || {{ echo nothing is mounted on {MOUNT}; exit 1; }}"
     probe = f"for i in $(seq 100); do echo x > {MOUNT}/probe && sync {MOUNT}/probe && exit 0; sleep 0.1; done; exit 1"
-    for node in range(nodes.shape.nodes):
-        if not nodes.call(node, ["findmnt", "-n", "-o", "FSTYPE", str(MOUNT)]).startswith("fuse"):
-            raise RunFailed(f"{name}: nothing is mounted on {MOUNT} of node {node}")
-        nodes.call(node, ["bash", "-c", probe])
+    nodes.everywhere(["bash", "-c", mounted])
+    nodes.everywhere(["bash", "-c", probe])
