@@ -94,8 +94,7 @@ class Driver:
         one = Measured(point, point.settings(o.scale), point.figure.arguments(o.scale))
         for _ in range(o.rounds):
             try:
-                # The first file of a run meets agents that have yet to start.
-                words = [*one.arguments, "-i", "2", "-o", str(self._folder / "file")]
+                words = [*one.arguments, "-i", str(point.figure.files), "-o", str(self._folder / "file")]
                 document = nodes.mpi(point.figure.program, o.mpi, words, one.settings)
             except RunFailed as problem:
                 one.problem = str(problem)

@@ -102,16 +102,24 @@ bool Requests::incomplete(std::uint64_t group) const {
          pipeline_.partial_bytes() >= worth_waiting_bytes;
 }
 
+// Agents upstream that keep their records until they are asked are silent while they wait for their own ranks
+// and upstreams: what all of them hold is to leave as one run.
+bool Requests::upstreams_hold() const {
+  const Strategy strategy = pipeline_.settings().strategy;
+  return strategy == Strategy::sort || strategy == Strategy::journal;
+}
+
 std::uint64_t Requests::gather_until_ns(const Waiter& waiter) const {
   std::uint64_t until =
       waiter.kind != Kind::flush && incomplete(waiter.group) ? waiter.start_ns + silence_ns : 0;
+  if (waiter.kind != Kind::flush && awaited_ > 0 && upstreams_hold()) until = waiter.start_ns + gather_max_ns;
   for (const Member& m : members_) {
     const bool here = m.closing || (waiter.kind == Kind::sync && m.round >= waiter.round);
     if (m.group != waiter.group || m.channel == waiter.channel || here) continue;
     const std::uint64_t heard = m.channel < channels_.size() ? channels_[m.channel].last_ns : 0;
     const std::uint64_t longest = m.upstream ? gather_upstream_max_ns : gather_max_ns;
-    until =
-        std::max(until, std::min(std::max(waiter.start_ns, heard) + silence_ns, waiter.start_ns + longest));
+    const std::uint64_t silence = m.upstream && upstreams_hold() ? gather_max_ns : silence_ns;
+    until = std::max(until, std::min(std::max(waiter.start_ns, heard) + silence, waiter.start_ns + longest));
   }
   return until;
 }

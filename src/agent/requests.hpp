@@ -109,6 +109,7 @@ class Requests {
   Member* member(ChannelId channel);
   bool incomplete(std::uint64_t group) const;
   Waiter& add(Kind kind, ChannelId channel, std::uint32_t request);
+  bool upstreams_hold() const;
   // Until when the wait for the others may last; 0 if nobody is waited for.
   std::uint64_t gather_until_ns(const Waiter& waiter) const;
   bool step_gather(std::uint64_t now_ns);

@@ -100,6 +100,19 @@ TEST(Ring, TheServerWritesWholeChunksOfWhatNodesInterleave) {
   }
 }
 
+TEST(Ring, AServerThatSortsWaitsForAgentsThatAreSilentFor600Ms) {
+  for (const Strategy strategy : {Strategy::sort, Strategy::journal}) {
+    RingRig rig({Topology::ring, 1, MiB}, 3, 1, with(strategy, true));
+    write_interleaved(rig, 3, 1000, 3 * 1024);
+    rig.close_all(1);
+    for (int i = 0; i < 4; ++i) rig.step(150'000'000, false);
+    ASSERT_TRUE(rig.await_all(1));
+    EXPECT_EQ(rig.contents(), rig.oracle);
+    for (int i = 0; i < 1000; ++i) rig.step();
+    EXPECT_EQ(nlohmann::json::parse(rig.node[0]->reports.at(0))["agent"]["seeks"], 0);
+  }
+}
+
 // What python/millrace/stats.py counts on.
 TEST(Ring, ReportsTellWhatRanksGaveFromWhatWasPassedOn) {
   for (const Topology topology : {Topology::ring, Topology::tree, Topology::direct}) {
