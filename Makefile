@@ -7,6 +7,7 @@ JOBS ?= $(shell nproc)
 # Tests share the machine with the MPI programs that they start: one at a time, unless told.
 TEST_JOBS ?= 1
 BOOTSTRAP ?= yes
+BENCH_OPTIONS ?=
 SECONDS ?= 60
 CTEST = ctest --output-on-failure -j $(TEST_JOBS)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
@@ -15,7 +16,7 @@ VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 .PHONY: help bootstrap build demo test test-long test-asan test-tsan test-mpis fuzz bench format lint install clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 bootstrap:  ## installs what is missing (BOOTSTRAP=no: never)
 	@test "$(BOOTSTRAP)" = no || scripts/bootstrap
@@ -56,6 +57,12 @@ fuzz: bootstrap  ## a minute of libFuzzer on the parsers of links and journals (
 
 bench: build  ## the bars of docs/results/, measured on this machine
 	build/bin/millrace bench
+
+bench-ring: build  ## files across nodes on virtual clusters (root); iperf3 and GlusterFS where installed
+	$(VENV_PYTHON) bench/run_ring.py $(BENCH_OPTIONS)
+
+bench-catwalk: build  ## figures 5 to 9 of the Catwalk-ROMIO paper, made smaller (root, about 25 minutes)
+	$(VENV_PYTHON) bench/run_catwalk.py $(BENCH_OPTIONS)
 
 format: bootstrap  ## formats C, C++ and Python
 	scripts/lint format
