@@ -80,7 +80,7 @@ class Driver:
         self.measured: list[Measured] = []
         self.disk: list[float] = []
 
-    def network(self, network: str, points: list[cases.Point]) -> None:
+    def network(self, network: str, points: list[cases.Point], published: dict) -> None:
         o = self._options
         shape = Shape(cases.NODES, cases.PER_NODE, network, o.disk_rate, o.seek_time, str(self._folder))
         with Nodes(shape, o.build, [self._folder], o.timeout, self._group) as nodes:
@@ -88,6 +88,8 @@ class Driver:
             for point in points:
                 self.measured.append(self._measure(nodes, point))
                 self._show(self.measured[-1])
+                # After each point, so that an interrupted run has not been for nothing.
+                write(self, o, published, checks.checks(self.curves()))
 
     def _measure(self, nodes: Nodes, point: cases.Point) -> Measured:
         o = self._options
@@ -179,9 +181,7 @@ def main() -> int:
     with scheduling.one_group() as group, tempfile.TemporaryDirectory(prefix="catwalk-", dir=options.dir) as folder:
         driver = Driver(options, pathlib.Path(folder), group)
         for network, points in chosen.items():
-            driver.network(network, points)
-            # After each network, so that an interrupted run has not been for nothing.
-            write(driver, options, published, checks.checks(driver.curves()))
+            driver.network(network, points, published)
     found = checks.checks(driver.curves())
     print(*(one.line() for one in found), sep="\n")
     reason = draw.available()

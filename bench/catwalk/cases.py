@@ -5,7 +5,7 @@
 The paper has 16 nodes of 16 ranks; here there are 4 of 4. With `scale` S, each node has 1/S of the bytes that a
 node had there, and sort buffers are 1/S of theirs, so that they overflow as often. Sizes of pieces and blocks stay;
 segments (BT-IO: outputs) are fewer. In figure 5, which has one segment, each rank writes what it wrote there. Figure 6,
-by far the largest, has half of that once more: its ratio of bytes to buffers is half of the paper's.
+by far the largest, has a quarter of that once more: its ratio of bytes to buffers is a quarter of the paper's.
 BT-IO is class W throughout: with 16 ranks its rows have 240 bytes, as the paper's class B with 256 ranks (240 to
 280; class A 160).
 """
@@ -68,9 +68,9 @@ _OUTPUTS_A, _OUTPUTS_B = 190, 768
 FIGURES = (
     Figure("5a", "1 MiB per rank", "ior", _ior("1m", "1m"), 1, False, scaled=False),
     Figure("5b", "4 MiB per rank", "ior", _ior("4m", "4m"), 1, False, scaled=False),
-    Figure("6a", "32 KiB pieces, 64 KiB blocks", "ior", _ior("32k", "64k"), 1024, False, less=2, files=1),
-    Figure("6b", "32 KiB pieces, 4 MiB blocks", "ior", _ior("32k", "4m"), 16, False, less=2, files=1),
-    Figure("7", "fine grain: 4 KiB pieces, 16 KiB blocks", "ior", _ior("4k", "16k"), 1024, True),
+    Figure("6a", "32 KiB pieces, 64 KiB blocks", "ior", _ior("32k", "64k"), 1024, False, less=4, files=1),
+    Figure("6b", "32 KiB pieces, 4 MiB blocks", "ior", _ior("32k", "4m"), 16, False, less=4, files=1),
+    Figure("7", "fine grain: 4 KiB pieces, 16 KiB blocks", "ior", _ior("4k", "16k"), 1024, True, files=1),
     Figure("8a", "BT-IO simple, for class A", "btio", _btio("simple"), _OUTPUTS_A, True, ("1gbit",)),
     Figure("8b", "BT-IO simple, for class B", "btio", _btio("simple"), _OUTPUTS_B, True, ("1gbit",)),
     Figure("9a", "BT-IO full, for class A", "btio", _btio("full"), _OUTPUTS_A, True, ("1gbit",)),

@@ -47,7 +47,7 @@ class Drivers(BenchTest):
 
     def test_a_tiny_run_of_the_bars_across_nodes(self):
         small = ["--nodes", "2", "--per-node", "1", "--at-most", "1m", "--rounds", "1", "--repetitions", "1"]
-        status, out, err = self.drive(RING, "--bars", "1,3", "--patterns", "fine-4k", *small)
+        status, out, err = self.drive(RING, "--bars", "3", *small)
         document = json.loads((self.directory / "out/ring.json").read_text())
         self.assertEqual((document["schema"], document["version"]), ("millrace-ring", 1))
         for case in document["cases"]:
@@ -60,15 +60,15 @@ class Drivers(BenchTest):
     def test_a_tiny_run_of_the_papers_experiments(self):
         if not slow_disk.find_program({"MILLRACE_PREFIX": str(BUILD)}) or not os.path.exists("/dev/fuse"):
             self.skipTest("slow-disk is not built, or there is no /dev/fuse")
-        words = ["--figures", "8a", "--buffers", "1024", "--scale", "64", "--disk-rate", "500MiB/s"]
+        words = ["--figures", "5a", "--buffers", "1024", "--networks", "unshaped", "--disk-rate", "500MiB/s"]
         status, out, err = self.drive(CATWALK, *words, "--seek-time", "1us")
         self.assertEqual(status, 0, out + err)
         document = json.loads((self.directory / "out/catwalk.json").read_text())
-        self.assertEqual(len(document["points"]), 5)
-        self.assertIn("not measured: 5, 1 MiB", out)
+        self.assertEqual(len(document["points"]), 3)
+        self.assertIn("not measured: 7, fine grain", out)
         self.assertIn("pass: ", out.replace("fail: ", "pass: "))
         if "drawn:" in out:
-            self.assertTrue((self.directory / "out/figure8.png").stat().st_size > 1000)
+            self.assertTrue((self.directory / "out/figure5.png").stat().st_size > 1000)
         self.assertEqual(left_behind(self.directory), self.before)
 
 
