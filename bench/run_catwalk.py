@@ -93,7 +93,7 @@ class Driver:
 
     def _measure(self, nodes: Nodes, point: cases.Point) -> Measured:
         o = self._options
-        one = Measured(point, point.settings(o.scale), point.figure.arguments(o.scale))
+        one = Measured(point, point.settings(o.scale), point.figure.arguments(o.scale, point.label))
         for _ in range(o.rounds):
             try:
                 words = [*one.arguments, "-i", str(point.figure.files), "-o", str(self._folder / "file")]

@@ -33,13 +33,14 @@ def draw(folder: pathlib.Path, curves: Curves, published: dict, kind: str) -> li
         parts = [f for f in FIGURES if f.key[0] == number and any(key[0] == f.key for key in curves.rates)]
         if not parts:
             continue
-        columns = max(len(part.networks) for part in parts)
+        networks = [n for n in NETWORKS if any(key[0][0] == number and key[1] == n for key in curves.rates)]
+        columns = len(networks)
         bars = any(published["figures"][part.key]["unit"] != "MiB/s" for part in parts)
         grid, axes = pyplot.subplots(
             len(parts), columns + bars, figsize=(4.6 * (columns + bars), 3.4 * len(parts)), squeeze=False
         )
         for row, part in zip(axes, parts, strict=True):
-            for axis, network in zip(row, part.networks, strict=False):
+            for axis, network in zip(row, networks, strict=False):
                 _curves(axis, part, network, curves, published)
             if bars:
                 _bars(row[-1], published["figures"][part.key])
