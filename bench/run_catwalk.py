@@ -108,7 +108,7 @@ class Driver:
         return one
 
     def _show(self, one: Measured) -> None:
-        said = f"{statistics.median(one.mib_s):.1f} MiB/s" if one.mib_s else f"failed: {one.problem}"
+        said = f"{statistics.median(one.mib_s):.3g} MiB/s" if one.mib_s else f"failed: {one.problem}"
         print(f"{one.point.name}: {said}", flush=True)
 
     def curves(self) -> checks.Curves:
