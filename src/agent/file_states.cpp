@@ -15,6 +15,7 @@ void FileStates::opened(FileSlot file, std::uint64_t number, const Core& core) {
   slots_[file].draining = slots_[file].drained = core.dirty(file);
   page_.files[file].fresh.store(0);
   page_.files[file].held.store(core.dirty(file) ? UINT64_MAX : 0);
+  page_.files[file].kept.store(core.keeps(file) ? 1 : 0);
   page_.files[file].dirty.store(core.dirty(file) ? transport::state_draining : transport::state_clean);
   page_.files[file].code.store(0, std::memory_order_seq_cst);
   page_.files[file].number.store(number);
@@ -66,6 +67,7 @@ void FileStates::refresh(const Core& core) {
       const Status status = core.error(file);
       if (!status.ok()) tell(file, status);
     }
+    page_.files[file].kept.store(core.keeps(file) ? 1 : 0);
     if (!slot.drained || core.dirty(file)) continue;
     page_.files[file].held.store(0);
     std::uint32_t expected = transport::state_draining;

@@ -285,6 +285,7 @@ void Server::deliver() {
     const auto found = connections_.find(reply.channel);
     if (found != connections_.end()) found->second->ring().answer(reply.request, status);
   }
+  for (const std::string& message : core_.take_messages()) log(message);
   for (const std::string& report : core_.take_reports()) append_line(options_.stats_path, report);
   if (trace_.on()) trace_.add(core_.take_spans());
 }

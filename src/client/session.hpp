@@ -56,6 +56,8 @@ class Session {
   Status status(std::uint32_t file);
   // False: every byte that any rank of the node wrote to the file is in the file system.
   bool dirty(std::uint32_t file) { return state(file).dirty.load(std::memory_order_seq_cst) != 0; }
+  // False: and the ledger of a file that has one holds nothing that may not be in the file.
+  bool keeps(std::uint32_t file) { return dirty(file) || state(file).kept.load() != 0; }
   // False: no rank of the node has a file of this number open through the pipeline. `seen` (0 at first)
   // spares the search while no other file is opened.
   bool knows(std::uint64_t number, std::uint64_t& seen);

@@ -13,11 +13,15 @@
 namespace millrace::journal {
 
 inline constexpr char magic[8] = {'M', 'L', 'R', 'A', 'C', 'E', 'J', '1'};
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 inline constexpr std::uint32_t record_magic = 0x6365524d;  // "MRec"
 inline constexpr std::size_t path_max = 4032;
 inline constexpr std::uint64_t payload_max = 1 * MiB;
 
+enum class Layout : std::uint32_t {
+  runs = 1,  // sorted runs
+  log = 2,   // records in the order of writing
+};
 enum class Type : std::uint16_t { data = 1, run = 2, commit = 3 };
 
 struct FileHeader {
@@ -29,11 +33,13 @@ struct FileHeader {
   std::uint64_t inode;
   std::uint64_t created_ns;
   char path[path_max];
-  std::uint64_t reserved;
+  Layout layout;
+  std::uint32_t reserved;
   std::uint64_t checksum;
 };
 static_assert(sizeof(FileHeader) == 4096 && std::is_trivially_copyable_v<FileHeader>);
-static_assert(offsetof(FileHeader, path) == 48 && offsetof(FileHeader, checksum) == 4088);
+static_assert(offsetof(FileHeader, path) == 48 && offsetof(FileHeader, layout) == 4080 &&
+              offsetof(FileHeader, checksum) == 4088);
 
 struct RecordHeader {
   std::uint32_t magic;

@@ -128,7 +128,7 @@ TEST(Journal, AnotherVersionIsUnsupported) {
   std::vector<std::byte> bytes = journal.bytes();
   FileHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  header.version = 2;
+  header.version = version + 1;
   header.checksum = header_checksum(header);
   std::memcpy(bytes.data(), &header, sizeof header);
   EXPECT_EQ(read_all(bytes).verdict, Verdict::unsupported);

@@ -145,6 +145,10 @@ std::uint64_t Core::partial_bytes() const { return 0; }
 std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
 void Core::trace() {}
 std::vector<Span> Core::take_spans() { return {}; }
+std::vector<std::string> Core::take_messages() { return {}; }
+bool Core::keeps(FileSlot) const { return false; }
+std::uint64_t Core::ledger_mark(FileSlot) const { return 0; }
+bool Core::kept(FileSlot, std::uint64_t) const { return true; }
 std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }
 Status Core::error(FileSlot file) const { return impl_->targets[file].error; }
 bool Core::dirty(FileSlot file) const { return !impl_->targets[file].held.empty(); }
