@@ -16,7 +16,7 @@ Ledger::~Ledger() {
 
 Status Ledger::create() {
   if (target_.path.empty() || target_.path.size() > journal::path_max) return Code::unsupported;
-  Result<io::Owned> made = io::create_owned(directory_, suffix);
+  Result<io::Owned> made = io::create_owned(directory_, journal::suffix);
   if (!made) return made.status();
   file_ = std::move(made->file);
   path_ = std::move(made->path);

@@ -28,8 +28,6 @@ namespace millrace::agent {
 // Made at the first record. Deterministic; not thread safe.
 class Ledger {
  public:
-  static constexpr const char* suffix = ".journal";
-
   // `target` tells device, inode and path.
   Ledger(io::Storage& storage, std::uint32_t& next_owner, std::string directory, journal::Identity target)
       : storage_(storage),

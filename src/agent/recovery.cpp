@@ -96,7 +96,7 @@ bool lock(const Fd& file) {
 }
 
 std::optional<std::vector<std::string>> Recovery::list() {
-  Result<std::vector<std::string>> paths = io::list_owned(options_.directory, Ledger::suffix);
+  Result<std::vector<std::string>> paths = io::list_owned(options_.directory, journal::suffix);
   if (paths) return *std::move(paths);
   const bool foreign = paths.status().code() == Code::access;
   refuse(io::owned_folder(options_.directory),
@@ -149,6 +149,7 @@ void Recovery::take(const std::string& path) {
   }
   Result<Fd> second = io::duplicate(*file);
   if (!second) return refuse(path, second.status().describe());
+  io::set_sealed(*file, true);  // who opens the target waits for us
   journal::FileSource source(*std::move(second));
   Found found{path, *std::move(file), journal::scan(source), {}};
   if (usable(found)) found_.push_back(std::move(found));
@@ -226,10 +227,15 @@ Status Recovery::write_all(const Found& found, Fd target) {
   journal::JournalReader reader(source, 4 * MiB);
   if (reader.open() != journal::Verdict::clean) return Code::corrupt;
   journal::Record record;
+  std::uint64_t shown_ns = 0;
   while (reader.place().position < found.summary.end && reader.next(record)) {
     if (record.type != journal::Type::data) continue;
     while (!core.ready() && core.error(*slot).ok()) step();
     if (!core.error(*slot).ok()) break;
+    if (const std::uint64_t now_ns = transport::now_ns(); now_ns - shown_ns > 250'000'000) {
+      shown_ns = now_ns;
+      io::touch(found.file);  // for those who wait
+    }
     core.write(0, *slot, record.offset, record.data);
   }
   core.close(0, *slot, 1, {});

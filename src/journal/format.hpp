@@ -14,6 +14,7 @@ namespace millrace::journal {
 
 inline constexpr char magic[8] = {'M', 'L', 'R', 'A', 'C', 'E', 'J', '1'};
 inline constexpr std::uint32_t version = 2;
+inline constexpr const char* suffix = ".journal";  // of those that have names
 inline constexpr std::uint32_t record_magic = 0x6365524d;  // "MRec"
 inline constexpr std::size_t path_max = 4032;
 inline constexpr std::uint64_t payload_max = 1 * MiB;

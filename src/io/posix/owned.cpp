@@ -87,6 +87,10 @@ Result<Fd> open_owned(const std::string& path) {
   return file;
 }
 
+bool read_start(const Fd& file, void* into, std::size_t size) {
+  return ::pread(file.get(), into, size, 0) == static_cast<ssize_t>(size);
+}
+
 bool take_lock(const Fd& file) { return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && has_name(file); }
 
 bool is_locked(const Fd& file) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ Result<std::vector<std::string>> list_owned(const std::string& directory, const 
 
 // For reading; only a regular file of this user's.
 Result<Fd> open_owned(const std::string& path);
+
+// The first `size` bytes; false if there are fewer.
+bool read_start(const Fd& file, void* into, std::size_t size);
 
 // Takes the lock. False: somebody has it, or the file has lost its name meanwhile.
 bool take_lock(const Fd& file);
