@@ -47,7 +47,7 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
     if (!pipeline) return pipeline.status();
     file->lanes.push_back(std::make_unique<Lane>(*std::move(pipeline), channels, way.upstreams));
   }
-  file->identity_ = {0, about.st_dev, about.st_ino, 0, io::path_of(target), journal::Layout::log};
+  file->identity_ = {0, about.st_dev, about.st_ino, 0, io::path_of(target.get()), journal::Layout::log};
   file->join(shared, file->asked);
   return file;
 }

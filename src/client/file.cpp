@@ -176,6 +176,7 @@ const char* PipelineFile::enroll_with(Session& session) {
     return "the agent refused the file";
   }
   slot_ = *slot;
+  if (request_.settings.strategy == Strategy::journal) session.protect(protect(slot_, target.get()));
   session_.store(&session, std::memory_order_release);
   return nullptr;
 }

@@ -15,6 +15,7 @@
 #include <ctime>
 #include <vector>
 
+#include "base/local.hpp"
 #include "client/job.hpp"
 #include "transport/socket.hpp"
 
@@ -114,7 +115,7 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std:
   if (!mapping) return mapping.status();
   return std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(mapping), std::move(socket),
                                                 std::move(received->descriptors[1]), settings.timeout_ms,
-                                                serialized});
+                                                serialized, local_directory(settings)});
 }
 
 }  // namespace

@@ -23,34 +23,6 @@ void add(std::vector<std::byte>& batch, const void* data, std::size_t bytes) {
 
 }  // namespace
 
-FileHeader header_of(const Identity& identity) {
-  FileHeader header = {};
-  std::memcpy(header.magic, magic, sizeof magic);
-  header.version = version;
-  header.path_length = static_cast<std::uint32_t>(std::min(identity.path.size(), path_max));
-  header.job_hash = identity.job_hash;
-  header.device = identity.device;
-  header.inode = identity.inode;
-  header.created_ns = identity.created_ns;
-  std::memcpy(header.path, identity.path.data(), header.path_length);
-  header.layout = identity.layout;
-  header.checksum = header_checksum(header);
-  return header;
-}
-
-RecordHeader header_of_record(Type type, std::uint64_t sequence, std::uint64_t offset,
-                              std::span<const std::byte> data, std::uint64_t seed) {
-  RecordHeader header = {};
-  header.magic = record_magic;
-  header.type = type;
-  header.sequence = sequence;
-  header.offset = offset;
-  header.length = static_cast<std::uint32_t>(data.size());
-  header.payload_checksum = checksum(data.data(), data.size(), offset);
-  header.header_checksum = header_checksum(header, seed);
-  return header;
-}
-
 JournalWriter::JournalWriter(io::Storage& storage, io::Handle file, std::uint32_t owner, Layout layout)
     : storage_(storage), file_(file), owner_(owner), layout_(layout) {}
 

@@ -17,21 +17,6 @@
 
 namespace millrace::journal {
 
-// Whose records a journal holds.
-struct Identity {
-  std::uint64_t job_hash = 0;
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t created_ns = 0;
-  std::string path;
-  Layout layout = Layout::runs;
-};
-
-FileHeader header_of(const Identity& identity);
-// `sequence` and `seed` (the file header's checksum) make the record one of that journal.
-RecordHeader header_of_record(Type type, std::uint64_t sequence, std::uint64_t offset,
-                              std::span<const std::byte> data, std::uint64_t seed);
-
 // Appends records to a new, empty journal file. A record is copied when it is appended, so its memory is
 // free at once; full batches go to Storage, one after the other, so that a kill leaves a clean prefix.
 // Unless it is a log, begins a run by itself wherever a record does not lie behind the one before it.

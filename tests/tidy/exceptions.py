@@ -17,6 +17,7 @@ SYSTEM_CALLS = {
     "src/client/ledgers": "stat tells which file a name means, and whether there are ledgers at all",
     "src/client/job": "reads the identity of the job from /proc",
     "src/client/process": "a line on stderr without stdio, which the program may have closed",
+    "src/client/rescue": "fstat tells which file the agent has",
     "src/client/report": "appends whole lines to the report, O_APPEND",
     "src/client/session": "wakes the agent by its eventfd",
     "src/client/start": "starts the agent: posix_spawn",
@@ -33,6 +34,8 @@ SYSTEM_CALLS = {
 INCLUDES: dict[tuple[str, str], str] = {
     ("src/client/ledgers.cpp", "io/posix/owned.hpp"): "ledgers are files that any process looks at (ADR 8)",
     ("src/client/ledgers.cpp", "journal/format.hpp"): "... and their headers say whose they are",
+    ("src/client/rescue.cpp", "io/posix/owned.hpp"): "... which a rank adds to when the agent has gone",
+    ("src/client/rescue.cpp", "journal/format.hpp"): "... in their format",
 }
 
 # Files that may be longer than the cap, functions that may be longer than theirs.

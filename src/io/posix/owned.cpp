@@ -87,6 +87,17 @@ Result<Fd> open_owned(const std::string& path) {
   return file;
 }
 
+Status write_durably(const Fd& file, std::span<const std::byte> bytes) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t wrote =
+        ::pwrite(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return wrote < 0 ? Status::from_errno(errno) : Status(Code::io);
+    done += static_cast<std::size_t>(wrote);
+  }
+  return ::fsync(file.get()) == 0 ? Status() : Status::from_errno(errno);
+}
+
 bool read_start(const Fd& file, void* into, std::size_t size) {
   return ::pread(file.get(), into, size, 0) == static_cast<ssize_t>(size);
 }
@@ -123,9 +134,9 @@ std::uint64_t touched_ns(const Fd& file) {
          static_cast<std::uint64_t>(about.st_mtim.tv_nsec);
 }
 
-std::string path_of(const Fd& file) {
+std::string path_of(int file) {
   char path[PATH_MAX];
-  const std::string link = "/proc/self/fd/" + std::to_string(file.get());
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
   const ssize_t size = ::readlink(link.c_str(), path, sizeof path);
   return size > 0 && size < PATH_MAX ? std::string(path, static_cast<std::size_t>(size)) : std::string();
 }

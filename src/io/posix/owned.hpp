@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ Result<std::vector<std::string>> list_owned(const std::string& directory, const 
 // For reading; only a regular file of this user's.
 Result<Fd> open_owned(const std::string& path);
 
+// Writes all of an empty file, and makes it stable.
+Status write_durably(const Fd& file, std::span<const std::byte> bytes);
 // The first `size` bytes; false if there are fewer.
 bool read_start(const Fd& file, void* into, std::size_t size);
 
@@ -54,6 +57,6 @@ void touch(const Fd& file);
 std::uint64_t touched_ns(const Fd& file);
 
 // Absolute, as the kernel knows the open file; empty if it does not.
-std::string path_of(const Fd& file);
+std::string path_of(int file);
 
 }  // namespace millrace::io
