@@ -3,10 +3,10 @@
  *
  * Writes a file from all ranks, goes on after errors, and tells each: "error RANK CALL CLASS". The ranks'
  * pieces alternate; a piece holds pattern() of its offset. At piece STOP it says "at RANK PID" and waits for
- * the file GO; with hold, after that call of it. At the end: "closed RANK CLASS", "end". Then all of
+ * the file GO; with hold, after that call, for the file HELD. "wrote RANK N": so many calls returned well. At the end: "closed RANK CLASS", "end". Then all of
  * that for the file SECOND, 1 MiB and without a stop, after the first one was deleted: "second error ...".
  *
- * usage: victim FILE [piece=BYTES] [pieces=N] [stop=I go=GO] [hold=sync|close] [sync=1] [fatal=1] [second=SECOND]
+ * usage: victim FILE [piece=BYTES] [pieces=N] [stop=I go=GO] [hold=sync|close held=HELD] [sync=1] [fatal=1] [second=SECOND]
  *        victim FILE read=BYTES    only reads, and says whether what it finds is right */
 #include <mpi.h>
 #include <stdio.h>
@@ -57,13 +57,15 @@ static void wait_for(const char* go) {
 static int write_pieces(MPI_File fh, long piece, long pieces, long stop, const char* go) {
   unsigned char* data = malloc((size_t)piece);
   int error = MPI_SUCCESS;
-  for (long i = 0; i < pieces; ++i) {
+  long i = 0;
+  for (; i < pieces; ++i) {
     const MPI_Offset offset = (MPI_Offset)(i * nranks + rank) * piece;
     if (i == stop) wait_for(go);
     for (long j = 0; j < piece; ++j) data[j] = (unsigned char)((offset + j) * 7 + ((offset + j) >> 10));
     error = tell("write", MPI_File_write_at(fh, offset, data, (int)piece, MPI_BYTE, MPI_STATUS_IGNORE));
     if (error != MPI_SUCCESS) break;
   }
+  printf("wrote %d %ld\n", rank, i);
   free(data);
   return error;
 }
@@ -79,11 +81,11 @@ static void write_file(const char* path, int argc, char** argv) {
   write_pieces(fh, piece, pieces, stop, option(argc, argv, "go", "go"));
   const char* hold = option(argc, argv, "hold", "");
   if (option(argc, argv, "sync", NULL) != NULL) tell("sync", MPI_File_sync(fh));
-  if (strcmp(hold, "sync") == 0) wait_for(option(argc, argv, "go", "go"));
+  if (strcmp(hold, "sync") == 0) wait_for(option(argc, argv, "held", "held"));
   error = tell("close", MPI_File_close(&fh));
   printf("%sclosed %d %s\n", which, rank, name_of(error));
   fflush(stdout);
-  if (strcmp(hold, "close") == 0) wait_for(option(argc, argv, "go", "go"));
+  if (strcmp(hold, "close") == 0) wait_for(option(argc, argv, "held", "held"));
 }
 
 static void read_file(const char* path, long bytes) {

@@ -1,0 +1,86 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Durability node across nodes: each node keeps its own ranks' records until the file server's disk has them."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+from conftest import BUILD, eventually
+from jobs import TIMEOUT_S, nodes_up, pattern, shared_folder
+
+NODES, PER_NODE = 3, 2
+PIECE, PIECES, STOP = 1024, 2000, 500
+WHOLE = NODES * PER_NODE * PIECE * PIECES
+BOUND_S = 60
+
+
+def run(*words):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def disk_of_all():
+    """A disk that can be frozen, mounted before the nodes are made: they see it."""
+    with shared_folder() as beside, shared_folder() as place:
+        image = beside / "image"
+        with image.open("wb") as file:
+            file.truncate(64 << 20)
+        made = run("mkfs.ext4", "-q", "-F", "-m", "0", image)
+        if made.returncode != 0 or run("mount", "-o", "loop", image, place).returncode != 0:
+            pytest.skip("a loop device or a mount is not allowed here")
+        try:
+            with nodes_up("ledger", NODES, beside) as up:
+                yield up, place
+        finally:
+            run("fsfreeze", "--unfreeze", place)
+            run("umount", "-l", place)
+
+
+def close_while_frozen(nodes, place, mpi, topology, name):
+    job = nodes.job(mpi, per_node=PER_NODE)
+    path, go = place / name, job.folder / "go"
+    words = [path, f"piece={PIECE}", f"pieces={PIECES}", f"stop={STOP}", f"go={go}"]
+    settings = {"topology": topology, "file_servers": 1, "strategy": "sort", "timeout": f"{TIMEOUT_S}s"}
+    job.start("victim", *words, durability="node", **settings)
+    assert eventually(lambda: job.out.count("at ") == NODES * PER_NODE, BOUND_S), job.told
+    assert run("fsfreeze", "--freeze", place).returncode == 0
+    go.touch()
+    assert eventually(lambda: job.out.count("closed") == NODES * PER_NODE, BOUND_S), job.told
+    assert job.out.count("MPI_SUCCESS") == NODES * PER_NODE and job.errors() == {}, job.told
+    job.wait(BOUND_S)
+    return job, path
+
+
+def on_each_node(nodes, *words):
+    for number in range(NODES):
+        done = nodes.cluster.run(number, BUILD / "bin/millrace", *words)
+        assert done.returncode == 0, (number, done)
+
+
+@pytest.mark.parametrize(("mpi", "topology"), [("mpich", "ring"), ("ompi", "direct")])
+def test_a_close_that_returned_is_drained_in_the_background_by_all_nodes(disk_of_all, mpi, topology):
+    nodes, place = disk_of_all
+    job, path = close_while_frozen(nodes, place, mpi, topology, f"drained-{mpi}")
+    assert len(job.named("millraced")) == NODES, job.told
+    assert run("fsfreeze", "--unfreeze", place).returncode == 0
+    on_each_node(nodes, "drain", "--timeout", "20s")
+    assert path.read_bytes() == pattern(0, WHOLE)
+    job.expect_nothing_left()
+    path.unlink()
+
+
+@pytest.mark.parametrize(("mpi", "topology", "who"), [("mpich", "direct", "server"), ("ompi", "ring", "all")])
+def test_agents_that_die_while_they_drain_lose_nothing(disk_of_all, mpi, topology, who):
+    nodes, place = disk_of_all
+    job, path = close_while_frozen(nodes, place, mpi, topology, f"lost-{mpi}")
+    for pid, node in job.named("millraced").items():
+        if who == "all" or node == 0:
+            os.kill(pid, signal.SIGKILL)
+    assert run("fsfreeze", "--unfreeze", place).returncode == 0
+    job.expect_nothing_left(BOUND_S)  # those that have lost the file server leave too
+    assert path.read_bytes() != pattern(0, WHOLE), "it was done before: nothing is shown"
+    on_each_node(nodes, "recover")
+    assert path.read_bytes() == pattern(0, WHOLE)
+    path.unlink()
