@@ -54,6 +54,7 @@ void Ledger::flush() {
 
 void Ledger::sync() {
   if (writer_ == nullptr) return;
+  if (!promised_) (void)io::sync_name(path_);  // once; where a file system refuses it, it keeps names itself
   promised_ = true;
   writer_->commit();
   writer_->sync();

@@ -127,6 +127,34 @@ TEST_F(Ledgers, without_a_directory_durability_node_is_like_disk) {
   EXPECT_NE(rig->reports.at(0).find("journal_problem"), std::string::npos);
 }
 
+TEST_F(Ledgers, where_another_open_wants_the_disk_every_close_waits_for_it) {
+  start();
+  const FileSlot slot = rig->open(0, file, asked(Strategy::sort, Durability::node), 1);
+  rig->open(1, file, asked(Strategy::sort, Durability::disk), 2);
+  rig->fill(0, slot, 0, 3000, 1);
+  rig->core.close(0, slot, 1, {});
+  ASSERT_TRUE(rig->await(0, 1, 1));
+  EXPECT_EQ(rig->storage.stable(0).size(), 3000U);
+  rig->core.close(1, slot, 1, {});
+  ASSERT_TRUE(rig->await(1, 1));
+  settle();
+}
+
+TEST_F(Ledgers, a_file_that_is_opened_again_while_it_drains_is_the_same) {
+  start();
+  const FileSlot slot = rig->open(0, file, asked(Strategy::sort, Durability::node), 1);
+  rig->fill(0, slot, 0, 3000, 1);
+  rig->core.close(0, slot, 1, {});
+  rig->core.abandon(0);  // it need not wait
+  EXPECT_EQ(rig->open(0, file, asked(Strategy::sort, Durability::server), 2), slot);
+  rig->fill(0, slot, 1000, 3000, 2);
+  rig->core.close(0, slot, 2, {});
+  ASSERT_TRUE(rig->await(0, 2));
+  settle();
+  EXPECT_TRUE(rig->core.idle());
+  EXPECT_TRUE(rig->same(0));
+}
+
 TEST_F(Ledgers, a_target_that_fails_after_the_close_leaves_the_ledger_and_says_so) {
   start();
   const FileSlot slot = rig->open(0, file, asked(Strategy::sort, Durability::node));

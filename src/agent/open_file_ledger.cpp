@@ -18,6 +18,7 @@ void OpenFile::join(Shared& shared, const FileSettings& settings) {
     if (settings.durability > lane->pipeline->settings().durability)
       lane->pipeline->strengthen(settings.durability);
   }
+  some_want_disk_ |= settings.durability == Durability::disk;
   if (keeps_ledger(settings) && !ledger)
     ledger = std::make_unique<Ledger>(shared.storage, shared.next_owner, shared.journal_directory, identity_);
 }
@@ -29,7 +30,7 @@ bool OpenFile::secured() const {
 }
 
 bool OpenFile::answers_from_ledger() const {
-  return ledger && !ledger->failing() && !ledger->given_up() &&
+  return ledger && !some_want_disk_ && !ledger->failing() && !ledger->given_up() &&
          lanes.front()->pipeline->settings().durability == Durability::node;
 }
 

@@ -343,8 +343,9 @@ void Server::sleep() {
     timeout_ms = until <= now ? 0 : static_cast<int>(std::min((until - now) / 1'000'000 + 1, second_ns));
   if (!pass_open_ && something_waits()) timeout_ms = 0;
   listen(timeout_ms);
-  const bool storage_is_busy =
-      std::any_of(asked_.begin(), asked_.end(), [&](const Asked& one) { return core_.dirty(one.file); });
+  const bool storage_is_busy = std::any_of(asked_.begin(), asked_.end(), [&](const Asked& one) {
+    return core_.dirty(one.file) || core_.keeps(one.file);
+  });
   if (!asked_.empty() && !storage_is_busy) page_->progress.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,7 +37,9 @@ bool has_name(const Fd& file) {
 }  // namespace
 
 std::string owned_folder(const std::string& directory) {
-  return directory + "/millrace-" + std::to_string(::geteuid());
+  utsname node{};
+  (void)::uname(&node);
+  return directory + "/millrace-" + std::to_string(::geteuid()) + "-" + node.nodename;
 }
 
 Result<Owned> create_owned(const std::string& directory, const std::string& suffix) {
@@ -100,6 +103,15 @@ Status write_durably(const Fd& file, std::span<const std::byte> bytes) {
 
 bool read_start(const Fd& file, void* into, std::size_t size) {
   return ::pread(file.get(), into, size, 0) == static_cast<ssize_t>(size);
+}
+
+Status sync_name(const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/'));
+  for (const std::string& place : {folder, folder.substr(0, folder.rfind('/') + 1)}) {
+    const Fd opened(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!opened.valid() || ::fsync(opened.get()) != 0) return Status::from_errno(errno);
+  }
+  return {};
 }
 
 bool take_lock(const Fd& file) { return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && has_name(file); }

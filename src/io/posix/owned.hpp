@@ -12,7 +12,7 @@
 #include "base/result.hpp"
 
 // Files with names that outlive a process that is killed, in a folder that only this user can enter:
-// DIRECTORY/millrace-UID. Who makes one holds its lock (flock) for as long as it lives; that is how others
+// DIRECTORY/millrace-UID-NODE: locks of other nodes may not be seen here. Who makes one holds its lock (flock) for as long as it lives; that is how others
 // know. The folder goes with its last file.
 namespace millrace::io {
 
@@ -39,6 +39,9 @@ Result<Fd> open_owned(const std::string& path);
 Status write_durably(const Fd& file, std::span<const std::byte> bytes);
 // The first `size` bytes; false if there are fewer.
 bool read_start(const Fd& file, void* into, std::size_t size);
+
+// Makes the name itself outlive a crash of the node.
+Status sync_name(const std::string& path);
 
 // Takes the lock. False: somebody has it, or the file has lost its name meanwhile.
 bool take_lock(const Fd& file);
