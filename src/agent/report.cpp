@@ -112,12 +112,13 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
                         const std::string& ledger_problem) {
   const FileSettings& used = pipeline.settings();
   const RequestCounters& r = requests.counters();
+  const std::string problem = pipeline.journal_problem().empty() ? ledger_problem : pipeline.journal_problem();
   Json json = {
       {"schema", report_schema},
       {"kind", "agent_file"},
       {"path", path},
       {"strategy", name(used.strategy)},
-      {"why", why(asked, used, pipeline.journal_problem())},
+      {"why", why(asked, used, problem)},
       {"merge", pipeline.merge()},
       {"durability", name(used.durability)},
       {"sink", pipeline.carries()  ? "next agent"

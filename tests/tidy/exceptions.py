@@ -11,6 +11,7 @@ SYSTEM_CALLS = {
     "src/agent/core": "fstat tells which file a descriptor is; poll waits for the last writes in the destructor",
     "src/agent/block_pool": "memory that goes back to the system: mmap, madvise",
     "src/agent/trace": "appends whole lines to the trace, O_APPEND",
+    "src/agent/recovery": "fstat tells which file a name means; poll waits for the writes of the only thread there is",
     "src/agent/serve": "the agent goes to the background: fork, and a pipe that says that it listens",
     "src/agent/testing/": "a Core for tests that writes by itself",
     "src/client/file": "opens the target a second time, for the agent",
