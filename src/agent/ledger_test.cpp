@@ -25,7 +25,7 @@ class Ledgers : public testing::Test {
     std::filesystem::remove_all(folder());
   }
   static std::string folder() {
-    const std::string name = testing::TempDir() + "millrace-ledgers-" +
+    std::string name = testing::TempDir() + "millrace-ledgers-" +
                              testing::UnitTest::GetInstance()->current_test_info()->name() +
                              std::to_string(::getpid());
     std::filesystem::create_directory(name);

@@ -92,7 +92,7 @@ struct OpenFile {
   journal::Identity identity_;
   std::vector<Owed> owed_;
   bool some_want_disk_ = false;  // an open has durability disk: nobody's close is answered before that
-  bool rescuing_ = false;  // all lanes settle, because the ledger fails
+  bool rescuing_ = false;        // all lanes settle, because the ledger fails
   std::uint64_t shown_ns_ = 0;
   std::uint64_t shown_bytes_ = 0;
 };

@@ -112,7 +112,8 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
                         const std::string& ledger_problem) {
   const FileSettings& used = pipeline.settings();
   const RequestCounters& r = requests.counters();
-  const std::string problem = pipeline.journal_problem().empty() ? ledger_problem : pipeline.journal_problem();
+  const std::string problem =
+      pipeline.journal_problem().empty() ? ledger_problem : pipeline.journal_problem();
   Json json = {
       {"schema", report_schema},
       {"kind", "agent_file"},

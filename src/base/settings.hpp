@@ -35,7 +35,9 @@ struct FileSettings {
 static_assert(sizeof(FileSettings) == 40);
 
 // What a close promises, now or by what goes on behind it, is that the bytes are on the disk.
-constexpr bool ends_on_disk(const FileSettings& settings) { return settings.durability != Durability::server; }
+constexpr bool ends_on_disk(const FileSettings& settings) {
+  return settings.durability != Durability::server;
+}
 // Records are kept on the node until they are in the file, for `millrace recover`.
 constexpr bool keeps_ledger(const FileSettings& settings) {
   return settings.durability == Durability::node || settings.strategy == Strategy::journal;

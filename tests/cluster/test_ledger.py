@@ -4,17 +4,23 @@
 
 import contextlib
 import os
+import random
+import re
 import signal
 import subprocess
+import time
 
 import pytest
 from conftest import BUILD, eventually
-from jobs import TIMEOUT_S, nodes_up, pattern, shared_folder
+from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, pattern, shared_folder
 
 NODES, PER_NODE = 3, 2
 PIECE, PIECES, STOP = 1024, 2000, 500
 WHOLE = NODES * PER_NODE * PIECE * PIECES
 BOUND_S = 60
+AWAITED_S = 90  # for agents to leave: one may wait a minute for another that never comes
+FIRST = int(os.environ.get("TEST_FIRST_SEED", "1"))
+SEEDS = range(FIRST, FIRST + int(os.environ.get("TEST_POINTS", "50" if LONG else "2")))
 
 
 def run(*words):
@@ -94,4 +100,42 @@ def test_agents_that_die_while_they_drain_lose_nothing(held, mpi, topology, who)
     assert shown or mpi != "mpich", "it was done before: nothing is shown"
     on_each_node(nodes, "recover")
     assert path.read_bytes() == pattern(0, WHOLE)
+    path.unlink()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_a_rank_closed_well_is_there_after_recovery_whichever_agent_dies_when(disk_of_all, seed):
+    nodes, place = disk_of_all
+    dice = random.Random(seed)
+    mpi = dice.choice([name for name in LAUNCHERS if LAUNCHERS[name]])
+    settings = {
+        "topology": dice.choice(["ring", "tree", "direct"]),
+        "strategy": dice.choice(["auto", "immediate", "sort", "journal"]),
+        "file_servers": dice.choice([1, 3]),
+        "stripe": "1MiB",
+        "sort_buffer": "4MiB",
+    }
+    wait_s, victims = dice.choice([0, 0.02, 0.1, 0.3, 0.6]), dice.choice([{0}, {1}, {0, 1}, {0, 1, 2}])
+    print(f"seed {seed}: {mpi}, nodes {victims} after {wait_s} s, {settings}")
+    job = nodes.job(mpi, per_node=PER_NODE)
+    path, go = place / f"any-{seed}", job.folder / "go"
+    words = [path, f"piece={PIECE}", f"pieces={PIECES}", f"stop={STOP}", f"go={go}"]
+    job.start("victim", *words, durability="node", timeout=f"{TIMEOUT_S}s", **settings)
+    assert eventually(lambda: job.out.count("at ") == NODES * PER_NODE, BOUND_S), job.told
+    go.touch()
+    time.sleep(wait_s)
+    for pid, node in job.named("millraced").items():
+        if node in victims:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    job.wait(BOUND_S)
+    job.expect_nothing_left(AWAITED_S)
+    on_each_node(nodes, "recover")
+    closed = [int(rank) for rank in re.findall(r"closed (\d+) MPI_SUCCESS", job.out)]
+    there, expected = path.read_bytes(), pattern(0, WHOLE)
+    for rank in closed:
+        for piece in range(PIECES):
+            at = (NODES * PER_NODE * piece + rank) * PIECE
+            assert there[at : at + PIECE] == expected[at : at + PIECE], f"rank {rank}, piece {piece}\n{job.told}"
+    assert len(closed) == NODES * PER_NODE or job.errors() or job.process.returncode != 0, f"silence\n{job.told}"
     path.unlink()

@@ -178,7 +178,7 @@ def expect_written(job, path):
     for rank, count in counts.items():
         for i in range(count):
             at = (2 * i + rank) * PIECE
-            assert bytes_there[at : at + PIECE] == pattern(at, PIECE), f"piece {i} of {count} of rank {rank} is not there"
+            assert bytes_there[at : at + PIECE] == pattern(at, PIECE), f"piece {i} of rank {rank}, which wrote {count}"
 
 
 def expect_told_and_recovered(job, path):

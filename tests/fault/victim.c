@@ -3,11 +3,12 @@
  *
  * Writes a file from all ranks, goes on after errors, and tells each: "error RANK CALL CLASS". The ranks'
  * pieces alternate; a piece holds pattern() of its offset. At piece STOP it says "at RANK PID" and waits for
- * the file GO; with hold, after that call, for the file HELD. "wrote RANK N": so many calls returned well. At the end: "closed RANK CLASS", "end". Then all of
- * that for the file SECOND, 1 MiB and without a stop, after the first one was deleted: "second error ...".
+ * the file GO; with hold, after that call, for the file HELD. "wrote RANK N": so many calls returned well. At
+ * the end: "closed RANK CLASS", "end". Then all of that for the file SECOND, 1 MiB and without a stop, after
+ * the first one was deleted: "second error ...".
  *
- * usage: victim FILE [piece=BYTES] [pieces=N] [stop=I go=GO] [hold=sync|close held=HELD] [sync=1] [fatal=1] [second=SECOND]
- *        victim FILE read=BYTES    only reads, and says whether what it finds is right */
+ * usage: victim FILE [piece=BYTES] [pieces=N] [stop=I go=GO] [hold=sync|close held=HELD] [sync=1] [fatal=1]
+ * [second=SECOND] victim FILE read=BYTES    only reads, and says whether what it finds is right */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

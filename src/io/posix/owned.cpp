@@ -39,19 +39,21 @@ bool has_name(const Fd& file) {
 std::string owned_folder(const std::string& directory) {
   utsname node{};
   (void)::uname(&node);
-  return directory + "/millrace-" + std::to_string(::geteuid()) + "-" + node.nodename;
+  return std::string(directory)
+      .append("/millrace-" + std::to_string(::geteuid()) + "-")
+      .append(node.nodename);
 }
 
 Result<Owned> create_owned(const std::string& directory, const std::string& suffix) {
   const std::string folder = owned_folder(directory);
-  const std::string stem = folder + "/" + std::to_string(::getpid()) + "-";
+  const std::string stem = std::string(folder).append("/").append(std::to_string(::getpid())).append("-");
   for (int number = 1; number <= tries_max; ++number) {
     if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return Status::from_errno(errno);
     if (Status own = check_folder(folder); !own.ok()) {
       if (own.error() == ENOENT) continue;  // removed again by whoever left
       return own;
     }
-    std::string path = stem + std::to_string(number) + suffix;
+    std::string path = std::string(stem).append(std::to_string(number)).append(suffix);
     Fd file(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
     if (!file.valid() && errno != EEXIST && errno != ENOENT) return Status::from_errno(errno);
     if (!file.valid()) continue;
@@ -74,7 +76,7 @@ Result<std::vector<std::string>> list_owned(const std::string& directory, const 
   if (Status own = check_folder(folder); !own.ok()) return own;
   while (const dirent* entry = ::readdir(listing.get())) {
     const std::string name = entry->d_name;
-    if (name.ends_with(suffix)) found.push_back(folder + "/" + name);
+    if (name.ends_with(suffix)) found.push_back(std::string(folder).append("/").append(name));
   }
   std::ranges::sort(found);
   return found;

@@ -12,8 +12,8 @@
 #include "base/result.hpp"
 
 // Files with names that outlive a process that is killed, in a folder that only this user can enter:
-// DIRECTORY/millrace-UID-NODE: locks of other nodes may not be seen here. Who makes one holds its lock (flock) for as long as it lives; that is how others
-// know. The folder goes with its last file.
+// DIRECTORY/millrace-UID-NODE: locks of other nodes may not be seen here. Who makes one holds its lock
+// (flock) for as long as it lives; that is how others know. The folder goes with its last file.
 namespace millrace::io {
 
 struct Owned {
