@@ -62,7 +62,12 @@ void FileStates::end_drain() {
 void FileStates::refresh(const Core& core) {
   for (FileSlot file = 0; file < slots_.size(); ++file) {
     Slot& slot = slots_[file];
-    if (slot.opens == 0) continue;
+    if (slot.opens == 0) {
+      // What was closed while bytes were pending is over now.
+      if (page_.files[file].number.load() != 0 && core.file_number(file) == 0)
+        page_.files[file].number.store(0);
+      continue;
+    }
     if (!slot.told) {
       const Status status = core.error(file);
       if (!status.ok()) tell(file, status);

@@ -100,7 +100,9 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
   return static_cast<FileSlot>(slot);
 }
 
-std::uint64_t Core::file_number(FileSlot) const { return 0; }
+std::uint64_t Core::file_number(FileSlot file) const {
+  return file < impl_->targets.size() && impl_->targets[file].fd.valid() ? 1 : 0;
+}
 
 Status Core::join(ChannelId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
 
