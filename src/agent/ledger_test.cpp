@@ -26,8 +26,8 @@ class Ledgers : public testing::Test {
   }
   static std::string folder() {
     std::string name = testing::TempDir() + "millrace-ledgers-" +
-                             testing::UnitTest::GetInstance()->current_test_info()->name() +
-                             std::to_string(::getpid());
+                       testing::UnitTest::GetInstance()->current_test_info()->name() +
+                       std::to_string(::getpid());
     std::filesystem::create_directory(name);
     return name;
   }

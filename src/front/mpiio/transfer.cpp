@@ -223,8 +223,8 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
   if (shared_by_nodes(open, row)) {
     flushed = meet_for_reading(open);
   } else {
-    flushed =
-        row.direction == Direction::write ? open.file->prepare_direct_write(extent) : open.file->flush(extent);
+    flushed = row.direction == Direction::write ? open.file->prepare_direct_write(extent)
+                                                : open.file->flush(extent);
   }
   if (row.position == Position::individual) hand_over(open);
   return false;
