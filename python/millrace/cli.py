@@ -162,16 +162,58 @@ def journal(
     ),
 ) -> None:
     """Inspect a journal: its records, their checksums, where it ends."""
+    _become("journal_inspector", arguments)
+
+
+@app.command()
+def recover(
+    directory: Path | None = typer.Option(
+        None, "--dir", metavar="DIR", help="Where the journals are (journal_directory, else TMPDIR, else /tmp)."
+    ),
+    force: bool = typer.Option(
+        False, "--force", help="Also into another file of the same path, and up to the first damage of a journal."
+    ),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what there is."),
+) -> None:
+    """Write what journals of dead agents on this node hold to their files; on each node of a job that broke."""
+    flags = ["--force"] * force + ["--dry-run"] * dry_run
+    _become("recovery", [*_journal_directory(directory), *flags])
+
+
+@app.command()
+def drain(
+    directory: Path | None = typer.Option(None, "--dir", metavar="DIR", help="As for recover."),
+    timeout: str = typer.Option(
+        "60s", "--timeout", metavar="TIME", help="Give up waiting after so long without progress."
+    ),
+) -> None:
+    """Wait until agents on this node have written what closed files still lack; then recover what dead ones left."""
+    _become("recovery", ["--drain", "--timeout", timeout, *_journal_directory(directory)])
+
+
+def _journal_directory(given: Path | None) -> list[str]:
+    if given is not None:
+        return ["--dir", str(given)]
     try:
-        inspector = prefix.find().journal_inspector
+        value = settings.resolve({}, None).values["journal_directory"].value
+    except settings.SettingError as error:
+        running.tell(str(error))
+        raise typer.Exit(running.EXIT_BAD_USE) from None
+    return ["--dir", value] if value else []
+
+
+def _become(program: str, arguments: List[str]) -> None:
+    """Runs one of Millrace's own programs in place of this process."""
+    try:
+        path = getattr(prefix.find(), program)
     except prefix.PrefixError as error:
         running.tell(str(error))
         raise typer.Exit(running.EXIT_BAD_USE) from None
     sys.stdout.flush()
     try:
-        os.execv(inspector, [str(inspector), *arguments])
+        os.execv(path, [str(path), *arguments])
     except OSError as error:
-        running.tell(f"{inspector}: {error.strerror}")
+        running.tell(f"{path}: {error.strerror}")
         raise typer.Exit(running.EXIT_NOT_FOUND) from None
 
 

@@ -36,6 +36,10 @@ class Prefix:
     def journal_inspector(self) -> Path:
         return self.root / "bin" / "millrace-journal"
 
+    @property
+    def recovery(self) -> Path:
+        return self.root / "bin" / "millrace-recover"
+
     def implementation(self, family: str) -> Path:
         return self.shared_object(IMPLEMENTATIONS[family])
 

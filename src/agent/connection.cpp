@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/connection.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace millrace::agent {
@@ -16,9 +17,10 @@ void Connection::greet(transport::Consumer ring, const transport::Hello& hello) 
   greeted_ = true;
 }
 
-void Connection::allow(FileSlot file, std::uint64_t record_max_bytes) {
+void Connection::allow(FileSlot file, std::uint64_t record_max_bytes, bool kept) {
   if (file >= opens_.size()) opens_.resize(file + 1);
   ++opens_[file].count;
+  opens_[file].kept |= kept;
   if (record_max_bytes > opens_[file].record_max_bytes) opens_[file].record_max_bytes = record_max_bytes;
 }
 
@@ -38,6 +40,19 @@ std::uint64_t Connection::next_stamp() const {
   FrameHeader frame{};
   const std::byte* payload = nullptr;
   return ring_.peek(frame, payload) && frame.kind == Kind::write ? frame.span : 0;
+}
+
+void Connection::give_back(const Core& core) {
+  if (keeps_.empty() && fresh_keeps_.empty()) return;
+  for (const FileSlot file : fresh_keeps_) keeps_.push_back({ring_.position(), file, core.ledger_mark(file)});
+  fresh_keeps_.clear();
+  const std::size_t before = keeps_.size();
+  std::uint64_t end = 0;
+  for (; !keeps_.empty() && core.kept(keeps_.front().file, keeps_.front().mark); keeps_.pop_front())
+    end = keeps_.front().end;
+  if (keeps_.size() == before) return;
+  ring_.keep_from(keeps_.empty() ? UINT64_MAX : end);
+  ring_.release();
 }
 
 Drained Connection::drain(Core& core, std::uint64_t until, std::vector<PendingRequest>& requests,
@@ -78,6 +93,10 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
         return true;
       }
       core.write(id_, frame.file, frame.offset, {payload, frame.length});
+      if (opens_[frame.file].kept && std::ranges::find(fresh_keeps_, frame.file) == fresh_keeps_.end()) {
+        if (keeps_.empty() && fresh_keeps_.empty()) ring_.keep_from(ring_.position());
+        fresh_keeps_.push_back(frame.file);
+      }
       return true;
     case Kind::note:
       if (frame.offset > UINT64_MAX / 2 || frame.span > UINT64_MAX / 2) break;
@@ -87,7 +106,7 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
     case Kind::sync:
     case Kind::close: {
       if (frame.request == 0) break;
-      PendingRequest request{id_, frame, {}};
+      PendingRequest request{id_, frame, {}, ring_.position()};
       if (frame.kind == Kind::close) {
         if (frame.length != sizeof request.counters) break;
         std::memcpy(&request.counters, payload, sizeof request.counters);

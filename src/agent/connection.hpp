@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@ struct PendingRequest {
   ChannelId channel = 0;
   transport::FrameHeader frame{};
   transport::ClientCounters counters{};
+  std::uint64_t position = 0;  // in the ring
 };
 
 // What became of draining one ring.
@@ -40,7 +42,8 @@ class Connection {
   std::uint64_t ring_bytes() const { return ring_bytes_; }
 
   void greet(transport::Consumer ring, const transport::Hello& hello);
-  void allow(FileSlot file, std::uint64_t record_max_bytes);
+  // `kept`: the ring has its records until the file's ledger does.
+  void allow(FileSlot file, std::uint64_t record_max_bytes, bool kept);
   void forbid(FileSlot file);
   bool allowed(FileSlot file) const { return file < opens_.size() && opens_[file].count > 0; }
   // Slots that are open now, each once.
@@ -48,6 +51,13 @@ class Connection {
 
   // Stamp of the next record of the ring's snapshot, which must not be empty; 0 for what is no write.
   std::uint64_t next_stamp() const;
+  // After some of the ring was passed on: what ledgers have now goes back to the producer.
+  void give_back(const Core& core);
+  // True if the ring still keeps something before that place.
+  bool keeps_before(std::uint64_t position) const {
+    return !keeps_.empty() && keeps_.front().end <= position;
+  }
+
   // Passes the records of the ring's snapshot with stamps up to `until` to core; requests are put into
   // `requests`. Slots whose records do not match their checksum are put into `damaged`. When broken, `why`
   // says so.
@@ -58,6 +68,13 @@ class Connection {
   struct Open {
     std::uint32_t count = 0;  // a rank may open a file twice
     std::uint64_t record_max_bytes = 0;
+    bool kept = false;
+  };
+  // Up to `end` nothing is given back before the ledger has so many records.
+  struct Keep {
+    std::uint64_t end;
+    FileSlot file;
+    std::uint64_t mark;
   };
   bool take(Core& core, const transport::FrameHeader& frame, const std::byte* payload,
             std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged, std::string& why);
@@ -70,6 +87,8 @@ class Connection {
   bool greeted_ = false;
   bool gone_ = false;
   std::vector<Open> opens_;  // by slot
+  std::deque<Keep> keeps_;
+  std::vector<FileSlot> fresh_keeps_;  // files of records since the last give_back()
 };
 
 }  // namespace millrace::agent

@@ -3,75 +3,15 @@
 #include "agent/core.hpp"
 
 #include <poll.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <bit>
-#include <cerrno>
 #include <utility>
 
 #include "agent/block_pool.hpp"
-#include "agent/open_file.hpp"
+#include "agent/core_impl.hpp"
 #include "agent/report.hpp"
 
 namespace millrace::agent {
-
-namespace {
-
-constexpr std::uint64_t window_max_bytes = 16 * MiB;  // at least so much is kept free or on its way out
-
-bool sound(const FileSettings& settings) {
-  return settings.sort_buffer_bytes >= MiB && std::has_single_bit(settings.record_max_bytes) &&
-         settings.record_max_bytes >= 4 * KiB && settings.record_max_bytes <= MiB &&
-         settings.strategy <= Strategy::journal && settings.durability <= Durability::disk &&
-         settings.sink <= SinkMode::direct;
-}
-
-}  // namespace
-
-// A request that several lanes have to answer.
-struct Spread {
-  ChannelId channel;
-  std::uint32_t request;
-  std::size_t lanes;  // that have not answered
-  Status status;
-};
-
-struct Core::Impl {
-  Shared shared;
-  std::vector<std::unique_ptr<OpenFile>> files;  // by slot; null where a slot is free
-  std::vector<Channel> channels;                 // by id
-  std::uint64_t files_opened = 0;
-  std::vector<Spread> spreads;
-  std::vector<Reply> answers;  // of lanes; scratch
-  std::vector<Reply> replies;
-  std::vector<std::string> reports;
-  bool tracing = false;
-  std::vector<Span> spans;
-  std::vector<io::Completion> completions;
-
-  Impl(io::Storage& storage, std::string journal_directory) : shared{storage, std::move(journal_directory)} {}
-
-  OpenFile* file(FileSlot slot) { return slot < files.size() ? files[slot].get() : nullptr; }
-  template <class Do>
-  void each_lane(Do&& act) const {
-    for (const auto& file : files) {
-      if (!file) continue;
-      for (const auto& lane : file->lanes) act(*file, *lane);
-    }
-  }
-  Status prepare_pool(const FileSettings& settings);
-  Result<FileSlot> add(Fd target, const struct stat& about, const transport::Register& registration,
-                       Route route);
-  template <class Ask>
-  void ask(ChannelId channel, FileSlot slot, std::uint32_t request, Ask&& ask_lane);
-  void answer(const Reply& reply);
-  bool take_completions();
-  void make_room();
-  bool evict_one();
-  bool retire();
-  bool anything_open() const;
-};
 
 Core::Core(io::Storage& storage, std::string journal_directory)
     : impl_(std::make_unique<Impl>(storage, std::move(journal_directory))) {}
@@ -80,7 +20,9 @@ Core::Core(io::Storage& storage, std::string journal_directory)
 Core::~Core() {
   const auto busy = [this] {
     bool any = false;
-    impl_->each_lane([&](const OpenFile&, const Lane& lane) { any |= !lane.pipeline->quiet(); });
+    impl_->each_lane([&](const OpenFile& file, const Lane& lane) {
+      any |= !lane.pipeline->quiet() || (file.ledger && !file.ledger->quiet());
+    });
     return any;
   };
   // What only carries has nothing in flight that points into our memory.
@@ -97,84 +39,21 @@ Core::~Core() {
   }
 }
 
-Status Core::Impl::prepare_pool(const FileSettings& settings) {
-  const std::uint32_t record_max = static_cast<std::uint32_t>(settings.record_max_bytes);
-  if (!shared.pool) {
-    shared.pool = std::make_unique<BlockPool>(settings.sort_buffer_bytes, settings.record_max_bytes);
-    shared.record_max_bytes = 0;
-  }
-  const BlockPool& pool = *shared.pool;
-  // Two of its records at least, or nothing would overlap.
-  if (pool.spans(record_max) * 2 > pool.blocks.count()) return Code::unsupported;
-  shared.record_max_bytes = std::max(shared.record_max_bytes, record_max);
-  const std::uint64_t window =
-      std::min<std::uint64_t>(pool.blocks.count() / 4, window_max_bytes >> pool.block_shift());
-  shared.window_blocks =
-      std::max({static_cast<std::uint32_t>(window), pool.spans(shared.record_max_bytes), pool.slots()});
-  return {};
-}
-
-Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const transport::Register& registration,
-                                 Route route) {
-  const Status prepared = prepare_pool(registration.settings);
-  if (!prepared.ok()) return prepared;
-  auto file = OpenFile::open(shared, std::move(target), about, registration, std::move(route), channels);
-  if (!file) {
-    if (!anything_open()) shared.pool.reset();
-    return file.status();
-  }
-  auto place = std::find(files.begin(), files.end(), nullptr);
-  if (place == files.end()) place = files.emplace(files.end());
-  (*file)->number = ++files_opened;
-  *place = *std::move(file);
-  return static_cast<FileSlot>(place - files.begin());
-}
-
-Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register& registration,
-                            Route route) {
-  if (!target.valid() || !sound(registration.settings)) return Code::invalid;
-  struct stat about {};
-  if (::fstat(target.get(), &about) != 0) return Status::from_errno(errno);
-  auto& files = impl_->files;
-  const auto same = std::find_if(files.begin(), files.end(), [&](const auto& file) {
-    return file && file->device == about.st_dev && file->inode == about.st_ino;
-  });
-  FileSlot slot = static_cast<FileSlot>(same - files.begin());
-  if (same == files.end()) {
-    auto added = impl_->add(std::move(target), about, registration, std::move(route));
-    if (!added) return added.status();
-    slot = *added;
-  } else {
-    const Status prepared = impl_->prepare_pool(registration.settings);
-    if (!prepared.ok()) return prepared;
-    if (registration.settings.strategy != files[slot]->asked.strategy)
-      files[slot]->asked = registration.settings;
-  }
-  if (channel >= impl_->channels.size()) impl_->channels.resize(channel + 1);
-  for (const auto& lane : files[slot]->lanes) {
-    const std::uint32_t expected = registration.members == 0 ? 0 : registration.members + lane->upstreams;
-    lane->requests.join(channel, registration.group, expected);
-  }
-  return slot;
-}
-
-Status Core::join(ChannelId channel, FileSlot slot, std::uint32_t lane, std::uint64_t group) {
-  OpenFile* file = impl_->file(slot);
-  if (file == nullptr) return Code::invalid;
-  lane %= static_cast<std::uint32_t>(file->lanes.size());  // fewer, if the file was open here before
-  if (channel >= impl_->channels.size()) impl_->channels.resize(channel + 1);
-  file->lanes[lane]->requests.join(channel, group, 0, true);
-  return {};
-}
-
 bool Core::ready() const {
   const Shared& shared = impl_->shared;
-  return !shared.pool || (!shared.advance_wanted && shared.pool->has_room(shared.record_max_bytes));
+  return !shared.pool ||
+         (!shared.advance_wanted && !shared.ledger_full && shared.pool->has_room(shared.record_max_bytes));
 }
 
 void Core::write(ChannelId channel, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
-  ++impl_->channels[channel].records;
-  impl_->files[file]->write(offset, data);
+  Channel& from = impl_->channels[channel];
+  OpenFile& to = *impl_->files[file];
+  ++from.records;
+  if (to.ledger && !from.upstream) {
+    to.keep(offset, data);
+    impl_->shared.ledger_full |= !to.ledger->ready();
+  }
+  to.write(offset, data);
 }
 
 void Core::note(ChannelId channel, FileSlot slot, Extent extent) {
@@ -184,7 +63,7 @@ void Core::note(ChannelId channel, FileSlot slot, Extent extent) {
 
 // Asks every lane in which the channel has a part.
 template <class Ask>
-void Core::Impl::ask(ChannelId channel, FileSlot slot, std::uint32_t request, Ask&& ask_lane) {
+void Core::Impl::ask(ChannelId channel, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered) {
   OpenFile* const open = file(slot);
   if (open == nullptr) {
     replies.push_back({channel, request, Code::invalid});
@@ -197,7 +76,7 @@ void Core::Impl::ask(ChannelId channel, FileSlot slot, std::uint32_t request, As
     ++asked;
   }
   if (asked == 0) ask_lane(*open->lanes.front(), true);
-  if (asked > 1) spreads.push_back({channel, request, asked, {}});
+  if (asked > 1 && answered) spreads.push_back({channel, request, asked, {}});
 }
 
 void Core::Impl::answer(const Reply& reply) {
@@ -225,9 +104,16 @@ void Core::sync(ChannelId channel, FileSlot slot, std::uint32_t request) {
 
 void Core::close(ChannelId channel, FileSlot slot, std::uint32_t request,
                  const transport::ClientCounters& counters) {
-  impl_->ask(channel, slot, request, [&](Lane& lane, bool first) {
-    lane.requests.close(channel, request, first ? counters : transport::ClientCounters{});
-  });
+  OpenFile* const open = impl_->file(slot);
+  const bool rank = channel >= impl_->channels.size() || !impl_->channels[channel].upstream;
+  const bool from_ledger = open != nullptr && rank && open->answers_from_ledger();
+  Status status;
+  const auto close_lane = [&](Lane& lane, bool first) {
+    if (from_ledger && lane.requests.take_lost_peer(channel)) status = Code::lost_peer;
+    lane.requests.close(channel, request, first ? counters : transport::ClientCounters{}, !from_ledger);
+  };
+  impl_->ask(channel, slot, request, close_lane, !from_ledger);
+  if (from_ledger) open->owe({channel, request, status});
 }
 
 void Core::abandon(ChannelId channel) {
@@ -235,6 +121,9 @@ void Core::abandon(ChannelId channel) {
   const auto of_channel = [channel](const auto& one) { return one.channel == channel; };
   std::erase_if(impl_->spreads, of_channel);
   std::erase_if(impl_->replies, of_channel);
+  for (const auto& file : impl_->files) {
+    if (file) file->forget(channel);
+  }
 }
 
 bool Core::Impl::take_completions() {
@@ -246,9 +135,23 @@ bool Core::Impl::take_completions() {
     each_lane([&](OpenFile&, Lane& lane) {
       if (lane.pipeline->owns(owner)) lane.pipeline->complete(completion);
     });
+    for (const auto& file : files) {
+      if (file && file->ledger && file->ledger->owns(owner)) file->ledger->complete(completion);
+    }
     any = true;
   }
   each_lane([&](OpenFile&, Lane& lane) { any |= lane.pipeline->collect(); });
+  return any;
+}
+
+bool Core::Impl::advance_ledgers() {
+  bool any = false;
+  shared.ledger_full = false;
+  for (const auto& file : files) {
+    if (!file || !file->ledger) continue;
+    any |= file->advance_ledger(shared.now_ns, replies);
+    shared.ledger_full |= !file->ledger->ready();
+  }
   return any;
 }
 
@@ -288,9 +191,11 @@ bool Core::Impl::retire() {
       lane.watch.end(file->path, spans);
       const LaneNumber number{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(file->lanes.size()),
                               file->node, file->nodes, file->topology};
-      reports.push_back(
-          make_report(file->path, file->asked, *lane.pipeline, lane.requests, *shared.pool, number));
+      reports.push_back(make_report(file->path, file->asked, *lane.pipeline, lane.requests, *shared.pool,
+                                    number, file->ledger ? file->ledger->problem() : std::string()));
     }
+    if (std::string message = file->ledger_message(); !message.empty())
+      messages.push_back(std::move(message));
     file.reset();
     any = true;
   }
@@ -311,6 +216,7 @@ bool Core::advance(std::uint64_t now_ns) {
   bool moved = core.take_completions();
   core.answers.clear();
   core.each_lane([&](OpenFile&, Lane& lane) { moved |= lane.requests.advance(now_ns, core.answers); });
+  moved |= core.advance_ledgers();
   for (const Reply& reply : core.answers) core.answer(reply);
   core.make_room();
   core.shared.advance_wanted = false;
@@ -356,6 +262,24 @@ Status Core::error(FileSlot slot) const {
 bool Core::dirty(FileSlot slot) const {
   const OpenFile* file = impl_->file(slot);
   return file != nullptr && file->dirty();
+}
+
+std::vector<std::string> Core::take_messages() { return std::exchange(impl_->messages, {}); }
+
+bool Core::keeps(FileSlot slot) const {
+  const OpenFile* file = impl_->file(slot);
+  return file != nullptr && file->ledger && !file->ledger->empty();
+}
+
+std::uint64_t Core::ledger_mark(FileSlot slot) const {
+  const OpenFile* file = impl_->file(slot);
+  return file != nullptr && file->ledger && file->asked.strategy == Strategy::journal ? file->ledger->mark()
+                                                                                      : 0;
+}
+
+bool Core::kept(FileSlot slot, std::uint64_t mark) const {
+  const OpenFile* file = impl_->file(slot);
+  return file == nullptr || !file->ledger || file->ledger->given_up() || file->ledger->written() >= mark;
 }
 
 std::uint64_t Core::file_number(FileSlot slot) const {

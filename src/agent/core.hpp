@@ -67,9 +67,9 @@ class Core {
   // there; its requests are for that lane.
   Status join(ChannelId channel, FileSlot file, std::uint32_t lane, std::uint64_t group);
 
-  // True while a record may be taken. False means that advance() has something to start, or that memory is
-  // at its bound: stop consuming channels and call advance(); while it is false then too, writes are in
-  // flight, and it may change with every advance() that follows their completions.
+  // True while a record may be taken. False means that advance() has something to start, or that memory or a
+  // ledger is at its bound: stop consuming channels and call advance(); while it is false then too, writes
+  // are in flight, and it may change with every advance() that follows their completions.
   bool ready() const;
 
   // One write record of at most record_max bytes, from a registered channel; copies the bytes. Only after
@@ -88,6 +88,9 @@ class Core {
   void close(ChannelId channel, FileSlot file, std::uint32_t request,
              const transport::ClientCounters& counters);
 
+  // With durability node, a close is answered when the ledger has this node's records on its disk; what is
+  // left goes on until idle().
+
   // The rank has gone without closing. Its records stay valid and are written.
   void abandon(ChannelId channel);
 
@@ -102,6 +105,9 @@ class Core {
 
   std::vector<Reply> take_replies();
 
+  // For people, of what no rank can be told: one line each.
+  std::vector<std::string> take_messages();
+
   // One JSON document (no newline) for every file that was closed for good since the last call, and for
   // every half second of a request that takes longer than two.
   std::vector<std::string> take_reports();
@@ -114,6 +120,12 @@ class Core {
   Status error(FileSlot file) const;
   // True if the file holds bytes that its file system does not have yet.
   bool dirty(FileSlot file) const;
+  // True if the file's ledger has records that may not be in the file yet.
+  bool keeps(FileSlot file) const;
+  // Of a file with strategy journal: how many records its ranks have written, and whether so many outlive
+  // this process. 0 and true for others.
+  std::uint64_t ledger_mark(FileSlot file) const;
+  bool kept(FileSlot file, std::uint64_t mark) const;
   // True if nothing is open, buffered or in flight.
   bool idle() const;
   // Another number for every file that was ever open; 0 if none is at that slot.

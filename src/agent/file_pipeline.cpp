@@ -33,8 +33,7 @@ sink::SinkOptions sink_options(const FileSettings& settings) {
   options.direct = settings.sink == SinkMode::direct;
   // Through the page cache: what is still in the processor's cache. Direct: what keeps a disk busy.
   options.write_max_bytes = options.direct ? 4 * MiB : MiB;
-  options.datasync_interval_bytes =
-      settings.durability == Durability::disk ? settings.fdatasync_interval_bytes : 0;
+  options.datasync_interval_bytes = ends_on_disk(settings) ? settings.fdatasync_interval_bytes : 0;
   return options;
 }
 
@@ -341,7 +340,9 @@ void FilePipeline::drop() { doom(); }
 
 sink::Ticket FilePipeline::settle(transport::Kind kind, Extent extent) {
   const sink::Ticket ticket = outlet_->settle(kind, extent);
-  settling_.push_back({ticket, extent == everything ? puts_made_ : 0});
+  const bool stable = !outlet_->carries() || kind == transport::Kind::sync ||
+                      (kind == transport::Kind::close && ends_on_disk(settings_));
+  settling_.push_back({ticket, extent == everything ? puts_made_ : 0, stable});
   return ticket;
 }
 
@@ -350,6 +351,7 @@ void FilePipeline::end_settling(const sink::Done& done) {
   if (found == settling_.end()) return;
   if (done.status.ok()) {
     settled_puts_ = std::max(settled_puts_, found->puts);
+    if (found->stable) stable_puts_ = std::max(stable_puts_, found->puts);
   } else {
     fail(done.status);
   }

@@ -35,6 +35,7 @@ struct Shared {
       0;                         // free + leaving blocks are kept at this, so that the storage never starves
   bool advance_wanted = false;   // advance() has something to start, or has to make room first
   std::uint32_t next_owner = 1;  // of sinks and journals
+  bool ledger_full = false;      // a ledger can take no record now
   std::uint64_t now_ns = 0;
 };
 
@@ -104,6 +105,7 @@ class FilePipeline {
   sink::Ticket settle(transport::Kind kind, Extent extent);
   // True if bytes have departed since the last settle() of everything that completed well.
   bool unsettled() const { return settled_puts_ < puts_made_; }
+  std::uint64_t settled_puts() const { return settled_puts_; }
   // Answers to settle(), each once.
   void take_settled(std::vector<sink::Ticket>& tickets);
   // True: what has departed is in the file only after a settle().
@@ -111,7 +113,15 @@ class FilePipeline {
 
   Status error() const { return error_; }
   // True if bytes of the file are here.
-  bool holds() const { return !sort_.empty() || !stage_segments_.empty() || !departures_.empty(); }
+  bool holds() const {
+    return !sort_.empty() || !stage_segments_.empty() || !departures_.empty() ||
+           (overflow_ && !overflow_->empty());
+  }
+  // True if all that was ever written is in the file; `stable`: and on its disk.
+  bool secured(bool stable) const {
+    if (holds() || !error_.ok()) return false;
+    return stable ? stable_puts_ == puts_made_ : !outlet_->carries() || !unsettled();
+  }
   // True if bytes are not known to be in the file: here, or passed on.
   bool dirty() const { return holds() || (outlet_->carries() && unsettled() && error_.ok()); }
   // As dirty(), and the storage's hints count too: while false, the pipeline must not be destroyed.
@@ -138,6 +148,8 @@ class FilePipeline {
   std::string journal_problem() const { return overflow_ ? overflow_->problem() : std::string(); }
 
   const FileSettings& settings() const { return settings_; }
+  // Another open asks for more than the first one.
+  void strengthen(Durability durability) { settings_.durability = durability; }
   const PipelineCounters& counters() const { return counters_; }
   const sink::SinkCounters& sink_counters() const { return outlet_->counters(); }
   void told_time(std::uint64_t now_ns, std::uint64_t before_ns);
@@ -203,6 +215,7 @@ class FilePipeline {
   bool put_since_flush_ = false;
   std::uint64_t puts_made_ = 0;
   std::uint64_t settled_puts_ = 0;       // so many of them are known to be safe
+  std::uint64_t stable_puts_ = 0;        // ... on the disk
   std::vector<sink::Segment> segments_;  // scratch
   std::vector<std::uint64_t> indices_;   // scratch
   std::vector<std::uint32_t> chunks_;    // scratch
@@ -211,6 +224,7 @@ class FilePipeline {
   struct Settling {
     sink::Ticket ticket;
     std::uint64_t puts;  // that it makes sure of
+    bool stable;
   };
   std::vector<Settling> settling_;
   std::vector<sink::Ticket> settled_;

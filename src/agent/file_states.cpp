@@ -15,6 +15,7 @@ void FileStates::opened(FileSlot file, std::uint64_t number, const Core& core) {
   slots_[file].draining = slots_[file].drained = core.dirty(file);
   page_.files[file].fresh.store(0);
   page_.files[file].held.store(core.dirty(file) ? UINT64_MAX : 0);
+  page_.files[file].kept.store(core.keeps(file) ? 1 : 0);
   page_.files[file].dirty.store(core.dirty(file) ? transport::state_draining : transport::state_clean);
   page_.files[file].code.store(0, std::memory_order_seq_cst);
   page_.files[file].number.store(number);
@@ -61,11 +62,17 @@ void FileStates::end_drain() {
 void FileStates::refresh(const Core& core) {
   for (FileSlot file = 0; file < slots_.size(); ++file) {
     Slot& slot = slots_[file];
-    if (slot.opens == 0) continue;
+    if (slot.opens == 0) {
+      // What was closed while bytes were pending is over now.
+      if (page_.files[file].number.load() != 0 && core.file_number(file) == 0)
+        page_.files[file].number.store(0);
+      continue;
+    }
     if (!slot.told) {
       const Status status = core.error(file);
       if (!status.ok()) tell(file, status);
     }
+    page_.files[file].kept.store(core.keeps(file) ? 1 : 0);
     if (!slot.drained || core.dirty(file)) continue;
     page_.files[file].held.store(0);
     std::uint32_t expected = transport::state_draining;

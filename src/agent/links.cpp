@@ -244,7 +244,7 @@ Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& re
         if (frame.request == 0 || from.closed) return Drained::broken;
         from.closed = frame.kind == Kind::close;
         frame.file = from.file;
-        requests.push_back({from.channel, frame, {}});
+        requests.push_back({from.channel, frame, {}, 0});
         break;
       }
       default:

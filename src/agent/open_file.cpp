@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "io/posix/descriptor.hpp"
+#include "io/posix/owned.hpp"
 
 namespace millrace::agent {
 
@@ -46,6 +47,8 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
     if (!pipeline) return pipeline.status();
     file->lanes.push_back(std::make_unique<Lane>(*std::move(pipeline), channels, way.upstreams));
   }
+  file->identity_ = {0, about.st_dev, about.st_ino, 0, io::path_of(target.get()), journal::Layout::log};
+  file->join(shared, file->asked);
   return file;
 }
 
@@ -60,6 +63,7 @@ void OpenFile::write_striped(std::uint64_t offset, std::span<const std::byte> da
 }
 
 bool OpenFile::over() const {
+  if (!owed_.empty() || (ledger && !ledger->quiet())) return false;
   return std::ranges::all_of(
       lanes, [](const auto& lane) { return lane->requests.over() && lane->pipeline->quiet(); });
 }

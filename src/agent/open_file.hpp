@@ -14,6 +14,7 @@
 
 #include "agent/carrier.hpp"
 #include "agent/file_pipeline.hpp"
+#include "agent/ledger.hpp"
 #include "agent/requests.hpp"
 #include "agent/watch.hpp"
 
@@ -47,18 +48,53 @@ struct OpenFile {
   std::uint32_t nodes = 1;
   Topology topology = Topology::automatic;
   std::vector<std::unique_ptr<Lane>> lanes;  // at least one
+  std::unique_ptr<Ledger> ledger;            // if an open of it wanted one
 
   void write(std::uint64_t offset, std::span<const std::byte> data) {
     if (lanes.size() == 1) return lanes.front()->pipeline->write(offset, data);
     write_striped(offset, data);
   }
+  // A record of a rank of this node is kept until it is in the target.
+  void keep(std::uint64_t offset, std::span<const std::byte> data) {
+    if (ledger) ledger->append(offset, data);
+  }
+  // Another open of the file, perhaps with a stronger durability; the first one calls it too.
+  void join(Shared& shared, const FileSettings& settings);
+
+  // True if a close is answered once the ledger has all records so far on the disk; owe() does so.
+  bool answers_from_ledger() const;
+  void owe(const Reply& reply);
+  // The channel has gone: nobody waits for an answer.
+  void forget(ChannelId channel) {
+    std::erase_if(owed_, [channel](const Owed& one) { return one.reply.channel == channel; });
+  }
+  // Appends the answers that are due. True if anything moved.
+  bool advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies);
+  // At the end of everything: what is to be told of the ledger; empty if nothing is.
+  std::string ledger_message() const;
+
   // Nobody has it open, and nothing is left to do.
   bool over() const;
   Status error() const;
   bool dirty() const;
 
  private:
+  // An answer that waits for the ledger to have so many records on the disk.
+  struct Owed {
+    Reply reply;
+    std::uint64_t mark;
+  };
   void write_striped(std::uint64_t offset, std::span<const std::byte> data);
+  bool secured() const;
+  bool due(const Owed& owed) const;
+  void show_progress(std::uint64_t now_ns);
+
+  journal::Identity identity_;
+  std::vector<Owed> owed_;
+  bool some_want_disk_ = false;  // an open has durability disk: nobody's close is answered before that
+  bool rescuing_ = false;        // all lanes settle, because the ledger fails
+  std::uint64_t shown_ns_ = 0;
+  std::uint64_t shown_bytes_ = 0;
 };
 
 }  // namespace millrace::agent

@@ -24,6 +24,18 @@ const char* name(Strategy strategy) {
   return "unknown";
 }
 
+const char* name(Durability durability) {
+  switch (durability) {
+    case Durability::server:
+      return "server";
+    case Durability::disk:
+      return "disk";
+    case Durability::node:
+      return "node";
+  }
+  return "unknown";
+}
+
 const char* name(Topology topology) {
   switch (topology) {
     case Topology::automatic:
@@ -96,17 +108,20 @@ Json time_part(const FilePipeline& pipeline, const Requests& requests) {
 }  // namespace
 
 std::string make_report(const std::string& path, const FileSettings& asked, const FilePipeline& pipeline,
-                        const Requests& requests, const BlockPool& pool, LaneNumber number) {
+                        const Requests& requests, const BlockPool& pool, LaneNumber number,
+                        const std::string& ledger_problem) {
   const FileSettings& used = pipeline.settings();
   const RequestCounters& r = requests.counters();
+  const std::string problem =
+      pipeline.journal_problem().empty() ? ledger_problem : pipeline.journal_problem();
   Json json = {
       {"schema", report_schema},
       {"kind", "agent_file"},
       {"path", path},
       {"strategy", name(used.strategy)},
-      {"why", why(asked, used, pipeline.journal_problem())},
+      {"why", why(asked, used, problem)},
       {"merge", pipeline.merge()},
-      {"durability", used.durability == Durability::disk ? "disk" : "server"},
+      {"durability", name(used.durability)},
       {"sink", pipeline.carries()  ? "next agent"
                : pipeline.direct() ? "direct"
                                    : "buffered"},
@@ -123,6 +138,7 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
       {"time", time_part(pipeline, requests)},
       {"memory", {{"peak_buffer_bytes", pool.peak_bytes()}, {"peak_metadata_bytes", pool.metadata_bytes()}}},
   };
+  if (!ledger_problem.empty()) json["journal_problem"] = ledger_problem;
   if (number.nodes > 1) json["topology"] = name(number.topology);
   // Paths are bytes, not text: what is not UTF-8 is replaced.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -25,6 +25,7 @@ struct LaneNumber {
 
 // The story of one lane of a file, as one line of JSON.
 std::string make_report(const std::string& path, const FileSettings& asked, const FilePipeline& pipeline,
-                        const Requests& requests, const BlockPool& pool, LaneNumber number);
+                        const Requests& requests, const BlockPool& pool, LaneNumber number,
+                        const std::string& ledger_problem = {});
 
 }  // namespace millrace::agent

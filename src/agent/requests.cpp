@@ -3,11 +3,13 @@
 #include "agent/requests.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::agent {
 
 namespace {
 
+constexpr ChannelId no_channel = UINT32_MAX;
 constexpr std::uint64_t silence_ns = 100'000'000;  // a rank that sends nothing for so long is not waited for
 constexpr std::uint64_t worth_waiting_bytes = 8 * MiB;
 constexpr std::uint64_t gather_max_ns = 2'000'000'000;  // and no rank for longer than this
@@ -64,7 +66,15 @@ void Requests::sync(ChannelId channel, std::uint32_t request) {
   add(Kind::sync, channel, request);
 }
 
-void Requests::close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters) {
+void Requests::settle_all() { add(Kind::sync, no_channel, 0).answer = false; }
+
+bool Requests::take_lost_peer(ChannelId channel) {
+  Member* who = member(channel);
+  return who != nullptr && std::exchange(who->lost_peer, false);
+}
+
+void Requests::close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters,
+                     bool answered) {
   ++counters_.closes;
   clients_.calls += counters.calls;
   clients_.direct_calls += counters.direct_calls;
@@ -73,7 +83,7 @@ void Requests::close(ChannelId channel, std::uint32_t request, const transport::
   clients_.direct_bytes += counters.direct_bytes;
   clients_.copy_ns += counters.copy_ns;
   clients_.wait_ns += counters.wait_ns;
-  add(Kind::close, channel, request);
+  add(Kind::close, channel, request).answer = answered;
   if (Member* who = member(channel)) who->closing = true;
 }
 
@@ -147,7 +157,7 @@ bool Requests::step_gather(std::uint64_t now_ns) {
 bool Requests::wants_settling(const Waiter& waiter) const {
   if (pipeline_.carries()) return waiter.kind != Kind::flush || pipeline_.unsettled();
   return (waiter.kind == Kind::sync && (pipeline_.unsettled() || settle_ticket_ != 0)) ||
-         (waiter.kind == Kind::close && pipeline_.settings().durability == Durability::disk);
+         (waiter.kind == Kind::close && ends_on_disk(pipeline_.settings()));
 }
 
 void Requests::answer(const Waiter& waiter, std::vector<Reply>& replies) {
@@ -225,8 +235,7 @@ void Requests::begin_settling() {
     if (waiter.step != Step::settle) continue;
     settle_covers_.push_back(id);
     closing += waiter.kind == Kind::close ? 1 : 0;
-    stable |= waiter.kind == Kind::sync ||
-              (waiter.kind == Kind::close && pipeline_.settings().durability == Durability::disk);
+    stable |= waiter.kind == Kind::sync || (waiter.kind == Kind::close && ends_on_disk(pipeline_.settings()));
     extent = hull(extent, waiter.extent);
   }
   if (settle_covers_.empty()) return;
@@ -241,8 +250,7 @@ bool Requests::settle_after_last() {
   if (!nobody() || awaited_ > 0 || settled_ || settle_ticket_ != 0) return false;
   pipeline_.depart(everything);
   if (pipeline_.holds()) return false;
-  const bool unstable =
-      pipeline_.settings().durability == Durability::disk && pipeline_.error().ok() && pipeline_.unsettled();
+  const bool unstable = ends_on_disk(pipeline_.settings()) && pipeline_.error().ok() && pipeline_.unsettled();
   const bool untold = pipeline_.carries() && !passed_close_;
   if (unstable || untold) {
     settle_ticket_ =

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -17,6 +18,7 @@ struct Channel {
   std::uint64_t records = 0;
   std::uint64_t seen = 0;
   std::uint64_t last_ns = 0;  // when `records` was last seen to have grown
+  bool upstream = false;      // an agent
 };
 
 struct RequestCounters {
@@ -56,7 +58,11 @@ class Requests {
   bool has(ChannelId channel) const;
   void flush(ChannelId channel, std::uint32_t request, Extent extent);
   void sync(ChannelId channel, std::uint32_t request);
-  void close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters);
+  // `answered` false: the answer has been given, or will be, by somebody else.
+  void close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters,
+             bool answered = true);
+  // All that is here goes to stable storage, as for a sync; nobody waits for it.
+  void settle_all();
   void abandon(ChannelId channel);
 
   // True if anything moved. Appends answers.
@@ -65,6 +71,12 @@ class Requests {
 
   // Nobody has the file open, and nothing is left to do for it.
   bool over() const { return nobody() && awaited_ == 0 && settled_; }
+  // False: no rank has the file open, though some may wait for its close.
+  bool used_by_ranks() const {
+    return std::ranges::any_of(members_, [](const Member& m) { return !m.upstream && !m.closing; });
+  }
+  // True once, if a rank of the channel's group has gone.
+  bool take_lost_peer(ChannelId channel);
   Stages stages() const;
   const RequestCounters& counters() const { return counters_; }
   const transport::ClientCounters& client_counters() const { return clients_; }

@@ -15,16 +15,11 @@
 
 #include "agent/core.hpp"
 #include "agent/server.hpp"
+#include "base/local.hpp"
 
 namespace millrace::agent {
 
 namespace {
-
-std::string journal_directory(const Settings& settings) {
-  if (!settings.journal_directory.empty()) return settings.journal_directory;
-  const char* temporary = std::getenv("TMPDIR");
-  return temporary != nullptr && *temporary != 0 ? temporary : "/tmp";
-}
 
 // Where reports go: a directory has one file for each node.
 std::string stats_path(const Settings& settings) {
@@ -52,7 +47,7 @@ int serve(const char* name, MakeStorage make_storage, Fd ready) {
   std::unique_ptr<Core> core;
   std::unique_ptr<Server> server;
   if (storage) {
-    core = std::make_unique<Core>(**storage, journal_directory(settings));
+    core = std::make_unique<Core>(**storage, local_directory(settings));
     server = std::make_unique<Server>(*core, (*storage)->event_fd(), options);
     status = server->start();
   }

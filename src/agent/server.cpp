@@ -250,10 +250,11 @@ void Server::forward_requests() {
 }
 
 void Server::forward(const PendingRequest& request) {
-  const auto& [channel, frame, counters] = request;
+  const auto& [channel, frame, counters, position] = request;
   const bool rank = connections_.contains(channel);
   if (!rank && !links_.has(channel)) return;  // abandoned meanwhile
-  asked_.push_back({channel, frame.request, frame.file, rank && frame.kind == transport::Kind::close});
+  asked_.push_back(
+      {channel, frame.request, frame.file, rank && frame.kind == transport::Kind::close, position});
   switch (frame.kind) {
     case transport::Kind::flush: {
       const bool whole = frame.span > UINT64_MAX - frame.offset;
@@ -271,20 +272,30 @@ void Server::forward(const PendingRequest& request) {
 
 void Server::deliver() {
   states_->refresh(core_);
-  for (const Reply& reply : core_.take_replies()) {
+  for (auto& [id, connection] : connections_) connection->give_back(core_);
+  for (const Reply& reply : core_.take_replies()) replies_.push_back(reply);
+  std::vector<Reply> early;
+  for (const Reply& reply : replies_) {
     const auto asked = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& one) {
       return one.channel == reply.channel && one.request == reply.request;
     });
     Status status = reply.status;
+    const auto found = connections_.find(reply.channel);
     if (asked != asked_.end()) {
+      // What the request covers must not come back from the ring after a crash.
+      if (found != connections_.end() && found->second->keeps_before(asked->position)) {
+        early.push_back(reply);
+        continue;
+      }
       status = states_->status(asked->file, status);
       if (asked->closes) states_->closed(asked->file);
       asked_.erase(asked);
     }
     if (links_.answer(reply.channel, reply.request, status)) continue;
-    const auto found = connections_.find(reply.channel);
     if (found != connections_.end()) found->second->ring().answer(reply.request, status);
   }
+  replies_.swap(early);
+  for (const std::string& message : core_.take_messages()) log(message);
   for (const std::string& report : core_.take_reports()) append_line(options_.stats_path, report);
   if (trace_.on()) trace_.add(core_.take_spans());
 }
@@ -332,8 +343,9 @@ void Server::sleep() {
     timeout_ms = until <= now ? 0 : static_cast<int>(std::min((until - now) / 1'000'000 + 1, second_ns));
   if (!pass_open_ && something_waits()) timeout_ms = 0;
   listen(timeout_ms);
-  const bool storage_is_busy =
-      std::any_of(asked_.begin(), asked_.end(), [&](const Asked& one) { return core_.dirty(one.file); });
+  const bool storage_is_busy = std::any_of(asked_.begin(), asked_.end(), [&](const Asked& one) {
+    return core_.dirty(one.file) || core_.keeps(one.file);
+  });
   if (!asked_.empty() && !storage_is_busy) page_->progress.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -90,8 +90,10 @@ class Server {
     std::uint32_t request;
     FileSlot file;
     bool closes;
+    std::uint64_t position;
   };
-  std::vector<Asked> asked_;  // with Core, unanswered
+  std::vector<Asked> asked_;    // with Core, unanswered
+  std::vector<Reply> replies_;  // from Core, to be delivered
   std::vector<FileSlot> damaged_;
   struct Turn {
     std::uint64_t stamp;

@@ -107,7 +107,7 @@ void Server::enroll(Connection& connection, const transport::Register& registrat
     if (slot && *slot >= transport::max_files) return drop(connection.id(), "too many files are open");
     if (slot) {
       answer.file = *slot;
-      connection.allow(*slot, record_max);
+      connection.allow(*slot, record_max, registration.settings.strategy == Strategy::journal);
       if (registration.routing.lanes > 0) links_.serve(registration, *slot, core_.file_number(*slot));
       states_->opened(*slot, transport::file_number(about.st_dev, about.st_ino), core_);
     }
@@ -151,6 +151,7 @@ void Server::drop(ChannelId id, const std::string& why) {
     if (one.channel == id && one.closes) states_->closed(one.file);
     return one.channel == id;
   });
+  std::erase_if(replies_, [id](const Reply& reply) { return reply.channel == id; });
   connections_.erase(found);
   if (connections_.empty()) alone_since_ns_ = transport::now_ns();
 }

@@ -83,7 +83,8 @@ std::string set_strategy(Settings& s, std::string_view text) {
 
 std::string set_durability(Settings& s, std::string_view text) {
   static constexpr std::array words{Word<Durability>{"server", Durability::server},
-                                    Word<Durability>{"disk", Durability::disk}};
+                                    Word<Durability>{"disk", Durability::disk},
+                                    Word<Durability>{"node", Durability::node}};
   return set_word(s.file.durability, text, words);
 }
 

@@ -16,7 +16,7 @@ inline constexpr std::uint64_t MiB = 1024 * KiB;
 inline constexpr std::uint64_t GiB = 1024 * MiB;
 
 enum class Strategy : std::uint32_t { automatic = 0, immediate = 1, sort = 2, journal = 3 };
-enum class Durability : std::uint32_t { server = 0, disk = 1 };
+enum class Durability : std::uint32_t { server = 0, disk = 1, node = 2 };
 enum class SinkMode : std::uint32_t { automatic = 0, buffered = 1, direct = 2 };
 // In which order the agents of several nodes pass records on.
 enum class Topology : std::uint32_t { automatic = 0, ring = 1, tree = 2, direct = 3 };
@@ -33,6 +33,15 @@ struct FileSettings {
       64 * MiB;  // durability disk: 0 = only at close; else [4 KiB, 1 TiB]
 };
 static_assert(sizeof(FileSettings) == 40);
+
+// What a close promises, now or by what goes on behind it, is that the bytes are on the disk.
+constexpr bool ends_on_disk(const FileSettings& settings) {
+  return settings.durability != Durability::server;
+}
+// Records are kept on the node until they are in the file, for `millrace recover`.
+constexpr bool keeps_ledger(const FileSettings& settings) {
+  return settings.durability == Durability::node || settings.strategy == Strategy::journal;
+}
 
 // Everything that a process can be told. Precedence, weakest first: built in, TOML file, environment
 // (MILLRACE_*), command line (which sets the environment), MPI_Info hints (millrace_*, per file).

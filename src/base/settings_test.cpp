@@ -58,6 +58,7 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("sort_buffer", "16MiB").settings.file.sort_buffer_bytes, 16 * MiB);
   EXPECT_EQ(attempt("record_max", "4k").settings.file.record_max_bytes, 4 * KiB);
   EXPECT_EQ(attempt("durability", "disk").settings.file.durability, Durability::disk);
+  EXPECT_EQ(attempt("durability", "node").settings.file.durability, Durability::node);
   EXPECT_EQ(attempt("fdatasync_interval", "0").settings.file.fdatasync_interval_bytes, 0U);
   EXPECT_EQ(attempt("sink", "direct").settings.file.sink, SinkMode::direct);
   EXPECT_EQ(attempt("channel", "64k").settings.channel_bytes, 64 * KiB);

@@ -35,8 +35,7 @@ constexpr std::uint64_t early_bytes = 4 * MiB;
 class PipelineFile final : public File, private Leaver {
  public:
   PipelineFile(OpenRequest request, const char* barred) : request_(std::move(request)), barred_(barred) {
-    if (request_.settings.strategy == Strategy::automatic &&
-        (request_.mixed || mixed_series.has(request_.path)))
+    if (may_turn_off() && (request_.mixed || mixed_series.has(request_.path)))
       turned_off_.store(read_too_often);
     if (barred == nullptr) remember_place();
     add_leaver(this);
@@ -64,11 +63,13 @@ class PipelineFile final : public File, private Leaver {
 
  private:
   void leave(bool at_exit) override;
+  Status empty_ledger();
   Choice decide(const Transfer& transfer);
   const char* enroll_with(Session& session);
   Session* session_of_group();
   bool known_to_agent();
   bool goes_to_disk() const;
+  bool may_turn_off() const;
   void remember_place();
   Fd open_again(int mode) const;
   Status settle(Kind kind, Extent extent);
@@ -93,6 +94,7 @@ class PipelineFile final : public File, private Leaver {
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
   std::atomic<std::uint64_t> flushes_{0};
+  std::atomic<bool> past_ledger_{false};  // the MPI library wrote to a file that has a ledger
   std::atomic<bool> closed_{false};
 };
 
@@ -174,6 +176,7 @@ const char* PipelineFile::enroll_with(Session& session) {
     return "the agent refused the file";
   }
   slot_ = *slot;
+  if (request_.settings.strategy == Strategy::journal) session.protect(protect(slot_, target.get()));
   session_.store(&session, std::memory_order_release);
   return nullptr;
 }
@@ -208,7 +211,7 @@ Status PipelineFile::flush(Extent extent) {
     const std::lock_guard lock(session->mutex());
     fresh = tally_.fresh_bytes;
     tally_.fresh_bytes = 0;
-    if (request_.settings.strategy == Strategy::automatic && watch_.flushed(fresh)) {
+    if (may_turn_off() && watch_.flushed(fresh)) {
       turned_off_.store("read after every few writes");
       mixed_series.add(request_.path);
     }
@@ -234,8 +237,19 @@ Status PipelineFile::order() {
   return session->request(Kind::flush, slot_, everything, tally_);
 }
 
+// What the ledger holds would come back after a crash, over what the MPI library writes now: it has to be in
+// the file for good first.
+Status PipelineFile::empty_ledger() {
+  Session* session = session_of_group();
+  past_ledger_.store(true, std::memory_order_relaxed);
+  if (session == nullptr) return {};
+  if (!session->keeps(slot_)) return session->sticky(slot_);
+  return session->request(Kind::sync, slot_, everything, tally_);
+}
+
 // Order counts only where bytes overlap: what lies elsewhere may reach the file before or after.
 Status PipelineFile::prepare_direct_write(Extent extent) {
+  if (keeps_ledger(request_.settings)) return empty_ledger();
   Session* session = session_.load(std::memory_order_acquire);
   if (session != nullptr && !in_forked_child() && !session->pending(slot_, extent))
     return session->sticky(slot_);
@@ -254,7 +268,12 @@ void PipelineFile::note_direct_write(Extent extent) {
 }
 
 bool PipelineFile::goes_to_disk() const {
-  return request_.settings.durability == Durability::disk || program_syncs.load(std::memory_order_relaxed);
+  return ends_on_disk(request_.settings) || program_syncs.load(std::memory_order_relaxed);
+}
+
+// Where nothing else was asked for, a file may go back to the MPI library.
+bool PipelineFile::may_turn_off() const {
+  return request_.settings.strategy == Strategy::automatic && !keeps_ledger(request_.settings);
 }
 
 void PipelineFile::note_direct_call(std::uint64_t bytes) {
@@ -282,7 +301,7 @@ Status PipelineFile::set_direct(const char* reason) {
   turned_off_.store(reason);
   if (reason == nullptr) return {};
   why_direct_.store(reason);
-  return flush(everything);
+  return keeps_ledger(request_.settings) ? empty_ledger() : flush(everything);
 }
 
 void PipelineFile::report(Status status) {
@@ -316,6 +335,8 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
   report(session != nullptr ? session->status(slot_) : Status());
   if (session == nullptr) return {};
   const TraceSpan span("close");
+  // A close that the ledger answers does not wait for the file; what the MPI library wrote may depend on it.
+  if (kind == Kind::close && past_ledger_.load(std::memory_order_relaxed)) (void)empty_ledger();
   const bool safe = !session->dirty(slot_) && request_.settings.durability == Durability::server;
   Status status = session->request(kind, slot_, extent, tally_);
   // An agent that died with nothing of this file in its hands has lost nothing.
@@ -323,11 +344,10 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
   return status;
 }
 
-// With durability disk, the agent syncs what it wrote itself; here follows what the MPI library wrote for
-// this rank.
+// With durability disk or node, the agent syncs what it wrote itself; here follows what the MPI library wrote
+// for this rank.
 Status PipelineFile::make_durable() const {
-  if (request_.settings.durability != Durability::disk || !request_.writable || direct_calls_.load() == 0)
-    return {};
+  if (!ends_on_disk(request_.settings) || !request_.writable || direct_calls_.load() == 0) return {};
   const Fd file = open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {
     log(request_.path + " is gone or has another name: what the MPI library wrote may not be on the disk");

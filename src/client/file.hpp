@@ -103,6 +103,11 @@ bool is_mixed(std::string_view path);
 // the reason in the report and one log line per process.
 std::unique_ptr<File> open(OpenRequest request);
 
+// Before the MPI library opens a file: what closed files of this node still lack (durability node) is waited
+// for, and finished where its agent has died. Costs one look at a folder that is rarely there. What can't be
+// finished is told on stderr.
+void settle_ledgers(const char* path);
+
 // The settings of this process (environment); parsed once.
 const Settings& process_settings();
 

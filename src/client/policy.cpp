@@ -34,6 +34,7 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
       return {false, "non-blocking calls are set to stay direct"};
     }
   }
+  if (file.durability == Durability::node) return {true, "durability node: the node keeps what is written"};
   if (file.strategy != Strategy::automatic) return {true, "the strategy was chosen"};
   if (transfer.bytes == 0) return {true, "nothing to write"};
   const std::uint64_t mean = transfer.bytes / std::max<std::uint64_t>(transfer.pieces, 1);

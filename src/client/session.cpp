@@ -32,6 +32,7 @@ Session::Session(SessionParts parts)
 template <class Answer, class Message>
 Status Session::exchange(const Message& message, std::initializer_list<int> descriptors, Answer& answer) {
   const std::lock_guard lock(mutex_);
+  const Saver saver(*this);
   if (lost()) return Code::lost_agent;
   if (!transport::send(parts_.socket.get(), message, descriptors).ok()) return lose();
   Patience patience = begin_wait();
@@ -61,6 +62,7 @@ Result<std::uint16_t> Session::meet() {
 Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::uint64_t record_max,
                       Tally& tally) {
   const std::lock_guard lock(mutex_);
+  const Saver saver(*this);
   if (Status now = status(file); !now.ok()) return now;
   const bool sampled = tally.counters.calls++ % sample_every == 0;
   const std::uint64_t begin_ns = sampled ? now_ns() : 0;
@@ -163,6 +165,17 @@ Status Session::lose() {
   return Code::lost_agent;
 }
 
+// With the lock held. What calls have returned for and the agent's ledger may lack is in the ring.
+void Session::save() {
+  if (!lost()) return;
+  for (const Protected& file : std::exchange(protected_, {})) {
+    const Status saved = rescue(parts_.producer, file, parts_.journal_directory);
+    log(saved.ok() ? file.path + ": what was written to it is in journals in " + parts_.journal_directory +
+                         ": run millrace recover on this node"
+                   : file.path + ": what the agent had not kept yet is lost: " + saved.describe());
+  }
+}
+
 Status Session::sticky(std::uint32_t file) {
   const std::uint32_t code = state(file).code.load(std::memory_order_acquire);
   if (code == 0) return {};
@@ -176,6 +189,7 @@ Status Session::status(std::uint32_t file) {
 
 Status Session::request(Kind kind, std::uint32_t file, Extent extent, Tally& tally) {
   std::unique_lock lock(mutex_);
+  const Saver saver(*this);
   if (lost()) return Code::lost_agent;
   const std::uint64_t begin_ns = now_ns();
   Result<std::uint32_t> id = take_slot(lock);
@@ -275,6 +289,7 @@ void Session::leave() {
 }
 
 void Session::abandon_in_child() {
+  protected_.clear();
   lost_.store(true);
   parts_.socket.reset();
   parts_.wake.reset();

@@ -7,10 +7,14 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/fd.hpp"
 #include "client/call_lock.hpp"
 #include "client/file.hpp"
+#include "client/rescue.hpp"
 #include "transport/channel.hpp"
 #include "transport/stamp.hpp"
 
@@ -30,6 +34,7 @@ struct SessionParts {
   Fd wake;
   std::uint64_t timeout_ms = 60'000;
   bool serialized = false;  // calls never overlap: no locking
+  std::string journal_directory = {};
 };
 
 // This process's connection with the agent. Thread safe: one lock around the ring, none while a thread
@@ -56,6 +61,8 @@ class Session {
   Status status(std::uint32_t file);
   // False: every byte that any rank of the node wrote to the file is in the file system.
   bool dirty(std::uint32_t file) { return state(file).dirty.load(std::memory_order_seq_cst) != 0; }
+  // False: and the ledger of a file that has one holds nothing that may not be in the file.
+  bool keeps(std::uint32_t file) { return dirty(file) || state(file).kept.load() != 0; }
   // False: no rank of the node has a file of this number open through the pipeline. `seen` (0 at first)
   // spares the search while no other file is opened.
   bool knows(std::uint64_t number, std::uint64_t& seen);
@@ -71,6 +78,11 @@ class Session {
 
   // The file's error, whether or not the agent still lives.
   Status sticky(std::uint32_t file);
+  // From now on, if the agent is lost, this file's records that it has not made safe are saved.
+  void protect(Protected file) {
+    const std::lock_guard lock(mutex_);
+    protected_.push_back(std::move(file));
+  }
   // Hangs up: the agent takes what is in the ring, and this is the end.
   void leave();
   // In a child of fork(): the descriptors must not keep the parent's connection alive.
@@ -83,6 +95,15 @@ class Session {
     std::uint64_t progress;
     std::uint64_t looked_ns;
     std::uint64_t waited_ns = 0;
+  };
+
+  // Ends before the lock does.
+  struct Saver {
+    explicit Saver(Session& one) : session(one) {}
+    ~Saver() { session.save(); }
+    Saver(const Saver&) = delete;
+    Saver& operator=(const Saver&) = delete;
+    Session& session;
   };
 
   transport::AgentPage& page() { return *reinterpret_cast<transport::AgentPage*>(parts_.page.data()); }
@@ -98,13 +119,15 @@ class Session {
   Patience begin_wait();
   Status keep_waiting(Patience& patience);
   Status lose();
+  void save();
 
   SessionParts parts_;
   transport::StampClock clock_;
   CallLock mutex_;
   std::atomic<bool> lost_{false};
-  std::uint64_t noted_bytes_ = 0;  // since the agent was last woken for notes
-  std::uint32_t busy_slots_ = 0;   // bit per reply slot
+  std::uint64_t noted_bytes_ = 0;     // since the agent was last woken for notes
+  std::vector<Protected> protected_;  // by strategy journal
+  std::uint32_t busy_slots_ = 0;      // bit per reply slot
   std::uint32_t next_generation_ = 1;
 };
 

@@ -15,6 +15,7 @@
 #include <ctime>
 #include <vector>
 
+#include "base/local.hpp"
 #include "client/job.hpp"
 #include "transport/socket.hpp"
 
@@ -65,17 +66,19 @@ struct Spawn {
   Spawn& operator=(const Spawn&) = delete;
 };
 
-// Runs millraced, which goes to the background by itself and leaves when it listens. posix_spawn shares
+// Runs a program of Millrace's and waits for its end: millraced goes to the background by itself and leaves
+// when it listens. posix_spawn shares
 // memory with the child until exec: no atfork or exit handler of the program runs, and a large program
 // costs no copy of its page tables.
-Status launch(const std::string& program, std::string name) {
-  std::string path = program;
-  char* arguments[] = {path.data(), name.data(), nullptr};
+Status launch(std::string path, std::vector<std::string> words) {
+  std::vector<char*> arguments{path.data()};
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   std::vector<char*> environment = agent_environment();
   const Spawn spawn;
   pid_t child = -1;
-  const int failed =
-      ::posix_spawn(&child, path.c_str(), &spawn.files, &spawn.attributes, arguments, environment.data());
+  const int failed = ::posix_spawn(&child, path.c_str(), &spawn.files, &spawn.attributes, arguments.data(),
+                                   environment.data());
   if (failed != 0) return Status::from_errno(failed);
   const std::uint64_t begin_ns = transport::now_ns();
   for (;;) {
@@ -112,7 +115,7 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std:
   if (!mapping) return mapping.status();
   return std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(mapping), std::move(socket),
                                                 std::move(received->descriptors[1]), settings.timeout_ms,
-                                                serialized});
+                                                serialized, local_directory(settings)});
 }
 
 }  // namespace
@@ -131,6 +134,13 @@ std::string agent_program(const Settings& settings) {
     if (::access((folder + place).c_str(), X_OK) == 0) return folder + place;
   }
   return folder + "/../bin/millraced";
+}
+
+Status run_recovery(const Settings& settings, const std::string& directory) {
+  const std::string agent = agent_program(settings);
+  const std::size_t slash = agent.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : agent.substr(0, slash + 1);
+  return launch(folder + "millrace-recover", {"--dir", directory});
 }
 
 Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized) {
@@ -152,7 +162,7 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
     } else if (Result<Fd> lock = transport::claim(name + "-start"); lock) {
       // The one that starts it; unless it has come up since we were refused.
       if (!transport::connect_to(name).ok()) {
-        if (Status status = launch(agent_program(settings), name); !status.ok()) return status;
+        if (Status status = launch(agent_program(settings), {name}); !status.ok()) return status;
       }
       continue;
     }

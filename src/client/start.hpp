@@ -14,6 +14,9 @@ namespace millrace::client {
 // Path of millraced: the setting, else beside the library that this code is in.
 std::string agent_program(const Settings& settings);
 
+// Runs `millrace-recover` for a directory; waits for its end, but not longer than for the start of an agent.
+Status run_recovery(const Settings& settings, const std::string& directory);
+
 // Connects with the job's agent; if there is none, starts it when `may_start`, else fails with not_found.
 // Bounded to ten seconds.
 Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized);

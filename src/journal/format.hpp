@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
 #include <type_traits>
 
 #include "base/checksum.hpp"
@@ -13,11 +17,16 @@
 namespace millrace::journal {
 
 inline constexpr char magic[8] = {'M', 'L', 'R', 'A', 'C', 'E', 'J', '1'};
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
+inline constexpr const char* suffix = ".journal";          // of those that have names
 inline constexpr std::uint32_t record_magic = 0x6365524d;  // "MRec"
 inline constexpr std::size_t path_max = 4032;
 inline constexpr std::uint64_t payload_max = 1 * MiB;
 
+enum class Layout : std::uint32_t {
+  runs = 1,  // sorted runs
+  log = 2,   // records in the order of writing
+};
 enum class Type : std::uint16_t { data = 1, run = 2, commit = 3 };
 
 struct FileHeader {
@@ -29,11 +38,13 @@ struct FileHeader {
   std::uint64_t inode;
   std::uint64_t created_ns;
   char path[path_max];
-  std::uint64_t reserved;
+  Layout layout;
+  std::uint32_t reserved;
   std::uint64_t checksum;
 };
 static_assert(sizeof(FileHeader) == 4096 && std::is_trivially_copyable_v<FileHeader>);
-static_assert(offsetof(FileHeader, path) == 48 && offsetof(FileHeader, checksum) == 4088);
+static_assert(offsetof(FileHeader, path) == 48 && offsetof(FileHeader, layout) == 4080 &&
+              offsetof(FileHeader, checksum) == 4088);
 
 struct RecordHeader {
   std::uint32_t magic;
@@ -54,6 +65,45 @@ inline std::uint64_t header_checksum(const FileHeader& header) {
 }
 inline std::uint64_t header_checksum(const RecordHeader& header, std::uint64_t seed) {
   return checksum(&header, offsetof(RecordHeader, header_checksum), seed);
+}
+
+// Whose records a journal holds.
+struct Identity {
+  std::uint64_t job_hash = 0;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t created_ns = 0;
+  std::string path;
+  Layout layout = Layout::runs;
+};
+
+inline FileHeader header_of(const Identity& identity) {
+  FileHeader header = {};
+  std::memcpy(header.magic, magic, sizeof magic);
+  header.version = version;
+  header.path_length = static_cast<std::uint32_t>(std::min(identity.path.size(), path_max));
+  header.job_hash = identity.job_hash;
+  header.device = identity.device;
+  header.inode = identity.inode;
+  header.created_ns = identity.created_ns;
+  std::memcpy(header.path, identity.path.data(), header.path_length);
+  header.layout = identity.layout;
+  header.checksum = header_checksum(header);
+  return header;
+}
+
+// `seed`, the file header's checksum, makes the record one of that journal.
+inline RecordHeader header_of_record(Type type, std::uint64_t sequence, std::uint64_t offset,
+                                     std::span<const std::byte> data, std::uint64_t seed) {
+  RecordHeader header = {};
+  header.magic = record_magic;
+  header.type = type;
+  header.sequence = sequence;
+  header.offset = offset;
+  header.length = static_cast<std::uint32_t>(data.size());
+  header.payload_checksum = checksum(data.data(), data.size(), offset);
+  header.header_checksum = header_checksum(header, seed);
+  return header;
 }
 
 // Bytes of a record in the file, header and padding included.

@@ -63,6 +63,7 @@ nlohmann::json to_json(const std::string& file, const Summary& summary) {
                              {"end", summary.end}};
   if (!has_header(summary)) return document;
   document["version"] = summary.header.version;
+  document["layout"] = summary.header.layout == Layout::log ? "log" : "runs";
   document["job_hash"] = summary.header.job_hash;
   document["target"] = {
       {"path", path_of(summary.header)}, {"device", summary.header.device}, {"inode", summary.header.inode}};
@@ -90,8 +91,10 @@ void print(std::ostream& out, const std::string& file, const Summary& summary) {
       << summary.header.inode << ")\n"
       << "  job      " << std::hex << summary.header.job_hash << std::dec << ", created "
       << time_text(summary.header.created_ns) << ", format version " << summary.header.version << '\n'
-      << "  records  " << summary.records << " with " << summary.payload_bytes << " bytes, in "
-      << summary.runs.size() << " sorted runs\n"
+      << "  records  " << summary.records << " with " << summary.payload_bytes << " bytes, "
+      << (summary.header.layout == Layout::log ? "in the order of writing"
+                                               : "in " + std::to_string(summary.runs.size()) + " sorted runs")
+      << '\n'
       << "  extent   [" << summary.extent.begin << ", " << summary.extent.end << ")\n"
       << "  commits  " << summary.commits << (summary.committed ? ", the last record is one" : "") << '\n'
       << "  health   " << name(summary.verdict) << " at byte " << summary.end << '\n';

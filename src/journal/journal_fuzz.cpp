@@ -19,6 +19,7 @@ void repair(std::vector<std::byte>& bytes) {
   std::memcpy(&header, bytes.data(), sizeof header);
   std::memcpy(header.magic, magic, sizeof magic);
   header.version = version;
+  header.layout = static_cast<Layout>(1 + static_cast<unsigned>(header.layout) % 2);
   header.checksum = header_checksum(header);
   std::memcpy(bytes.data(), &header, sizeof header);
   std::uint64_t sequence = 0;

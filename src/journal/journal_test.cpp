@@ -128,10 +128,41 @@ TEST(Journal, AnotherVersionIsUnsupported) {
   std::vector<std::byte> bytes = journal.bytes();
   FileHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  header.version = 2;
+  header.version = version + 1;
   header.checksum = header_checksum(header);
   std::memcpy(bytes.data(), &header, sizeof header);
   EXPECT_EQ(read_all(bytes).verdict, Verdict::unsupported);
+}
+
+TEST(Journal, ALogTakesRecordsInAnyOrderAndNoRuns) {
+  Identity who = TestJournal::identity();
+  who.layout = Layout::log;
+  TestJournal journal(who);
+  journal.append(100, "later overlaps");
+  journal.append(50, "before");
+  journal.append(105, "newer");
+  journal.commit();
+  journal.finish();
+  const std::vector<std::byte> bytes = journal.bytes();
+  EXPECT_EQ(read_all(bytes).records, journal.written);
+  MemorySource source(bytes);
+  const Summary summary = scan(source);
+  EXPECT_EQ(summary.verdict, Verdict::clean);
+  EXPECT_EQ(summary.records, 3U);
+  EXPECT_TRUE(summary.runs.empty());
+  EXPECT_TRUE(summary.committed);
+  EXPECT_EQ(summary.extent, (Extent{50, 114}));
+}
+
+TEST(Journal, AnUnknownLayoutIsCorrupt) {
+  TestJournal journal = small_journal();
+  std::vector<std::byte> bytes = journal.bytes();
+  FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.layout = static_cast<Layout>(3);
+  header.checksum = header_checksum(header);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  EXPECT_EQ(read_all(bytes).verdict, Verdict::corrupt);
 }
 
 TEST(Journal, PathLongerThanItsFieldIsCut) {
@@ -170,6 +201,20 @@ TEST(JournalWriter, SyncMakesRecordsStable) {
   journal.drain();
   const auto stable = journal.storage->stable(0);
   EXPECT_EQ(read_all({stable.data(), stable.size()}).records.size(), 1U);
+}
+
+TEST(JournalWriter, ASyncIsNotPutOffByWhatComesLater) {
+  TestJournal journal;
+  journal.append(0, "kept");
+  const std::uint64_t mark = journal.writer->records();
+  journal.writer->sync();
+  for (int i = 0; i < 200 && journal.writer->stable() < mark; ++i) {
+    journal.append(4, std::string(payload_max, 'm'));
+    journal.round();
+  }
+  EXPECT_GE(journal.writer->stable(), mark);
+  EXPECT_GE(journal.writer->written(), journal.writer->stable());
+  journal.finish();
 }
 
 TEST(JournalWriter, KillAtAnyMomentLeavesACleanPrefix) {

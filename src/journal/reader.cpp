@@ -87,7 +87,8 @@ Verdict JournalReader::open() {
   // The checksum first: a damaged version is damage, not another version.
   if (header_.checksum != header_checksum(header_)) return verdict_ = Verdict::corrupt;
   if (header_.version != version) return verdict_ = Verdict::unsupported;
-  if (header_.path_length > path_max || header_.reserved != 0) return verdict_ = Verdict::corrupt;
+  const bool known = header_.layout == Layout::runs || header_.layout == Layout::log;
+  if (header_.path_length > path_max || header_.reserved != 0 || !known) return verdict_ = Verdict::corrupt;
   return verdict_ = Verdict::clean;
 }
 
@@ -103,10 +104,10 @@ bool JournalReader::valid(const RecordHeader& header) const {
   switch (header.type) {
     case Type::data:
       return header.length > 0 && header.length <= payload_max &&
-             header.offset <= UINT64_MAX - header.length && place_.run_end &&
-             header.offset >= *place_.run_end;
+             header.offset <= UINT64_MAX - header.length &&
+             (header_.layout == Layout::log || (place_.run_end && header.offset >= *place_.run_end));
     case Type::run:
-      return header.length == 0 && header.offset == 0;
+      return header.length == 0 && header.offset == 0 && header_.layout == Layout::runs;
     case Type::commit:
       return header.length == 0 && header.offset == place_.payload_bytes;
   }
@@ -155,6 +156,24 @@ bool JournalReader::next(Record& record) {
   return true;
 }
 
+bool commit_behind(Source& source, const Summary& summary) {
+  std::vector<std::byte> bytes(1 * MiB);
+  for (std::uint64_t position = summary.end;;) {
+    const Result<std::size_t> got = source.read(position, bytes);
+    if (!got) return true;  // who can't look can't say no
+    if (*got < sizeof(RecordHeader)) return false;
+    for (std::size_t at = 0; at + sizeof(RecordHeader) <= *got; at += 8) {
+      RecordHeader header;
+      std::memcpy(&header, bytes.data() + at, sizeof header);
+      if (header.magic == record_magic && header.type == Type::commit &&
+          header.header_checksum == header_checksum(header, summary.header.checksum))
+        return true;
+    }
+    if (*got < bytes.size()) return false;
+    position += bytes.size() - sizeof(RecordHeader) + 8;  // one that lies across is seen whole
+  }
+}
+
 Summary scan(Source& source) {
   Summary summary;
   JournalReader reader(source);
@@ -173,10 +192,12 @@ Summary scan(Source& source) {
         break;
       case Type::data: {
         const Extent extent{record.offset, record.offset + record.data.size()};
-        RunInfo& run = summary.runs.back();  // the reader takes no data record before a run
-        run.end = after;
-        run.records += 1;
-        run.extent = hull(run.extent, extent);
+        if (!summary.runs.empty()) {  // not of a log; the reader takes no other data record before a run
+          RunInfo& run = summary.runs.back();
+          run.end = after;
+          run.records += 1;
+          run.extent = hull(run.extent, extent);
+        }
         summary.extent = hull(summary.extent, extent);
         summary.records += 1;
         summary.payload_bytes += record.data.size();

@@ -112,4 +112,8 @@ struct Summary {
 
 Summary scan(Source& source);
 
+// For a log that is corrupt at `summary.end`: true if a valid commit record lies anywhere behind that, so
+// that somebody may count on what is damaged.
+bool commit_behind(Source& source, const Summary& summary);
+
 }  // namespace millrace::journal

@@ -24,7 +24,7 @@ struct TestJournal {
   static Identity identity() { return {7, 8, 9, 1'700'000'000'000'000'000, "/data/out.h5"}; }
 
   explicit TestJournal(const Identity& who = identity(), io::MemoryOptions options = {})
-      : storage(std::make_unique<io::MemoryStorage>(options)) {
+      : storage(std::make_unique<io::MemoryStorage>(std::move(options))) {
     writer = *JournalWriter::create(*storage, storage->create(), 5, who);
   }
   void append(std::uint64_t offset, const std::string& data) {

@@ -16,20 +16,6 @@ constexpr std::uint64_t batch_bytes = 2 * MiB;
 constexpr std::uint64_t room_needed = record_bytes(0) + record_bytes(payload_max);
 static_assert(batch_bytes > room_needed + sizeof(FileHeader));
 
-FileHeader header_of(const Identity& identity) {
-  FileHeader header = {};
-  std::memcpy(header.magic, magic, sizeof magic);
-  header.version = version;
-  header.path_length = static_cast<std::uint32_t>(std::min(identity.path.size(), path_max));
-  header.job_hash = identity.job_hash;
-  header.device = identity.device;
-  header.inode = identity.inode;
-  header.created_ns = identity.created_ns;
-  std::memcpy(header.path, identity.path.data(), header.path_length);
-  header.checksum = header_checksum(header);
-  return header;
-}
-
 void add(std::vector<std::byte>& batch, const void* data, std::size_t bytes) {
   const auto* const from = static_cast<const std::byte*>(data);
   batch.insert(batch.end(), from, from + bytes);
@@ -37,14 +23,14 @@ void add(std::vector<std::byte>& batch, const void* data, std::size_t bytes) {
 
 }  // namespace
 
-JournalWriter::JournalWriter(io::Storage& storage, io::Handle file, std::uint32_t owner)
-    : storage_(storage), file_(file), owner_(owner) {}
+JournalWriter::JournalWriter(io::Storage& storage, io::Handle file, std::uint32_t owner, Layout layout)
+    : storage_(storage), file_(file), owner_(owner), layout_(layout) {}
 
 Result<std::unique_ptr<JournalWriter>> JournalWriter::create(io::Storage& storage, Fd file,
                                                              std::uint32_t owner, const Identity& identity) {
   const Result<io::Handle> handle = storage.adopt(std::move(file), false);
   if (!handle) return handle.status();
-  std::unique_ptr<JournalWriter> writer(new JournalWriter(storage, *handle, owner));
+  std::unique_ptr<JournalWriter> writer(new JournalWriter(storage, *handle, owner, identity.layout));
   const FileHeader header = header_of(identity);
   writer->seed_ = header.checksum;
   add(writer->batch_, &header, sizeof header);
@@ -56,14 +42,7 @@ JournalWriter::~JournalWriter() { storage_.release(file_); }
 bool JournalWriter::ready() const { return !status_.ok() || batch_.size() + room_needed <= batch_bytes; }
 
 void JournalWriter::put(Type type, std::uint64_t offset, std::span<const std::byte> data) {
-  RecordHeader header = {};
-  header.magic = record_magic;
-  header.type = type;
-  header.sequence = next_sequence_++;
-  header.offset = offset;
-  header.length = static_cast<std::uint32_t>(data.size());
-  header.payload_checksum = checksum(data.data(), data.size(), offset);
-  header.header_checksum = header_checksum(header, seed_);
+  const RecordHeader header = header_of_record(type, next_sequence_++, offset, data, seed_);
   const std::size_t end = batch_.size() + record_bytes(data.size());
   add(batch_, &header, sizeof header);
   add(batch_, data.data(), data.size());
@@ -73,7 +52,7 @@ void JournalWriter::put(Type type, std::uint64_t offset, std::span<const std::by
 void JournalWriter::append(std::uint64_t offset, std::span<const std::byte> data) {
   assert(ready() && !data.empty() && data.size() <= payload_max && offset <= UINT64_MAX - data.size());
   if (!status_.ok()) return;
-  if (!run_end_ || offset < *run_end_) {
+  if (layout_ == Layout::runs && (!run_end_ || offset < *run_end_)) {
     put(Type::run, 0, {});
     runs_ += 1;
   }
@@ -84,7 +63,6 @@ void JournalWriter::append(std::uint64_t offset, std::span<const std::byte> data
 }
 
 void JournalWriter::commit() {
-  assert(ready());
   if (!status_.ok()) return;
   put(Type::commit, payload_bytes_, {});
 }
@@ -98,6 +76,7 @@ void JournalWriter::flush() {
 void JournalWriter::sync() {
   if (!status_.ok()) return;
   sync_wanted_ = true;
+  sync_end_ = next_sequence_;
   flush();
 }
 
@@ -112,27 +91,31 @@ void JournalWriter::start() {
   if (!status_.ok() || !flying_.empty() || sync_flying_) return;
   const bool full = batch_.size() + room_needed > batch_bytes;
   io::Request request;
-  if (full || wanted_) {
+  if (sync_wanted_ && written_ >= sync_end_ && position_ > 0) {
+    sync_wanted_ = false;
+    sync_flying_ = true;
+    syncing_ = written_;
+    request.op = io::Op::datasync;
+    submit(std::move(request));
+  } else if (full || wanted_) {
     std::swap(batch_, flying_);
     wanted_ = false;
     request.op = io::Op::write;
     request.offset = position_;
     request.data = {{flying_.data(), flying_.size()}};
     position_ += flying_.size();
-    submit(std::move(request));
-  } else if (sync_wanted_) {
-    sync_wanted_ = false;
-    sync_flying_ = true;
-    request.op = io::Op::datasync;
+    flying_end_ = next_sequence_;
     submit(std::move(request));
   }
 }
 
 void JournalWriter::complete(const io::Completion& completion) {
   assert(!flying_.empty() || sync_flying_);
+  if (status_.ok()) status_ = completion.status;
+  if (status_.ok() && sync_flying_) stable_ = syncing_;
+  if (status_.ok() && !flying_.empty()) written_ = flying_end_;
   flying_.clear();
   sync_flying_ = false;
-  if (status_.ok()) status_ = completion.status;
   if (!status_.ok()) {
     batch_.clear();
     wanted_ = sync_wanted_ = false;

@@ -17,18 +17,9 @@
 
 namespace millrace::journal {
 
-// Whose records a journal holds.
-struct Identity {
-  std::uint64_t job_hash = 0;
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t created_ns = 0;
-  std::string path;
-};
-
 // Appends records to a new, empty journal file. A record is copied when it is appended, so its memory is
 // free at once; full batches go to Storage, one after the other, so that a kill leaves a clean prefix.
-// Begins a run by itself wherever a record does not lie behind the one before it.
+// Unless it is a log, begins a run by itself wherever a record does not lie behind the one before it.
 //
 // The tokens of its requests have `owner` in their upper half; the caller hands their completions to
 // complete(). Holds two batches of 2 MiB. Deterministic; not thread safe.
@@ -45,11 +36,11 @@ class JournalWriter {
   bool ready() const;
   // One data record of 1 byte to payload_max.
   void append(std::uint64_t offset, std::span<const std::byte> data);
-  // Appends a commit record; needs ready().
+  // Appends a commit record; it finds room also where ready() says no.
   void commit();
   // Starts writing what is buffered.
   void flush();
-  // flush(), then a datasync once all of it is written.
+  // flush(), then a datasync once all of it is written; what is appended later does not put that off.
   void sync();
 
   void complete(const io::Completion& completion);
@@ -58,13 +49,18 @@ class JournalWriter {
   Status status() const { return status_; }
   // Nothing is buffered, in flight or to be synced.
   bool idle() const;
+  // A request is with Storage.
+  bool in_flight() const { return !flying_.empty() || sync_flying_; }
+  // So many of the records are in the file, and so many have been datasynced there.
+  std::uint64_t written() const { return written_; }
+  std::uint64_t stable() const { return stable_; }
   std::uint64_t records() const { return next_sequence_; }  // runs and commits included
   std::uint64_t payload_bytes() const { return payload_bytes_; }
   std::uint64_t file_bytes() const { return position_ + batch_.size(); }
   std::uint64_t runs() const { return runs_; }
 
  private:
-  JournalWriter(io::Storage& storage, io::Handle file, std::uint32_t owner);
+  JournalWriter(io::Storage& storage, io::Handle file, std::uint32_t owner, Layout layout);
   void put(Type type, std::uint64_t offset, std::span<const std::byte> data);
   void start();
   void submit(io::Request request);
@@ -72,6 +68,7 @@ class JournalWriter {
   io::Storage& storage_;
   io::Handle file_;
   std::uint32_t owner_;
+  Layout layout_;
   std::uint64_t seed_ = 0;         // checksum of the file header
   std::vector<std::byte> batch_;   // being filled; belongs at position_
   std::vector<std::byte> flying_;  // in flight, if not empty
@@ -83,6 +80,11 @@ class JournalWriter {
   bool wanted_ = false;                   // flush() was called: the batch goes though it is not full
   bool sync_wanted_ = false;
   bool sync_flying_ = false;
+  std::uint64_t flying_end_ = 0;  // records, with those in flight
+  std::uint64_t written_ = 0;
+  std::uint64_t sync_end_ = 0;  // records that the sync that is wanted is to cover
+  std::uint64_t syncing_ = 0;   // ... that the one in flight covers
+  std::uint64_t stable_ = 0;
   Status status_;
 };
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/channel.hpp"
 
+#include <algorithm>
+
 namespace millrace::transport {
 
 namespace {
@@ -55,13 +57,15 @@ Result<Consumer> Consumer::attach(Fd memory, std::uint64_t ring_bytes) {
 }
 
 void Consumer::release() {
-  if (head_ != shown_) {
-    shown_ = head_;
-    header().head.store(head_, std::memory_order_seq_cst);
+  offered_ = head_;
+  const std::uint64_t end = std::min(head_, keep_);
+  if (end != shown_) {
+    shown_ = end;
+    header().head.store(end, std::memory_order_seq_cst);
   }
   // Hysteresis: a producer that waits is given half a ring at a time, not one record.
   if (header().producer_waits.load(std::memory_order_seq_cst) == 0) return;
-  if (header().tail.load(std::memory_order_relaxed) - head_ > ring_bytes_ / 2) return;
+  if (header().tail.load(std::memory_order_relaxed) - shown_ > ring_bytes_ / 2) return;
   header().producer_waits.store(0, std::memory_order_seq_cst);
   futex_wake(header().producer_waits);
 }

@@ -49,6 +49,21 @@ class Producer {
     return true;
   }
 
+  // Calls visit(frame, payload) for every published record that the consumer has not given back.
+  template <class Visit>
+  void each_kept(Visit&& visit) const {
+    const std::uint64_t tail = header().tail.load(std::memory_order_acquire);
+    std::uint64_t at = header().head.load(std::memory_order_acquire);
+    while (at < tail && tail - at <= ring_bytes_) {
+      FrameHeader frame;
+      const std::byte* const place = ring_.data() + (at & (ring_bytes_ - 1));
+      std::memcpy(&frame, place, sizeof frame);
+      if (record_bytes(frame.length) > tail - at) return;
+      visit(frame, place + sizeof frame);
+      at += record_bytes(frame.length);
+    }
+  }
+
   // Bytes appended that the consumer can't see yet.
   std::uint64_t unpublished() const { return tail_ - published_; }
 
@@ -122,8 +137,13 @@ class Consumer {
   void consume(const FrameHeader& frame) {
     head_ += record_bytes(frame.length);
     requests_ += frame.request != 0 ? 1 : 0;
-    if (head_ - shown_ >= ring_bytes_ / 8) release();
+    if (head_ - offered_ >= ring_bytes_ / 8) release();
   }
+  // Where the next record begins; only grows.
+  std::uint64_t position() const { return head_; }
+  // From there on, nothing is given back until this is called again: if this process dies, the producer has
+  // it.
+  void keep_from(std::uint64_t position) { keep_ = position; }
 
   // Gives consumed bytes back to the producer and wakes it if it waits and half of the ring is free.
   void release();
@@ -138,6 +158,8 @@ class Consumer {
   std::uint64_t ring_bytes_ = 0;
   std::uint64_t head_ = 0;
   std::uint64_t shown_ = 0;  // head as the producer sees it
+  std::uint64_t offered_ = 0;
+  std::uint64_t keep_ = UINT64_MAX;
   std::uint64_t limit_ = 0;  // end of the snapshot
   std::uint32_t requests_ = 0;
 };

@@ -80,6 +80,40 @@ void expect_records(Consumer& consumer, unsigned seed, int records) {
   consumer.release();
 }
 
+TEST(Channel, WhatTheConsumerKeepsIsNotGivenBackAndTheProducerCanReadIt) {
+  auto producer = *Producer::create(min_channel_bytes);
+  auto consumer = *Consumer::attach(Fd(::dup(producer.memory())), min_channel_bytes);
+  const std::string text = "0123456789";
+  FrameHeader frame{};
+  frame.kind = Kind::write;
+  frame.length = static_cast<std::uint32_t>(text.size());
+  const auto kept = [&] {
+    std::vector<std::uint64_t> offsets;
+    producer.each_kept([&](const FrameHeader& one, const std::byte* data) {
+      EXPECT_EQ(std::string(reinterpret_cast<const char*>(data), one.length), text);
+      offsets.push_back(one.offset);
+    });
+    return offsets;
+  };
+  for (frame.offset = 0; frame.offset < 5; ++frame.offset) ASSERT_TRUE(producer.append(frame, text.data()));
+  EXPECT_TRUE(kept().empty()) << "not published";
+  producer.publish();
+  EXPECT_EQ(kept().size(), 5U);
+  ASSERT_TRUE(consumer.snapshot());
+  const std::byte* payload = nullptr;
+  FrameHeader seen{};
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    if (i == 2) consumer.keep_from(consumer.position());
+    ASSERT_TRUE(consumer.peek(seen, payload));
+    consumer.consume(seen);
+  }
+  consumer.release();
+  EXPECT_EQ(kept(), (std::vector<std::uint64_t>{2, 3, 4}));
+  consumer.keep_from(UINT64_MAX);
+  consumer.release();
+  EXPECT_EQ(kept(), std::vector<std::uint64_t>{4});
+}
+
 TEST(Channel, CarriesRandomRecordsBetweenThreads) {
   Pair pair = make_pair();
   std::thread thread([&] { produce(pair.producer, 1, 3000); });

@@ -54,7 +54,7 @@ struct FileState {
   std::atomic<std::uint32_t> dirty;
   std::atomic<std::uint32_t> code;  // sticky Status
   std::atomic<std::int32_t> error;
-  std::uint32_t reserved;
+  std::atomic<std::uint32_t> kept;    // the ledger holds records; told before `dirty` becomes clean
   std::atomic<std::uint64_t> number;  // file_number(); 0 = no rank has it open, and nothing is pending
   // Where bytes are pending, as places() says: set by ranks after they have published, moved to `held` by the
   // agent before it drains the rings, taken away when all of that is in the file. Read `fresh` first.

@@ -4,6 +4,7 @@
 
 import io
 import json
+import os
 
 import pytest
 from conftest import write_script
@@ -293,6 +294,16 @@ def test_doctor_leaves_nothing_behind(millrace, world):
 
 def test_mount_of_root_and_proc(tmp_path):
     assert machine.mount_of(tmp_path)["mount_point"] and machine.mount_of(machine.Path("/proc/self"))["type"] == "proc"
+
+
+def test_recover_and_drain_call_the_program(millrace, world):
+    write_script(world / "prefix/bin/millrace-recover", '#!/bin/sh\necho "$@"; exit 3\n')
+    done = millrace("recover", "--dir", "x", "--force", "--dry-run")
+    assert (done.returncode, done.stdout) == (3, "--dir x --force --dry-run\n")
+    done = millrace("recover", env=os.environ | {"MILLRACE_JOURNAL_DIRECTORY": "/y"})
+    assert (done.returncode, done.stdout) == (3, "--dir /y\n")
+    done = millrace("drain", "--timeout", "5s")
+    assert (done.returncode, done.stdout) == (3, "--drain --timeout 5s\n")
 
 
 def test_journal_calls_the_inspector(millrace, world):

@@ -211,7 +211,7 @@ def test_no_signal_is_lost_to_a_thread(millrace):
         (["run", "--sort-buffer", "1KiB", "true"], 2, "allowed: 1MiB to 1TiB"),
         (["run", "--record-max", "48KiB", "true"], 2, "not a power of two"),
         (["run", "--strategy", "fast", "true"], 2, "allowed: auto, immediate, sort, journal"),
-        (["run", "--durability", "node", "true"], 2, "allowed: server, disk"),
+        (["run", "--durability", "tape", "true"], 2, "allowed: server, disk, node"),
         (["run", "--timeout", "1ms", "true"], 2, "allowed: 100ms to 86400s"),
         (["run", "--direct-calls", "independent,odd", "true"], 2, "'odd' is not a kind of call"),
         (["run", "--stats=/no/such/folder/x.json", "true"], 2, "does not exist"),

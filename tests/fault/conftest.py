@@ -81,11 +81,12 @@ class Job:
         self.launch([*prefix, *self.launcher(ranks), *words], preload, settings)
 
     def victim(self, *words: object, **more: object) -> None:
-        self.start(BUILD / "bin/tests" / f"victim_{self.mpi}", *words, f"go={self.folder / 'go'}", **more)
+        files = [f"{name}={self.folder / name}" for name in ("go", "held")]
+        self.start(BUILD / "bin/tests" / f"victim_{self.mpi}", *words, *files, **more)
 
-    def go(self) -> None:
-        """Lets the ranks that wait at their stop go on."""
-        (self.folder / "go").touch()
+    def go(self, name: str = "go") -> None:
+        """Lets the ranks that wait at their stop, or after a call (held), go on."""
+        (self.folder / name).touch()
 
     def launcher(self, ranks: int) -> list[str]:
         return launch(LAUNCHERS[self.mpi], self.mpi, ranks)

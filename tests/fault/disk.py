@@ -59,8 +59,20 @@ def small_disk(folder: Path, mebibytes: int = 32) -> Iterator[Path]:
         assert done.returncode == 0, done.stderr
     finally:
         if os.path.ismount(place):
+            thaw(place)
             _run("umount", "--lazy", place)
         image.unlink(missing_ok=True)
+
+
+def freeze(place: Path) -> None:
+    """Whoever writes to the disk waits until it thaws."""
+    done = _run("fsfreeze", "--freeze", place)
+    if done.returncode != 0:
+        pytest.skip(f"a disk cannot be frozen here: {done.stderr.strip()}")
+
+
+def thaw(place: Path) -> None:
+    _run("fsfreeze", "--unfreeze", place)
 
 
 def remount_read_only(place: Path) -> None:

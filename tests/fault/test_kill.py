@@ -19,7 +19,7 @@ def begin(job, tmp_path, **settings):
     return path, job.at_stop(), job.agent()
 
 
-@pytest.mark.parametrize("strategy", ["auto", "immediate", "journal"])
+@pytest.mark.parametrize("strategy", ["auto", "immediate"])
 def test_every_rank_learns_that_the_agent_was_killed(job, tmp_path, strategy):
     path, _, agent = begin(job, tmp_path, strategy=strategy, sort_buffer="1MiB")
     os.kill(agent, signal.SIGKILL)

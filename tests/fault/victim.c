@@ -3,10 +3,12 @@
  *
  * Writes a file from all ranks, goes on after errors, and tells each: "error RANK CALL CLASS". The ranks'
  * pieces alternate; a piece holds pattern() of its offset. At piece STOP it says "at RANK PID" and waits for
- * the file GO. At the end: "closed RANK CLASS", "end". Then all of
- * that for the file SECOND, 1 MiB and without a stop, after the first one was deleted: "second error ...".
+ * the file GO; with hold, after that call, for the file HELD. "wrote RANK N": so many calls returned well. At
+ * the end: "closed RANK CLASS", "end". Then all of that for the file SECOND, 1 MiB and without a stop, after
+ * the first one was deleted: "second error ...".
  *
- * usage: victim FILE [piece=BYTES] [pieces=N] [stop=I go=GO] [sync=1] [fatal=1] [second=SECOND] */
+ * usage: victim FILE [piece=BYTES] [pieces=N] [stop=I go=GO] [hold=sync|close held=HELD] [sync=1] [fatal=1]
+ * [second=SECOND] victim FILE read=BYTES    only reads, and says whether what it finds is right */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,13 +58,15 @@ static void wait_for(const char* go) {
 static int write_pieces(MPI_File fh, long piece, long pieces, long stop, const char* go) {
   unsigned char* data = malloc((size_t)piece);
   int error = MPI_SUCCESS;
-  for (long i = 0; i < pieces; ++i) {
+  long i = 0;
+  for (; i < pieces; ++i) {
     const MPI_Offset offset = (MPI_Offset)(i * nranks + rank) * piece;
     if (i == stop) wait_for(go);
     for (long j = 0; j < piece; ++j) data[j] = (unsigned char)((offset + j) * 7 + ((offset + j) >> 10));
     error = tell("write", MPI_File_write_at(fh, offset, data, (int)piece, MPI_BYTE, MPI_STATUS_IGNORE));
     if (error != MPI_SUCCESS) break;
   }
+  printf("wrote %d %ld\n", rank, i);
   free(data);
   return error;
 }
@@ -76,10 +80,27 @@ static void write_file(const char* path, int argc, char** argv) {
   if (tell("open", error) != MPI_SUCCESS) return;
   if (option(argc, argv, "fatal", NULL) != NULL) MPI_File_set_errhandler(fh, MPI_ERRORS_ARE_FATAL);
   write_pieces(fh, piece, pieces, stop, option(argc, argv, "go", "go"));
+  const char* hold = option(argc, argv, "hold", "");
   if (option(argc, argv, "sync", NULL) != NULL) tell("sync", MPI_File_sync(fh));
+  if (strcmp(hold, "sync") == 0) wait_for(option(argc, argv, "held", "held"));
   error = tell("close", MPI_File_close(&fh));
   printf("%sclosed %d %s\n", which, rank, name_of(error));
   fflush(stdout);
+  if (strcmp(hold, "close") == 0) wait_for(option(argc, argv, "held", "held"));
+}
+
+static void read_file(const char* path, long bytes) {
+  MPI_File fh;
+  unsigned char* data = calloc(1, (size_t)bytes);
+  long bad = 0;
+  int error = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &fh);
+  if (tell("open", error) != MPI_SUCCESS) return;
+  tell("read", MPI_File_read_at(fh, 0, data, (int)bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+  for (long j = 0; j < bytes; ++j) bad += data[j] != (unsigned char)(j * 7 + (j >> 10));
+  printf(bad == 0 ? "read right\n" : "read %ld wrong bytes\n", bad);
+  fflush(stdout);
+  tell("close", MPI_File_close(&fh));
+  free(data);
 }
 
 int main(int argc, char** argv) {
@@ -87,6 +108,11 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &nranks);
   if (argc < 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  const long to_read = atol(option(argc, argv, "read", "0"));
+  if (to_read > 0) {
+    read_file(argv[1], to_read);
+    return MPI_Finalize();
+  }
   write_file(argv[1], argc, argv);
   const char* second = option(argc, argv, "second", NULL);
   if (second != NULL) {

@@ -11,11 +11,14 @@ SYSTEM_CALLS = {
     "src/agent/core": "fstat tells which file a descriptor is; poll waits for the last writes in the destructor",
     "src/agent/block_pool": "memory that goes back to the system: mmap, madvise",
     "src/agent/trace": "appends whole lines to the trace, O_APPEND",
+    "src/agent/recovery": "fstat tells which file a name means; poll waits for the writes of the only thread there is",
     "src/agent/serve": "the agent goes to the background: fork, and a pipe that says that it listens",
     "src/agent/testing/": "a Core for tests that writes by itself",
     "src/client/file": "opens the target a second time, for the agent",
+    "src/client/ledgers": "stat tells which file a name means, and whether there are ledgers at all",
     "src/client/job": "reads the identity of the job from /proc",
     "src/client/process": "a line on stderr without stdio, which the program may have closed",
+    "src/client/rescue": "fstat tells which file the agent has",
     "src/client/report": "appends whole lines to the report, O_APPEND",
     "src/client/session": "wakes the agent by its eventfd",
     "src/client/start": "starts the agent: posix_spawn",
@@ -29,7 +32,12 @@ SYSTEM_CALLS = {
 }
 
 # Rooms below which a file may also include something that its room may not: (file prefix, included prefix).
-INCLUDES: dict[tuple[str, str], str] = {}
+INCLUDES: dict[tuple[str, str], str] = {
+    ("src/client/ledgers.cpp", "io/posix/owned.hpp"): "ledgers are files that any process looks at (ADR 8)",
+    ("src/client/ledgers.cpp", "journal/format.hpp"): "... and their headers say whose they are",
+    ("src/client/rescue.cpp", "io/posix/owned.hpp"): "... which a rank adds to when the agent has gone",
+    ("src/client/rescue.cpp", "journal/format.hpp"): "... in their format",
+}
 
 # Files that may be longer than the cap, functions that may be longer than theirs.
 LONG_FILES: dict[str, str] = {}

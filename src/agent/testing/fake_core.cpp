@@ -100,7 +100,9 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
   return static_cast<FileSlot>(slot);
 }
 
-std::uint64_t Core::file_number(FileSlot) const { return 0; }
+std::uint64_t Core::file_number(FileSlot file) const {
+  return file < impl_->targets.size() && impl_->targets[file].fd.valid() ? 1 : 0;
+}
 
 Status Core::join(ChannelId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
 
@@ -145,6 +147,10 @@ std::uint64_t Core::partial_bytes() const { return 0; }
 std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
 void Core::trace() {}
 std::vector<Span> Core::take_spans() { return {}; }
+std::vector<std::string> Core::take_messages() { return {}; }
+bool Core::keeps(FileSlot) const { return false; }
+std::uint64_t Core::ledger_mark(FileSlot) const { return 0; }
+bool Core::kept(FileSlot, std::uint64_t) const { return true; }
 std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }
 Status Core::error(FileSlot file) const { return impl_->targets[file].error; }
 bool Core::dirty(FileSlot file) const { return !impl_->targets[file].held.empty(); }

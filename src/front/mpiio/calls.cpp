@@ -14,6 +14,18 @@
 namespace millrace::front {
 namespace {
 
+const char* durability_name(Durability durability) {
+  switch (durability) {
+    case Durability::server:
+      return "server";
+    case Durability::disk:
+      return "disk";
+    case Durability::node:
+      return "node";
+  }
+  return "server";
+}
+
 const char* strategy_name(Strategy strategy) {
   switch (strategy) {
     case Strategy::automatic:
@@ -92,8 +104,7 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
     PMPI_Info_set(*info_used, "millrace_merge", settings.merge != 0 ? "1" : "0");
     PMPI_Info_set(*info_used, "millrace_sort_buffer", std::to_string(settings.sort_buffer_bytes).c_str());
     PMPI_Info_set(*info_used, "millrace_record_max", std::to_string(settings.record_max_bytes).c_str());
-    PMPI_Info_set(*info_used, "millrace_durability",
-                  settings.durability == Durability::disk ? "disk" : "server");
+    PMPI_Info_set(*info_used, "millrace_durability", durability_name(settings.durability));
     PMPI_Info_set(*info_used, "millrace_fdatasync_interval",
                   std::to_string(settings.fdatasync_interval_bytes).c_str());
   } catch (...) {

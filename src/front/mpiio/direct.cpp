@@ -129,8 +129,8 @@ int complete(Open& open, const Row& row, const Arguments& a, std::uint64_t size)
 }
 
 int write_direct(Open& open, const Row& row, const Arguments& a, const Target* target) {
-  const Status flushed =
-      target != nullptr ? open.file->prepare_direct_write(target->hull) : open.file->flush(everything);
+  const Status flushed = target != nullptr ? open.file->prepare_direct_write(target->hull)
+                                           : open.file->prepare_direct_write(everything);
   if (!flushed.ok()) return raise(open, flushed);
   if (target != nullptr && !target->one_piece) {
     const int error = write_pieces(open, a, *target);

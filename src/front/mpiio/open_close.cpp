@@ -147,10 +147,12 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
 }
 
 void flush_others(const char* filename) {
-  if (filename == nullptr || files_generation.load(std::memory_order_relaxed) == 1) return;  // none was ever
+  if (filename == nullptr) return;
+  const bool any = files_generation.load(std::memory_order_relaxed) != 1;  // was ever open
   try {
     const std::optional<std::string> path = kernel_path(filename);
-    if (path) flush_same_file(path->c_str());
+    if (path && any) flush_same_file(path->c_str());
+    if (path) client::settle_ledgers(path->c_str());
   } catch (...) {
     client::log("out of memory at open: what another handle has written may not be seen yet");
   }

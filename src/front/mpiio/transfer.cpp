@@ -219,8 +219,13 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
     return true;
   }
   const bool all = row.direction == Direction::write && row.coordination == Coordination::collective;
-  flushed = shared_by_nodes(open, row) ? meet_for_reading(open)
-                                       : open.file->flush(all ? everything : touched(open, row, a));
+  const Extent extent = all ? everything : touched(open, row, a);
+  if (shared_by_nodes(open, row)) {
+    flushed = meet_for_reading(open);
+  } else {
+    flushed = row.direction == Direction::write ? open.file->prepare_direct_write(extent)
+                                                : open.file->flush(extent);
+  }
   if (row.position == Position::individual) hand_over(open);
   return false;
 }

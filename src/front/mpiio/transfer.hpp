@@ -53,11 +53,12 @@ inline int transfer(const Row& row, const Arguments& arguments, Real real) noexc
 
 // For the functions that need the file itself up to date.
 template <class Real>
-inline int flush_first(Entry, MPI_File file, Real real) noexcept {
+inline int flush_first(MPI_File file, bool changes, Real real) noexcept {
   const Scope scope;
   Open* open = scope.find(file);
   if (open == nullptr) return real();
-  const Status flushed = open->file->flush(everything);
+  const Status flushed =
+      changes ? open->file->prepare_direct_write(everything) : open->file->flush(everything);
   const int result = real();
   return flushed.ok() ? result : raise(*open, flushed);
 }

@@ -42,6 +42,12 @@ Result<std::uint64_t> free_bytes(const Fd& file) {
   return std::uint64_t{about.f_bavail} * about.f_frsize;
 }
 
+Result<Fd> open_to_change(const char* path) {
+  Fd file(open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  if (!file.valid()) return Status::from_errno(errno);
+  return file;
+}
+
 Result<Fd> open_to_read(const char* path) {
   Fd file(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) return Status::from_errno(errno);

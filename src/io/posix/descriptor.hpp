@@ -27,4 +27,7 @@ Result<std::uint64_t> free_bytes(const Fd& file);
 // A file for reading. Does not wait for a writer of a FIFO.
 Result<Fd> open_to_read(const char* path);
 
+// A file that is there, for reading and writing. Does not wait for a reader of a FIFO.
+Result<Fd> open_to_change(const char* path);
+
 }  // namespace millrace::io

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/core.hpp"
+#include "agent/open_file.hpp"
+
+// What the parts of Core (core.cpp, core_open.cpp) share.
+namespace millrace::agent {
+
+// A request that several lanes have to answer.
+struct Spread {
+  ChannelId channel;
+  std::uint32_t request;
+  std::size_t lanes;  // that have not answered
+  Status status;
+};
+
+struct Core::Impl {
+  Shared shared;
+  std::vector<std::unique_ptr<OpenFile>> files;  // by slot; null where a slot is free
+  std::vector<Channel> channels;                 // by id
+  std::uint64_t files_opened = 0;
+  std::vector<Spread> spreads;
+  std::vector<Reply> answers;  // of lanes; scratch
+  std::vector<Reply> replies;
+  std::vector<std::string> reports;
+  std::vector<std::string> messages;
+  bool tracing = false;
+  std::vector<Span> spans;
+  std::vector<io::Completion> completions;
+
+  Impl(io::Storage& storage, std::string journal_directory) : shared{storage, std::move(journal_directory)} {}
+
+  OpenFile* file(FileSlot slot) { return slot < files.size() ? files[slot].get() : nullptr; }
+  template <class Do>
+  void each_lane(Do&& act) const {
+    for (const auto& file : files) {
+      if (!file) continue;
+      for (const auto& lane : file->lanes) act(*file, *lane);
+    }
+  }
+  Status prepare_pool(const FileSettings& settings);
+  Result<FileSlot> add(Fd target, const struct stat& about, const transport::Register& registration,
+                       Route route);
+  template <class Ask>
+  void ask(ChannelId channel, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered = true);
+  bool advance_ledgers();
+  void answer(const Reply& reply);
+  bool take_completions();
+  void make_room();
+  bool evict_one();
+  bool retire();
+  bool anything_open() const;
+};
+
+}  // namespace millrace::agent

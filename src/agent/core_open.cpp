@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The part of Core that takes files in: its memory, and who joins whom.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include "agent/block_pool.hpp"
+#include "agent/core_impl.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+constexpr std::uint64_t window_max_bytes = 16 * MiB;  // at least so much is kept free or on its way out
+
+bool sound(const FileSettings& settings) {
+  return settings.sort_buffer_bytes >= MiB && std::has_single_bit(settings.record_max_bytes) &&
+         settings.record_max_bytes >= 4 * KiB && settings.record_max_bytes <= MiB &&
+         settings.strategy <= Strategy::journal && settings.durability <= Durability::node &&
+         settings.sink <= SinkMode::direct;
+}
+
+}  // namespace
+
+Status Core::Impl::prepare_pool(const FileSettings& settings) {
+  const std::uint32_t record_max = static_cast<std::uint32_t>(settings.record_max_bytes);
+  if (!shared.pool) {
+    shared.pool = std::make_unique<BlockPool>(settings.sort_buffer_bytes, settings.record_max_bytes);
+    shared.record_max_bytes = 0;
+  }
+  const BlockPool& pool = *shared.pool;
+  // Two of its records at least, or nothing would overlap.
+  if (pool.spans(record_max) * 2 > pool.blocks.count()) return Code::unsupported;
+  shared.record_max_bytes = std::max(shared.record_max_bytes, record_max);
+  const std::uint64_t window =
+      std::min<std::uint64_t>(pool.blocks.count() / 4, window_max_bytes >> pool.block_shift());
+  shared.window_blocks =
+      std::max({static_cast<std::uint32_t>(window), pool.spans(shared.record_max_bytes), pool.slots()});
+  return {};
+}
+
+Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const transport::Register& registration,
+                                 Route route) {
+  const Status prepared = prepare_pool(registration.settings);
+  if (!prepared.ok()) return prepared;
+  auto file = OpenFile::open(shared, std::move(target), about, registration, std::move(route), channels);
+  if (!file) {
+    if (!anything_open()) shared.pool.reset();
+    return file.status();
+  }
+  auto place = std::find(files.begin(), files.end(), nullptr);
+  if (place == files.end()) place = files.emplace(files.end());
+  (*file)->number = ++files_opened;
+  *place = *std::move(file);
+  return static_cast<FileSlot>(place - files.begin());
+}
+
+Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register& registration,
+                            Route route) {
+  if (!target.valid() || !sound(registration.settings)) return Code::invalid;
+  struct stat about {};
+  if (::fstat(target.get(), &about) != 0) return Status::from_errno(errno);
+  auto& files = impl_->files;
+  const auto same = std::find_if(files.begin(), files.end(), [&](const auto& file) {
+    return file && file->device == about.st_dev && file->inode == about.st_ino;
+  });
+  FileSlot slot = static_cast<FileSlot>(same - files.begin());
+  if (same == files.end()) {
+    auto added = impl_->add(std::move(target), about, registration, std::move(route));
+    if (!added) return added.status();
+    slot = *added;
+  } else {
+    const Status prepared = impl_->prepare_pool(registration.settings);
+    if (!prepared.ok()) return prepared;
+    if (registration.settings.strategy != files[slot]->asked.strategy)
+      files[slot]->asked = registration.settings;
+    files[slot]->join(impl_->shared, registration.settings);
+  }
+  if (channel >= impl_->channels.size()) impl_->channels.resize(channel + 1);
+  for (const auto& lane : files[slot]->lanes) {
+    const std::uint32_t expected = registration.members == 0 ? 0 : registration.members + lane->upstreams;
+    lane->requests.join(channel, registration.group, expected);
+  }
+  return slot;
+}
+
+Status Core::join(ChannelId channel, FileSlot slot, std::uint32_t lane, std::uint64_t group) {
+  OpenFile* file = impl_->file(slot);
+  if (file == nullptr) return Code::invalid;
+  lane %= static_cast<std::uint32_t>(file->lanes.size());  // fewer, if the file was open here before
+  if (channel >= impl_->channels.size()) impl_->channels.resize(channel + 1);
+  impl_->channels[channel].upstream = true;
+  file->lanes[lane]->requests.join(channel, group, 0, true);
+  return {};
+}
+
+}  // namespace millrace::agent

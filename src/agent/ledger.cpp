@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/ledger.hpp"
+
+#include <utility>
+
+#include "io/posix/descriptor.hpp"
+#include "io/posix/owned.hpp"
+
+namespace millrace::agent {
+
+Ledger::~Ledger() {
+  writer_.reset();
+  if (file_.valid() && !promised_) (void)io::remove_owned(path_);
+}
+
+Status Ledger::create() {
+  if (target_.path.empty() || target_.path.size() > journal::path_max) return Code::unsupported;
+  Result<io::Owned> made = io::create_owned(directory_, journal::suffix);
+  if (!made) return made.status();
+  file_ = std::move(made->file);
+  path_ = std::move(made->path);
+  Result<Fd> own = io::duplicate(file_);
+  if (!own) return own.status();
+  target_.created_ns = made->created_ns;
+  const std::uint32_t owner = next_owner_++;
+  auto writer = journal::JournalWriter::create(storage_, *std::move(own), owner, target_);
+  if (!writer) return writer.status();
+  writer_ = *std::move(writer);
+  owner_ = owner;
+  return {};
+}
+
+void Ledger::fail(Status status) {
+  const std::string why = status.code() == Code::no_space ? "too little room" : status.describe();
+  problem_ = "no ledger in " + directory_ + ": " + why;
+}
+
+void Ledger::append(std::uint64_t offset, std::span<const std::byte> data) {
+  if (given_up_ || data.empty()) return;
+  if (writer_ == nullptr) {
+    if (Status made = create(); !made.ok()) {
+      fail(made);
+      give_up();
+      return;
+    }
+  }
+  writer_->append(offset, data);
+}
+
+void Ledger::flush() {
+  if (writer_ != nullptr && writer_->written() < writer_->records()) writer_->flush();
+}
+
+void Ledger::sync() {
+  if (writer_ == nullptr) return;
+  if (!promised_) (void)io::sync_name(path_);  // once; where a file system refuses it, it keeps names itself
+  promised_ = true;
+  writer_->commit();
+  writer_->sync();
+}
+
+bool Ledger::clear() {
+  if (!quiet()) return false;
+  if (writer_ != nullptr) base_ += writer_->records();
+  writer_.reset();
+  if (file_.valid()) (void)io::remove_owned(path_);
+  file_.reset();
+  promised_ = sealed_ = false;
+  given_up_ |= std::exchange(failing_, false);
+  return true;
+}
+
+void Ledger::give_up() {
+  failing_ = false;
+  given_up_ = true;
+}
+
+void Ledger::seal(bool sealed) {
+  if (!file_.valid() || std::exchange(sealed_, sealed) == sealed) return;
+  io::set_sealed(file_, sealed);
+}
+
+void Ledger::show_progress() {
+  if (file_.valid()) io::touch(file_);
+}
+
+void Ledger::complete(const io::Completion& completion) {
+  writer_->complete(completion);
+  if (writer_->status().ok() || failing_ || given_up_) return;
+  fail(writer_->status());
+  failing_ = true;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,329 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/recovery.hpp"
+
+#include <poll.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <optional>
+#include <ostream>
+#include <vector>
+
+#include "agent/core.hpp"
+#include "agent/ledger.hpp"
+#include "base/local.hpp"
+#include "base/settings_parse.hpp"
+#include "io/posix/descriptor.hpp"
+#include "io/posix/owned.hpp"
+#include "journal/reader.hpp"
+#include "transport/memory.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+constexpr const char* usage =
+    "usage: millrace-recover [--dir DIR] [--dry-run] [--force] [--drain [--timeout TIME]]\n"
+    "Writes what journals in DIR hold to their files: those whose agents have died.\n"
+    "  --dry-run   only says what there is\n"
+    "  --force     also into a file of that path that is another one (restored from elsewhere), and up to "
+    "the\n"
+    "              first damage of a journal\n"
+    "  --drain     first waits for journals that living agents are still writing to their files\n"
+    "  --timeout   gives up waiting after so long without progress (default 60s)\n"
+    "Exit status: 0 everything is in its file, 1 something is not, 2 wrong use.\n";
+
+struct Options {
+  std::string directory;
+  bool dry_run = false;
+  bool force = false;
+  bool drain = false;
+  std::uint64_t timeout_ms = 60'000;
+};
+
+// A journal that nobody else has: read, checked, and locked by us.
+struct Found {
+  std::string path;
+  Fd file;
+  journal::Summary summary;
+  std::string target;
+};
+
+class Recovery {
+ public:
+  Recovery(const Options& options, io::Storage& storage, std::ostream& out, std::ostream& error)
+      : options_(options), storage_(storage), out_(out), error_(error) {}
+  int run();
+
+ private:
+  std::optional<std::vector<std::string>> list();
+  bool wait_for_living();
+  void take(const std::string& path);
+  bool usable(Found& found);
+  Result<Fd> open_target(const Found& found, std::string& why);
+  Status write_all(const Found& found, Fd target);
+  void finish(Found& found);
+  void refuse(const std::string& path, const std::string& why) {
+    error_ << "millrace recover: " << path << ": " << why << '\n';
+    failed_ = true;
+  }
+
+  const Options& options_;
+  io::Storage& storage_;
+  std::ostream& out_;
+  std::ostream& error_;
+  std::vector<Found> found_;
+  std::size_t living_ = 0;
+  bool failed_ = false;
+};
+
+void pause_ms(long milliseconds) {
+  const timespec pause{milliseconds / 1000, milliseconds % 1000 * 1'000'000};
+  ::nanosleep(&pause, nullptr);
+}
+
+// Who only looks holds the lock for a moment.
+bool lock(const Fd& file) {
+  for (int tries = 0; tries < 20; ++tries) {
+    if (io::take_lock(file)) return true;
+    pause_ms(2);
+  }
+  return false;
+}
+
+std::optional<std::vector<std::string>> Recovery::list() {
+  Result<std::vector<std::string>> paths = io::list_owned(options_.directory, journal::suffix);
+  if (paths) return *std::move(paths);
+  const bool foreign = paths.status().code() == Code::access;
+  refuse(io::owned_folder(options_.directory),
+         foreign ? "is not this user's alone; nothing in it is used" : paths.status().describe());
+  return std::nullopt;
+}
+
+// True when nobody has a journal any more; false after --timeout without progress.
+bool Recovery::wait_for_living() {
+  std::uint64_t since_ns = transport::now_ns();
+  std::uint64_t seen = 0;
+  std::size_t told = 0;
+  for (;;) {
+    std::size_t living = 0;
+    std::uint64_t progress = 0;
+    const auto paths = list();
+    if (!paths) return false;
+    for (const std::string& path : *paths) {
+      const Result<Fd> file = io::open_owned(path);
+      if (!file || !io::is_locked(*file)) continue;
+      ++living;
+      progress += io::touched_ns(*file);
+    }
+    const std::uint64_t now_ns = transport::now_ns();
+    if (living == 0) return true;
+    if (living != told)
+      out_ << "waiting for " << living << (living == 1 ? " file" : " files") << " that agents are writing"
+           << std::endl;
+    if (living != told || progress != seen) since_ns = now_ns;
+    told = living;
+    seen = progress;
+    if (now_ns - since_ns > options_.timeout_ms * 1'000'000) {
+      refuse(options_.directory,
+             "agents have made no progress; they may wait for their disk or for other nodes");
+      return false;
+    }
+    pause_ms(50);
+  }
+}
+
+void Recovery::take(const std::string& path) {
+  Result<Fd> file = io::open_owned(path);
+  if (!file) {
+    if (file.status().code() != Code::not_found) refuse(path, file.status().describe());
+    return;
+  }
+  if (!lock(*file)) {
+    ++living_;
+    return;
+  }
+  Result<Fd> second = io::duplicate(*file);
+  if (!second) return refuse(path, second.status().describe());
+  io::set_sealed(*file, true);  // who opens the target waits for us
+  journal::FileSource source(*std::move(second));
+  Found found{path, *std::move(file), journal::scan(source), {}};
+  if (usable(found)) found_.push_back(std::move(found));
+}
+
+// Says why not.
+bool Recovery::usable(Found& found) {
+  using journal::Verdict;
+  journal::Summary& summary = found.summary;
+  struct stat about {};
+  if (::fstat(found.file.get(), &about) != 0) return false;
+  if (summary.verdict == Verdict::not_a_journal &&
+      about.st_size < static_cast<off_t>(sizeof summary.header)) {
+    // Its agent died before the first record was there.
+    if (!options_.dry_run) (void)io::remove_owned(found.path);
+    return false;
+  }
+  if (summary.verdict == Verdict::corrupt && summary.end > 0) {
+    Result<Fd> file = io::duplicate(found.file);
+    if (!file) return false;
+    journal::FileSource source(*std::move(file));
+    if (options_.force || !journal::commit_behind(source, summary)) summary.verdict = Verdict::torn;
+  }
+  if (!journal::to_status(summary.verdict).ok()) {
+    refuse(found.path, std::string(journal::describe(summary.verdict)) +
+                           (summary.verdict == Verdict::corrupt ? " (byte " + std::to_string(summary.end) +
+                                                                      "); --force uses what is before it"
+                                                                : ""));
+    return false;
+  }
+  if (summary.header.layout != journal::Layout::log) {
+    refuse(found.path, "is not a log of records");
+    return false;
+  }
+  found.target.assign(summary.header.path, summary.header.path_length);
+  return true;
+}
+
+Result<Fd> Recovery::open_target(const Found& found, std::string& why) {
+  Result<Fd> target = io::open_to_change(found.target.c_str());
+  if (!target) {
+    why = found.target + ": " + target.status().describe();
+    return target;
+  }
+  struct stat about {};
+  if (::fstat(target->get(), &about) != 0) return Status::from_errno(errno);
+  const bool same = about.st_dev == found.summary.header.device && about.st_ino == found.summary.header.inode;
+  if (!S_ISREG(about.st_mode) || (!same && !options_.force)) {
+    why =
+        found.target + " is another file than the one that was written; --force writes into it all the same";
+    return Code::invalid;
+  }
+  return target;
+}
+
+// Through the agent's own pipeline, so that writes are large and in the order of the file.
+Status Recovery::write_all(const Found& found, Fd target) {
+  Core core(storage_, options_.directory);
+  transport::Register registration{};
+  registration.group = 1;
+  registration.members = 1;
+  registration.settings.strategy = Strategy::sort;
+  registration.settings.durability = Durability::disk;
+  registration.settings.record_max_bytes = journal::payload_max;
+  Result<FileSlot> slot = core.open(0, std::move(target), registration);
+  if (!slot) return slot.status();
+  const auto step = [&] {
+    if (core.advance(transport::now_ns())) return;
+    pollfd ready{storage_.event_fd(), POLLIN, 0};
+    if (ready.fd >= 0) (void)::poll(&ready, 1, 100);
+  };
+  Result<Fd> file = io::duplicate(found.file);
+  if (!file) return file.status();
+  journal::FileSource source(*std::move(file));
+  journal::JournalReader reader(source, 4 * MiB);
+  if (reader.open() != journal::Verdict::clean) return Code::corrupt;
+  journal::Record record;
+  std::uint64_t shown_ns = 0;
+  while (reader.place().position < found.summary.end && reader.next(record)) {
+    if (record.type != journal::Type::data) continue;
+    while (!core.ready() && core.error(*slot).ok()) step();
+    if (!core.error(*slot).ok()) break;
+    if (const std::uint64_t now_ns = transport::now_ns(); now_ns - shown_ns > 250'000'000) {
+      shown_ns = now_ns;
+      io::touch(found.file);  // for those who wait
+    }
+    core.write(0, *slot, record.offset, record.data);
+  }
+  core.close(0, *slot, 1, {});
+  for (;;) {
+    for (const Reply& reply : core.take_replies()) {
+      if (!reply.status.ok()) return reply.status;
+      return reader.place().position == found.summary.end ? Status() : Status(Code::corrupt);
+    }
+    step();
+  }
+}
+
+void Recovery::finish(Found& found) {
+  std::string why;
+  Result<Fd> target = open_target(found, why);
+  if (!target) {
+    return refuse(found.path, why.empty()
+                                  ? target.status().describe()
+                                  : why + " (" + std::to_string(found.summary.records) + " records, " +
+                                        std::to_string(found.summary.payload_bytes) + " bytes)");
+  }
+  const std::string what = std::to_string(found.summary.records) + " records, " +
+                           std::to_string(found.summary.payload_bytes) + " bytes";
+  if (options_.dry_run) {
+    out_ << found.path << ": " << what << " for " << found.target << '\n';
+    return;
+  }
+  const Status written = write_all(found, *std::move(target));
+  if (!written.ok())
+    return refuse(found.path, found.target + ": " + written.describe() + "; the journal stays");
+  if (Status gone = io::remove_owned(found.path); !gone.ok()) return refuse(found.path, gone.describe());
+  out_ << found.target << ": recovered " << what << '\n';
+}
+
+int Recovery::run() {
+  if (options_.drain && !wait_for_living()) return 1;
+  const auto paths = list();
+  if (!paths) return 1;
+  for (const std::string& path : *paths) take(path);
+  // The order in which they were begun: where two are of one target, the later one is newer.
+  std::ranges::sort(found_, {}, [](const Found& one) { return one.summary.header.created_ns; });
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> broken;
+  for (Found& found : found_) {
+    const std::pair target(found.summary.header.device, found.summary.header.inode);
+    if (std::ranges::find(broken, target) != broken.end()) {
+      refuse(found.path, "waits for an older journal of " + found.target);
+      continue;
+    }
+    const bool before = std::exchange(failed_, false);
+    finish(found);
+    if (failed_) broken.push_back(target);
+    failed_ |= before;
+  }
+  if (living_ > 0)
+    out_ << living_ << (living_ == 1 ? " journal is" : " journals are")
+         << " still in use by living agents; millrace drain waits for them\n";
+  if (!failed_ && found_.empty() && living_ == 0)
+    out_ << "nothing to recover in " << options_.directory << '\n';
+  return failed_ ? 1 : 0;
+}
+
+}  // namespace
+
+int recover(std::span<const std::string> arguments, const Settings& settings, io::Storage& storage,
+            std::ostream& out, std::ostream& error) {
+  Options options;
+  options.directory = local_directory(settings);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    const bool more = i + 1 < arguments.size();
+    if (word == "--dry-run") {
+      options.dry_run = true;
+    } else if (word == "--force") {
+      options.force = true;
+    } else if (word == "--drain") {
+      options.drain = true;
+    } else if (word == "--dir" && more) {
+      options.directory = arguments[++i];
+    } else if (word == "--timeout" && more && parse::duration_ms(arguments[i + 1])) {
+      options.timeout_ms = *parse::duration_ms(arguments[++i]);
+    } else {
+      const bool help = word == "--help" || word == "-h";
+      if (!help) error << "millrace-recover: unexpected argument '" << word << "'\n";
+      (help ? out : error) << usage;
+      return help ? 0 : 2;
+    }
+  }
+  return Recovery(options, storage, out, error).run();
+}
+
+}  // namespace millrace::agent

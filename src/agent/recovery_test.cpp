@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/recovery.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "io/factory.hpp"
+#include "io/posix/owned.hpp"
+#include "journal/test_journal.hpp"
+
+namespace millrace::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Recovery : public testing::Test {
+ protected:
+  void SetUp() override {
+    root = testing::TempDir() + "millrace-recovery-" +
+           testing::UnitTest::GetInstance()->current_test_info()->name() + std::to_string(::getpid());
+    fs::create_directory(root);
+    target = root + "/data";
+    std::ofstream(target) << std::string(100, '.');
+  }
+  void TearDown() override { fs::remove_all(root); }
+
+  struct Ran {
+    int status;
+    std::string out;
+    std::string error;
+  };
+  Ran run(std::vector<std::string> options = {}) const {
+    auto storage = std::move(*io::make_storage(SinkMode::automatic)).storage;
+    options.insert(options.begin(), {"--dir", root});
+    std::ostringstream out, error;
+    const int status = recover(options, {}, *storage, out, error);
+    return {status, out.str(), error.str()};
+  }
+  journal::Identity identity(std::uint64_t created = 1) const {
+    struct stat about {};
+    EXPECT_EQ(::stat(target.c_str(), &about), 0);
+    return {0, about.st_dev, about.st_ino, created, target, journal::Layout::log};
+  }
+  std::string folder() const { return io::owned_folder(root); }
+  std::string place(const std::string& name) const { return folder() + "/" + name + ".journal"; }
+  void put(const std::string& name, std::span<const std::byte> bytes) const {
+    fs::create_directory(folder());
+    fs::permissions(folder(), fs::perms::owner_all);
+    std::ofstream(place(name), std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  void put(const std::string& name, const std::vector<journal::Written>& records,
+           std::uint64_t created = 1) const {
+    journal::TestJournal made(identity(created));
+    for (const auto& [offset, data] : records) made.append(offset, data);
+    made.finish();
+    put(name, made.bytes());
+  }
+  // Two records, a commit after the first or the second.
+  std::vector<std::byte> committed(bool behind) const {
+    journal::TestJournal made(identity());
+    made.append(0, "one.");
+    if (!behind) made.commit();
+    made.append(50, "two.");
+    if (behind) made.commit();
+    made.finish();
+    return made.bytes();
+  }
+  static std::vector<std::byte> damaged(std::vector<std::byte> bytes) {
+    const auto at = sizeof(journal::FileHeader) + journal::record_bytes(4) + 48 + 48;
+    bytes[at] ^= std::byte{1};
+    return bytes;
+  }
+  std::string content() const {
+    std::ifstream in(target, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  std::string root, target;
+};
+
+TEST_F(Recovery, LaterRecordsAndLaterJournalsWin) {
+  put("b", {{10, "aaaaaa"}, {0, "bbbb"}, {12, "cc"}}, 1);
+  put("a", {{15, "dd"}, {95, "at the end"}}, 2);
+  const Ran ran = run();
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  EXPECT_NE(ran.out.find(target + ": recovered 3 records, 12 bytes"), std::string::npos) << ran.out;
+  const std::string now = content();
+  EXPECT_EQ(now.substr(0, 20), "bbbb......aaccadd...");
+  EXPECT_EQ(now.substr(95), "at the end");
+  EXPECT_FALSE(fs::exists(folder()));
+  EXPECT_EQ(run().status, 0) << "again";
+  EXPECT_EQ(content(), now);
+}
+
+TEST_F(Recovery, ADryRunOnlySays) {
+  put("a", {{0, "new"}});
+  const Ran ran = run({"--dry-run"});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_NE(ran.out.find("1 records, 3 bytes for " + target), std::string::npos) << ran.out;
+  EXPECT_EQ(content(), std::string(100, '.'));
+  EXPECT_TRUE(fs::exists(place("a")));
+}
+
+TEST_F(Recovery, ATornTailWasNeverAcknowledged) {
+  std::vector<std::byte> bytes = committed(false);
+  bytes.resize(bytes.size() - 3);
+  put("a", bytes);
+  EXPECT_EQ(run().status, 0);
+  EXPECT_EQ(content().substr(0, 4), "one.");
+  EXPECT_EQ(content().substr(50, 4), "....");
+}
+
+TEST_F(Recovery, DamageBehindTheLastCommitIsATailDamageBeforeItIsRefused) {
+  put("a", damaged(committed(false)));
+  EXPECT_EQ(run().status, 0);
+  EXPECT_EQ(content().substr(0, 4), "one.");
+  put("a", committed(true));
+  std::vector<std::byte> bytes = committed(true);
+  bytes[sizeof(journal::FileHeader) + journal::record_bytes(4) + 48] ^= std::byte{1};  // "two."
+  put("a", bytes);
+  std::ofstream(target) << std::string(100, '.');
+  const Ran refused = run();
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.error.find("corrupt"), std::string::npos) << refused.error;
+  EXPECT_EQ(content(), std::string(100, '.')) << "nothing of it is used";
+  EXPECT_TRUE(fs::exists(place("a")));
+  EXPECT_EQ(run({"--force"}).status, 0);
+  EXPECT_EQ(content().substr(0, 4), "one.");
+}
+
+TEST_F(Recovery, AnotherFileOfThatNameIsRefused) {
+  put("a", {{0, "new"}});
+  fs::rename(target, root + "/other");
+  EXPECT_EQ(run().status, 1) << "it is gone";
+  std::ofstream(target) << "another file";
+  const Ran refused = run();
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.error.find("another file than the one that was written"), std::string::npos);
+  EXPECT_EQ(content(), "another file");
+  EXPECT_TRUE(fs::exists(place("a")));
+  EXPECT_EQ(run({"--force"}).status, 0);
+  EXPECT_EQ(content(), "newther file");
+}
+
+TEST_F(Recovery, AJournalWaitsForAnOlderOneThatCannotBeUsed) {
+  put("a", {{0, "old"}}, 1);
+  put("b", {{0, "new"}}, 2);
+  ASSERT_EQ(::chmod(target.c_str(), 0), 0);
+  fs::rename(target, root + "/away");
+  EXPECT_EQ(run().status, 1);
+  EXPECT_TRUE(fs::exists(place("a")) && fs::exists(place("b")));
+}
+
+TEST_F(Recovery, WhatIsNoJournalIsLeftAlone) {
+  const std::string text(5000, 'x');
+  put("a", std::as_bytes(std::span(text)));
+  put("empty", {}, 1);
+  std::ofstream(place("nothing")).flush();
+  const Ran ran = run();
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.error.find("not a Millrace journal"), std::string::npos);
+  EXPECT_TRUE(fs::exists(place("a")));
+  EXPECT_FALSE(fs::exists(place("nothing"))) << "its agent died before the header was there";
+}
+
+TEST_F(Recovery, AFolderThatOthersMayChangeIsNotUsed) {
+  put("a", {{0, "new"}});
+  fs::permissions(folder(), fs::perms::all);
+  const Ran ran = run();
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.error.find("not this user's alone"), std::string::npos);
+  EXPECT_EQ(content(), std::string(100, '.'));
+}
+
+TEST_F(Recovery, JournalsOfLivingAgentsAreLeftAloneAndDrainWaitsForThem) {
+  put("a", {{0, "new"}});
+  std::optional<Fd> owner = *io::open_owned(place("a"));
+  ASSERT_TRUE(io::take_lock(*owner));
+  const Ran ran = run();
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_NE(ran.out.find("still in use"), std::string::npos);
+  EXPECT_EQ(content(), std::string(100, '.'));
+  const Ran waited = run({"--drain", "--timeout", "200ms"});
+  EXPECT_EQ(waited.status, 1);
+  EXPECT_NE(waited.error.find("no progress"), std::string::npos);
+  std::thread dies([&] {
+    ::usleep(100'000);
+    owner.reset();
+  });
+  EXPECT_EQ(run({"--drain"}).status, 0);
+  dies.join();
+  EXPECT_EQ(content().substr(0, 3), "new");
+}
+
+TEST_F(Recovery, ManyAtTheSameTimeDoItOnce) {
+  for (int i = 0; i < 8; ++i)
+    put(std::to_string(i), {{static_cast<std::uint64_t>(i), std::string(1, static_cast<char>('0' + i))}});
+  std::vector<std::thread> threads;
+  std::atomic<int> failed{0};
+  threads.reserve(4);
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { failed += run().status != 0 ? 1 : 0; });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(content().substr(0, 8), "01234567");
+  EXPECT_FALSE(fs::exists(folder()));
+}
+
+TEST_F(Recovery, ManyRecordsOverlappingAnywhereAreAsIfWrittenInOrder) {
+  std::uint64_t seed = 11;
+  if (const char* given = std::getenv("MILLRACE_TEST_SEED")) seed = std::strtoull(given, nullptr, 10);
+  std::printf("seed %lu\n", static_cast<unsigned long>(seed));
+  std::mt19937_64 random(seed);
+  std::string expected(100, '.');
+  std::vector<journal::Written> records;
+  for (int i = 0; i < 4000; ++i) {
+    const std::string data(1 + random() % 9000, static_cast<char>('a' + i % 26));
+    const std::uint64_t offset = random() % (4 * MiB);
+    if (expected.size() < offset + data.size()) expected.resize(offset + data.size());
+    expected.replace(offset, data.size(), data);
+    records.emplace_back(offset, data);
+  }
+  put("a", records);
+  EXPECT_EQ(run().status, 0);
+  EXPECT_TRUE(content() == expected);
+}
+
+}  // namespace
+}  // namespace millrace::agent

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/rescue.hpp"
+
+#include <sys/stat.h>
+
+#include <vector>
+
+#include "io/posix/owned.hpp"
+#include "journal/format.hpp"
+
+namespace millrace::client {
+
+namespace {
+
+void add(std::vector<std::byte>& bytes, const void* data, std::size_t size) {
+  const auto* const from = static_cast<const std::byte*>(data);
+  bytes.insert(bytes.end(), from, from + size);
+}
+
+}  // namespace
+
+Protected protect(std::uint32_t file, int target) {
+  struct stat about {};
+  (void)::fstat(target, &about);
+  return {file, about.st_dev, about.st_ino, io::path_of(target)};
+}
+
+Status rescue(const transport::Producer& ring, const Protected& file, const std::string& directory) {
+  std::uint64_t sequence = 0;
+  std::vector<std::byte> bytes;
+  Result<io::Owned> made = Code::not_found;
+  std::uint64_t seed = 0;
+  ring.each_kept([&](const transport::FrameHeader& frame, const std::byte* payload) {
+    if (frame.kind != transport::Kind::write || frame.file != file.file || frame.length == 0) return;
+    if (sequence == 0) {
+      made = io::create_owned(directory, std::string("-rescue") + journal::suffix);
+      const std::uint64_t created_ns = made ? made->created_ns : 0;
+      const journal::FileHeader header =
+          journal::header_of({0, file.device, file.inode, created_ns, file.path, journal::Layout::log});
+      seed = header.checksum;
+      add(bytes, &header, sizeof header);
+    }
+    const std::span<const std::byte> data(payload, frame.length);
+    const journal::RecordHeader header =
+        journal::header_of_record(journal::Type::data, sequence++, frame.offset, data, seed);
+    const std::size_t end = bytes.size() + journal::record_bytes(frame.length);
+    add(bytes, &header, sizeof header);
+    add(bytes, data.data(), data.size());
+    bytes.resize(end);
+  });
+  if (sequence == 0) return {};
+  if (file.path.empty() || file.path.size() > journal::path_max) return Code::unsupported;
+  if (!made) return made.status();
+  const Status written = io::write_durably(made->file, bytes);
+  if (!written.ok()) (void)io::remove_owned(made->path);
+  return written;
+}
+
+}  // namespace millrace::client

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/posix/owned.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <memory>
+
+namespace millrace::io {
+
+namespace {
+
+constexpr int tries_max = 1000;
+
+// Whoever could put files there could have them written to the user's targets.
+Status check_folder(const std::string& folder) {
+  struct stat about {};
+  if (::lstat(folder.c_str(), &about) != 0) return Status::from_errno(errno);
+  const bool own =
+      S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() && (about.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+  return own ? Status() : Status(Code::access);
+}
+
+bool has_name(const Fd& file) {
+  struct stat about {};
+  return ::fstat(file.get(), &about) == 0 && about.st_nlink > 0;
+}
+
+}  // namespace
+
+std::string owned_folder(const std::string& directory) {
+  utsname node{};
+  (void)::uname(&node);
+  return std::string(directory)
+      .append("/millrace-" + std::to_string(::geteuid()) + "-")
+      .append(node.nodename);
+}
+
+Result<Owned> create_owned(const std::string& directory, const std::string& suffix) {
+  const std::string folder = owned_folder(directory);
+  const std::string stem = std::string(folder).append("/").append(std::to_string(::getpid())).append("-");
+  for (int number = 1; number <= tries_max; ++number) {
+    if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return Status::from_errno(errno);
+    if (Status own = check_folder(folder); !own.ok()) {
+      if (own.error() == ENOENT) continue;  // removed again by whoever left
+      return own;
+    }
+    std::string path = std::string(stem).append(std::to_string(number)).append(suffix);
+    Fd file(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+    if (!file.valid() && errno != EEXIST && errno != ENOENT) return Status::from_errno(errno);
+    if (!file.valid()) continue;
+    // Between the two, somebody who clears up may have taken it for a dead one's.
+    if (take_lock(file)) {
+      const std::uint64_t now_ns = touched_ns(file);
+      return Owned{std::move(file), std::move(path), now_ns};
+    }
+    (void)remove_owned(path);
+  }
+  return Code::io;
+}
+
+Result<std::vector<std::string>> list_owned(const std::string& directory, const std::string& suffix) {
+  std::vector<std::string> found;
+  const std::string folder = owned_folder(directory);
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(folder.c_str()), &::closedir);
+  if (!listing)
+    return errno == ENOENT ? Result(found) : Result<std::vector<std::string>>(Status::from_errno(errno));
+  if (Status own = check_folder(folder); !own.ok()) return own;
+  while (const dirent* entry = ::readdir(listing.get())) {
+    const std::string name = entry->d_name;
+    if (name.ends_with(suffix)) found.push_back(std::string(folder).append("/").append(name));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+Result<Fd> open_owned(const std::string& path) {
+  // A sealed one may not be opened for writing, except by root; whoever holds it could unseal it.
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.valid()) return Status::from_errno(errno);
+  struct stat about {};
+  if (::fstat(file.get(), &about) != 0) return Status::from_errno(errno);
+  if (!S_ISREG(about.st_mode) || about.st_uid != ::geteuid()) return Code::access;
+  return file;
+}
+
+Status write_durably(const Fd& file, std::span<const std::byte> bytes) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t wrote =
+        ::pwrite(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return wrote < 0 ? Status::from_errno(errno) : Status(Code::io);
+    done += static_cast<std::size_t>(wrote);
+  }
+  return ::fsync(file.get()) == 0 ? Status() : Status::from_errno(errno);
+}
+
+bool read_start(const Fd& file, void* into, std::size_t size) {
+  return ::pread(file.get(), into, size, 0) == static_cast<ssize_t>(size);
+}
+
+Status sync_name(const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/'));
+  for (const std::string& place : {folder, folder.substr(0, folder.rfind('/') + 1)}) {
+    const Fd opened(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!opened.valid() || ::fsync(opened.get()) != 0) return Status::from_errno(errno);
+  }
+  return {};
+}
+
+bool take_lock(const Fd& file) { return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && has_name(file); }
+
+bool is_locked(const Fd& file) {
+  if (::flock(file.get(), LOCK_SH | LOCK_NB) != 0) return true;
+  ::flock(file.get(), LOCK_UN);
+  return false;
+}
+
+Status remove_owned(const std::string& path) {
+  const Status status = ::unlink(path.c_str()) == 0 ? Status() : Status::from_errno(errno);
+  ::rmdir(path.substr(0, path.rfind('/')).c_str());
+  return status;
+}
+
+void set_sealed(const Fd& file, bool sealed) {
+  (void)::fchmod(file.get(), sealed ? S_IRUSR : S_IRUSR | S_IWUSR);
+}
+
+bool is_sealed(const Fd& file) {
+  struct stat about {};
+  return ::fstat(file.get(), &about) == 0 && (about.st_mode & S_IWUSR) == 0;
+}
+
+void touch(const Fd& file) { (void)::futimens(file.get(), nullptr); }
+
+std::uint64_t touched_ns(const Fd& file) {
+  struct stat about {};
+  if (::fstat(file.get(), &about) != 0) return 0;
+  return static_cast<std::uint64_t>(about.st_mtim.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(about.st_mtim.tv_nsec);
+}
+
+std::string path_of(int file) {
+  char path[PATH_MAX];
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
+  const ssize_t size = ::readlink(link.c_str(), path, sizeof path);
+  return size > 0 && size < PATH_MAX ? std::string(path, static_cast<std::size_t>(size)) : std::string();
+}
+
+}  // namespace millrace::io
