@@ -83,10 +83,6 @@ Core::~Core() {
     impl_->each_lane([&](const OpenFile&, const Lane& lane) { any |= !lane.pipeline->quiet(); });
     return any;
   };
-  // What only carries has nothing in flight that points into our memory.
-  for (const auto& file : impl_->files) {
-    if (file) std::erase_if(file->lanes, [](const auto& lane) { return lane->pipeline->carries(); });
-  }
   impl_->each_lane([](OpenFile&, Lane& lane) { lane.pipeline->drop(); });
   while (busy()) {
     impl_->take_completions();

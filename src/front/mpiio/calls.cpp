@@ -9,6 +9,7 @@
 
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/datatype.hpp"
+#include "front/mpiio/stage.hpp"
 #include "front/mpiio/view_check.hpp"
 
 namespace millrace::front {
@@ -86,6 +87,10 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
   const int result = call<Slot::MPI_File_get_info>(entry, fh, info_used);
   const Open* open = scope.find(fh);
   if (open == nullptr || result != MPI_SUCCESS) return result;
+  if (open->reader != nullptr) {
+    PMPI_Info_set(*info_used, "millrace_stage", open->reader->copy != MPI_FILE_NULL ? "whole" : "none");
+    return MPI_SUCCESS;
+  }
   try {
     const FileSettings& settings = open->file->settings();
     PMPI_Info_set(*info_used, "millrace_strategy", strategy_name(settings.strategy));
@@ -110,6 +115,10 @@ int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, 
   // Where it failed on this rank alone, the others wait within the library until this rank comes again, and
   // are not here: no agreement.
   if (open == nullptr || result != MPI_SUCCESS) return result;
+  if (open->reader != nullptr) {
+    if (open->reading() == open->handle) return result;
+    return call<Slot::MPI_File_set_view>(Entry::pmpi, open->reading(), disp, etype, filetype, datarep, info);
+  }
   try {
     const Status status = adopt_view(*open, disp, etype, filetype, datarep);
     return status.ok() ? result : raise(*open, status);
@@ -122,6 +131,7 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
+  if (open->reader != nullptr) return call<Slot::MPI_File_seek>(entry, open->reading(), offset, whence);
   if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
   const Status flushed = open->file->flush(everything);  // the end of the file may be pending
   hand_over(*open);
@@ -133,6 +143,7 @@ int own_get_position(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr || offset == nullptr) return call<Slot::MPI_File_get_position>(entry, fh, offset);
+  if (open->reader != nullptr) return call<Slot::MPI_File_get_position>(entry, open->reading(), offset);
   const std::lock_guard guard(open->pointer_lock);
   return current_position(*open, *offset);
 }
@@ -155,6 +166,11 @@ int own_sync(Entry entry, MPI_File fh) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_sync>(entry, fh);
+  if (open->reader != nullptr) {
+    const int result = call<Slot::MPI_File_sync>(entry, fh);
+    look_again(*open);  // also where the library does not sync what it cannot write, as all do that are known
+    return result;
+  }
   const Timed timed(*open->file);
   const Status status = open->file->sync();
   // Collective, and in some libraries a barrier that programs lean on: never left out.

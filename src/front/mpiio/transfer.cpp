@@ -227,6 +227,19 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
 
 }  // namespace
 
+int was_read(Open& open, const Row& row, const Arguments& a, int result) noexcept {
+  if (row.direction == Direction::read && row.completion != Completion::split_end && a.count > 0) {
+    const client::TypeMap* type = find_map(a.type);
+    const std::uint64_t bytes = type != nullptr ? type->size * static_cast<std::uint64_t>(a.count) : 0;
+    open.reader->bytes.fetch_add(bytes, std::memory_order_relaxed);
+    open.file->note_direct_call(bytes);
+  }
+  // The program's error handler belongs to the handle that the program has.
+  if (result != MPI_SUCCESS && source_of(open, row) != open.handle)
+    PMPI_File_call_errhandler(open.handle, result);
+  return result;
+}
+
 bool before(Open& open, const Row& row, const Arguments& a, int& result, Status& flushed) noexcept {
   try {
     return prepare(open, row, a, result, flushed);

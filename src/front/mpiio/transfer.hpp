@@ -39,16 +39,23 @@ bool before(Open& open, const Row& row, const Arguments& arguments, int& result,
 // After the MPI library's function returned `result`: what the call returns.
 int after(Open& open, const Row& row, const Arguments& arguments, int result, Status flushed) noexcept;
 
-// Every transfer function ends here; `real` calls the MPI library's own.
+// Of a file that is only read: where a call goes, and what follows it.
+inline MPI_File source_of(const Open& open, const Row& row) {
+  return row.direction == Direction::read && row.position != Position::shared ? open.reading() : open.handle;
+}
+int was_read(Open& open, const Row& row, const Arguments& arguments, int result) noexcept;
+
+// Every transfer function ends here; `real` calls the MPI library's own for a handle.
 template <class Real>
 inline int transfer(const Row& row, const Arguments& arguments, Real real) noexcept {
   const Scope scope;
   Open* open = scope.find(arguments.file);
-  if (open == nullptr) return real();
+  if (open == nullptr) return real(arguments.file);
+  if (open->reader != nullptr) return was_read(*open, row, arguments, real(source_of(*open, row)));
   int result = MPI_SUCCESS;
   Status flushed;
   if (before(*open, row, arguments, result, flushed)) return result;
-  return after(*open, row, arguments, real(), flushed);
+  return after(*open, row, arguments, real(arguments.file), flushed);
 }
 
 // For the functions that need the file itself up to date.
