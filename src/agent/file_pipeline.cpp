@@ -53,11 +53,11 @@ FilePipeline::FilePipeline(Shared& shared, const FileSettings& settings)
       sort_(*shared.pool, merges(settings)) {}
 
 Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, Fd target,
-                                                         const FileSettings& settings,
-                                                         LaneRoute way) {
+                                                         const FileSettings& settings, LaneRoute way) {
   std::unique_ptr<FilePipeline> file(new FilePipeline(shared, settings));
   file->owner_ = shared.next_owner++;
-  auto sink = sink::Sink::open(shared.storage, std::move(target), file->owner_, sink_options(settings, way.keeps));
+  auto sink =
+      sink::Sink::open(shared.storage, std::move(target), file->owner_, sink_options(settings, way.keeps));
   if (!sink) return sink.status();
   file->outlet_ = make_outlet(*std::move(sink));
   if (way.next)

@@ -54,7 +54,7 @@ class TeeOutlet final : public Outlet {
   void collect(Outlet& outlet, sink::Ticket Pair::*half);
 
   std::unique_ptr<Outlet> file_, next_;
-  std::deque<Pair> pairs_;  // in the order of their tickets
+  std::deque<Pair> pairs_;          // in the order of their tickets
   std::vector<sink::Done> halves_;  // scratch
   sink::Ticket next_ticket_ = 1;
 };

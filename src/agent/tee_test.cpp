@@ -101,7 +101,8 @@ TEST(Tee, MemoryIsFreeOnlyWhenBothHaveDoneWithIt) {
     if (rig.node[0]->core.ready()) rig.node[0]->core.write(0, rig.slot[0], taken++ * data.size(), data);
     rig.step(1'000'000, false);
   }
-  EXPECT_LE(taken * data.size(), 4 * MiB + 64 * 4 * KiB) << "the link is stuck: buffer and what is on the wire";
+  EXPECT_LE(taken * data.size(), 4 * MiB + 64 * 4 * KiB)
+      << "the link is stuck: buffer and what is on the wire";
 }
 
 TEST(Tee, AnAgentThatEndsInTheMiddleWaitsForItsOwnFileOnly) {

@@ -92,6 +92,17 @@ Status create_copy(const std::string& path) {
   return copy.valid() ? Status() : Status::from_errno(errno);
 }
 
+void remove_copy(const std::string& path) { ::unlink(path.c_str()); }
+
+Fd open_copy(const std::string& path) {
+  Fd copy(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat about {};
+  if (!copy.valid() || ::fstat(copy.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
+      about.st_uid != ::geteuid())
+    return {};
+  return copy;
+}
+
 bool is_remote(const std::string& path) {
   return std::ranges::find(local_types, type_of(path)) == local_types.end();
 }
@@ -104,12 +115,14 @@ FileSettings stage_settings() {
   return settings;
 }
 
-Status send_whole(File& copy, int source, const FileStamp& stamp) {
-  if (stamp_of(source) != stamp) return Code::corrupt;
+Status send_whole(File& copy, const std::string& source, const FileStamp& stamp) {
+  const Fd file(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return Status::from_errno(errno);
+  if (stamp_of(file.get()) != stamp) return Code::corrupt;
   std::vector<std::byte> data(read_bytes);
   for (std::uint64_t at = 0; at < stamp.size;) {
     const std::size_t wanted = std::min<std::uint64_t>(data.size(), stamp.size - at);
-    const ssize_t got = ::pread(source, data.data(), wanted, static_cast<off_t>(at));
+    const ssize_t got = ::pread(file.get(), data.data(), wanted, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Status::from_errno(errno);
     if (got == 0) return Code::corrupt;
@@ -118,7 +131,7 @@ Status send_whole(File& copy, int source, const FileStamp& stamp) {
     at += piece.size;
   }
   if (Status status = copy.flush(everything); !status.ok()) return status;
-  return stamp_of(source) == stamp ? Status() : Status(Code::corrupt);
+  return stamp_of(file.get()) == stamp ? Status() : Status(Code::corrupt);
 }
 
 void ReadShares::add(std::string_view path, std::uint64_t bytes, std::uint64_t size) {

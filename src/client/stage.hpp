@@ -36,14 +36,17 @@ std::string stage_directory(const Settings& settings);
 bool has_room(const std::string& directory, std::uint64_t bytes, bool careful);
 // A new, empty file of this user's alone.
 Status create_copy(const std::string& path);
+void remove_copy(const std::string& path);
+// For reading; not valid if it is not such a file.
+Fd open_copy(const std::string& path);
 // True if reading the file means asking another machine.
 bool is_remote(const std::string& path);
 
 // How the agents pass the bytes of a file on that is staged.
 FileSettings stage_settings();
-// Reads all of `source` and sends it through `copy`; ok if every node has it. Code::corrupt if the file is
-// not what its stamp says any more.
-Status send_whole(File& copy, int source, const FileStamp& stamp);
+// Reads all of the file at `source` and sends it through `copy`; ok if every node has it. Code::corrupt if it
+// is not what its stamp says any more.
+Status send_whole(File& copy, const std::string& source, const FileStamp& stamp);
 
 // How much of the files of a series this rank has read, in thousandths of their size, for the life of the
 // process. Thread safe.

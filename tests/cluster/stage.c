@@ -33,7 +33,8 @@ static int class_of(int error) {
 }
 
 /* What a read returned, and where it left the pointer. */
-static void told(const char* what, MPI_File fh, int error, const void* data, MPI_Status* status, size_t room) {
+static void told(const char* what, MPI_File fh, int error, const void* data, MPI_Status* status,
+                 size_t room) {
   MPI_Offset position = -1;
   int count = -1;
   uint64_t sum = 1469598103934665603u;
@@ -86,7 +87,8 @@ static void by_offset(MPI_File fh) {
   CLEAR;
   told("read_at", fh, MPI_File_read_at(fh, 100 + rank, data, 1000, MPI_BYTE, &status), data, &status, 1000);
   CLEAR;
-  told("read_at_all", fh, MPI_File_read_at_all(fh, 5000 * rank, data, 5000, MPI_BYTE, &status), data, &status, 5000);
+  told("read_at_all", fh, MPI_File_read_at_all(fh, 5000 * rank, data, 5000, MPI_BYTE, &status), data, &status,
+       5000);
   CLEAR;
   int error = MPI_File_iread_at(fh, 70000 + rank, data, ROOM, MPI_BYTE, &request);
   MPI_Wait(&request, &status);
@@ -123,12 +125,14 @@ static void by_pointer(MPI_File fh) {
   CLEAR;
   told("over the end", fh, MPI_File_read(fh, data, 1000, MPI_BYTE, &status), data, &status, 1000);
   told("at the end", fh, MPI_File_read(fh, data, 1000, MPI_BYTE, &status), data, &status, 1000);
-  told("far behind", fh, MPI_File_read_at(fh, (MPI_Offset)1 << 40, data, 10, MPI_BYTE, &status), data, &status, 0);
+  told("far behind", fh, MPI_File_read_at(fh, (MPI_Offset)1 << 40, data, 10, MPI_BYTE, &status), data,
+       &status, 0);
 }
 
 static void by_shared_pointer(MPI_File fh) {
   CLEAR;
-  told("read_ordered", fh, MPI_File_read_ordered(fh, data, 100 + rank, MPI_BYTE, &status), data, &status, 200);
+  told("read_ordered", fh, MPI_File_read_ordered(fh, data, 100 + rank, MPI_BYTE, &status), data, &status,
+       200);
   MPI_Offset position = 0;
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_File_get_position_shared(fh, &position);

@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/chain.hpp"
 
-#include <fcntl.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -66,7 +63,7 @@ class Staging {
     PMPI_Comm_size(comm, &size_);
   }
   ~Staging() {
-    if (made_) ::unlink(offer_.copy);
+    if (made_) client::remove_copy(offer_.copy);
   }
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
@@ -89,15 +86,14 @@ class Staging {
   }
   bool first_of_node() const { return firsts_[node_] == rank_; }
   Problem prepare();
-  bool open_copy();
   bool all_of_asleep(bool mine) const;
   void tell(const std::string& why) const;
 
   MPI_Comm comm_;
   const StagePlan& plan_;
   int rank_ = 0, size_ = 1;
-  std::vector<int> firsts_;  // the first rank of each node, by index
-  std::size_t node_ = 0;     // index of this rank's node
+  std::vector<int> firsts_;    // the first rank of each node, by index
+  std::size_t node_ = 0;       // index of this rank's node
   std::vector<Offer> offers_;  // of the nodes
   Offer offer_{};
   bool made_ = false;  // the copy has a name, and this rank gave it
@@ -142,8 +138,8 @@ Problem Staging::prepare() {
   const Result<client::AgentAddress> agent = client::meet();
   if (!agent) return Problem::no_agent;
   offer_.agent = *agent;
-  if (rank_ == 0 && ::getrandom(offer_.key.data(), offer_.key.size(), 0) !=
-                        static_cast<ssize_t>(offer_.key.size()))
+  if (rank_ == 0 &&
+      ::getrandom(offer_.key.data(), offer_.key.size(), 0) != static_cast<ssize_t>(offer_.key.size()))
     return Problem::no_key;
   made_ = client::create_copy(offer_.copy).ok();
   return made_ ? Problem::none : Problem::no_copy;
@@ -165,17 +161,11 @@ bool Staging::gather_offers() {
   return true;
 }
 
-bool Staging::open_copy() {
-  fd_.reset(::open(offers_[node_].copy, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat about {};
-  return fd_.valid() && ::fstat(fd_.get(), &about) == 0 && S_ISREG(about.st_mode) &&
-         about.st_uid == ::geteuid();
-}
-
 // Each node's agent is told of its copy; then all ranks hold it and it needs no name any more, so that
 // nothing is left whatever happens.
 bool Staging::join() {
-  bool ready = open_copy();
+  fd_ = client::open_copy(offers_[node_].copy);
+  bool ready = fd_.valid();
   if (ready && first_of_node()) {
     std::vector<client::AgentAddress> agents;
     for (const Offer& offer : offers_) agents.push_back(offer.agent);
@@ -186,7 +176,7 @@ bool Staging::join() {
     ready = chain_ != nullptr && chain_->registered();
   }
   const bool all = all_of(comm_, ready);
-  if (made_) ::unlink(offer_.copy);
+  if (made_) client::remove_copy(offer_.copy);
   made_ = false;
   if (!all) tell("a node's agent or ranks cannot open the copy there");
   return all;
@@ -195,16 +185,12 @@ bool Staging::join() {
 bool Staging::pass() {
   Status status;
   if (rank_ == 0) {
-    const Fd source(::open(plan_.path.c_str(), O_RDONLY | O_CLOEXEC));
-    status = source.valid() ? client::send_whole(*chain_, source.get(), offers_[0].original)
-                            : Status::from_errno(errno);
+    status = client::send_whole(*chain_, plan_.path, offers_[0].original);
     if (!status.ok())
       tell(status.code() == Code::corrupt ? "it changed while it was copied" : status.describe());
   }
-  struct stat about {};
-  const bool mine = all_of_asleep(status.ok());
-  const bool whole = mine && ::fstat(fd_.get(), &about) == 0 &&
-                     static_cast<std::uint64_t>(about.st_size) == offers_[0].original.size;
+  const bool sent = all_of_asleep(status.ok());
+  const bool whole = sent && client::stamp_of(fd_.get()).size == offers_[0].original.size;
   return all_of(comm_, whole);
 }
 

@@ -2,10 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/stage.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -72,8 +68,7 @@ void begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   ask_for_threads();
   const Settings settings = settings_of(info, filename);
   const std::optional<std::string> path = kernel_path(filename);
-  const bool wanted =
-      handle != MPI_FILE_NULL && path && settings.enabled && path_selected(settings, *path);
+  const bool wanted = handle != MPI_FILE_NULL && path && settings.enabled && path_selected(settings, *path);
   ReadAgreement mine{own_company(rank, wanted), 0, 0, 0};
   const client::FileStamp stamp = wanted ? client::stamp_of(*path) : client::FileStamp{};
   const Stage asked = settings.across_nodes ? settings.stage : Stage::none;
