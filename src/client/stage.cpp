@@ -95,7 +95,7 @@ Status create_copy(const std::string& path) {
 void remove_copy(const std::string& path) { ::unlink(path.c_str()); }
 
 Fd open_copy(const std::string& path) {
-  Fd copy(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  Fd copy(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   struct stat about {};
   if (!copy.valid() || ::fstat(copy.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
       about.st_uid != ::geteuid())

@@ -37,7 +37,7 @@ bool has_room(const std::string& directory, std::uint64_t bytes, bool careful);
 // A new, empty file of this user's alone.
 Status create_copy(const std::string& path);
 void remove_copy(const std::string& path);
-// For reading; not valid if it is not such a file.
+// For reading and writing; not valid if it is not such a file.
 Fd open_copy(const std::string& path);
 // True if reading the file means asking another machine.
 bool is_remote(const std::string& path);

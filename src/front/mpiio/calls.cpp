@@ -9,6 +9,7 @@
 
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/datatype.hpp"
+#include "front/mpiio/first.hpp"
 #include "front/mpiio/stage.hpp"
 #include "front/mpiio/view_check.hpp"
 
@@ -133,6 +134,7 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
   if (open->reader != nullptr) return call<Slot::MPI_File_seek>(entry, open->reading(), offset, whence);
   if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
+  if (open->place == Open::Place::elsewhere) return not_on_first(*open, "a seek from the end, or to before the start,");
   const Status flushed = open->file->flush(everything);  // the end of the file may be pending
   hand_over(*open);
   const int result = call<Slot::MPI_File_seek>(entry, fh, offset, whence);
@@ -148,10 +150,40 @@ int own_get_position(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
   return current_position(*open, *offset);
 }
 
+int own_seek_shared(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
+  const Scope scope;
+  const Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_seek_shared>(entry, fh, offset, whence);
+  if (open->place != Open::Place::everywhere) return not_on_first(*open, "using the shared file pointer");
+  const Status flushed = open->file->flush(everything);
+  const int result = call<Slot::MPI_File_seek_shared>(entry, fh, offset, whence);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
+int own_get_position_shared(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
+  const Scope scope;
+  const Open* open = scope.find(fh);
+  if (open == nullptr || open->place == Open::Place::everywhere)
+    return call<Slot::MPI_File_get_position_shared>(entry, fh, offset);
+  return not_on_first(*open, "using the shared file pointer");
+}
+
+int own_get_size(Entry entry, MPI_File fh, MPI_Offset* size) noexcept {
+  const Scope scope;
+  const Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_get_size>(entry, fh, size);
+  if (open->place == Open::Place::elsewhere)
+    return not_on_first(*open, "asking for the size on another node while it is open for writing");
+  const Status flushed = open->file->flush(everything);
+  const int result = call<Slot::MPI_File_get_size>(entry, fh, size);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
 int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
+  if (open->place != Open::Place::everywhere && flag != 0) return not_on_first(*open, "atomic mode");
   // Pending bytes first: after the library's call, which all ranks make, every write is seen at once.
   Status status = flag != 0 ? open->file->set_direct("atomic mode") : Status{};
   const int result = call<Slot::MPI_File_set_atomicity>(entry, fh, flag);

@@ -51,6 +51,7 @@ struct Offer {
   Problem problem;
   std::uint32_t reserved;
   client::FileStamp original;
+  FileSettings settings;  // rank 0's counts
   client::AgentAddress agent;
   std::array<std::byte, 32> key;  // rank 0's counts
   char copy[208];                 // the copy's name on this node
@@ -72,9 +73,11 @@ class Staging {
   bool gather_nodes();
   bool gather_offers();
   bool join();
+  bool hold();
   bool pass();
   void leave();
 
+  StandIn stand();
   StagedCopy take() { return {std::move(fd_), offers_[0].original}; }
 
  private:
@@ -87,6 +90,8 @@ class Staging {
   bool first_of_node() const { return firsts_[node_] == rank_; }
   Problem prepare();
   bool all_of_asleep(bool mine) const;
+  void unname();
+  std::vector<client::AgentAddress> agents() const;
   void tell(const std::string& why) const;
 
   MPI_Comm comm_;
@@ -94,6 +99,7 @@ class Staging {
   int rank_ = 0, size_ = 1;
   std::vector<int> firsts_;    // the first rank of each node, by index
   std::size_t node_ = 0;       // index of this rank's node
+  std::uint32_t members_ = 0;  // ranks there
   std::vector<Offer> offers_;  // of the nodes
   Offer offer_{};
   bool made_ = false;  // the copy has a name, and this rank gave it
@@ -102,7 +108,9 @@ class Staging {
 };
 
 void Staging::tell(const std::string& why) const {
-  if (rank_ == 0) client::log(plan_.path + " is read where it is, not copied to every node: " + why);
+  if (rank_ != 0) return;
+  client::log(plan_.path + (plan_.first ? " cannot be reached from every node: "
+                                        : " is read where it is, not copied to every node: ") + why);
 }
 
 // Finds the nodes, in the order of their first ranks, and whether each has read enough of the last file.
@@ -121,20 +129,24 @@ bool Staging::gather_nodes() {
       firsts_.push_back(rank);
     }
     read[index] += visitor.share;
-    if (visitor.node == own.node) node_ = index;
+    if (visitor.node != own.node) continue;
+    node_ = index;
+    ++members_;
   }
   return plan_.least_share == 0 || *std::ranges::min_element(read) >= plan_.least_share;
 }
 
 // The first rank of a node: everything that can go wrong before a byte moves.
 Problem Staging::prepare() {
-  offer_.original = client::stamp_of(plan_.path);
-  if (offer_.original.inode == 0 || offer_.original.size == 0) return Problem::not_seen;
+  if (!plan_.first || rank_ == 0) offer_.original = client::stamp_of(plan_.path);
+  if (!plan_.first && (offer_.original.inode == 0 || offer_.original.size == 0)) return Problem::not_seen;
+  const std::uint64_t size = plan_.first ? plan_.size : offer_.original.size;
+  offer_.settings = plan_.settings.file;
   const std::string folder = client::stage_directory(plan_.settings);
   const int length = std::snprintf(offer_.copy, sizeof offer_.copy, "%s/millrace-stage-%016llx-%zu",
                                    folder.c_str(), static_cast<unsigned long long>(plan_.group), node_);
   if (length < 0 || static_cast<std::size_t>(length) >= sizeof offer_.copy) return Problem::no_directory;
-  if (!client::has_room(folder, offer_.original.size, plan_.least_share != 0)) return Problem::no_room;
+  if (!client::has_room(folder, size, plan_.least_share != 0)) return Problem::no_room;
   const Result<client::AgentAddress> agent = client::meet();
   if (!agent) return Problem::no_agent;
   offer_.agent = *agent;
@@ -152,7 +164,7 @@ bool Staging::gather_offers() {
   for (const int first : firsts_) offers_.push_back(all[static_cast<std::size_t>(first)]);
   for (std::size_t node = 0; node < offers_.size(); ++node) {
     Offer& offer = offers_[node];
-    if (offer.problem == Problem::none && offer.original != offers_[0].original)
+    if (offer.problem == Problem::none && !plan_.first && offer.original != offers_[0].original)
       offer.problem = Problem::not_seen;
     if (offer.problem == Problem::none) continue;
     tell("the node of rank " + std::to_string(firsts_[node]) + " " + words_for(offer.problem));
@@ -167,17 +179,14 @@ bool Staging::join() {
   fd_ = client::open_copy(offers_[node_].copy);
   bool ready = fd_.valid();
   if (ready && first_of_node()) {
-    std::vector<client::AgentAddress> agents;
-    for (const Offer& offer : offers_) agents.push_back(offer.agent);
-    client::OpenRequest request{offer_.copy, plan_.group, 1, client::stage_settings()};
-    request.routing = client::chain_of(agents, static_cast<std::uint32_t>(node_));
+    client::OpenRequest request{offer_.copy, {}, plan_.group, 1, client::stage_settings()};
+    request.routing = client::chain_of(agents(), static_cast<std::uint32_t>(node_));
     request.routing.key = offers_[0].key;
     chain_ = client::open(std::move(request));
     ready = chain_ != nullptr && chain_->registered();
   }
   const bool all = all_of(comm_, ready);
-  if (made_) client::remove_copy(offer_.copy);
-  made_ = false;
+  unname();
   if (!all) tell("a node's agent or ranks cannot open the copy there");
   return all;
 }
@@ -207,6 +216,34 @@ bool Staging::all_of_asleep(bool mine) const {
   }
 }
 
+void Staging::unname() {
+  if (made_) client::remove_copy(offer_.copy);
+  made_ = false;
+}
+
+std::vector<client::AgentAddress> Staging::agents() const {
+  std::vector<client::AgentAddress> all;
+  for (const Offer& offer : offers_) all.push_back(offer.agent);
+  return all;
+}
+
+// Every rank holds its node's file; what has no name goes with the last of them.
+bool Staging::hold() {
+  fd_ = client::open_copy(offers_[node_].copy);
+  const bool all = all_of(comm_, fd_.valid());
+  unname();
+  if (!all) tell("a node's ranks cannot open a file in its stage directory");
+  return all;
+}
+
+StandIn Staging::stand() {
+  const client::RoutePlan plan{Topology::direct, 1, 0};
+  StandIn stands{std::move(fd_), node_ == 0, members_,
+                 client::routing_of(plan, agents(), static_cast<std::uint32_t>(node_)), offers_[0].settings};
+  stands.routing.key = offers_[0].key;
+  return stands;
+}
+
 void Staging::leave() {
   if (chain_ != nullptr) (void)chain_->close();
 }
@@ -220,6 +257,12 @@ std::optional<StagedCopy> stage_whole(MPI_Comm comm, const StagePlan& plan) {
   staging.leave();
   if (!staged) return std::nullopt;
   return staging.take();
+}
+
+std::optional<StandIn> stand_in(MPI_Comm comm, const StagePlan& plan) {
+  Staging staging(comm, plan);
+  if (!staging.gather_nodes() || !staging.gather_offers() || !staging.hold()) return std::nullopt;
+  return staging.stand();
 }
 
 }  // namespace millrace::front

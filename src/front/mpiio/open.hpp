@@ -59,6 +59,11 @@ struct Open {
   std::mutex split_lock;
   Split split;
 
+  // target=first: a file that only the first rank's node has. Elsewhere the library has a stand-in, and no
+  // call with bytes in it may reach that.
+  enum class Place { everywhere, here, elsewhere } place = Place::everywhere;
+  Fd stand_in;
+
   std::unique_ptr<Reader> reader;  // nullptr: the file may be written
   MPI_File reading() const {
     return reader != nullptr && reader->copy != MPI_FILE_NULL ? reader->copy : handle;

@@ -6,6 +6,7 @@
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/calls.hpp"
 #include "front/mpiio/datatype.hpp"
+#include "front/mpiio/first.hpp"
 #include "front/mpiio/linear.hpp"
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
@@ -57,7 +58,7 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (wanted) mine.costs = client::costs_of(*path);
   if (!agree(comm, mine, wanted, all, members) || !opened) return;
   if (all.pure == 0) {  // the library's alone, and nothing in its way
-    client::open({*path, all.company.group, members, settings.file, true, all.costs, true});
+    client::open({*path, {}, all.company.group, members, settings.file, true, all.costs, true});
     return;
   }
   Meeting meeting{{}, members, settings.file};
@@ -69,7 +70,7 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->collective_direct = all.collective_direct != 0;
   open->file = client::open(
-      {*path, all.company.group, meeting.members, meeting.settings, true, all.costs, false, meeting.routing});
+      {*path, {}, all.company.group, meeting.members, meeting.settings, true, all.costs, false, meeting.routing});
   // From here on the agents may call each other: each knows the file.
   if (across) (void)all_of(comm, true);
   if (open->file == nullptr) return;
@@ -88,6 +89,18 @@ void flush_others(const char* filename) {
   }
 }
 
+bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
+                     int& result) {
+  try {
+    return target_is_first(filename, info) &&
+           open_on_first(entry, comm, filename, amode, info, fh, result);
+  } catch (...) {
+    client::log("out of memory at open");
+    result = MPI_ERR_NO_MEM;
+    return true;
+  }
+}
+
 // Gives the pipeline's part of the file up. The library's own close follows in any case.
 int leave(std::unique_ptr<Open> open) {
   if (open->reader != nullptr) end_reading(*open);
@@ -103,7 +116,10 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
   const Scope scope;
   // A second handle finds what was written before it came: one that only reads has no part in the pipeline,
   // and one that appends asks for the size.
-  if (scope.outermost()) flush_others(filename);
+  if (scope.outermost()) {
+    flush_others(filename);
+    if (int result = MPI_SUCCESS; opened_on_first(entry, comm, filename, amode, info, fh, result)) return result;
+  }
   const int result = call<Slot::MPI_File_open>(entry, comm, filename, amode, info, fh);
   const bool writes = (amode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
   const int left_alone = MPI_MODE_SEQUENTIAL | (writes ? 0 : MPI_MODE_DELETE_ON_CLOSE);

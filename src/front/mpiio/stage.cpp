@@ -44,22 +44,26 @@ bool handle_of_copy(int fd, MPI_File& copy) {
   return opened;
 }
 
-void close_copy(Reader& reader) {
-  if (reader.copy != MPI_FILE_NULL) PMPI_File_close(&reader.copy);
-  reader.copy = MPI_FILE_NULL;
-}
-
 // Every rank's handle of its node's copy; true if all have one.
 bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
   const std::optional<StagedCopy> copy = stage_whole(comm, plan);
   if (!copy) return false;
-  reader.original = copy->original;
-  if (all_of(comm, handle_of_copy(copy->fd.get(), reader.copy))) return true;
+  if (all_of(comm, open_for_this_rank(*copy, reader))) return true;
   close_copy(reader);
   return false;
 }
 
 }  // namespace
+
+void close_copy(Reader& reader) {
+  if (reader.copy != MPI_FILE_NULL) PMPI_File_close(&reader.copy);
+  reader.copy = MPI_FILE_NULL;
+}
+
+bool open_for_this_rank(const StagedCopy& copy, Reader& reader) {
+  reader.original = copy.original;
+  return handle_of_copy(copy.fd.get(), reader.copy);
+}
 
 void begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle) {
   int rank = 0, size = 1;
@@ -91,14 +95,14 @@ void begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   const bool staged =
       (!automatic || all.unknown == 0) &&
       stage(comm, {*path, settings, all.company.group, automatic ? nearly_whole : 0, share}, *open->reader);
-  open->file = client::open({*path, all.company.group, 1, settings.file, false});
+  open->file = client::open({*path, {}, all.company.group, 1, settings.file, false});
   if (staged) (void)open->file->set_direct("read from a copy on this node");
   add(std::move(open));
 }
 
 void look_again(Open& open) {
   Reader& reader = *open.reader;
-  if (reader.copy == MPI_FILE_NULL) return;
+  if (reader.copy == MPI_FILE_NULL || open.place != Open::Place::everywhere) return;
   if (all_ranks(open, client::stamp_of(open.path) == reader.original)) return;
   MPI_Offset position = 0;
   if (PMPI_File_get_position(reader.copy, &position) == MPI_SUCCESS)
