@@ -103,6 +103,12 @@ Fd open_copy(const std::string& path) {
   return copy;
 }
 
+Result<Fd> open_target(const std::string& path, int mode) {
+  Fd target(::open(path.c_str(), mode | O_CLOEXEC, 0666));
+  if (!target.valid()) return Status::from_errno(errno);
+  return target;
+}
+
 bool is_remote(const std::string& path) {
   return std::ranges::find(local_types, type_of(path)) == local_types.end();
 }

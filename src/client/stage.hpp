@@ -39,6 +39,8 @@ Status create_copy(const std::string& path);
 void remove_copy(const std::string& path);
 // For reading and writing; not valid if it is not such a file.
 Fd open_copy(const std::string& path);
+// The file itself, on its own node. `mode`: of open(2). Status::error() is its errno.
+Result<Fd> open_target(const std::string& path, int mode);
 // True if reading the file means asking another machine.
 bool is_remote(const std::string& path);
 

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/first.hpp"
 
+#include <fcntl.h>
+
+#include <cerrno>
 #include <optional>
 #include <string>
 
@@ -25,7 +28,9 @@ std::string name_of(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.
 
 // No handle yet: the error is that of MPI_File_open.
 int refuse(int value) {
+#ifndef OPEN_MPI  // which does not know this handle here
   PMPI_File_call_errhandler(MPI_FILE_NULL, value);
+#endif
   return value;
 }
 
@@ -36,6 +41,7 @@ struct Opening {
   MPI_Info info;
   MPI_File* fh;
   StagePlan plan;
+  bool maker;  // rank 0
 };
 
 int read_first(const Opening& how, bool there) {
@@ -58,12 +64,66 @@ int read_first(const Opening& how, bool there) {
   return MPI_SUCCESS;
 }
 
+int class_of(int error) {
+  switch (error) {
+    case 0:
+      return MPI_SUCCESS;
+    case EEXIST:
+      return MPI_ERR_FILE_EXISTS;
+    case EACCES:
+    case EPERM:
+      return MPI_ERR_ACCESS;
+    case ENOENT:
+      return MPI_ERR_NO_SUCH_FILE;
+    case EROFS:
+      return MPI_ERR_READ_ONLY;
+    case ENOSPC:
+      return MPI_ERR_NO_SPACE;
+    case EDQUOT:
+      return MPI_ERR_QUOTA;
+    case EISDIR:
+    case ENAMETOOLONG:
+      return MPI_ERR_BAD_FILE;
+    default:
+      return MPI_ERR_IO;
+  }
+}
+
+// Rank 0 makes the file, if it is to be made; then the others of its node open it. The class of the first
+// error, on all ranks alike.
+int open_target(const Opening& how, bool here, Fd& fd) {
+  int rank = 0;
+  PMPI_Comm_rank(how.comm, &rank);
+  const int access = (how.amode & MPI_MODE_WRONLY) != 0 ? O_WRONLY : O_RDWR;
+  const int made = ((how.amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) |
+                   ((how.amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0);
+  for (const bool first : {true, false}) {
+    int error = 0, all = 0;
+    if (here && first == (rank == 0)) {
+      Result<Fd> target = client::open_target(how.plan.path, access | (first ? made : 0));
+      if (target) {
+        fd = *std::move(target);
+      } else {
+        error = class_of(target.status().error());
+      }
+    }
+    if (PMPI_Allreduce(&error, &all, 1, MPI_INT, MPI_MAX, how.comm) != MPI_SUCCESS) return MPI_ERR_IO;
+    if (all != MPI_SUCCESS) return all;
+  }
+  return MPI_SUCCESS;
+}
+
+// All handles have names of one kind, whatever is behind them: Open MPI makes choices by what it finds beside
+// a file, and all ranks have to make the same.
 int write_first(const Opening& how) {
   std::optional<StandIn> stands = stand_in(how.comm, how.plan);
   if (!stands) return refuse(MPI_ERR_IO);
-  const std::string name = stands->here ? how.plan.path : name_of(stands->fd);
+  if (const int error = open_target(how, stands->here, stands->fd); error != MPI_SUCCESS) return refuse(error);
+  const int ours = MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_APPEND;
+  const int amode = how.amode & ~ours;
+  const std::string name = name_of(stands->fd);
   const int result =
-      call<Slot::MPI_File_open>(how.entry, how.comm, name.c_str(), how.amode, how.info, how.fh);
+      call<Slot::MPI_File_open>(how.entry, how.comm, name.c_str(), amode, how.info, how.fh);
   if (!all_of(how.comm, result == MPI_SUCCESS)) return result != MPI_SUCCESS ? result : refuse(MPI_ERR_IO);
   auto open = std::make_unique<Open>();
   open->place = stands->here ? Open::Place::here : Open::Place::elsewhere;
@@ -71,6 +131,7 @@ int write_first(const Opening& how) {
   open->path = how.plan.path;
   open->group = how.plan.group;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
+  open->delete_on_close = how.maker && (how.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
   client::OpenRequest request{open->path, stands->here ? "" : name, open->group, stands->members,
                               stands->settings};
   request.routing = stands->routing;
@@ -115,7 +176,9 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   const FirstAgreement mine{own_company(rank, wanted), stamp.size, stamp.inode != 0 ? 1u : 0u};
   FirstAgreement all{};
   if (!all_at_most(comm, mine, all) || all.company.refused != 0 || all.company.on_one_node()) return false;
-  const Opening how{entry, comm, amode, info, fh, {*path, settings, all.company.group, 0, 0, true, all.size}};
+  const Opening how{entry, comm, amode,
+                    info,  fh,   {*path, settings, all.company.group, 0, 0, true, all.size},
+                    rank == 0};
   result = access == MPI_MODE_RDONLY ? read_first(how, all.there != 0) : write_first(how);
   return true;
 }

@@ -141,16 +141,23 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
 int own_close(Entry entry, MPI_File* fh) noexcept {
   const Scope scope;
   int first = MPI_SUCCESS;
+  Fd held;
+  std::string deleted;
   // Also inside another call: an error handler may close the file.
   if (fh != nullptr) {
     try {
       std::unique_ptr<Open> open = remove(*fh);
-      if (open != nullptr) first = leave(std::move(open));
+      if (open != nullptr) {
+        held = std::move(open->stand_in);
+        if (open->delete_on_close) deleted = open->path;
+        first = leave(std::move(open));
+      }
     } catch (...) {
       first = MPI_ERR_NO_MEM;
     }
   }
   const int result = call<Slot::MPI_File_close>(entry, fh);
+  if (!deleted.empty()) client::remove_copy(deleted);
   return first != MPI_SUCCESS ? first : result;
 }
 
