@@ -33,12 +33,14 @@ def make(path, size=SIZE, seed=1):
 class Reading:
     """One run of stage.c and what its ranks saw."""
 
+    program = "stage"
+
     def __init__(self, nodes, mpi, path, *arguments, per_node=2, **settings):
         self.job = nodes.job(mpi, per_node=per_node)
         self.copies = self.job.folder / "copies"
         self.copies.mkdir()
         settings = {"stage": "whole", "stage_directory": self.copies, "timeout": f"{TIMEOUT_S}s"} | settings
-        self.job.start("stage", self.job.folder, path, *arguments, **settings)
+        self.job.start(self.program, self.job.folder, path, *arguments, **settings)
 
     def end(self, bound_s=60):
         assert self.job.wait(bound_s) == 0, self.job.told
@@ -134,3 +136,33 @@ def test_a_copy_has_no_name_while_it_is_used(nodes):
     read.job.end()
     read.job.expect_nothing_left()
     assert list(read.copies.iterdir()) == []
+
+
+class Writing(Reading):
+    """One run of first.c; `path` is a file of node 0 with target=first, of all nodes without."""
+
+    program = "first"
+
+    def __init__(self, nodes, mpi, path, *arguments, **settings):
+        super().__init__(nodes, mpi, path, *arguments, **{"stage": "auto"} | settings)
+
+
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_a_file_of_one_node_is_written_from_all_of_them(nodes, mpi):
+    everywhere, there = nodes.folder / f"written-{mpi}", f"/tmp/written-{mpi}"
+    plain = Writing(nodes, mpi, everywhere, across_nodes=0).end()
+    first = Writing(nodes, mpi, there, "limits", target="first").end()
+    fetched = nodes.folder / f"fetched-{mpi}"
+    assert nodes.cluster.run(0, "cp", there, fetched).returncode == 0
+    assert fetched.read_bytes() == everywhere.read_bytes()
+    assert first.seen == plain.seen and len(plain.seen) == 6
+    for node in (1, 2):
+        assert nodes.cluster.run(node, "ls", there).returncode != 0
+    first.job.expect_nothing_left()
+
+
+def test_a_full_disk_of_the_one_node_is_told_to_all(nodes):
+    assert nodes.cluster.run(0, "mkdir", "-p", "/tmp/small").returncode == 0
+    assert nodes.cluster.run(0, "mount", "-t", "tmpfs", "-o", "size=4m", "none", "/tmp/small").returncode == 0
+    job = Writing(nodes, "mpich", "/tmp/small/file", "space", target="first").end()
+    assert [f"rank {rank} no space 1" in job.job.out for rank in range(6)] == [True] * 6, job.job.told
