@@ -130,6 +130,7 @@ int write_first(const Opening& how) {
   open->handle = *how.fh;
   open->path = how.plan.path;
   open->group = how.plan.group;
+  open->routed = true;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->delete_on_close = how.maker && (how.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
   client::OpenRequest request{open->path, stands->here ? "" : name, open->group, stands->members,
