@@ -40,7 +40,9 @@ def measure(options: argparse.Namespace, nodes: int, file: Path) -> list[float]:
     """Seconds of open and read, of the slowest node: one launch; its first repetition starts the agents."""
     program = options.build / "bin/bench" / f"whole-{options.mpi}"
     run = [sys.executable, "-m", "millrace", "run", "--stage", "whole", "--", *LAUNCH[options.mpi], "-n", nodes]
-    out = cluster("exec", f"stage{nodes}", "0", "--", *run, program, "-b", options.size, "-t", "4m", "-i", 2, "-R", "-o", file)
+    out = cluster(
+        "exec", f"stage{nodes}", "0", "--", *run, program, "-b", options.size, "-t", "4m", "-i", 2, "-R", "-o", file
+    )
     document = json.loads(out[out.index("{") :])
     if not document["verified"]:
         sys.exit("wrong bytes were read")

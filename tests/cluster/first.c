@@ -43,7 +43,8 @@ static MPI_File open_file(int amode) {
 
 static unsigned char* data_of(int seed, size_t size) {
   unsigned char* data = malloc(size);
-  for (size_t i = 0; i < size; ++i) data[i] = (unsigned char)((i * 31 + (i >> 9)) * 7 + (size_t)(seed * 13 + rank * 5));
+  for (size_t i = 0; i < size; ++i)
+    data[i] = (unsigned char)((i * 31 + (i >> 9)) * 7 + (size_t)(seed * 13 + rank * 5));
   return data;
 }
 
@@ -55,7 +56,9 @@ static void write_all_ways(MPI_File fh) {
   check(MPI_File_write_at(fh, mine, data, LARGE, MPI_BYTE, MPI_STATUS_IGNORE), "large");
   MPI_Offset base = (MPI_Offset)ranks * LARGE;
   for (int i = 0; i < 50; ++i)
-    check(MPI_File_write_at(fh, base + (i * ranks + rank) * SMALL, data + i, SMALL, MPI_BYTE, MPI_STATUS_IGNORE), "small");
+    check(MPI_File_write_at(fh, base + (i * ranks + rank) * SMALL, data + i, SMALL, MPI_BYTE,
+                            MPI_STATUS_IGNORE),
+          "small");
   base += 50 * ranks * SMALL;
   check(MPI_File_seek(fh, base + rank * 3 * SMALL, MPI_SEEK_SET), "seek");
   check(MPI_File_write(fh, data + 100, SMALL, MPI_BYTE, MPI_STATUS_IGNORE), "write");
@@ -84,7 +87,8 @@ static void append(void) {
   MPI_File fh = open_file(MPI_MODE_WRONLY | MPI_MODE_APPEND);
   unsigned char* data = data_of(2, SMALL);
   check(MPI_File_get_position(fh, &position), "position");
-  check(MPI_File_write_at_all(fh, position + rank * SMALL, data, SMALL, MPI_BYTE, MPI_STATUS_IGNORE), "append");
+  check(MPI_File_write_at_all(fh, position + rank * SMALL, data, SMALL, MPI_BYTE, MPI_STATUS_IGNORE),
+        "append");
   check(MPI_File_close(&fh), "close");
   free(data);
 }
@@ -103,7 +107,8 @@ static void read_back(FILE* out) {
 }
 
 static void expect(int error, const char* what) {
-  if (class_of(error) != MPI_ERR_UNSUPPORTED_OPERATION) printf("FAIL rank %d: %s: %d\n", rank, what, class_of(error));
+  if (class_of(error) != MPI_ERR_UNSUPPORTED_OPERATION)
+    printf("FAIL rank %d: %s: %d\n", rank, what, class_of(error));
 }
 
 static void limits(void) {
@@ -115,7 +120,8 @@ static void limits(void) {
   expect(MPI_File_seek_shared(fh, 0, MPI_SEEK_SET), "seek shared");
   expect(MPI_File_get_position_shared(fh, &at), "position shared");
   expect(MPI_File_set_atomicity(fh, 1), "atomic");
-  if (rank == ranks - 1) expect(MPI_File_read_at(fh, 0, data, 10, MPI_BYTE, MPI_STATUS_IGNORE), "reading elsewhere");
+  if (rank == ranks - 1)
+    expect(MPI_File_read_at(fh, 0, data, 10, MPI_BYTE, MPI_STATUS_IGNORE), "reading elsewhere");
   if (rank == ranks - 1) expect(MPI_File_get_size(fh, &at), "size elsewhere");
   if (rank == ranks - 1) expect(MPI_File_seek(fh, 0, MPI_SEEK_END), "end elsewhere");
   if (rank == 0) check(MPI_File_read_at(fh, 0, data, 10, MPI_BYTE, MPI_STATUS_IGNORE), "reading here");
@@ -136,7 +142,8 @@ static void space(void) {
   unsigned char* data = data_of(1, LARGE);
   for (int i = 0; i < 4; ++i) {
     for (int part = 0; part < LARGE; part += 4096)
-      (void)MPI_File_write_at(fh, ((MPI_Offset)i * ranks + rank) * LARGE + part, data + part, 4096, MPI_BYTE, MPI_STATUS_IGNORE);
+      (void)MPI_File_write_at(fh, ((MPI_Offset)i * ranks + rank) * LARGE + part, data + part, 4096, MPI_BYTE,
+                              MPI_STATUS_IGNORE);
   }
   const int error = MPI_File_sync(fh);
   printf("rank %d no space %d\n", rank, class_of(error) == MPI_ERR_NO_SPACE);

@@ -134,7 +134,8 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
   if (open->reader != nullptr) return call<Slot::MPI_File_seek>(entry, open->reading(), offset, whence);
   if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
-  if (open->place == Open::Place::elsewhere) return not_on_first(*open, "a seek from the end, or to before the start,");
+  if (open->place == Open::Place::elsewhere)
+    return not_on_first(*open, "a seek from the end, or to before the start,");
   const Status flushed = open->file->flush(everything);  // the end of the file may be pending
   hand_over(*open);
   const int result = call<Slot::MPI_File_seek>(entry, fh, offset, whence);

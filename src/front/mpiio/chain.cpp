@@ -109,8 +109,10 @@ class Staging {
 
 void Staging::tell(const std::string& why) const {
   if (rank_ != 0) return;
-  client::log(plan_.path + (plan_.first ? " cannot be reached from every node: "
-                                        : " is read where it is, not copied to every node: ") + why);
+  client::log(plan_.path +
+              (plan_.first ? " cannot be reached from every node: "
+                           : " is read where it is, not copied to every node: ") +
+              why);
 }
 
 // Finds the nodes, in the order of their first ranks, and whether each has read enough of the last file.

@@ -35,11 +35,11 @@ std::optional<StagedCopy> stage_whole(MPI_Comm comm, const StagePlan& plan);
 
 // What stands for a file that only rank 0's node sees.
 struct StandIn {
-  Fd fd;  // an empty file of this node without a name, for the MPI library to open
-  bool here;  // this is rank 0's node: it has the file itself
-  std::uint32_t members;     // ranks on this node
-  client::Routing routing;   // to rank 0's node, as this node sees it
-  FileSettings settings;     // of rank 0
+  Fd fd;                    // an empty file of this node without a name, for the MPI library to open
+  bool here;                // this is rank 0's node: it has the file itself
+  std::uint32_t members;    // ranks on this node
+  client::Routing routing;  // to rank 0's node, as this node sees it
+  FileSettings settings;    // of rank 0
 };
 
 // Nothing, on all ranks alike, if the nodes' agents cannot work together; rank 0 logs why. Collective.

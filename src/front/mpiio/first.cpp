@@ -20,8 +20,8 @@ namespace {
 // What all ranks of an open agree on, by one reduction with MPI_MAX.
 struct FirstAgreement {
   Company company;
-  std::uint64_t size;    // as rank 0 sees it
-  std::uint64_t there;   // rank 0 sees it
+  std::uint64_t size;   // as rank 0 sees it
+  std::uint64_t there;  // rank 0 sees it
 };
 
 std::string name_of(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
@@ -48,8 +48,8 @@ int read_first(const Opening& how, bool there) {
   if (!there) return refuse(MPI_ERR_NO_SUCH_FILE);
   const std::optional<StagedCopy> copy = stage_whole(how.comm, how.plan);
   if (!copy) return refuse(MPI_ERR_IO);
-  const int result = call<Slot::MPI_File_open>(how.entry, how.comm, name_of(copy->fd).c_str(), how.amode,
-                                               how.info, how.fh);
+  const int result =
+      call<Slot::MPI_File_open>(how.entry, how.comm, name_of(copy->fd).c_str(), how.amode, how.info, how.fh);
   if (!all_of(how.comm, result == MPI_SUCCESS)) return result != MPI_SUCCESS ? result : refuse(MPI_ERR_IO);
   auto open = std::make_unique<Open>();
   open->place = Open::Place::here;
@@ -95,8 +95,8 @@ int open_target(const Opening& how, bool here, Fd& fd) {
   int rank = 0;
   PMPI_Comm_rank(how.comm, &rank);
   const int access = (how.amode & MPI_MODE_WRONLY) != 0 ? O_WRONLY : O_RDWR;
-  const int made = ((how.amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) |
-                   ((how.amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0);
+  const int made =
+      ((how.amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) | ((how.amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0);
   for (const bool first : {true, false}) {
     int error = 0, all = 0;
     if (here && first == (rank == 0)) {
@@ -118,12 +118,12 @@ int open_target(const Opening& how, bool here, Fd& fd) {
 int write_first(const Opening& how) {
   std::optional<StandIn> stands = stand_in(how.comm, how.plan);
   if (!stands) return refuse(MPI_ERR_IO);
-  if (const int error = open_target(how, stands->here, stands->fd); error != MPI_SUCCESS) return refuse(error);
+  if (const int error = open_target(how, stands->here, stands->fd); error != MPI_SUCCESS)
+    return refuse(error);
   const int ours = MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_APPEND;
   const int amode = how.amode & ~ours;
   const std::string name = name_of(stands->fd);
-  const int result =
-      call<Slot::MPI_File_open>(how.entry, how.comm, name.c_str(), amode, how.info, how.fh);
+  const int result = call<Slot::MPI_File_open>(how.entry, how.comm, name.c_str(), amode, how.info, how.fh);
   if (!all_of(how.comm, result == MPI_SUCCESS)) return result != MPI_SUCCESS ? result : refuse(MPI_ERR_IO);
   auto open = std::make_unique<Open>();
   open->place = stands->here ? Open::Place::here : Open::Place::elsewhere;
@@ -177,9 +177,8 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   const FirstAgreement mine{own_company(rank, wanted), stamp.size, stamp.inode != 0 ? 1u : 0u};
   FirstAgreement all{};
   if (!all_at_most(comm, mine, all) || all.company.refused != 0 || all.company.on_one_node()) return false;
-  const Opening how{entry, comm, amode,
-                    info,  fh,   {*path, settings, all.company.group, 0, 0, true, all.size},
-                    rank == 0};
+  const Opening how{
+      entry, comm, amode, info, fh, {*path, settings, all.company.group, 0, 0, true, all.size}, rank == 0};
   result = access == MPI_MODE_RDONLY ? read_first(how, all.there != 0) : write_first(how);
   return true;
 }

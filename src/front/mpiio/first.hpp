@@ -7,7 +7,8 @@
 // target=first: the path names a file of rank 0's node, and no other node sees it (docs/adr/0009).
 //
 //   read only       staged whole; all handles are of copies
-//   else            rank 0's node is the file server; ranks elsewhere have a handle of an empty file, and what
+//   else            rank 0's node is the file server; ranks elsewhere have a handle of an empty file, and
+//   what
 //                   they write takes the pipeline
 //
 namespace millrace::front {

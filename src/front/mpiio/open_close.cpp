@@ -69,8 +69,15 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   open->group = all.company.group;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->collective_direct = all.collective_direct != 0;
-  open->file = client::open(
-      {*path, {}, all.company.group, meeting.members, meeting.settings, true, all.costs, false, meeting.routing});
+  open->file = client::open({*path,
+                             {},
+                             all.company.group,
+                             meeting.members,
+                             meeting.settings,
+                             true,
+                             all.costs,
+                             false,
+                             meeting.routing});
   // From here on the agents may call each other: each knows the file.
   if (across) (void)all_of(comm, true);
   if (open->file == nullptr) return;
@@ -92,8 +99,7 @@ void flush_others(const char* filename) {
 bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
                      int& result) {
   try {
-    return target_is_first(filename, info) &&
-           open_on_first(entry, comm, filename, amode, info, fh, result);
+    return target_is_first(filename, info) && open_on_first(entry, comm, filename, amode, info, fh, result);
   } catch (...) {
     client::log("out of memory at open");
     result = MPI_ERR_NO_MEM;
@@ -118,7 +124,8 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
   // and one that appends asks for the size.
   if (scope.outermost()) {
     flush_others(filename);
-    if (int result = MPI_SUCCESS; opened_on_first(entry, comm, filename, amode, info, fh, result)) return result;
+    if (int result = MPI_SUCCESS; opened_on_first(entry, comm, filename, amode, info, fh, result))
+      return result;
   }
   const int result = call<Slot::MPI_File_open>(entry, comm, filename, amode, info, fh);
   const bool writes = (amode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;

@@ -105,8 +105,8 @@ int write(Open& open, const Row& row, const Arguments& a);
 // written, the library's business.
 bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
   const bool elsewhere = open.place == Open::Place::elsewhere;
-  if ((open.view.filetype().contiguous && !elsewhere) || a.count <= 0 || a.offset < 0 || a.type == MPI_DATATYPE_NULL ||
-      (row.completion == Completion::nonblocking && a.request == nullptr))
+  if ((open.view.filetype().contiguous && !elsewhere) || a.count <= 0 || a.offset < 0 ||
+      a.type == MPI_DATATYPE_NULL || (row.completion == Completion::nonblocking && a.request == nullptr))
     return false;
   MPI_Count data = 0;
   if (PMPI_Type_size_x(a.type, &data) != MPI_SUCCESS || data <= 0) return false;
@@ -143,7 +143,8 @@ int write(Open& open, const Row& row, const Arguments& a) {
     int result = MPI_SUCCESS;
     const bool done = target.memory == nullptr && write_linear(open, row, a, result);
     if (done) return result;
-    if (open.place == Open::Place::elsewhere) return not_on_first(open, "writing with these arguments or this view");
+    if (open.place == Open::Place::elsewhere)
+      return not_on_first(open, "writing with these arguments or this view");
     return write_direct(open, row, a, nullptr);
   }
   if (target.bytes == 0) {

@@ -54,8 +54,9 @@ constexpr bool possible_on_first(const Open& open, const Row& row) {
 }
 constexpr const char* words_for(const Row& row) {
   if (row.position == Position::shared) return "using the shared file pointer";
-  return row.coordination == Coordination::collective ? "reading together while it is open for writing"
-                                                      : "reading on another node while it is open for writing";
+  return row.coordination == Coordination::collective
+             ? "reading together while it is open for writing"
+             : "reading on another node while it is open for writing";
 }
 
 // Every transfer function ends here; `real` calls the MPI library's own for a handle.
