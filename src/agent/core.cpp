@@ -25,10 +25,6 @@ Core::~Core() {
     });
     return any;
   };
-  // What only carries has nothing in flight that points into our memory.
-  for (const auto& file : impl_->files) {
-    if (file) std::erase_if(file->lanes, [](const auto& lane) { return lane->pipeline->carries(); });
-  }
   impl_->each_lane([](OpenFile&, Lane& lane) { lane.pipeline->drop(); });
   while (busy()) {
     impl_->take_completions();

@@ -28,8 +28,9 @@ bool dooms(Code code) {
   return code == Code::no_space || code == Code::quota || code == Code::read_only || code == Code::access;
 }
 
-sink::SinkOptions sink_options(const FileSettings& settings) {
+sink::SinkOptions sink_options(const FileSettings& settings, bool copy) {
   sink::SinkOptions options;
+  if (copy) options.writeback_step_bytes = 0;  // it is gone before the disk needs to see it
   options.direct = settings.sink == SinkMode::direct;
   // Through the page cache: what is still in the processor's cache. Direct: what keeps a disk busy.
   options.write_max_bytes = options.direct ? 4 * MiB : MiB;
@@ -51,12 +52,16 @@ FilePipeline::FilePipeline(Shared& shared, const FileSettings& settings)
       sort_(*shared.pool, merges(settings)) {}
 
 Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, Fd target,
-                                                         const FileSettings& settings) {
+                                                         const FileSettings& settings, LaneRoute way) {
   std::unique_ptr<FilePipeline> file(new FilePipeline(shared, settings));
   file->owner_ = shared.next_owner++;
-  auto sink = sink::Sink::open(shared.storage, std::move(target), file->owner_, sink_options(settings));
+  auto sink =
+      sink::Sink::open(shared.storage, std::move(target), file->owner_, sink_options(settings, way.keeps));
   if (!sink) return sink.status();
   file->outlet_ = make_outlet(*std::move(sink));
+  if (way.next)
+    file->outlet_ =
+        make_tee(std::move(file->outlet_), make_outlet(std::move(way.next), settings.record_max_bytes));
   file->add_journal();
   return file;
 }
@@ -336,7 +341,10 @@ void FilePipeline::drop_buffered() {
   if (overflow_) overflow_->drop(finished_);
 }
 
-void FilePipeline::drop() { doom(); }
+void FilePipeline::drop() {
+  doom();
+  outlet_->give_up();
+}
 
 sink::Ticket FilePipeline::settle(transport::Kind kind, Extent extent) {
   const sink::Ticket ticket = outlet_->settle(kind, extent);

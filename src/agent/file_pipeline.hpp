@@ -58,8 +58,9 @@ struct PipelineCounters {
 // Owns the outlet. Memory is the shared pool's. Not thread safe.
 class FilePipeline {
  public:
-  // Into the target file.
-  static Result<std::unique_ptr<FilePipeline>> open(Shared& shared, Fd target, const FileSettings& settings);
+  // Into the target file; if there is a next agent, to that too.
+  static Result<std::unique_ptr<FilePipeline>> open(Shared& shared, Fd target, const FileSettings& settings,
+                                                    LaneRoute way = {});
   // To the next agent.
   static std::unique_ptr<FilePipeline> open(Shared& shared, std::unique_ptr<Carrier> next,
                                             const FileSettings& settings);
@@ -131,7 +132,7 @@ class FilePipeline {
   bool leaving() const { return !departures_.empty(); }
   // About how much has not been handed to the file system yet.
   std::uint64_t pending_bytes() const;
-  // Forgets what has not been handed to the outlet.
+  // Forgets what has not been handed to the outlet, and expects nothing of other agents any more.
   void drop();
   // Memory of chunks that leave by themselves once they are complete, and are not.
   std::uint64_t partial_bytes() const {

@@ -83,6 +83,7 @@ Route Links::route_of(const transport::Register& registration) {
     const transport::Hop& hop = routing.hops[lane];
     LaneRoute& way = route.lanes.emplace_back();
     way.upstreams = hop.upstreams;
+    way.keeps = hop.keeps != 0;
     if (hop.next.port == 0) continue;
     const auto to = std::make_shared<Downstream>(Downstream{
         hop.next, transport::LinkKey(routing.key), {registration.group, routing.node, hop.node, lane}});

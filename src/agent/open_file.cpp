@@ -14,10 +14,10 @@ namespace {
 
 Result<std::unique_ptr<FilePipeline>> open_lane(Shared& shared, const Fd& target, LaneRoute& way,
                                                 const FileSettings& settings) {
-  if (way.next) return FilePipeline::open(shared, std::move(way.next), settings);
+  if (way.next && !way.keeps) return FilePipeline::open(shared, std::move(way.next), settings);
   Result<Fd> own = io::duplicate(target);
   if (!own) return own.status();
-  return FilePipeline::open(shared, *std::move(own), settings);
+  return FilePipeline::open(shared, *std::move(own), settings, std::move(way));
 }
 
 }  // namespace

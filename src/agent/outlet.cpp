@@ -20,6 +20,7 @@ class SinkOutlet final : public Outlet {
   void complete(const io::Completion& completion) override { sink_->complete(completion); }
   bool advance() override { return false; }
   void take(std::vector<sink::Done>& done) override { sink_->take(done); }
+  void give_up() override {}
   Status status() const override { return sink_->status(); }
   bool idle() const override { return sink_->idle(); }
   bool carries() const override { return false; }
@@ -43,6 +44,7 @@ class CarrierOutlet final : public Outlet {
   void complete(const io::Completion&) override {}
   bool advance() override;
   void take(std::vector<sink::Done>& done) override;
+  void give_up() override { lose(Code::lost_peer); }
   Status status() const override { return status_; }
   bool idle() const override { return work_.empty() && asked_.empty() && done_.empty(); }
   bool carries() const override { return true; }
@@ -119,7 +121,7 @@ bool CarrierOutlet::send(Work& work) {
 
 bool CarrierOutlet::advance() {
   bool moved = false;
-  if (status_.ok() && !carrier_->status().ok()) lose(carrier_->status());
+  if (!carrier_->status().ok()) lose(carrier_->status());
   if (!status_.ok()) {
     moved = !work_.empty();
     for (const Work& work : work_) done_.push_back({work.ticket, status_});
@@ -143,6 +145,7 @@ bool CarrierOutlet::advance() {
 }
 
 void CarrierOutlet::lose(Status status) {
+  if (!status_.ok()) return;
   status_ = status;
   for (const Asked& asked : asked_) done_.push_back({asked.ticket, status});
   asked_.clear();

@@ -37,6 +37,9 @@ class Outlet {
   virtual bool advance() = 0;
   virtual void take(std::vector<sink::Done>& done) = 0;
 
+  // What another agent has not answered yet counts as lost.
+  virtual void give_up() = 0;
+
   virtual Status status() const = 0;
   virtual bool idle() const = 0;
   // True: what is finished has only been passed on, and is in the file after a settle().
@@ -48,5 +51,7 @@ class Outlet {
 std::unique_ptr<Outlet> make_outlet(std::unique_ptr<sink::Sink> sink);
 // Records on the wire have at most record_max_bytes.
 std::unique_ptr<Outlet> make_outlet(std::unique_ptr<Carrier> carrier, std::uint64_t record_max_bytes);
+// Both of them: bytes are done with when the file here has them and they have been passed on.
+std::unique_ptr<Outlet> make_tee(std::unique_ptr<Outlet> file, std::unique_ptr<Outlet> next);
 
 }  // namespace millrace::agent

@@ -54,6 +54,9 @@ class MemoryCarrier final : public Carrier {
   std::shared_ptr<Wire> wire_;
 };
 
+// Not a plan's topology: node 0's bytes go to all others, one after another.
+inline constexpr transport::RoutePlan chain{Topology::automatic, 1, MiB};
+
 class RingRig {
  public:
   static constexpr ChannelId first_upstream = 100;  // channels of agents, by wire
@@ -150,13 +153,16 @@ class RingRig {
  private:
   void open(std::uint32_t n, const FileSettings& settings) {
     const std::vector<transport::TcpAddress> addresses(node.size(), transport::TcpAddress{{}, 1, 0});
-    const transport::Routing routing = transport::routing_of(plan_, addresses, n);
+    const transport::Routing routing = plan_.topology == chain.topology
+                                           ? transport::chain_of(addresses, n)
+                                           : transport::routing_of(plan_, addresses, n);
     for (ChannelId r = 0; r < ranks_; ++r) {
       Route route;
       route.stripe_bytes = routing.stripe_bytes;
       for (std::uint32_t lane = 0; lane < routing.lanes; ++lane) {
         LaneRoute& way = route.lanes.emplace_back();
         way.upstreams = routing.hops[lane].upstreams;
+        way.keeps = routing.hops[lane].keeps != 0;
         if (routing.hops[lane].next.port == 0) continue;
         auto wire = std::make_shared<Wire>();
         if (r == 0) ways.push_back({n, routing.hops[lane].node, lane, wire});

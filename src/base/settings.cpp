@@ -102,6 +102,18 @@ std::string set_topology(Settings& s, std::string_view text) {
   return set_word(s.topology, text, words);
 }
 
+std::string set_stage(Settings& s, std::string_view text) {
+  static constexpr std::array words{Word<Stage>{"auto", Stage::automatic}, Word<Stage>{"none", Stage::none},
+                                    Word<Stage>{"whole", Stage::whole}};
+  return set_word(s.stage, text, words);
+}
+
+std::string set_target(Settings& s, std::string_view text) {
+  static constexpr std::array words{Word<Target>{"shared", Target::shared},
+                                    Word<Target>{"first", Target::first}};
+  return set_word(s.target, text, words);
+}
+
 std::string set_file_servers(Settings& s, std::string_view text) {
   text = parse::trim(text);
   std::uint32_t count = 0;
@@ -202,6 +214,8 @@ constexpr std::array rows{
     Row{"topology", set_topology},
     Row{"file_servers", set_file_servers},
     Row{"stripe", set_stripe},
+    Row{"stage", set_stage},
+    Row{"target", set_target},
     Row{"interfaces",
         [](Settings& s, std::string_view t) {
           s.interfaces = parse::list(t, ',');
@@ -223,6 +237,7 @@ constexpr std::array rows{
     Row{"job", set_job},
     Row{"agent", set_path<&Settings::agent_program>},
     Row{"journal_directory", set_path<&Settings::journal_directory>},
+    Row{"stage_directory", set_path<&Settings::stage_directory>},
 };
 
 // "*" crosses "/"; a pattern without "/" is held against the last component too.

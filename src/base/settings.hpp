@@ -21,6 +21,11 @@ enum class SinkMode : std::uint32_t { automatic = 0, buffered = 1, direct = 2 };
 // In which order the agents of several nodes pass records on.
 enum class Topology : std::uint32_t { automatic = 0, ring = 1, tree = 2, direct = 3 };
 
+// Whether a file that several nodes read is brought to all of them when it is opened.
+enum class Stage : std::uint32_t { automatic = 0, none = 1, whole = 2 };
+// What a path names: a file that all nodes see, or one of the first rank's node.
+enum class Target : std::uint32_t { shared = 0, first = 1 };
+
 // The settings of one file. Fixed layout: they travel from client to agent when a file is registered.
 struct FileSettings {
   Strategy strategy = Strategy::automatic;
@@ -57,6 +62,8 @@ struct Settings {
   Topology topology = Topology::automatic;
   std::uint32_t file_servers = 0;  // [1, 64], at most one per node; 0 = transport/topology.hpp
   std::uint64_t stripe_bytes = 0;  // of each file server in turn: a power of two from 1 MiB; 0 = likewise
+  Stage stage = Stage::automatic;
+  Target target = Target::shared;
   std::vector<std::string>
       interfaces;  // network interfaces for links, best first; none: the first that is up
   // Lists of glob patterns, separated by ":". "*" crosses "/"; one without "/" also matches the last
@@ -69,6 +76,7 @@ struct Settings {
   std::string job;              // key of the job: which agent to talk to
   std::string agent_program;    // path of millraced; empty = beside the library
   std::string journal_directory;  // node-local; empty = TMPDIR or /tmp
+  std::string stage_directory;    // for copies of files that are read: likewise
 };
 
 // "64", "64KiB", "1MiB", "2g" -> bytes. Powers of 1024 whatever the spelling; case does not matter.

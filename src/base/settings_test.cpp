@@ -83,7 +83,11 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("file_servers", "auto").settings.file_servers, 0U);
   EXPECT_EQ(attempt("stripe", "4MiB").settings.stripe_bytes, 4 * MiB);
   EXPECT_THAT(attempt("interfaces", "ib0, eth0").settings.interfaces, ElementsAre("ib0", "eth0"));
-  EXPECT_EQ(setting_names().size(), 23U);
+  EXPECT_EQ(attempt("stage", "Whole").settings.stage, Stage::whole);
+  EXPECT_EQ(attempt("stage", "auto").settings.stage, Stage::automatic);
+  EXPECT_EQ(attempt("target", "first").settings.target, Target::first);
+  EXPECT_EQ(attempt("stage_directory", "/local").settings.stage_directory, "/local");
+  EXPECT_EQ(setting_names().size(), 26U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {
@@ -91,8 +95,8 @@ TEST(Set, knows_the_hints_of_the_installed_header) {
   for (const std::string_view hint :
        {MILLRACE_HINT_STRATEGY, MILLRACE_HINT_MERGE, MILLRACE_HINT_SORT_BUFFER, MILLRACE_HINT_RECORD_MAX,
         MILLRACE_HINT_DURABILITY, MILLRACE_HINT_FDATASYNC_INTERVAL, MILLRACE_HINT_SINK,
-        MILLRACE_HINT_ACROSS_NODES, MILLRACE_HINT_TOPOLOGY, MILLRACE_HINT_FILE_SERVERS,
-        MILLRACE_HINT_STRIPE}) {
+        MILLRACE_HINT_ACROSS_NODES, MILLRACE_HINT_TOPOLOGY, MILLRACE_HINT_FILE_SERVERS, MILLRACE_HINT_STRIPE,
+        MILLRACE_HINT_STAGE, MILLRACE_HINT_TARGET}) {
     ASSERT_TRUE(hint.starts_with("millrace_")) << hint;
     EXPECT_THAT(names, Contains(hint.substr(9)));
   }
@@ -135,6 +139,8 @@ TEST(Set, says_what_is_allowed_and_leaves_the_value_alone) {
   EXPECT_EQ(record.settings.file.record_max_bytes, 32 * KiB);
   EXPECT_THAT(attempt("fdatasync_interval", "x").message, HasSubstr("or 0 for only at close"));
   EXPECT_THAT(attempt("direct_calls", "read,write").message, HasSubstr("independent, collective"));
+  EXPECT_THAT(attempt("stage", "half").message, HasSubstr("one of auto, none, whole"));
+  EXPECT_THAT(attempt("target", "all").message, HasSubstr("one of shared, first"));
   EXPECT_THAT(attempt("file_servers", "all").message, HasSubstr("auto, or a number from 1 to 64"));
   EXPECT_THAT(attempt("stripe", "1").message, HasSubstr("auto, or a power of two from 1MiB to 1GiB"));
   EXPECT_THAT(attempt("timeout", "soon").message, HasSubstr("from 100ms to 24h"));

@@ -134,7 +134,7 @@ bool PipelineFile::enroll(bool may_start) {
 
 // The file is opened again at its first write, by its name: what that means is fixed now.
 void PipelineFile::remember_place() {
-  place_ = request_.path;
+  place_ = request_.place.empty() ? request_.path : request_.place;
   char folder[PATH_MAX];
   if (!place_.starts_with('/') && ::getcwd(folder, sizeof folder) != nullptr)
     place_ = std::string(folder) + "/" + place_;

@@ -20,6 +20,7 @@ namespace millrace::client {
 // What a front end knows of an open that it wants to be accelerated.
 struct OpenRequest {
   std::string path;           // as the kernel takes it (file system prefixes such as "ufs:" removed)
+  std::string place = {};     // where it is on this node, if that is elsewhere
   std::uint64_t group = 0;    // agreed by all ranks of one collective open
   std::uint32_t members = 1;  // ranks of that open on this node
   FileSettings settings;      // after hints

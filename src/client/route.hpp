@@ -7,6 +7,7 @@
 // What front ends need to know of routes between nodes.
 namespace millrace::client {
 
+using transport::chain_of;
 using transport::plan_route;
 using transport::RoutePlan;
 using transport::Routing;

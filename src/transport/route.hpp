@@ -17,6 +17,11 @@
 //   lane 0:  node 3 -> node 2 -> node 1 -> node 0 -> file        (ring)
 //   lane 1:  node 0 -> node 3 -> node 2 -> node 1 -> file
 //
+// A file that is staged goes the other way: from one node to all, each of which keeps a copy.
+//
+//   lane 0:  node 0 -> node 1 -> node 2 -> node 3
+//              copy      copy      copy      copy
+//
 namespace millrace::transport {
 
 inline constexpr std::uint32_t max_lanes = 64;
@@ -26,8 +31,9 @@ struct Hop {
   TcpAddress next;          // the next agent; port 0: this one is the file server
   std::uint32_t node;       // its index
   std::uint32_t upstreams;  // how many agents pass this lane on to this one
+  std::uint32_t keeps;      // 1: this node writes a copy of its own, whether or not it passes the lane on
 };
-static_assert(sizeof(Hop) == 28);
+static_assert(sizeof(Hop) == 32);
 
 struct Routing {
   std::uint32_t lanes;  // 0: the file is open on one node only, and the rest is of no meaning

@@ -68,4 +68,21 @@ Routing routing_of(const RoutePlan& plan, std::span<const TcpAddress> addresses,
   return routing;
 }
 
+Routing chain_of(std::span<const TcpAddress> addresses, std::uint32_t node) {
+  const auto nodes = static_cast<std::uint32_t>(addresses.size());
+  Routing routing{};
+  routing.lanes = 1;
+  routing.node = node;
+  routing.nodes = nodes;
+  routing.topology = Topology::ring;
+  Hop& hop = routing.hops[0];
+  hop.upstreams = node > 0 ? 1 : 0;
+  hop.keeps = 1;
+  if (node + 1 < nodes) {
+    hop.node = node + 1;
+    hop.next = addresses[hop.node];
+  }
+  return routing;
+}
+
 }  // namespace millrace::transport

@@ -37,4 +37,7 @@ std::uint32_t next_node(Topology topology, std::uint32_t nodes, std::uint32_t no
 // two.
 Routing routing_of(const RoutePlan& plan, std::span<const TcpAddress> addresses, std::uint32_t node);
 
+// The way of a file that is staged: from node 0 to 1, and so on to the last; each node keeps a copy.
+Routing chain_of(std::span<const TcpAddress> addresses, std::uint32_t node);
+
 }  // namespace millrace::transport

@@ -16,6 +16,23 @@ std::vector<TcpAddress> addresses(std::uint32_t nodes) {
   return all;
 }
 
+TEST(Chain, GoesThroughAllNodesOnceAndEachKeepsACopy) {
+  for (std::uint32_t nodes = 2; nodes <= 9; ++nodes) {
+    std::vector<TcpAddress> all(nodes);
+    for (std::uint32_t i = 0; i < nodes; ++i) all[i] = {{10, 0, 0, static_cast<std::uint8_t>(i)}, 1000, 0};
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+      const Routing routing = chain_of(all, node);
+      EXPECT_EQ(routing.lanes, 1u);
+      EXPECT_EQ(routing.hops[0].keeps, 1u);
+      EXPECT_EQ(routing.hops[0].upstreams, node == 0 ? 0u : 1u);
+      EXPECT_EQ(routing.hops[0].next.port != 0, node + 1 < nodes);
+      if (node + 1 < nodes) {
+        EXPECT_EQ(routing.hops[0].node, node + 1);
+      }
+    }
+  }
+}
+
 class Routes : public testing::TestWithParam<Topology> {};
 
 TEST_P(Routes, EveryNodeReachesEveryFileServer) {

@@ -21,6 +21,7 @@ SYSTEM_CALLS = {
     "src/client/rescue": "fstat tells which file the agent has",
     "src/client/report": "appends whole lines to the report, O_APPEND",
     "src/client/session": "wakes the agent by its eventfd",
+    "src/client/stage": "makes and finds copies of files on the node; reads the file that is copied",
     "src/client/start": "starts the agent: posix_spawn",
     "src/client/testing/": "jobs of forked ranks",
     "src/client/trace": "writes the trace at exit",

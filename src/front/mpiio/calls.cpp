@@ -9,6 +9,8 @@
 
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/datatype.hpp"
+#include "front/mpiio/first.hpp"
+#include "front/mpiio/stage.hpp"
 #include "front/mpiio/view_check.hpp"
 
 namespace millrace::front {
@@ -98,6 +100,10 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
   const int result = call<Slot::MPI_File_get_info>(entry, fh, info_used);
   const Open* open = scope.find(fh);
   if (open == nullptr || result != MPI_SUCCESS) return result;
+  if (open->reader != nullptr) {
+    PMPI_Info_set(*info_used, "millrace_stage", open->reader->copy != MPI_FILE_NULL ? "whole" : "none");
+    return MPI_SUCCESS;
+  }
   try {
     const FileSettings& settings = open->file->settings();
     PMPI_Info_set(*info_used, "millrace_strategy", strategy_name(settings.strategy));
@@ -121,6 +127,10 @@ int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, 
   // Where it failed on this rank alone, the others wait within the library until this rank comes again, and
   // are not here: no agreement.
   if (open == nullptr || result != MPI_SUCCESS) return result;
+  if (open->reader != nullptr) {
+    if (open->reading() == open->handle) return result;
+    return call<Slot::MPI_File_set_view>(Entry::pmpi, open->reading(), disp, etype, filetype, datarep, info);
+  }
   try {
     const Status status = adopt_view(*open, disp, etype, filetype, datarep);
     return status.ok() ? result : raise(*open, status);
@@ -133,7 +143,10 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
+  if (open->reader != nullptr) return call<Slot::MPI_File_seek>(entry, open->reading(), offset, whence);
   if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
+  if (open->place == Open::Place::elsewhere)
+    return not_on_first(*open, "a seek from the end, or to before the start,");
   const Status flushed = open->file->flush(everything);  // the end of the file may be pending
   hand_over(*open);
   const int result = call<Slot::MPI_File_seek>(entry, fh, offset, whence);
@@ -144,14 +157,45 @@ int own_get_position(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr || offset == nullptr) return call<Slot::MPI_File_get_position>(entry, fh, offset);
+  if (open->reader != nullptr) return call<Slot::MPI_File_get_position>(entry, open->reading(), offset);
   const std::lock_guard guard(open->pointer_lock);
   return current_position(*open, *offset);
+}
+
+int own_seek_shared(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
+  const Scope scope;
+  const Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_seek_shared>(entry, fh, offset, whence);
+  if (open->place != Open::Place::everywhere) return not_on_first(*open, "using the shared file pointer");
+  const Status flushed = open->file->flush(everything);
+  const int result = call<Slot::MPI_File_seek_shared>(entry, fh, offset, whence);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
+int own_get_position_shared(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
+  const Scope scope;
+  const Open* open = scope.find(fh);
+  if (open == nullptr || open->place == Open::Place::everywhere)
+    return call<Slot::MPI_File_get_position_shared>(entry, fh, offset);
+  return not_on_first(*open, "using the shared file pointer");
+}
+
+int own_get_size(Entry entry, MPI_File fh, MPI_Offset* size) noexcept {
+  const Scope scope;
+  const Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_get_size>(entry, fh, size);
+  if (open->place == Open::Place::elsewhere)
+    return not_on_first(*open, "asking for the size on another node while it is open for writing");
+  const Status flushed = open->file->flush(everything);
+  const int result = call<Slot::MPI_File_get_size>(entry, fh, size);
+  return flushed.ok() ? result : raise(*open, flushed);
 }
 
 int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
+  if (open->place != Open::Place::everywhere && flag != 0) return not_on_first(*open, "atomic mode");
   // Pending bytes first: after the library's call, which all ranks make, every write is seen at once.
   Status status = flag != 0 ? open->file->set_direct("atomic mode") : Status{};
   const int result = call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
@@ -166,6 +210,11 @@ int own_sync(Entry entry, MPI_File fh) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_sync>(entry, fh);
+  if (open->reader != nullptr) {
+    const int result = call<Slot::MPI_File_sync>(entry, fh);
+    look_again(*open);  // also where the library does not sync what it cannot write, as all do that are known
+    return result;
+  }
   const Timed timed(*open->file);
   const Status status = open->file->sync();
   // Collective, and in some libraries a barrier that programs lean on: never left out.

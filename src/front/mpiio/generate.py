@@ -201,7 +201,9 @@ def transfer_body(function, real):
         f"constexpr Row row{{Direction::{direction}, Position::{place}, Coordination::{coordination}, "
         f"Completion::{completion}}};"
     )
-    return f"  {row}\n  return transfer(row, {{{', '.join(values)}}}, [&] {{ return {real}; }});\n"
+    # The same call, on another handle if need be.
+    real = real.replace("(E, fh", "(E, of", 1)
+    return f"  {row}\n  return transfer(row, {{{', '.join(values)}}}, [&](MPI_File of) {{ return {real}; }});\n"
 
 
 def hooks():

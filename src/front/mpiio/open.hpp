@@ -10,6 +10,7 @@
 #include <string>
 
 #include "client/file.hpp"
+#include "client/stage.hpp"
 #include "client/view.hpp"
 #include "front/mpiio/real.hpp"
 
@@ -20,6 +21,13 @@ struct Split {
   enum class State { none, ours, real };
   State state = State::none;
   MPI_Count bytes = 0;  // ours: what the status of the end reports
+};
+
+// Of a file that is only read: how much of it, and from where.
+struct Reader {
+  MPI_File copy = MPI_FILE_NULL;  // the whole file on this node's storage, open for this rank alone
+  client::FileStamp original;     // as it was copied
+  std::atomic<std::uint64_t> bytes{0};
 };
 
 // One MPI_File that Millrace accelerates, beside the MPI library's own object for it. Made by MPI_File_open,
@@ -50,6 +58,17 @@ struct Open {
 
   std::mutex split_lock;
   Split split;
+
+  // target=first: a file that only the first rank's node has. Elsewhere the library has a stand-in, and no
+  // call with bytes in it may reach that.
+  enum class Place { everywhere, here, elsewhere } place = Place::everywhere;
+  Fd stand_in;                   // what the library's handle is of, for it to open again by name
+  bool delete_on_close = false;  // by this rank
+
+  std::unique_ptr<Reader> reader;  // nullptr: the file may be written
+  MPI_File reading() const {
+    return reader != nullptr && reader->copy != MPI_FILE_NULL ? reader->copy : handle;
+  }
 };
 
 // What a thread remembers of its last look-ups; a file that is not ours is remembered too (nullptr).

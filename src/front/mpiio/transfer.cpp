@@ -104,8 +104,9 @@ int write(Open& open, const Row& row, const Arguments& a);
 // Where the datatype has no map and the view has holes: writes its bytes, in order. False: nothing was
 // written, the library's business.
 bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
-  if (open.view.filetype().contiguous || a.count <= 0 || a.offset < 0 || a.type == MPI_DATATYPE_NULL ||
-      (row.completion == Completion::nonblocking && a.request == nullptr))
+  const bool elsewhere = open.place == Open::Place::elsewhere;
+  if ((open.view.filetype().contiguous && !elsewhere) || a.count <= 0 || a.offset < 0 ||
+      a.type == MPI_DATATYPE_NULL || (row.completion == Completion::nonblocking && a.request == nullptr))
     return false;
   MPI_Count data = 0;
   if (PMPI_Type_size_x(a.type, &data) != MPI_SUCCESS || data <= 0) return false;
@@ -141,7 +142,10 @@ int write(Open& open, const Row& row, const Arguments& a) {
   if (!sound) {
     int result = MPI_SUCCESS;
     const bool done = target.memory == nullptr && write_linear(open, row, a, result);
-    return done ? result : write_direct(open, row, a, nullptr);
+    if (done) return result;
+    if (open.place == Open::Place::elsewhere)
+      return not_on_first(open, "writing with these arguments or this view");
+    return write_direct(open, row, a, nullptr);
   }
   if (target.bytes == 0) {
     const int error = examine(open, a, target.memory);
@@ -153,6 +157,7 @@ int write(Open& open, const Row& row, const Arguments& a) {
       one ? 1
           : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
   const bool pipeline =
+      open.place == Open::Place::elsewhere ||
       open.file->takes_pipeline(target.bytes, pieces, row.coordination == Coordination::collective,
                                 row.completion == Completion::nonblocking);
   const Timed timed(*open.file);
@@ -212,7 +217,7 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
     return true;
   }
   const bool ours = row.direction == Direction::write && row.position != Position::shared &&
-                    open.pipeline() &&
+                    (open.pipeline() || open.place == Open::Place::elsewhere) &&
                     !(row.coordination == Coordination::collective && open.collective_direct);
   if (ours) {
     result = write(open, row, a);
@@ -231,6 +236,19 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
 }
 
 }  // namespace
+
+int was_read(Open& open, const Row& row, const Arguments& a, int result) noexcept {
+  if (row.direction == Direction::read && row.completion != Completion::split_end && a.count > 0) {
+    const client::TypeMap* type = find_map(a.type);
+    const std::uint64_t bytes = type != nullptr ? type->size * static_cast<std::uint64_t>(a.count) : 0;
+    open.reader->bytes.fetch_add(bytes, std::memory_order_relaxed);
+    open.file->note_direct_call(bytes);
+  }
+  // The program's error handler belongs to the handle that the program has.
+  if (result != MPI_SUCCESS && source_of(open, row) != open.handle)
+    PMPI_File_call_errhandler(open.handle, result);
+  return result;
+}
 
 bool before(Open& open, const Row& row, const Arguments& a, int& result, Status& flushed) noexcept {
   try {

@@ -186,6 +186,10 @@ struct Function<Slot::MPI_File_seek_shared> {
   using type = decltype(&::MPI_File_seek_shared);
 };
 template <>
+struct Function<Slot::MPI_File_get_position_shared> {
+  using type = decltype(&::MPI_File_get_position_shared);
+};
+template <>
 struct Function<Slot::MPI_File_set_atomicity> {
   using type = decltype(&::MPI_File_set_atomicity);
 };

@@ -1156,243 +1156,259 @@ PMPI_File_seek_shared:
 	br x16
 	.size PMPI_File_seek_shared, .-PMPI_File_seek_shared
 	.p2align 4
+	.globl MPI_File_get_position_shared
+	.type MPI_File_get_position_shared, %function
+MPI_File_get_position_shared:
+	adrp x16, millrace_slots+1152
+	ldr x16, [x16, :lo12:millrace_slots+1152]
+	br x16
+	.size MPI_File_get_position_shared, .-MPI_File_get_position_shared
+	.p2align 4
+	.globl PMPI_File_get_position_shared
+	.type PMPI_File_get_position_shared, %function
+PMPI_File_get_position_shared:
+	adrp x16, millrace_slots+1160
+	ldr x16, [x16, :lo12:millrace_slots+1160]
+	br x16
+	.size PMPI_File_get_position_shared, .-PMPI_File_get_position_shared
+	.p2align 4
 	.globl MPI_File_set_atomicity
 	.type MPI_File_set_atomicity, %function
 MPI_File_set_atomicity:
-	adrp x16, millrace_slots+1152
-	ldr x16, [x16, :lo12:millrace_slots+1152]
+	adrp x16, millrace_slots+1168
+	ldr x16, [x16, :lo12:millrace_slots+1168]
 	br x16
 	.size MPI_File_set_atomicity, .-MPI_File_set_atomicity
 	.p2align 4
 	.globl PMPI_File_set_atomicity
 	.type PMPI_File_set_atomicity, %function
 PMPI_File_set_atomicity:
-	adrp x16, millrace_slots+1160
-	ldr x16, [x16, :lo12:millrace_slots+1160]
+	adrp x16, millrace_slots+1176
+	ldr x16, [x16, :lo12:millrace_slots+1176]
 	br x16
 	.size PMPI_File_set_atomicity, .-PMPI_File_set_atomicity
 	.p2align 4
 	.globl MPI_File_sync
 	.type MPI_File_sync, %function
 MPI_File_sync:
-	adrp x16, millrace_slots+1168
-	ldr x16, [x16, :lo12:millrace_slots+1168]
+	adrp x16, millrace_slots+1184
+	ldr x16, [x16, :lo12:millrace_slots+1184]
 	br x16
 	.size MPI_File_sync, .-MPI_File_sync
 	.p2align 4
 	.globl PMPI_File_sync
 	.type PMPI_File_sync, %function
 PMPI_File_sync:
-	adrp x16, millrace_slots+1176
-	ldr x16, [x16, :lo12:millrace_slots+1176]
+	adrp x16, millrace_slots+1192
+	ldr x16, [x16, :lo12:millrace_slots+1192]
 	br x16
 	.size PMPI_File_sync, .-PMPI_File_sync
 	.p2align 4
 	.globl MPI_Finalize
 	.type MPI_Finalize, %function
 MPI_Finalize:
-	adrp x16, millrace_slots+1184
-	ldr x16, [x16, :lo12:millrace_slots+1184]
+	adrp x16, millrace_slots+1200
+	ldr x16, [x16, :lo12:millrace_slots+1200]
 	br x16
 	.size MPI_Finalize, .-MPI_Finalize
 	.p2align 4
 	.globl PMPI_Finalize
 	.type PMPI_Finalize, %function
 PMPI_Finalize:
-	adrp x16, millrace_slots+1192
-	ldr x16, [x16, :lo12:millrace_slots+1192]
+	adrp x16, millrace_slots+1208
+	ldr x16, [x16, :lo12:millrace_slots+1208]
 	br x16
 	.size PMPI_Finalize, .-PMPI_Finalize
 	.p2align 4
 	.globl MPI_Barrier
 	.type MPI_Barrier, %function
 MPI_Barrier:
-	adrp x16, millrace_slots+1200
-	ldr x16, [x16, :lo12:millrace_slots+1200]
+	adrp x16, millrace_slots+1216
+	ldr x16, [x16, :lo12:millrace_slots+1216]
 	br x16
 	.size MPI_Barrier, .-MPI_Barrier
 	.p2align 4
 	.globl PMPI_Barrier
 	.type PMPI_Barrier, %function
 PMPI_Barrier:
-	adrp x16, millrace_slots+1208
-	ldr x16, [x16, :lo12:millrace_slots+1208]
+	adrp x16, millrace_slots+1224
+	ldr x16, [x16, :lo12:millrace_slots+1224]
 	br x16
 	.size PMPI_Barrier, .-PMPI_Barrier
 	.p2align 4
 	.globl MPI_Bcast
 	.type MPI_Bcast, %function
 MPI_Bcast:
-	adrp x16, millrace_slots+1216
-	ldr x16, [x16, :lo12:millrace_slots+1216]
+	adrp x16, millrace_slots+1232
+	ldr x16, [x16, :lo12:millrace_slots+1232]
 	br x16
 	.size MPI_Bcast, .-MPI_Bcast
 	.p2align 4
 	.globl PMPI_Bcast
 	.type PMPI_Bcast, %function
 PMPI_Bcast:
-	adrp x16, millrace_slots+1224
-	ldr x16, [x16, :lo12:millrace_slots+1224]
+	adrp x16, millrace_slots+1240
+	ldr x16, [x16, :lo12:millrace_slots+1240]
 	br x16
 	.size PMPI_Bcast, .-PMPI_Bcast
 	.p2align 4
 	.globl MPI_Gather
 	.type MPI_Gather, %function
 MPI_Gather:
-	adrp x16, millrace_slots+1232
-	ldr x16, [x16, :lo12:millrace_slots+1232]
+	adrp x16, millrace_slots+1248
+	ldr x16, [x16, :lo12:millrace_slots+1248]
 	br x16
 	.size MPI_Gather, .-MPI_Gather
 	.p2align 4
 	.globl PMPI_Gather
 	.type PMPI_Gather, %function
 PMPI_Gather:
-	adrp x16, millrace_slots+1240
-	ldr x16, [x16, :lo12:millrace_slots+1240]
+	adrp x16, millrace_slots+1256
+	ldr x16, [x16, :lo12:millrace_slots+1256]
 	br x16
 	.size PMPI_Gather, .-PMPI_Gather
 	.p2align 4
 	.globl MPI_Gatherv
 	.type MPI_Gatherv, %function
 MPI_Gatherv:
-	adrp x16, millrace_slots+1248
-	ldr x16, [x16, :lo12:millrace_slots+1248]
+	adrp x16, millrace_slots+1264
+	ldr x16, [x16, :lo12:millrace_slots+1264]
 	br x16
 	.size MPI_Gatherv, .-MPI_Gatherv
 	.p2align 4
 	.globl PMPI_Gatherv
 	.type PMPI_Gatherv, %function
 PMPI_Gatherv:
-	adrp x16, millrace_slots+1256
-	ldr x16, [x16, :lo12:millrace_slots+1256]
+	adrp x16, millrace_slots+1272
+	ldr x16, [x16, :lo12:millrace_slots+1272]
 	br x16
 	.size PMPI_Gatherv, .-PMPI_Gatherv
 	.p2align 4
 	.globl MPI_Scatter
 	.type MPI_Scatter, %function
 MPI_Scatter:
-	adrp x16, millrace_slots+1264
-	ldr x16, [x16, :lo12:millrace_slots+1264]
+	adrp x16, millrace_slots+1280
+	ldr x16, [x16, :lo12:millrace_slots+1280]
 	br x16
 	.size MPI_Scatter, .-MPI_Scatter
 	.p2align 4
 	.globl PMPI_Scatter
 	.type PMPI_Scatter, %function
 PMPI_Scatter:
-	adrp x16, millrace_slots+1272
-	ldr x16, [x16, :lo12:millrace_slots+1272]
+	adrp x16, millrace_slots+1288
+	ldr x16, [x16, :lo12:millrace_slots+1288]
 	br x16
 	.size PMPI_Scatter, .-PMPI_Scatter
 	.p2align 4
 	.globl MPI_Scatterv
 	.type MPI_Scatterv, %function
 MPI_Scatterv:
-	adrp x16, millrace_slots+1280
-	ldr x16, [x16, :lo12:millrace_slots+1280]
+	adrp x16, millrace_slots+1296
+	ldr x16, [x16, :lo12:millrace_slots+1296]
 	br x16
 	.size MPI_Scatterv, .-MPI_Scatterv
 	.p2align 4
 	.globl PMPI_Scatterv
 	.type PMPI_Scatterv, %function
 PMPI_Scatterv:
-	adrp x16, millrace_slots+1288
-	ldr x16, [x16, :lo12:millrace_slots+1288]
+	adrp x16, millrace_slots+1304
+	ldr x16, [x16, :lo12:millrace_slots+1304]
 	br x16
 	.size PMPI_Scatterv, .-PMPI_Scatterv
 	.p2align 4
 	.globl MPI_Allgather
 	.type MPI_Allgather, %function
 MPI_Allgather:
-	adrp x16, millrace_slots+1296
-	ldr x16, [x16, :lo12:millrace_slots+1296]
+	adrp x16, millrace_slots+1312
+	ldr x16, [x16, :lo12:millrace_slots+1312]
 	br x16
 	.size MPI_Allgather, .-MPI_Allgather
 	.p2align 4
 	.globl PMPI_Allgather
 	.type PMPI_Allgather, %function
 PMPI_Allgather:
-	adrp x16, millrace_slots+1304
-	ldr x16, [x16, :lo12:millrace_slots+1304]
+	adrp x16, millrace_slots+1320
+	ldr x16, [x16, :lo12:millrace_slots+1320]
 	br x16
 	.size PMPI_Allgather, .-PMPI_Allgather
 	.p2align 4
 	.globl MPI_Allgatherv
 	.type MPI_Allgatherv, %function
 MPI_Allgatherv:
-	adrp x16, millrace_slots+1312
-	ldr x16, [x16, :lo12:millrace_slots+1312]
+	adrp x16, millrace_slots+1328
+	ldr x16, [x16, :lo12:millrace_slots+1328]
 	br x16
 	.size MPI_Allgatherv, .-MPI_Allgatherv
 	.p2align 4
 	.globl PMPI_Allgatherv
 	.type PMPI_Allgatherv, %function
 PMPI_Allgatherv:
-	adrp x16, millrace_slots+1320
-	ldr x16, [x16, :lo12:millrace_slots+1320]
+	adrp x16, millrace_slots+1336
+	ldr x16, [x16, :lo12:millrace_slots+1336]
 	br x16
 	.size PMPI_Allgatherv, .-PMPI_Allgatherv
 	.p2align 4
 	.globl MPI_Alltoall
 	.type MPI_Alltoall, %function
 MPI_Alltoall:
-	adrp x16, millrace_slots+1328
-	ldr x16, [x16, :lo12:millrace_slots+1328]
+	adrp x16, millrace_slots+1344
+	ldr x16, [x16, :lo12:millrace_slots+1344]
 	br x16
 	.size MPI_Alltoall, .-MPI_Alltoall
 	.p2align 4
 	.globl PMPI_Alltoall
 	.type PMPI_Alltoall, %function
 PMPI_Alltoall:
-	adrp x16, millrace_slots+1336
-	ldr x16, [x16, :lo12:millrace_slots+1336]
+	adrp x16, millrace_slots+1352
+	ldr x16, [x16, :lo12:millrace_slots+1352]
 	br x16
 	.size PMPI_Alltoall, .-PMPI_Alltoall
 	.p2align 4
 	.globl MPI_Alltoallv
 	.type MPI_Alltoallv, %function
 MPI_Alltoallv:
-	adrp x16, millrace_slots+1344
-	ldr x16, [x16, :lo12:millrace_slots+1344]
+	adrp x16, millrace_slots+1360
+	ldr x16, [x16, :lo12:millrace_slots+1360]
 	br x16
 	.size MPI_Alltoallv, .-MPI_Alltoallv
 	.p2align 4
 	.globl PMPI_Alltoallv
 	.type PMPI_Alltoallv, %function
 PMPI_Alltoallv:
-	adrp x16, millrace_slots+1352
-	ldr x16, [x16, :lo12:millrace_slots+1352]
+	adrp x16, millrace_slots+1368
+	ldr x16, [x16, :lo12:millrace_slots+1368]
 	br x16
 	.size PMPI_Alltoallv, .-PMPI_Alltoallv
 	.p2align 4
 	.globl MPI_Reduce
 	.type MPI_Reduce, %function
 MPI_Reduce:
-	adrp x16, millrace_slots+1360
-	ldr x16, [x16, :lo12:millrace_slots+1360]
+	adrp x16, millrace_slots+1376
+	ldr x16, [x16, :lo12:millrace_slots+1376]
 	br x16
 	.size MPI_Reduce, .-MPI_Reduce
 	.p2align 4
 	.globl PMPI_Reduce
 	.type PMPI_Reduce, %function
 PMPI_Reduce:
-	adrp x16, millrace_slots+1368
-	ldr x16, [x16, :lo12:millrace_slots+1368]
+	adrp x16, millrace_slots+1384
+	ldr x16, [x16, :lo12:millrace_slots+1384]
 	br x16
 	.size PMPI_Reduce, .-PMPI_Reduce
 	.p2align 4
 	.globl MPI_Allreduce
 	.type MPI_Allreduce, %function
 MPI_Allreduce:
-	adrp x16, millrace_slots+1376
-	ldr x16, [x16, :lo12:millrace_slots+1376]
+	adrp x16, millrace_slots+1392
+	ldr x16, [x16, :lo12:millrace_slots+1392]
 	br x16
 	.size MPI_Allreduce, .-MPI_Allreduce
 	.p2align 4
 	.globl PMPI_Allreduce
 	.type PMPI_Allreduce, %function
 PMPI_Allreduce:
-	adrp x16, millrace_slots+1384
-	ldr x16, [x16, :lo12:millrace_slots+1384]
+	adrp x16, millrace_slots+1400
+	ldr x16, [x16, :lo12:millrace_slots+1400]
 	br x16
 	.size PMPI_Allreduce, .-PMPI_Allreduce
 
@@ -1936,6 +1952,12 @@ PMPI_Allreduce:
 .Llazy173:
 	mov w17, #173
 	b .Llazy
+.Llazy174:
+	mov w17, #174
+	b .Llazy
+.Llazy175:
+	mov w17, #175
+	b .Llazy
 
 	.section .data.rel.local,"aw"
 	.p2align 3
@@ -2117,5 +2139,7 @@ millrace_slots:
 	.quad .Llazy171
 	.quad .Llazy172
 	.quad .Llazy173
+	.quad .Llazy174
+	.quad .Llazy175
 	.size millrace_slots, .-millrace_slots
 	.section .note.GNU-stack,"",%progbits

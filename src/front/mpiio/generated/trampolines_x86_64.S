@@ -868,184 +868,196 @@ PMPI_File_seek_shared:
 	jmp *millrace_slots+1144(%rip)
 	.size PMPI_File_seek_shared, .-PMPI_File_seek_shared
 	.p2align 4
+	.globl MPI_File_get_position_shared
+	.type MPI_File_get_position_shared, @function
+MPI_File_get_position_shared:
+	jmp *millrace_slots+1152(%rip)
+	.size MPI_File_get_position_shared, .-MPI_File_get_position_shared
+	.p2align 4
+	.globl PMPI_File_get_position_shared
+	.type PMPI_File_get_position_shared, @function
+PMPI_File_get_position_shared:
+	jmp *millrace_slots+1160(%rip)
+	.size PMPI_File_get_position_shared, .-PMPI_File_get_position_shared
+	.p2align 4
 	.globl MPI_File_set_atomicity
 	.type MPI_File_set_atomicity, @function
 MPI_File_set_atomicity:
-	jmp *millrace_slots+1152(%rip)
+	jmp *millrace_slots+1168(%rip)
 	.size MPI_File_set_atomicity, .-MPI_File_set_atomicity
 	.p2align 4
 	.globl PMPI_File_set_atomicity
 	.type PMPI_File_set_atomicity, @function
 PMPI_File_set_atomicity:
-	jmp *millrace_slots+1160(%rip)
+	jmp *millrace_slots+1176(%rip)
 	.size PMPI_File_set_atomicity, .-PMPI_File_set_atomicity
 	.p2align 4
 	.globl MPI_File_sync
 	.type MPI_File_sync, @function
 MPI_File_sync:
-	jmp *millrace_slots+1168(%rip)
+	jmp *millrace_slots+1184(%rip)
 	.size MPI_File_sync, .-MPI_File_sync
 	.p2align 4
 	.globl PMPI_File_sync
 	.type PMPI_File_sync, @function
 PMPI_File_sync:
-	jmp *millrace_slots+1176(%rip)
+	jmp *millrace_slots+1192(%rip)
 	.size PMPI_File_sync, .-PMPI_File_sync
 	.p2align 4
 	.globl MPI_Finalize
 	.type MPI_Finalize, @function
 MPI_Finalize:
-	jmp *millrace_slots+1184(%rip)
+	jmp *millrace_slots+1200(%rip)
 	.size MPI_Finalize, .-MPI_Finalize
 	.p2align 4
 	.globl PMPI_Finalize
 	.type PMPI_Finalize, @function
 PMPI_Finalize:
-	jmp *millrace_slots+1192(%rip)
+	jmp *millrace_slots+1208(%rip)
 	.size PMPI_Finalize, .-PMPI_Finalize
 	.p2align 4
 	.globl MPI_Barrier
 	.type MPI_Barrier, @function
 MPI_Barrier:
-	jmp *millrace_slots+1200(%rip)
+	jmp *millrace_slots+1216(%rip)
 	.size MPI_Barrier, .-MPI_Barrier
 	.p2align 4
 	.globl PMPI_Barrier
 	.type PMPI_Barrier, @function
 PMPI_Barrier:
-	jmp *millrace_slots+1208(%rip)
+	jmp *millrace_slots+1224(%rip)
 	.size PMPI_Barrier, .-PMPI_Barrier
 	.p2align 4
 	.globl MPI_Bcast
 	.type MPI_Bcast, @function
 MPI_Bcast:
-	jmp *millrace_slots+1216(%rip)
+	jmp *millrace_slots+1232(%rip)
 	.size MPI_Bcast, .-MPI_Bcast
 	.p2align 4
 	.globl PMPI_Bcast
 	.type PMPI_Bcast, @function
 PMPI_Bcast:
-	jmp *millrace_slots+1224(%rip)
+	jmp *millrace_slots+1240(%rip)
 	.size PMPI_Bcast, .-PMPI_Bcast
 	.p2align 4
 	.globl MPI_Gather
 	.type MPI_Gather, @function
 MPI_Gather:
-	jmp *millrace_slots+1232(%rip)
+	jmp *millrace_slots+1248(%rip)
 	.size MPI_Gather, .-MPI_Gather
 	.p2align 4
 	.globl PMPI_Gather
 	.type PMPI_Gather, @function
 PMPI_Gather:
-	jmp *millrace_slots+1240(%rip)
+	jmp *millrace_slots+1256(%rip)
 	.size PMPI_Gather, .-PMPI_Gather
 	.p2align 4
 	.globl MPI_Gatherv
 	.type MPI_Gatherv, @function
 MPI_Gatherv:
-	jmp *millrace_slots+1248(%rip)
+	jmp *millrace_slots+1264(%rip)
 	.size MPI_Gatherv, .-MPI_Gatherv
 	.p2align 4
 	.globl PMPI_Gatherv
 	.type PMPI_Gatherv, @function
 PMPI_Gatherv:
-	jmp *millrace_slots+1256(%rip)
+	jmp *millrace_slots+1272(%rip)
 	.size PMPI_Gatherv, .-PMPI_Gatherv
 	.p2align 4
 	.globl MPI_Scatter
 	.type MPI_Scatter, @function
 MPI_Scatter:
-	jmp *millrace_slots+1264(%rip)
+	jmp *millrace_slots+1280(%rip)
 	.size MPI_Scatter, .-MPI_Scatter
 	.p2align 4
 	.globl PMPI_Scatter
 	.type PMPI_Scatter, @function
 PMPI_Scatter:
-	jmp *millrace_slots+1272(%rip)
+	jmp *millrace_slots+1288(%rip)
 	.size PMPI_Scatter, .-PMPI_Scatter
 	.p2align 4
 	.globl MPI_Scatterv
 	.type MPI_Scatterv, @function
 MPI_Scatterv:
-	jmp *millrace_slots+1280(%rip)
+	jmp *millrace_slots+1296(%rip)
 	.size MPI_Scatterv, .-MPI_Scatterv
 	.p2align 4
 	.globl PMPI_Scatterv
 	.type PMPI_Scatterv, @function
 PMPI_Scatterv:
-	jmp *millrace_slots+1288(%rip)
+	jmp *millrace_slots+1304(%rip)
 	.size PMPI_Scatterv, .-PMPI_Scatterv
 	.p2align 4
 	.globl MPI_Allgather
 	.type MPI_Allgather, @function
 MPI_Allgather:
-	jmp *millrace_slots+1296(%rip)
+	jmp *millrace_slots+1312(%rip)
 	.size MPI_Allgather, .-MPI_Allgather
 	.p2align 4
 	.globl PMPI_Allgather
 	.type PMPI_Allgather, @function
 PMPI_Allgather:
-	jmp *millrace_slots+1304(%rip)
+	jmp *millrace_slots+1320(%rip)
 	.size PMPI_Allgather, .-PMPI_Allgather
 	.p2align 4
 	.globl MPI_Allgatherv
 	.type MPI_Allgatherv, @function
 MPI_Allgatherv:
-	jmp *millrace_slots+1312(%rip)
+	jmp *millrace_slots+1328(%rip)
 	.size MPI_Allgatherv, .-MPI_Allgatherv
 	.p2align 4
 	.globl PMPI_Allgatherv
 	.type PMPI_Allgatherv, @function
 PMPI_Allgatherv:
-	jmp *millrace_slots+1320(%rip)
+	jmp *millrace_slots+1336(%rip)
 	.size PMPI_Allgatherv, .-PMPI_Allgatherv
 	.p2align 4
 	.globl MPI_Alltoall
 	.type MPI_Alltoall, @function
 MPI_Alltoall:
-	jmp *millrace_slots+1328(%rip)
+	jmp *millrace_slots+1344(%rip)
 	.size MPI_Alltoall, .-MPI_Alltoall
 	.p2align 4
 	.globl PMPI_Alltoall
 	.type PMPI_Alltoall, @function
 PMPI_Alltoall:
-	jmp *millrace_slots+1336(%rip)
+	jmp *millrace_slots+1352(%rip)
 	.size PMPI_Alltoall, .-PMPI_Alltoall
 	.p2align 4
 	.globl MPI_Alltoallv
 	.type MPI_Alltoallv, @function
 MPI_Alltoallv:
-	jmp *millrace_slots+1344(%rip)
+	jmp *millrace_slots+1360(%rip)
 	.size MPI_Alltoallv, .-MPI_Alltoallv
 	.p2align 4
 	.globl PMPI_Alltoallv
 	.type PMPI_Alltoallv, @function
 PMPI_Alltoallv:
-	jmp *millrace_slots+1352(%rip)
+	jmp *millrace_slots+1368(%rip)
 	.size PMPI_Alltoallv, .-PMPI_Alltoallv
 	.p2align 4
 	.globl MPI_Reduce
 	.type MPI_Reduce, @function
 MPI_Reduce:
-	jmp *millrace_slots+1360(%rip)
+	jmp *millrace_slots+1376(%rip)
 	.size MPI_Reduce, .-MPI_Reduce
 	.p2align 4
 	.globl PMPI_Reduce
 	.type PMPI_Reduce, @function
 PMPI_Reduce:
-	jmp *millrace_slots+1368(%rip)
+	jmp *millrace_slots+1384(%rip)
 	.size PMPI_Reduce, .-PMPI_Reduce
 	.p2align 4
 	.globl MPI_Allreduce
 	.type MPI_Allreduce, @function
 MPI_Allreduce:
-	jmp *millrace_slots+1376(%rip)
+	jmp *millrace_slots+1392(%rip)
 	.size MPI_Allreduce, .-MPI_Allreduce
 	.p2align 4
 	.globl PMPI_Allreduce
 	.type PMPI_Allreduce, @function
 PMPI_Allreduce:
-	jmp *millrace_slots+1384(%rip)
+	jmp *millrace_slots+1400(%rip)
 	.size PMPI_Allreduce, .-PMPI_Allreduce
 
 # The first call of a slot arrives here with its number, and goes on to where resolve() says.
@@ -1589,6 +1601,12 @@ PMPI_Allreduce:
 .Llazy173:
 	pushq $173
 	jmp .Llazy
+.Llazy174:
+	pushq $174
+	jmp .Llazy
+.Llazy175:
+	pushq $175
+	jmp .Llazy
 
 	.section .data.rel.local,"aw"
 	.p2align 3
@@ -1770,5 +1788,7 @@ millrace_slots:
 	.quad .Llazy171
 	.quad .Llazy172
 	.quad .Llazy173
+	.quad .Llazy174
+	.quad .Llazy175
 	.size millrace_slots, .-millrace_slots
 	.section .note.GNU-stack,"",@progbits

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/stage.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <vector>
+
+#include "client/series.hpp"
+
+namespace millrace::client {
+
+namespace {
+
+constexpr std::size_t read_bytes = 256 * KiB;
+constexpr std::uint64_t spare_bytes = 16 * MiB;  // left free beside a copy
+// What is only passed on should stay in the processor's cache.
+constexpr std::uint64_t buffer_bytes = 16 * MiB;
+constexpr std::uint64_t record_bytes = 128 * KiB;
+constexpr std::uint32_t most = 100'000;  // thousandths
+
+// f_type of file systems of this machine (statfs(2)). What is not known may well be remote.
+constexpr std::array<std::uint32_t, 14> local_types{
+    0xEF53,      // ext2, ext3, ext4
+    0x58465342,  // xfs
+    0x9123683E,  // btrfs
+    0x01021994,  // tmpfs
+    0x858458F6,  // ramfs
+    0x2FC12FC1,  // zfs
+    0xF2F52010,  // f2fs
+    0x794C7630,  // overlay
+    0x3153464A,  // jfs
+    0x52654973,  // reiserfs
+    0x4D44,      // fat
+    0x2011BAB0,  // exfat
+    0xCA451A4E,  // bcachefs
+    0x9FA0,      // proc
+};
+constexpr std::uint32_t tmpfs = 0x01021994, ramfs = 0x858458F6;
+
+FileStamp stamp(const struct stat& about) {
+  if (!S_ISREG(about.st_mode)) return {};
+  return {about.st_ino, static_cast<std::uint64_t>(about.st_size),
+          std::int64_t{about.st_mtim.tv_sec} * 1'000'000'000 + about.st_mtim.tv_nsec};
+}
+
+std::uint32_t type_of(const std::string& path) {
+  struct statfs about {};
+  return ::statfs(path.c_str(), &about) == 0 ? static_cast<std::uint32_t>(about.f_type) : 0;
+}
+
+}  // namespace
+
+FileStamp stamp_of(const std::string& path) {
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0 ? stamp(about) : FileStamp{};
+}
+
+FileStamp stamp_of(int fd) {
+  struct stat about {};
+  return ::fstat(fd, &about) == 0 ? stamp(about) : FileStamp{};
+}
+
+std::string stage_directory(const Settings& settings) {
+  if (!settings.stage_directory.empty()) return settings.stage_directory;
+  const char* temporary = std::getenv("TMPDIR");
+  return temporary != nullptr && *temporary != 0 ? temporary : "/tmp";
+}
+
+bool has_room(const std::string& directory, std::uint64_t bytes, bool careful) {
+  struct statvfs about {};
+  if (::statvfs(directory.c_str(), &about) != 0) return false;
+  const std::uint64_t free = std::uint64_t{about.f_bavail} * about.f_frsize;
+  if (!careful) return free >= spare_bytes && free - spare_bytes >= bytes;
+  if (bytes > free / 4) return false;
+  const std::uint32_t type = type_of(directory);
+  if (type != tmpfs && type != ramfs) return true;
+  struct sysinfo memory {};
+  return ::sysinfo(&memory) == 0 && bytes <= std::uint64_t{memory.freeram} * memory.mem_unit / 4;
+}
+
+Status create_copy(const std::string& path) {
+  const Fd copy(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  return copy.valid() ? Status() : Status::from_errno(errno);
+}
+
+void remove_copy(const std::string& path) { ::unlink(path.c_str()); }
+
+Fd open_copy(const std::string& path) {
+  Fd copy(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  struct stat about {};
+  if (!copy.valid() || ::fstat(copy.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
+      about.st_uid != ::geteuid())
+    return {};
+  return copy;
+}
+
+Result<Fd> open_target(const std::string& path, int mode) {
+  Fd target(::open(path.c_str(), mode | O_CLOEXEC, 0666));
+  if (!target.valid()) return Status::from_errno(errno);
+  return target;
+}
+
+bool is_remote(const std::string& path) {
+  return std::ranges::find(local_types, type_of(path)) == local_types.end();
+}
+
+FileSettings stage_settings() {
+  FileSettings settings;
+  settings.sink = SinkMode::buffered;
+  settings.sort_buffer_bytes = buffer_bytes;
+  settings.record_max_bytes = record_bytes;
+  return settings;
+}
+
+Status send_whole(File& copy, const std::string& source, const FileStamp& stamp) {
+  const Fd file(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return Status::from_errno(errno);
+  if (stamp_of(file.get()) != stamp) return Code::corrupt;
+  std::vector<std::byte> data(read_bytes);
+  for (std::uint64_t at = 0; at < stamp.size;) {
+    const std::size_t wanted = std::min<std::uint64_t>(data.size(), stamp.size - at);
+    const ssize_t got = ::pread(file.get(), data.data(), wanted, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Status::from_errno(errno);
+    if (got == 0) return Code::corrupt;
+    const Piece piece{at, data.data(), static_cast<std::uint64_t>(got)};
+    if (Status status = copy.write({&piece, 1}); !status.ok()) return status;
+    at += piece.size;
+  }
+  if (Status status = copy.flush(everything); !status.ok()) return status;
+  return stamp_of(file.get()) == stamp ? Status() : Status(Code::corrupt);
+}
+
+void ReadShares::add(std::string_view path, std::uint64_t bytes, std::uint64_t size) {
+  if (size == 0) return;
+  const double share = static_cast<double>(bytes) * 1000 / static_cast<double>(size);
+  const std::uint64_t series = series_number(path);
+  const std::lock_guard lock(mutex_);
+  auto entry = std::ranges::find(entries_, series, &Entry::series);
+  if (entry == entries_.end()) {
+    entry = entries_.begin() + static_cast<std::ptrdiff_t>(next_++ % entries_.size());
+    entry->series = series;
+  }
+  entry->share = static_cast<std::uint32_t>(std::min(share, double{most}));
+}
+
+std::uint32_t ReadShares::of(std::string_view path) const {
+  const std::uint64_t series = series_number(path);
+  const std::lock_guard lock(mutex_);
+  const auto entry = std::ranges::find(entries_, series, &Entry::series);
+  return entry == entries_.end() ? unknown : entry->share;
+}
+
+}  // namespace millrace::client

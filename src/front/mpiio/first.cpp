@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/first.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <optional>
+#include <string>
+
+#include "front/mpiio/chain.hpp"
+#include "front/mpiio/datatype.hpp"
+#include "front/mpiio/nodes.hpp"
+#include "front/mpiio/opening.hpp"
+#include "front/mpiio/stage.hpp"
+
+namespace millrace::front {
+namespace {
+
+// What all ranks of an open agree on, by one reduction with MPI_MAX.
+struct FirstAgreement {
+  Company company;
+  std::uint64_t size;   // as rank 0 sees it
+  std::uint64_t there;  // rank 0 sees it
+};
+
+std::string name_of(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
+
+// No handle yet: the error is that of MPI_File_open.
+int refuse(int value) {
+#ifndef OPEN_MPI  // which does not know this handle here
+  PMPI_File_call_errhandler(MPI_FILE_NULL, value);
+#endif
+  return value;
+}
+
+struct Opening {
+  Entry entry;
+  MPI_Comm comm;
+  int amode;
+  MPI_Info info;
+  MPI_File* fh;
+  StagePlan plan;
+  bool maker;  // rank 0
+};
+
+int read_first(const Opening& how, bool there) {
+  if (!there) return refuse(MPI_ERR_NO_SUCH_FILE);
+  const std::optional<StagedCopy> copy = stage_whole(how.comm, how.plan);
+  if (!copy) return refuse(MPI_ERR_IO);
+  const int result =
+      call<Slot::MPI_File_open>(how.entry, how.comm, name_of(copy->fd).c_str(), how.amode, how.info, how.fh);
+  if (!all_of(how.comm, result == MPI_SUCCESS)) return result != MPI_SUCCESS ? result : refuse(MPI_ERR_IO);
+  auto open = std::make_unique<Open>();
+  open->place = Open::Place::here;
+  open->reader = std::make_unique<Reader>();
+  if (!all_of(how.comm, open_for_this_rank(*copy, *open->reader))) close_copy(*open->reader);
+  open->handle = *how.fh;
+  open->path = how.plan.path;
+  open->group = how.plan.group;
+  open->file = client::open({open->path, {}, open->group, 1, how.plan.settings.file, false});
+  (void)open->file->set_direct("read from a copy on this node");
+  add(std::move(open));
+  return MPI_SUCCESS;
+}
+
+int class_of(int error) {
+  switch (error) {
+    case 0:
+      return MPI_SUCCESS;
+    case EEXIST:
+      return MPI_ERR_FILE_EXISTS;
+    case EACCES:
+    case EPERM:
+      return MPI_ERR_ACCESS;
+    case ENOENT:
+      return MPI_ERR_NO_SUCH_FILE;
+    case EROFS:
+      return MPI_ERR_READ_ONLY;
+    case ENOSPC:
+      return MPI_ERR_NO_SPACE;
+    case EDQUOT:
+      return MPI_ERR_QUOTA;
+    case EISDIR:
+    case ENAMETOOLONG:
+      return MPI_ERR_BAD_FILE;
+    default:
+      return MPI_ERR_IO;
+  }
+}
+
+// Rank 0 makes the file, if it is to be made; then the others of its node open it. The class of the first
+// error, on all ranks alike.
+int open_target(const Opening& how, bool here, Fd& fd) {
+  int rank = 0;
+  PMPI_Comm_rank(how.comm, &rank);
+  const int access = (how.amode & MPI_MODE_WRONLY) != 0 ? O_WRONLY : O_RDWR;
+  const int made =
+      ((how.amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) | ((how.amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0);
+  for (const bool first : {true, false}) {
+    int error = 0, all = 0;
+    if (here && first == (rank == 0)) {
+      Result<Fd> target = client::open_target(how.plan.path, access | (first ? made : 0));
+      if (target) {
+        fd = *std::move(target);
+      } else {
+        error = class_of(target.status().error());
+      }
+    }
+    if (PMPI_Allreduce(&error, &all, 1, MPI_INT, MPI_MAX, how.comm) != MPI_SUCCESS) return MPI_ERR_IO;
+    if (all != MPI_SUCCESS) return all;
+  }
+  return MPI_SUCCESS;
+}
+
+// All handles have names of one kind, whatever is behind them: Open MPI makes choices by what it finds beside
+// a file, and all ranks have to make the same.
+int write_first(const Opening& how) {
+  std::optional<StandIn> stands = stand_in(how.comm, how.plan);
+  if (!stands) return refuse(MPI_ERR_IO);
+  if (const int error = open_target(how, stands->here, stands->fd); error != MPI_SUCCESS)
+    return refuse(error);
+  const int ours = MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_APPEND;
+  const int amode = how.amode & ~ours;
+  const std::string name = name_of(stands->fd);
+  const int result = call<Slot::MPI_File_open>(how.entry, how.comm, name.c_str(), amode, how.info, how.fh);
+  if (!all_of(how.comm, result == MPI_SUCCESS)) return result != MPI_SUCCESS ? result : refuse(MPI_ERR_IO);
+  auto open = std::make_unique<Open>();
+  open->place = stands->here ? Open::Place::here : Open::Place::elsewhere;
+  open->handle = *how.fh;
+  open->path = how.plan.path;
+  open->group = how.plan.group;
+  open->routed = true;
+  open->view = client::FileView(0, 1, share_map(MPI_BYTE));
+  open->delete_on_close = how.maker && (how.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
+  client::OpenRequest request{open->path, stands->here ? "" : name, open->group, stands->members,
+                              stands->settings};
+  request.routing = stands->routing;
+  open->file = client::open(std::move(request));
+  open->stand_in = std::move(stands->fd);
+  if (!all_of(how.comm, open->file->registered())) {
+    client::log(open->path + " cannot be reached from every node: an agent does not take it");
+    PMPI_File_close(how.fh);
+    return refuse(MPI_ERR_IO);
+  }
+  open->holder = Open::Holder::ours;
+  if ((how.amode & MPI_MODE_APPEND) != 0) open->position = static_cast<MPI_Offset>(how.plan.size);
+  add(std::move(open));
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+bool target_is_first(const char* filename, MPI_Info info) {
+  if (filename == nullptr) return false;
+  if (info == MPI_INFO_NULL) return client::process_settings().target == Target::first;
+  return settings_of(info, filename).target == Target::first;
+}
+
+bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
+                   int& result) {
+  int rank = 0, size = 1, between = 0;
+  if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between != 0)
+    return false;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &size);
+  if (size == 1) return false;
+  ask_for_threads();
+  const Settings settings = settings_of(info, filename);
+  const std::optional<std::string> path = kernel_path(filename);
+  const int access = amode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
+  const bool sound = access == MPI_MODE_WRONLY || access == MPI_MODE_RDWR ||
+                     (access == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) == 0);
+  const bool wanted = sound && path && settings.enabled && settings.across_nodes &&
+                      path_selected(settings, *path) && (amode & MPI_MODE_SEQUENTIAL) == 0;
+  const client::FileStamp stamp = wanted && rank == 0 ? client::stamp_of(*path) : client::FileStamp{};
+  const FirstAgreement mine{own_company(rank, wanted), stamp.size, stamp.inode != 0 ? 1u : 0u};
+  FirstAgreement all{};
+  if (!all_at_most(comm, mine, all) || all.company.refused != 0 || all.company.on_one_node()) return false;
+  const Opening how{
+      entry, comm, amode, info, fh, {*path, settings, all.company.group, 0, 0, true, all.size}, rank == 0};
+  result = access == MPI_MODE_RDONLY ? read_first(how, all.there != 0) : write_first(how);
+  return true;
+}
+
+int not_on_first(const Open& open, const char* what) {
+  client::log(open.path + ": " + what + " is not possible on a file with target=first");
+  return raise_class(open, MPI_ERR_UNSUPPORTED_OPERATION);
+}
+
+}  // namespace millrace::front

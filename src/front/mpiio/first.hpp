@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "front/mpiio/open.hpp"
+
+// target=first: the path names a file of rank 0's node, and no other node sees it (docs/adr/0009).
+//
+//   read only       staged whole; all handles are of copies
+//   else            rank 0's node is the file server; ranks elsewhere have a handle of an empty file, and
+//   what
+//                   they write takes the pipeline
+//
+namespace millrace::front {
+
+// True if settings or hints say so.
+bool target_is_first(const char* filename, MPI_Info info);
+
+// MPI_File_open of such a file, all of it. False, on all ranks alike: it is one like any other, because all
+// ranks are on one node or do not want Millrace; nothing has been done. Collective.
+bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
+                   int& result);
+
+// What such a file cannot do; raises the error.
+int not_on_first(const Open& open, const char* what);
+
+}  // namespace millrace::front

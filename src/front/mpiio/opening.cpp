@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/opening.hpp"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include "client/file.hpp"
+#include "front/mpiio/nodes.hpp"
+
+namespace millrace::front {
+namespace {
+
+// File system prefixes that ROMIO takes off a name, and whose files the kernel knows under the rest of it.
+constexpr std::array<std::string_view, 9> posix_prefixes{"ufs", "nfs",     "lustre", "gpfs", "panfs",
+                                                         "xfs", "quobyte", "beegfs", "pfs"};
+// ... and those behind which there is no file of the kernel's.
+constexpr std::array<std::string_view, 6> foreign_prefixes{"testfs", "daos", "ime",
+                                                           "pvfs2",  "pvfs", "gridftp"};
+
+}  // namespace
+
+std::optional<std::string> kernel_path(std::string_view name) {
+  const std::size_t colon = name.find(':');
+  if (colon == std::string_view::npos) return std::string(name);
+  const std::string_view prefix = name.substr(0, colon);
+  const auto is = [&](std::string_view known) { return known == prefix; };
+  if (std::ranges::any_of(foreign_prefixes, is)) return std::nullopt;
+  struct stat found;
+  const bool literal = ::stat(std::string(name).c_str(), &found) == 0;
+  if (!literal && std::ranges::any_of(posix_prefixes, is)) return std::string(name.substr(colon + 1));
+  return std::string(name);
+}
+
+Settings settings_of(MPI_Info info, const char* filename) {
+  Settings settings = client::process_settings();
+  int keys = 0;
+  if (info == MPI_INFO_NULL || PMPI_Info_get_nkeys(info, &keys) != MPI_SUCCESS) return settings;
+  constexpr std::string_view prefix = "millrace_";
+  for (int i = 0; i < keys; ++i) {
+    char key[MPI_MAX_INFO_KEY + 1];
+    char value[MPI_MAX_INFO_VAL + 1];
+    int found = 0;
+    if (PMPI_Info_get_nthkey(info, i, key) != MPI_SUCCESS) continue;
+    if (!std::string_view(key).starts_with(prefix)) continue;
+    if (PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found) != MPI_SUCCESS || found == 0) continue;
+    std::string message;
+    if (!set(settings, key + prefix.size(), value, message).ok())
+      client::log(std::string(filename) + ": hint " + key + " is ignored: " + message);
+  }
+  return settings;
+}
+
+bool stays_direct(const Settings& settings, std::string_view kind) {
+  return std::ranges::find(settings.direct_calls, kind) != settings.direct_calls.end();
+}
+
+// Below MPI_THREAD_MULTIPLE the program sees to it that MPI calls do not overlap.
+void ask_for_threads() {
+  [[maybe_unused]] static const bool asked = [] {
+    int provided = MPI_THREAD_MULTIPLE;
+    if (PMPI_Query_thread(&provided) == MPI_SUCCESS && provided < MPI_THREAD_MULTIPLE)
+      client::calls_are_serialized();
+    return true;
+  }();
+}
+
+Company own_company(int rank, bool wanted) {
+  static const std::uint64_t node = node_number();
+  Company mine{0, wanted ? 0u : 1u, node, ~node};
+  if (rank != 0) return mine;
+  if (::getrandom(&mine.group, sizeof mine.group, 0) != sizeof mine.group) mine.refused = 1;
+  // Never 0, and not above INT64_MAX: MPICH takes the maximum of MPI_UINT64_T as if they had signs.
+  mine.group = (mine.group >> 1) | 1u;
+  return mine;
+}
+
+bool reduce_words(MPI_Comm comm, const std::uint64_t* mine, std::uint64_t* all, int words) {
+  return PMPI_Allreduce(mine, all, words, MPI_UINT64_T, MPI_MAX, comm) == MPI_SUCCESS;
+}
+
+}  // namespace millrace::front

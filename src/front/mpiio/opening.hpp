@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/settings.hpp"
+#include "front/mpiio/mpi.hpp"
+
+// What opens have in common, whatever they are for.
+namespace millrace::front {
+
+// The name as the kernel takes it; nothing if the file is not one of the kernel's.
+std::optional<std::string> kernel_path(std::string_view name);
+
+// The settings of this file: those of the process, overlaid with its millrace_* hints.
+Settings settings_of(MPI_Info info, const char* filename);
+
+// Whether calls of a kind ("independent", ...) are to stay with the library.
+bool stays_direct(const Settings& settings, std::string_view kind);
+
+// Tells the client how the program uses threads. Before the first use of its session.
+void ask_for_threads();
+
+// The part of every open's agreement that finds out who takes part, as words for a reduction with MPI_MAX.
+struct Company {
+  std::uint64_t group;    // a random number of rank 0
+  std::uint64_t refused;  // some rank does not want acceleration, or could not open
+  std::uint64_t node;     // equal on all ranks if node == ~other
+  std::uint64_t other;
+
+  bool on_one_node() const { return node == ~other; }
+};
+// This rank's.
+Company own_company(int rank, bool wanted);
+
+// What any rank of the communicator has at most, word by word. T is made of 64-bit words below 2^63, or that
+// are only compared for equality.
+bool reduce_words(MPI_Comm comm, const std::uint64_t* mine, std::uint64_t* all, int words);
+
+template <class T>
+bool all_at_most(MPI_Comm comm, const T& mine, T& all) {
+  static_assert(sizeof(T) % sizeof(std::uint64_t) == 0, "reduced as words");
+  return reduce_words(comm, reinterpret_cast<const std::uint64_t*>(&mine),
+                      reinterpret_cast<std::uint64_t*>(&all), sizeof(T) / sizeof(std::uint64_t));
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/stage.hpp"
+
+#include <optional>
+#include <string>
+
+#include "front/mpiio/agreement.hpp"
+#include "front/mpiio/chain.hpp"
+#include "front/mpiio/nodes.hpp"
+#include "front/mpiio/opening.hpp"
+
+namespace millrace::front {
+namespace {
+
+// For stage=auto: smaller files are read as soon as nodes have met, and what was not read nearly whole on
+// every node is cheaper to read where it is.
+constexpr std::uint64_t worth_staging_bytes = 4 * MiB;
+constexpr std::uint32_t nearly_whole = 900;  // thousandths
+
+client::ReadShares shares;
+
+// What all ranks of an open agree on, by one reduction with MPI_MAX.
+struct ReadAgreement {
+  Company company;
+  std::uint64_t wanted;   // a Stage of rank 0, plus 1
+  std::uint64_t unfit;    // some rank finds the file too small, or on a local file system
+  std::uint64_t unknown;  // some rank has not read a file of the series
+};
+
+bool handle_of_copy(int fd, MPI_File& copy) {
+  // Where it can't be opened the program must not hear of it: its handler may end the job.
+  MPI_Errhandler handler;
+  const bool kept = PMPI_File_get_errhandler(MPI_FILE_NULL, &handler) == MPI_SUCCESS;
+  PMPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+  const std::string name = "/proc/self/fd/" + std::to_string(fd);  // the copy has no other any more
+  const bool opened =
+      PMPI_File_open(MPI_COMM_SELF, name.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &copy) == MPI_SUCCESS;
+  if (!opened) copy = MPI_FILE_NULL;
+  if (kept) {
+    PMPI_File_set_errhandler(MPI_FILE_NULL, handler);
+    PMPI_Errhandler_free(&handler);
+  }
+  return opened;
+}
+
+// Every rank's handle of its node's copy; true if all have one.
+bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
+  const std::optional<StagedCopy> copy = stage_whole(comm, plan);
+  if (!copy) return false;
+  if (all_of(comm, open_for_this_rank(*copy, reader))) return true;
+  close_copy(reader);
+  return false;
+}
+
+}  // namespace
+
+void close_copy(Reader& reader) {
+  if (reader.copy != MPI_FILE_NULL) PMPI_File_close(&reader.copy);
+  reader.copy = MPI_FILE_NULL;
+}
+
+bool open_for_this_rank(const StagedCopy& copy, Reader& reader) {
+  reader.original = copy.original;
+  return handle_of_copy(copy.fd.get(), reader.copy);
+}
+
+void begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle) {
+  int rank = 0, size = 1;
+  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS || size == 1)
+    return;
+  ask_for_threads();
+  const Settings settings = settings_of(info, filename);
+  const std::optional<std::string> path = kernel_path(filename);
+  const bool wanted = handle != MPI_FILE_NULL && path && settings.enabled && path_selected(settings, *path);
+  ReadAgreement mine{own_company(rank, wanted), 0, 0, 0};
+  const client::FileStamp stamp = wanted ? client::stamp_of(*path) : client::FileStamp{};
+  const Stage asked = settings.across_nodes ? settings.stage : Stage::none;
+  if (rank == 0) mine.wanted = static_cast<std::uint64_t>(asked) + 1;
+  mine.unfit = stamp.size < worth_staging_bytes || !client::is_remote(*path) ? 1 : 0;  // size 0 if not wanted
+  const std::uint32_t share = wanted ? shares.of(*path) : client::ReadShares::unknown;
+  mine.unknown = share == client::ReadShares::unknown ? 1 : 0;
+  ReadAgreement all{};
+  if (!all_at_most(comm, mine, all) || all.company.refused != 0 || all.company.on_one_node()) return;
+  const Stage stage_as = static_cast<Stage>(all.wanted - 1);
+  const bool automatic = stage_as == Stage::automatic;
+  if (stage_as == Stage::none || (automatic && all.unfit != 0)) return;
+
+  auto open = std::make_unique<Open>();
+  open->handle = handle;
+  open->path = *path;
+  open->group = all.company.group;
+  open->reader = std::make_unique<Reader>();
+  open->reader->original = stamp;
+  const bool staged =
+      (!automatic || all.unknown == 0) &&
+      stage(comm, {*path, settings, all.company.group, automatic ? nearly_whole : 0, share}, *open->reader);
+  open->file = client::open({*path, {}, all.company.group, 1, settings.file, false});
+  if (staged) (void)open->file->set_direct("read from a copy on this node");
+  add(std::move(open));
+}
+
+void look_again(Open& open) {
+  Reader& reader = *open.reader;
+  if (reader.copy == MPI_FILE_NULL || open.place != Open::Place::everywhere) return;
+  if (all_ranks(open, client::stamp_of(open.path) == reader.original)) return;
+  MPI_Offset position = 0;
+  if (PMPI_File_get_position(reader.copy, &position) == MPI_SUCCESS)
+    call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, position, MPI_SEEK_SET);
+  close_copy(reader);
+  (void)open.file->set_direct("the file has changed since it was copied");
+}
+
+void end_reading(Open& open) {
+  shares.add(open.path, open.reader->bytes.load(), open.reader->original.size);
+  close_copy(*open.reader);
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "front/mpiio/chain.hpp"
+#include "front/mpiio/open.hpp"
+
+// Files that are opened for reading only. The program's handle stays the library's own; where the file has
+// been staged, what reads by offset or individual pointer goes to a second handle, of this node's copy. It is
+// open for this rank alone (MPI_COMM_SELF): no read waits for another rank or crosses a link.
+namespace millrace::front {
+
+// After the library's open; MPI_FILE_NULL: that failed here. Stages the file if that is wanted and worth it.
+// Collective; leaves the file as the library opened it if anything stands against it.
+void begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle);
+
+// Makes this rank's own handle of its node's copy; false if the library cannot open it.
+bool open_for_this_rank(const StagedCopy& copy, Reader& reader);
+
+void close_copy(Reader& reader);
+
+// At MPI_File_sync: what others have written since the file was staged is read from the file itself.
+// Collective over the file.
+void look_again(Open& open);
+
+// At close: remembers how much was read, for the next file of the series.
+void end_reading(Open& open);
+
+}  // namespace millrace::front

@@ -1,0 +1,181 @@
+/* SPDX-FileCopyrightText: 2026 The Millrace authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes a file in many ways, appends to it, and reads it: PATH is a file of the first rank's node with
+ * MILLRACE_TARGET=first, of all nodes without. What is read goes to FOLDER/reads-RANK. With "limits" it also
+ * says what a file of one node cannot do; with "space" it writes until the disk is full.
+ *
+ * usage: first FOLDER PATH [limits | space] */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SMALL = 700, LARGE = 1 << 21 };
+
+static int rank, ranks;
+static const char* path;
+
+static int class_of(int error) {
+  int value = MPI_SUCCESS;
+  if (error != MPI_SUCCESS) MPI_Error_class(error, &value);
+  return value;
+}
+
+static void check(int error, const char* what) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  if (error == MPI_SUCCESS) return;
+  MPI_Error_string(error, text, &length);
+  printf("FAIL rank %d: %s: %s\n", rank, what, text);
+  fflush(stdout);
+}
+
+static MPI_File open_file(int amode) {
+  MPI_File fh = MPI_FILE_NULL;
+  const int error = MPI_File_open(MPI_COMM_WORLD, path, amode, MPI_INFO_NULL, &fh);
+  check(error, "open");
+  if (error != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 1);
+  return fh;
+}
+
+static unsigned char* data_of(int seed, size_t size) {
+  unsigned char* data = malloc(size);
+  for (size_t i = 0; i < size; ++i)
+    data[i] = (unsigned char)((i * 31 + (i >> 9)) * 7 + (size_t)(seed * 13 + rank * 5));
+  return data;
+}
+
+/* Regions of the file, one for each way of writing; each rank has its part of every one. */
+static void write_all_ways(MPI_File fh) {
+  MPI_Request request;
+  unsigned char* data = data_of(1, LARGE);
+  const MPI_Offset mine = (MPI_Offset)rank * LARGE;
+  check(MPI_File_write_at(fh, mine, data, LARGE, MPI_BYTE, MPI_STATUS_IGNORE), "large");
+  MPI_Offset base = (MPI_Offset)ranks * LARGE;
+  for (int i = 0; i < 50; ++i)
+    check(MPI_File_write_at(fh, base + (i * ranks + rank) * SMALL, data + i, SMALL, MPI_BYTE,
+                            MPI_STATUS_IGNORE),
+          "small");
+  base += 50 * ranks * SMALL;
+  check(MPI_File_seek(fh, base + rank * 3 * SMALL, MPI_SEEK_SET), "seek");
+  check(MPI_File_write(fh, data + 100, SMALL, MPI_BYTE, MPI_STATUS_IGNORE), "write");
+  check(MPI_File_iwrite(fh, data + 200, SMALL, MPI_BYTE, &request), "iwrite");
+  check(MPI_Wait(&request, MPI_STATUS_IGNORE), "wait");
+  check(MPI_File_write_all_begin(fh, data + 300, SMALL, MPI_BYTE), "begin");
+  check(MPI_File_write_all_end(fh, data + 300, MPI_STATUS_IGNORE), "end");
+  base += 3 * ranks * SMALL;
+  MPI_Datatype holes, strided;
+  MPI_Type_vector(50, 3, 7, MPI_INT, &holes);
+  MPI_Type_commit(&holes);
+  check(MPI_File_write_at_all(fh, base + rank * 600, data, 1, holes, MPI_STATUS_IGNORE), "memory with holes");
+  base += 600 * ranks;
+  MPI_Type_vector(100, 5, 5 * ranks, MPI_INT, &strided);
+  MPI_Type_commit(&strided);
+  check(MPI_File_set_view(fh, base + rank * 20, MPI_INT, strided, "native", MPI_INFO_NULL), "view");
+  check(MPI_File_write_all(fh, data + 400, 500, MPI_INT, MPI_STATUS_IGNORE), "write_all in a view");
+  check(MPI_File_set_view(fh, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL), "view");
+  MPI_Type_free(&holes);
+  MPI_Type_free(&strided);
+  free(data);
+}
+
+static void append(void) {
+  MPI_Offset position = 0;
+  MPI_File fh = open_file(MPI_MODE_WRONLY | MPI_MODE_APPEND);
+  unsigned char* data = data_of(2, SMALL);
+  check(MPI_File_get_position(fh, &position), "position");
+  check(MPI_File_write_at_all(fh, position + rank * SMALL, data, SMALL, MPI_BYTE, MPI_STATUS_IGNORE),
+        "append");
+  check(MPI_File_close(&fh), "close");
+  free(data);
+}
+
+static void read_back(FILE* out) {
+  MPI_Offset size = 0;
+  MPI_File fh = open_file(MPI_MODE_RDONLY);
+  check(MPI_File_get_size(fh, &size), "size");
+  unsigned char* data = calloc(1, (size_t)size);
+  check(MPI_File_read_at_all(fh, 0, data, (int)size, MPI_BYTE, MPI_STATUS_IGNORE), "read");
+  uint64_t sum = 1469598103934665603u;
+  for (MPI_Offset i = 0; i < size; ++i) sum = (sum ^ data[i]) * 1099511628211u;
+  fprintf(out, "size %lld sum %016llx\n", (long long)size, (unsigned long long)sum);
+  check(MPI_File_close(&fh), "close");
+  free(data);
+}
+
+static void expect(int error, const char* what) {
+  if (class_of(error) != MPI_ERR_UNSUPPORTED_OPERATION)
+    printf("FAIL rank %d: %s: %d\n", rank, what, class_of(error));
+}
+
+static void limits(void) {
+  char data[10] = "";
+  MPI_Offset at = 0;
+  MPI_File fh = open_file(MPI_MODE_RDWR);
+  expect(MPI_File_read_at_all(fh, 0, data, 10, MPI_BYTE, MPI_STATUS_IGNORE), "reading together");
+  expect(MPI_File_write_shared(fh, data, 10, MPI_BYTE, MPI_STATUS_IGNORE), "shared");
+  expect(MPI_File_seek_shared(fh, 0, MPI_SEEK_SET), "seek shared");
+  expect(MPI_File_get_position_shared(fh, &at), "position shared");
+  expect(MPI_File_set_atomicity(fh, 1), "atomic");
+  if (rank == ranks - 1)
+    expect(MPI_File_read_at(fh, 0, data, 10, MPI_BYTE, MPI_STATUS_IGNORE), "reading elsewhere");
+  if (rank == ranks - 1) expect(MPI_File_get_size(fh, &at), "size elsewhere");
+  if (rank == ranks - 1) expect(MPI_File_seek(fh, 0, MPI_SEEK_END), "end elsewhere");
+  if (rank == 0) check(MPI_File_read_at(fh, 0, data, 10, MPI_BYTE, MPI_STATUS_IGNORE), "reading here");
+  check(MPI_File_close(&fh), "close");
+  fh = open_file(MPI_MODE_RDONLY);
+  expect(MPI_File_read_ordered(fh, data, 10, MPI_BYTE, MPI_STATUS_IGNORE), "ordered");
+  check(MPI_File_close(&fh), "close");
+  path = "/tmp/there/is/none";
+  int error = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &fh);
+  if (class_of(error) != MPI_ERR_NO_SUCH_FILE) printf("FAIL rank %d: none: %d\n", rank, class_of(error));
+  error = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &fh);
+  if (error == MPI_SUCCESS) printf("FAIL rank %d: created %s\n", rank, path);
+}
+
+/* Every rank has to hear of it, at sync at the latest. */
+static void space(void) {
+  MPI_File fh = open_file(MPI_MODE_WRONLY | MPI_MODE_CREATE);
+  unsigned char* data = data_of(1, LARGE);
+  for (int i = 0; i < 4; ++i) {
+    for (int part = 0; part < LARGE; part += 4096)
+      (void)MPI_File_write_at(fh, ((MPI_Offset)i * ranks + rank) * LARGE + part, data + part, 4096, MPI_BYTE,
+                              MPI_STATUS_IGNORE);
+  }
+  const int error = MPI_File_sync(fh);
+  printf("rank %d no space %d\n", rank, class_of(error) == MPI_ERR_NO_SPACE);
+  (void)MPI_File_close(&fh);
+  free(data);
+}
+
+int main(int argc, char** argv) {
+  char name[4096];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  path = argv[2];
+  const char* mode = argc > 3 ? argv[3] : "";
+  snprintf(name, sizeof name, "%s/reads-%d", argv[1], rank);
+  FILE* out = fopen(name, "w");
+  if (strcmp(mode, "space") == 0) {
+    space();
+  } else {
+    MPI_File fh = open_file(MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_EXCL);
+    write_all_ways(fh);
+    check(MPI_File_sync(fh), "sync");
+    MPI_Barrier(MPI_COMM_WORLD);
+    check(MPI_File_set_size(fh, (MPI_Offset)ranks * (LARGE + 80000)), "set_size");
+    check(MPI_File_close(&fh), "close");
+    append();
+    read_back(out);
+    if (strcmp(mode, "limits") == 0) limits();
+  }
+  fclose(out);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) printf("end\n");
+  MPI_Finalize();
+  return 0;
+}

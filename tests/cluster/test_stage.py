@@ -1,0 +1,168 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are staged: every way of reading gives what the stock library gives, and nothing is left behind."""
+
+import contextlib
+import os
+import random
+import signal
+import time
+
+import pytest
+from conftest import eventually
+from jobs import LAUNCHERS, TIMEOUT_S, nodes_up, shared_folder
+
+SIZE = 5_000_003
+LARGE = 64 << 20  # two seconds and more on the links
+INSTEAD = "is read where it is, not copied to every node"
+
+
+@pytest.fixture(scope="module")
+def nodes():
+    with shared_folder() as folder, nodes_up("stage", 3, folder, "200mbit") as up:
+        up.networks = [os.readlink(f"/proc/{node['pid']}/ns/net") for node in up.cluster.status()["nodes"]]
+        yield up
+
+
+def make(path, size=SIZE, seed=1):
+    path.write_bytes(random.Random(seed).randbytes(min(size, SIZE)))
+    os.truncate(path, size)
+    return path
+
+
+class Reading:
+    """One run of stage.c and what its ranks saw."""
+
+    program = "stage"
+
+    def __init__(self, nodes, mpi, path, *arguments, per_node=2, **settings):
+        self.job = nodes.job(mpi, per_node=per_node)
+        self.copies = self.job.folder / "copies"
+        self.copies.mkdir()
+        settings = {"stage": "whole", "stage_directory": self.copies, "timeout": f"{TIMEOUT_S}s"} | settings
+        self.job.start(self.program, self.job.folder, path, *arguments, **settings)
+
+    def end(self, bound_s=60):
+        assert self.job.wait(bound_s) == 0, self.job.told
+        assert "FAIL" not in self.job.out and "end" in self.job.out, self.job.told
+        assert list(self.copies.iterdir()) == []
+        return self
+
+    def agents(self):
+        """By node, while the file is on its way: all nodes have one."""
+
+        def look():
+            found = {}
+            for pid, name in self.job.processes().items():
+                if name == "millraced":
+                    with contextlib.suppress(OSError):
+                        found[self.job.nodes.networks.index(os.readlink(f"/proc/{pid}/ns/net"))] = pid
+            return found
+
+        assert eventually(lambda: len(look()) == 3), self.job.told
+        time.sleep(0.4)  # what starts an agent has ended
+        return look()
+
+    @property
+    def staged(self):
+        return [line.split()[1] for line in self.job.out.splitlines() if line.startswith("staged")]
+
+    @property
+    def seen(self):
+        return {path.name: path.read_text() for path in self.job.folder.glob("reads-*")}
+
+
+def stock(nodes, mpi, path, *arguments, **more):
+    return Reading(nodes, mpi, path, *arguments, stage="none", **more).end()
+
+
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_every_way_of_reading_gives_what_the_library_gives(nodes, mpi):
+    path = make(nodes.folder / f"ways-{mpi}")
+    plain, staged = stock(nodes, mpi, path), Reading(nodes, mpi, path).end()
+    assert plain.staged == ["none"] and staged.staged == ["whole"], staged.job.told
+    assert staged.seen == plain.seen and len(plain.seen) == 6
+    staged.job.expect_nothing_left()
+
+
+def test_what_changes_after_that_is_seen_after_a_sync(nodes):
+    path = make(nodes.folder / "changed")
+    staged = Reading(nodes, "mpich", path, "changed").end()
+    assert staged.staged == ["whole"] and "then none" in staged.job.out
+    other = make(nodes.folder / "changed-stock")
+    assert staged.seen == stock(nodes, "mpich", other, "changed").seen
+
+
+def test_a_node_without_room_makes_all_read_where_the_file_is(nodes):
+    path = make(nodes.folder / "room")
+    for node in range(3):
+        assert nodes.cluster.run(node, "mkdir", "-p", "/tmp/copies").returncode == 0
+    small = nodes.cluster.run(1, "mount", "-t", "tmpfs", "-o", "size=4m", "none", "/tmp/copies")
+    assert small.returncode == 0, small.stderr
+    read = Reading(nodes, "ompi", path, stage_directory="/tmp/copies").end()
+    assert read.staged == ["none"] and read.seen == stock(nodes, "ompi", path).seen
+    assert read.job.read("err").count(INSTEAD) == 1 and "rank 2 has not enough room" in read.job.read("err")
+    for node in range(3):
+        assert nodes.cluster.run(node, "ls", "/tmp/copies").stdout == ""
+
+
+@pytest.mark.parametrize(("mpi", "node"), [("mpich", 0), ("ompi", 1), ("mpich", 2)])
+def test_an_agent_that_dies_meanwhile_makes_all_read_where_the_file_is(nodes, mpi, node):
+    path = make(nodes.folder / f"killed-{mpi}-{node}", LARGE)
+    read = Reading(nodes, mpi, path, "wait", 0, per_node=1)
+    os.kill(read.agents()[node], signal.SIGKILL)
+    read.end()
+    assert read.staged == ["none"] and read.job.read("err").count(INSTEAD) == 1, read.job.told
+    assert read.seen == stock(nodes, mpi, path, "wait", 0, per_node=1).seen
+
+
+def test_a_node_that_is_cut_off_meanwhile_makes_all_read_where_the_file_is(nodes):
+    path = make(nodes.folder / "cut", LARGE)
+    read = Reading(nodes, "ompi", path, "wait", 0, per_node=1)
+    read.agents()
+    assert nodes.cluster("cut", 2).returncode == 0
+    time.sleep(TIMEOUT_S)
+    assert nodes.cluster("heal", 2).returncode == 0
+    read.end()
+    assert read.staged == ["none"], read.job.told
+    assert read.seen == stock(nodes, "ompi", path, "wait", 0, per_node=1).seen
+
+
+def test_a_copy_has_no_name_while_it_is_used(nodes):
+    path = make(nodes.folder / "killed")
+    read = Reading(nodes, "mpich", path, "wait", 60)
+    assert eventually(lambda: read.staged == ["whole"], 20), read.job.told
+    assert list(read.copies.iterdir()) == []
+    read.job.end()
+    read.job.expect_nothing_left()
+    assert list(read.copies.iterdir()) == []
+
+
+class Writing(Reading):
+    """One run of first.c; `path` is a file of node 0 with target=first, of all nodes without."""
+
+    program = "first"
+
+    def __init__(self, nodes, mpi, path, *arguments, **settings):
+        super().__init__(nodes, mpi, path, *arguments, **{"stage": "auto"} | settings)
+
+
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_a_file_of_one_node_is_written_from_all_of_them(nodes, mpi):
+    everywhere, there = nodes.folder / f"written-{mpi}", f"/tmp/written-{mpi}"
+    plain = Writing(nodes, mpi, everywhere, across_nodes=0).end()
+    first = Writing(nodes, mpi, there, "limits", target="first").end()
+    fetched = nodes.folder / f"fetched-{mpi}"
+    assert nodes.cluster.run(0, "cp", there, fetched).returncode == 0
+    assert fetched.read_bytes() == everywhere.read_bytes()
+    assert first.seen == plain.seen and len(plain.seen) == 6
+    for node in (1, 2):
+        assert nodes.cluster.run(node, "ls", there).returncode != 0
+    first.job.expect_nothing_left()
+
+
+def test_a_full_disk_of_the_one_node_is_told_to_all(nodes):
+    assert nodes.cluster.run(0, "mkdir", "-p", "/tmp/small").returncode == 0
+    assert nodes.cluster.run(0, "mount", "-t", "tmpfs", "-o", "size=4m", "none", "/tmp/small").returncode == 0
+    job = Writing(nodes, "mpich", "/tmp/small/file", "space", target="first").end()
+    assert [f"rank {rank} no space 1" in job.job.out for rank in range(6)] == [True] * 6, job.job.told
