@@ -72,6 +72,7 @@ class PipelineFile final : public File, private Leaver {
   bool may_turn_off() const;
   void remember_place();
   Fd open_again(int mode) const;
+  Status ask(Session& session, Kind kind, Extent extent);
   Status settle(Kind kind, Extent extent);
   Status make_durable() const;
   void report(Status status);
@@ -216,7 +217,14 @@ Status PipelineFile::flush(Extent extent) {
       mixed_series.add(request_.path);
     }
   }
-  return session->request(Kind::flush, slot_, extent, tally_);
+  return ask(*session, Kind::flush, extent);
+}
+
+// Where a file server on another node writes the file, this node's file system has to look again.
+Status PipelineFile::ask(Session& session, Kind kind, Extent extent) {
+  const Status status = session.request(kind, slot_, extent, tally_);
+  if (request_.routing.lanes > 0) refresh(place_);
+  return status;
 }
 
 // Whether some rank of this node has the file open through the pipeline. No system call.
@@ -244,7 +252,7 @@ Status PipelineFile::empty_ledger() {
   past_ledger_.store(true, std::memory_order_relaxed);
   if (session == nullptr) return {};
   if (!session->keeps(slot_)) return session->sticky(slot_);
-  return session->request(Kind::sync, slot_, everything, tally_);
+  return ask(*session, Kind::sync, everything);
 }
 
 // Order counts only where bytes overlap: what lies elsewhere may reach the file before or after.
@@ -294,7 +302,7 @@ Status PipelineFile::sync() {
   Session* session = session_of_group();
   if (session == nullptr) return {};
   const TraceSpan span("sync");
-  return session->request(Kind::sync, slot_, everything, tally_);
+  return ask(*session, Kind::sync, everything);
 }
 
 Status PipelineFile::set_direct(const char* reason) {

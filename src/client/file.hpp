@@ -109,6 +109,9 @@ std::unique_ptr<File> open(OpenRequest request);
 // finished is told on stderr.
 void settle_ledgers(const char* path);
 
+// File systems that remember a file's size for a while (FUSE, NFS) look again: another node has written it.
+void refresh(const std::string& path);
+
 // The settings of this process (environment); parsed once.
 const Settings& process_settings();
 

@@ -29,6 +29,7 @@ bool can_reach(std::span<const transport::TcpAddress> agents, std::uint64_t boun
     const std::uint64_t now_ns = transport::now_ns();
     if (broken || (!sockets.empty() && now_ns >= until_ns)) return false;
     std::vector<pollfd> waiting;
+    waiting.reserve(sockets.size());
     for (const Fd& socket : sockets) waiting.push_back({socket.get(), POLLOUT, 0});
     const auto left_ms = static_cast<int>((until_ns - std::min(until_ns, now_ns)) / 1'000'000 + 1);
     if (!waiting.empty()) (void)::poll(waiting.data(), waiting.size(), left_ms);

@@ -27,6 +27,7 @@ SYSTEM_CALLS = {
     "src/client/trace": "writes the trace at exit",
     "src/front/mpiio/linear": "a file in memory that the MPI library writes to",
     "src/client/reach": "waits for connections: poll",
+    "src/client/refresh": "makes the file system look again: statx",
     "src/client/stripe": "asks the file system for a file's stripes; the preload does without src/io",
     "src/front/mpiio/nodes": "stat tells whether all nodes see one file; the node's identity is read from /proc",
     "src/front/mpiio/open": "stat tells which file a name means",

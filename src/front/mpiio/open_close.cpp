@@ -113,6 +113,10 @@ bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode
 int leave(std::unique_ptr<Open> open) {
   if (open->reader != nullptr) end_reading(*open);
   const Status status = open->file->close();
+  if (open->routed) {  // who opens it next finds what all nodes have written
+    (void)all_ranks(*open, true);
+    client::refresh(open->path);
+  }
   end_agreements(*open);
   return status.ok() ? MPI_SUCCESS : raise(*open, status);
 }

@@ -134,6 +134,7 @@ class Null final : public File {
 
 Result<transport::TcpAddress> meet() { return Code::lost_agent; }
 Costs costs_of(std::string_view /*path*/) { return {}; }
+void refresh(const std::string& /*path*/) {}
 bool is_mixed(std::string_view /*path*/) { return false; }
 
 std::unique_ptr<File> open(OpenRequest request) {

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "client/file.hpp"
+
+namespace millrace::client {
+
+namespace {
+
+constexpr std::uint32_t fuse_magic = 0x65735546;
+
+// A FUSE daemon may remember attributes too (GlusterFS does, for a second). A change, if only of
+// nothing, brings the file's true ones along with its answer.
+void make_daemon_ask(const std::string& path) {
+  struct statfs system {};
+  if (::statfs(path.c_str(), &system) != 0 || static_cast<std::uint32_t>(system.f_type) != fuse_magic) return;
+  if (::chown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(-1)) != 0) return;
+}
+
+}  // namespace
+
+// Best effort: a file system that cannot look again says what it remembers.
+void refresh(const std::string& path) {
+  make_daemon_ask(path);
+  struct statx about {};
+  (void)::statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_SIZE | STATX_MTIME, &about);
+}
+
+}  // namespace millrace::client
