@@ -61,7 +61,7 @@ bench: build  ## the bars of docs/results/, measured on this machine
 bench-ring: build  ## files across nodes on virtual clusters (root); iperf3 and GlusterFS where installed
 	$(VENV_PYTHON) bench/run_ring.py $(BENCH_OPTIONS)
 
-bench-catwalk: build  ## figures 5 to 9 of the Catwalk-ROMIO paper, made smaller (root, over an hour)
+bench-catwalk: build  ## figures 5 to 9 of the Catwalk-ROMIO paper, made smaller (root, 25 minutes)
 	$(VENV_PYTHON) bench/run_catwalk.py $(BENCH_OPTIONS)
 
 format: bootstrap  ## formats C, C++ and Python

@@ -27,6 +27,7 @@ class Shape:
     bandwidth: str = ""  # "" = unshaped
     disk_rate: str = ""
     seek_time: str = "5ms"
+    read_rate: str = ""  # of the slow disk; "" = as it writes, "none" = reads take no time
     slow: str = ""  # a folder that is as slow as the disk
 
     @property
@@ -38,6 +39,7 @@ class Shape:
         words += ["--bandwidth", self.bandwidth] if self.bandwidth else []
         if self.disk_rate:
             words += ["--disk-rate", self.disk_rate, "--seek-time", self.seek_time]
+            words += ["--read-rate", self.read_rate] if self.read_rate else []
             words += ["--slow", self.slow] if self.slow else []
         for path in visible:
             if any(path.is_relative_to(place) for place in _PRIVATE):

@@ -4,8 +4,8 @@
 // A slow disk, without a kernel module: shows a folder again, through FUSE, and makes each read and write
 // take as long as on a disk of a given rate and seek time. A seek is a request that does not start where the
 // last one ended, in whatever file. The disk serves one request after the other. Usage: slow-disk RATE
-// SEEK_US FOLDER MOUNTPOINT (bytes per second, microseconds); it goes to the background when the mount is
-// there.
+// READ_RATE SEEK_US FOLDER MOUNTPOINT (bytes per second, microseconds); with a READ_RATE of 0 reads take no
+// time and do not move the head. It goes to the background when the mount is there.
 #define FUSE_USE_VERSION 31
 #include <dirent.h>
 #include <fcntl.h>
@@ -32,6 +32,8 @@ constexpr int64_t second_ns = 1'000'000'000;
 constexpr int64_t credit_ns = 2'000'000;
 
 int root = -1;  // the folder, opened before the mount may hide it
+int64_t write_rate_bytes = 1;
+int64_t read_rate_bytes = 0;  // 0: reads take no time
 
 int64_t now_ns() {
   timespec now{};
@@ -42,14 +44,12 @@ int64_t now_ns() {
 // Thread-safe. Time that the disk needs, and where its head is.
 class Disk {
  public:
-  void configure(int64_t rate_bytes, int64_t seek_ns) {
-    rate_bytes_ = rate_bytes;
-    seek_ns_ = seek_ns;
-  }
+  void configure(int64_t seek_ns) { seek_ns_ = seek_ns; }
 
-  // Returns when the disk has served [offset, offset + size) of `file`, after the requests that came before.
-  // What the real disk took since `arrived_ns` is part of that.
-  void serve(uint64_t file, int64_t offset, int64_t size, int64_t arrived_ns) {
+  // Returns when the disk has served [offset, offset + size) of `file` at `rate_bytes`, after the requests that
+  // came before. What the real disk took since `arrived_ns` is part of that.
+  void serve(uint64_t file, int64_t offset, int64_t size, int64_t arrived_ns, int64_t rate_bytes) {
+    const double rate = static_cast<double>(rate_bytes);
     int64_t end = 0;
     {
       const std::lock_guard lock(mutex_);
@@ -58,7 +58,7 @@ class Disk {
       last_end_ = offset + size;
       busy_until_ns_ = std::max(busy_until_ns_, arrived_ns - credit_ns);
       busy_until_ns_ +=
-          (seeks ? seek_ns_ : 0) + static_cast<int64_t>(static_cast<double>(size) * second_ns / rate());
+          (seeks ? seek_ns_ : 0) + static_cast<int64_t>(static_cast<double>(size) * second_ns / rate);
       end = busy_until_ns_;
     }
     const timespec until{end / second_ns, end % second_ns};
@@ -67,10 +67,7 @@ class Disk {
   }
 
  private:
-  [[nodiscard]] double rate() const { return static_cast<double>(rate_bytes_); }
-
   std::mutex mutex_;
-  int64_t rate_bytes_ = 1;
   int64_t seek_ns_ = 0;
   int64_t busy_until_ns_ = 0;
   int64_t last_end_ = -1;
@@ -202,7 +199,9 @@ int read_file(const char*, char* buffer, size_t size, off_t offset, fuse_file_in
   const int64_t arrived_ns = now_ns();
   const ssize_t done = pread(descriptor(info), buffer, size, offset);
   if (done < 0) return -errno;
-  if (done > 0) disk.serve(identity(descriptor(info)), offset, done, arrived_ns);
+  if (done > 0 && read_rate_bytes > 0) {
+    disk.serve(identity(descriptor(info)), offset, done, arrived_ns, read_rate_bytes);
+  }
   return static_cast<int>(done);
 }
 
@@ -210,7 +209,7 @@ int write_file(const char*, const char* buffer, size_t size, off_t offset, fuse_
   const int64_t arrived_ns = now_ns();
   const ssize_t done = pwrite(descriptor(info), buffer, size, offset);
   if (done < 0) return -errno;
-  disk.serve(identity(descriptor(info)), offset, done, arrived_ns);
+  disk.serve(identity(descriptor(info)), offset, done, arrived_ns, write_rate_bytes);
   return static_cast<int>(done);
 }
 
@@ -274,21 +273,24 @@ fuse_operations operations() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int64_t rate = argc == 5 ? std::atoll(argv[1]) : 0;
-  const int64_t seek_us = argc == 5 ? std::atoll(argv[2]) : -1;
-  if (rate <= 0 || seek_us < 0) {
-    std::fputs("usage: slow-disk RATE_BYTES_PER_S SEEK_US FOLDER MOUNTPOINT\n", stderr);
+  if (argc == 6) {
+    write_rate_bytes = std::atoll(argv[1]);
+    read_rate_bytes = std::atoll(argv[2]);
+  }
+  const int64_t seek_us = argc == 6 ? std::atoll(argv[3]) : -1;
+  if (write_rate_bytes <= 0 || read_rate_bytes < 0 || seek_us < 0) {
+    std::fputs("usage: slow-disk RATE_BYTES_PER_S READ_RATE_BYTES_PER_S SEEK_US FOLDER MOUNTPOINT\n", stderr);
     return 2;
   }
-  root = open(argv[3], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  root = open(argv[4], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (root < 0) {
-    std::perror(argv[3]);
+    std::perror(argv[4]);
     return 1;
   }
-  disk.configure(rate, seek_us * 1000);
+  disk.configure(seek_us * 1000);
   umask(0);
   std::string options = "allow_other,default_permissions,fsname=slow-disk,subtype=millrace";
-  std::vector<char*> words{argv[0], const_cast<char*>("-o"), options.data(), argv[4]};
+  std::vector<char*> words{argv[0], const_cast<char*>("-o"), options.data(), argv[5]};
   const fuse_operations table = operations();
   return fuse_main(static_cast<int>(words.size()), words.data(), &table, nullptr);
 }

@@ -59,6 +59,15 @@ class Btio(BenchTest):
                         expected = [float(rank) for rank in owners(12, p) for _ in range(5)]
                         self.assertEqual(list(values), expected * 2)
 
+    def test_ranks_that_meet_by_messages_write_the_same_bytes(self):
+        for mpi in mpis("btio"):
+            for ranks in (1, 4):
+                with self.subTest(mpi=mpi, ranks=ranks):
+                    arguments = ["-C", "S", "-m", "simple", "--steps", "10", "--meet", "neighbours", "--no-warm"]
+                    document = self.run_ok("btio", mpi, ranks, *arguments, "-o", self.file)
+                    self.assertEqual(document["parameters"]["meet"], "neighbours")
+                    self.assertTrue(document["verified"])
+
     def test_simple_writes_the_rows_of_bt_in_the_order_of_bt(self):
         if "mpich" not in mpis("btio") or not shutil.which("strace"):
             self.skipTest("needs MPICH, whose every write is one system call, and strace")

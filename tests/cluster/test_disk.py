@@ -34,6 +34,22 @@ def test_rate_and_seeks_are_charged(cluster):
     assert 0.09 <= small <= 0.3
 
 
+READ = """
+import os, time
+fd = os.open("/local/file", os.O_RDWR | os.O_CREAT)
+os.pwrite(fd, os.urandom(8 << 20), 0)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+begin = time.monotonic(); assert len(os.pread(fd, 8 << 20, 0)) == 8 << 20
+print(time.monotonic() - begin)
+"""
+
+
+@pytest.mark.parametrize(("rate", "least", "most"), [("16MiB/s", 0.45, 1.2), ("none", 0, 0.2)])
+def test_reads_have_a_rate_of_their_own(cluster, rate, least, most):
+    cluster.up("--nodes", 1, "--disk-rate", "80MiB/s", "--seek-time", "0us", "--read-rate", rate)
+    assert least <= float(cluster.python(0, READ)) <= most
+
+
 def test_it_is_a_file_system(cluster):
     cluster.up("--nodes", 1, "--disk-rate", "1GiB/s", "--seek-time", "0us")
     script = """
@@ -70,6 +86,8 @@ def test_bad_use_is_told(cluster):
     for options, says in (
         (["--disk-rate", "slow"], "'slow' is not a rate"),
         (["--slow", "/opt"], "needs a rate"),
+        (["--read-rate", "1MiB"], "needs a rate of writes too"),
+        (["--disk-rate", "1MiB", "--read-rate", "slow"], "--read-rate: 'slow' is not a rate"),
         (["--disk-rate", "1MiB", "--slow", "/no/such"], "there is no such folder"),
         (["--disk-rate", "1MiB", "--seek-time", "7"], "'7' is not a time"),
     ):

@@ -52,6 +52,9 @@ def up(
     disk_rate: str | None = typer.Option(
         None, "--disk-rate", metavar="RATE", help="Make /local a slow disk: 40MiB/s (as the machine's disk is)."
     ),
+    read_rate: str | None = typer.Option(
+        None, "--read-rate", metavar="RATE", help="Of a slow disk, for reads; none: they take no time (as --disk-rate)."
+    ),
     seek_time: str = typer.Option(
         "5ms", "--seek-time", metavar="TIME", help="Of a slow disk: the cost of going elsewhere."
     ),
@@ -70,6 +73,7 @@ def up(
             shared=[str(path.resolve()) for path in shared],
             preload=launchers.shims(os.environ),
             disk_rate_bytes=rates.disk_rate_bytes(disk_rate) if disk_rate else 0,
+            read_rate_bytes=rates.read_rate_bytes(read_rate, disk_rate),
             seek_time_us=rates.microseconds("--seek-time", seek_time),
             slow=[str(path.resolve()) for path in slow],
             slow_program=slow_disk.find_program(os.environ),

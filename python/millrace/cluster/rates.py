@@ -25,15 +25,23 @@ def bandwidth_bits(text: str) -> int:
     return value
 
 
-def disk_rate_bytes(text: str) -> int:
+def disk_rate_bytes(text: str, option: str = "--disk-rate") -> int:
     """`40MiB/s`, `40MiB` as bytes per second."""
     try:
         value = parse_bytes(re.sub(r"/s\s*$", "", text))
     except ValueError:
-        raise ClusterError(f"--disk-rate: '{text}' is not a rate (write it as 40MiB/s or 512KiB/s)") from None
+        raise ClusterError(f"{option}: '{text}' is not a rate (write it as 40MiB/s or 512KiB/s)") from None
     if value < DISK_RATE_MIN_BYTES:
-        raise ClusterError(f"--disk-rate: {text} is out of range; at least 4KiB/s")
+        raise ClusterError(f"{option}: {text} is out of range; at least 4KiB/s")
     return value
+
+
+def read_rate_bytes(text: str | None, disk_rate: str | None) -> int:
+    """Of a slow disk: as it writes, unless told; `none` is 0, for reads that take no time."""
+    if text == "none":
+        return 0
+    rate = text or disk_rate
+    return disk_rate_bytes(rate, "--read-rate") if rate else 0
 
 
 def microseconds(option: str, text: str) -> int:

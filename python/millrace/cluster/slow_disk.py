@@ -30,6 +30,8 @@ def check(spec: Spec) -> None:
     if not spec.disk_rate_bytes:
         if spec.slow:
             raise ClusterError("--slow needs a rate: --disk-rate 40MiB/s")
+        if spec.read_rate_bytes:
+            raise ClusterError("--read-rate needs a rate of writes too: --disk-rate 40MiB/s")
         return
     for folder in spec.slow:
         if not os.path.isdir(folder):
@@ -46,4 +48,5 @@ def mount(spec: Spec, one: Node, run: Callable[[Node, list[str]], str]) -> None:
     """In a node that was just booted."""
     if spec.disk_rate_bytes:
         for folder in (str(LOCAL), *spec.slow):
-            run(one, [spec.slow_program, str(spec.disk_rate_bytes), str(spec.seek_time_us), folder, folder])
+            rates = [str(spec.disk_rate_bytes), str(spec.read_rate_bytes)]
+            run(one, [spec.slow_program, *rates, str(spec.seek_time_us), folder, folder])

@@ -44,6 +44,7 @@ class Spec:
     shared: list[str] = field(default_factory=list)
     preload: list[str] = field(default_factory=list)  # of every command, for stock MPICH (launchers.py)
     disk_rate_bytes: int = 0
+    read_rate_bytes: int = 0  # of a slow disk; 0: reads take no time
     seek_time_us: int = 0
     slow: list[str] = field(default_factory=list)
     slow_program: str = ""
