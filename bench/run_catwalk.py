@@ -49,6 +49,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--dir", type=pathlib.Path, default=ROOT / "build", help="where files are written (build)")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("catwalk-results"), help="folder for results")
     parser.add_argument("--timeout", type=float, default=180, help="bound of every run in seconds (180)")
+    parser.add_argument("--go-on", action="store_true", help="keep the points that the folder for results has")
     parser.add_argument("--list", action="store_true", help="show the points and stop")
     return parser
 
@@ -64,6 +65,7 @@ class Measured:
 
     def to_json(self) -> dict:
         return {
+            "name": self.point.name,
             "figure": self.point.figure.key,
             "network": cases.NETWORKS[self.point.network],
             "strategy": self.point.label,
@@ -85,20 +87,41 @@ class Driver:
         self.left: list[str] = []  # for which there was no time
         self._end = time.monotonic() + 60 * options.minutes
 
+    def go_on(self, chosen: list[tuple[str, list[cases.Point]]]) -> None:
+        """From what an earlier run has written."""
+        path = self._options.out / "catwalk.json"
+        document = json.loads(path.read_text()) if path.exists() else {"points": [], "disk_mib_s": []}
+        wanted = {point.name: point for _, points in chosen for point in points}
+        self.disk = document["disk_mib_s"]
+        for one in document["points"]:
+            point = wanted.get(one["name"])
+            if point is None or not one["mib_s"]:
+                continue
+            scale = self._options.scale
+            known = Measured(point, point.settings(scale), point.figure.arguments(scale, point.label))
+            if (known.arguments, known.settings) == (one["arguments"], one["settings"]):
+                known.mib_s, known.size = one["mib_s"], one["bytes"]
+                self.measured.append(known)
+
     def network(self, network: str, points: list[cases.Point], published: dict) -> None:
         o = self._options
-        if time.monotonic() > self._end:
+        known = {one.point.name for one in self.measured}
+        points = [point for point in points if point.name not in known]
+        if not points or time.monotonic() > self._end:
             self.left += [point.name for point in points]
             return
         shape = Shape(cases.NODES, cases.PER_NODE, network, o.disk_rate, o.seek_time, READ_RATE, str(self._folder))
         with Nodes(shape, o.build, [self._folder], o.timeout, self._group) as nodes:
+            hopeless: set[tuple[str, str]] = set()
             self.disk.append(nodes.stream(0, self._folder / "stream", STREAM_BYTES))
             for point in points:
-                if time.monotonic() > self._end:
+                if time.monotonic() > self._end or (point.figure.key, point.label) in hopeless:
                     self.left.append(point.name)
                     continue
                 self.measured.append(self._measure(nodes, point))
                 self._show(self.measured[-1])
+                if self.measured[-1].problem.startswith("no end"):
+                    hopeless.add((point.figure.key, point.label))  # a smaller buffer takes longer
                 # After each point, so that an interrupted run has not been for nothing.
                 write(self, o, published, checks.checks(self.curves()))
 
@@ -114,7 +137,7 @@ class Driver:
                 nodes.restart()
                 return one
             one.size = document["bytes"]
-            if point.figure.program == "btio":  # all that passes from open to close, nothing can be hidden between outputs
+            if point.figure.program == "btio":  # from open to close: what waits between two outputs counts
                 one.mib_s.append(one.size / (1 << 20) / document["repetitions"][-1]["total_s"])
             else:
                 one.mib_s.append(document["write"]["repetitions"][-1]["mib_s"])
@@ -194,6 +217,8 @@ def main() -> int:
     begin = time.monotonic()
     with scheduling.one_group() as group, tempfile.TemporaryDirectory(prefix="catwalk-", dir=options.dir) as folder:
         driver = Driver(options, pathlib.Path(folder), group)
+        if options.go_on:
+            driver.go_on(chosen)
         for network, points in chosen:
             driver.network(network, points, published)
     found = checks.checks(driver.curves())

@@ -169,8 +169,8 @@ class Run {
     }
     for (const double end = now_s() + seconds; now_s() < end;) continue;
   }
-  // The solver's exchange would let no rank run far ahead. Between two neighbours that is a message: whoever orders
-  // writes at collective calls has nothing to do.
+  // The solver's exchange would let no rank run far ahead. Between two neighbours that is a message: whoever
+  // orders writes at collective calls has nothing to do.
   void meet() const {
     if (s_.barrier) {
       MPI_Barrier(MPI_COMM_WORLD);

@@ -131,6 +131,7 @@ def points(network: str, figures: list[str], buffers: list[int]) -> list[Point]:
         if network not in figure.networks or not any(fnmatch.fnmatch(figure.key, f) for f in figures):
             continue
         for label in figure.labels():
-            sizes = [WITHOUT_BUFFER] if label == "immediate" else buffers
+            # From the largest: where one does not end in time, smaller ones take longer still.
+            sizes = [WITHOUT_BUFFER] if label == "immediate" else sorted(buffers, reverse=True)
             found += [Point(figure, network, label, size) for size in sizes]
     return found

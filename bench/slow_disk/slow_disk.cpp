@@ -46,8 +46,8 @@ class Disk {
  public:
   void configure(int64_t seek_ns) { seek_ns_ = seek_ns; }
 
-  // Returns when the disk has served [offset, offset + size) of `file` at `rate_bytes`, after the requests that
-  // came before. What the real disk took since `arrived_ns` is part of that.
+  // Returns when the disk has served [offset, offset + size) of `file` at `rate_bytes`, after the requests
+  // that came before. What the real disk took since `arrived_ns` is part of that.
   void serve(uint64_t file, int64_t offset, int64_t size, int64_t arrived_ns, int64_t rate_bytes) {
     const double rate = static_cast<double>(rate_bytes);
     int64_t end = 0;
