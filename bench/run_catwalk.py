@@ -48,7 +48,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder")
     parser.add_argument("--dir", type=pathlib.Path, default=ROOT / "build", help="where files are written (build)")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("catwalk-results"), help="folder for results")
-    parser.add_argument("--timeout", type=float, default=180, help="bound of every run in seconds (180)")
+    parser.add_argument("--timeout", type=float, default=60, help="bound of every run in seconds (60)")
     parser.add_argument("--go-on", action="store_true", help="keep the points that the folder for results has")
     parser.add_argument("--list", action="store_true", help="show the points and stop")
     return parser

@@ -5,7 +5,7 @@
 The paper has 16 nodes of 16 ranks; here there are 4 of 4. With `scale` S, each node has 1/S of the bytes that a
 node had there, and sort buffers are 1/S of theirs, so that they overflow as often. Sizes of pieces and blocks stay;
 segments (BT-IO: outputs) are fewer. In figure 5, which has one segment, each rank writes what it wrote there. Figure 6,
-by far the largest, has a quarter of that once more and figure 7 half: so much smaller is their ratio of bytes to buffers.
+by far the largest, has a quarter of that once more, figure 7 half: so much less are their bytes for their buffers.
 BT-IO is class W throughout: with 16 ranks its rows have 240 bytes, as the paper's class B with 256 ranks (240 to
 280; class A 160).
 """
