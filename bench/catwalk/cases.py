@@ -43,7 +43,7 @@ class Figure:
     files: int = 2  # of a run, the last of which counts: the first one meets agents that have yet to start
 
     def arguments(self, scale: int, label: str = "") -> list[str]:
-        if label == "immediate" and self.key.startswith("8"):
+        if label == "immediate" and self.program == "btio":
             return [*self.pattern, "--steps", "5"]  # a seek for each row: the rate is the same, the time is not
         if self.program == "btio":
             # Bytes of a node: 1/S of the paper's, whose file was cut by 16 nodes and not by 4.
