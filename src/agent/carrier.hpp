@@ -29,7 +29,7 @@ class Carrier {
   virtual bool has_room() const = 0;
   // One record of at most record_max bytes. Copies.
   virtual void write(std::uint64_t offset, std::span<const std::byte> data) = 0;
-  // flush, sync or close; `request` is not 0.
+  // flush, arrive, sync or close; `request` is not 0.
   virtual void request(transport::Kind kind, std::uint32_t request, Extent extent) = 0;
   // What was given so far sets out now.
   virtual void flush() = 0;

@@ -103,6 +103,7 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
       core.note(id_, frame.file, {frame.offset, frame.offset + frame.span});
       return true;
     case Kind::flush:
+    case Kind::arrive:
     case Kind::sync:
     case Kind::close: {
       if (frame.request == 0) break;

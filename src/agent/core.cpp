@@ -94,6 +94,10 @@ void Core::flush(ChannelId channel, FileSlot slot, std::uint32_t request, Extent
              [&](Lane& lane, bool) { lane.requests.flush(channel, request, extent); });
 }
 
+void Core::arrive(ChannelId channel, FileSlot slot, std::uint32_t request) {
+  impl_->ask(channel, slot, request, [&](Lane& lane, bool) { lane.requests.arrive(channel, request); });
+}
+
 void Core::sync(ChannelId channel, FileSlot slot, std::uint32_t request) {
   impl_->ask(channel, slot, request, [&](Lane& lane, bool) { lane.requests.sync(channel, request); });
 }

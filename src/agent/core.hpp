@@ -23,7 +23,7 @@ namespace millrace::agent {
 using ChannelId = std::uint32_t;  // one connected rank; small numbers, used again (an index)
 using FileSlot = std::uint32_t;   // one target file, whoever opened it (device and inode)
 
-// The answer to a flush, sync or close.
+// The answer to a flush, arrive, sync or close.
 struct Reply {
   ChannelId channel;
   std::uint32_t request;
@@ -84,6 +84,8 @@ class Core {
   // caller has consumed every channel's records up to now before it passes a flush or sync on, so that bytes
   // of all ranks are covered.
   void flush(ChannelId channel, FileSlot file, std::uint32_t request, Extent extent);
+  // What the channel has written is with the file servers, ahead of what anybody writes after the answer.
+  void arrive(ChannelId channel, FileSlot file, std::uint32_t request);
   void sync(ChannelId channel, FileSlot file, std::uint32_t request);
   void close(ChannelId channel, FileSlot file, std::uint32_t request,
              const transport::ClientCounters& counters);

@@ -350,7 +350,8 @@ sink::Ticket FilePipeline::settle(transport::Kind kind, Extent extent) {
   const sink::Ticket ticket = outlet_->settle(kind, extent);
   const bool stable = !outlet_->carries() || kind == transport::Kind::sync ||
                       (kind == transport::Kind::close && ends_on_disk(settings_));
-  settling_.push_back({ticket, extent == everything ? puts_made_ : 0, stable});
+  const bool covers = extent == everything && kind != transport::Kind::arrive;
+  settling_.push_back({ticket, covers ? puts_made_ : 0, stable});
   return ticket;
 }
 

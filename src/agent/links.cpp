@@ -240,6 +240,7 @@ Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& re
         ++frames_;
         break;
       case Kind::flush:
+      case Kind::arrive:
       case Kind::sync:
       case Kind::close: {
         if (frame.request == 0 || from.closed) return Drained::broken;

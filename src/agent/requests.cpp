@@ -60,6 +60,14 @@ void Requests::flush(ChannelId channel, std::uint32_t request, Extent extent) {
   waiter.departures = pipeline_.watch(extent, next_waiter_ - 1);
 }
 
+void Requests::arrive(ChannelId channel, std::uint32_t request) {
+  Waiter& waiter = add(Kind::arrive, channel, request);
+  waiter.step = Step::drain;
+  if (!pipeline_.carries()) return;
+  pipeline_.depart(everything);
+  waiter.departures = pipeline_.watch(everything, next_waiter_ - 1);
+}
+
 void Requests::sync(ChannelId channel, std::uint32_t request) {
   ++counters_.syncs;
   if (Member* who = member(channel)) ++who->round;
@@ -153,9 +161,10 @@ bool Requests::step_gather(std::uint64_t now_ns) {
 }
 
 // A sync has nothing to do for bytes that ranks wrote directly: the MPI library's own follows. The next agent
-// hears of every sync and close, for it waits for them as for those of its own ranks.
+// hears of every sync and close, for it waits for them as for those of its own ranks; and of every flush,
+// which may be for bytes of other nodes.
 bool Requests::wants_settling(const Waiter& waiter) const {
-  if (pipeline_.carries()) return waiter.kind != Kind::flush || pipeline_.unsettled();
+  if (pipeline_.carries()) return true;
   return (waiter.kind == Kind::sync && (pipeline_.unsettled() || settle_ticket_ != 0)) ||
          (waiter.kind == Kind::close && ends_on_disk(pipeline_.settings()));
 }
@@ -229,18 +238,22 @@ bool Requests::step_settle(std::uint64_t now_ns, std::vector<Reply>& replies) {
 // What the strongest of those at this step asks for; close only if nobody stays behind.
 void Requests::begin_settling() {
   std::size_t closing = 0;
-  bool stable = false;
+  bool stable = false, lands = false;
   Extent extent;
   for (const auto& [id, waiter] : waiters_) {
     if (waiter.step != Step::settle) continue;
     settle_covers_.push_back(id);
     closing += waiter.kind == Kind::close ? 1 : 0;
     stable |= waiter.kind == Kind::sync || (waiter.kind == Kind::close && ends_on_disk(pipeline_.settings()));
+    lands |= waiter.kind != Kind::arrive;
     extent = hull(extent, waiter.extent);
   }
   if (settle_covers_.empty()) return;
   const bool last = closing > 0 && closing == members_.size() && awaited_ == 0;
-  const auto kind = last ? transport::Kind::close : stable ? transport::Kind::sync : transport::Kind::flush;
+  const auto kind = last     ? transport::Kind::close
+                    : stable ? transport::Kind::sync
+                    : lands  ? transport::Kind::flush
+                             : transport::Kind::arrive;
   settle_ticket_ = pipeline_.settle(kind, stable || last ? everything : extent);
   passed_close_ |= last;
 }

@@ -57,6 +57,8 @@ class Requests {
   void join(ChannelId channel, std::uint64_t group, std::uint32_t expected, bool upstream = false);
   bool has(ChannelId channel) const;
   void flush(ChannelId channel, std::uint32_t request, Extent extent);
+  // Answered at once by the file server; from then on it has the channel's records ahead of all later ones.
+  void arrive(ChannelId channel, std::uint32_t request);
   void sync(ChannelId channel, std::uint32_t request);
   // `answered` false: the answer has been given, or will be, by somebody else.
   void close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters,
@@ -84,7 +86,7 @@ class Requests {
   std::uint32_t upstreams_seen() const { return upstreams_seen_; }  // agents
 
  private:
-  enum class Kind { flush, sync, close };
+  enum class Kind { arrive, flush, sync, close };
   enum class Step { gather, drain, settle };
 
   struct Member {

@@ -191,6 +191,9 @@ class RingRig {
         case transport::Kind::flush:
           there.core.flush(channel, slot[way.to], frame.request, frame.extent);
           break;
+        case transport::Kind::arrive:
+          there.core.arrive(channel, slot[way.to], frame.request);
+          break;
         case transport::Kind::sync:
           there.core.sync(channel, slot[way.to], frame.request);
           break;

@@ -155,6 +155,34 @@ TEST(Ring, WhatANodeHasPassedOnIsDirtyUntilTheServerHasIt) {
   EXPECT_FALSE(rig.node[1]->core.dirty(rig.slot[1]));
 }
 
+// One rank at a time, each after the arrival of the one before: in the file stays what was written last.
+TEST(Ring, WhatHasArrivedIsNotInTheFileYetButAheadOfWhatComesLater) {
+  for (const Topology topology : {Topology::ring, Topology::tree, Topology::direct}) {
+    for (const Strategy strategy : {Strategy::automatic, Strategy::immediate, Strategy::sort}) {
+      RingRig rig({topology, 2, MiB}, 5, 1, with(strategy, true));
+      for (std::uint32_t turn = 0; turn < 10; ++turn) {
+        const std::uint32_t rank = (turn * 3 + 1) % 5;
+        rig.write(rank, MiB - 600 + turn * 50, std::vector<std::byte>(1000, static_cast<std::byte>(turn)));
+        rig.node[rank]->core.arrive(0, rig.slot[rank], 10 + turn);
+        for (int i = 0; i < 1000 && !rig.node[rank]->answered(0, 10 + turn); ++i) rig.step();
+        ASSERT_TRUE(rig.node[rank]->answered(0, 10 + turn)) << "no wait for other ranks";
+      }
+      if (strategy != Strategy::immediate) {
+        EXPECT_NE(rig.contents(), rig.oracle) << "an arrival is not a flush";
+      }
+      EXPECT_EQ(rig.node[4]->core.dirty(rig.slot[4]), true)
+          << "it wrote, and its bytes may not be in the file";
+      rig.node[2]->core.flush(0, rig.slot[2], 40, everything);
+      for (int i = 0; i < 1000; ++i) rig.step();
+      ASSERT_TRUE(rig.node[2]->answered(0, 40));
+      EXPECT_EQ(rig.contents(), rig.oracle) << "a flush is for what came from other nodes, too";
+      rig.close_all(50);
+      ASSERT_TRUE(rig.await_all(50));
+      EXPECT_EQ(rig.contents(), rig.oracle);
+    }
+  }
+}
+
 TEST(Ring, ASyncOfAllNodesIsOnTheDiskOfTheServer) {
   for (const std::uint32_t lanes : {1u, 3u}) {
     RingRig rig({Topology::ring, lanes, MiB}, 3, 2, with(Strategy::automatic, true));

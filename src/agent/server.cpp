@@ -262,6 +262,9 @@ void Server::forward(const PendingRequest& request) {
                   {frame.offset, whole ? UINT64_MAX : frame.offset + frame.span});
       break;
     }
+    case transport::Kind::arrive:
+      core_.arrive(channel, frame.file, frame.request);
+      break;
     case transport::Kind::sync:
       core_.sync(channel, frame.file, frame.request);
       break;

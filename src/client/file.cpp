@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 
+#include "client/place.hpp"
 #include "client/policy.hpp"
 #include "client/process.hpp"
 #include "client/report.hpp"
@@ -37,7 +37,8 @@ class PipelineFile final : public File, private Leaver {
   PipelineFile(OpenRequest request, const char* barred) : request_(std::move(request)), barred_(barred) {
     if (may_turn_off() && (request_.mixed || mixed_series.has(request_.path)))
       turned_off_.store(read_too_often);
-    if (barred == nullptr) remember_place();
+    if (barred == nullptr && !place_.remember(request_.place.empty() ? request_.path : request_.place))
+      barred_.store("the file can't be found by its name");
     add_leaver(this);
   }
   ~PipelineFile() override { (void)close(); }
@@ -46,6 +47,7 @@ class PipelineFile final : public File, private Leaver {
   Status write(std::span<const Piece> pieces) override;
   Status flush(Extent extent) override;
   Status order() override;
+  Status publish() override;
   Status prepare_direct_write(Extent extent) override;
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
@@ -70,16 +72,13 @@ class PipelineFile final : public File, private Leaver {
   bool known_to_agent();
   bool goes_to_disk() const;
   bool may_turn_off() const;
-  void remember_place();
-  Fd open_again(int mode) const;
   Status ask(Session& session, Kind kind, Extent extent);
   Status settle(Kind kind, Extent extent);
   Status make_durable() const;
   void report(Status status);
 
   OpenRequest request_;
-  std::string place_;                               // the path, wherever the program goes meanwhile
-  std::uint64_t number_ = 0;                        // transport::file_number() of what was opened
+  Place place_;
   std::atomic<const char*> barred_;                 // why this open can't take the pipeline, for good
   std::atomic<const char*> turned_off_{nullptr};    // why it does not at present
   std::atomic<const char*> why_pipeline_{nullptr};  // the reasons last given, for the report
@@ -95,6 +94,9 @@ class PipelineFile final : public File, private Leaver {
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
   std::atomic<std::uint64_t> flushes_{0};
+  std::atomic<bool> on_the_way_{false};  // this rank has written since the last order()
+  std::atomic<bool> elsewhere_{
+      false};  // other nodes may have written before an order(), and it may be pending
   std::atomic<bool> past_ledger_{false};  // the MPI library wrote to a file that has a ledger
   std::atomic<bool> closed_{false};
 };
@@ -133,34 +135,10 @@ bool PipelineFile::enroll(bool may_start) {
   return registered();
 }
 
-// The file is opened again at its first write, by its name: what that means is fixed now.
-void PipelineFile::remember_place() {
-  place_ = request_.place.empty() ? request_.path : request_.place;
-  char folder[PATH_MAX];
-  if (!place_.starts_with('/') && ::getcwd(folder, sizeof folder) != nullptr)
-    place_ = std::string(folder) + "/" + place_;
-  struct stat about {};
-  if (::stat(place_.c_str(), &about) == 0) {
-    number_ = transport::file_number(about.st_dev, about.st_ino);
-  } else {
-    barred_.store("the file can't be found by its name");
-  }
-}
-
-// Not valid, and errno set, if the name means another file by now.
-Fd PipelineFile::open_again(int mode) const {
-  Fd file(::open(place_.c_str(), mode | O_CLOEXEC));
-  struct stat about {};
-  if (!file.valid() || ::fstat(file.get(), &about) != 0) return {};
-  if (transport::file_number(about.st_dev, about.st_ino) == number_) return file;
-  errno = ENOENT;
-  return {};
-}
-
 // nullptr, or why not.
 const char* PipelineFile::enroll_with(Session& session) {
-  Fd target = open_again(O_RDWR);
-  if (!target.valid()) target = open_again(O_WRONLY);
+  Fd target = place_.open_again(O_RDWR);
+  if (!target.valid()) target = place_.open_again(O_WRONLY);
   struct stat status = {};
   if (!target.valid() || ::fstat(target.get(), &status) != 0) return "the file can't be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
@@ -188,6 +166,7 @@ Status PipelineFile::write(std::span<const Piece> pieces) {
   if (session == nullptr || closed_.load(std::memory_order_relaxed) || in_forked_child())
     return Code::unsupported;
   const TraceSpan span("write", tracing ? pieces.size() : 0);
+  if (!on_the_way_.load(std::memory_order_relaxed)) on_the_way_.store(true, std::memory_order_relaxed);
   return session->write(slot_, pieces, request_.settings.record_max_bytes, tally_);
 }
 
@@ -199,11 +178,14 @@ Status PipelineFile::flush(Extent extent) {
     if (!known_to_agent() || !enroll(false)) return {};
     session = session_.load();
   }
-  if (!session->dirty(slot_)) return session->sticky(slot_);
+  const bool dirty = session->dirty(slot_);
+  const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed);
+  if (!dirty && !elsewhere) return session->sticky(slot_);
+  if (elsewhere) extent = everything;
   // Where the file ends is for what is pending behind it to say: a hole in front of that reads as zeros.
   struct stat about {};
   if (extent.end != UINT64_MAX &&
-      (::stat(place_.c_str(), &about) != 0 || extent.end > static_cast<std::uint64_t>(about.st_size)))
+      (::stat(place_.path().c_str(), &about) != 0 || extent.end > static_cast<std::uint64_t>(about.st_size)))
     extent.end = UINT64_MAX;
   const TraceSpan span("flush", extent.size());
   flushes_.fetch_add(1, std::memory_order_relaxed);
@@ -212,18 +194,20 @@ Status PipelineFile::flush(Extent extent) {
     const std::lock_guard lock(session->mutex());
     fresh = tally_.fresh_bytes;
     tally_.fresh_bytes = 0;
-    if (may_turn_off() && watch_.flushed(fresh)) {
+    if (dirty && may_turn_off() && watch_.flushed(fresh)) {
       turned_off_.store("read after every few writes");
       mixed_series.add(request_.path);
     }
   }
-  return ask(*session, Kind::flush, extent);
+  const Status status = ask(*session, Kind::flush, extent);
+  if (elsewhere && !status.ok()) elsewhere_.store(true, std::memory_order_relaxed);
+  return status;
 }
 
 // Where a file server on another node writes the file, this node's file system has to look again.
 Status PipelineFile::ask(Session& session, Kind kind, Extent extent) {
   const Status status = session.request(kind, slot_, extent, tally_);
-  if (request_.routing.lanes > 0) refresh(place_);
+  if (request_.routing.lanes > 0) refresh(place_.path());
   return status;
 }
 
@@ -234,14 +218,25 @@ bool PipelineFile::known_to_agent() {
   Session* session = process_session(false, why);
   if (session == nullptr) return false;
   const std::lock_guard lock(known_mutex_);
-  return session->knows(number_, openings_seen_);
+  return session->knows(place_.number(), openings_seen_);
 }
 
 Status PipelineFile::order() {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr || in_forked_child()) return {};
-  if (!session->dirty(slot_)) return session->sticky(slot_);
+  elsewhere_.store(true, std::memory_order_relaxed);
+  // Ledgers of several nodes are not recovered in any order: what they hold has to be in the file.
+  if (keeps_ledger(request_.settings)) return publish();
+  if (!on_the_way_.exchange(false, std::memory_order_relaxed)) return session->sticky(slot_);
   const TraceSpan span("order");
+  return session->request(Kind::arrive, slot_, everything, tally_);
+}
+
+Status PipelineFile::publish() {
+  Session* session = session_.load(std::memory_order_acquire);
+  if (session == nullptr || in_forked_child()) return {};
+  if (!session->dirty(slot_)) return session->sticky(slot_);
+  const TraceSpan span("publish");
   return session->request(Kind::flush, slot_, everything, tally_);
 }
 
@@ -259,7 +254,8 @@ Status PipelineFile::empty_ledger() {
 Status PipelineFile::prepare_direct_write(Extent extent) {
   if (keeps_ledger(request_.settings)) return empty_ledger();
   Session* session = session_.load(std::memory_order_acquire);
-  if (session != nullptr && !in_forked_child() && !session->pending(slot_, extent))
+  if (session != nullptr && !in_forked_child() && !elsewhere_.load(std::memory_order_relaxed) &&
+      !session->pending(slot_, extent))
     return session->sticky(slot_);
   return flush(extent);
 }
@@ -301,6 +297,7 @@ Status PipelineFile::sync() {
   program_syncs.store(true, std::memory_order_relaxed);
   Session* session = session_of_group();
   if (session == nullptr) return {};
+  on_the_way_.store(false, std::memory_order_relaxed);
   const TraceSpan span("sync");
   return ask(*session, Kind::sync, everything);
 }
@@ -356,7 +353,7 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
 // for this rank.
 Status PipelineFile::make_durable() const {
   if (!ends_on_disk(request_.settings) || !request_.writable || direct_calls_.load() == 0) return {};
-  const Fd file = open_again(O_RDONLY);
+  const Fd file = place_.open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {
     log(request_.path + " is gone or has another name: what the MPI library wrote may not be on the disk");
     return {};

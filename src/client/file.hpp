@@ -56,12 +56,14 @@ class File {
   virtual Status write(std::span<const Piece> pieces) = 0;
 
   // Before the MPI library touches the file itself: bytes of all ranks of this node in `extent` reach the
-  // file system. No communication if nothing is pending.
+  // file system; after an order() those of all nodes. No communication if nothing is pending.
   virtual Status flush(Extent extent) = 0;
 
-  // Before ranks of other nodes may write the same bytes: as flush() of everything, if any rank of this node
-  // has written since.
+  // Before ranks of other nodes may write the same bytes: what this rank has written is with the file
+  // servers, ahead of what comes later. The next flush() then also covers what other nodes wrote before.
   virtual Status order() { return flush(everything); }
+  // Before ranks of other nodes read: as flush() of everything, but no sign that this rank reads.
+  virtual Status publish() { return flush(everything); }
 
   // Before the MPI library writes `extent` itself: as flush(), and no communication either if bytes are
   // pending only elsewhere in the file.

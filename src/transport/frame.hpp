@@ -14,7 +14,7 @@
 // Between agents, the same frames go through a link (link.hpp).
 namespace millrace::transport {
 
-inline constexpr std::uint32_t protocol_version = 5;
+inline constexpr std::uint32_t protocol_version = 6;
 
 enum class Kind : std::uint16_t {
   pad = 0,    // skip to the end of the ring
@@ -26,10 +26,13 @@ enum class Kind : std::uint16_t {
   // Only between agents, on a link:
   reply = 6,  // answer to the request of this number; payload: Reply
   ping = 7,   // a sign of life: no payload, no answer; the link keeps it to itself
+  // From ranks too:
+  arrive = 8,  // request: what came before it on this way is with the file servers, ahead of what comes later
 };
+inline constexpr Kind last_kind = Kind::arrive;
 
 // Frames that a link takes. `pad` is the ring's own.
-constexpr bool travels_on_links(Kind kind) { return kind >= Kind::write && kind <= Kind::ping; }
+constexpr bool travels_on_links(Kind kind) { return kind != Kind::pad && kind <= last_kind; }
 
 // Precedes every record in the ring. The payload follows, padded to 8 bytes.
 //

@@ -302,7 +302,7 @@ TEST(LinkAttack, MalformedFramesOfAKeyHolderEndTheLink) {
   header.length = max_link_record_bytes + 1;
   EXPECT_TRUE(refused(body_of(header, 8)));
   header.length = 8;
-  for (const unsigned kind : {0u, static_cast<unsigned>(Kind::ping) + 1, 0xffffu}) {
+  for (const unsigned kind : {0u, static_cast<unsigned>(last_kind) + 1, 0xffffu}) {
     header.kind = static_cast<Kind>(kind);
     EXPECT_TRUE(refused(body_of(header, 8))) << "kind " << kind;
   }

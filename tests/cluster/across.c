@@ -209,12 +209,60 @@ static void barrier(void) {
   check(MPI_File_close(&fh), "close");
 }
 
+/* What ranks wrote before a barrier is there for what others do after it: reads, and writes of any size that
+ * the MPI library makes itself. */
+static void after_barrier(void) {
+  enum { LARGE = 3 << 20 };
+  unsigned char* data = malloc(LARGE);
+  MPI_Offset size = 0;
+  MPI_File fh = open_file(MPI_COMM_WORLD, "after", 0);
+  for (int turn = 0; turn < TIMES; ++turn) {
+    const MPI_Offset offset = (MPI_Offset)(turn % 5) * 4096;
+    const int reader = (turn + ranks / 2) % ranks;
+    memset(data, 100 + turn, PIECE);
+    if (turn % ranks == rank)
+      check(MPI_File_write_at(fh, offset, data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE), "write");
+    MPI_Barrier(MPI_COMM_WORLD);
+    memset(data, 0, PIECE);
+    if (reader == rank) {
+      check(MPI_File_read_at(fh, offset, data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE), "read");
+      if (data[0] != 100 + turn || data[PIECE - 1] != 100 + turn)
+        fail("turn %d: read %d, %d", turn, data[0], data[PIECE - 1]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  memset(data, 7, LARGE);
+  if (rank == ranks - 1) /* over all of it, after the last small write of somebody else */
+    check(MPI_File_write_at(fh, 0, data, LARGE, MPI_BYTE, MPI_STATUS_IGNORE), "write");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    check(MPI_File_write_at(fh, LARGE - 1, "end", 3, MPI_BYTE, MPI_STATUS_IGNORE), "write");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  check(MPI_File_get_size(fh, &size), "get_size");
+  if (size != LARGE + 2) fail("size %lld", (long long)size);
+  check(MPI_File_close(&fh), "close");
+  MPI_Barrier(MPI_COMM_WORLD);
+  FILE* in = rank == 0 ? fopen(path_of("after", 0), "rb") : NULL;
+  if (in != NULL) {
+    long bad = 0;
+    const size_t got = fread(data, 1, LARGE, in);
+    for (long i = 0; i < LARGE - 1; ++i) bad += data[i] != 7;
+    if (got != LARGE || bad != 0 || data[LARGE - 1] != 'e') fail("%ld of the large write are wrong", bad);
+    fclose(in);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  free(data);
+}
+
 static const struct {
   const char* name;
   void (*run)(void);
-} tests[] = {{"parts", parts},     {"self", self},   {"many", many},           {"two_handles", two_handles},
-             {"nothing", nothing}, {"quick", quick}, {"read_back", read_back}, {"large", large},
-             {"barrier", barrier}};
+} tests[] = {{"parts", parts},         {"self", self},
+             {"many", many},           {"two_handles", two_handles},
+             {"nothing", nothing},     {"quick", quick},
+             {"read_back", read_back}, {"large", large},
+             {"barrier", barrier},     {"after_barrier", after_barrier}};
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -68,7 +68,16 @@ def test_strided_and_segmented_writes_are_verified(nodes, mpi, topology, servers
 @pytest.mark.parametrize(("topology", "servers"), [("ring", 3), ("tree", 1), ("direct", 2)] if LONG else [("ring", 3)])
 def test_the_uses_that_programs_make_of_communicators_and_files(nodes, mpi, topology, servers):
     job = nodes.job(mpi)
-    uses = ["parts", "self", "nothing", "read_back", "large", "barrier", *(["many", "quick"] if LONG else [])]
+    uses = [
+        "parts",
+        "self",
+        "nothing",
+        "read_back",
+        "large",
+        "barrier",
+        "after_barrier",
+        *(["many", "quick"] if LONG else []),
+    ]
     job.run("across", job.folder, *uses, bound_s=300, sort_buffer="1MiB", **route(topology, servers))
     assert "FAIL" not in job.out and [f"pass {name}" in job.out for name in uses] == [True] * len(uses), job.told
     job.expect_nothing_left()

@@ -125,6 +125,10 @@ void Core::flush(ChannelId channel, FileSlot file, std::uint32_t request, Extent
   impl_->replies.push_back({channel, request, impl_->targets[file].error});
 }
 
+void Core::arrive(ChannelId channel, FileSlot file, std::uint32_t request) {
+  impl_->replies.push_back({channel, request, impl_->targets[file].error});
+}
+
 void Core::sync(ChannelId channel, FileSlot file, std::uint32_t request) {
   flush(channel, file, request, everything);
 }

@@ -205,7 +205,7 @@ bool shared_by_nodes(const Open& open, const Row& row) {
 }
 
 Status meet_for_reading(Open& open) {
-  const Status status = open.file->order();
+  const Status status = open.file->publish();
   (void)all_ranks(open, true);
   client::refresh(open.path);
   return status;
