@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -122,10 +123,15 @@ class BlockPool {
 
   Chunk& chunk(std::uint32_t id) const { return *reinterpret_cast<Chunk*>(chunks.at(id)); }
 
-  // Room for a record of `bytes` wherever it lies, whatever it does to the descriptions.
-  bool has_room(std::uint32_t bytes) const {
-    return blocks.available() >= spans(bytes) && fine_maps.available() >= 2 &&
-           chunks.available() >= spans(bytes);
+  // Room for a record of `bytes` wherever it lies, whatever it does to the descriptions; and as many blocks
+  // `besides`, with theirs.
+  bool has_room(std::uint32_t bytes, std::uint32_t besides = 0) const {
+    return blocks.available() >= spans(bytes) + besides && fine_maps.available() >= 2 + besides &&
+           chunks.available() >= spans(bytes) + besides;
+  }
+  // Blocks that can be in use together with descriptions of any kind.
+  std::uint32_t usable_blocks() const {
+    return std::min({blocks.count(), fine_maps.count(), chunks.count()});
   }
   // The most blocks that so many bytes can touch.
   std::uint32_t spans(std::uint32_t bytes) const { return ((bytes + block_bytes() - 1) >> block_shift_) + 1; }

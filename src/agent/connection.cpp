@@ -117,6 +117,7 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
       return true;
     }
     case Kind::pad:
+    case Kind::records:
     case Kind::reply:
     case Kind::ping:
       break;

@@ -37,8 +37,18 @@ Core::~Core() {
 
 bool Core::ready() const {
   const Shared& shared = impl_->shared;
-  return !shared.pool ||
-         (!shared.advance_wanted && !shared.ledger_full && shared.pool->has_room(shared.record_max_bytes));
+  return !shared.pool || (!shared.advance_wanted && !shared.ledger_full &&
+                          shared.pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
+}
+
+bool Core::ready(FileSlot slot, std::uint32_t lane) const {
+  if (ready()) return true;
+  const OpenFile* file = impl_->file(slot);
+  if (file == nullptr) return true;
+  const FilePipeline& way = *file->lanes[lane % file->lanes.size()]->pipeline;
+  const Shared& shared = impl_->shared;
+  return way.blocks_in_use() + shared.pool->spans(shared.record_max_bytes) <= shared.lane_blocks &&
+         shared.pool->has_room(shared.record_max_bytes) && !way.throttled();
 }
 
 void Core::write(ChannelId channel, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
@@ -170,12 +180,37 @@ void Core::Impl::make_room() {
   const auto short_of = [](const LazyPool& items) {
     return items.available() <= std::max(2U, items.count() / 8);
   };
-  while (pool.blocks.available() + shared.leaving_blocks < shared.window_blocks ||
+  while (pool.blocks.available() + shared.leaving_blocks < shared.window_blocks + shared.reserved_blocks ||
          (shared.leaving_blocks < shared.window_blocks &&
           (short_of(pool.fine_maps) || pool.chunks.available() <= shared.window_blocks / 8 ||
-           !pool.has_room(shared.record_max_bytes)))) {
+           !pool.has_room(shared.record_max_bytes, shared.reserved_blocks)))) {
     if (!evict_one()) break;
   }
+  if (pool.has_room(shared.record_max_bytes, shared.reserved_blocks)) return;
+  // What leaves may be stuck until other agents get on, and they may wait for this lane.
+  each_lane([&](const OpenFile&, const Lane& lane) {
+    FilePipeline& way = *lane.pipeline;
+    while (lane.upstreams > 0 && !way.leaving() &&
+           way.blocks_in_use() + pool.spans(shared.record_max_bytes) > shared.lane_blocks && way.evict()) {
+    }
+  });
+}
+
+// Memory of lanes that agents upstream feed. False: there are too many of them.
+bool Core::Impl::share_out() {
+  constexpr std::uint32_t most_blocks = 64;
+  std::uint32_t fed = 0;
+  each_lane([&fed](const OpenFile&, const Lane& lane) { fed += lane.upstreams > 0 ? 1 : 0; });
+  shared.lane_blocks = shared.reserved_blocks = 0;
+  if (fed == 0) return true;
+  const std::uint32_t least = 2 * shared.pool->spans(shared.record_max_bytes);
+  const std::uint32_t usable = shared.pool->usable_blocks();
+  shared.lane_blocks = std::max(least, std::min(most_blocks, usable / (4 * fed)));
+  each_lane([this](const OpenFile&, const Lane& lane) {
+    const std::uint32_t held = lane.pipeline->blocks_in_use();
+    if (lane.upstreams > 0 && held < shared.lane_blocks) shared.reserved_blocks += shared.lane_blocks - held;
+  });
+  return std::uint64_t{fed} * least <= usable / 2;
 }
 
 bool Core::Impl::anything_open() const {
@@ -200,6 +235,7 @@ bool Core::Impl::retire() {
     any = true;
   }
   if (any && !anything_open()) shared.pool.reset();
+  if (shared.pool) (void)share_out();
   return any;
 }
 

@@ -72,6 +72,11 @@ class Core {
   // are in flight, and it may change with every advance() that follows their completions.
   bool ready() const;
 
+  // As ready(), for a record that an agent upstream passes on: each lane that is fed so has a little memory
+  // of its own. Or agents that are each other's file servers would wait for each other when their buffers are
+  // full.
+  bool ready(FileSlot file, std::uint32_t lane) const;
+
   // One write record of at most record_max bytes, from a registered channel; copies the bytes. Only after
   // ready(). The checksum has been verified by the caller.
   void write(ChannelId channel, FileSlot file, std::uint64_t offset, std::span<const std::byte> data);

@@ -54,6 +54,7 @@ struct Core::Impl {
   void answer(const Reply& reply);
   bool take_completions();
   void make_room();
+  bool share_out();
   bool evict_one();
   bool retire();
   bool anything_open() const;

@@ -55,6 +55,15 @@ Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const tran
   if (place == files.end()) place = files.emplace(files.end());
   (*file)->number = ++files_opened;
   *place = *std::move(file);
+  if (!share_out()) {
+    place->reset();
+    if (anything_open()) {
+      (void)share_out();
+    } else {
+      shared.pool.reset();
+    }
+    return Code::unsupported;
+  }
   return static_cast<FileSlot>(place - files.begin());
 }
 

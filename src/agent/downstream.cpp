@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "transport/bundle.hpp"
 #include "transport/channel.hpp"
 #include "transport/memory.hpp"
 
@@ -18,22 +19,20 @@ namespace {
 // What is said before the link is established waits in it.
 class LinkCarrier final : public Carrier {
  public:
-  LinkCarrier(std::shared_ptr<Downstream> to, std::function<void()> connect)
-      : to_(std::move(to)), connect_(std::move(connect)) {}
+  LinkCarrier(std::shared_ptr<Downstream> to, std::size_t record_max_bytes, std::function<void()> connect)
+      : to_(std::move(to)), record_max_bytes_(record_max_bytes), connect_(std::move(connect)) {}
   ~LinkCarrier() override { to_->abandoned = true; }
   LinkCarrier(const LinkCarrier&) = delete;
   LinkCarrier& operator=(const LinkCarrier&) = delete;
 
   bool has_room() const override { return !to_->io || to_->io->link().has_room(); }
   void write(std::uint64_t offset, std::span<const std::byte> data) override {
-    FrameHeader frame{};
-    frame.kind = Kind::write;
-    frame.length = static_cast<std::uint32_t>(data.size());
-    frame.offset = offset;
-    frame.checksum = transport::record_checksum(data.data(), frame.length, offset);
-    put(frame, data);
+    if (bundle_.add(offset, data, record_max_bytes_)) return;
+    put_bundle();
+    if (!bundle_.add(offset, data, record_max_bytes_)) put_record(Kind::write, offset, data);
   }
   void request(Kind kind, std::uint32_t request, Extent extent) override {
+    put_bundle();
     FrameHeader frame{};
     frame.kind = kind;
     frame.request = request;
@@ -42,6 +41,7 @@ class LinkCarrier final : public Carrier {
     put(frame, {});
   }
   void flush() override {
+    put_bundle();
     if (to_->io) to_->io->link().flush();
   }
   void take_answers(std::vector<Answer>& answers) override {
@@ -51,12 +51,27 @@ class LinkCarrier final : public Carrier {
   Status status() const override { return to_->status; }
 
  private:
+  void put_record(Kind kind, std::uint64_t offset, std::span<const std::byte> data) {
+    FrameHeader frame{};
+    frame.kind = kind;
+    frame.length = static_cast<std::uint32_t>(data.size());
+    frame.offset = offset;
+    frame.checksum = transport::record_checksum(data.data(), frame.length, offset);
+    put(frame, data);
+  }
+  void put_bundle() {
+    if (bundle_.empty()) return;
+    const std::uint64_t offset = bundle_.offset();
+    put_record(Kind::records, offset, bundle_.finish());
+  }
   void put(const FrameHeader& frame, std::span<const std::byte> payload) {
     if (!to_->io && to_->status.ok()) connect_();
     if (to_->io) to_->io->link().put(frame, payload);
   }
 
   std::shared_ptr<Downstream> to_;
+  std::size_t record_max_bytes_;
+  transport::Bundle bundle_;
   std::function<void()> connect_;
 };
 
@@ -89,8 +104,9 @@ void Downstream::listen() {
   }
 }
 
-std::unique_ptr<Carrier> make_carrier(std::shared_ptr<Downstream> to, std::function<void()> connect) {
-  return std::make_unique<LinkCarrier>(std::move(to), std::move(connect));
+std::unique_ptr<Carrier> make_carrier(std::shared_ptr<Downstream> to, std::size_t record_max_bytes,
+                                      std::function<void()> connect) {
+  return std::make_unique<LinkCarrier>(std::move(to), record_max_bytes, std::move(connect));
 }
 
 }  // namespace millrace::agent

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -36,7 +37,9 @@ struct Downstream {
   void listen();
 };
 
-// `connect` is called when there is something to say and no connection yet; it may leave it at that.
-std::unique_ptr<Carrier> make_carrier(std::shared_ptr<Downstream> to, std::function<void()> connect);
+// `record_max_bytes`: of the file. `connect` is called when there is something to say and no connection yet;
+// it may leave it at that.
+std::unique_ptr<Carrier> make_carrier(std::shared_ptr<Downstream> to, std::size_t record_max_bytes,
+                                      std::function<void()> connect);
 
 }  // namespace millrace::agent

@@ -128,6 +128,7 @@ void FilePipeline::depart_stage() {
   departure->since_ns = shared_.now_ns;
   departure->handed = true;
   shared_.leaving_blocks += 1;
+  leaving_blocks_ += 1;
   segments_ = stage_segments_;
   stage_segments_.clear();
   stage_block_ = LazyPool::none;
@@ -159,6 +160,7 @@ FilePipeline::Departures::iterator FilePipeline::leave(std::uint32_t id,
   departure->blocks = chunk.blocks;
   departure->since_ns = shared_.now_ns;
   shared_.leaving_blocks += chunk.blocks;
+  leaving_blocks_ += chunk.blocks;
   queue.push_back(departure);
   return departure;
 }
@@ -239,6 +241,7 @@ void FilePipeline::put(Departures::iterator departure) {
 
 void FilePipeline::finish(Departures::iterator departure) {
   shared_.leaving_blocks -= departure->blocks;
+  leaving_blocks_ -= departure->blocks;
   if (departure->chunk != LazyPool::none) {
     free_chunk(*shared_.pool, departure->chunk);
   } else {

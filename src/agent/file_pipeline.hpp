@@ -32,10 +32,12 @@ struct Shared {
   std::uint32_t record_max_bytes = 0;    // of all open files
   std::uint32_t leaving_blocks = 0;      // on their way out
   std::uint32_t window_blocks =
-      0;                         // free + leaving blocks are kept at this, so that the storage never starves
-  bool advance_wanted = false;   // advance() has something to start, or has to make room first
-  std::uint32_t next_owner = 1;  // of sinks and journals
-  bool ledger_full = false;      // a ledger can take no record now
+      0;                          // free + leaving blocks are kept at this, so that the storage never starves
+  bool advance_wanted = false;    // advance() has something to start, or has to make room first
+  std::uint32_t next_owner = 1;   // of sinks and journals
+  std::uint32_t lane_blocks = 0;  // that a lane with agents upstream gets, whatever others hold
+  std::uint32_t reserved_blocks = 0;  // ... and that such lanes do not hold at present
+  bool ledger_full = false;           // a ledger can take no record now
   std::uint64_t now_ns = 0;
 };
 
@@ -140,6 +142,10 @@ class FilePipeline {
     const std::uint64_t blocks = sort_.blocks() - sort_.complete_count() * shared_.pool->slots();
     return blocks << shared_.pool->block_shift();
   }
+  // Blocks that this pipeline holds, on their way out or not.
+  std::uint32_t blocks_in_use() const {
+    return sort_.blocks() + leaving_blocks_ + (stage_block_ != LazyPool::none ? 1 : 0);
+  }
   // Blocks that evict() could free.
   std::uint32_t blocks_held() const { return sort_.blocks() + (stage_segments_.empty() ? 0 : 1); }
   bool merge() const { return !staging_ && sort_.merge(); }
@@ -209,6 +215,7 @@ class FilePipeline {
   std::vector<sink::Segment> stage_segments_;
 
   Departures departures_;
+  std::uint32_t leaving_blocks_ = 0;           // of all departures
   std::deque<Departures::iterator> to_hand_;   // to the outlet
   std::deque<Departures::iterator> to_store_;  // to the journal
   std::unordered_map<sink::Ticket, Put> puts_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "transport/bundle.hpp"
 #include "transport/channel.hpp"
 #include "transport/memory.hpp"
 
@@ -41,7 +42,9 @@ struct Links::Upstream {
   bool closed = false;  // it has asked to close: what it says after that is of no interest
   ChannelId channel = 0;
   FileSlot file = 0;
+  std::uint32_t lane = 0;
   std::uint64_t record_max_bytes = 0;
+  transport::Unbundler bundle = {};  // of the frame that has been taken in part
 };
 
 Links::Links(Watch watch, Log log, std::uint64_t first_tag, const transport::LinkTimes& times)
@@ -87,7 +90,7 @@ Route Links::route_of(const transport::Register& registration) {
     if (hop.next.port == 0) continue;
     const auto to = std::make_shared<Downstream>(Downstream{
         hop.next, transport::LinkKey(routing.key), {registration.group, routing.node, hop.node, lane}});
-    way.next = make_carrier(to, [this, to] { connect(to); });
+    way.next = make_carrier(to, registration.settings.record_max_bytes, [this, to] { connect(to); });
   }
   return route;
 }
@@ -191,6 +194,7 @@ bool Links::enroll(Upstream& from, Core& core) {
   from.joined = true;
   from.channel = channel;
   from.file = group->second.file;
+  from.lane = who.lane;
   from.record_max_bytes = group->second.record_max_bytes;
   return true;
 }
@@ -222,6 +226,34 @@ Drained Links::drain(Core& core, std::vector<PendingRequest>& requests) {
   return result;
 }
 
+// A record, or many.
+Drained Links::take_records(Upstream& from, Core& core, const FrameHeader& frame,
+                            std::span<const std::byte> payload, std::string& why) {
+  if (payload.size() > from.record_max_bytes || frame.offset > UINT64_MAX / 2 || from.closed)
+    return Drained::broken;
+  if (!core.ready(from.file, from.lane)) return Drained::core_is_full;
+  if (!from.bundle.begun() &&
+      transport::record_checksum(payload.data(), frame.length, frame.offset) != frame.checksum) {
+    why = "a record does not match its checksum";
+    return Drained::broken;
+  }
+  if (frame.kind == Kind::write) {
+    core.write(from.channel, from.file, frame.offset, payload);
+    return Drained::done;
+  }
+  for (;; from.bundle.taken()) {
+    transport::Unbundler::Record record{};
+    const auto found = from.bundle.next(frame.offset, payload, record);
+    if (found == transport::Unbundler::Found::end) break;
+    if (found == transport::Unbundler::Found::corrupt || record.offset > UINT64_MAX / 2)
+      return Drained::broken;
+    if (!core.ready(from.file, from.lane)) return Drained::core_is_full;
+    core.write(from.channel, from.file, record.offset, record.data);
+  }
+  from.bundle = {};
+  return Drained::done;
+}
+
 Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests, std::string& why) {
   FrameHeader frame{};
   const std::byte* payload = nullptr;
@@ -229,16 +261,12 @@ Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& re
     why = "a frame that no agent sends";
     switch (frame.kind) {
       case Kind::write:
-        if (frame.length > from.record_max_bytes || frame.offset > UINT64_MAX / 2 || from.closed)
-          return Drained::broken;
-        if (!core.ready()) return Drained::core_is_full;
-        if (transport::record_checksum(payload, frame.length, frame.offset) != frame.checksum) {
-          why = "a record does not match its checksum";
-          return Drained::broken;
-        }
-        core.write(from.channel, from.file, frame.offset, {payload, frame.length});
+      case Kind::records: {
+        const Drained taken = take_records(from, core, frame, {payload, frame.length}, why);
+        if (taken != Drained::done) return taken;
         ++frames_;
         break;
+      }
       case Kind::flush:
       case Kind::arrive:
       case Kind::sync:

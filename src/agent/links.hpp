@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,8 @@ class Links {
   void refresh(int socket, std::uint64_t tag, std::uint32_t& watched, transport::LinkIo& io);
   void connect(const std::shared_ptr<Downstream>& to);
   bool enroll(Upstream& from, Core& core);
+  Drained take_records(Upstream& from, Core& core, const transport::FrameHeader& frame,
+                       std::span<const std::byte> payload, std::string& why);
   Drained drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests, std::string& why);
   void end(Upstream& from, Core& core, const std::string& why);
   ChannelId free_channel() const;

@@ -185,7 +185,7 @@ class RingRig {
       Wire::Frame& frame = way.wire->frames.front();
       switch (frame.kind) {
         case transport::Kind::write:
-          if (!there.core.ready()) return;
+          if (!there.core.ready(slot[way.to], way.lane)) return;
           there.core.write(channel, slot[way.to], frame.extent.begin, frame.data);
           break;
         case transport::Kind::flush:

@@ -260,6 +260,34 @@ TEST(Ring, WhereAPeerIsLostNobodyElseIsAwaited) {
   EXPECT_TRUE(rig.node[1]->core.idle());
 }
 
+// Every node writes, as fast as its agent takes it, what the next one is the file server of: all buffers
+// fill, all links too.
+TEST(Ring, FullBuffersOfAgentsThatServeEachOtherAreNoDeadlock) {
+  constexpr std::uint32_t nodes = 3;
+  constexpr std::size_t stripes = 12;
+  for (const Topology topology : {Topology::direct, Topology::ring, Topology::tree}) {
+    for (const Strategy strategy : {Strategy::automatic, Strategy::immediate, Strategy::sort}) {
+      RingRig rig({topology, nodes, MiB}, nodes, 1, tiny(strategy, true));
+      const std::vector<std::byte> data(4 * KiB, std::byte{3});
+      std::vector<std::size_t> done(nodes);
+      for (int idle = 0; idle < 20000 && std::ranges::min(done) < stripes * 256; ++idle) {
+        for (std::uint32_t n = 0; n < nodes; ++n) {
+          for (int burst = 0; burst < 1000 && done[n] < stripes * 256 && rig.node[n]->core.ready(); ++burst) {
+            const std::uint64_t stripe = done[n] / 256 * nodes + (n + 1) % nodes;
+            rig.node[n]->core.write(0, rig.slot[n], stripe * MiB + done[n]++ % 256 * 4 * KiB, data);
+            idle = 0;
+          }
+        }
+        rig.step(1'000'000, idle % 4 == 3);
+      }
+      ASSERT_EQ(std::ranges::min(done), stripes * 256)
+          << "topology " << static_cast<int>(topology) << ", strategy " << static_cast<int>(strategy);
+      rig.close_all(1);
+      ASSERT_TRUE(rig.await_all(1));
+    }
+  }
+}
+
 TEST(Ring, MemoryStaysBoundedWhileTheLinkIsStuck) {
   RingRig rig({Topology::direct, 1, MiB}, 2, 1, tiny(Strategy::automatic, true));
   std::size_t taken = 0;

@@ -14,7 +14,7 @@
 // Between agents, the same frames go through a link (link.hpp).
 namespace millrace::transport {
 
-inline constexpr std::uint32_t protocol_version = 6;
+inline constexpr std::uint32_t protocol_version = 7;
 
 enum class Kind : std::uint16_t {
   pad = 0,    // skip to the end of the ring
@@ -28,8 +28,10 @@ enum class Kind : std::uint16_t {
   ping = 7,   // a sign of life: no payload, no answer; the link keeps it to itself
   // From ranks too:
   arrive = 8,  // request: what came before it on this way is with the file servers, ahead of what comes later
+  // Only between agents:
+  records = 11,  // many small records in one payload (bundle.hpp); offset: where their gaps count from
 };
-inline constexpr Kind last_kind = Kind::arrive;
+inline constexpr Kind last_kind = Kind::records;
 
 // Frames that a link takes. `pad` is the ring's own.
 constexpr bool travels_on_links(Kind kind) { return kind != Kind::pad && kind <= last_kind; }

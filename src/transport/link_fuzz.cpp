@@ -4,6 +4,7 @@
 // that holds the key and seals what the fuzzer made, so that the fuzzer reaches what lies behind the tag.
 #include <cstdlib>
 
+#include "transport/bundle.hpp"
 #include "transport/testing/link_rig.hpp"
 
 namespace {
@@ -15,6 +16,18 @@ enum Mode : unsigned { accepting, connecting, established, key_holder, modes };
 
 constexpr std::size_t record_max = 512;
 
+void unbundle(const Frame& frame) {
+  Unbundler unbundler;
+  Unbundler::Record record{};
+  std::size_t bytes = 0;
+  while (unbundler.next(frame.header.offset, frame.payload, record) == Unbundler::Found::record) {
+    unbundler.taken();
+    if (record.data.data() != frame.payload.data() + bytes) std::abort();
+    bytes += record.data.size();
+  }
+  if (bytes > frame.payload.size()) std::abort();
+}
+
 // Feeds in pieces whose size the input chooses, and takes what comes in between. Every byte of a frame is
 // read, so that the sanitizers see where it lies.
 std::size_t read_all(Link& link, std::span<const std::byte> bytes, std::size_t piece) {
@@ -24,6 +37,7 @@ std::size_t read_all(Link& link, std::span<const std::byte> bytes, std::size_t p
     bytes = bytes.subspan(taken);
     for (const Frame& frame : take(link)) {
       if (frame.payload.size() > record_max || !travels_on_links(frame.header.kind)) std::abort();
+      if (frame.header.kind == Kind::records) unbundle(frame);
       ++frames;
     }
     if (taken == 0 && link.status().ok()) std::abort();  // nothing is left in it: there has to be space

@@ -107,6 +107,7 @@ std::uint64_t Core::file_number(FileSlot file) const {
 Status Core::join(ChannelId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
 
 bool Core::ready() const { return !impl_->stuck; }
+bool Core::ready(FileSlot, std::uint32_t) const { return ready(); }
 
 void Core::write(ChannelId, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
   Target& target = impl_->targets[file];

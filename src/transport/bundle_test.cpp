@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/bundle.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace millrace::transport {
+namespace {
+
+using Found = Unbundler::Found;
+using Bytes = std::vector<std::byte>;
+
+struct Piece {
+  std::uint64_t offset;
+  Bytes data;
+  bool operator==(const Piece&) const = default;
+};
+
+std::vector<Piece> take_apart(std::uint64_t offset, std::span<const std::byte> payload) {
+  std::vector<Piece> pieces;
+  Unbundler unbundler;
+  for (;;) {
+    Unbundler::Record record{};
+    const Found found = unbundler.next(offset, payload, record);
+    EXPECT_NE(found, Found::corrupt);
+    if (found != Found::record) return pieces;
+    pieces.push_back({record.offset, {record.data.begin(), record.data.end()}});
+    unbundler.taken();
+  }
+}
+
+TEST(Bundle, RecordsComeOutAsTheyWentIn) {
+  std::mt19937_64 random(7);
+  Bundle bundle;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Piece> given;
+    for (;;) {
+      Piece piece{random() >> (1 + random() % 62), Bytes(1 + random() % bundled_record_max_bytes)};
+      std::ranges::generate(piece.data, [&] { return static_cast<std::byte>(random()); });
+      if (!bundle.add(piece.offset, piece.data, 4096u << random() % 4)) break;
+      given.push_back(std::move(piece));
+    }
+    if (given.empty()) continue;
+    const std::uint64_t offset = bundle.offset();
+    EXPECT_EQ(take_apart(offset, bundle.finish()), given);
+    EXPECT_TRUE(bundle.empty());
+  }
+}
+
+TEST(Bundle, SmallRecordsAtEvenDistancesCostFourBytesEach) {
+  Bundle bundle;
+  const Bytes data(256);
+  std::size_t count = 0;
+  while (bundle.add(count * 4096, data, 32768)) ++count;
+  const std::size_t bytes = bundle.finish().size();
+  EXPECT_GE(count, 60u);
+  EXPECT_LE(bytes, count * (256 + 4) + 4);
+}
+
+TEST(Bundle, NeverLargerThanTheRecordsOfTheFile) {
+  Bundle bundle;
+  std::uint64_t offset = 0;
+  while (bundle.add(offset, Bytes(1 + offset % 7), 4096)) offset += std::uint64_t{1} << 40;
+  EXPECT_LE(bundle.finish().size(), 4096u);
+  EXPECT_FALSE(bundle.add(0, Bytes(bundled_record_max_bytes + 1), 32768));
+}
+
+TEST(Bundle, ARecordThatWasNotTakenIsShownAgain) {
+  Bundle bundle;
+  ASSERT_TRUE(bundle.add(100, Bytes(10, std::byte{1}), 4096));
+  ASSERT_TRUE(bundle.add(50, Bytes(20, std::byte{2}), 4096));
+  const auto payload = bundle.finish();
+  Unbundler unbundler;
+  EXPECT_FALSE(unbundler.begun());
+  for (int i = 0; i < 3; ++i) {
+    Unbundler::Record record{};
+    ASSERT_EQ(unbundler.next(100, payload, record), Found::record);
+    EXPECT_EQ(record.offset, 100u);
+  }
+  unbundler.taken();
+  EXPECT_TRUE(unbundler.begun());
+  Unbundler::Record record{};
+  ASSERT_EQ(unbundler.next(100, payload, record), Found::record);
+  EXPECT_EQ(record.offset, 50u);
+  EXPECT_EQ(record.data.size(), 20u);
+}
+
+TEST(Bundle, DamageIsSeenOrGivesRecordsWithinThePayload) {
+  std::mt19937_64 random(3);
+  Bundle bundle;
+  for (int round = 0; round < 20000; ++round) {
+    for (int i = 0; i < 5; ++i) (void)bundle.add(random() % 100000, Bytes(1 + random() % 50), 4096);
+    const auto sound = bundle.finish();
+    Bytes payload(sound.begin(), sound.end());
+    payload.resize(payload.size() - random() % 4);
+    for (int i = 0; i < 2; ++i)
+      payload[payload.size() - 1 - random() % 20] = static_cast<std::byte>(random());
+    Unbundler unbundler;
+    std::size_t records = 0;
+    for (Unbundler::Record record{}; unbundler.next(0, payload, record) == Found::record; unbundler.taken()) {
+      ASSERT_GE(record.data.data(), payload.data());
+      ASSERT_LE(record.data.data() + record.data.size(), payload.data() + payload.size());
+      ASSERT_LE(++records, payload.size());
+    }
+  }
+}
+
+TEST(Bundle, TablesThatCannotBeAreCorrupt) {
+  const auto found = [](std::initializer_list<int> bytes) {
+    Bytes payload;
+    for (const int byte : bytes) payload.push_back(static_cast<std::byte>(byte));
+    Unbundler unbundler;
+    Unbundler::Record record{};
+    while (unbundler.next(0, payload, record) == Found::record) unbundler.taken();
+    return unbundler.next(0, payload, record);
+  };
+  EXPECT_EQ(found({'a', 'b', 0, 2, 2, 0, 0, 0}), Found::end);
+  EXPECT_EQ(found({0, 0, 0}), Found::corrupt) << "no room for the size of the table";
+  EXPECT_EQ(found({'a', 0, 1, 4, 0, 0, 0}), Found::corrupt) << "a table larger than the payload";
+  EXPECT_EQ(found({'a', 0, 2, 2, 0, 0, 0}), Found::corrupt) << "a record larger than the data";
+  EXPECT_EQ(found({'a', 'b', 0, 1, 2, 0, 0, 0}), Found::corrupt) << "data without a record";
+  EXPECT_EQ(found({'a', 0, 0, 2, 0, 0, 0}), Found::corrupt) << "a record of nothing";
+  EXPECT_EQ(found({'a', 0, 1, 0, 3, 0, 0, 0}), Found::corrupt) << "a gap without a length";
+  EXPECT_EQ(found({'a', 0xff, 0xff, 2, 0, 0, 0}), Found::corrupt) << "a number without an end";
+}
+
+}  // namespace
+}  // namespace millrace::transport
