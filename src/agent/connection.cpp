@@ -102,11 +102,12 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
       if (frame.offset > UINT64_MAX / 2 || frame.span > UINT64_MAX / 2) break;
       core.note(id_, frame.file, {frame.offset, frame.offset + frame.span});
       return true;
+    case Kind::fetch:
     case Kind::flush:
     case Kind::arrive:
     case Kind::sync:
     case Kind::close: {
-      if (frame.request == 0) break;
+      if (frame.request == 0 || (frame.kind == Kind::fetch && !transport::may_fetch(frame))) break;
       PendingRequest request{id_, frame, {}, ring_.position()};
       if (frame.kind == Kind::close) {
         if (frame.length != sizeof request.counters) break;
@@ -119,6 +120,7 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
     case Kind::pad:
     case Kind::reply:
     case Kind::ping:
+    case Kind::data:
       break;
   }
   why = "a record of an unknown kind";

@@ -28,11 +28,19 @@ enum class Kind : std::uint16_t {
   ping = 7,   // a sign of life: no payload, no answer; the link keeps it to itself
   // From ranks too:
   arrive = 8,  // request: what came before it on this way is with the file servers, ahead of what comes later
+  fetch = 9,  // request, of a file that stands in for another node's: [offset, offset + span) of that, at
+              // most fetch_max_bytes, comes into it, as all that went before this on its way leaves it, and
+              // the file gets the other one's size; of nothing: the size alone
+  // Only between agents, on a link, before the reply to a fetch and with its number:
+  data = 10,  // payload: bytes of the file at offset; without one: the last, and span is the file's size
 };
-inline constexpr Kind last_kind = Kind::arrive;
+inline constexpr Kind last_kind = Kind::data;
 
 // Frames that a link takes. `pad` is the ring's own.
 constexpr bool travels_on_links(Kind kind) { return kind != Kind::pad && kind <= last_kind; }
+
+// What one fetch may ask for.
+inline constexpr std::uint64_t fetch_max_bytes = std::uint64_t{4} << 20;
 
 // Precedes every record in the ring. The payload follows, padded to 8 bytes.
 //
@@ -46,10 +54,14 @@ struct FrameHeader {
   std::uint32_t request;  // number to echo in the reply; 0 for write and note
   std::uint64_t offset;   // in the file, bytes
   std::uint64_t
-      span;  // flush, note: bytes from offset, UINT64_MAX = to the end; write: its stamp (stamp.hpp)
+      span;  // flush, note, fetch: bytes from offset, UINT64_MAX = to the end; write: its stamp (stamp.hpp)
   std::uint64_t checksum;  // of payload and offset: record_checksum()
 };
 static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHeader>);
+
+constexpr bool may_fetch(const FrameHeader& frame) {
+  return frame.offset <= UINT64_MAX / 2 && frame.span <= fetch_max_bytes;
+}
 
 // The client's side of a file's story, told at close so that one report covers all ranks.
 struct ClientCounters {
