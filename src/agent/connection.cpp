@@ -17,10 +17,11 @@ void Connection::greet(transport::Consumer ring, const transport::Hello& hello) 
   greeted_ = true;
 }
 
-void Connection::allow(FileSlot file, std::uint64_t record_max_bytes, bool kept) {
+void Connection::allow(FileSlot file, std::uint64_t record_max_bytes, bool kept, bool writes) {
   if (file >= opens_.size()) opens_.resize(file + 1);
   ++opens_[file].count;
   opens_[file].kept |= kept;
+  opens_[file].writes |= writes;
   if (record_max_bytes > opens_[file].record_max_bytes) opens_[file].record_max_bytes = record_max_bytes;
 }
 
@@ -79,6 +80,10 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
                       std::string& why) {
   if (!allowed(frame.file)) {
     why = "a record names a file that was not registered";
+    return false;
+  }
+  if ((frame.kind == Kind::write || frame.kind == Kind::note) && !opens_[frame.file].writes) {
+    why = "a record for a file that was opened for reading";
     return false;
   }
   switch (frame.kind) {

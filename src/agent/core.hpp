@@ -65,7 +65,7 @@ class Core {
   ~Core();
 
   // Registers channel's interest in a target. The same device and inode give the same slot, so that two
-  // opens of one file see one order. Takes the descriptor.
+  // opens of one file see one order; opens for reading only have one of their own. Takes the descriptor.
   // Memory is one pool for all files: the first file's sort_buffer and record_max fix it for as long as any
   // file is open; a later file shares it, whatever its own sort_buffer says. A file that is open already
   // keeps the strategy, sink and durability with which it was opened first. Code::unsupported if the pool

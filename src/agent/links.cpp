@@ -31,7 +31,7 @@ struct Links::Group {
   std::uint32_t lanes;
   FileSlot file;
   std::uint64_t file_number;
-  std::uint64_t record_max_bytes;
+  std::uint64_t record_max_bytes;  // 0: nobody writes
 };
 
 // The receiving end of a link.
@@ -67,7 +67,8 @@ void Links::serve(const transport::Register& registration, FileSlot file, std::u
   const transport::Routing& routing = registration.routing;
   groups_.insert_or_assign(registration.group,
                            Group{transport::LinkKey(routing.key), routing.node, routing.lanes, file,
-                                 file_number, registration.settings.record_max_bytes});
+                                 file_number,
+                                 registration.reads_only != 0 ? 0 : registration.settings.record_max_bytes});
 }
 
 // A slot may have another file by now.

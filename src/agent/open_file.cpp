@@ -37,6 +37,7 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
   auto file = std::make_unique<OpenFile>();
   file->device = about.st_dev;
   file->inode = about.st_ino;
+  file->reads_only = registration.reads_only != 0;
   const auto end = std::find(std::begin(registration.path), std::end(registration.path), '\0');
   file->path.assign(std::begin(registration.path), end);
   file->asked = registration.settings;

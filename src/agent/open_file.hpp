@@ -47,6 +47,7 @@ struct OpenFile {
   std::uint64_t number = 0;  // Core::file_number()
   dev_t device = 0;
   ino_t inode = 0;
+  bool reads_only = false;  // its descriptor may be open for reading only
   std::string path;
   FileSettings asked;
   std::uint64_t stripe_bytes = 0;

@@ -28,11 +28,10 @@ enum class Kind : std::uint16_t {
   ping = 7,   // a sign of life: no payload, no answer; the link keeps it to itself
   // From ranks too:
   arrive = 8,  // request: what came before it on this way is with the file servers, ahead of what comes later
-  fetch = 9,  // request, of a file that stands in for another node's: [offset, offset + span) of that, at
-              // most fetch_max_bytes, comes into it, as all that went before this on its way leaves it, and
-              // the file gets the other one's size; of nothing: the size alone
-  // Only between agents, on a link, before the reply to a fetch and with its number:
-  data = 10,  // payload: bytes of the file at offset; without one: the last, and span is the file's size
+  fetch = 9,   // request, of a file that stands in for another node's: [offset, offset + span) of that one, as
+               // what came before this on its way leaves it, comes here, and so does its size
+  // Only between agents, before the reply to a fetch and with its number:
+  data = 10,  // payload: bytes of the file at offset; none: it is the last, and span is the file's size
 };
 inline constexpr Kind last_kind = Kind::data;
 
@@ -106,7 +105,7 @@ struct Register {         // client -> agent, with a descriptor of the target, o
                           // possible
   std::uint64_t group;    // same number for all ranks of one collective open
   std::uint32_t members;  // ranks of that open on this node
-  std::uint32_t reserved;
+  std::uint32_t reads_only;  // 1: no records will come, and the descriptor need not be open for writing
   FileSettings settings;
   Routing routing;
   char path[4096];  // for reports only; never opened

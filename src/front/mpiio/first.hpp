@@ -21,6 +21,12 @@ bool target_is_first(const char* filename, MPI_Info info);
 bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
                    int& result);
 
+// All ranks of such a file have come here. Collective.
+void meet_on_first(Open& open);
+
+// Before the library is asked for the size: on every node its file has that of the file.
+Status settle_size(Open& open);
+
 // What such a file cannot do; raises the error.
 int not_on_first(const Open& open, const char* what);
 
