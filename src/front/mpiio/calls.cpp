@@ -183,6 +183,26 @@ int own_get_position_shared(Entry entry, MPI_File fh, MPI_Offset* offset) noexce
   return not_on_first(*open, "using the shared file pointer");
 }
 
+int own_set_size(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
+  const Scope scope;
+  Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_set_size>(entry, fh, size);
+  if (changes_first(*open) && size >= 0) return resize_first(*open, size, true);
+  const Status flushed = open->file->prepare_direct_write(everything);
+  const int result = call<Slot::MPI_File_set_size>(entry, fh, size);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
+int own_preallocate(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
+  const Scope scope;
+  Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_preallocate>(entry, fh, size);
+  if (changes_first(*open) && size >= 0) return resize_first(*open, size, false);
+  const Status flushed = open->file->prepare_direct_write(everything);
+  const int result = call<Slot::MPI_File_preallocate>(entry, fh, size);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
 int own_get_size(Entry entry, MPI_File fh, MPI_Offset* size) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);

@@ -135,6 +135,7 @@ int open_in_place(const Opening& how) {
   open->group = how.plan.group;
   open->routed = true;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
+  open->maker = how.maker;
   open->delete_on_close = how.maker && (how.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
   client::OpenRequest request{open->path, stands->here ? "" : name, open->group, stands->members,
                               stands->settings};
@@ -197,6 +198,18 @@ void meet_on_first(Open& open) { (void)all_ranks(open, true); }
 
 Status settle_size(Open& open) {
   return open.place == Open::Place::elsewhere ? open.file->fetch({}) : open.file->flush(everything);
+}
+
+int resize_first(Open& open, MPI_Offset bytes, bool cut) {
+  Status status = open.file->publish();
+  meet_on_first(open);
+  if (open.maker && status.ok()) {
+    const auto size = static_cast<std::uint64_t>(bytes);
+    status = cut ? client::resize(open.stand_in.get(), size) : client::reserve(open.stand_in.get(), size);
+  }
+  const bool all = all_ranks(open, status.ok());
+  if (all) return MPI_SUCCESS;
+  return raise(open, status.ok() ? Status(Code::io) : status);
 }
 
 int not_on_first(const Open& open, const char* what) {

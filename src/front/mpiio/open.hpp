@@ -65,6 +65,7 @@ struct Open {
   Fd stand_in;                   // what the library's handle is of, for it to open again by name
   bool delete_on_close = false;  // by this rank
   bool writable = true;
+  bool maker = false;  // rank 0
 
   std::unique_ptr<Reader> reader;  // nullptr: the file may be written
   MPI_File reading() const {

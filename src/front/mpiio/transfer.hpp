@@ -61,17 +61,4 @@ inline int transfer(const Row& row, const Arguments& arguments, Real real) noexc
   return after(*open, row, arguments, real(arguments.file), flushed);
 }
 
-// For the functions that need the file itself up to date.
-template <class Real>
-inline int flush_first(MPI_File file, bool changes, Real real) noexcept {
-  const Scope scope;
-  Open* open = scope.find(file);
-  if (open == nullptr) return real();
-  const Status flushed =
-      changes ? open->file->prepare_direct_write(everything) : open->file->flush(everything);
-  if (changes && open->place != Open::Place::everywhere) meet_on_first(*open);
-  const int result = real();
-  return flushed.ok() ? result : raise(*open, flushed);
-}
-
 }  // namespace millrace::front
