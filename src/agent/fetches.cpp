@@ -83,9 +83,7 @@ bool Fetches::advance(FilePipeline& pipeline) {
 
 // --- arriving ---
 
-Fetches::Place Fetches::arriving() {
-  return std::ranges::find(fetches_, Step::arriving, &Fetch::step);
-}
+Fetches::Place Fetches::arriving() { return std::ranges::find(fetches_, Step::arriving, &Fetch::step); }
 
 bool Fetches::arrive(FilePipeline& pipeline) {
   bool moved = false;

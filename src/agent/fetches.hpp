@@ -100,7 +100,7 @@ class Fetches {
     std::uint64_t next = 0;  // leaving: up to there it has been read
     std::uint64_t end = 0;
     std::deque<std::shared_ptr<Piece>> pieces = {};  // in order
-    bool passed = false;                        // all of it, and the end
+    bool passed = false;                             // all of it, and the end
   };
   using Place = std::list<Fetch>::iterator;
 
@@ -117,7 +117,7 @@ class Fetches {
   io::Storage& storage_;
   std::uint32_t owner_;
   io::Handle file_;
-  std::list<Fetch> fetches_;  // in the order of begin()
+  std::list<Fetch> fetches_;                                   // in the order of begin()
   std::map<std::uint32_t, std::shared_ptr<Piece>> transfers_;  // with storage, by token
   std::uint32_t next_transfer_ = 1;
   std::vector<std::shared_ptr<Piece>> writes_;  // of the fetch that arrives

@@ -65,10 +65,10 @@ Result<std::uint16_t> Links::listen() {
 
 void Links::serve(const transport::Register& registration, FileSlot file, std::uint64_t file_number) {
   const transport::Routing& routing = registration.routing;
-  groups_.insert_or_assign(registration.group,
-                           Group{transport::LinkKey(routing.key), routing.node, routing.lanes, file,
-                                 file_number,
-                                 registration.reads_only != 0 ? 0 : registration.settings.record_max_bytes});
+  groups_.insert_or_assign(
+      registration.group,
+      Group{transport::LinkKey(routing.key), routing.node, routing.lanes, file, file_number,
+            registration.reads_only != 0 ? 0 : registration.settings.record_max_bytes});
 }
 
 // A slot may have another file by now.

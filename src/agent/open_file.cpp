@@ -57,7 +57,8 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
   for (LaneRoute& way : route.lanes) {
     auto pipeline = open_lane(shared, target, way, file->asked);
     if (!pipeline) return pipeline.status();
-    file->lanes.push_back(std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), channels, way.upstreams));
+    file->lanes.push_back(
+        std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), channels, way.upstreams));
   }
   file->identity_ = {0, about.st_dev, about.st_ino, 0, io::path_of(target.get()), journal::Layout::log};
   file->join(shared, file->asked);

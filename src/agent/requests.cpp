@@ -85,7 +85,8 @@ void Requests::fetch(ChannelId channel, std::uint32_t request, Extent extent) {
 
 void Requests::begin_fetch(WaiterId id, const Waiter& waiter) {
   const auto upstream = [&](const Member& m) { return m.channel == waiter.channel && m.upstream; };
-  fetches_->begin({id, waiter.channel, waiter.request, waiter.extent, std::ranges::any_of(members_, upstream)});
+  fetches_->begin(
+      {id, waiter.channel, waiter.request, waiter.extent, std::ranges::any_of(members_, upstream)});
 }
 
 void Requests::settle_all() { add(Kind::sync, no_channel, 0).answer = false; }

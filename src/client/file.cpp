@@ -50,8 +50,7 @@ class PipelineFile final : public File, private Leaver {
   Status publish() override;
   Status fetch(Extent extent) override {
     Session* session = session_.load(std::memory_order_acquire);
-    if (session == nullptr || in_forked_child()) return Code::unsupported;
-    return session->fetch(slot_, place_.path(), extent, tally_);
+    return session == nullptr ? Code::unsupported : session->fetch(slot_, place_.path(), extent, tally_);
   }
   Status prepare_direct_write(Extent extent) override;
   void note_direct_write(Extent extent) override;

@@ -58,7 +58,8 @@ class Storage {
   // Nothing may be in flight on the handle.
   virtual void release(Handle file) = 0;
 
-  // How large the file is, and what makes it larger or smaller. At once: requests in flight are not waited for.
+  // How large the file is, and what makes it larger or smaller. At once: requests in flight are not waited
+  // for.
   virtual Result<std::uint64_t> size(Handle file) = 0;
   virtual Status resize(Handle file, std::uint64_t bytes) = 0;
 

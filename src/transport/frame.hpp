@@ -28,8 +28,8 @@ enum class Kind : std::uint16_t {
   ping = 7,   // a sign of life: no payload, no answer; the link keeps it to itself
   // From ranks too:
   arrive = 8,  // request: what came before it on this way is with the file servers, ahead of what comes later
-  fetch = 9,   // request, of a file that stands in for another node's: [offset, offset + span) of that one, as
-               // what came before this on its way leaves it, comes here, and so does its size
+  fetch = 9,  // request, of a file that stands in for another node's: [offset, offset + span) of that one, as
+              // what came before this on its way leaves it, comes here, and so does its size
   // Only between agents, before the reply to a fetch and with its number:
   data = 10,  // payload: bytes of the file at offset; none: it is the last, and span is the file's size
 };

@@ -3,10 +3,11 @@
  *
  * Writes a file in many ways, reads it meanwhile, appends to it, and reads it: PATH is a file of the first
  * rank's node with MILLRACE_TARGET=first, of all nodes without. What is read goes to FOLDER/reads-RANK. With
- * "limits" it also says what a file of one node cannot do; with "space" it writes until the disk is full; with
- * "wait" it reads again and again until that fails.
+ * "limits" it also says what a file of one node cannot do; with "space" it writes until the disk is full;
+ * with "wait" it reads again and again until that fails; with "read" it only
+ * reads what is there.
  *
- * usage: first FOLDER PATH [limits | space | wait] */
+ * usage: first FOLDER PATH [limits | space | wait | read] */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -171,8 +172,8 @@ static void read_all_ways(MPI_File fh, FILE* out) {
   MPI_Barrier(MPI_COMM_WORLD);
   check(MPI_File_write_at(fh, size + rank * SMALL, data, SMALL, MPI_BYTE, MPI_STATUS_IGNORE), "own");
   publish(fh);
-  told(out, MPI_File_read_at_all(fh, size, buffer, rank == 1 ? 0 : ranks * SMALL, MPI_BYTE, &status), "others",
-       &status);
+  told(out, MPI_File_read_at_all(fh, size, buffer, rank == 1 ? 0 : ranks * SMALL, MPI_BYTE, &status),
+       "others", &status);
   check(MPI_File_get_size(fh, &size), "size");
   fprintf(out, "size %lld\n", (long long)size);
   free(data);
@@ -295,6 +296,8 @@ int main(int argc, char** argv) {
   FILE* out = fopen(name, "w");
   if (strcmp(mode, "space") == 0) {
     space();
+  } else if (strcmp(mode, "read") == 0) {
+    read_back(out);
   } else {
     MPI_File fh = open_file(MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_EXCL);
     write_all_ways(fh);

@@ -164,6 +164,17 @@ def test_a_file_of_one_node_is_written_and_read_from_all_of_them(nodes, mpi, top
     first.job.expect_nothing_left()
 
 
+def test_a_file_that_may_only_be_read_is_fetched_where_it_is_not_staged(nodes):
+    path = make(nodes.folder / "given")
+    for command in ("mkdir -p /tmp/given", "mount -t tmpfs none /tmp/given", f"cp {path} /tmp/given/file"):
+        assert nodes.cluster.run(0, *command.split()).returncode == 0
+    assert nodes.cluster.run(0, *"mount -o remount,ro /tmp/given".split()).returncode == 0
+    plain = Writing(nodes, "mpich", path, "read", stage="none").end()
+    for mpi in LAUNCHERS:
+        first = Writing(nodes, mpi, "/tmp/given/file", "read", target="first", stage="none").end()
+        assert "read back: none" in first.job.out and first.seen == plain.seen, first.job.told
+
+
 @pytest.mark.parametrize(("mpi", "topology", "node"), [("mpich", "direct", 0), ("ompi", "ring", 1)])
 def test_reads_fail_when_the_way_to_the_file_is_lost(nodes, mpi, topology, node):
     there = f"/tmp/lost-{mpi}"
