@@ -22,6 +22,12 @@ class Carrier {
     std::uint32_t request;
     Status status;
   };
+  // What a fetch brings: bytes of the file at `offset`. Without one it is the last, before the answer.
+  struct Data {
+    std::uint64_t offset = 0;
+    std::vector<std::byte> bytes;
+    std::uint64_t file_bytes = 0;  // with the last: the size of the file
+  };
 
   virtual ~Carrier() = default;
 
@@ -29,12 +35,15 @@ class Carrier {
   virtual bool has_room() const = 0;
   // One record of at most record_max bytes. Copies.
   virtual void write(std::uint64_t offset, std::span<const std::byte> data) = 0;
-  // flush, arrive, sync or close; `request` is not 0.
+  // flush, arrive, sync, close or fetch; `request` is not 0. One fetch at a time, of at most fetch_max_bytes.
   virtual void request(transport::Kind kind, std::uint32_t request, Extent extent) = 0;
   // What was given so far sets out now.
   virtual void flush() = 0;
   // Appends the answers that have come.
   virtual void take_answers(std::vector<Answer>& answers) = 0;
+  // The next of what a fetch brings, all of it before its answer; false: none now. What is not taken waits,
+  // and so does the other end.
+  virtual bool take_data(Data& data) = 0;
   // Not ok: the other end is lost, and no answer will come.
   virtual Status status() const = 0;
 };
@@ -49,6 +58,7 @@ struct LaneRoute {
 // How a file's records travel between nodes. No lanes: it is open on this node only.
 struct Route {
   std::uint64_t stripe_bytes = 0;  // a power of two, at least 1 MiB; of no meaning with one lane
+  bool stands_in = false;  // only the file server has the file; one lane, and what others read is fetched
   std::vector<LaneRoute> lanes;
 };
 

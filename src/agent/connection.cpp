@@ -17,10 +17,11 @@ void Connection::greet(transport::Consumer ring, const transport::Hello& hello) 
   greeted_ = true;
 }
 
-void Connection::allow(FileSlot file, std::uint64_t record_max_bytes, bool kept) {
+void Connection::allow(FileSlot file, std::uint64_t record_max_bytes, bool kept, bool writes) {
   if (file >= opens_.size()) opens_.resize(file + 1);
   ++opens_[file].count;
   opens_[file].kept |= kept;
+  opens_[file].writes |= writes;
   if (record_max_bytes > opens_[file].record_max_bytes) opens_[file].record_max_bytes = record_max_bytes;
 }
 
@@ -81,6 +82,10 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
     why = "a record names a file that was not registered";
     return false;
   }
+  if ((frame.kind == Kind::write || frame.kind == Kind::note) && !opens_[frame.file].writes) {
+    why = "a record for a file that was opened for reading";
+    return false;
+  }
   switch (frame.kind) {
     case Kind::write:
       if (frame.length > opens_[frame.file].record_max_bytes || frame.request != 0 ||
@@ -102,11 +107,12 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
       if (frame.offset > UINT64_MAX / 2 || frame.span > UINT64_MAX / 2) break;
       core.note(id_, frame.file, {frame.offset, frame.offset + frame.span});
       return true;
+    case Kind::fetch:
     case Kind::flush:
     case Kind::arrive:
     case Kind::sync:
     case Kind::close: {
-      if (frame.request == 0) break;
+      if (frame.request == 0 || (frame.kind == Kind::fetch && !transport::may_fetch(frame))) break;
       PendingRequest request{id_, frame, {}, ring_.position()};
       if (frame.kind == Kind::close) {
         if (frame.length != sizeof request.counters) break;
@@ -120,6 +126,7 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
     case Kind::records:
     case Kind::reply:
     case Kind::ping:
+    case Kind::data:
       break;
   }
   why = "a record of an unknown kind";

@@ -43,7 +43,7 @@ class Connection {
 
   void greet(transport::Consumer ring, const transport::Hello& hello);
   // `kept`: the ring has its records until the file's ledger does.
-  void allow(FileSlot file, std::uint64_t record_max_bytes, bool kept);
+  void allow(FileSlot file, std::uint64_t record_max_bytes, bool kept, bool writes);
   void forbid(FileSlot file);
   bool allowed(FileSlot file) const { return file < opens_.size() && opens_[file].count > 0; }
   // Slots that are open now, each once.
@@ -69,6 +69,7 @@ class Connection {
     std::uint32_t count = 0;  // a rank may open a file twice
     std::uint64_t record_max_bytes = 0;
     bool kept = false;
+    bool writes = false;
   };
   // Up to `end` nothing is given back before the ledger has so many records.
   struct Keep {

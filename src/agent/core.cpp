@@ -21,7 +21,8 @@ Core::~Core() {
   const auto busy = [this] {
     bool any = false;
     impl_->each_lane([&](const OpenFile& file, const Lane& lane) {
-      any |= !lane.pipeline->quiet() || (file.ledger && !file.ledger->quiet());
+      any |= !lane.pipeline->quiet() || (lane.fetches && lane.fetches->in_flight()) ||
+             (file.ledger && !file.ledger->quiet());
     });
     return any;
   };
@@ -112,6 +113,26 @@ void Core::sync(ChannelId channel, FileSlot slot, std::uint32_t request) {
   impl_->ask(channel, slot, request, [&](Lane& lane, bool) { lane.requests.sync(channel, request); });
 }
 
+void Core::fetch(ChannelId channel, FileSlot slot, std::uint32_t request, Extent extent) {
+  OpenFile* const open = impl_->file(slot);
+  if (open == nullptr || !open->lanes.front()->fetches) {
+    impl_->replies.push_back({channel, request, open == nullptr ? Code::invalid : Code::unsupported});
+    return;
+  }
+  open->lanes.front()->requests.fetch(channel, request, extent);
+}
+
+bool Core::pass_fetched(FetchTaker& to) {
+  bool moved = false;
+  impl_->each_lane([&](OpenFile&, Lane& lane) { moved |= lane.fetches && lane.fetches->pass(to); });
+  return moved;
+}
+
+bool Core::fetching(FileSlot slot) const {
+  const OpenFile* file = impl_->file(slot);
+  return file != nullptr && file->lanes.front()->fetches && !file->lanes.front()->fetches->empty();
+}
+
 void Core::close(ChannelId channel, FileSlot slot, std::uint32_t request,
                  const transport::ClientCounters& counters) {
   OpenFile* const open = impl_->file(slot);
@@ -144,6 +165,7 @@ bool Core::Impl::take_completions() {
     const std::uint32_t owner = sink::owner_of(completion.token);
     each_lane([&](OpenFile&, Lane& lane) {
       if (lane.pipeline->owns(owner)) lane.pipeline->complete(completion);
+      if (lane.fetches && lane.fetches->owns(owner)) lane.fetches->complete(completion);
     });
     for (const auto& file : files) {
       if (file && file->ledger && file->ledger->owns(owner)) file->ledger->complete(completion);

@@ -30,6 +30,17 @@ struct Reply {
   Status status;
 };
 
+// Where bytes go that agents upstream have asked for. `request` is that of their fetch.
+class FetchTaker {
+ public:
+  virtual ~FetchTaker() = default;
+  virtual bool has_room(ChannelId channel) const = 0;
+  virtual void data(ChannelId channel, std::uint32_t request, std::uint64_t offset,
+                    std::span<const std::byte> bytes) = 0;
+  // All of them have been given; the answer follows.
+  virtual void end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t file_bytes) = 0;
+};
+
 // What a file goes through, for traces.
 enum class Stage : std::uint8_t { sort, write, gather, drain, sync };
 inline constexpr std::size_t stage_count = 5;
@@ -54,7 +65,7 @@ class Core {
   ~Core();
 
   // Registers channel's interest in a target. The same device and inode give the same slot, so that two
-  // opens of one file see one order. Takes the descriptor.
+  // opens of one file see one order; opens for reading only have one of their own. Takes the descriptor.
   // Memory is one pool for all files: the first file's sort_buffer and record_max fix it for as long as any
   // file is open; a later file shares it, whatever its own sort_buffer says. A file that is open already
   // keeps the strategy, sink and durability with which it was opened first. Code::unsupported if the pool
@@ -94,6 +105,13 @@ class Core {
   void sync(ChannelId channel, FileSlot file, std::uint32_t request);
   void close(ChannelId channel, FileSlot file, std::uint32_t request,
              const transport::ClientCounters& counters);
+  // Of a file with a route that stands_in: `extent`, as all that came before leaves it at the file server,
+  // comes into the file here, whose size becomes that of the other; of nothing, the size alone. For an agent
+  // upstream the bytes go to pass_fetched() instead. Code::unsupported for any other file.
+  void fetch(ChannelId channel, FileSlot file, std::uint32_t request, Extent extent);
+  // Hands out what was fetched for agents upstream, as far as there is room. True if anything moved:
+  // advance() has something to do.
+  bool pass_fetched(FetchTaker& to);
 
   // With durability node, a close is answered when the ledger has this node's records on its disk; what is
   // left goes on until idle().
@@ -127,6 +145,8 @@ class Core {
   Status error(FileSlot file) const;
   // True if the file holds bytes that its file system does not have yet.
   bool dirty(FileSlot file) const;
+  // True while a fetch is not over.
+  bool fetching(FileSlot file) const;
   // True if the file's ledger has records that may not be in the file yet.
   bool keeps(FileSlot file) const;
   // Of a file with strategy journal: how many records its ranks have written, and whether so many outlive

@@ -16,6 +16,9 @@ using transport::Kind;
 
 namespace {
 
+// Pieces of data that wait for Core: more stay in the link, and it for us.
+constexpr std::size_t data_max = 4;
+
 // What is said before the link is established waits in it.
 class LinkCarrier final : public Carrier {
  public:
@@ -38,6 +41,10 @@ class LinkCarrier final : public Carrier {
     frame.request = request;
     frame.offset = extent.begin;
     frame.span = extent.end == UINT64_MAX ? UINT64_MAX : extent.size();
+    if (kind == Kind::fetch) {
+      to_->fetch = request;
+      to_->fetched = extent;
+    }
     put(frame, {});
   }
   void flush() override {
@@ -47,6 +54,12 @@ class LinkCarrier final : public Carrier {
   void take_answers(std::vector<Answer>& answers) override {
     answers.insert(answers.end(), to_->answers.begin(), to_->answers.end());
     to_->answers.clear();
+  }
+  bool take_data(Data& data) override {
+    if (to_->data.empty()) return false;
+    data = std::move(to_->data.front());
+    to_->data.pop_front();
+    return true;
   }
   Status status() const override { return to_->status; }
 
@@ -90,18 +103,37 @@ Status Downstream::connect(const transport::LinkTimes& times) {
 void Downstream::listen() {
   FrameHeader frame{};
   const std::byte* payload = nullptr;
-  while (io->link().next(frame, payload)) {
+  while (data.size() < data_max && io->link().next(frame, payload)) {
     transport::Reply reply{};
-    if (frame.kind != Kind::reply || frame.length != sizeof reply) {
+    if (frame.kind == Kind::data) {
+      if (status.ok()) status = take_data(frame, payload);
+    } else if (frame.kind != Kind::reply || frame.length != sizeof reply) {
       if (status.ok()) status = Code::corrupt;
     } else if (frame.request == no_request) {
       ++progress;
     } else {
       std::memcpy(&reply, payload, sizeof reply);
+      if (frame.request == fetch) fetch = 0;
       answers.push_back({frame.request, reply.status()});
     }
     io->link().consume();
   }
+}
+
+// Nothing but what was asked for, and is on its way to the answer.
+Status Downstream::take_data(const FrameHeader& frame, const std::byte* payload) {
+  if (fetch == 0 || frame.request != fetch) return Code::corrupt;
+  if (frame.length == 0) {
+    if (frame.span > UINT64_MAX / 2) return Code::corrupt;
+    data.push_back({0, {}, frame.span});
+    return {};
+  }
+  const bool inside = frame.offset >= fetched.begin && frame.offset <= fetched.end &&
+                      frame.length <= fetched.end - frame.offset;
+  if (!inside || transport::record_checksum(payload, frame.length, frame.offset) != frame.checksum)
+    return Code::corrupt;
+  data.push_back({frame.offset, {payload, payload + frame.length}});
+  return {};
 }
 
 std::unique_ptr<Carrier> make_carrier(std::shared_ptr<Downstream> to, std::size_t record_max_bytes,

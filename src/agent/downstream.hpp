@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,6 +29,9 @@ struct Downstream {
   bool abandoned = false;      // the Carrier has gone
   std::uint64_t progress = 0;  // how often the other end has said that it got something done
   std::vector<Carrier::Answer> answers = {};
+  std::uint32_t fetch = 0;  // the request that may bring data, now; 0: none
+  Extent fetched = {};      // ... of this extent
+  std::deque<Carrier::Data> data = {};
 
   // A reply to this request answers none: it is a sign of progress.
   static constexpr std::uint32_t no_request = 0;
@@ -35,6 +39,9 @@ struct Downstream {
   Status connect(const transport::LinkTimes& times);
   // Takes what the other end has said.
   void listen();
+
+ private:
+  Status take_data(const transport::FrameHeader& frame, const std::byte* payload);
 };
 
 // `record_max_bytes`: of the file. `connect` is called when there is something to say and no connection yet;

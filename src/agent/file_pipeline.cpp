@@ -360,7 +360,7 @@ sink::Ticket FilePipeline::settle(transport::Kind kind, Extent extent) {
 
 void FilePipeline::end_settling(const sink::Done& done) {
   const auto found = std::ranges::find(settling_, done.ticket, &Settling::ticket);
-  if (found == settling_.end()) return;
+  if (found == settling_.end()) return fetched_.push_back(done);
   if (done.status.ok()) {
     settled_puts_ = std::max(settled_puts_, found->puts);
     if (found->stable) stable_puts_ = std::max(stable_puts_, found->puts);
@@ -383,7 +383,7 @@ std::uint64_t FilePipeline::pending_bytes() const {
 }
 
 bool FilePipeline::quiet() const {
-  return !dirty() && settling_.empty() && settled_.empty() && outlet_->idle();
+  return !dirty() && settling_.empty() && settled_.empty() && fetched_.empty() && outlet_->idle();
 }
 
 }  // namespace millrace::agent

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "agent/block_pool.hpp"
@@ -111,6 +112,11 @@ class FilePipeline {
   std::uint64_t settled_puts() const { return settled_puts_; }
   // Answers to settle(), each once.
   void take_settled(std::vector<sink::Ticket>& tickets);
+  // Asks the next agent for bytes of the file; answered in take_fetched(), after take_data() has had them.
+  // What goes wrong with it is told there alone.
+  sink::Ticket fetch(Extent extent) { return outlet_->settle(transport::Kind::fetch, extent); }
+  bool take_data(Carrier::Data& data) { return outlet_->take_data(data); }
+  std::vector<sink::Done> take_fetched() { return std::exchange(fetched_, {}); }
   // True: what has departed is in the file only after a settle().
   bool carries() const { return outlet_->carries(); }
 
@@ -236,6 +242,7 @@ class FilePipeline {
   };
   std::vector<Settling> settling_;
   std::vector<sink::Ticket> settled_;
+  std::vector<sink::Done> fetched_;
   PipelineCounters counters_;
 };
 

@@ -21,6 +21,8 @@ namespace {
 // Channels of agents are counted from here, so that they do not meet those of ranks (server_ranks.cpp).
 constexpr ChannelId first_channel = 4096;
 constexpr std::size_t max_upstreams = 65536;
+// What waits in a link of bytes that were fetched: enough to keep it busy.
+constexpr std::size_t data_backlog_bytes = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -30,7 +32,7 @@ struct Links::Group {
   std::uint32_t lanes;
   FileSlot file;
   std::uint64_t file_number;
-  std::uint64_t record_max_bytes;
+  std::uint64_t record_max_bytes;  // 0: nobody writes
 };
 
 // The receiving end of a link.
@@ -66,9 +68,10 @@ Result<std::uint16_t> Links::listen() {
 
 void Links::serve(const transport::Register& registration, FileSlot file, std::uint64_t file_number) {
   const transport::Routing& routing = registration.routing;
-  groups_.insert_or_assign(registration.group,
-                           Group{transport::LinkKey(routing.key), routing.node, routing.lanes, file,
-                                 file_number, registration.settings.record_max_bytes});
+  groups_.insert_or_assign(
+      registration.group,
+      Group{transport::LinkKey(routing.key), routing.node, routing.lanes, file, file_number,
+            registration.reads_only != 0 ? 0 : registration.settings.record_max_bytes});
 }
 
 // A slot may have another file by now.
@@ -82,6 +85,7 @@ Route Links::route_of(const transport::Register& registration) {
   const transport::Routing& routing = registration.routing;
   Route route;
   route.stripe_bytes = routing.stripe_bytes;
+  route.stands_in = routing.stands_in != 0;
   for (std::uint32_t lane = 0; lane < std::min(routing.lanes, transport::max_lanes); ++lane) {
     const transport::Hop& hop = routing.hops[lane];
     LaneRoute& way = route.lanes.emplace_back();
@@ -179,11 +183,7 @@ ChannelId Links::free_channel() const {
   return channel;
 }
 
-bool Links::has(ChannelId channel) const {
-  return std::ranges::any_of(upstreams_, [channel](const auto& entry) {
-    return entry.second->joined && entry.second->channel == channel;
-  });
-}
+bool Links::has(ChannelId channel) const { return link_of(channel) != nullptr; }
 
 bool Links::enroll(Upstream& from, Core& core) {
   const transport::LinkIntroduction& who = from.io.link().introduction();
@@ -270,8 +270,10 @@ Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& re
       case Kind::flush:
       case Kind::arrive:
       case Kind::sync:
-      case Kind::close: {
+      case Kind::close:
+      case Kind::fetch: {
         if (frame.request == 0 || from.closed) return Drained::broken;
+        if (frame.kind == Kind::fetch && !transport::may_fetch(frame)) return Drained::broken;
         from.closed = frame.kind == Kind::close;
         frame.file = from.file;
         requests.push_back({from.channel, frame, {}, 0});
@@ -294,14 +296,44 @@ void Links::end(Upstream& from, Core& core, const std::string& why) {
   core.abandon(from.channel);
 }
 
+transport::Link* Links::link_of(ChannelId channel) const {
+  const auto place = std::ranges::find_if(upstreams_, [channel](const auto& entry) {
+    return entry.second->joined && entry.second->channel == channel;
+  });
+  return place == upstreams_.end() ? nullptr : &place->second->io.link();
+}
+
 bool Links::answer(ChannelId channel, std::uint32_t request, Status status) {
-  for (auto& [tag, from] : upstreams_) {
-    if (!from->joined || from->channel != channel) continue;
-    from->io.link().put_reply(0, request, status);
-    from->io.link().flush();
-    return true;
-  }
-  return false;
+  transport::Link* const link = link_of(channel);
+  if (link == nullptr) return false;
+  link->put_reply(0, request, status);
+  link->flush();
+  return true;
+}
+
+// --- what upstream agents have asked for ---
+
+bool Links::has_room(ChannelId channel) const {
+  const transport::Link* const link = link_of(channel);
+  return link != nullptr && link->backlog_bytes() < data_backlog_bytes;
+}
+
+void Links::data(ChannelId channel, std::uint32_t request, std::uint64_t offset,
+                 std::span<const std::byte> bytes) {
+  FrameHeader frame{};
+  frame.kind = Kind::data;
+  frame.request = request;
+  frame.offset = offset;
+  frame.checksum = transport::record_checksum(bytes.data(), static_cast<std::uint32_t>(bytes.size()), offset);
+  link_of(channel)->put(frame, bytes);
+}
+
+void Links::end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t file_bytes) {
+  FrameHeader frame{};
+  frame.kind = Kind::data;
+  frame.request = request;
+  frame.span = file_bytes;
+  link_of(channel)->put(frame, {});
 }
 
 void Links::show_progress() {

@@ -28,14 +28,14 @@ namespace millrace::agent {
 //
 // Lives in Server's event loop: watch() is given every socket, handle() gets its events, pump() runs once per
 // round. Never blocks. Not thread safe.
-class Links {
+class Links final : public FetchTaker {
  public:
   // (Un)watches a socket under a tag: events 0 = no longer.
   using Watch = std::function<void(int socket, std::uint32_t events, std::uint64_t tag)>;
   using Log = std::function<void(const std::string& line)>;
 
   Links(Watch watch, Log log, std::uint64_t first_tag, const transport::LinkTimes& times);
-  ~Links();
+  ~Links() override;
   Links(const Links&) = delete;
   Links& operator=(const Links&) = delete;
 
@@ -58,6 +58,10 @@ class Links {
   // False if the channel is none of an upstream agent.
   bool answer(ChannelId channel, std::uint32_t request, Status status);
   bool has(ChannelId channel) const;
+  bool has_room(ChannelId channel) const override;
+  void data(ChannelId channel, std::uint32_t request, std::uint64_t offset,
+            std::span<const std::byte> bytes) override;
+  void end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t file_bytes) override;
   // Tells upstream agents that this one got something done, for their ranks' bound on waits without progress.
   void show_progress();
   // How often agents downstream have said so.
@@ -81,6 +85,7 @@ class Links {
   Drained drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests, std::string& why);
   void end(Upstream& from, Core& core, const std::string& why);
   ChannelId free_channel() const;
+  transport::Link* link_of(ChannelId channel) const;
 
   Watch watch_;
   Log log_;

@@ -20,6 +20,15 @@ Result<std::unique_ptr<FilePipeline>> open_lane(Shared& shared, const Fd& target
   return FilePipeline::open(shared, *std::move(own), settings, std::move(way));
 }
 
+// nullptr where the file is everywhere.
+Result<std::unique_ptr<Fetches>> open_fetches(Shared& shared, const Fd& target, const Route& route) {
+  if (!route.stands_in) return std::unique_ptr<Fetches>();
+  if (route.lanes.size() != 1) return Code::invalid;
+  Result<Fd> own = io::duplicate(target);
+  if (!own) return own.status();
+  return Fetches::open(shared, *std::move(own));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, const struct stat& about,
@@ -28,6 +37,7 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
   auto file = std::make_unique<OpenFile>();
   file->device = about.st_dev;
   file->inode = about.st_ino;
+  file->reads_only = registration.reads_only != 0;
   const auto end = std::find(std::begin(registration.path), std::end(registration.path), '\0');
   file->path.assign(std::begin(registration.path), end);
   file->asked = registration.settings;
@@ -42,10 +52,13 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
   if (route.lanes.size() > 1 &&
       (!std::has_single_bit(route.stripe_bytes) || route.stripe_bytes < shared.pool->chunk_bytes()))
     return Code::invalid;
+  auto fetches = open_fetches(shared, target, route);
+  if (!fetches) return fetches.status();
   for (LaneRoute& way : route.lanes) {
     auto pipeline = open_lane(shared, target, way, file->asked);
     if (!pipeline) return pipeline.status();
-    file->lanes.push_back(std::make_unique<Lane>(*std::move(pipeline), channels, way.upstreams));
+    file->lanes.push_back(
+        std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), channels, way.upstreams));
   }
   file->identity_ = {0, about.st_dev, about.st_ino, 0, io::path_of(target.get()), journal::Layout::log};
   file->join(shared, file->asked);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/carrier.hpp"
+#include "agent/fetches.hpp"
 #include "agent/file_pipeline.hpp"
 #include "agent/ledger.hpp"
 #include "agent/requests.hpp"
@@ -23,12 +24,17 @@ namespace millrace::agent {
 // What goes to one file server: all of a file, or its stripes of one lane.
 struct Lane {
   std::unique_ptr<FilePipeline> pipeline;
+  std::unique_ptr<Fetches> fetches;  // if only the file server has the file
   Requests requests;
   Watch watch;
   std::uint32_t upstreams;
 
-  Lane(std::unique_ptr<FilePipeline> way, const std::vector<Channel>& channels, std::uint32_t agents)
-      : pipeline(std::move(way)), requests(*pipeline, channels, agents), upstreams(agents) {}
+  Lane(std::unique_ptr<FilePipeline> way, std::unique_ptr<Fetches> fetched,
+       const std::vector<Channel>& channels, std::uint32_t agents)
+      : pipeline(std::move(way)),
+        fetches(std::move(fetched)),
+        requests(*pipeline, fetches.get(), channels, agents),
+        upstreams(agents) {}
 };
 
 // One target file, whoever has it open.
@@ -41,6 +47,7 @@ struct OpenFile {
   std::uint64_t number = 0;  // Core::file_number()
   dev_t device = 0;
   ino_t inode = 0;
+  bool reads_only = false;  // its descriptor may be open for reading only
   std::string path;
   FileSettings asked;
   std::uint64_t stripe_bytes = 0;

@@ -20,6 +20,7 @@ class SinkOutlet final : public Outlet {
   void complete(const io::Completion& completion) override { sink_->complete(completion); }
   bool advance() override { return false; }
   void take(std::vector<sink::Done>& done) override { sink_->take(done); }
+  bool take_data(Carrier::Data&) override { return false; }
   void give_up() override {}
   Status status() const override { return sink_->status(); }
   bool idle() const override { return sink_->idle(); }
@@ -44,6 +45,7 @@ class CarrierOutlet final : public Outlet {
   void complete(const io::Completion&) override {}
   bool advance() override;
   void take(std::vector<sink::Done>& done) override;
+  bool take_data(Carrier::Data& data) override { return carrier_->take_data(data); }
   void give_up() override { lose(Code::lost_peer); }
   Status status() const override { return status_; }
   bool idle() const override { return work_.empty() && asked_.empty() && done_.empty(); }

@@ -27,6 +27,7 @@ class Outlet {
   virtual void flush() = 0;
   // Everything put before has arrived as safely as `kind` says: flush = it is in the file system, sync = it
   // is on the disk too, close = as the file's durability says, and nobody here has the file open any more.
+  // fetch = as flush, and the bytes of `extent` come back.
   // The target's own outlet knows only sync: what it has finished is in the file system.
   virtual sink::Ticket settle(transport::Kind kind, Extent extent) = 0;
   // Somebody else wrote this extent to the file.
@@ -36,6 +37,8 @@ class Outlet {
   // Goes on with what waits for room. True if anything moved.
   virtual bool advance() = 0;
   virtual void take(std::vector<sink::Done>& done) = 0;
+  // What a settle() of kind fetch brings from the next agent.
+  virtual bool take_data(Carrier::Data& data) = 0;
 
   // What another agent has not answered yet counts as lost.
   virtual void give_up() = 0;

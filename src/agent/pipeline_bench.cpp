@@ -39,6 +39,8 @@ class NullStorage final : public io::Storage {
  public:
   Result<io::Handle> adopt(Fd, bool) override { return io::Handle{next_++}; }
   void release(io::Handle) override {}
+  Result<std::uint64_t> size(io::Handle) override { return Code::unsupported; }
+  Status resize(io::Handle, std::uint64_t) override { return Code::unsupported; }
   void submit(io::Request request) override {
     std::uint64_t bytes = 0;
     for (const iovec& part : request.data) bytes += part.iov_len;

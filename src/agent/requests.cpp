@@ -74,6 +74,21 @@ void Requests::sync(ChannelId channel, std::uint32_t request) {
   add(Kind::sync, channel, request);
 }
 
+void Requests::fetch(ChannelId channel, std::uint32_t request, Extent extent) {
+  Waiter& waiter = add(Kind::fetch, channel, request);
+  waiter.step = Step::drain;
+  waiter.extent = extent;
+  const Extent before = fetches_->depends_on(pipeline_, extent);
+  pipeline_.depart(before);
+  waiter.departures = pipeline_.watch(before, next_waiter_ - 1);
+}
+
+void Requests::begin_fetch(WaiterId id, const Waiter& waiter) {
+  const auto upstream = [&](const Member& m) { return m.channel == waiter.channel && m.upstream; };
+  fetches_->begin(
+      {id, waiter.channel, waiter.request, waiter.extent, std::ranges::any_of(members_, upstream)});
+}
+
 void Requests::settle_all() { add(Kind::sync, no_channel, 0).answer = false; }
 
 bool Requests::take_lost_peer(ChannelId channel) {
@@ -96,6 +111,7 @@ void Requests::close(ChannelId channel, std::uint32_t request, const transport::
 }
 
 void Requests::abandon(ChannelId channel) {
+  if (fetches_ != nullptr) fetches_->abandon(channel);
   for (auto& [id, waiter] : waiters_) {
     if (waiter.channel == channel) waiter.answer = false;
   }
@@ -171,6 +187,7 @@ bool Requests::wants_settling(const Waiter& waiter) const {
 
 void Requests::answer(const Waiter& waiter, std::vector<Reply>& replies) {
   Status status = pipeline_.error();
+  if (status.ok()) status = waiter.status;
   for (Member& m : members_) {
     if (m.channel != waiter.channel || m.group != waiter.group || !m.lost_peer) continue;
     if (status.ok()) status = Code::lost_peer;
@@ -200,6 +217,12 @@ bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
     }
     any = true;
     counters_.drain_ns += now_ns - waiter.since_ns;
+    if (waiter.kind == Kind::fetch) {
+      waiter.step = Step::fetch;
+      begin_fetch(place->first, waiter);
+      ++place;
+      continue;
+    }
     if (wants_settling(waiter)) {
       waiter.step = Step::settle;
       waiter.since_ns = now_ns;
@@ -210,6 +233,21 @@ bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
     place = waiters_.erase(place);
   }
   return any;
+}
+
+bool Requests::step_fetch(std::vector<Reply>& replies) {
+  if (fetches_ == nullptr) return false;
+  const bool moved = fetches_->advance(pipeline_);
+  fetched_.clear();
+  fetches_->take(fetched_);
+  for (const Fetches::Done& done : fetched_) {
+    const auto found = waiters_.find(done.waiter);
+    if (found == waiters_.end()) continue;
+    found->second.status = done.status;
+    answer(found->second, replies);
+    waiters_.erase(found);
+  }
+  return moved || !fetched_.empty();
 }
 
 // One settling at a time; it covers everybody who is at this step when it begins.
@@ -292,6 +330,7 @@ bool Requests::advance(std::uint64_t now_ns, std::vector<Reply>& replies) {
   bool any = step_gather(now_ns);
   any |= step_drain(now_ns, replies);
   any |= step_settle(now_ns, replies);
+  any |= step_fetch(replies);
   any |= settle_after_last();
   return any;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/core.hpp"
+#include "agent/fetches.hpp"
 #include "agent/file_pipeline.hpp"
 #include "transport/frame.hpp"
 
@@ -44,14 +45,16 @@ struct Stages {
 //   drain    everything asked for departs; until it has arrived
 //   settle   sync, and close with durability disk: one datasync for all that are here; where the pipeline
 //            only carries, every request: the next agent is asked, once for all that are here
+//   fetch    where bytes were asked for: until they are where they are wanted (Fetches)
 //   answer
 //
 // Works on one FilePipeline. Not thread safe.
 class Requests {
  public:
   // `upstreams`: agents that will come, and that the file stays open for.
-  Requests(FilePipeline& pipeline, const std::vector<Channel>& channels, std::uint32_t upstreams = 0)
-      : pipeline_(pipeline), channels_(channels), awaited_(upstreams) {}
+  Requests(FilePipeline& pipeline, Fetches* fetches, const std::vector<Channel>& channels,
+           std::uint32_t upstreams = 0)
+      : pipeline_(pipeline), fetches_(fetches), channels_(channels), awaited_(upstreams) {}
 
   // `expected` = channels of the group that may come, 0 if unknown. `upstream`: the channel is an agent.
   void join(ChannelId channel, std::uint64_t group, std::uint32_t expected, bool upstream = false);
@@ -60,6 +63,8 @@ class Requests {
   // Answered at once by the file server; from then on it has the channel's records ahead of all later ones.
   void arrive(ChannelId channel, std::uint32_t request);
   void sync(ChannelId channel, std::uint32_t request);
+  // There are fetches.
+  void fetch(ChannelId channel, std::uint32_t request, Extent extent);
   // `answered` false: the answer has been given, or will be, by somebody else.
   void close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters,
              bool answered = true);
@@ -86,8 +91,8 @@ class Requests {
   std::uint32_t upstreams_seen() const { return upstreams_seen_; }  // agents
 
  private:
-  enum class Kind { arrive, flush, sync, close };
-  enum class Step { gather, drain, settle };
+  enum class Kind { arrive, flush, sync, close, fetch };
+  enum class Step { gather, drain, settle, fetch };
 
   struct Member {
     ChannelId channel;
@@ -110,6 +115,7 @@ class Requests {
     std::uint64_t since_ns = 0;    // when this step began
     std::uint32_t departures = 0;  // that it waits for
     Extent extent = everything;
+    Status status = {};  // of its own
   };
 
   struct Group {
@@ -130,11 +136,14 @@ class Requests {
   bool step_drain(std::uint64_t now_ns, std::vector<Reply>& replies);
   bool step_settle(std::uint64_t now_ns, std::vector<Reply>& replies);
   bool settle_after_last();
+  bool step_fetch(std::vector<Reply>& replies);
+  void begin_fetch(WaiterId id, const Waiter& waiter);
   void answer(const Waiter& waiter, std::vector<Reply>& replies);
   bool wants_settling(const Waiter& waiter) const;
   void begin_settling();
 
   FilePipeline& pipeline_;
+  Fetches* fetches_;
   const std::vector<Channel>& channels_;
   std::vector<Member> members_;
   std::vector<Group> groups_;           // of all members that ever came
@@ -148,6 +157,7 @@ class Requests {
   bool last_settle_ = false;             // the settling under way is for members that have all gone
   bool passed_close_ = false;            // the next agent knows that nobody here has the file open
   std::vector<WaiterId> finished_;
+  std::vector<Fetches::Done> fetched_;
   std::vector<sink::Ticket> settled_tickets_;
   std::uint32_t members_seen_ = 0;
   std::uint32_t upstreams_seen_ = 0;

@@ -23,6 +23,7 @@ struct Wire {
   };
   std::deque<Frame> frames;
   std::vector<Carrier::Answer> answers;
+  std::deque<Carrier::Data> data;
   Status status;
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
@@ -44,6 +45,12 @@ class MemoryCarrier final : public Carrier {
     wire_->frames.push_back({kind, request, extent, {}});
   }
   void flush() override {}
+  bool take_data(Data& data) override {
+    if (wire_->data.empty()) return false;
+    data = std::move(wire_->data.front());
+    wire_->data.pop_front();
+    return true;
+  }
   void take_answers(std::vector<Answer>& answers) override {
     answers.insert(answers.end(), wire_->answers.begin(), wire_->answers.end());
     wire_->answers.clear();
@@ -52,6 +59,25 @@ class MemoryCarrier final : public Carrier {
 
  private:
   std::shared_ptr<Wire> wire_;
+};
+
+// What comes back to one agent upstream.
+class Taker final : public FetchTaker {
+ public:
+  Taker(Wire& wire, ChannelId channel, std::size_t room) : wire_(wire), channel_(channel), room_(room) {}
+
+  bool has_room(ChannelId channel) const override { return channel == channel_ && wire_.data.size() < room_; }
+  void data(ChannelId, std::uint32_t, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    wire_.data.push_back({offset, {bytes.begin(), bytes.end()}});
+  }
+  void end_of_data(ChannelId, std::uint32_t, std::uint64_t file_bytes) override {
+    wire_.data.push_back({0, {}, file_bytes});
+  }
+
+ private:
+  Wire& wire_;
+  ChannelId channel_;
+  std::size_t room_;
 };
 
 // Not a plan's topology: node 0's bytes go to all others, one after another.
@@ -65,12 +91,13 @@ class RingRig {
     std::uint32_t from, to, lane;
     std::shared_ptr<Wire> wire;
     bool open = true;
+    bool answers_come = true;
   };
 
   // `ranks` on every node have opened the file; channel r of node n is rank n * ranks + r.
   RingRig(const transport::RoutePlan& plan, std::uint32_t nodes, std::uint32_t ranks,
-          const FileSettings& settings)
-      : plan_(plan), ranks_(ranks) {
+          const FileSettings& settings, bool stands_in = false)
+      : plan_(plan), ranks_(ranks), stands_in_(stands_in) {
     for (std::uint32_t n = 0; n < nodes; ++n) {
       node.push_back(std::make_unique<Rig>());
       file.push_back(node[n]->storage.create());
@@ -145,6 +172,7 @@ class RingRig {
   }
 
   std::vector<std::unique_ptr<Rig>> node;
+  std::size_t data_room = 2;  // pieces that a wire takes
   std::vector<Fd> file;
   std::vector<FileSlot> slot;
   std::vector<Way> ways;
@@ -159,6 +187,7 @@ class RingRig {
     for (ChannelId r = 0; r < ranks_; ++r) {
       Route route;
       route.stripe_bytes = routing.stripe_bytes;
+      route.stands_in = stands_in_;
       for (std::uint32_t lane = 0; lane < routing.lanes; ++lane) {
         LaneRoute& way = route.lanes.emplace_back();
         way.upstreams = routing.hops[lane].upstreams;
@@ -194,6 +223,9 @@ class RingRig {
         case transport::Kind::arrive:
           there.core.arrive(channel, slot[way.to], frame.request);
           break;
+        case transport::Kind::fetch:
+          there.core.fetch(channel, slot[way.to], frame.request, frame.extent);
+          break;
         case transport::Kind::sync:
           there.core.sync(channel, slot[way.to], frame.request);
           break;
@@ -202,6 +234,9 @@ class RingRig {
       }
       way.wire->frames.pop_front();
     }
+    if (!way.answers_come) return;
+    Taker taker(*way.wire, channel, data_room);
+    (void)there.core.pass_fetched(taker);
     for (auto reply = there.replies.begin(); reply != there.replies.end();) {
       if (reply->first.first != channel) {
         ++reply;
@@ -214,6 +249,7 @@ class RingRig {
 
   transport::RoutePlan plan_;
   std::uint32_t ranks_;
+  bool stands_in_;
 };
 
 }  // namespace millrace::agent

@@ -108,10 +108,11 @@ void Server::run() {
     links_.pump(now_ns());
     const Pass pass = drain_rings();
     const std::uint64_t now = now_ns();
-    const bool advanced = core_.advance(now);
+    bool advanced = core_.advance(now);
     deliver();
     share_progress(now);
     links_.pump(now);
+    advanced |= core_.pass_fetched(links_);
     if (pass == Pass::held) {
       const timespec rest{0, 100'000};
       ::nanosleep(&rest, nullptr);
@@ -255,13 +256,15 @@ void Server::forward(const PendingRequest& request) {
   if (!rank && !links_.has(channel)) return;  // abandoned meanwhile
   asked_.push_back(
       {channel, frame.request, frame.file, rank && frame.kind == transport::Kind::close, position});
+  const bool whole = frame.span > UINT64_MAX - frame.offset;
+  const Extent extent{frame.offset, whole ? UINT64_MAX : frame.offset + frame.span};
   switch (frame.kind) {
-    case transport::Kind::flush: {
-      const bool whole = frame.span > UINT64_MAX - frame.offset;
-      core_.flush(channel, frame.file, frame.request,
-                  {frame.offset, whole ? UINT64_MAX : frame.offset + frame.span});
+    case transport::Kind::flush:
+      core_.flush(channel, frame.file, frame.request, extent);
       break;
-    }
+    case transport::Kind::fetch:
+      core_.fetch(channel, frame.file, frame.request, extent);
+      break;
     case transport::Kind::arrive:
       core_.arrive(channel, frame.file, frame.request);
       break;
@@ -347,7 +350,7 @@ void Server::sleep() {
   if (!pass_open_ && something_waits()) timeout_ms = 0;
   listen(timeout_ms);
   const bool storage_is_busy = std::any_of(asked_.begin(), asked_.end(), [&](const Asked& one) {
-    return core_.dirty(one.file) || core_.keeps(one.file);
+    return core_.dirty(one.file) || core_.keeps(one.file) || core_.fetching(one.file);
   });
   if (!asked_.empty() && !storage_is_busy) page_->progress.fetch_add(1, std::memory_order_relaxed);
 }

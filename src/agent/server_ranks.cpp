@@ -98,7 +98,8 @@ void Server::enroll(Connection& connection, const transport::Register& registrat
   const std::uint64_t record_max = registration.settings.record_max_bytes;
   const bool sane = record_max >= 4 * KiB && record_max <= 1 * MiB && (record_max & (record_max - 1)) == 0 &&
                     registration.settings.sort_buffer_bytes >= 1 * MiB &&
-                    registration.settings.sort_buffer_bytes <= 1024 * GiB && writable(target);
+                    registration.settings.sort_buffer_bytes <= 1024 * GiB &&
+                    (registration.reads_only != 0 || writable(target));
   struct stat about {};
   if (sane && !leaving_ && ::fstat(target.get(), &about) == 0) {
     Result<FileSlot> slot =
@@ -107,7 +108,8 @@ void Server::enroll(Connection& connection, const transport::Register& registrat
     if (slot && *slot >= transport::max_files) return drop(connection.id(), "too many files are open");
     if (slot) {
       answer.file = *slot;
-      connection.allow(*slot, record_max, registration.settings.strategy == Strategy::journal);
+      connection.allow(*slot, record_max, registration.settings.strategy == Strategy::journal,
+                       registration.reads_only == 0);
       if (registration.routing.lanes > 0) links_.serve(registration, *slot, core_.file_number(*slot));
       states_->opened(*slot, transport::file_number(about.st_dev, about.st_ino), core_);
     }

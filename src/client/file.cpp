@@ -48,6 +48,10 @@ class PipelineFile final : public File, private Leaver {
   Status flush(Extent extent) override;
   Status order() override;
   Status publish() override;
+  Status fetch(Extent extent) override {
+    Session* session = session_.load(std::memory_order_acquire);
+    return session == nullptr ? Code::unsupported : session->fetch(slot_, place_.path(), extent, tally_);
+  }
   Status prepare_direct_write(Extent extent) override;
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
@@ -138,13 +142,14 @@ bool PipelineFile::enroll(bool may_start) {
 // nullptr, or why not.
 const char* PipelineFile::enroll_with(Session& session) {
   Fd target = place_.open_again(O_RDWR);
-  if (!target.valid()) target = place_.open_again(O_WRONLY);
+  if (!target.valid()) target = place_.open_again(request_.writable ? O_WRONLY : O_RDONLY);
   struct stat status = {};
   if (!target.valid() || ::fstat(target.get(), &status) != 0) return "the file can't be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
   transport::Register registration{};
   registration.group = request_.group;
   registration.members = request_.members;
+  registration.reads_only = request_.writable ? 0 : 1;
   registration.settings = request_.settings;
   registration.routing = request_.routing;
   const std::size_t length = std::min(request_.path.size(), sizeof registration.path - 1);
@@ -380,7 +385,7 @@ std::unique_ptr<File> open(OpenRequest request) {
   const char* barred = nullptr;
   if (!settings.enabled) {
     barred = "turned off";
-  } else if (!request.writable) {
+  } else if (!request.writable && !request.through) {
     barred = "opened for reading only";
   } else if (!path_selected(settings, request.path)) {
     barred = "the path is set to stay direct";

@@ -29,6 +29,7 @@ struct OpenRequest {
   bool mixed =
       false;  // all ranks know the file's series as mixed: for the report only, nothing will be written
   transport::Routing routing = {};  // if the ranks are on several nodes that work together
+  bool through = false;             // also what is only read passes the agents
 };
 
 // One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.
@@ -64,6 +65,11 @@ class File {
   virtual Status order() { return flush(everything); }
   // Before ranks of other nodes read: as flush() of everything, but no sign that this rank reads.
   virtual Status publish() { return flush(everything); }
+
+  // Of a file that another one stands in for on this node (OpenRequest::place): before the MPI library reads
+  // that one, `extent` of the file comes into it, as every write that came before has left it, and its size
+  // becomes the file's; of nothing: the size alone. What lies behind the end of the file is not asked for.
+  virtual Status fetch(Extent extent) { return flush(extent); }
 
   // Before the MPI library writes `extent` itself: as flush(), and no communication either if bytes are
   // pending only elsewhere in the file.

@@ -54,6 +54,8 @@ class Session {
 
   // Sends a request and waits for its answer.
   Status request(transport::Kind kind, std::uint32_t file, Extent extent, Tally& tally);
+  // Fetches `extent` in steps, up to the end of the file; `place` is the file here that it comes to.
+  Status fetch(std::uint32_t file, const std::string& place, Extent extent, Tally& tally);
   // A hint that wants no answer; dropped when the ring is full.
   void note(std::uint32_t file, Extent extent);
 

@@ -109,6 +109,15 @@ Result<Fd> open_target(const std::string& path, int mode) {
   return target;
 }
 
+Status resize(int fd, std::uint64_t bytes) {
+  return ::ftruncate(fd, static_cast<off_t>(bytes)) == 0 ? Status() : Status::from_errno(errno);
+}
+
+Status reserve(int fd, std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  return Status::from_errno(::posix_fallocate(fd, 0, static_cast<off_t>(bytes)));
+}
+
 bool is_remote(const std::string& path) {
   return std::ranges::find(local_types, type_of(path)) == local_types.end();
 }

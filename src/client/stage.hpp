@@ -41,6 +41,9 @@ void remove_copy(const std::string& path);
 Fd open_copy(const std::string& path);
 // The file itself, on its own node. `mode`: of open(2). Status::error() is its errno.
 Result<Fd> open_target(const std::string& path, int mode);
+// Makes it so large; or no smaller than that, with room on its disk. Code::no_space where there is none.
+Status resize(int fd, std::uint64_t bytes);
+Status reserve(int fd, std::uint64_t bytes);
 // True if reading the file means asking another machine.
 bool is_remote(const std::string& path);
 

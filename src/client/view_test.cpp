@@ -156,6 +156,24 @@ TEST(FileView, ACallerStopsAtTheFirstError) {
   EXPECT_EQ(calls, 3);
 }
 
+TEST(FileView, ExtentsJoinPiecesThatLieClose) {
+  // [100, 110) [115, 125) [130, 140) [145, 155)
+  const FileView view(100, 1, share(vector(contiguous_type(1), 4, 10, 15)));
+  const auto extents = [&](std::uint64_t gap, std::uint64_t longest, std::uint64_t bytes) {
+    std::vector<Extent> all;
+    const Status status = for_each_extent(view, 5, bytes, gap, longest, [&](Extent extent) {
+      all.push_back(extent);
+      return Status();
+    });
+    EXPECT_TRUE(status.ok());
+    return all;
+  };
+  EXPECT_EQ(extents(4, 1000, 20), (std::vector<Extent>{{105, 110}, {115, 125}, {130, 135}}));
+  EXPECT_EQ(extents(5, 1000, 20), (std::vector<Extent>{{105, 135}}));
+  EXPECT_EQ(extents(5, 20, 20), (std::vector<Extent>{{105, 125}, {130, 135}}));
+  EXPECT_EQ(extents(5, 20, 0), std::vector<Extent>{});
+}
+
 // Not a benchmark: a bound that a linear search or an allocation per piece would miss by far.
 TEST(FileView, APieceCostsNanoseconds) {
   const SubarrayDimension brick[] = {{256, 128, 64}, {256, 128, 64}, {1024, 32, 64}};

@@ -58,6 +58,11 @@ class Storage {
   // Nothing may be in flight on the handle.
   virtual void release(Handle file) = 0;
 
+  // How large the file is, and what makes it larger or smaller. At once: requests in flight are not waited
+  // for.
+  virtual Result<std::uint64_t> size(Handle file) = 0;
+  virtual Status resize(Handle file, std::uint64_t bytes) = 0;
+
   virtual void submit(Request request) = 0;
   // Requests submitted since the last call may be held back until this is called.
   virtual void kick() = 0;

@@ -28,13 +28,19 @@ enum class Kind : std::uint16_t {
   ping = 7,   // a sign of life: no payload, no answer; the link keeps it to itself
   // From ranks too:
   arrive = 8,  // request: what came before it on this way is with the file servers, ahead of what comes later
-  // Only between agents:
+  fetch = 9,  // request, of a file that stands in for another node's: [offset, offset + span) of that one, as
+              // what came before this on its way leaves it, comes here, and so does its size
+  // Only between agents, before the reply to a fetch and with its number:
+  data = 10,     // payload: bytes of the file at offset; none: it is the last, and span is the file's size
   records = 11,  // many small records in one payload (bundle.hpp); offset: where their gaps count from
 };
 inline constexpr Kind last_kind = Kind::records;
 
 // Frames that a link takes. `pad` is the ring's own.
 constexpr bool travels_on_links(Kind kind) { return kind != Kind::pad && kind <= last_kind; }
+
+// What one fetch may ask for.
+inline constexpr std::uint64_t fetch_max_bytes = std::uint64_t{4} << 20;
 
 // Precedes every record in the ring. The payload follows, padded to 8 bytes.
 //
@@ -48,10 +54,14 @@ struct FrameHeader {
   std::uint32_t request;  // number to echo in the reply; 0 for write and note
   std::uint64_t offset;   // in the file, bytes
   std::uint64_t
-      span;  // flush, note: bytes from offset, UINT64_MAX = to the end; write: its stamp (stamp.hpp)
+      span;  // flush, note, fetch: bytes from offset, UINT64_MAX = to the end; write: its stamp (stamp.hpp)
   std::uint64_t checksum;  // of payload and offset: record_checksum()
 };
 static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHeader>);
+
+constexpr bool may_fetch(const FrameHeader& frame) {
+  return frame.offset <= UINT64_MAX / 2 && frame.span <= fetch_max_bytes;
+}
 
 // The client's side of a file's story, told at close so that one report covers all ranks.
 struct ClientCounters {
@@ -96,7 +106,7 @@ struct Register {         // client -> agent, with a descriptor of the target, o
                           // possible
   std::uint64_t group;    // same number for all ranks of one collective open
   std::uint32_t members;  // ranks of that open on this node
-  std::uint32_t reserved;
+  std::uint32_t reads_only;  // 1: no records will come, and the descriptor need not be open for writing
   FileSettings settings;
   Routing routing;
   char path[4096];  // for reports only; never opened

@@ -39,7 +39,9 @@ struct Routing {
   std::uint32_t lanes;  // 0: the file is open on one node only, and the rest is of no meaning
   std::uint32_t node;   // index of this node
   std::uint32_t nodes;
-  Topology topology;  // for reports
+  Topology topology;        // for reports
+  std::uint32_t stands_in;  // 1: only the file server sees the file; elsewhere another one stands in for it
+  std::uint32_t reserved;
   std::uint64_t stripe_bytes;
   std::array<std::byte, 32> key;  // secret of this open
   std::array<Hop, max_lanes> hops;

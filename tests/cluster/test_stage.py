@@ -147,18 +147,47 @@ class Writing(Reading):
         super().__init__(nodes, mpi, path, *arguments, **{"stage": "auto"} | settings)
 
 
+@pytest.mark.parametrize("topology", ["direct", "ring"])
 @pytest.mark.parametrize("mpi", list(LAUNCHERS))
-def test_a_file_of_one_node_is_written_from_all_of_them(nodes, mpi):
-    everywhere, there = nodes.folder / f"written-{mpi}", f"/tmp/written-{mpi}"
+def test_a_file_of_one_node_is_written_and_read_from_all_of_them(nodes, mpi, topology):
+    everywhere, there = nodes.folder / f"written-{mpi}-{topology}", f"/tmp/written-{mpi}-{topology}"
     plain = Writing(nodes, mpi, everywhere, across_nodes=0).end()
-    first = Writing(nodes, mpi, there, "limits", target="first").end()
-    fetched = nodes.folder / f"fetched-{mpi}"
+    stage = {"direct": "auto", "ring": "none"}[topology]
+    first = Writing(nodes, mpi, there, "limits", target="first", topology=topology, stage=stage).end()
+    assert "read back: " + ("none" if stage == "none" else "whole") in first.job.out
+    fetched = nodes.folder / f"fetched-{mpi}-{topology}"
     assert nodes.cluster.run(0, "cp", there, fetched).returncode == 0
     assert fetched.read_bytes() == everywhere.read_bytes()
     assert first.seen == plain.seen and len(plain.seen) == 6
     for node in (1, 2):
         assert nodes.cluster.run(node, "ls", there).returncode != 0
     first.job.expect_nothing_left()
+
+
+def test_a_file_that_may_only_be_read_is_fetched_where_it_is_not_staged(nodes):
+    path = make(nodes.folder / "given")
+    for command in ("mkdir -p /tmp/given", "mount -t tmpfs none /tmp/given", f"cp {path} /tmp/given/file"):
+        assert nodes.cluster.run(0, *command.split()).returncode == 0
+    assert nodes.cluster.run(0, *"mount -o remount,ro /tmp/given".split()).returncode == 0
+    plain = Writing(nodes, "mpich", path, "read", stage="none").end()
+    for mpi in LAUNCHERS:
+        first = Writing(nodes, mpi, "/tmp/given/file", "read", target="first", stage="none").end()
+        assert "read back: none" in first.job.out and first.seen == plain.seen, first.job.told
+
+
+@pytest.mark.parametrize(("mpi", "topology", "node"), [("mpich", "direct", 0), ("ompi", "ring", 1)])
+def test_reads_fail_when_the_way_to_the_file_is_lost(nodes, mpi, topology, node):
+    there = f"/tmp/lost-{mpi}"
+    read = Writing(nodes, mpi, there, "wait", per_node=1, target="first", topology=topology)
+    assert eventually(lambda: read.job.out.count("reads") == 3, 20), read.job.told
+    os.kill(read.agents()[node], signal.SIGKILL)
+    started = time.monotonic()
+    assert eventually(lambda: "rank 2 read failed" in read.job.out, 3 * TIMEOUT_S), read.job.told
+    if node == 0:
+        assert eventually(lambda: "rank 1 read failed" in read.job.out, 3 * TIMEOUT_S), read.job.told
+    assert time.monotonic() - started < 3 * TIMEOUT_S
+    read.job.end()
+    read.job.expect_nothing_left()
 
 
 def test_a_full_disk_of_the_one_node_is_told_to_all(nodes):

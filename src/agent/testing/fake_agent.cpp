@@ -13,6 +13,10 @@ class NoStorage final : public millrace::io::Storage {
     return millrace::Code::unsupported;
   }
   void release(millrace::io::Handle) override {}
+  millrace::Result<std::uint64_t> size(millrace::io::Handle) override { return millrace::Code::unsupported; }
+  millrace::Status resize(millrace::io::Handle, std::uint64_t) override {
+    return millrace::Code::unsupported;
+  }
   void submit(millrace::io::Request) override {}
   void kick() override {}
   void poll(std::vector<millrace::io::Completion>&) override {}

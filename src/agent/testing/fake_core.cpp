@@ -130,6 +130,12 @@ void Core::arrive(ChannelId channel, FileSlot file, std::uint32_t request) {
   impl_->replies.push_back({channel, request, impl_->targets[file].error});
 }
 
+void Core::fetch(ChannelId channel, FileSlot, std::uint32_t request, Extent) {
+  impl_->replies.push_back({channel, request, Code::unsupported});
+}
+bool Core::pass_fetched(FetchTaker&) { return false; }
+bool Core::fetching(FileSlot) const { return false; }
+
 void Core::sync(ChannelId channel, FileSlot file, std::uint32_t request) {
   flush(channel, file, request, everything);
 }

@@ -104,6 +104,10 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
     PMPI_Info_set(*info_used, "millrace_stage", open->reader->copy != MPI_FILE_NULL ? "whole" : "none");
     return MPI_SUCCESS;
   }
+  if (!open->writable) {
+    PMPI_Info_set(*info_used, "millrace_stage", "none");
+    return MPI_SUCCESS;
+  }
   try {
     const FileSettings& settings = open->file->settings();
     PMPI_Info_set(*info_used, "millrace_strategy", strategy_name(settings.strategy));
@@ -145,9 +149,8 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
   if (open->reader != nullptr) return call<Slot::MPI_File_seek>(entry, open->reading(), offset, whence);
   if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
-  if (open->place == Open::Place::elsewhere)
-    return not_on_first(*open, "a seek from the end, or to before the start,");
-  const Status flushed = open->file->flush(everything);  // the end of the file may be pending
+  const Status flushed = settle_size(*open);  // the end of the file may be pending
+  if (!flushed.ok() && open->place == Open::Place::elsewhere) return raise(*open, flushed);
   hand_over(*open);
   const int result = call<Slot::MPI_File_seek>(entry, fh, offset, whence);
   return flushed.ok() ? result : raise(*open, flushed);
@@ -180,13 +183,32 @@ int own_get_position_shared(Entry entry, MPI_File fh, MPI_Offset* offset) noexce
   return not_on_first(*open, "using the shared file pointer");
 }
 
+int own_set_size(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
+  const Scope scope;
+  Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_set_size>(entry, fh, size);
+  if (changes_first(*open) && size >= 0) return resize_first(*open, size, true);
+  const Status flushed = open->file->prepare_direct_write(everything);
+  const int result = call<Slot::MPI_File_set_size>(entry, fh, size);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
+int own_preallocate(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
+  const Scope scope;
+  Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_preallocate>(entry, fh, size);
+  if (changes_first(*open) && size >= 0) return resize_first(*open, size, false);
+  const Status flushed = open->file->prepare_direct_write(everything);
+  const int result = call<Slot::MPI_File_preallocate>(entry, fh, size);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
 int own_get_size(Entry entry, MPI_File fh, MPI_Offset* size) noexcept {
   const Scope scope;
-  const Open* open = scope.find(fh);
+  Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_get_size>(entry, fh, size);
-  if (open->place == Open::Place::elsewhere)
-    return not_on_first(*open, "asking for the size on another node while it is open for writing");
-  const Status flushed = open->file->flush(everything);
+  const Status flushed = settle_size(*open);
+  if (!flushed.ok() && open->place == Open::Place::elsewhere) return raise(*open, flushed);
   const int result = call<Slot::MPI_File_get_size>(entry, fh, size);
   return flushed.ok() ? result : raise(*open, flushed);
 }

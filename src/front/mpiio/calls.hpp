@@ -17,6 +17,8 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept;
 int own_get_position(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept;
 int own_seek_shared(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept;
 int own_get_position_shared(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept;
+int own_set_size(Entry entry, MPI_File fh, MPI_Offset size) noexcept;
+int own_preallocate(Entry entry, MPI_File fh, MPI_Offset size) noexcept;
 int own_get_size(Entry entry, MPI_File fh, MPI_Offset* size) noexcept;
 int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept;
 int own_sync(Entry entry, MPI_File fh) noexcept;

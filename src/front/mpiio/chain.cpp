@@ -49,7 +49,7 @@ const char* words_for(Problem problem) {
 // What the first rank of a node tells all others; of every other rank nothing counts.
 struct Offer {
   Problem problem;
-  std::uint32_t reserved;
+  Topology topology;  // rank 0's counts
   client::FileStamp original;
   FileSettings settings;  // rank 0's counts
   client::AgentAddress agent;
@@ -142,8 +142,9 @@ bool Staging::gather_nodes() {
 Problem Staging::prepare() {
   if (!plan_.first || rank_ == 0) offer_.original = client::stamp_of(plan_.path);
   if (!plan_.first && (offer_.original.inode == 0 || offer_.original.size == 0)) return Problem::not_seen;
-  const std::uint64_t size = plan_.first ? plan_.size : offer_.original.size;
+  const std::uint64_t size = plan_.first ? plan_.size : offer_.original.size;  // 0: of a stand-in
   offer_.settings = plan_.settings.file;
+  offer_.topology = plan_.settings.topology;
   const std::string folder = client::stage_directory(plan_.settings);
   const int length = std::snprintf(offer_.copy, sizeof offer_.copy, "%s/millrace-stage-%016llx-%zu",
                                    folder.c_str(), static_cast<unsigned long long>(plan_.group), node_);
@@ -239,10 +240,12 @@ bool Staging::hold() {
 }
 
 StandIn Staging::stand() {
-  const client::RoutePlan plan{Topology::direct, 1, 0};
+  const Topology asked = offers_[0].topology;
+  const client::RoutePlan plan{asked == Topology::automatic ? Topology::direct : asked, 1, 0};
   StandIn stands{std::move(fd_), node_ == 0, members_,
                  client::routing_of(plan, agents(), static_cast<std::uint32_t>(node_)), offers_[0].settings};
   stands.routing.key = offers_[0].key;
+  stands.routing.stands_in = 1;
   return stands;
 }
 
@@ -262,7 +265,9 @@ std::optional<StagedCopy> stage_whole(MPI_Comm comm, const StagePlan& plan) {
 }
 
 std::optional<StandIn> stand_in(MPI_Comm comm, const StagePlan& plan) {
-  Staging staging(comm, plan);
+  StagePlan empty = plan;
+  empty.size = 0;
+  Staging staging(comm, empty);
   if (!staging.gather_nodes() || !staging.gather_offers() || !staging.hold()) return std::nullopt;
   return staging.stand();
 }

@@ -18,6 +18,11 @@ struct Target {
   bool one_piece;  // in the file: the bytes are their hull, in order
 };
 
+// The bytes that a transfer moves, and the first of them in the view's data. False: the library has to say
+// what is wrong with the arguments, or there is no map. The individual pointer stays where it is.
+bool measure(Open& open, const Row& row, const Arguments& arguments, Target& target);
+void find_hull(const Open& open, Target& target);
+
 // Takes up a split collective, which the library knows nothing of, with what its end shall report.
 int begin_split(Open& open, MPI_Count bytes);
 

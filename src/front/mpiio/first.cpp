@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "front/mpiio/agreement.hpp"
 #include "front/mpiio/chain.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/nodes.hpp"
@@ -22,6 +23,7 @@ struct FirstAgreement {
   Company company;
   std::uint64_t size;   // as rank 0 sees it
   std::uint64_t there;  // rank 0 sees it
+  std::uint64_t whole;  // rank 0 wants it staged, if it is only read
 };
 
 std::string name_of(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
@@ -44,8 +46,7 @@ struct Opening {
   bool maker;  // rank 0
 };
 
-int read_first(const Opening& how, bool there) {
-  if (!there) return refuse(MPI_ERR_NO_SUCH_FILE);
+int read_first(const Opening& how) {
   const std::optional<StagedCopy> copy = stage_whole(how.comm, how.plan);
   if (!copy) return refuse(MPI_ERR_IO);
   const int result =
@@ -94,7 +95,9 @@ int class_of(int error) {
 int open_target(const Opening& how, bool here, Fd& fd) {
   int rank = 0;
   PMPI_Comm_rank(how.comm, &rank);
-  const int access = (how.amode & MPI_MODE_WRONLY) != 0 ? O_WRONLY : O_RDWR;
+  const int access = (how.amode & MPI_MODE_RDONLY) != 0   ? O_RDONLY
+                     : (how.amode & MPI_MODE_WRONLY) != 0 ? O_WRONLY
+                                                          : O_RDWR;
   const int made =
       ((how.amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) | ((how.amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0);
   for (const bool first : {true, false}) {
@@ -115,7 +118,7 @@ int open_target(const Opening& how, bool here, Fd& fd) {
 
 // All handles have names of one kind, whatever is behind them: Open MPI makes choices by what it finds beside
 // a file, and all ranks have to make the same.
-int write_first(const Opening& how) {
+int open_in_place(const Opening& how) {
   std::optional<StandIn> stands = stand_in(how.comm, how.plan);
   if (!stands) return refuse(MPI_ERR_IO);
   if (const int error = open_target(how, stands->here, stands->fd); error != MPI_SUCCESS)
@@ -132,10 +135,13 @@ int write_first(const Opening& how) {
   open->group = how.plan.group;
   open->routed = true;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
+  open->maker = how.maker;
   open->delete_on_close = how.maker && (how.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
   client::OpenRequest request{open->path, stands->here ? "" : name, open->group, stands->members,
                               stands->settings};
   request.routing = stands->routing;
+  request.writable = open->writable = (how.amode & MPI_MODE_RDONLY) == 0;
+  request.through = true;
   open->file = client::open(std::move(request));
   open->stand_in = std::move(stands->fd);
   if (!all_of(how.comm, open->file->registered())) {
@@ -174,13 +180,36 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   const bool wanted = sound && path && settings.enabled && settings.across_nodes &&
                       path_selected(settings, *path) && (amode & MPI_MODE_SEQUENTIAL) == 0;
   const client::FileStamp stamp = wanted && rank == 0 ? client::stamp_of(*path) : client::FileStamp{};
-  const FirstAgreement mine{own_company(rank, wanted), stamp.size, stamp.inode != 0 ? 1u : 0u};
+  const FirstAgreement mine{own_company(rank, wanted), stamp.size, stamp.inode != 0 ? 1u : 0u,
+                            rank == 0 && settings.stage != Stage::none ? 1u : 0u};
   FirstAgreement all{};
   if (!all_at_most(comm, mine, all) || all.company.refused != 0 || all.company.on_one_node()) return false;
   const Opening how{
       entry, comm, amode, info, fh, {*path, settings, all.company.group, 0, 0, true, all.size}, rank == 0};
-  result = access == MPI_MODE_RDONLY ? read_first(how, all.there != 0) : write_first(how);
+  if (access == MPI_MODE_RDONLY && all.there == 0) {
+    result = refuse(MPI_ERR_NO_SUCH_FILE);
+  } else {
+    result = access == MPI_MODE_RDONLY && all.whole != 0 ? read_first(how) : open_in_place(how);
+  }
   return true;
+}
+
+void meet_on_first(Open& open) { (void)all_ranks(open, true); }
+
+Status settle_size(Open& open) {
+  return open.place == Open::Place::elsewhere ? open.file->fetch({}) : open.file->flush(everything);
+}
+
+int resize_first(Open& open, MPI_Offset bytes, bool cut) {
+  Status status = open.file->publish();
+  meet_on_first(open);
+  if (open.maker && status.ok()) {
+    const auto size = static_cast<std::uint64_t>(bytes);
+    status = cut ? client::resize(open.stand_in.get(), size) : client::reserve(open.stand_in.get(), size);
+  }
+  const bool all = all_ranks(open, status.ok());
+  if (all) return MPI_SUCCESS;
+  return raise(open, status.ok() ? Status(Code::io) : status);
 }
 
 int not_on_first(const Open& open, const char* what) {

@@ -21,6 +21,20 @@ bool target_is_first(const char* filename, MPI_Info info);
 bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
                    int& result);
 
+// All ranks of such a file have come here. Collective.
+void meet_on_first(Open& open);
+
+// Before the library is asked for the size: on every node its file has that of the file.
+Status settle_size(Open& open);
+
+// True for one that is open for writing.
+inline bool changes_first(const Open& open) {
+  return open.place != Open::Place::everywhere && open.writable && open.reader == nullptr;
+}
+// MPI_File_set_size of such a file; without `cut` MPI_File_preallocate. Rank 0 does it, whatever rank the
+// library would choose: others have no file to change. Collective.
+int resize_first(Open& open, MPI_Offset bytes, bool cut);
+
 // What such a file cannot do; raises the error.
 int not_on_first(const Open& open, const char* what);
 

@@ -173,9 +173,6 @@ def hook(function):
     if function.kind == "own":
         name = function.name.removeprefix("MPI_").removeprefix("File_").lower()
         body = f"  return own_{name}(E{', ' if function.parameters else ''}{function.arguments});\n"
-    elif function.kind in ("flush", "change"):
-        changes = "true" if function.kind == "change" else "false"
-        body = f"  return flush_first(fh, {changes}, [&] {{ return {real}; }});\n"
     elif function.kind == "order":
         body = f"  order_between_nodes();\n  return {real};\n"
     else:
@@ -266,9 +263,7 @@ def what(function):
         )
     return {
         "own": "handled: Millrace's own part, and the MPI library's function",
-        "flush": "passed through, after a flush",
         "order": "passed through, after a flush of what this node holds of files that several nodes have open",
-        "change": "passed through, after a flush",
         "pass": "passed through (not interposed)",
     }[function.kind]
 

@@ -59,11 +59,13 @@ struct Open {
   std::mutex split_lock;
   Split split;
 
-  // target=first: a file that only the first rank's node has. Elsewhere the library has a stand-in, and no
-  // call with bytes in it may reach that.
+  // target=first: a file that only the first rank's node has. Elsewhere the library has a stand-in, which has
+  // nothing but what was fetched for a read.
   enum class Place { everywhere, here, elsewhere } place = Place::everywhere;
   Fd stand_in;                   // what the library's handle is of, for it to open again by name
   bool delete_on_close = false;  // by this rank
+  bool writable = true;
+  bool maker = false;  // rank 0
 
   std::unique_ptr<Reader> reader;  // nullptr: the file may be written
   MPI_File reading() const {

@@ -7,8 +7,6 @@ A transfer is a row of four attributes; its large-count variant is derived. The 
 parameters and a class:
 
   own    a hand-written function of calls.hpp
-  flush  what the pipeline holds reaches the file, then the MPI library's function
-  change ... which changes the file itself
   order  what this node holds of files of several nodes reaches them, then the MPI library's function
   pass   the MPI library's function; not interposed at all
 """
@@ -37,8 +35,8 @@ OTHERS = [
     ),
     ("MPI_File_close", "MPI_File* fh", "own", "open_close"),
     ("MPI_File_delete", "const char* filename, MPI_Info info", "pass", "delete"),
-    ("MPI_File_set_size", "MPI_File fh, MPI_Offset size", "change", "size"),
-    ("MPI_File_preallocate", "MPI_File fh, MPI_Offset size", "change", "size"),
+    ("MPI_File_set_size", "MPI_File fh, MPI_Offset size", "own", "size"),
+    ("MPI_File_preallocate", "MPI_File fh, MPI_Offset size", "own", "size"),
     ("MPI_File_get_size", "MPI_File fh, MPI_Offset* size", "own", "size"),
     ("MPI_File_get_group", "MPI_File fh, MPI_Group* group", "pass", "inquiry"),
     ("MPI_File_get_amode", "MPI_File fh, int* amode", "pass", "inquiry"),

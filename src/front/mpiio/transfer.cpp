@@ -17,6 +17,7 @@
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/direct.hpp"
+#include "front/mpiio/first_read.hpp"
 #include "front/mpiio/linear.hpp"
 
 namespace millrace::front {
@@ -39,8 +40,14 @@ int examine(const Open& open, const Arguments& a, const client::TypeMap* map) {
   return error;
 }
 
-// The bytes that a transfer moves, and the first of them in the view's data. False: the library has to say
-// what is wrong with the arguments, or there is no map. The individual pointer stays where it is.
+// A null buffer is fine for nothing, and for types with absolute addresses (MPI_BOTTOM).
+bool buffer_sound(const Arguments& a, const Target& target) {
+  constexpr std::int64_t first_page = 4096;
+  return a.memory != nullptr || target.bytes == 0 || target.memory->true_lower >= first_page;
+}
+
+}  // namespace
+
 bool measure(Open& open, const Row& row, const Arguments& a, Target& target) {
   target.memory = find_map(a.type);
   if (target.memory == nullptr || !target.memory->valid()) return false;
@@ -61,12 +68,6 @@ bool measure(Open& open, const Row& row, const Arguments& a, Target& target) {
   return true;
 }
 
-// A null buffer is fine for nothing, and for types with absolute addresses (MPI_BOTTOM).
-bool buffer_sound(const Arguments& a, const Target& target) {
-  constexpr std::int64_t first_page = 4096;
-  return a.memory != nullptr || target.bytes == 0 || target.memory->true_lower >= first_page;
-}
-
 void find_hull(const Open& open, Target& target) {
   if (open.view.filetype().contiguous) {
     const std::uint64_t begin = open.view.displacement() + target.position;
@@ -77,6 +78,8 @@ void find_hull(const Open& open, Target& target) {
     target.one_piece = open.view.one_piece(target.bytes, target.hull);
   }
 }
+
+namespace {
 
 // Takes `target.bytes` bytes at the individual pointer, which may have moved since it was measured.
 void reserve(Open& open, Target& target) {
@@ -217,7 +220,11 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
     result = raise_class(open, MPI_ERR_IO);  // one split collective at a time, as ROMIO says it
     return true;
   }
-  const bool ours = row.direction == Direction::write && row.position != Position::shared &&
+  if (row.direction == Direction::read && open.place != Open::Place::everywhere) {
+    result = read_on_first(open, row, a);
+    return true;
+  }
+  const bool ours = row.direction == Direction::write && open.writable && row.position != Position::shared &&
                     (open.pipeline() || open.place == Open::Place::elsewhere) &&
                     !(row.coordination == Coordination::collective && open.collective_direct);
   if (ours) {

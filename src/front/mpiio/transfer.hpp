@@ -46,44 +46,19 @@ inline MPI_File source_of(const Open& open, const Row& row) {
 }
 int was_read(Open& open, const Row& row, const Arguments& arguments, int result) noexcept;
 
-// Of a file that one node has: what can be done without asking that node.
-constexpr bool possible_on_first(const Open& open, const Row& row) {
-  if (row.position == Position::shared) return false;
-  return row.direction == Direction::write || open.reader != nullptr ||
-         (open.place == Open::Place::here && row.coordination == Coordination::independent);
-}
-constexpr const char* words_for(const Row& row) {
-  if (row.position == Position::shared) return "using the shared file pointer";
-  return row.coordination == Coordination::collective
-             ? "reading together while it is open for writing"
-             : "reading on another node while it is open for writing";
-}
-
 // Every transfer function ends here; `real` calls the MPI library's own for a handle.
 template <class Real>
 inline int transfer(const Row& row, const Arguments& arguments, Real real) noexcept {
   const Scope scope;
   Open* open = scope.find(arguments.file);
   if (open == nullptr) return real(arguments.file);
-  if (open->place != Open::Place::everywhere && !possible_on_first(*open, row))
-    return not_on_first(*open, words_for(row));
+  if (open->place != Open::Place::everywhere && row.position == Position::shared)
+    return not_on_first(*open, "using the shared file pointer");
   if (open->reader != nullptr) return was_read(*open, row, arguments, real(source_of(*open, row)));
   int result = MPI_SUCCESS;
   Status flushed;
   if (before(*open, row, arguments, result, flushed)) return result;
   return after(*open, row, arguments, real(arguments.file), flushed);
-}
-
-// For the functions that need the file itself up to date.
-template <class Real>
-inline int flush_first(MPI_File file, bool changes, Real real) noexcept {
-  const Scope scope;
-  Open* open = scope.find(file);
-  if (open == nullptr) return real();
-  const Status flushed =
-      changes ? open->file->prepare_direct_write(everything) : open->file->flush(everything);
-  const int result = real();
-  return flushed.ok() ? result : raise(*open, flushed);
 }
 
 }  // namespace millrace::front

@@ -3,7 +3,9 @@
 #include "io/posix/descriptor.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>
@@ -34,6 +36,20 @@ Result<std::size_t> read_at(const Fd& file, std::uint64_t offset, std::span<std:
   const Completion done = carry_out(file.get(), request, false);
   if (!done.status.ok()) return done.status;
   return static_cast<std::size_t>(done.bytes);
+}
+
+Result<std::uint64_t> size_of(const Fd& file) {
+  struct stat about = {};
+  if (fstat(file.get(), &about) != 0) return Status::from_errno(errno);
+  return static_cast<std::uint64_t>(about.st_size);
+}
+
+Status resize(const Fd& file, std::uint64_t bytes) {
+  int result = -1;
+  do {
+    result = ftruncate(file.get(), static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? Status() : Status::from_errno(errno);
 }
 
 Result<std::uint64_t> free_bytes(const Fd& file) {

@@ -21,6 +21,9 @@ Result<Fd> reopen_direct(const Fd& file);
 // Fills `into` from `offset` on; blocks. Returns the bytes there were, less at the end of the file.
 Result<std::size_t> read_at(const Fd& file, std::uint64_t offset, std::span<std::byte> into);
 
+Result<std::uint64_t> size_of(const Fd& file);
+Status resize(const Fd& file, std::uint64_t bytes);
+
 // Bytes that an ordinary user can still write to the file's file system.
 Result<std::uint64_t> free_bytes(const Fd& file);
 

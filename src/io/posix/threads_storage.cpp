@@ -62,6 +62,12 @@ Result<Handle> ThreadsStorage::adopt(Fd file, bool direct) {
 
 void ThreadsStorage::release(Handle file) { files_.at(file).fd.reset(); }
 
+Result<std::uint64_t> ThreadsStorage::size(Handle file) { return size_of(files_.at(file).fd); }
+
+Status ThreadsStorage::resize(Handle file, std::uint64_t bytes) {
+  return io::resize(files_.at(file).fd, bytes);
+}
+
 void ThreadsStorage::submit(Request request) {
   const bool known = request.file < files_.size();
   const int fd = known ? files_[request.file].fd.get() : -1;

@@ -29,6 +29,8 @@ class ThreadsStorage final : public Storage {
 
   Result<Handle> adopt(Fd file, bool direct) override;
   void release(Handle file) override;
+  Result<std::uint64_t> size(Handle file) override;
+  Status resize(Handle file, std::uint64_t bytes) override;
   void submit(Request request) override;
   void kick() override;
   void poll(std::vector<Completion>& out) override;

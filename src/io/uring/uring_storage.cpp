@@ -29,6 +29,8 @@ class UringStorage final : public Storage {
 
   Result<Handle> adopt(Fd file, bool direct) override;
   void release(Handle file) override { files_.at(file).fd.reset(); }
+  Result<std::uint64_t> size(Handle file) override { return size_of(files_.at(file).fd); }
+  Status resize(Handle file, std::uint64_t bytes) override { return io::resize(files_.at(file).fd, bytes); }
   void submit(Request request) override { waiting_.push_back(std::move(request)); }
   void kick() override;
   void poll(std::vector<Completion>& out) override;

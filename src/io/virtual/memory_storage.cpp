@@ -152,6 +152,20 @@ void MemoryStorage::release(Handle file) {
   adopted_[file].reset();
 }
 
+Result<std::uint64_t> MemoryStorage::size(Handle file) {
+  if (file >= adopted_.size() || !adopted_[file]) return Status::from_errno(EBADF);
+  return std::uint64_t{images_[adopted_[file]->file]->contents.size()};
+}
+
+Status MemoryStorage::resize(Handle file, std::uint64_t bytes) {
+  if (file >= adopted_.size() || !adopted_[file]) return Status::from_errno(EBADF);
+  Image& image = *images_[adopted_[file]->file];
+  image.contents.resize(bytes);
+  std::erase_if(image.dirty, [bytes](const Extent& dirty) { return dirty.begin >= bytes; });
+  for (Extent& dirty : image.dirty) dirty.end = std::min(dirty.end, bytes);
+  return {};
+}
+
 std::size_t MemoryStorage::handles() const {
   return static_cast<std::size_t>(
       std::count_if(adopted_.begin(), adopted_.end(), [](const auto& one) { return one != nullptr; }));

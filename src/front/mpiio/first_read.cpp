@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/first_read.hpp"
+
+#include <limits>
+
+#include "client/stage.hpp"
+#include "front/mpiio/direct.hpp"
+
+namespace millrace::front {
+namespace {
+
+// Pieces that lie closer together come with what is between them.
+constexpr std::uint64_t gap_bytes = 64 * KiB;
+constexpr std::uint64_t extent_bytes = 4 * MiB;
+
+Status fetch_pieces(Open& open, const Target& target) {
+  std::uint64_t end = UINT64_MAX;  // of the file, where an extent has reached it
+  const auto fetch = [&](Extent extent) -> Status {
+    if (extent.begin >= end) return {};
+    const Status status = open.file->fetch(extent);
+    const std::uint64_t size = client::stamp_of(open.stand_in.get()).size;
+    if (extent.end > size) end = size;
+    return status;
+  };
+  return client::for_each_extent(open.view, target.position, target.bytes, gap_bytes, extent_bytes, fetch);
+}
+
+// What the library is going to read is in its file.
+Status bring(Open& open, const Row& row, const Arguments& a) {
+  const bool here = open.place == Open::Place::here;
+  if (a.count <= 0) return {};
+  Target target{};
+  // Where nobody can say what a call touches it may be all of the file.
+  if (!open.pipeline() || !measure(open, row, a, target))
+    return here ? open.file->flush(everything) : open.file->fetch(everything);
+  if (target.bytes == 0) return {};
+  find_hull(open, target);
+  if (here) return open.file->flush(target.hull);
+  return target.one_piece ? open.file->fetch(target.hull) : fetch_pieces(open, target);
+}
+
+int read_independent(const Row& row, const Arguments& a, MPI_Status* status) {
+  const bool at = row.position == Position::at;
+  const bool request = row.completion == Completion::nonblocking;
+#if MILLRACE_LARGE_COUNT
+  if (a.count > std::numeric_limits<int>::max()) {
+    if (at && request)
+      return call<Slot::MPI_File_iread_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, a.request);
+    if (at)
+      return call<Slot::MPI_File_read_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, status);
+    if (request) return call<Slot::MPI_File_iread_c>(a.entry, a.file, a.memory, a.count, a.type, a.request);
+    return call<Slot::MPI_File_read_c>(a.entry, a.file, a.memory, a.count, a.type, status);
+  }
+#endif
+  const int count = static_cast<int>(a.count);
+  if (at && request)
+    return call<Slot::MPI_File_iread_at>(a.entry, a.file, a.offset, a.memory, count, a.type, a.request);
+  if (at) return call<Slot::MPI_File_read_at>(a.entry, a.file, a.offset, a.memory, count, a.type, status);
+  if (request) return call<Slot::MPI_File_iread>(a.entry, a.file, a.memory, count, a.type, a.request);
+  return call<Slot::MPI_File_read>(a.entry, a.file, a.memory, count, a.type, status);
+}
+
+}  // namespace
+
+int read_on_first(Open& open, const Row& row, const Arguments& a) {
+  Status status;
+  // As on a file that all nodes see: a collective read finds what any rank wrote before it. A call that must
+  // not wait for other ranks does without.
+  if (row.coordination == Coordination::collective && row.completion != Completion::nonblocking) {
+    status = open.file->publish();
+    meet_on_first(open);
+  }
+  if (status.ok()) status = bring(open, row, a);
+  if (!status.ok()) return raise(open, status);
+  if (row.position == Position::individual) hand_over(open);
+  MPI_Status got;
+  const bool split = row.completion == Completion::split_begin;
+  const int error = read_independent(row, a, split ? &got : a.status);
+  if (error != MPI_SUCCESS || !split) return error;
+  MPI_Count bytes = 0;
+  PMPI_Get_elements_x(&got, MPI_BYTE, &bytes);
+  return begin_split(open, bytes);
+}
+
+}  // namespace millrace::front
