@@ -36,7 +36,8 @@ struct Caps {
 using Ticket = std::uint64_t;
 
 // Copies in the order in which they were posted. One thread uses it at a time; its device outlives it.
-// A failed copy says so at its own poll() or wait(), with EFAULT where the address is no memory of the device.
+// A failed copy says so at its own poll() or wait(), with EFAULT where the address is no memory of the
+// device.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -44,8 +45,8 @@ class Queue {
   // Returns when what the program itself had enqueued on the device before is done, as a synchronous copy
   // would: it is the program's own work, so that this alone waits for as long as that takes.
   virtual Status settle() = 0;
-  // `host` stays valid, and is left alone, until poll() or wait() has said that the copy is over. Posting with
-  // in_flight_max tickets open is Code::invalid.
+  // `host` stays valid, and is left alone, until poll() or wait() has said that the copy is over. Posting
+  // with in_flight_max tickets open is Code::invalid.
   virtual Result<Ticket> post(Direction direction, Address device, std::span<std::byte> host) = 0;
   // True: over, and well. A ticket is settled once: then it is forgotten.
   virtual Result<bool> poll(Ticket ticket) = 0;

@@ -21,7 +21,8 @@ class End {
   virtual ssize_t read(std::span<std::byte> into) = 0;  // 0: end of file
   // False: read() would wait now.
   virtual bool ready() = 0;
-  // The last `bytes` that read() brought did not reach the device: back to before them, where that can be done.
+  // The last `bytes` that read() brought did not reach the device: back to before them, where that can be
+  // done.
   virtual void unread(std::uint64_t bytes) = 0;
 };
 

@@ -25,12 +25,12 @@ inline constexpr PoolOptions nec2020{.shape = {1, 8 * MiB, 8 * MiB}, .bytes_max 
 inline constexpr PoolOptions nec2021{.shape = {2, 4 * MiB, 4 * MiB}};
 
 // A process's staging memory. Lends a Staging to each call, makes one while the bound allows that, and keeps
-// them. When all are lent, a call waits a little and then goes through a few KiB of its own stack: a call that
-// blocks in a pipe cannot stop the one that would fill it. Thread safe. Devices outlive the pool.
+// them. When all are lent, a call waits a little and then goes on with 64 KiB of its own, outside the bound,
+// until there are slots again: calls that block in pipes cannot stop the ones that would fill these. Thread
+// safe. Devices outlive the pool.
 class Pool {
  public:
-  explicit Pool(const PoolOptions& options) : options_(options) {}
-  ~Pool();
+  explicit Pool(const PoolOptions& options);
 
   // As Staging's, and clamped to request_max. In a child of fork(), EFAULT, as without Millrace.
   Moved write(Device& device, Address from, std::uint64_t bytes, End& to);
@@ -42,19 +42,20 @@ class Pool {
   struct Counts {
     std::uint64_t bytes = 0;  // of staging memory now
     std::uint64_t peak_bytes = 0;
-    std::uint64_t narrow = 0;    // calls that went without slots
+    std::uint64_t narrow = 0;    // times that a call went without slots
     std::uint64_t unpinned = 0;  // rings that could not be registered
     std::uint64_t retired = 0;   // rings lost to copies that did not end
   };
   Counts counts() const;
 
  private:
-  std::unique_ptr<Staging> borrow(Device& device);
+  // `mover` moves some bytes from an offset on through a Staging, and says what it has moved.
+  template <class Mover>
+  Moved move(Device& device, std::uint64_t bytes, const Mover& mover);
+  std::unique_ptr<Staging> borrow(Device& device, bool may_wait);
   void give_back(std::unique_ptr<Staging> staging);
   std::unique_ptr<Staging> take_idle(const Device& device);
-  void drop_idle();
-  std::unique_ptr<Staging> make(Device& device);
-  void tell_once(bool& told, const char* what, Status why);
+  void tell_unpinned(Status why, const Device& device);
 
   const PoolOptions options_;
   mutable std::mutex mutex_;
@@ -62,7 +63,6 @@ class Pool {
   std::vector<std::unique_ptr<Staging>> idle_;  // guarded by mutex_
   Counts counts_;                               // guarded by mutex_
   bool told_unpinned_ = false;                  // guarded by mutex_
-  bool told_narrow_ = false;                    // guarded by mutex_
 };
 
 }  // namespace millrace::staging

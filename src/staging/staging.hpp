@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "base/settings.hpp"
 #include "staging/buffers.hpp"
@@ -29,8 +28,8 @@ struct Shape {
   std::size_t piece_bytes(std::uint64_t request) const;
 };
 
-// What a call has done. POSIX: the count if it is not 0, else the error. An error behind a count comes again at
-// the next call, because that meets the same cause.
+// What a call has done. POSIX: the count if it is not 0, else the error. An error behind a count comes again
+// at the next call, because that meets the same cause.
 struct Moved {
   std::uint64_t bytes = 0;
   Status status;
@@ -53,8 +52,8 @@ class Staging {
 
   // Until `bytes` have moved, the end of the file, a short count, or an error at either end.
   Moved write_through(Address from, std::uint64_t bytes, End& to);
-  // From the second piece on, only what can be read without waiting: a pipe's reader gets what is there.
-  Moved read_through(End& from, Address to, std::uint64_t bytes);
+  // Only the first piece is waited for, if at all: a pipe's reader gets what is there.
+  Moved read_through(End& from, Address to, std::uint64_t bytes, bool may_wait = true);
 
   Device& device() const { return device_; }
   std::size_t bytes() const { return shape_.bytes(); }
