@@ -69,19 +69,22 @@ Result<Ticket> CudaQueue::post(Direction direction, Address device, std::span<st
   return last_;
 }
 
-Error CudaQueue::query(std::size_t index) const {
-  const Current current(table_, device_.context_);
-  return current.ok() ? table_.cuEventQuery(events_[index]) : current.error();
-}
-
 Result<bool> CudaQueue::poll(Ticket ticket) {
   const std::size_t index = ticket % tickets_max;
   if (ticket == 0 || open_[index] != ticket) return Code::invalid;
-  const Error error = query(index);
+  const Current current(table_, device_.context_);
+  if (!current.ok()) {
+    // Without its context the copy is over; with it, nobody knows.
+    const Status status = device_.check(current.error());
+    return device_.lost() ? status : Status(Code::timeout, EIO);
+  }
+  const Error error = table_.cuEventQuery(events_[index]);
   if (error == not_ready) return false;
   open_[index] = 0;
-  if (error != success) return device_.check(error);
-  return true;
+  if (error == success) return true;
+  // The error may be another's, and the copy under way.
+  table_.cuStreamSynchronize(stream_);
+  return device_.check(error);
 }
 
 Status CudaQueue::wait(Ticket ticket) {

@@ -27,8 +27,6 @@ class CudaQueue final : public Queue {
   Status wait(Ticket ticket) override;
 
  private:
-  Error query(std::size_t index) const;
-
   const CudaDevice& device_;
   const Table& table_;
   Stream stream_ = nullptr;
