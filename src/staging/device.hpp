@@ -48,7 +48,7 @@ class Queue {
   // `host` stays valid, and is left alone, until poll() or wait() has said that the copy is over. Posting
   // with in_flight_max tickets open is Code::invalid.
   virtual Result<Ticket> post(Direction direction, Address device, std::span<std::byte> host) = 0;
-  // True: over, and well. A ticket is settled once: then it is forgotten. Code::timeout as for wait().
+  // True: over, and well. A ticket is settled once: then it is forgotten.
   virtual Result<bool> poll(Ticket ticket) = 0;
   // Code::timeout after the device's bound, or when nobody can tell: the copy may still run, and `host` must
   // never be used again.

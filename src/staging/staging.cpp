@@ -63,7 +63,8 @@ Staging::~Staging() {
     return;
   }
   queue_.reset();  // before the memory goes that it copies from and to
-  if (pinned_.ok()) (void)device_.unpin(buffers_->all());
+  // What the device may still hold to be registered must not become other memory.
+  if (pinned_.ok() && !device_.unpin(buffers_->all()).ok()) buffers_->abandon();
 }
 
 std::span<std::byte> Staging::slot(std::uint64_t piece, std::size_t bytes) {

@@ -115,7 +115,8 @@ Status CudaDevice::pin(std::span<std::byte> host) {
 
 Status CudaDevice::unpin(std::span<std::byte> host) {
   const Current current(table_, context_);
-  return check(current.ok() ? table_.cuMemHostUnregister(host.data()) : current.error());
+  const Status status = check(current.ok() ? table_.cuMemHostUnregister(host.data()) : current.error());
+  return lost() ? Status() : status;  // a context takes its registrations with it
 }
 
 Result<std::unique_ptr<Queue>> CudaDevice::open_queue() {

@@ -74,9 +74,11 @@ Result<bool> CudaQueue::poll(Ticket ticket) {
   if (ticket == 0 || open_[index] != ticket) return Code::invalid;
   const Current current(table_, device_.context_);
   if (!current.ok()) {
-    // Without its context the copy is over; with it, nobody knows.
+    // Without its context the copy is over. Otherwise nobody knows: it counts as under way, within the bound.
     const Status status = device_.check(current.error());
-    return device_.lost() ? status : Status(Code::timeout, EIO);
+    if (!device_.lost()) return false;
+    open_[index] = 0;
+    return status;
   }
   const Error error = table_.cuEventQuery(events_[index]);
   if (error == not_ready) return false;

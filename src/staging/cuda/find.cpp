@@ -35,25 +35,32 @@ Registry& registry() {
   return one;
 }
 
-// Memory of no context (pools, mapped ranges) is used by the device's primary one, if the program has it.
-Context primary(const Table& table, Ordinal ordinal) {
-  unsigned flags = 0;
-  int active = 0;
-  Context context = nullptr;
-  if (table.cuDevicePrimaryCtxGetState(ordinal, &flags, &active) != success || active == 0) return nullptr;
-  return table.cuDevicePrimaryCtxRetain(&context, ordinal) == success ? context : nullptr;
-}
-
-Device* known_device(const Table& table, Context context, Ordinal ordinal) {
+Device* known_device(const Table& table, Context context, Ordinal ordinal, bool& is_new) {
   unsigned long long id = 0;
   if (table.cuCtxGetId != nullptr) (void)table.cuCtxGetId(context, &id);
   Registry& all = registry();
+  is_new = false;
   for (const Known& known : all.known) {
     if (known.context == context && known.id == id && !known.device->lost()) return known.device.get();
   }
   if (all.known.size() >= contexts_max) return nullptr;
+  is_new = true;
   all.known.push_back({context, id, std::make_unique<CudaDevice>(table, context, ordinal, false, Options{})});
   return all.known.back().device.get();
+}
+
+// Memory of no context (pools, mapped ranges) is used by the device's primary one, if the program has it: it
+// is retained once, and for good.
+Device* primary_device(const Table& table, Ordinal ordinal) {
+  unsigned flags = 0;
+  int active = 0;
+  Context context = nullptr;
+  if (table.cuDevicePrimaryCtxGetState(ordinal, &flags, &active) != success || active == 0) return nullptr;
+  if (table.cuDevicePrimaryCtxRetain(&context, ordinal) != success) return nullptr;
+  bool is_new = false;
+  Device* device = known_device(table, context, ordinal, is_new);
+  if (!is_new) (void)table.cuDevicePrimaryCtxRelease_v2(ordinal);
+  return device;
 }
 
 }  // namespace
@@ -67,15 +74,9 @@ Device* device_of(const void* pointer) {
   const PointerClass found = classify(*table, address_of(pointer));
   if (!found.device) return nullptr;
   const std::lock_guard lock(all.mutex);
-  if (found.context != nullptr) return known_device(*table, found.context, found.ordinal);
-  for (const Known& known : all.known) {
-    // Primary contexts are retained once.
-    if (known.device->ordinal() == found.ordinal && !known.device->lost() &&
-        known.device->owns(address_of(pointer)))
-      return known.device.get();
-  }
-  const Context context = primary(*table, found.ordinal);
-  return context == nullptr ? nullptr : known_device(*table, context, found.ordinal);
+  bool is_new = false;
+  return found.context != nullptr ? known_device(*table, found.context, found.ordinal, is_new)
+                                  : primary_device(*table, found.ordinal);
 }
 
 }  // namespace millrace::staging::cuda

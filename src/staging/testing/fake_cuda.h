@@ -29,6 +29,8 @@ typedef struct fake_cuda_live {
   /* What a program must not do: register twice, unregister what is not, free memory that is copied to or
    * from, use a stream of another context... */
   int misuse;
+  /* Registrations of memory that is not mapped any more. */
+  int stale;
 } fake_cuda_live;
 void fake_cuda_get_live(fake_cuda_live* live);
 const char* fake_cuda_last_misuse(void);

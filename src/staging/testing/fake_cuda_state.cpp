@@ -21,10 +21,17 @@ std::vector<ContextState*>& stack() {
   return contexts;
 }
 
-void Driver::reset(std::uint64_t seed, unsigned delay_us) {
+void Driver::reset(std::uint64_t seed, unsigned delay_us, std::unique_lock<std::mutex>& lock) {
+  refuse_pins = stalled = false;
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    if (contexts[i]->alive) end_context(contexts[i].get(), lock);
+  }
+  for (ContextState*& one : primary) one = nullptr;
+  allocations.clear();
+  registrations.clear();
   initialized = false;
   calls = fail_at = 0;
-  refuse_pins = stalled = false;
+  pushed = 0;
   max_delay_us = delay_us;
   dice.seed(seed);
   misuse = 0;

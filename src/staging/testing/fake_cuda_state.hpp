@@ -101,7 +101,7 @@ struct Driver {
   std::string last_misuse;
 
   // With the mutex held, all of these.
-  void reset(std::uint64_t seed, unsigned delay_us);
+  void reset(std::uint64_t seed, unsigned delay_us, std::unique_lock<std::mutex>& lock);
   void wrong(const char* what);
   bool known(ContextState* context) const;
   ContextState* make_context(Ordinal ordinal);

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // The fake driver's streams and events, and what tests ask of it.
+#include <sys/mman.h>
+
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -103,8 +105,8 @@ EXPORT Error cuEventDestroy_v2(Event event) {
 }
 
 EXPORT void fake_cuda_reset(std::uint64_t seed, unsigned max_delay_us) {
-  const std::lock_guard lock(driver().mutex);
-  driver().reset(seed, max_delay_us);
+  std::unique_lock lock(driver().mutex);
+  driver().reset(seed, max_delay_us, lock);
 }
 
 EXPORT std::uint64_t fake_cuda_calls() {
@@ -134,13 +136,16 @@ EXPORT void fake_cuda_get_live(fake_cuda_live* live) {
   const std::lock_guard lock(all.mutex);
   int retained = 0;
   for (const ContextState* primary : all.primary) retained += primary != nullptr ? primary->retained : 0;
+  int stale = 0;
+  for (const auto& [at, size] : all.registrations) stale += msync(at, size, MS_ASYNC) != 0;
   *live = {static_cast<int>(all.streams.size()),
            static_cast<int>(all.events.size()),
            static_cast<int>(all.registrations.size()),
            static_cast<int>(all.allocations.size()),
            retained,
            all.pushed,
-           all.misuse};
+           all.misuse,
+           stale};
 }
 
 EXPORT const char* fake_cuda_last_misuse() { return driver().last_misuse.c_str(); }
