@@ -88,7 +88,7 @@ Moved Requests::carry_out(const Request& request) const {
 Moved Requests::move_host(const Request& request) const {
   constexpr std::uint64_t piece_bytes = 4 * MiB;
   FileEnd end(request.fd, request.offset, *options_.calls);
-  auto* memory = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(request.place.at));
+  std::byte* memory = request.place.here();
   const std::uint64_t bytes = std::min(request.place.bytes, request_max);
   Moved moved;
   while (moved.bytes < bytes) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "staging/place.hpp"
 #include "staging/pool.hpp"
 #include "staging/worker.hpp"
 
@@ -30,12 +31,6 @@ struct RequestOptions {
 class Requests {
  public:
   enum class Context : std::uint64_t {};
-  // Where the bytes are in memory: with a device, an address of its; else of this process.
-  struct Place {
-    Device* device = nullptr;
-    Address at{};
-    std::uint64_t bytes = 0;
-  };
 
   // Workers start with the first request. The pool outlives this.
   Requests(Pool& pool, const RequestOptions& options) : pool_(pool), options_(options) {}

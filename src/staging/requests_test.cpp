@@ -14,7 +14,6 @@ namespace {
 
 using namespace testing;
 using Context = Requests::Context;
-using Place = Requests::Place;
 
 constexpr PoolOptions small{.shape = {2, 16 * KiB, 4 * KiB}, .bytes_max = 128 * KiB};
 
@@ -60,7 +59,7 @@ TEST_P(RequestsTest, AReadIsShortAtTheEndOfTheFile) {
 
 class HostRequests : public ::testing::Test {
  protected:
-  static Place place(Bytes& bytes) { return {nullptr, address_of(bytes.data()), bytes.size()}; }
+  static Place place(Bytes& bytes) { return Place::of(bytes); }
   Pool pool{small};
   File file;
   Bytes bytes = pattern(9'000'000);
