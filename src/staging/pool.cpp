@@ -26,6 +26,15 @@ PoolOptions within_bound(PoolOptions options) {
 
 }  // namespace
 
+PoolOptions pool_options(const Settings& settings, void (*tell)(const char* line)) {
+  PoolOptions options;
+  if (settings.device_buffers == DeviceBuffers::nec2020) options = nec2020;
+  if (settings.device_buffers == DeviceBuffers::nec2021) options = nec2021;
+  options.bytes_max = settings.staging_bytes;
+  options.tell = tell;
+  return options;
+}
+
 Pool::Pool(const PoolOptions& options) : options_(within_bound(options)) {}
 
 std::unique_ptr<Staging> Pool::take_idle(const Device& device) {

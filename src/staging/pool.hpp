@@ -24,6 +24,9 @@ struct PoolOptions {
 inline constexpr PoolOptions nec2020{.shape = {1, 8 * MiB, 8 * MiB}, .bytes_max = 64 * MiB};
 inline constexpr PoolOptions nec2021{.shape = {2, 4 * MiB, 4 * MiB}};
 
+// What the settings say.
+PoolOptions pool_options(const Settings& settings, void (*tell)(const char* line));
+
 // A process's staging memory. Lends a Staging to each call, makes one while the bound allows that, and keeps
 // them. When all are lent, a call waits a little and then goes on with 64 KiB of its own, outside the bound,
 // until there are slots again: calls that block in pipes cannot stop the ones that would fill these. Thread

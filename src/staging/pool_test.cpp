@@ -168,6 +168,19 @@ TEST_P(PoolTest, AChildOfForkIsToldThatItHasNoDevice) {
   EXPECT_TRUE(round_trip(pool, *device, 50'000, 2)) << "the parent's is untouched";
 }
 
+TEST(PoolOptionsTest, SettingsChooseDesignAndBound) {
+  Settings settings;
+  EXPECT_EQ(pool_options(settings, nullptr).shape.bytes(), 8 * MiB);
+  EXPECT_EQ(pool_options(settings, nullptr).bytes_max, 64 * MiB);
+  settings.device_buffers = DeviceBuffers::nec2020;
+  settings.staging_bytes = 16 * MiB;
+  const PoolOptions options = pool_options(settings, tell);
+  EXPECT_EQ(options.shape.slots, 1U);
+  EXPECT_EQ(options.shape.slot_bytes, 8 * MiB);
+  EXPECT_EQ(options.bytes_max, 16 * MiB);
+  EXPECT_EQ(options.tell, &tell);
+}
+
 // As a user without privileges and with no memory to lock. In a child: limits are for good.
 TEST(PoolMemlockTest, WithoutLockedMemoryItWorksAndSaysSoOnce) {
   const pid_t child = fork();
