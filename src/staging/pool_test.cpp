@@ -188,6 +188,8 @@ TEST(PoolMemlockTest, WithoutLockedMemoryItWorksAndSaysSoOnce) {
     const rlimit none{0, 0};
     if (setrlimit(RLIMIT_MEMLOCK, &none) != 0) _exit(2);
     if (getuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(3);
+    char page = 0;
+    if (mlock(&page, 1) == 0) _exit(77);  // sanitizers take locking away
     HostDevice device;
     lines_told = 0;
     bool right = true;
@@ -203,7 +205,8 @@ TEST(PoolMemlockTest, WithoutLockedMemoryItWorksAndSaysSoOnce) {
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "memory is locked whatever the limit";
+  EXPECT_EQ(status, 0);
 }
 
 // VmLck of this process.

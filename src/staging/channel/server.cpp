@@ -154,10 +154,11 @@ Status Server::uninstall() {
 // The channel has checked what it sends: this only keeps to the bounds of its own memory.
 Status Server::invoke() {
   if (head_.id == 0 || head_.id > symbols_.size()) return refuse(EINVAL, "no such function was found");
+  if (head_.size > integers_max + reals_max) return refuse(E2BIG, "too many arguments");
   std::vector<Value> values(head_.size);
   const std::size_t values_bytes = values.size() * sizeof(Value);
   if (values_bytes > body_.size()) return refuse(EINVAL, "the arguments are cut short");
-  std::memcpy(values.data(), body_.data(), values_bytes);
+  if (!values.empty()) std::memcpy(values.data(), body_.data(), values_bytes);
   // The function's memory is its own: answers to what it asks back come meanwhile.
   std::vector<std::vector<std::byte>> memory;
   Call call{{send_data, recv_data}, this};
@@ -176,7 +177,7 @@ Status Server::invoke() {
     if (value.kind == Kind::call) number = reinterpret_cast<std::uintptr_t>(&call);
     if (is_memory(value.kind)) {
       memory.emplace_back(value.bytes);
-      if (carries_in(value.kind)) {
+      if (carries_in(value.kind) && value.bytes > 0) {
         if (value.bytes > body_.size() - at) return refuse(EINVAL, "the arguments are cut short");
         std::memcpy(memory.back().data(), body_.data() + at, value.bytes);
         at += value.bytes;
