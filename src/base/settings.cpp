@@ -114,6 +114,13 @@ std::string set_target(Settings& s, std::string_view text) {
   return set_word(s.target, text, words);
 }
 
+std::string set_device_buffers(Settings& s, std::string_view text) {
+  static constexpr std::array words{Word<DeviceBuffers>{"auto", DeviceBuffers::automatic},
+                                    Word<DeviceBuffers>{"nec2020", DeviceBuffers::nec2020},
+                                    Word<DeviceBuffers>{"nec2021", DeviceBuffers::nec2021}};
+  return set_word(s.device_buffers, text, words);
+}
+
 std::string set_file_servers(Settings& s, std::string_view text) {
   text = parse::trim(text);
   std::uint32_t count = 0;
@@ -216,6 +223,11 @@ constexpr std::array rows{
     Row{"stripe", set_stripe},
     Row{"stage", set_stage},
     Row{"target", set_target},
+    Row{"device_buffers", set_device_buffers},
+    Row{"staging_bytes",
+        [](Settings& s, std::string_view t) {
+          return set_size(s.staging_bytes, t, {MiB, 64 * GiB});
+        }},
     Row{"interfaces",
         [](Settings& s, std::string_view t) {
           s.interfaces = parse::list(t, ',');

@@ -25,6 +25,8 @@ enum class Topology : std::uint32_t { automatic = 0, ring = 1, tree = 2, direct 
 enum class Stage : std::uint32_t { automatic = 0, none = 1, whole = 2 };
 // What a path names: a file that all nodes see, or one of the first rank's node.
 enum class Target : std::uint32_t { shared = 0, first = 1 };
+// How buffers between host and device are cut; the named ones are those of a vendor's designs.
+enum class DeviceBuffers : std::uint32_t { automatic = 0, nec2020 = 1, nec2021 = 2 };
 
 // The settings of one file. Fixed layout: they travel from client to agent when a file is registered.
 struct FileSettings {
@@ -64,6 +66,8 @@ struct Settings {
   std::uint64_t stripe_bytes = 0;  // of each file server in turn: a power of two from 1 MiB; 0 = likewise
   Stage stage = Stage::automatic;
   Target target = Target::shared;
+  DeviceBuffers device_buffers = DeviceBuffers::automatic;
+  std::uint64_t staging_bytes = 64 * MiB;  // of a process, for copies from and to devices: [1 MiB, 64 GiB]
   std::vector<std::string>
       interfaces;  // network interfaces for links, best first; none: the first that is up
   // Lists of glob patterns, separated by ":". "*" crosses "/"; one without "/" also matches the last

@@ -184,6 +184,9 @@ def test_defaults_are_those_of_the_library():
     for name in ("sort_buffer", "record_max", "fdatasync_interval", "channel"):
         number, unit = re.search(rf"\b{name}_bytes =\s+(\d+) \* (\w+);", header).groups()
         assert units.parse_bytes(settings.BY_NAME[name].default) == int(number) * factor[unit], name
+    number, unit = re.search(r"\bstaging_bytes =\s+(\d+) \* (\w+);", header).groups()
+    assert units.parse_bytes(settings.BY_NAME["staging_bytes"].default) == int(number) * factor[unit]
+    assert "device_buffers = DeviceBuffers::automatic" in header
     assert "across_nodes = true" in header and "topology = Topology::automatic" in header
     assert re.search(r"file_servers = 0;", header) and re.search(r"stripe_bytes = 0;", header)  # auto
     assert "timeout_ms = 60'000" in header

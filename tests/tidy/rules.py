@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import exceptions
 
 # room -> rooms that it may include:
-# base <- extent, io <- {journal, sink, transport} <- agent, client <- front.
+# base <- extent, io <- {journal, sink, transport, staging} <- agent, client <- front.
 BELOW = {
     "base": set(),
     "extent": {"base"},

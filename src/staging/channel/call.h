@@ -1,0 +1,17 @@
+/* SPDX-FileCopyrightText: 2026 The Millrace authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* What a function gets that a channel runs, if its caller passes it: the way to the caller's memory. */
+#ifndef MILLRACE_STAGING_CHANNEL_CALL_H
+#define MILLRACE_STAGING_CHANNEL_CALL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Both return 0, or -1 with errno set; all bytes, or an error. Valid until the function returns. */
+typedef struct millrace_call millrace_call;
+struct millrace_call {
+  int (*send_data)(millrace_call* call, uint64_t to, const void* from, size_t bytes);
+  int (*recv_data)(millrace_call* call, void* into, uint64_t from, size_t bytes);
+};
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "staging/cuda/cuda_queue.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "staging/cuda/current.hpp"
+
+namespace millrace::staging::cuda {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto spin = std::chrono::microseconds(20);
+constexpr auto longest_pause = std::chrono::microseconds(200);
+
+}  // namespace
+
+Status CudaQueue::open() {
+  const Current current(table_, device_.context_);
+  Error error = current.error();
+  if (error == success) error = table_.cuStreamCreate(&stream_, stream_non_blocking);
+  const unsigned flags = event_blocking_sync | event_disable_timing;
+  if (error == success) error = table_.cuEventCreate(&program_, flags);
+  for (Event& event : events_) {
+    if (error == success) error = table_.cuEventCreate(&event, flags);
+  }
+  return device_.check(error);
+}
+
+CudaQueue::~CudaQueue() {
+  const Current current(table_, device_.context_);
+  if (!current.ok()) return;  // the context took them with it
+  for (Event event : events_) {
+    if (event != nullptr) table_.cuEventDestroy_v2(event);
+  }
+  if (program_ != nullptr) table_.cuEventDestroy_v2(program_);
+  if (stream_ != nullptr) table_.cuStreamDestroy_v2(stream_);
+}
+
+Status CudaQueue::settle() {
+  const Current current(table_, device_.context_);
+  Error error = current.error();
+  if (error == success) error = table_.cuEventRecord(program_, legacy_stream());
+  if (error == success) error = table_.cuEventSynchronize(program_);
+  return device_.check(error);
+}
+
+Result<Ticket> CudaQueue::post(Direction direction, Address device, std::span<std::byte> host) {
+  const std::size_t index = (last_ + 1) % tickets_max;
+  if (open_[index] != 0) return Code::invalid;
+  const Current current(table_, device_.context_);
+  if (!current.ok()) return device_.check(current.error());
+  const auto pointer = static_cast<Pointer>(device);
+  Error error = direction == Direction::to_host
+                    ? table_.cuMemcpyDtoHAsync_v2(host.data(), pointer, host.size(), stream_)
+                    : table_.cuMemcpyHtoDAsync_v2(pointer, host.data(), host.size(), stream_);
+  if (error != success) return device_.check(error);
+  error = table_.cuEventRecord(events_[index], stream_);
+  if (error != success) {
+    // Nobody could tell when it ends: it has to end here.
+    table_.cuStreamSynchronize(stream_);
+    return device_.check(error);
+  }
+  open_[index] = ++last_;
+  return last_;
+}
+
+Result<bool> CudaQueue::poll(Ticket ticket) {
+  const std::size_t index = ticket % tickets_max;
+  if (ticket == 0 || open_[index] != ticket) return Code::invalid;
+  const Current current(table_, device_.context_);
+  if (!current.ok()) {
+    // Without its context the copy is over. Otherwise nobody knows: it counts as under way, within the bound.
+    const Status status = device_.check(current.error());
+    if (!device_.lost()) return false;
+    open_[index] = 0;
+    return status;
+  }
+  const Error error = table_.cuEventQuery(events_[index]);
+  if (error == not_ready) return false;
+  open_[index] = 0;
+  if (error == success) return true;
+  // The error may be another's, and the copy under way.
+  table_.cuStreamSynchronize(stream_);
+  return device_.check(error);
+}
+
+Status CudaQueue::wait(Ticket ticket) {
+  // By looking again and again: the driver's own wait has no bound.
+  const Clock::time_point begin = Clock::now();
+  const auto bound = std::chrono::milliseconds(device_.options_.timeout_ms);
+  auto pause = std::chrono::nanoseconds(spin);
+  for (;;) {
+    const Result<bool> over = poll(ticket);
+    if (!over) return over.status();
+    if (*over) return {};
+    const auto waited = Clock::now() - begin;
+    if (waited > bound) return {Code::timeout, ETIMEDOUT};
+    if (waited < spin) continue;
+    std::this_thread::sleep_for(pause);
+    pause = std::min<std::chrono::nanoseconds>(pause * 2, longest_pause);
+  }
+}
+
+}  // namespace millrace::staging::cuda

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.hpp"
+
+// Memory that this host reaches by copies only, and the queues that copy.
+namespace millrace::staging {
+
+// Where something is in a device's memory. Never dereferenced here.
+enum class Address : std::uint64_t {};
+
+constexpr Address operator+(Address address, std::uint64_t bytes) {
+  return Address{static_cast<std::uint64_t>(address) + bytes};
+}
+inline Address address_of(const void* pointer) {
+  return Address{static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(pointer))};
+}
+
+enum class Direction : std::uint8_t { to_host = 0, to_device = 1 };
+
+struct Caps {
+  std::size_t alignment = 1;             // of host memory, for full speed; any other works
+  std::size_t transfer_max = SIZE_MAX;   // bytes of one post()
+  std::size_t in_flight_max = SIZE_MAX;  // tickets of a queue that have not been waited for
+  bool asynchronous = false;             // post() returns before the bytes have moved
+};
+
+// Of one queue, counting up.
+using Ticket = std::uint64_t;
+
+// Copies in the order in which they were posted. One thread uses it at a time; its device outlives it.
+// A failed copy says so at its own poll() or wait(), with EFAULT where the address is no memory of the
+// device.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+
+  // Returns when what the program itself had enqueued on the device before is done, as a synchronous copy
+  // would: it is the program's own work, so that this alone waits for as long as that takes.
+  virtual Status settle() = 0;
+  // `host` stays valid, and is left alone, until poll() or wait() has said that the copy is over. Posting
+  // with in_flight_max tickets open is Code::invalid.
+  virtual Result<Ticket> post(Direction direction, Address device, std::span<std::byte> host) = 0;
+  // True: over, and well. A ticket is settled once: then it is forgotten.
+  virtual Result<bool> poll(Ticket ticket) = 0;
+  // Code::timeout after the device's bound, or when nobody can tell: the copy may still run, and `host` must
+  // never be used again.
+  virtual Status wait(Ticket ticket) = 0;
+};
+
+// Thread safe. A process that was forked must not use its parent's (inherited()).
+class Device {
+ public:
+  Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  virtual const char* name() const = 0;
+  virtual Caps caps() const = 0;
+  // Memory that only copies reach. Memory that the host can use by itself is nobody's, also where a driver
+  // has made it. Takes 0.1 to 1 us: hooks ask only after the system call has said EFAULT.
+  virtual bool owns(Address address) const = 0;
+
+  virtual Result<Address> allocate(std::size_t bytes) = 0;
+  virtual Status release(Address address) = 0;
+
+  // Makes copies from and to this host memory quick. [begin, end) of pages; pinning twice is an error.
+  virtual Status pin(std::span<std::byte> host) = 0;
+  virtual Status unpin(std::span<std::byte> host) = 0;
+
+  virtual Result<std::unique_ptr<Queue>> open_queue() = 0;
+
+  // What failed last on any thread, in the device's own words; empty if nothing has.
+  virtual std::string explain() const { return {}; }
+
+  bool inherited() const;
+
+ private:
+  int process_;
+};
+
+}  // namespace millrace::staging

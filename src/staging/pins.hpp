@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <span>
+
+#include "base/result.hpp"
+
+namespace millrace::staging {
+
+// Pages locked into memory, for devices that have no driver to do it. Counts against the limit on locked
+// memory, as registering with a driver or with io_uring does. Thread safe.
+class PageLocks {
+ public:
+  PageLocks() = default;
+  PageLocks(const PageLocks&) = delete;
+  PageLocks& operator=(const PageLocks&) = delete;
+
+  // Code::no_memory where the limit does not allow it; Code::invalid for what is pinned already, or is not.
+  Status pin(std::span<std::byte> host);
+  Status unpin(std::span<std::byte> host);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::byte*, std::size_t> locked_;  // guarded by mutex_
+};
+
+}  // namespace millrace::staging

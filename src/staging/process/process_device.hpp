@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/fd.hpp"
+#include "staging/copy_queue.hpp"
+#include "staging/device.hpp"
+#include "staging/pins.hpp"
+#include "staging/process/helper.hpp"
+
+namespace millrace::staging {
+
+// Another process's memory, read and written by process_vm_readv and _writev: stands in for a vector engine,
+// whose memory belongs to a process too. It shows what is right, not what is fast.
+class ProcessDevice final : public Device {
+ public:
+  // A child that only holds memory.
+  static Result<std::unique_ptr<ProcessDevice>> start(const CopyOptions& options = {});
+  // A process that this one may trace. Its memory is its own: nothing can be allocated.
+  static Result<std::unique_ptr<ProcessDevice>> attach(pid_t pid, const CopyOptions& options = {});
+
+  const char* name() const override { return "process"; }
+  Caps caps() const override;
+  // Of a process that was attached to, every address.
+  bool owns(Address address) const override;
+  Result<Address> allocate(std::size_t bytes) override;
+  Status release(Address address) override;
+  Status pin(std::span<std::byte> host) override { return pins_.pin(host); }
+  Status unpin(std::span<std::byte> host) override { return pins_.unpin(host); }
+  Result<std::unique_ptr<Queue>> open_queue() override;
+  std::string explain() const override;
+
+  pid_t pid() const { return pid_; }
+
+ private:
+  explicit ProcessDevice(const CopyOptions& options) : options_(options), link_(options.delays) {}
+  Status hold(pid_t pid);
+  bool gone() const;
+  Status copy(Direction direction, Address device, std::span<std::byte> host) const;
+
+  const CopyOptions options_;
+  Link link_;
+  PageLocks pins_;
+  pid_t pid_ = -1;
+  Fd process_;  // readable when it has gone: its number may then be another's
+  std::unique_ptr<Helper> helper_;
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, std::size_t> blocks_;  // guarded by mutex_
+};
+
+}  // namespace millrace::staging

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "staging/requests.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+namespace millrace::staging {
+
+Requests::~Requests() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  some_queued_.notify_all();
+  for (const auto& worker : workers_) worker->join();
+}
+
+Result<Requests::Context> Requests::init() {
+  const std::lock_guard lock(mutex_);
+  if (requests_.size() >= options_.contexts_max) return Status(Code::no_memory, EAGAIN);
+  const Context context{++last_};
+  requests_.emplace(context, Request{});
+  return context;
+}
+
+Status Requests::read(Context context, int fd, std::uint64_t offset, const Place& to) {
+  return submit(context, {State::queued, true, fd, offset, to, {}});
+}
+
+Status Requests::write(Context context, int fd, std::uint64_t offset, const Place& from) {
+  return submit(context, {State::queued, false, fd, offset, from, {}});
+}
+
+Status Requests::submit(Context context, const Request& request) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = requests_.find(context);
+    if (found == requests_.end() || found->second.state != State::free) return Code::invalid;
+    if (const Status status = start_workers(); !status.ok()) return status;
+    found->second = request;
+    queue_.push_back(context);
+  }
+  some_queued_.notify_one();
+  return {};
+}
+
+// With mutex_ held. One is enough to go on with.
+Status Requests::start_workers() {
+  while (workers_.size() < std::max(options_.workers, 1U)) {
+    auto worker = std::make_unique<Worker>();
+    const Status status = worker->start([this] { work(); });
+    if (!status.ok()) return workers_.empty() ? status : Status();
+    workers_.push_back(std::move(worker));
+  }
+  return {};
+}
+
+void Requests::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    some_queued_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+    if (stop_) return;
+    const Context context = queue_.front();
+    queue_.pop_front();
+    Request& request = requests_.at(context);  // fini() leaves it while it moves
+    request.state = State::moving;
+    const Request copy = request;
+    lock.unlock();
+    const Moved moved = carry_out(copy);
+    lock.lock();
+    request.moved = moved;
+    request.state = State::over;
+    some_over_.notify_all();
+  }
+}
+
+Moved Requests::carry_out(const Request& request) const {
+  const Place& place = request.place;
+  if (place.device == nullptr) return move_host(request);
+  FileEnd end(request.fd, request.offset, *options_.calls);
+  return request.reads ? pool_.read(*place.device, end, place.at, place.bytes)
+                       : pool_.write(*place.device, place.at, place.bytes, end);
+}
+
+// The program's own memory needs no staging, but the same cutting: a short piece is the last.
+Moved Requests::move_host(const Request& request) const {
+  constexpr std::uint64_t piece_bytes = 4 * MiB;
+  FileEnd end(request.fd, request.offset, *options_.calls);
+  std::byte* memory = request.place.here();
+  const std::uint64_t bytes = std::min(request.place.bytes, request_max);
+  Moved moved;
+  while (moved.bytes < bytes) {
+    const std::size_t size = std::min(piece_bytes, bytes - moved.bytes);
+    const std::span<std::byte> piece(memory + moved.bytes, size);
+    const ssize_t some = request.reads ? end.read(piece) : end.write(piece);
+    if (some < 0) moved.status = Status::from_errno(static_cast<int>(-some));
+    moved.bytes += static_cast<std::uint64_t>(std::max<ssize_t>(some, 0));
+    if (some < static_cast<ssize_t>(size)) break;
+  }
+  return moved;
+}
+
+Result<bool> Requests::query(Context context) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = requests_.find(context);
+  if (found == requests_.end() || found->second.state == State::free) return Code::invalid;
+  return found->second.state == State::over;
+}
+
+Moved Requests::wait(Context context) {
+  std::unique_lock lock(mutex_);
+  // Looked up each time: another thread may end the context.
+  const auto found = [&] { return requests_.find(context); };
+  if (found() == requests_.end() || found()->second.state == State::free)
+    return {0, Status(Code::invalid, EINVAL)};
+  some_over_.wait(lock, [&] {
+    return found() == requests_.end() || found()->second.state == State::over ||
+           found()->second.state == State::free;
+  });
+  if (found() == requests_.end() || found()->second.state == State::free)
+    return {0, Status(Code::invalid, EINVAL)};
+  found()->second.state = State::free;
+  return found()->second.moved;
+}
+
+Status Requests::fini(Context context) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+  std::unique_lock lock(mutex_);
+  const auto moving = [&] {
+    const auto found = requests_.find(context);
+    return found != requests_.end() && found->second.state == State::moving;
+  };
+  std::erase(queue_, context);
+  if (!some_over_.wait_until(lock, until, [&] { return !moving(); })) return {Code::timeout, ETIMEDOUT};
+  const bool was_there = requests_.erase(context) == 1;
+  some_over_.notify_all();
+  return was_there ? Status() : Status(Code::invalid);
+}
+
+}  // namespace millrace::staging

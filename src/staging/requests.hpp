@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "staging/place.hpp"
+#include "staging/pool.hpp"
+#include "staging/worker.hpp"
+
+namespace millrace::staging {
+
+struct RequestOptions {
+  unsigned workers = 4;               // requests that move at the same time
+  std::size_t contexts_max = 1024;    // requests there can be
+  std::uint64_t timeout_ms = 60'000;  // of fini() for a request that is under way
+  const Calls* calls = &libc_calls;
+};
+
+// Reads and writes that go on while the caller does. As with the vendor's asynchronous I/O, a context carries
+// one request at a time; requests of different contexts are in no order. Each request's pieces are moved in
+// order, and a short one is the last; what had been moved before an error is its result. Thread safe.
+//
+//   init -> context -> write -> query ... -> wait -> write -> wait -> fini
+class Requests {
+ public:
+  enum class Context : std::uint64_t {};
+
+  // Workers start with the first request. The pool outlives this.
+  Requests(Pool& pool, const RequestOptions& options) : pool_(pool), options_(options) {}
+  // Waits for what moves, and drops what waits.
+  ~Requests();
+
+  Result<Context> init();
+  // Code::invalid for a context that is not there, or whose last request nobody has waited for. The
+  // descriptor and the memory stay as they are until wait() has returned.
+  Status read(Context context, int fd, std::uint64_t offset, const Place& to);
+  Status write(Context context, int fd, std::uint64_t offset, const Place& from);
+  // Whether wait() would return at once.
+  Result<bool> query(Context context) const;
+  // The request's outcome, once. Takes as long as the file system does.
+  Moved wait(Context context);
+  // Drops a request that waits for a worker. One under way is waited for; after the bound, Code::timeout, and
+  // the context stays.
+  Status fini(Context context);
+
+ private:
+  enum class State : std::uint8_t { free, queued, moving, over };
+  struct Request {
+    State state = State::free;
+    bool reads = false;
+    int fd = -1;
+    std::uint64_t offset = 0;
+    Place place;
+    Moved moved;
+  };
+
+  Status submit(Context context, const Request& request);
+  Status start_workers();
+  void work();
+  Moved carry_out(const Request& request) const;
+  Moved move_host(const Request& request) const;
+
+  Pool& pool_;
+  const RequestOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable some_queued_;
+  std::condition_variable some_over_;
+  std::map<Context, Request> requests_;           // guarded by mutex_
+  std::deque<Context> queue_;                     // guarded by mutex_
+  std::uint64_t last_ = 0;                        // guarded by mutex_
+  bool stop_ = false;                             // guarded by mutex_
+  std::vector<std::unique_ptr<Worker>> workers_;  // guarded by mutex_
+};
+
+}  // namespace millrace::staging

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/settings.hpp"
+#include "staging/buffers.hpp"
+#include "staging/device.hpp"
+#include "staging/end.hpp"
+
+namespace millrace::staging {
+
+// As the kernel: one call moves no more, and says so by its count.
+inline constexpr std::uint64_t request_max = 0x7ffff000;
+
+struct Shape {
+  std::size_t slots = 2;
+  std::size_t slot_bytes = 4 * MiB;
+  // A request is cut into eight pieces at least, of at least this size: so copy and call overlap in small
+  // ones too. The vendor's own designs cut only what is larger than a slot.
+  std::size_t piece_min = 256 * KiB;
+
+  std::size_t bytes() const { return slots * slot_bytes; }
+  std::size_t piece_bytes(std::uint64_t request) const;
+};
+
+// What a call has done. POSIX: the count if it is not 0, else the error. An error behind a count comes again
+// at the next call, because that meets the same cause.
+struct Moved {
+  std::uint64_t bytes = 0;
+  Status status;
+
+  // As read() and write() return it: a count, or -errno.
+  ssize_t count() const;
+};
+
+// A ring of slots, registered with the device once, and the queue that fills and drains them.
+//
+//   write_through    copy to slot 0 | copy to slot 1 | copy to slot 0 | ...
+//                                   | write slot 0   | write slot 1   | ...
+//
+// Calls at the host's end are made one by one and in order; the copy of the next piece runs meanwhile. One
+// thread uses a Staging at a time; its device outlives it.
+class Staging {
+ public:
+  static Result<std::unique_ptr<Staging>> create(Device& device, const Shape& shape);
+  ~Staging();
+
+  // Until `bytes` have moved, the end of the file, a short count, or an error at either end.
+  Moved write_through(Address from, std::uint64_t bytes, End& to);
+  // Only the first piece is waited for, if at all: a pipe's reader gets what is there.
+  Moved read_through(End& from, Address to, std::uint64_t bytes, bool may_wait = true);
+
+  Device& device() const { return device_; }
+  std::size_t bytes() const { return shape_.bytes(); }
+  // The device would not register the slots (why: the status): copies are slower, nothing else.
+  Status pinned() const { return pinned_; }
+  // A copy did not end in time: the slots may still be written to, and are never used or unmapped again.
+  bool retired() const { return retired_; }
+
+ private:
+  struct Piece;
+  Staging(Device& device, const Shape& shape) : device_(device), shape_(shape) {}
+  std::span<std::byte> slot(std::uint64_t piece, std::size_t bytes);
+  Status finish(Ticket ticket);
+
+  Device& device_;
+  Shape shape_;
+  std::unique_ptr<Buffers> buffers_;
+  std::unique_ptr<Queue> queue_;
+  Status pinned_;
+  bool retired_ = false;
+};
+
+}  // namespace millrace::staging

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "staging/cuda/api.hpp"
+
+// What the fake driver is made of. One lock for all; streams' threads drop it while they work.
+namespace millrace::staging::cuda::fake {
+
+inline constexpr int devices = 2;
+inline constexpr std::size_t memory_bytes = std::size_t{256} << 20;
+
+inline constexpr Error not_initialized = 3;
+inline constexpr Error invalid_device = 101;
+inline constexpr Error invalid_handle = 400;
+
+struct Lane;
+
+// When a piece of work is over: its stream has done `number` of them.
+struct Point {
+  Lane* lane = nullptr;
+  std::uint64_t number = 0;
+};
+
+struct Work {
+  std::vector<Point> after;
+  std::function<void()> run;
+  const void* host = nullptr;  // of a copy
+  std::size_t bytes = 0;
+  Pointer device = 0;
+};
+
+// A stream and its thread.
+struct Lane {
+  struct ContextState* context = nullptr;
+  bool blocking = true;
+  std::deque<Work> work;
+  std::uint64_t posted = 0;
+  std::uint64_t done = 0;
+  bool stop = false;
+  std::thread thread;
+};
+
+struct ContextState {
+  Ordinal ordinal = 0;
+  unsigned long long id = 0;
+  bool alive = true;
+  int retained = 0;
+  std::unique_ptr<Lane> legacy;
+};
+
+struct EventState {
+  ContextState* context = nullptr;
+  Point at;
+};
+
+struct Allocation {
+  std::size_t bytes = 0;
+  ContextState* context = nullptr;  // null: of a pool
+  Ordinal ordinal = 0;
+  unsigned type = memory_type_device;
+  bool managed = false;
+};
+
+struct Driver {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool initialized = false;
+  std::uint64_t calls = 0;
+  std::uint64_t fail_at = 0;
+  Error fail_with = 0;
+  bool refuse_pins = false;
+  bool stalled = false;
+  unsigned max_delay_us = 0;
+  std::mt19937_64 dice;
+  unsigned long long last_id = 0;
+
+  std::byte* view = nullptr;    // what the host sees: no access
+  std::byte* inside = nullptr;  // the same memory, as the device sees it
+  std::map<Pointer, Allocation> allocations;
+  std::map<std::byte*, std::size_t> registrations;
+  std::vector<std::unique_ptr<ContextState>> contexts;  // also dead ones: nobody's handle is another's
+  ContextState* primary[devices] = {};
+  std::set<Lane*> streams;
+  std::set<EventState*> events;
+  int pushed = 0;
+  int misuse = 0;
+  std::string last_misuse;
+
+  // With the mutex held, all of these.
+  void reset(std::uint64_t seed, unsigned delay_us, std::unique_lock<std::mutex>& lock);
+  void wrong(const char* what);
+  bool known(ContextState* context) const;
+  ContextState* make_context(Ordinal ordinal);
+  void end_context(ContextState* context, std::unique_lock<std::mutex>& lock);
+  std::unique_ptr<Lane> make_lane(ContextState* context, bool blocking);
+  void end_lane(Lane& lane, std::unique_lock<std::mutex>& lock);
+  Lane* lane_of(Stream stream, ContextState* current);
+  Point enqueue(Lane& lane, Work work);
+  bool over(const Point& point) const;
+  bool in_use(const void* host, std::size_t bytes, Pointer device, std::size_t device_bytes) const;
+  const Allocation* holding(Pointer pointer, std::size_t bytes) const;
+  Pointer allocate(std::size_t bytes, const Allocation& as);
+
+ private:
+  void serve(Lane& lane);
+  std::vector<Lane*> lanes() const;
+};
+
+// Never destroyed: programs' threads may still be here at exit.
+Driver& driver();
+// The contexts that this thread has pushed, the current one last.
+std::vector<ContextState*>& stack();
+
+}  // namespace millrace::staging::cuda::fake
