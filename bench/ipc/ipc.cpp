@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <numeric>
 
 #include "common/args.hpp"
 #include "common/json.hpp"
@@ -56,10 +55,9 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 std::string names() {
-  return std::accumulate(methods.begin(), methods.end(), std::string(),
-                         [](std::string all, const Method& one) {
-                           return all + (all.empty() ? "" : ", ") + std::string(one.name);
-                         });
+  std::string all;
+  for (const Method& one : methods) all += (all.empty() ? "" : ", ") + std::string(one.name);
+  return all;
 }
 
 void choose_methods(Settings& s, const std::string& text) {

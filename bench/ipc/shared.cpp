@@ -13,14 +13,17 @@
 #include <functional>
 #include <new>
 
+#include "common/system.hpp"
 #include "ipc/channel.hpp"
 
 namespace bench::ipc {
 
 namespace {
 
-constexpr std::size_t slot_bytes = 256 * 1024;
-constexpr std::size_t slots = 4;
+constexpr std::size_t slot_bytes = 64 * 1024;
+constexpr std::size_t slots = 16;
+// More than it takes to be woken: who sleeps earlier makes the other one sleep too, and both stay slow.
+constexpr double spin_s = 200e-6;
 
 // One direction: slots that are filled and emptied in turn, so that both copies run at the same time.
 struct Lane {
@@ -32,6 +35,11 @@ struct Memory {
 };
 
 void wait(sem_t& semaphore) {
+  double end = 0;
+  for (int i = 0; end == 0 || i % 64 != 0 || now_s() < end; ++i) {
+    if (::sem_trywait(&semaphore) == 0) return;
+    if (end == 0) end = now_s() + spin_s;
+  }
   while (::sem_wait(&semaphore) != 0) {
     if (errno != EINTR) fail("sem_wait");
   }
