@@ -2,183 +2,268 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // One file per process: each rank writes its values, and reads them back (JSON).
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
+#include <numeric>
 
 #include "common/args.hpp"
 #include "common/json.hpp"
 #include "common/mpi.hpp"
-#include "fpp/kernel.h"
+#include "fpp/start.hpp"
+#include "fpp/transfers.hpp"
 
 namespace {
 
 using namespace bench;
+using fpp::Settings;
 
-constexpr const char* fortran_buffer = "GFORTRAN_UNFORMATTED_BUFFER_SIZE";
-constexpr fpp_kernel fpp_fortran{fpp_f_open, fpp_f_write, fpp_f_read, fpp_f_close};
-
-struct Settings {
-  std::string language = "c", folder = ".", method = "normal";
-  std::vector<std::uint64_t> sizes = {1 << 20, 8 << 20, 32 << 20, 128 << 20};
-  std::uint64_t buffer = 512 << 10;
-  long repetitions = 10;
-  bool fsync = false, warm = true, help = false;
-};
-
-std::vector<std::uint64_t> parse_sizes(const std::string& text) {
-  std::vector<std::uint64_t> sizes;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    sizes.push_back(parse_size(text.substr(at, end - at)));
-    if (sizes.back() == 0 || sizes.back() % 8 != 0) throw BadUsage("sizes are multiples of 8 bytes");
-    at = end + 1;
+void choose(std::string& value, const std::string& given, const std::vector<std::string>& known) {
+  if (std::ranges::find(known, given) == known.end()) {
+    std::string all;
+    for (const std::string& one : known) all += (all.empty() ? "" : ", ") + one;
+    throw BadUsage("'" + given + "' is none of " + all);
   }
-  return sizes;
+  value = given;
+}
+
+void choose_sizes(Settings& s, const std::string& text) {
+  s.sizes = parse_sizes(text);
+  for (const std::uint64_t size : s.sizes) {
+    if (size == 0 || size % sizeof(double) != 0) throw BadUsage("sizes are multiples of 8 bytes");
+  }
 }
 
 std::vector<Option> options(Settings& s) {
   return {
       {'l', "language", "c|fortran", "fwrite and fread, or unformatted WRITE and READ (c)",
        [&](auto& v) {
-         if (v != "c" && v != "fortran") throw BadUsage("'" + v + "' is neither c nor fortran");
-         s.language = v;
+         choose(s.language, v, {"c", "fortran"});
        }},
-      {'s', "sizes", "SIZE,...", "bytes per rank (1m,8m,32m,128m)", [&](auto& v) { s.sizes = parse_sizes(v); }},
+      {'m', "method", "NAME",
+       "normal, fresh (device memory: a host buffer for each call) or accelerated (normal)",
+       [&](auto& v) {
+         choose(s.method, v, {"normal", "fresh", "accelerated"});
+       }},
+      {'p', "preload", "FILE", "accelerated: the library that does it, for LD_PRELOAD",
+       [&](auto& v) { s.preload = v; }},
+      {'M', "memory", "host|device", "where the values are (host)",
+       [&](auto& v) {
+         choose(s.memory, v, {"host", "device"});
+       }},
+      {0, "mapping", "ascending|spread",
+       "ranks of a node to its devices: fill one first, or in turn (ascending)",
+       [&](auto& v) {
+         choose(s.mapping, v, {"ascending", "spread"});
+       }},
+      {0, "per-device", "N", "ascending: ranks of each device (8)",
+       [&](auto& v) { s.per_device = parse_number(v, 1, 1000); }},
+      {0, "driver", "FILE", "the device driver's library (libcuda.so.1)", [&](auto& v) { s.driver = v; }},
+      {'s', "sizes", "SIZE,...", "bytes per rank (1m,8m,32m,128m)", [&](auto& v) { choose_sizes(s, v); }},
       {'b', "buffer", "SIZE", "the language's own buffer (512k)",
        [&](auto& v) {
          s.buffer = parse_size(v);
          if (s.buffer < 512 || s.buffer > (64u << 20)) throw BadUsage("a buffer is from 512 bytes to 64m");
        }},
       {'o', "folder", "DIR", "where each rank has its file (.)", [&](auto& v) { s.folder = v; }},
-      {'e', "fsync", "", "the file is on the disk before the time ends", [&](auto&) { s.fsync = true; }},
-      {'n', "name", "TEXT", "what the method is called in the result (normal)", [&](auto& v) { s.method = v; }},
-      {'i', "repetitions", "N", "repetitions (10)", [&](auto& v) { s.repetitions = parse_number(v, 1, 1000); }},
+      {'e', "fsync", "", "a written file is on the disk before the time ends",
+       [&](auto&) { s.fsync = true; }},
+      {'i', "repetitions", "N", "repetitions (10)",
+       [&](auto& v) { s.repetitions = parse_number(v, 1, 1000); }},
       {0, "no-warm", "", "do not touch and free memory before each write", [&](auto&) { s.warm = false; }},
       {'h', "help", "", "this text", [&](auto&) { s.help = true; }},
   };
 }
 
-// Fortran's runtime reads its environment before main(): the program starts again with the buffer in it.
-void start_with_buffer(const Settings& s, char** argv) {
-  const std::string wanted = std::to_string(s.buffer);
-  const char* now = std::getenv(fortran_buffer);
-  if (s.language != "fortran" || (now != nullptr && now == wanted)) return;
-  ::setenv(fortran_buffer, wanted.c_str(), 1);
-  ::execv("/proc/self/exe", argv);
-  throw std::runtime_error("cannot start again with " + std::string(fortran_buffer));
+// As the papers take it: barrier, clock, operation, barrier, clock; open and close are outside. Seconds.
+template <class Operation>
+double timed(Operation&& operation) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double start = now_s();
+  operation();
+  MPI_Barrier(MPI_COMM_WORLD);
+  return now_s() - start;
 }
 
-void check(int failed, const char* what, const std::string& path) {
-  if (failed != 0) throw std::runtime_error(std::string(what) + " failed: " + path);
-}
-
-void sync_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool done = fd >= 0 && ::fsync(fd) == 0;
-  if (fd >= 0) ::close(fd);
-  if (!done) throw std::runtime_error("fsync failed: " + path);
-}
-
-struct Rank {
-  const Settings& settings;
-  const fpp_kernel& kernel;
-  int rank, ranks;
-  std::string path;
-  std::vector<double> values = {};
-
-  // As the papers take it: barrier, clock, operation, barrier, clock; open and close are outside.
-  template <class Operation>
-  double timed(Operation&& operation) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double start = now_s();
-    operation();
-    MPI_Barrier(MPI_COMM_WORLD);
-    return now_s() - start;
-  }
-
-  double write(std::uint64_t seed) {
-    const std::uint64_t bytes = values.size() * sizeof(double);
-    fill(values.data(), bytes, 0, seed);
-    prepare_run(path, bytes * static_cast<unsigned>(ranks), settings.warm, rank, ranks);
-    remove_file(path);
-    check(kernel.open(path.c_str(), 1, settings.buffer), "open", path);
-    const double seconds = timed([&] {
-      check(kernel.write(values.data(), values.size()), "write", path);
-      if (settings.fsync) sync_file(path);
-    });
-    check(kernel.close(), "close", path);
-    return seconds;
-  }
-
-  double read(std::uint64_t seed, bool& right) {
-    std::fill(values.begin(), values.end(), 0.0);
-    check(kernel.open(path.c_str(), 0, settings.buffer), "open", path);
-    const double seconds = timed([&] { check(kernel.read(values.data(), values.size()), "read", path); });
-    check(kernel.close(), "close", path);
-    right = mismatch(values.data(), values.size() * sizeof(double), 0, seed) == no_mismatch;
-    return seconds;
-  }
-};
-
-void put(Json& json, const char* name, const std::vector<double>& values) {
-  const Spread s = spread(values);
+double mean_over_ranks(double own, int ranks) {
   double sum = 0;
-  for (const double value : values) sum += value;
-  json.object(name).put("mean", sum / static_cast<double>(values.size()));
+  MPI_Allreduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return sum / ranks;
+}
+
+// Bandwidth from the mean time of all ranks and repetitions, as in the papers; and of single repetitions.
+void put(Json& json, const char* name, double mib, const std::vector<double>& seconds) {
+  std::vector<double> rates;
+  for (const double s : seconds) rates.push_back(mib / s);
+  const Spread s = spread(rates);
+  const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  json.object(name).put("mean", mib * static_cast<double>(seconds.size()) / sum);
   json.put("min", s.min).put("median", s.median).put("max", s.max).close();
 }
 
+struct Times {
+  std::vector<double> write, write_close, read, raw_write, raw_read, copy_out, copy_in;
+};
+
+class Run {
+ public:
+  Run(const Settings& s, int rank, int ranks, int device)
+      : s_(s), rank_(rank), ranks_(ranks), device_(device) {}
+
+  // One size; false if what was read is not what was written.
+  bool measure(std::uint64_t size, Json& json) {
+    fpp::Transfers own(s_, s_.folder + "/fpp-" + std::to_string(rank_) + ".dat", size, device_);
+    Times times;
+    long wrong = 0;
+    for (long i = 0; i < s_.repetitions; ++i) {
+      const auto seed = static_cast<std::uint64_t>(i * ranks_ + rank_);
+      raw(own, seed, size, times);
+      write(own, seed, size, times);
+      wrong += sum_over_ranks(read(own, seed, times) ? 0 : 1);
+    }
+    own.remove();
+    report(json, size, times);
+    return wrong == 0;
+  }
+
+ private:
+  void prepare(fpp::Transfers& own, std::uint64_t size) const {
+    own.remove();
+    prepare_run(own.path(), size * static_cast<unsigned>(ranks_), s_.warm, rank_, ranks_);
+  }
+
+  void write(fpp::Transfers& own, std::uint64_t seed, std::uint64_t size, Times& times) const {
+    own.fill_values(seed);
+    prepare(own, size);
+    own.open(true);
+    const double seconds = timed([&] { own.write(); });
+    const double closing = timed([&] { own.close(); });
+    times.write.push_back(mean_over_ranks(seconds, ranks_));
+    times.write_close.push_back(mean_over_ranks(seconds + closing, ranks_));
+  }
+
+  bool read(fpp::Transfers& own, std::uint64_t seed, Times& times) const {
+    own.clear_values();
+    own.open(false);
+    times.read.push_back(mean_over_ranks(timed([&] { own.read(); }), ranks_));
+    own.close();
+    return own.values_are(seed);
+  }
+
+  // The limit: system calls that no preload sees, between host memory and the same file; and where the values
+  // are on a device, the driver's own copies from and to pinned memory.
+  void raw(fpp::Transfers& own, std::uint64_t seed, std::uint64_t size, Times& times) const {
+    own.fill_host(seed);
+    prepare(own, size);
+    own.raw_open(true);
+    times.raw_write.push_back(mean_over_ranks(timed([&] { own.raw_write(); }), ranks_));
+    own.raw_close();
+    own.raw_open(false);
+    times.raw_read.push_back(mean_over_ranks(timed([&] { own.raw_read(); }), ranks_));
+    own.raw_close();
+    if (s_.memory != "device") return;
+    times.copy_out.push_back(mean_over_ranks(timed([&] { own.copy(Direction::read); }), ranks_));
+    times.copy_in.push_back(mean_over_ranks(timed([&] { own.copy(Direction::write); }), ranks_));
+  }
+
+  void report(Json& json, std::uint64_t size, const Times& times) const {
+    const double mib = static_cast<double>(size) * ranks_ / (1 << 20);
+    json.object().put("bytes_per_rank", size);
+    put(json, "write_mib_s", mib, times.write);
+    put(json, "write_with_close_mib_s", mib, times.write_close);
+    put(json, "read_mib_s", mib, times.read);
+    json.object("limit");
+    put(json, "system_write_mib_s", mib, times.raw_write);
+    put(json, "system_read_mib_s", mib, times.raw_read);
+    double write = spread(times.raw_write).median, read = spread(times.raw_read).median;
+    if (!times.copy_out.empty()) {
+      put(json, "pinned_from_device_mib_s", mib, times.copy_out);
+      put(json, "pinned_to_device_mib_s", mib, times.copy_in);
+      write = std::max(write, spread(times.copy_out).median);
+      read = std::max(read, spread(times.copy_in).median);
+    }
+    json.put("write_mib_s", mib / write).put("read_mib_s", mib / read).close();
+    json.put("write_fraction_of_limit", write / spread(times.write).median);
+    json.put("read_fraction_of_limit", read / spread(times.read).median).close();
+  }
+
+  const Settings& s_;
+  int rank_, ranks_, device_;
+};
+
+int rank_on_node() {
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  int rank = 0;
+  MPI_Comm_rank(node, &rank);
+  MPI_Comm_free(&node);
+  return rank;
+}
+
+// Why this cannot be measured here, on all ranks alike; empty if it can.
+std::string obstacle(const Settings& s, int& device, int rank) {
+  std::string own = fpp::preload_problem(s);
+  if (own.empty() && s.memory == "device") {
+    try {
+      device = fpp::device_of(s, rank_on_node(), cuda_devices(s.driver));
+    } catch (const NoDevice& problem) {
+      own = problem.what();
+    }
+  }
+  // Of the lowest rank that has one.
+  int first = own.empty() ? 1 << 30 : rank, all = 0;
+  MPI_Allreduce(&first, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (all == 1 << 30) return "";
+  char text[512] = "";
+  std::snprintf(text, sizeof text, "%s", own.c_str());
+  MPI_Bcast(text, sizeof text, MPI_CHAR, all, MPI_COMM_WORLD);
+  return text;
+}
+
 int run(const Settings& s, int rank, int ranks) {
-  Rank own{s, s.language == "c" ? fpp_c : fpp_fortran, rank, ranks,
-           s.folder + "/fpp-" + std::to_string(rank) + ".dat"};
   Json json("fpp");
   json.put("mpi", mpi_version()).put("ranks", ranks).put("language", s.language).put("method", s.method);
-  json.put("buffer_bytes", s.buffer).put("fsync", s.fsync).put("memory", "host");
-  long wrong = 0;
-  json.list("sizes");
-  for (const std::uint64_t size : s.sizes) {
-    own.values.resize(size / sizeof(double));
-    std::vector<double> writes, reads;
-    for (long i = 0; i < s.repetitions; ++i) {
-      bool right = true;
-      const auto seed = static_cast<std::uint64_t>(i * ranks + rank);
-      const std::vector<double> longest = max_over_ranks({own.write(seed), own.read(seed, right)});
-      const double mib = static_cast<double>(size) * ranks / (1 << 20);
-      writes.push_back(mib / longest[0]);
-      reads.push_back(mib / longest[1]);
-      wrong += sum_over_ranks(right ? 0 : 1);
-    }
-    json.object().put("bytes_per_rank", size);
-    put(json, "write_mib_s", writes);
-    put(json, "read_mib_s", reads);
+  json.put("buffer_bytes", s.buffer).put("fsync", s.fsync).put("memory", s.memory);
+  if (s.memory == "device") json.put("mapping", s.mapping).put("ranks_per_device", s.per_device);
+  json.put("repetitions", s.repetitions).put("preload", fpp::preloaded());
+  int device = 0;
+  const std::string problem = obstacle(s, device, rank);
+  bool right = true;
+  if (problem.empty() && s.memory == "device") {
+    std::vector<int> devices(static_cast<std::size_t>(ranks));
+    MPI_Gather(&device, 1, MPI_INT, devices.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+    json.list("device_of_rank");
+    for (const int one : devices) json.put("", one);
     json.close();
   }
-  remove_file(own.path);
-  json.close().put("verified", wrong == 0);
+  if (problem.empty()) {
+    Run all(s, rank, ranks, device);
+    json.list("sizes");
+    for (const std::uint64_t size : s.sizes) right = all.measure(size, json) && right;
+    json.close().put("verified", right);
+  } else {
+    json.put("problem", problem);
+  }
   if (rank == 0) std::fputs(json.finish().c_str(), stdout);
-  return wrong == 0 ? 0 : 1;
+  return right ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Settings settings;
-  const std::vector<Option> table = options(settings);
+  Settings early;
   try {
-    parse_arguments(argc, argv, table);
-    start_with_buffer(settings, argv);
+    parse_arguments(argc, argv, options(early));
+    fpp::start_again(early, argv);
   } catch (const std::exception&) {  // said by rank 0, below
   }
   return mpi_main("fpp", argc, argv, [](int count, char** words, int rank, int ranks) {
     Settings s;
-    const std::vector<Option> known = options(s);
-    parse_arguments(count, words, known);
+    const std::vector<Option> table = options(s);
+    parse_arguments(count, words, table);
+    if (s.method == "fresh" && s.memory == "host")
+      throw BadUsage("--method fresh is for values in device memory (--memory device)");
     if (s.help) {
       if (rank == 0)
-        std::printf("fpp: one file per process, written and read back (JSON)\n%s", describe(known).c_str());
+        std::printf("fpp: one file per process, written and read back (JSON)\n%s", describe(table).c_str());
       return 0;
     }
     return run(s, rank, ranks);

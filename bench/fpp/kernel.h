@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 The Millrace authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a rank does with its own file, in C and in Fortran. Values are 8 bytes wide, `count` is of them. 0 if it
- * worked. Plain calls of each language's own library, so that a preload sees what it sees in any program. */
+ * What a rank does with its own file, in C and in Fortran. Values are 8 bytes wide, `count` is of them. 0 if
+ * it worked. Plain calls of each language's own library, so that a preload sees what it sees in any program.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -20,7 +21,8 @@ struct fpp_kernel {
 
 extern const struct fpp_kernel fpp_c;
 
-/* In fpp_f.f90. A buffer's size is the runtime's: GFORTRAN_UNFORMATTED_BUFFER_SIZE, before the program starts. */
+/* In fpp_f.f90. A buffer's size is the runtime's: GFORTRAN_UNFORMATTED_BUFFER_SIZE, before the program
+ * starts. */
 int fpp_f_open(const char* path, int writes, uint64_t buffer_bytes);
 int fpp_f_write(const double* values, uint64_t count);
 int fpp_f_read(double* values, uint64_t count);

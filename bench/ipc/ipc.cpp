@@ -44,16 +44,6 @@ struct Settings {
   bool help = false;
 };
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
-
 std::string names() {
   std::string all;
   for (const Method& one : methods) all += (all.empty() ? "" : ", ") + std::string(one.name);
@@ -69,11 +59,9 @@ void choose_methods(Settings& s, const std::string& text) {
 }
 
 void choose_sizes(Settings& s, const std::string& text) {
-  s.sizes.clear();
-  for (const std::string& word : split(text)) {
-    s.sizes.push_back(parse_size(word));
-    if (s.sizes.back() == 0 || s.sizes.back() > (1u << 30))
-      throw BadUsage("'" + word + "' is not from 1 to 1g");
+  s.sizes = parse_sizes(text);
+  for (const std::uint64_t size : s.sizes) {
+    if (size == 0 || size > (1u << 30)) throw BadUsage("sizes are from 1 to 1g");
   }
 }
 
@@ -82,7 +70,7 @@ std::vector<Option> options(Settings& s) {
       {'m', "methods", "NAME,...", "which: " + names() + " (all)", [&](auto& v) { choose_methods(s, v); }},
       {'s', "sizes", "SIZE,...", "bytes per message (8 to 64m in steps of 8)",
        [&](auto& v) { choose_sizes(s, v); }},
-      {'b', "bytes", "SIZE", "bytes per run, in 2 to 20,000 messages (64m)",
+      {'b', "bytes", "SIZE", "bytes per run, in 2 to 5,000 messages (64m)",
        [&](auto& v) { s.budget = parse_size(v); }},
       {'i', "repetitions", "N", "runs of each (5)",
        [&](auto& v) { s.repetitions = parse_number(v, 1, 1000); }},
@@ -186,7 +174,7 @@ void put(Json& json, const char* name, const std::vector<double>& values) {
 void measure(Bench& bench, Channel& channel, Json& json) {
   json.list("sizes");
   for (const std::uint64_t size : bench.settings.sizes) {
-    const long count = std::clamp(static_cast<long>(bench.settings.budget / size), 2L, 20'000L);
+    const long count = std::clamp(static_cast<long>(bench.settings.budget / size), 2L, 5'000L);
     std::vector<double> there, back, copies, trips;
     for (long i = 0; i <= bench.settings.repetitions; ++i) {
       const auto seed = static_cast<std::uint64_t>(i);

@@ -13,7 +13,7 @@ vm-readv vm-writev mpi""".split()
 class Ipc(BenchTest):
     def test_every_way_is_measured_in_both_directions_or_says_why_not(self):
         for mpi in mpis("ipc"):
-            document = self.run_ok("ipc", mpi, 2, "--sizes", "3,300k", "--bytes", "60k", "--repetitions", 1)
+            document = self.run_ok("ipc", mpi, 2, "--sizes", "3,300k", "--bytes", "3k", "--repetitions", 1)
             self.assertTrue(document["verified"])
             self.assertEqual(sorted(document["methods"]), sorted(METHODS))
             for name, found in document["methods"].items():
@@ -27,7 +27,7 @@ class Ipc(BenchTest):
 
     def test_bad_use_is_refused(self):
         self.assert_refused("'smoke' is none of pipe, fifo", "ipc", "--methods", "smoke")
-        self.assert_refused("is not from 1 to 1g", "ipc", "--sizes", "0")
+        self.assert_refused("sizes are from 1 to 1g", "ipc", "--sizes", "0")
         self.assert_refused("2 ranks on one node, not 1", "ipc")
 
 
