@@ -68,7 +68,9 @@ std::vector<Option> options(Settings& s) {
        [&](auto&) { s.fsync = true; }},
       {'i', "repetitions", "N", "repetitions (10)",
        [&](auto& v) { s.repetitions = parse_number(v, 1, 1000); }},
-      {0, "no-warm", "", "do not touch and free memory before each write", [&](auto&) { s.warm = false; }},
+      {0, "no-warm", "",
+       "do not touch and free memory before each write; one more repetition, the first, is not counted",
+       [&](auto&) { s.warm = false; }},
       {'h', "help", "", "this text", [&](auto&) { s.help = true; }},
   };
 }
@@ -92,6 +94,7 @@ double mean_over_ranks(double own, int ranks) {
 // Bandwidth from the mean time of all ranks and repetitions, as in the papers; and of single repetitions.
 void put(Json& json, const char* name, double mib, const std::vector<double>& seconds) {
   std::vector<double> rates;
+  rates.reserve(seconds.size());
   for (const double s : seconds) rates.push_back(mib / s);
   const Spread s = spread(rates);
   const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
@@ -113,8 +116,9 @@ class Run {
     fpp::Transfers own(s_, s_.folder + "/fpp-" + std::to_string(rank_) + ".dat", size, device_);
     Times times;
     long wrong = 0;
-    for (long i = 0; i < s_.repetitions; ++i) {
-      const auto seed = static_cast<std::uint64_t>(i * ranks_ + rank_);
+    for (long i = s_.warm ? 0 : -1; i < s_.repetitions; ++i) {
+      if (i == 0) times = {};
+      const auto seed = static_cast<std::uint64_t>((i + 1) * ranks_ + rank_);
       raw(own, seed, size, times);
       write(own, seed, size, times);
       wrong += sum_over_ranks(read(own, seed, times) ? 0 : 1);

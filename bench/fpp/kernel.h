@@ -6,17 +6,18 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #ifdef __cplusplus
+#include <cstdint>
 extern "C" {
+#else
+#include <stdint.h>
 #endif
 
 struct fpp_kernel {
   int (*open)(const char* path, int writes, uint64_t buffer_bytes);
   int (*write)(const double* values, uint64_t count); /* with a flush */
   int (*read)(double* values, uint64_t count);
-  int (*close)(void);
+  int (*close)(void); /* NOLINT(modernize-redundant-void-arg): C needs it */
 };
 
 extern const struct fpp_kernel fpp_c;

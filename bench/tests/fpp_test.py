@@ -4,7 +4,6 @@
 
 import json
 import os
-import unittest
 from unittest import mock
 
 from harness import LIB, BenchTest, main, mpis
