@@ -10,9 +10,9 @@ import re
 import shutil
 import subprocess
 
-from bars.launch import Launcher, RunFailed
+from bars.launch import Launcher, RunFailed, end_session
 
-REPEATED = 3  # of which the best counts, on both sides: what a tool could reach is not what disturbed it
+TURNS = 5  # the tool, ipc, the tool, ...; the best of each counts: what it could reach, not what disturbed it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,64 +25,74 @@ class Peer:
     ratio: float  # above 1: ours is faster
 
 
-def _number(command: list[str], pattern: str) -> list[float]:
-    numbers = []
-    for _ in range(REPEATED):
+def _output(command: list[str]) -> str:
+    """In a session of its own, which some of the tools rely on; empty if it does not end."""
+    with subprocess.Popen(
+        command,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        except (OSError, subprocess.TimeoutExpired):
-            return []
-        match = re.search(pattern, done.stdout + done.stderr)
-        if match is None:
-            return []
-        numbers.append(float(match.group(1).replace(",", "")))
-    return numbers
+            return process.communicate(timeout=60)[0]
+        except subprocess.TimeoutExpired:
+            end_session(process)
+            return ""
 
 
-class _Ours:
+class _Comparison:
     def __init__(self, launcher: Launcher, mpi: str) -> None:
         self._launcher, self._mpi = launcher, mpi
+        self.found: list[Peer] = []
 
-    def row(self, method: str, size: int, total: int) -> dict | None:
-        words = ["--methods", method, "--sizes", str(size), "--bytes", str(total), "-i", str(REPEATED)]
+    def _ours(self, method: str, size: int, total: int) -> dict | None:
+        words = ["--methods", method, "--sizes", str(size), "--bytes", str(total), "-i", "2"]
         try:
             document = self._launcher.run("ipc", self._mpi, 2, words, False)
         except RunFailed:
             return None
         return document["methods"][method].get("sizes", [None])[0]
 
+    def _turns(self, command: list[str], pattern: str, method: str, size: int, total: int) -> list[tuple[float, dict]]:
+        found = []
+        for _ in range(TURNS):
+            match = re.search(pattern, _output(command))
+            row = self._ours(method, size, total) if match else None
+            if match is None or row is None:
+                return []
+            found.append((float(match.group(1)), row))
+        return found
+
+    def bandwidth(self, tool: str, command: list[str], pattern: str, method: str, size: int, unit: float) -> None:
+        turns = self._turns(command, pattern, method, size, 64 << 20)
+        if turns:
+            theirs = max(number for number, _ in turns) * unit
+            ours = max(row[way]["max"] for _, row in turns for way in ("write_mib_s", "read_mib_s"))
+            self.found.append(Peer(tool, method, f"MiB/s, {size} bytes", theirs, ours, ours / theirs))
+
+    def round_trip(self, tool: str, command: list[str], pattern: str, method: str, size: int) -> None:
+        turns = self._turns(command, pattern, method, size, 5000 * size)
+        if turns:
+            theirs = min(number for number, _ in turns)
+            ours = 2 * min(row["latency_us"]["min"] for _, row in turns)
+            self.found.append(Peer(tool, method, f"us of a round trip, {size} bytes", theirs, ours, theirs / ours))
+
 
 def compare(launcher: Launcher, mpi: str, lmbench: str, ipc_bench: str) -> list[Peer]:
-    ours, found = _Ours(launcher, mpi), []
-
-    def bandwidth(tool: str, command: list[str], pattern: str, method: str, size: int, total: int, unit: float) -> None:
-        theirs, row = _number(command, pattern), None
-        if theirs:
-            row = ours.row(method, size, total)
-        if row:
-            best = max(row["write_mib_s"]["max"], row["read_mib_s"]["max"])
-            rate = max(theirs) * unit
-            found.append(Peer(tool, method, f"MiB/s, {size} bytes", rate, best, best / rate))
-
-    def round_trip(tool: str, command: list[str], pattern: str, method: str, size: int, unit: float = 1) -> None:
-        theirs, row = _number(command, pattern), None
-        if theirs:
-            row = ours.row(method, size, 5000 * size)
-        if row:
-            best, time = 2 * row["latency_us"]["min"], min(theirs) * unit
-            found.append(Peer(tool, method, f"us of a round trip, {size} bytes", time, best, time / best))
-
+    """Folders are empty where the tools are not there."""
+    c = _Comparison(launcher, mpi)
     if shutil.which("perf"):
-        round_trip("perf bench sched pipe", ["perf", "bench", "sched", "pipe", "-l", "100000"],
-                   r"([\d.]+) usecs/op", "pipe", 4)  # fmt: skip
-    if (pathlib.Path(lmbench) / "bw_pipe").exists() and lmbench:
-        bandwidth(
-            "lmbench bw_pipe", [f"{lmbench}/bw_pipe"], r"([\d.]+) MB/sec", "pipe", 64 << 10, 64 << 20, 1e6 / 2**20
-        )
-        round_trip("lmbench lat_pipe", [f"{lmbench}/lat_pipe"], r"([\d.]+) microseconds", "pipe", 1)
-    if (pathlib.Path(ipc_bench) / "shm/shm").exists() and ipc_bench:
-        for size, count in ((64, 100000), (4096, 100000), (65536, 20000)):
-            # Its message is a round trip: one writes, the other reads and writes.
-            command = [f"{ipc_bench}/shm/shm", "-c", str(count), "-s", str(size)]
-            round_trip("ipc-bench shm", command, r"Average duration:\s+([\d.]+)\s+us", "posix-memory", size)
-    return found
+        command = ["perf", "bench", "sched", "pipe", "-l", "50000"]
+        c.round_trip("perf bench sched pipe", command, r"([\d.]+) usecs/op", "pipe", 4)
+    if lmbench and (pathlib.Path(lmbench) / "bw_pipe").exists():
+        unit = 1e6 / (1 << 20)
+        c.bandwidth("lmbench bw_pipe", [f"{lmbench}/bw_pipe"], r"([\d.]+) MB/sec", "pipe", 64 << 10, unit)
+        c.round_trip("lmbench lat_pipe", [f"{lmbench}/lat_pipe"], r"([\d.]+) microseconds", "pipe", 1)
+    if ipc_bench and (pathlib.Path(ipc_bench) / "shm/shm").exists():
+        for size in (64, 4096, 65536):
+            # Its message is a round trip: one writes, the other one reads and writes, the first one reads.
+            command = [f"{ipc_bench}/shm/shm", "-c", "20000", "-s", str(size)]
+            c.round_trip("ipc-bench shm", command, r"Average duration:\s+([\d.]+)\s+us", "posix-memory", size)
+    return c.found

@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
-#include <semaphore.h>
+#include <linux/futex.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <functional>
-#include <new>
 
 #include "common/system.hpp"
 #include "ipc/channel.hpp"
@@ -20,40 +21,50 @@ namespace bench::ipc {
 
 namespace {
 
-constexpr std::size_t slot_bytes = 64 * 1024;
-constexpr std::size_t slots = 16;
+constexpr std::size_t slot_bytes = 16 * 1024;
+constexpr std::uint32_t slots = 16;
 // More than it takes to be woken: who sleeps earlier makes the other one sleep too, and both stay slow.
 constexpr double spin_s = 200e-6;
 
+// A number that one process counts up and the other one waits for; in memory that both have.
+class Counter {
+ public:
+  void set(std::uint32_t value) {
+    value_.store(value);
+    if (sleeps_.load() != 0) ::syscall(SYS_futex, &value_, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+  // Until it is another one than `old`.
+  void wait_for_change(std::uint32_t old) {
+    double end = 0;
+    for (std::uint32_t i = 0; i % 256 != 0 || end == 0 || now_s() < end; ++i) {
+      if (value_.load(std::memory_order_acquire) != old) return;
+      if (i == 256) end = now_s() + spin_s;
+    }
+    sleeps_.store(1);
+    while (value_.load() == old) ::syscall(SYS_futex, &value_, FUTEX_WAIT, old, nullptr, nullptr, 0);
+    sleeps_.store(0);
+  }
+
+ private:
+  std::atomic<std::uint32_t> value_{0}, sleeps_{0};
+  static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+};
+
 // One direction: slots that are filled and emptied in turn, so that both copies run at the same time.
 struct Lane {
-  sem_t empty, filled;
+  alignas(64) Counter filled;
+  alignas(64) Counter emptied;
   alignas(64) unsigned char data[slots][slot_bytes];
 };
 struct Memory {
   Lane lanes[2];  // by receiver
 };
 
-void wait(sem_t& semaphore) {
-  double end = 0;
-  for (int i = 0; end == 0 || i % 64 != 0 || now_s() < end; ++i) {
-    if (::sem_trywait(&semaphore) == 0) return;
-    if (end == 0) end = now_s() + spin_s;
-  }
-  while (::sem_wait(&semaphore) != 0) {
-    if (errno != EINTR) fail("sem_wait");
-  }
-}
-
 class Ring final : public Channel {
  public:
-  // `gone` gives the memory back.
-  Ring(Memory* memory, Peer& peer, std::function<void()> gone)
-      : in_(memory->lanes[peer.index()]), out_(memory->lanes[1 - peer.index()]), gone_(std::move(gone)) {
-    ::sem_init(&in_.empty, 1, slots);
-    ::sem_init(&in_.filled, 1, 0);
-    peer.exchange("");
-  }
+  // The memory is new, all zero; `gone` gives it back.
+  Ring(Memory* memory, const Peer& peer, std::function<void()> gone)
+      : in_(memory->lanes[peer.index()]), out_(memory->lanes[1 - peer.index()]), gone_(std::move(gone)) {}
   ~Ring() override { gone_(); }
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
@@ -61,9 +72,9 @@ class Ring final : public Channel {
   void send(const void* data, std::size_t size) override {
     for (const char* at = static_cast<const char*>(data); size > 0;) {
       const std::size_t part = std::min(size, slot_bytes);
-      wait(out_.empty);
-      std::memcpy(out_.data[out_turn_++ % slots], at, part);
-      ::sem_post(&out_.filled);
+      out_.emptied.wait_for_change(filled_ - slots);  // which it is only while all slots are filled
+      std::memcpy(out_.data[filled_ % slots], at, part);
+      out_.filled.set(++filled_);
       at += part;
       size -= part;
     }
@@ -71,9 +82,9 @@ class Ring final : public Channel {
   void receive(void* data, std::size_t size) override {
     for (char* at = static_cast<char*>(data); size > 0;) {
       const std::size_t part = std::min(size, slot_bytes);
-      wait(in_.filled);
-      std::memcpy(at, in_.data[in_turn_++ % slots], part);
-      ::sem_post(&in_.empty);
+      in_.filled.wait_for_change(emptied_);
+      std::memcpy(at, in_.data[emptied_ % slots], part);
+      in_.emptied.set(++emptied_);
       at += part;
       size -= part;
     }
@@ -83,7 +94,7 @@ class Ring final : public Channel {
   Lane& in_;
   Lane& out_;
   std::function<void()> gone_;
-  std::size_t in_turn_ = 0, out_turn_ = 0;
+  std::uint32_t filled_ = 0, emptied_ = 0;  // slots of each direction so far
 };
 
 // Process 0 makes what `open` opens by that name; it is unlinked as soon as both have it.
