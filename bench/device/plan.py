@@ -92,7 +92,7 @@ def _fpp(
 ) -> Point:
     words = ["-l", language, "-b", buffer, "-m", method, "-i", str(w.repetitions), "--no-warm"]
     words += ["-s", ",".join(f"{size}m" for size in sizes), *more]
-    if method == "accelerated":
+    if method in ("accelerated", "async"):
         words += ["--preload", w.preload]
     mapping = more[more.index("--mapping") + 1] if "--mapping" in more else ""
     return Point(part, "fpp", ranks, tuple(words), language, buffer, method, mapping)
@@ -100,8 +100,11 @@ def _fpp(
 
 def _methods(w: Wishes, device: bool, language: str) -> list[str]:
     methods = ["normal", "fresh"] if device else ["normal"]
-    # Fortran's runtime copies a part by itself: device memory is not for it.
-    return methods + ["accelerated"] * bool(w.preload and not (device and language == "fortran"))
+    if not w.preload:
+        return methods
+    if device:  # Fortran's runtime copies a part by itself: such memory is not for it
+        return methods + ["accelerated"] * (language != "fortran")
+    return [*methods, "accelerated", "async"]
 
 
 def points(w: Wishes, room: Room) -> list[Point]:

@@ -109,11 +109,13 @@ def statements(r: Results, found: list[Peer], preload: str) -> list[Statement]:
     # Without a device, that is the reason, whatever else is absent.
     why_device = r.reason("device") or absent
     staged, by_pageable, no_device = _transfers(r)
+    waits = {name: ratio for name, ratio in _by_normal(r, "host", "async").items() if name.startswith("write")}
     stream = "at least 0.95 of one stream to the disk, from 64 MiB per rank on, with fsync"
     return [
         at_least(f"host memory, accelerated: {stream}", _of_limit(r), 0.95, why["disk"]),
         at_least("host memory, accelerated: 0.97 of normal, with fsync", _by_normal(r, "disk"), 0.97, why["disk"]),
         at_least("host memory, accelerated: 0.97 of normal, without fsync", _by_normal(r, "host"), 0.97, why["host"]),
+        at_least("host memory, async: writes wait half as long as normal, without fsync", waits, 2, why["host"]),
         *_ipc(r, found),
         at_least("transfer, 16 MiB on: staged 0.9 of the slower of pinned and host copy", staged, 0.9, no_device),
         at_least("transfer, 16 MiB on: staged not below the driver's pageable copy", by_pageable, 0.97, no_device),

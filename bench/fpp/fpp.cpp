@@ -39,11 +39,11 @@ std::vector<Option> options(Settings& s) {
          choose(s.language, v, {"c", "fortran"});
        }},
       {'m', "method", "NAME",
-       "normal, fresh (device memory: a host buffer for each call) or accelerated (normal)",
+       "normal, fresh (device memory: a host buffer for each call), accelerated or async (normal)",
        [&](auto& v) {
-         choose(s.method, v, {"normal", "fresh", "accelerated"});
+         choose(s.method, v, {"normal", "fresh", "accelerated", "async"});
        }},
-      {'p', "preload", "FILE", "accelerated: the library that does it, for LD_PRELOAD",
+      {'p', "preload", "FILE", "accelerated, async: the library that does it, for LD_PRELOAD",
        [&](auto& v) { s.preload = v; }},
       {'M', "memory", "host|device", "where the values are (host)",
        [&](auto& v) {

@@ -15,6 +15,11 @@ namespace bench::fpp {
 namespace {
 
 constexpr const char* fortran_buffer = "GFORTRAN_UNFORMATTED_BUFFER_SIZE";
+constexpr const char* async_files = "MILLRACE_POSIX_ASYNC";  // as the library that is preloaded has it
+
+bool by_preload(const Settings& settings) {
+  return settings.method == "accelerated" || settings.method == "async";
+}
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -44,22 +49,31 @@ void start_again(const Settings& settings, char** argv) {
   }
   // Named already but not loaded: it cannot be, and the loader has said why.
   const std::string before = preloaded();
-  if (settings.method == "accelerated" && !settings.preload.empty() &&
+  if (by_preload(settings) && !settings.preload.empty() &&
       before.find(settings.preload) == std::string::npos) {
     ::setenv("LD_PRELOAD", (before + (before.empty() ? "" : ":") + settings.preload).c_str(), 1);
+    again = true;
+  }
+  const std::string files = std::filesystem::weakly_canonical(settings.folder) / "fpp-*";
+  if (settings.method == "async" && variable(async_files) != files) {
+    ::setenv(async_files, files.c_str(), 1);
     again = true;
   }
   if (again) ::execv("/proc/self/exe", argv);
 }
 
 std::string preload_problem(const Settings& settings) {
-  if (settings.method != "accelerated") return "";
+  if (!by_preload(settings)) return "";
+  const std::string what = settings.method + ": ";
+  if (settings.method == "async" && settings.memory == "device")
+    return what + "write-behind is for values in host memory";
   if (settings.memory == "device" && settings.language == "fortran")
-    return "accelerated: Fortran's runtime copies a part of what it reads by itself, which device memory "
+    return what +
+           "Fortran's runtime copies a part of what it reads by itself, which device memory "
            "does not allow";
-  if (settings.preload.empty()) return "accelerated: no library was given (--preload FILE)";
-  if (!std::filesystem::exists(settings.preload)) return "accelerated: there is no " + settings.preload;
-  if (!is_loaded(settings.preload)) return "accelerated: the loader does not take " + settings.preload;
+  if (settings.preload.empty()) return what + "no library was given (--preload FILE)";
+  if (!std::filesystem::exists(settings.preload)) return what + "there is no " + settings.preload;
+  if (!is_loaded(settings.preload)) return what + "the loader does not take " + settings.preload;
   return "";
 }
 

@@ -51,6 +51,14 @@ class FilePerProcess(BenchTest):
             self.check_rates(document)
             self.assertIn(str(POSIX), document["preload"])
 
+    def test_async_names_its_files_to_the_preload(self):
+        self.check_rates(self.fpp(mpis("fpp")[0], "-m", "async", "-p", POSIX))
+        # The stand-in refuses to work for other files than those that it was told.
+        with mock.patch.dict(os.environ, FAKE_POSIX_TOLD=f"{self.directory.resolve()}/fpp-*"):
+            self.check_rates(self.fpp(mpis("fpp")[0], "-m", "async", "-p", POSIX))
+            status, _, err = self.start("fpp", mpis("fpp")[0], 2, *self.arguments("-m", "accelerated", "-p", POSIX))
+            self.assertNotEqual(status, 0, err)
+
     def test_ranks_go_to_devices_one_after_the_other_or_in_turn(self):
         mpi = mpis("fpp")[0]
         with mock.patch.dict(os.environ, FAKE_CUDA_DEVICES="3"):
@@ -67,7 +75,8 @@ class FilePerProcess(BenchTest):
     def test_what_cannot_be_measured_here_is_said(self):
         mpi = mpis("fpp")[0]
         for arguments, expected in (
-            (("-m", "accelerated"), "no library was given"),
+            (("-m", "accelerated"), "accelerated: no library was given"),
+            (("-m", "async"), "async: no library was given"),
             (("-m", "accelerated", "-p", "/nonexistent.so"), "there is no /nonexistent.so"),
             (("--memory", "device", "--driver", "libnothing.so"), "no device: libnothing.so"),
             (("--memory", "device", "--driver", CUDA, "-m", "accelerated", "-p", POSIX, "-l", "fortran"), "by itself"),
