@@ -34,6 +34,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--sizes", default=",".join(map(str, plan.SIZES_MIB)), help="MiB of each rank, as far as they fit"
     )
+    disk_sizes = ",".join(map(str, plan.DISK_SIZES_MIB))
+    parser.add_argument("--disk-sizes", default=disk_sizes, help="the same, of the part 'disk' (1,64,256,1024)")
     parser.add_argument("--at-most", type=int, default=4096, help="MiB of all ranks together (4096)")
     parser.add_argument("--repetitions", type=int, default=5, help="of each size in a round (5)")
     parser.add_argument("--rounds", type=int, default=2, help="in which methods take turns (2)")
@@ -86,6 +88,7 @@ def wishes(parser: argparse.ArgumentParser, options: argparse.Namespace) -> plan
         _names(parser, "--buffers", options.buffers, plan.BUFFERS),
         _numbers(parser, "--ranks", options.ranks),
         _numbers(parser, "--sizes", options.sizes),
+        _numbers(parser, "--disk-sizes", options.disk_sizes),
         options.repetitions,
         options.preload,
         options.driver,
@@ -106,7 +109,7 @@ def main() -> int:
     parser = arguments()
     options = parser.parse_args()
     if options.quick:  # unless something else is said
-        parser.set_defaults(repetitions=1, rounds=1, sizes="1,8", ranks="1,2")
+        parser.set_defaults(repetitions=1, rounds=1, sizes="1,8", disk_sizes="1,8", ranks="1,2")
         options = parser.parse_args()
     check(parser, options)
     wanted = wishes(parser, options)
@@ -119,8 +122,8 @@ def main() -> int:
     with scheduling.one_group() as group, tempfile.TemporaryDirectory(prefix="device-", dir=options.dir) as folder:
         launcher = Launcher(options.build, pathlib.Path("none"), options.timeout, group)
         driver = measure.Driver(launcher, options.mpi, pathlib.Path(folder), options.rounds, options.minutes)
+        driver.limit(plan.totals(wanted, points, room), options.repetitions)
         measured = driver.run(points)
-        driver.limit(plan.totals(points, room, wanted.quick), options.repetitions)
         compared = []
         if "ipc" in wanted.parts and not driver.out_of_time("other tools"):
             compared = peers.compare(launcher, options.mpi, options.lmbench, options.ipc_bench)

@@ -22,6 +22,7 @@ PARTS = ("ipc", "transfer", "host", "disk", "device")
 # Files that have to be on the disk: the sizes and numbers of ranks that the bars name.
 DISK_SIZES_MIB = (1, 64, 256, 1024)
 DISK_RANKS = (1, 4, 16)
+LIMITED_MIB = 64  # from here on the disk's stream is the limit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Wishes:
     buffers: tuple[str, ...]
     ranks: tuple[int, ...]
     sizes_mib: tuple[int, ...]
+    disk_sizes_mib: tuple[int, ...]
     repetitions: int
     preload: str  # empty: there is none
     driver: str
@@ -130,14 +132,15 @@ def points(w: Wishes, room: Room) -> list[Point]:
                             more = ("--mapping", mapping) if mapping else ()
                             found.append(_fpp(w, part, ranks, sizes, language, buffer, method, *where, *more))
     if "disk" in w.parts:
-        for ranks in room.ranks(DISK_RANKS):
-            sizes = room.sizes(ranks, (1, 8) if w.quick else DISK_SIZES_MIB)
-            for method in _methods(w, False, "c"):
+        for ranks in room.ranks(tuple(n for n in DISK_RANKS if n in w.ranks)):
+            sizes = room.sizes(ranks, w.disk_sizes_mib)
+            for method in ["normal"] + ["accelerated"] * bool(w.preload):
                 found.append(_fpp(w, "disk", ranks, sizes, "c", BUFFERS[0], method, "--fsync"))
     return found
 
 
-def totals(found: list[Point], room: Room, quick: bool) -> list[int]:
-    """Bytes of one stream to the disk that is the limit of the disk's points."""
-    ranks = sorted({point.ranks for point in found if point.part == "disk"})
-    return sorted({n * size * MIB for n in ranks for size in room.sizes(n, (1, 8) if quick else DISK_SIZES_MIB)})
+def totals(w: Wishes, found: list[Point], room: Room) -> list[int]:
+    """Bytes of the streams that are the limits of the disk's points, which count from 64 MiB per rank on."""
+    ranks = {point.ranks for point in found if point.part == "disk"}
+    sizes = tuple(size for size in w.disk_sizes_mib if size >= LIMITED_MIB)
+    return sorted({n * size * MIB for n in ranks for size in room.sizes(n, sizes)})

@@ -8,6 +8,7 @@ import dataclasses
 
 from .measure import Measured, Results
 from .peers import Peer
+from .plan import LIMITED_MIB
 
 MIB = 1 << 20
 
@@ -58,7 +59,7 @@ def _of_limit(r: Results) -> dict[str, float]:
     for one in r.of("disk", method="accelerated"):
         for size in r.sizes(one):
             limit = r.limits.get(size * one.point.ranks)
-            if limit and size >= 64 * MIB:
+            if limit and size >= LIMITED_MIB * MIB:
                 ratios[_named(one, size, "write")] = r.rate(one, size, "write_with_close", "median") / limit
     return ratios
 
