@@ -13,7 +13,7 @@ CTEST = ctest --output-on-failure -j $(TEST_JOBS)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap build demo test test-long test-asan test-tsan test-mpis fuzz bench format lint install clean
+.PHONY: help bootstrap build demo test test-long test-asan test-tsan test-mpis fuzz bench bench-device format lint install clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ bench-ring: build  ## files across nodes on virtual clusters (root); iperf3 and 
 
 bench-catwalk: build  ## figures 5 to 9 of the Catwalk-ROMIO paper, made smaller (root, 25 minutes)
 	$(VENV_PYTHON) bench/run_catwalk.py $(BENCH_OPTIONS)
+
+bench-device: build  ## file per process, transfers, between processes, as the SX-Aurora papers (25 minutes)
+	$(VENV_PYTHON) bench/run_device.py $(BENCH_OPTIONS)
 
 format: bootstrap  ## formats C, C++ and Python
 	scripts/lint format

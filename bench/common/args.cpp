@@ -28,6 +28,22 @@ std::uint64_t parse_size(std::string_view text) {
   return value << shift;
 }
 
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    parts.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+std::vector<std::uint64_t> parse_sizes(std::string_view text) {
+  std::vector<std::uint64_t> sizes;
+  for (const std::string& part : split(text)) sizes.push_back(parse_size(part));
+  return sizes;
+}
+
 long parse_number(std::string_view text, long low, long high) {
   long value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -21,6 +21,12 @@ class BadUsage : public std::runtime_error {
 // allowed.
 std::uint64_t parse_size(std::string_view text);
 
+// The parts of "a,b,c".
+std::vector<std::string> split(std::string_view text);
+
+// "8k,1m": each as parse_size has it.
+std::vector<std::uint64_t> parse_sizes(std::string_view text);
+
 // A whole number in [low, high].
 long parse_number(std::string_view text, long low, long high);
 

@@ -38,12 +38,8 @@ struct Method {
 
 std::vector<unsigned> parse_depths(const std::string& text) {
   std::vector<unsigned> depths;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    depths.push_back(static_cast<unsigned>(parse_number(text.substr(at, comma - at), 1, 64)));
-    at = comma + 1;
-  }
+  for (const std::string& part : split(text))
+    depths.push_back(static_cast<unsigned>(parse_number(part, 1, 64)));
   return depths;
 }
 
