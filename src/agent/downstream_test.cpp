@@ -72,7 +72,7 @@ class Answers : public testing::Test {
   std::uint64_t now_ns_ = transport::now_ns();
   std::shared_ptr<Downstream> to_ =
       std::make_shared<Downstream>(Downstream{{}, rig::test_key(), rig::test_introduction()});
-  std::unique_ptr<Carrier> carrier_ = make_carrier(to_, [] {});
+  std::unique_ptr<Carrier> carrier_ = make_carrier(to_, 4096, [] {});
   std::optional<transport::LinkIo> server_;
   std::vector<FrameHeader> heard_;
 };
