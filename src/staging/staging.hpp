@@ -18,8 +18,8 @@ namespace millrace::staging {
 inline constexpr std::uint64_t request_max = 0x7ffff000;
 
 struct Shape {
-  std::size_t slots = 2;
-  std::size_t slot_bytes = 4 * MiB;
+  std::size_t slots = 4;
+  std::size_t slot_bytes = 2 * MiB;
   // A request is cut into eight pieces at least, of at least this size: so copy and call overlap in small
   // ones too. The vendor's own designs cut only what is larger than a slot.
   std::size_t piece_min = 256 * KiB;

@@ -17,6 +17,7 @@
 
 #include "base/fd.hpp"
 #include "staging/host/host_device.hpp"
+#include "staging/place.hpp"
 #include "staging/pool.hpp"
 #include "staging/process/process_device.hpp"
 
@@ -63,19 +64,19 @@ class Target final : public End {
       offset_ += static_cast<std::uint64_t>(std::max<ssize_t>(done, 0));
       return done;
     }
-    // Sleeping is not exact: what one call took too long, the next ones take less.
-    const auto now = Clock::now();
-    if (free_at_ + std::chrono::milliseconds(20) < now) free_at_ = now;
-    free_at_ += std::chrono::duration_cast<Clock::duration>(
+    // No credit for the time between calls; but what the last sleep took too long, this one takes less.
+    const auto whole = std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(static_cast<double>(bytes) / rate_));
-    std::this_thread::sleep_until(free_at_);
+    const auto due = Clock::now() + whole - std::min(late_, whole / 2);
+    std::this_thread::sleep_until(due);
+    late_ = Clock::now() - due;
     return static_cast<ssize_t>(bytes);
   }
 
   const double rate_;
   Fd file_;
   std::uint64_t offset_ = 0;
-  Clock::time_point free_at_{};
+  Clock::duration late_{};
 };
 
 double median(const std::function<void()>& work) {
@@ -127,35 +128,46 @@ Halves halves(Device& device, const Shape& shape, Address memory, std::uint64_t 
   return result;
 }
 
-void overlap(const char* what, Device& device, double target_rate, std::uint64_t bytes) {
+// Memory that was never written would be the kernel's page of zeros, which is in the cache.
+Address filled_memory(Device& device, std::uint64_t bytes) {
   const Result<Address> memory = device.allocate(bytes);
   need(memory.ok(), "allocating device memory");
+  Pool pool({});
+  std::vector<std::byte> some(4 * MiB, std::byte{0x5a});
+  for (std::uint64_t done = 0; done < bytes; done += some.size()) {
+    const std::span<std::byte> part =
+        std::span(some).first(std::min<std::uint64_t>(some.size(), bytes - done));
+    need(copy_to(pool, {&device, *memory + done, part.size()}, part).ok(), "filling device memory");
+  }
+  return *memory;
+}
+
+void overlap(const char* what, Device& device, double target_rate, std::uint64_t bytes) {
+  const Address memory = filled_memory(device, bytes);
   for (const bool write : {true, false}) {
     Target target(target_rate);
     {
       Pool pool({});
-      need(pool.write(device, *memory, bytes, target).bytes == bytes, "filling the file");
+      need(pool.write(device, memory, bytes, target).bytes == bytes, "filling the file");
     }
-    const Halves half = halves(device, Shape{}, *memory, bytes, target, write);
-    double taken[2];
-    for (const std::size_t slots : {1UL, 2UL}) {
-      Pool pool({.shape = {slots, 4 * MiB, 256 * KiB}});
-      taken[slots - 1] = median([&] {
+    const Halves half = halves(device, Shape{}, memory, bytes, target, write);
+    const double mib = static_cast<double>(bytes) / static_cast<double>(MiB);
+    std::printf("%-28s %-5s copy %5.0f  call %5.0f", what, write ? "write" : "read", mib / half.copy,
+                mib / half.call);
+    for (const Shape& shape : {Shape{1, 4 * MiB}, Shape{2, 4 * MiB}, Shape{4, 2 * MiB}}) {
+      Pool pool({.shape = shape});
+      const double taken = median([&] {
         target.rewind();
         const Moved moved =
-            write ? pool.write(device, *memory, bytes, target) : pool.read(device, target, *memory, bytes);
+            write ? pool.write(device, memory, bytes, target) : pool.read(device, target, memory, bytes);
         need(moved.bytes == bytes, "a transfer");
       });
+      std::printf("  %zux%zu %5.0f = %.2f", shape.slots, shape.slot_bytes / MiB, mib / taken,
+                  std::max(half.copy, half.call) / taken);
     }
-    const double mib = static_cast<double>(bytes) / static_cast<double>(MiB);
-    const double bound = std::max(half.copy, half.call);
-    std::printf(
-        "%-28s %-5s copy %6.0f  call %6.0f  one slot %6.0f  two %6.0f MiB/s  of the bound %.2f, of the sum's "
-        "%.2f\n",
-        what, write ? "write" : "read", mib / half.copy, mib / half.call, mib / taken[0], mib / taken[1],
-        bound / taken[1], (half.copy + half.call) / taken[1]);
+    std::printf("\n");
   }
-  (void)device.release(*memory);
+  (void)device.release(memory);
 }
 
 // As the vendors' normal path: for each call memory is made, pinned, used and given back.
@@ -170,13 +182,12 @@ void fresh_call(Device& device, Address from, std::uint64_t bytes, Target& targe
 
 void per_call(Device& device) {
   const std::uint64_t most = 64 * MiB;
-  const Result<Address> memory = device.allocate(most);
-  need(memory.ok(), "allocating device memory");
+  const Address memory = filled_memory(device, most);
   std::printf("\nper call, write, device %s: fresh and pinned each time, against registered once\n",
               device.name());
   Target target(0);
   Pool pool({});
-  need(pool.write(device, *memory, most, target).bytes == most, "filling the file");
+  need(pool.write(device, memory, most, target).bytes == most, "filling the file");
   for (std::uint64_t bytes = 4 * KiB; bytes <= most; bytes *= 4) {
     const int calls = static_cast<int>(std::clamp<std::uint64_t>(32 * MiB / bytes, 1, 200));
     const auto each = [&](const std::function<void()>& call) {
@@ -188,29 +199,33 @@ void per_call(Device& device) {
              }) /
              calls * 1e6;
     };
-    const double fresh = each([&] { fresh_call(device, *memory, bytes, target); });
+    const double fresh = each([&] { fresh_call(device, memory, bytes, target); });
     const double registered =
-        each([&] { need(pool.write(device, *memory, bytes, target).bytes == bytes, "a call"); });
+        each([&] { need(pool.write(device, memory, bytes, target).bytes == bytes, "a call"); });
     std::printf("%8llu KiB  fresh %10.1f us  registered %10.1f us  ratio %.2f\n",
                 static_cast<unsigned long long>(bytes / KiB), fresh, registered, fresh / registered);
   }
-  (void)device.release(*memory);
+  (void)device.release(memory);
 }
 
 int bench(std::uint64_t bytes) {
-  std::printf("%llu MiB per transfer, median of %d; two slots of 4 MiB\n",
-              static_cast<unsigned long long>(bytes / MiB), rounds);
+  std::printf(
+      "%llu MiB per transfer, median of %d; MiB/s of each half alone, then of slots x MiB = part of the "
+      "slower half's\n",
+      static_cast<unsigned long long>(bytes / MiB), rounds);
+  CopyOptions link;
+  link.delays.bytes_per_s = {1e9, 1e9};
+  link.delays.latency_ns = {20'000, 20'000};
   for (const double rate : {0.5e9, 1e9, 2e9}) {
-    CopyOptions link;
-    link.delays.bytes_per_s = {1e9, 1e9};
-    link.delays.latency_ns = {20'000, 20'000};
     HostDevice device(link);
     char what[64];
     std::snprintf(what, sizeof what, "link 1.0 GB/s, disk %.1f GB/s", rate / 1e9);
     overlap(what, device, rate, bytes);
   }
+  Result<std::unique_ptr<ProcessDevice>> behind_link = ProcessDevice::start(link);
   Result<std::unique_ptr<ProcessDevice>> process = ProcessDevice::start();
-  need(process.ok(), "starting a helper process");
+  need(behind_link.ok() && process.ok(), "starting a helper process");
+  overlap("process, link and disk 1.0", **behind_link, 1e9, bytes);
   overlap("process, disk 1.0 GB/s", **process, 1e9, bytes);
   overlap("process, file in memory", **process, 0, bytes);
   HostDevice host;

@@ -212,7 +212,7 @@ TEST_P(StagingTest, WhatIsBeyondAFileSizeLimitIsNotCounted) {
 
 TEST(ShapeTest, SmallRequestsAreCutSoThatCopiesOverlap) {
   const Shape standard;
-  EXPECT_EQ(standard.piece_bytes(64 * MiB), 4 * MiB);
+  EXPECT_EQ(standard.piece_bytes(64 * MiB), 2 * MiB);
   EXPECT_EQ(standard.piece_bytes(8 * MiB), 1 * MiB);
   EXPECT_EQ(standard.piece_bytes(1), 256 * KiB);
   EXPECT_EQ(standard.piece_bytes(8 * MiB + 1) % 4096, 0U);
