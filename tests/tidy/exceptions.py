@@ -26,6 +26,7 @@ SYSTEM_CALLS = {
     "src/client/testing/": "jobs of forked ranks",
     "src/client/trace": "writes the trace at exit",
     "src/front/mpiio/linear": "a file in memory that the MPI library writes to",
+    "src/front/posix/": "hooks have the system calls' names, and hand the real ones to src/plain",
     "src/client/reach": "waits for connections: poll",
     "src/client/refresh": "makes the file system look again: statx",
     "src/client/stripe": "asks the file system for a file's stripes; the preload does without src/io",
