@@ -114,6 +114,12 @@ std::string set_target(Settings& s, std::string_view text) {
   return set_word(s.target, text, words);
 }
 
+std::string set_posix_writeback(Settings& s, std::string_view text) {
+  static constexpr std::array words{Word<Early>{"auto", Early::automatic},
+                                    Word<Early>{"always", Early::always}, Word<Early>{"never", Early::never}};
+  return set_word(s.posix_writeback, text, words);
+}
+
 std::string set_file_servers(Settings& s, std::string_view text) {
   text = parse::trim(text);
   std::uint32_t count = 0;
@@ -232,6 +238,13 @@ constexpr std::array rows{
           return std::string();
         }},
     Row{"direct_calls", set_direct_calls},
+    Row{"posix", [](Settings& s, std::string_view t) { return set_flag(s.posix, t); }},
+    Row{"posix_writeback", set_posix_writeback},
+    Row{"posix_async",
+        [](Settings& s, std::string_view t) {
+          s.posix_async = parse::list(t, ':');
+          return std::string();
+        }},
     Row{"stats", set_path<&Settings::stats_path>},
     Row{"trace", set_path<&Settings::trace_directory>},
     Row{"job", set_job},
@@ -239,16 +252,6 @@ constexpr std::array rows{
     Row{"journal_directory", set_path<&Settings::journal_directory>},
     Row{"stage_directory", set_path<&Settings::stage_directory>},
 };
-
-// "*" crosses "/"; a pattern without "/" is held against the last component too.
-bool matches(const std::vector<std::string>& patterns, std::string_view path) {
-  const std::string whole(path);
-  const std::string last(path.substr(path.rfind('/') + 1));
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    if (::fnmatch(pattern.c_str(), whole.c_str(), 0) == 0) return true;
-    return pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), last.c_str(), 0) == 0;
-  });
-}
 
 std::string lower_name(std::string_view name) {
   std::string lower(name);
@@ -299,9 +302,18 @@ Settings from_environment(const char* const* environment, std::vector<std::strin
   return settings;
 }
 
+bool path_matches(const std::vector<std::string>& patterns, std::string_view path) {
+  const std::string whole(path);
+  const std::string last(path.substr(path.rfind('/') + 1));
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    if (::fnmatch(pattern.c_str(), whole.c_str(), 0) == 0) return true;
+    return pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), last.c_str(), 0) == 0;
+  });
+}
+
 bool path_selected(const Settings& settings, std::string_view path) {
-  if (!settings.only_paths.empty() && !matches(settings.only_paths, path)) return false;
-  return !matches(settings.direct_paths, path);
+  if (!settings.only_paths.empty() && !path_matches(settings.only_paths, path)) return false;
+  return !path_matches(settings.direct_paths, path);
 }
 
 }  // namespace millrace

@@ -26,6 +26,9 @@ enum class Stage : std::uint32_t { automatic = 0, none = 1, whole = 2 };
 // What a path names: a file that all nodes see, or one of the first rank's node.
 enum class Target : std::uint32_t { shared = 0, first = 1 };
 
+// When plain files that a program writes begin to go to their disk at once (src/plain).
+enum class Early : std::uint32_t { automatic = 0, always = 1, never = 2 };
+
 // The settings of one file. Fixed layout: they travel from client to agent when a file is registered.
 struct FileSettings {
   Strategy strategy = Strategy::automatic;
@@ -71,6 +74,10 @@ struct Settings {
   std::vector<std::string> direct_paths;  // paths that stay direct, also if in only_paths
   std::vector<std::string> only_paths;    // if any: only these are accelerated
   std::vector<std::string> direct_calls;  // independent, collective, nonblocking, split, read
+  // Plain files, by libmillrace_posix.so.
+  bool posix = false;  // preload it; `millrace run` asks
+  Early posix_writeback = Early::automatic;
+  std::vector<std::string> posix_async;  // glob patterns of paths: writes return before they are done
   std::string stats_path;       // JSON lines are appended here; a directory: to a file per node; empty = off
   std::string trace_directory;  // one trace file per process; empty = off
   std::string job;              // key of the job: which agent to talk to
@@ -93,6 +100,10 @@ Status set(Settings& settings, std::string_view name, std::string_view value, st
 // Built-in values overlaid with the MILLRACE_* of this environment. Unknown or bad ones are told in
 // `messages`, one line each, and otherwise ignored.
 Settings from_environment(const char* const* environment, std::vector<std::string>& messages);
+
+// Whether one of the glob patterns fits: "*" crosses "/", and a pattern without "/" is held against the last
+// component too.
+bool path_matches(const std::vector<std::string>& patterns, std::string_view path);
 
 // True if `path` is to go through the pipeline at all (only_paths, direct_paths).
 bool path_selected(const Settings& settings, std::string_view path);

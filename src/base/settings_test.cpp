@@ -71,6 +71,11 @@ TEST(Set, knows_each_name_and_changes_its_value) {
               ElementsAre("/tmp/*", "*.log"));
   EXPECT_THAT(attempt("only_paths", "/scratch/*").settings.only_paths, ElementsAre("/scratch/*"));
   EXPECT_THAT(attempt("direct_calls", "Split, read").settings.direct_calls, ElementsAre("split", "read"));
+  EXPECT_TRUE(attempt("posix", "1").settings.posix);
+  EXPECT_EQ(attempt("posix_writeback", "Always").settings.posix_writeback, Early::always);
+  EXPECT_EQ(attempt("posix_writeback", "never").settings.posix_writeback, Early::never);
+  EXPECT_THAT(attempt("posix_async", "*.out:/scratch/*").settings.posix_async,
+              ElementsAre("*.out", "/scratch/*"));
   EXPECT_EQ(attempt("stats", "/tmp/s.jsonl").settings.stats_path, "/tmp/s.jsonl");
   EXPECT_EQ(attempt("trace", "t").settings.trace_directory, "t");
   EXPECT_EQ(attempt("job", "4711.0").settings.job, "4711.0");

@@ -8,8 +8,8 @@
 
 namespace millrace::plain {
 
-// The system as this room sees it: the functions behind the hooks, or a test's own. Each is as in its manual page:
-// -1 and errno.
+// The system as this room sees it: the functions behind the hooks, or a test's own. Each is as in its manual
+// page: -1 and errno.
 struct Calls {
   ssize_t (*pwrite)(int fd, const void* data, std::size_t bytes, off_t at);
   off_t (*lseek)(int fd, off_t offset, int whence);

@@ -7,19 +7,19 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/settings.hpp"
 #include "plain/calls.hpp"
 
 namespace millrace::plain {
 
-enum class Early : int { automatic = 0, always = 1, never = 2 };
-
-// Early writeback: the disk begins with what is written while the program goes on, so that fsync finds little to do.
-// Without an fsync this only costs (measured: a third of the speed is left), so `automatic` waits until the process
-// has synced a file that it wrote in large pieces, and stops when it no longer does.
+// Early writeback: the disk begins with what is written while the program goes on, so that fsync finds little
+// to do. Without an fsync this only costs (measured: a third of the speed is left), so `automatic` waits
+// until the process has synced a file that it wrote in large pieces, and stops when it no longer does.
 //
-// All it does is advice to the kernel. What it remembers may be wrong (a descriptor that was closed, another thread
-// that was in the way) and no byte is: so it needs no hook in open, close, dup or lseek. It takes no lock, allocates
-// nothing, keeps errno, and may be called from any thread and from signal handlers. One per process.
+// All it does is advice to the kernel. What it remembers may be wrong (a descriptor that was closed, another
+// thread that was in the way) and no byte is: so it needs no hook in open, close, dup or lseek. It takes no
+// lock, allocates nothing, keeps errno, and may be called from any thread and from signal handlers. One per
+// process.
 class EarlyWriteback {
  public:
   explicit constexpr EarlyWriteback(Early mode = Early::automatic) : mode_(mode) {}

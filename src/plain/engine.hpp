@@ -14,8 +14,8 @@
 
 namespace millrace::plain {
 
-// What happens to a call that a hook has caught. `real` is the call as it came. One per process; any thread. A hook
-// asks notices() first, so that small calls cost a comparison.
+// What happens to a call that a hook has caught. `real` is the call as it came. One per process; any thread.
+// A hook asks notices() first, so that small calls cost a comparison.
 class Engine {
  public:
   explicit constexpr Engine(const Calls& calls) : calls_(calls) {}

@@ -15,8 +15,9 @@ namespace {
 
 // What one system call of Linux writes at most.
 constexpr std::size_t request_bytes_max = 0x7ffff000;
-// Small system calls: the kernel makes a folio as large as the call, and large ones are dear on some machines (ADR 4).
-constexpr std::size_t piece_bytes = 256 << 10;
+// Small system calls: the kernel makes a folio as large as the call, and large ones are dear on some machines
+// (ADR 4).
+constexpr std::size_t piece_bytes = 64 << 10;
 
 }  // namespace
 
@@ -29,8 +30,8 @@ bool divisible(const Calls& calls, int fd) {
 namespace {
 
 // Bytes written; less than all if the system said no, and then errno says why.
-std::size_t write_pieces(const Calls& calls, EarlyWriteback& early, int fd, const char* data, std::size_t bytes,
-                         off_t at) {
+std::size_t write_pieces(const Calls& calls, EarlyWriteback& early, int fd, const char* data,
+                         std::size_t bytes, off_t at) {
   std::size_t done = 0;
   while (done < bytes) {
     const std::size_t piece = std::min(piece_bytes, bytes - done);

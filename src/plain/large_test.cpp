@@ -76,7 +76,8 @@ TEST_F(LargeTest, AllIsWrittenAndTheOffsetMoves) {
 }
 
 TEST_F(LargeTest, AtAPositionTheOffsetStays) {
-  EXPECT_EQ(write_large_at(calls, early_, 3, data_.data(), data_.size(), 77), static_cast<ssize_t>(data_.size()));
+  EXPECT_EQ(write_large_at(calls, early_, 3, data_.data(), data_.size(), 77),
+            static_cast<ssize_t>(data_.size()));
   EXPECT_TRUE(holds(77, data_.size()));
   EXPECT_EQ(file.offset, 0);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// subject SEED STEPS: a random sequence of file operations in the working directory. What each returned goes to
-// stdout; the files stay. With and without the preload both have to be the same.
+// subject SEED STEPS: a random sequence of file operations in the working directory. What each returned goes
+// to stdout; the files stay. With and without the preload both have to be the same.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -28,19 +28,19 @@ static unsigned rnd(unsigned below) {
 
 static char *buffer, *second;
 static int fd[fds];
-static FILE *stream[streams];
+static FILE* stream[streams];
 static unsigned filled;
 static int step;
 
-static void say(const char *what, long result) {
+static void say(const char* what, long result) {
   char line[160];
   int n = snprintf(line, sizeof line, "%d %s %ld %s\n", step, what, result,
                    result == -1 ? strerrorname_np(errno) : "");
   if (write(STDOUT_FILENO, line, (size_t)n) != n) _exit(9);
 }
 
-static const char *name_of(unsigned i) {
-  static const char *const names[files] = {"a.dat", "b.dat", "c.log", "d.dat"};
+static const char* name_of(unsigned i) {
+  static const char* const names[files] = {"a.dat", "b.dat", "c.log", "d.dat"};
   return names[i];
 }
 
@@ -61,7 +61,7 @@ static size_t some_size(void) {
   }
 }
 
-static void fill(char *into, size_t size) {
+static void fill(char* into, size_t size) {
   uint32_t x = ++filled * 2654435761U;
   for (size_t i = 0; i < size; i++) {
     x = x * 1664525U + 1013904223U;
@@ -69,16 +69,16 @@ static void fill(char *into, size_t size) {
   }
 }
 
-static long sum(const char *from, size_t size) {
+static long sum(const char* from, size_t size) {
   uint32_t h = 2166136261U;
   for (size_t i = 0; i < size; i++) h = (h ^ (unsigned char)from[i]) * 16777619U;
   return (long)h;
 }
 
 static void do_open(unsigned i) {
-  static const int modes[] = {O_RDWR,           O_RDWR | O_CREAT,          O_RDWR | O_CREAT | O_TRUNC, O_WRONLY | O_CREAT,
-                              O_RDONLY,         O_RDWR | O_CREAT | O_EXCL, O_WRONLY | O_APPEND | O_CREAT,
-                              O_WRONLY | O_CREAT | O_TRUNC};
+  static const int modes[] = {
+      O_RDWR,   O_RDWR | O_CREAT,          O_RDWR | O_CREAT | O_TRUNC,    O_WRONLY | O_CREAT,
+      O_RDONLY, O_RDWR | O_CREAT | O_EXCL, O_WRONLY | O_APPEND | O_CREAT, O_WRONLY | O_CREAT | O_TRUNC};
   if (fd[i] >= 0) say("close", close(fd[i]));
   fd[i] = open(name_of(rnd(files)), modes[rnd(8)], 0644);
   say("open", fd[i] >= 0 ? 0 : -1);
@@ -92,7 +92,8 @@ static void do_write(unsigned i) {
       say("pwrite", pwrite(fd[i], buffer, n, rnd(1 << 20)));
       break;
     case 1: {
-      struct iovec v[3] = {{buffer, n / 3}, {buffer + n / 3, n / 2}, {buffer + n / 3 + n / 2, n - n / 3 - n / 2}};
+      struct iovec v[3] = {
+          {buffer, n / 3}, {buffer + n / 3, n / 2}, {buffer + n / 3 + n / 2, n - n / 3 - n / 2}};
       if (rnd(2)) {
         say("writev", writev(fd[i], v, 3));
       } else {
@@ -150,7 +151,7 @@ static void do_place(unsigned i) {
 static void do_mapped(unsigned i) {
   struct stat about;
   if (fd[i] < 0 || fstat(fd[i], &about) != 0 || about.st_size == 0) return;
-  void *at = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_SHARED, fd[i], 0);
+  void* at = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_SHARED, fd[i], 0);
   say("mmap", at == MAP_FAILED ? -1 : sum(at, (size_t)about.st_size));
   if (at != MAP_FAILED) munmap(at, (size_t)about.st_size);
 }
@@ -192,7 +193,8 @@ static void do_change(unsigned i) {
       say("unlink", unlink(name_of(rnd(files))));
       break;
     case 6:
-      if (other != i && fd[i] >= 0 && fd[other] >= 0) say("dup2", dup2(fd[i], fd[other]) == fd[other] ? 0 : -1);
+      if (other != i && fd[i] >= 0 && fd[other] >= 0)
+        say("dup2", dup2(fd[i], fd[other]) == fd[other] ? 0 : -1);
       break;
     case 7:
       if (other != i && fd[i] >= 0 && fd[other] >= 0) {
@@ -210,8 +212,8 @@ static void do_change(unsigned i) {
 }
 
 static void do_stream(unsigned i) {
-  static const char *const modes[] = {"w", "r", "r+", "w+", "a", "a+", "w", "w"};
-  FILE *f = stream[i];
+  static const char* const modes[] = {"w", "r", "r+", "w+", "a", "a+", "w", "w"};
+  FILE* f = stream[i];
   size_t n = some_size();
   if (f == NULL || rnd(12) == 0) {
     if (f != NULL) say("fclose", fclose(f));
@@ -269,7 +271,7 @@ static void drain_pipe(void) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 3) return 2;
   state = strtoull(argv[1], NULL, 10) * 0x9E3779B97F4A7C15ULL + 88172645463325252ULL;
   buffer = malloc(largest + 8);

@@ -12,8 +12,8 @@ namespace millrace::front {
 // The process's engine, over the real functions.
 plain::Engine& engine();
 
-// True for the outermost hook of this thread. A signal handler that interrupts one, and what the engine itself calls,
-// go to the real functions.
+// True for the outermost hook of this thread. A signal handler that interrupts one, and what the engine
+// itself calls, go to the real functions.
 class Entrance {
  public:
   Entrance() : entered_(!busy) { busy = true; }

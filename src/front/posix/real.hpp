@@ -22,16 +22,17 @@ enum class PosixSlot : unsigned {
   count
 };
 
-// The next function of that name, after Millrace's; looked up once. Ends the process if nobody has it, as the dynamic
-// linker does. Allocates nothing, takes no lock of ours: a malloc that is preloaded too may read files while it starts.
+// The next function of that name, after Millrace's; looked up once. Ends the process if nobody has it, as the
+// dynamic linker does. Allocates nothing, takes no lock of ours: a malloc that is preloaded too may read
+// files while it starts.
 void* real_function(PosixSlot slot);
 
 // real::write(...) is the function that the program would have called without Millrace.
 namespace real {
-#define HOOK(name, like)                                                                                  \
-  template <class... Arguments>                                                                           \
-  auto name(Arguments... arguments) {                                                                     \
-    return reinterpret_cast<decltype(&::like)>(real_function(PosixSlot::name))(arguments...);             \
+#define HOOK(name, like)                                                                      \
+  template <class... Arguments>                                                               \
+  auto name(Arguments... arguments) {                                                         \
+    return reinterpret_cast<decltype(&::like)>(real_function(PosixSlot::name))(arguments...); \
   }
 #include "front/posix/names.inc"
 #undef HOOK

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Large writes of streams. libc's own calls inside it are not seen by a preload, so that here the stream's function is
-// called for one piece after the other: buffers, offsets, errors and ends stay libc's business.
+// Large writes of streams. libc's own calls inside it are not seen by a preload, so that here the stream's
+// function is called for one piece after the other: buffers, offsets, errors and ends stay libc's business.
 #include "front/posix/hook.hpp"
 #include "front/posix/real.hpp"
 
@@ -34,7 +34,8 @@ size_t put_stream(const void* data, size_t size, size_t count, FILE* stream, Put
 
 MILLRACE_HOOK size_t fwrite(const void* data, size_t size, size_t count, FILE* stream) {
   return put_stream(
-      data, size, count, stream, [=](const void* p, size_t n) { return real::fwrite(p, size_t{1}, n, stream); },
+      data, size, count, stream,
+      [=](const void* p, size_t n) { return real::fwrite(p, size_t{1}, n, stream); },
       [=] { return real::fwrite(data, size, count, stream); });
 }
 
