@@ -71,6 +71,7 @@ def run(
     posix: bool | None = _switch("posix"),
     posix_writeback: str | None = _option("posix_writeback", metavar="WHEN"),
     posix_async: List[str] | None = _option("posix_async", metavar="GLOB"),
+    posix_async_memory: str | None = _option("posix_async_memory", metavar="SIZE"),
     stats: str | None = typer.Option(
         None,
         "--stats",
@@ -114,6 +115,7 @@ def run(
         "posix": posix,
         "posix_writeback": posix_writeback,
         "posix_async": posix_async or None,
+        "posix_async_memory": posix_async_memory,
     }
     if show_settings:
         raise typer.Exit(_show_settings(given, config))

@@ -221,6 +221,14 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         "Plain files whose writes return before they are done; they are done at fsync or close. Includes --posix.",
     ),
+    Setting(
+        "posix_async_memory",
+        "bytes",
+        "128MiB",
+        "Memory of a process for such writes; when it is full, they wait.",
+        low=MIB,
+        high=TIB,
+    ),
     Setting("stats", "path", "", "Reports, one JSON document per line, are appended here.", toml=False),
     Setting("trace", "path", "", "Directory for one trace file per process.", toml=False),
     Setting(

@@ -245,6 +245,10 @@ constexpr std::array rows{
           s.posix_async = parse::list(t, ':');
           return std::string();
         }},
+    Row{"posix_async_memory",
+        [](Settings& s, std::string_view t) {
+          return set_size(s.posix_async_memory_bytes, t, {MiB, TiB});
+        }},
     Row{"stats", set_path<&Settings::stats_path>},
     Row{"trace", set_path<&Settings::trace_directory>},
     Row{"job", set_job},

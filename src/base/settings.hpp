@@ -78,6 +78,7 @@ struct Settings {
   bool posix = false;  // preload it; `millrace run` asks
   Early posix_writeback = Early::automatic;
   std::vector<std::string> posix_async;  // glob patterns of paths: writes return before they are done
+  std::uint64_t posix_async_memory_bytes = 128 * MiB;  // for such writes, per process
   std::string stats_path;       // JSON lines are appended here; a directory: to a file per node; empty = off
   std::string trace_directory;  // one trace file per process; empty = off
   std::string job;              // key of the job: which agent to talk to

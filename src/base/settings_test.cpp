@@ -76,6 +76,7 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("posix_writeback", "never").settings.posix_writeback, Early::never);
   EXPECT_THAT(attempt("posix_async", "*.out:/scratch/*").settings.posix_async,
               ElementsAre("*.out", "/scratch/*"));
+  EXPECT_EQ(attempt("posix_async_memory", "64m").settings.posix_async_memory_bytes, 64 * MiB);
   EXPECT_EQ(attempt("stats", "/tmp/s.jsonl").settings.stats_path, "/tmp/s.jsonl");
   EXPECT_EQ(attempt("trace", "t").settings.trace_directory, "t");
   EXPECT_EQ(attempt("job", "4711.0").settings.job, "4711.0");
@@ -92,7 +93,7 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("stage", "auto").settings.stage, Stage::automatic);
   EXPECT_EQ(attempt("target", "first").settings.target, Target::first);
   EXPECT_EQ(attempt("stage_directory", "/local").settings.stage_directory, "/local");
-  EXPECT_EQ(setting_names().size(), 26U);
+  EXPECT_EQ(setting_names().size(), 30U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {

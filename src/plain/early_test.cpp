@@ -24,7 +24,7 @@ int start(int, off_t begin, off_t bytes) {
   return -1;
 }
 
-const Calls calls{nullptr, nullptr, start, nullptr, nullptr, nullptr};
+constexpr Calls calls{.start_writeback = start};
 
 class EarlyTest : public testing::Test {
  protected:

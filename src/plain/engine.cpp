@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plain/engine.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/settings.hpp"
 
 namespace millrace::plain {
 
@@ -20,6 +25,23 @@ void Engine::configure() {
   if (enabled != nullptr && std::strcmp(enabled, "0") == 0) mode = Early::never;
   early_.set_mode(mode);
   ready_.store(true, std::memory_order_relaxed);
+}
+
+void Engine::configure_behind() {
+  static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+  const char* asked = std::getenv("MILLRACE_POSIX_ASYNC");
+  const char* enabled = std::getenv("MILLRACE");
+  pthread_mutex_lock(&once);
+  const bool on =
+      asked != nullptr && *asked != '\0' && (enabled == nullptr || std::strcmp(enabled, "0") != 0);
+  if (on && !asked_.load(std::memory_order_relaxed)) {
+    // Never destroyed: a program may open files until its very end.
+    std::vector<std::string> messages;
+    const auto* settings = new Settings(from_environment(environ, messages));
+    behind_.configure(&settings->posix_async, settings->posix_async_memory_bytes);
+  }
+  asked_.store(true, std::memory_order_release);
+  pthread_mutex_unlock(&once);
 }
 
 off_t Engine::position(int fd) const {

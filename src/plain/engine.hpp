@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <optional>
 
+#include "plain/behind.hpp"
 #include "plain/calls.hpp"
 #include "plain/early.hpp"
 #include "plain/large.hpp"
@@ -18,9 +20,26 @@ namespace millrace::plain {
 // A hook asks notices() first, so that small calls cost a comparison.
 class Engine {
  public:
-  explicit constexpr Engine(const Calls& calls) : calls_(calls) {}
+  explicit constexpr Engine(const Calls& calls) : calls_(calls), behind_(calls, early_) {}
 
   bool notices(std::size_t bytes) const { return bytes >= EarlyWriteback::noticed_bytes; }
+
+  Behind& behind() { return behind_; }
+
+  // fd was opened.
+  void opened(int fd, int flags) {
+    if (!asked_.load(std::memory_order_acquire)) configure_behind();
+    if (behind_.looks_at_opens()) behind_.opened(fd, flags);
+  }
+
+  // A write to a file with write-behind, at `at` or (-1) at the offset; nullopt: settled, and left to the
+  // caller.
+  std::optional<ssize_t> write_behind(int fd, const void* data, std::size_t bytes, off_t at) {
+    const iovec piece{const_cast<void*>(data), bytes};
+    const auto taken = behind_.write(fd, &piece, 1, at);
+    if (!taken) behind_.settle(fd);
+    return taken;
+  }
 
   // write(2): as the real one, at the descriptor's own offset.
   template <class Real>
@@ -83,11 +102,14 @@ class Engine {
     return early_.on();
   }
   void configure();
+  void configure_behind();
   off_t position(int fd) const;
 
   const Calls& calls_;
   EarlyWriteback early_;
+  Behind behind_;
   std::atomic<bool> ready_{false};
+  std::atomic<bool> asked_{false};
 };
 
 }  // namespace millrace::plain

@@ -45,12 +45,12 @@ off_t seek(int, off_t by, int) {
   return file.offset += by;
 }
 
-const Calls calls{put,
-                  seek,
-                  [](int, off_t, off_t) { return 0; },
-                  [](int) { return file.regular; },
-                  [](int) { return file.flags; },
-                  [] { return file.limited; }};
+constexpr Calls calls{.pwrite = put,
+                      .lseek = seek,
+                      .start_writeback = [](int, off_t, off_t) { return 0; },
+                      .regular = [](int) { return file.regular; },
+                      .status_flags = [](int) { return file.flags; },
+                      .size_limited = [] { return file.limited; }};
 
 class LargeTest : public testing::Test {
  protected:

@@ -2,16 +2,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <aio.h>
 #include <fcntl.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #if defined(_FORTIFY_SOURCE) || (defined(_FILE_OFFSET_BITS) && __SIZEOF_LONG__ < 8)
 #error "these settings rename the functions that are hooked here"
 #endif
+
+// What libc has but does not declare: checked variants, and those of programs that were built for older ones.
+extern "C" {
+ssize_t __read_chk(int fd, void* data, size_t bytes, size_t room);
+ssize_t __pread_chk(int fd, void* data, size_t bytes, off_t at, size_t room);
+ssize_t __pread64_chk(int fd, void* data, size_t bytes, off64_t at, size_t room);
+int __open_2(const char* path, int flags);
+int __openat_2(int folder, const char* path, int flags);
+int __fxstat(int version, int fd, struct stat* about) noexcept;
+int __fxstat64(int version, int fd, struct stat64* about) noexcept;
+int __xstat(int version, const char* path, struct stat* about) noexcept;
+int __xstat64(int version, const char* path, struct stat64* about) noexcept;
+int __fxstatat(int version, int folder, const char* path, struct stat* about, int flags) noexcept;
+int __fxstatat64(int version, int folder, const char* path, struct stat64* about, int flags) noexcept;
+}
 
 namespace millrace::front {
 
