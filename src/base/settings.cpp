@@ -257,6 +257,16 @@ constexpr std::array rows{
     Row{"stage_directory", set_path<&Settings::stage_directory>},
 };
 
+// "*" crosses "/"; a pattern without "/" is held against the last component too.
+bool matches(const std::vector<std::string>& patterns, std::string_view path) {
+  const std::string whole(path);
+  const std::string last(path.substr(path.rfind('/') + 1));
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    if (::fnmatch(pattern.c_str(), whole.c_str(), 0) == 0) return true;
+    return pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), last.c_str(), 0) == 0;
+  });
+}
+
 std::string lower_name(std::string_view name) {
   std::string lower(name);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -306,18 +316,9 @@ Settings from_environment(const char* const* environment, std::vector<std::strin
   return settings;
 }
 
-bool path_matches(const std::vector<std::string>& patterns, std::string_view path) {
-  const std::string whole(path);
-  const std::string last(path.substr(path.rfind('/') + 1));
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    if (::fnmatch(pattern.c_str(), whole.c_str(), 0) == 0) return true;
-    return pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), last.c_str(), 0) == 0;
-  });
-}
-
 bool path_selected(const Settings& settings, std::string_view path) {
-  if (!settings.only_paths.empty() && !path_matches(settings.only_paths, path)) return false;
-  return !path_matches(settings.direct_paths, path);
+  if (!settings.only_paths.empty() && !matches(settings.only_paths, path)) return false;
+  return !matches(settings.direct_paths, path);
 }
 
 }  // namespace millrace

@@ -102,10 +102,6 @@ Status set(Settings& settings, std::string_view name, std::string_view value, st
 // `messages`, one line each, and otherwise ignored.
 Settings from_environment(const char* const* environment, std::vector<std::string>& messages);
 
-// Whether one of the glob patterns fits: "*" crosses "/", and a pattern without "/" is held against the last
-// component too.
-bool path_matches(const std::vector<std::string>& patterns, std::string_view path);
-
 // True if `path` is to go through the pipeline at all (only_paths, direct_paths).
 bool path_selected(const Settings& settings, std::string_view path);
 

@@ -11,8 +11,6 @@
 #include <csignal>
 #include <limits>
 
-#include "base/settings.hpp"
-
 namespace millrace::plain {
 namespace {
 
@@ -46,7 +44,7 @@ class Behind::Locked {
   sigset_t before_;
 };
 
-void Behind::configure(const std::vector<std::string>* patterns, std::size_t memory_bytes) {
+void Behind::configure(const Patterns* patterns, std::size_t memory_bytes) {
   memory_bytes_ = memory_bytes;
   patterns_ = patterns;
 }
@@ -56,7 +54,7 @@ bool Behind::selected(int fd, int flags) {
   if (patterns_ == nullptr || (flags & O_ACCMODE) == O_RDONLY || (flags & other) != 0) return false;
   char path[PATH_MAX];
   return fd < descriptors_max && calls_.regular(fd) && !calls_.size_limited() &&
-         calls_.path_of(fd, path, sizeof path) && path_matches(*patterns_, path);
+         calls_.path_of(fd, path, sizeof path) && patterns_->match(path);
 }
 
 void Behind::opened(int fd, int flags) {

@@ -11,12 +11,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "plain/backlog.hpp"
 #include "plain/calls.hpp"
 #include "plain/early.hpp"
+#include "plain/words.hpp"
 
 namespace millrace::plain {
 
@@ -38,7 +37,7 @@ class Behind {
   Behind& operator=(const Behind&) = delete;
 
   // Before any other call, once. `patterns` are kept forever.
-  void configure(const std::vector<std::string>* patterns, std::size_t memory_bytes);
+  void configure(const Patterns* patterns, std::size_t memory_bytes);
 
   // False: nothing that a call could find unwritten, nothing to look for.
   bool any() const { return files_.load(std::memory_order_acquire) > 0; }
@@ -95,7 +94,7 @@ class Behind {
 
   const Calls& calls_;
   EarlyWriteback& early_;
-  const std::vector<std::string>* patterns_ = nullptr;
+  const Patterns* patterns_ = nullptr;
   std::size_t memory_bytes_ = 0;
   std::atomic<int> files_{0};
   std::array<std::atomic<std::uint8_t>, descriptors_max> file_of_ = {};  // index in all_ plus one

@@ -6,14 +6,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <string>
-#include <vector>
-
-#include "base/settings.hpp"
+#include <new>
 
 namespace millrace::plain {
+namespace {
+
+constexpr std::size_t default_memory_bytes = 128 << 20;
+
+}  // namespace
 
 // No parser of settings here: this may run in a signal handler. A bad word is told by `millrace run`.
 void Engine::configure() {
@@ -36,9 +39,9 @@ void Engine::configure_behind() {
       asked != nullptr && *asked != '\0' && (enabled == nullptr || std::strcmp(enabled, "0") != 0);
   if (on && !asked_.load(std::memory_order_relaxed)) {
     // Never destroyed: a program may open files until its very end.
-    std::vector<std::string> messages;
-    const auto* settings = new Settings(from_environment(environ, messages));
-    behind_.configure(&settings->posix_async, settings->posix_async_memory_bytes);
+    alignas(Patterns) static std::byte place[sizeof(Patterns)];
+    behind_.configure(new (place) Patterns(asked),
+                      memory_size(std::getenv("MILLRACE_POSIX_ASYNC_MEMORY"), default_memory_bytes));
   }
   asked_.store(true, std::memory_order_release);
   pthread_mutex_unlock(&once);
