@@ -18,6 +18,8 @@ constexpr std::size_t request_bytes_max = 0x7ffff000;
 
 }  // namespace
 
+constinit thread_local bool Behind::inside = false;
+
 // The lock, with signals and cancellation held back and errno kept.
 class Behind::Locked {
  public:
@@ -27,8 +29,10 @@ class Behind::Locked {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable_);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
     pthread_mutex_lock(&behind_.lock_);
+    inside = true;
   }
   ~Locked() {
+    inside = false;
     pthread_mutex_unlock(&behind_.lock_);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     pthread_setcancelstate(cancellable_, nullptr);
@@ -58,6 +62,7 @@ bool Behind::selected(int fd, int flags) {
 }
 
 void Behind::opened(int fd, int flags) {
+  if (inside) return;
   FileId id;
   const int error = errno;
   const bool wanted = selected(fd, flags);
@@ -261,6 +266,7 @@ void* Behind::run(void* self) {
 }
 
 void Behind::work() {
+  inside = true;
   pthread_mutex_lock(&lock_);
   for (;;) {
     while (backlog_.empty()) {

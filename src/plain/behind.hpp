@@ -40,9 +40,9 @@ class Behind {
   void configure(const Patterns* patterns, std::size_t memory_bytes);
 
   // False: nothing that a call could find unwritten, nothing to look for.
-  bool any() const { return files_.load(std::memory_order_acquire) > 0; }
+  bool any() const { return files_.load(std::memory_order_acquire) > 0 && !inside; }
   bool takes(int fd) const {
-    return fd >= 0 && fd < descriptors_max && file_of_[fd].load(std::memory_order_acquire) != 0;
+    return fd >= 0 && fd < descriptors_max && file_of_[fd].load(std::memory_order_acquire) != 0 && !inside;
   }
   bool looks_at_opens() const { return patterns_ != nullptr; }
 
@@ -82,6 +82,10 @@ class Behind {
     int error = 0;
   };
   class Locked;
+
+  // This thread is in here already: what another preloaded library does with the file in between is no call
+  // of the program's.
+  static constinit thread_local bool inside;
 
   bool selected(int fd, int flags);
   bool start();
