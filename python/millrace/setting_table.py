@@ -212,7 +212,7 @@ SETTINGS: tuple[Setting, ...] = (
         "posix_writeback",
         "choice",
         "auto",
-        "When large writes of plain files begin to go to the disk at once; auto: once the program has synced such a file.",
+        "When large writes of plain files go to the disk at once; auto: after the program has synced such a file.",
         choices=("auto", "always", "never"),
     ),
     Setting(

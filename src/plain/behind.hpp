@@ -85,7 +85,7 @@ class Behind {
 
   // This thread is in here already: what another preloaded library does with the file in between is no call
   // of the program's.
-  static constinit thread_local bool inside;
+  static constinit thread_local bool inside;  // NOLINT(bugprone-dynamic-static-initializers)
 
   bool selected(int fd, int flags);
   bool start();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// careful FILE CALL_BYTES CALLS: writes a file as careful programs do, and says which call said what was wrong, and
-// how much it believes to have written.
+// careful FILE CALL_BYTES CALLS: writes a file as careful programs do, and says which call said what was
+// wrong, and how much it believes to have written.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 4) return 2;
   size_t size = strtoul(argv[2], NULL, 10), total = 0;
   int calls = atoi(argv[3]), wrong = 0;
-  char *data = malloc(size);
+  char* data = malloc(size);
   int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (data == NULL || fd < 0) return 2;
   for (int i = 0; i < calls && !wrong; i++) {

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import unittest
-
 from pathlib import Path
 
 from programs import MODES

@@ -33,7 +33,7 @@ class Entrance {
   explicit operator bool() const { return entered_; }
 
  private:
-  static constinit thread_local bool busy;
+  static constinit thread_local bool busy;  // NOLINT(bugprone-dynamic-static-initializers)
   bool entered_;
 };
 
