@@ -96,8 +96,10 @@ def _mismatch(name: str, family: str, library: str, launcher: Launcher) -> str:
     )
 
 
-def program(name: str, launcher: Launcher | None, prefix: Prefix, environment: Mapping[str, str]) -> Verdict:
-    """Checks one program of the command."""
+def program(
+    name: str, launcher: Launcher | None, prefix: Prefix, environment: Mapping[str, str], mpi_only: bool = True
+) -> Verdict:
+    """Checks one program of the command. `mpi_only`: without MPI there is nothing to do for it."""
     verdict = Verdict()
     found = shutil.which(name, path=environment.get("PATH"))
     if found is None:
@@ -112,7 +114,7 @@ def program(name: str, launcher: Launcher | None, prefix: Prefix, environment: M
     if mode & (stat.S_ISUID | stat.S_ISGID) and os.geteuid() != 0:
         verdict.notes.append(
             f"{name} is setuid or setgid: the system ignores LD_PRELOAD for it, "
-            "so Millrace cannot help; it runs with the MPI library alone"
+            "so Millrace cannot help; it runs without"
         )
         return verdict
     if _shebang(path) or _loads_later(name) or _loads_later(str(path.resolve())):
@@ -124,10 +126,11 @@ def program(name: str, launcher: Launcher | None, prefix: Prefix, environment: M
     if program_elf.static:
         verdict.notes.append(
             f"{name} is statically linked: no library can be preloaded into it, "
-            "so Millrace cannot help; link it dynamically with MPI's shared library"
+            "so Millrace cannot help; link it dynamically"
         )
         return verdict
-    _check_mpi(name, program_elf, launcher, prefix, environment, verdict)
+    if mpi_only or elf.mpi_family(program_elf, environment.get("LD_LIBRARY_PATH", ""))[0] is not None:
+        _check_mpi(name, program_elf, launcher, prefix, environment, verdict)
     return verdict
 
 
@@ -156,12 +159,16 @@ def _check_mpi(
 
 
 def all_programs(
-    names: Sequence[str], launcher: Launcher | None, prefix: Prefix, environment: Mapping[str, str]
+    names: Sequence[str],
+    launcher: Launcher | None,
+    prefix: Prefix,
+    environment: Mapping[str, str],
+    mpi_only: bool = True,
 ) -> Verdict:
     """Checks every program of the command."""
     verdict = Verdict()
     for name in dict.fromkeys(names):
-        one = program(name, launcher, prefix, environment)
+        one = program(name, launcher, prefix, environment, mpi_only)
         verdict.errors += one.errors
         verdict.notes += one.notes
     return verdict

@@ -68,6 +68,10 @@ def run(
     direct_paths: List[str] | None = _option("direct_paths", metavar="GLOB"),
     only_paths: List[str] | None = _option("only_paths", metavar="GLOB"),
     direct_calls: str | None = _option("direct_calls", metavar="LIST"),
+    posix: bool | None = _switch("posix"),
+    posix_writeback: str | None = _option("posix_writeback", metavar="WHEN"),
+    posix_async: List[str] | None = _option("posix_async", metavar="GLOB"),
+    posix_async_memory: str | None = _option("posix_async_memory", metavar="SIZE"),
     stats: str | None = typer.Option(
         None,
         "--stats",
@@ -108,6 +112,10 @@ def run(
         "direct_paths": direct_paths or None,
         "only_paths": only_paths or None,
         "direct_calls": direct_calls,
+        "posix": posix,
+        "posix_writeback": posix_writeback,
+        "posix_async": posix_async or None,
+        "posix_async_memory": posix_async_memory,
     }
     if show_settings:
         raise typer.Exit(_show_settings(given, config))

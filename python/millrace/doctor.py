@@ -65,9 +65,27 @@ def _install(found: prefix.Prefix | None, mpi: Mapping[str, Any]) -> list[Findin
                     "install its compiler wrapper and build Millrace again",
                 )
             )
+    findings.append(_posix(found))
     if not present:
         findings.append(Finding("for any MPI", "no implementation library", BAD, "build with an mpicc on PATH"))
     return findings
+
+
+def _posix(found: prefix.Prefix) -> Finding:
+    """Whether a program starts with the library for plain files."""
+    library = found.posix_preload
+    if not library.is_file():
+        return Finding("for plain files", f"{library} is missing", FAIR, "build or install Millrace again for --posix")
+    try:
+        done = subprocess.run(
+            ["/bin/true"], env={"LD_PRELOAD": str(library)}, capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding("for plain files", str(error), FAIR, "--posix will not work")
+    if done.returncode != 0 or done.stderr:
+        said = done.stderr.strip() or f"status {done.returncode}"
+        return Finding("for plain files", f"{library} cannot be preloaded: {said}", FAIR, "--posix will not work")
+    return Finding("for plain files", str(library))
 
 
 def _mpi(mpi: Mapping[str, Any]) -> list[Finding]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PRELOAD = "libmillrace.so"
+POSIX_PRELOAD = "libmillrace_posix.so"
 IMPLEMENTATIONS = {"mpich": "libmillrace-mpich.so", "openmpi": "libmillrace-ompi.so", "abi": "libmillrace-abi.so"}
 
 
@@ -27,6 +28,10 @@ class Prefix:
     @property
     def preload(self) -> Path:
         return self.shared_object(PRELOAD)
+
+    @property
+    def posix_preload(self) -> Path:
+        return self.shared_object(POSIX_PRELOAD)
 
     @property
     def agent(self) -> Path:

@@ -13,7 +13,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,10 +62,16 @@ def tell(message: str) -> None:
     print(f"millrace: {message}", file=sys.stderr, flush=True)
 
 
-def preload_value(library: Path, existing: str | None) -> str:
+def preload_value(libraries: Sequence[Path], existing: str | None) -> str:
     """Millrace first, what the user had after it; never twice."""
-    rest = [word for word in (existing or "").replace(" ", ":").split(":") if word and word != str(library)]
-    return ":".join([str(library), *rest])
+    ours = [str(library) for library in libraries]
+    rest = [word for word in (existing or "").replace(" ", ":").split(":") if word and word not in ours]
+    return ":".join([*ours, *rest])
+
+
+def wants_posix(configuration: settings.Configuration) -> bool:
+    """Whether plain files are accelerated too."""
+    return configuration.values["posix"].value == "1" or configuration.values["posix_async"].value != ""
 
 
 def build_environment(
@@ -73,7 +79,8 @@ def build_environment(
 ) -> dict[str, str]:
     """The variables to set, and nothing else."""
     variables = dict(configuration.changed())
-    variables["LD_PRELOAD"] = preload_value(found.preload, base.get("LD_PRELOAD"))
+    libraries = [found.preload, found.posix_preload] if wants_posix(configuration) else [found.preload]
+    variables["LD_PRELOAD"] = preload_value(libraries, base.get("LD_PRELOAD"))
     variables.setdefault("MILLRACE_JOB", secrets.token_hex(16))
     variables.setdefault("MILLRACE_AGENT", str(found.agent))
     if "PNETCDF_HINTS" not in base:
@@ -122,7 +129,10 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
     if found.obstacle:
         raise RunError(found.obstacle)
     start = launcher.detect(request.command, base)
-    verdict = checks.all_programs(launcher.programs(request.command, start), start, found, base)
+    posix = wants_posix(configuration)
+    if posix and not found.posix_preload.is_file():
+        raise RunError(f"{found.posix_preload} is missing; build or install Millrace again, or leave out --posix")
+    verdict = checks.all_programs(launcher.programs(request.command, start), start, found, base, mpi_only=not posix)
     if verdict.errors and not request.force:
         raise RunError("; ".join(verdict.errors))
     notes = configuration.warnings + verdict.notes + verdict.errors

@@ -224,6 +224,28 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("direct_paths", "paths", "", "Files that stay with the MPI library."),
     Setting("only_paths", "paths", "", "If given, only these files are accelerated."),
     Setting("direct_calls", "calls", "", "Kinds of calls that stay with the MPI library."),
+    Setting("posix", "switch", "0", "Also the plain files of programs: read, write, fwrite, Fortran; not only MPI-IO."),
+    Setting(
+        "posix_writeback",
+        "choice",
+        "auto",
+        "When large writes of plain files go to the disk at once; auto: after the program has synced such a file.",
+        choices=("auto", "always", "never"),
+    ),
+    Setting(
+        "posix_async",
+        "paths",
+        "",
+        "Plain files whose writes return before they are done; they are done at fsync or close. Includes --posix.",
+    ),
+    Setting(
+        "posix_async_memory",
+        "bytes",
+        "128MiB",
+        "Memory of a process for such writes; when it is full, they wait.",
+        low=MIB,
+        high=TIB,
+    ),
     Setting("stats", "path", "", "Reports, one JSON document per line, are appended here.", toml=False),
     Setting("trace", "path", "", "Directory for one trace file per process.", toml=False),
     Setting(

@@ -121,6 +121,12 @@ std::string set_device_buffers(Settings& s, std::string_view text) {
   return set_word(s.device_buffers, text, words);
 }
 
+std::string set_posix_writeback(Settings& s, std::string_view text) {
+  static constexpr std::array words{Word<Early>{"auto", Early::automatic},
+                                    Word<Early>{"always", Early::always}, Word<Early>{"never", Early::never}};
+  return set_word(s.posix_writeback, text, words);
+}
+
 std::string set_file_servers(Settings& s, std::string_view text) {
   text = parse::trim(text);
   std::uint32_t count = 0;
@@ -244,6 +250,17 @@ constexpr std::array rows{
           return std::string();
         }},
     Row{"direct_calls", set_direct_calls},
+    Row{"posix", [](Settings& s, std::string_view t) { return set_flag(s.posix, t); }},
+    Row{"posix_writeback", set_posix_writeback},
+    Row{"posix_async",
+        [](Settings& s, std::string_view t) {
+          s.posix_async = parse::list(t, ':');
+          return std::string();
+        }},
+    Row{"posix_async_memory",
+        [](Settings& s, std::string_view t) {
+          return set_size(s.posix_async_memory_bytes, t, {MiB, TiB});
+        }},
     Row{"stats", set_path<&Settings::stats_path>},
     Row{"trace", set_path<&Settings::trace_directory>},
     Row{"job", set_job},

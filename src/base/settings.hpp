@@ -28,6 +28,9 @@ enum class Target : std::uint32_t { shared = 0, first = 1 };
 // How buffers between host and device are cut; the named ones are those of a vendor's designs.
 enum class DeviceBuffers : std::uint32_t { automatic = 0, nec2020 = 1, nec2021 = 2 };
 
+// When plain files that a program writes begin to go to their disk at once (src/plain).
+enum class Early : std::uint32_t { automatic = 0, always = 1, never = 2 };
+
 // The settings of one file. Fixed layout: they travel from client to agent when a file is registered.
 struct FileSettings {
   Strategy strategy = Strategy::automatic;
@@ -75,6 +78,11 @@ struct Settings {
   std::vector<std::string> direct_paths;  // paths that stay direct, also if in only_paths
   std::vector<std::string> only_paths;    // if any: only these are accelerated
   std::vector<std::string> direct_calls;  // independent, collective, nonblocking, split, read
+  // Plain files, by libmillrace_posix.so.
+  bool posix = false;  // preload it; `millrace run` asks
+  Early posix_writeback = Early::automatic;
+  std::vector<std::string> posix_async;  // glob patterns of paths: writes return before they are done
+  std::uint64_t posix_async_memory_bytes = 128 * MiB;  // for such writes, per process
   std::string stats_path;       // JSON lines are appended here; a directory: to a file per node; empty = off
   std::string trace_directory;  // one trace file per process; empty = off
   std::string job;              // key of the job: which agent to talk to

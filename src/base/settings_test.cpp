@@ -71,6 +71,12 @@ TEST(Set, knows_each_name_and_changes_its_value) {
               ElementsAre("/tmp/*", "*.log"));
   EXPECT_THAT(attempt("only_paths", "/scratch/*").settings.only_paths, ElementsAre("/scratch/*"));
   EXPECT_THAT(attempt("direct_calls", "Split, read").settings.direct_calls, ElementsAre("split", "read"));
+  EXPECT_TRUE(attempt("posix", "1").settings.posix);
+  EXPECT_EQ(attempt("posix_writeback", "Always").settings.posix_writeback, Early::always);
+  EXPECT_EQ(attempt("posix_writeback", "never").settings.posix_writeback, Early::never);
+  EXPECT_THAT(attempt("posix_async", "*.out:/scratch/*").settings.posix_async,
+              ElementsAre("*.out", "/scratch/*"));
+  EXPECT_EQ(attempt("posix_async_memory", "64m").settings.posix_async_memory_bytes, 64 * MiB);
   EXPECT_EQ(attempt("stats", "/tmp/s.jsonl").settings.stats_path, "/tmp/s.jsonl");
   EXPECT_EQ(attempt("trace", "t").settings.trace_directory, "t");
   EXPECT_EQ(attempt("job", "4711.0").settings.job, "4711.0");
@@ -92,7 +98,7 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("device_buffers", "auto").settings.device_buffers, DeviceBuffers::automatic);
   EXPECT_EQ(attempt("staging_bytes", "1GiB").settings.staging_bytes, GiB);
   EXPECT_FALSE(attempt("staging_bytes", "1KiB").ok);
-  EXPECT_EQ(setting_names().size(), 28U);
+  EXPECT_EQ(setting_names().size(), 32U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {

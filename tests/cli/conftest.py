@@ -43,7 +43,7 @@ def world(tmp_path, monkeypatch):
     for folder in (prefix / "lib", prefix / "bin", tools, home, work):
         folder.mkdir(parents=True)
     library = compile_c(prefix / "lib" / "libmillrace.so", "", "-shared", "-fPIC")
-    for name in ("libmillrace-mpich.so", "libmillrace-ompi.so"):
+    for name in ("libmillrace-mpich.so", "libmillrace-ompi.so", "libmillrace_posix.so"):
         shutil.copy(library, prefix / "lib" / name)
     for name, version in LAUNCHERS.items():
         # Like a launcher: options away (-n N, -x NAME), then the program.

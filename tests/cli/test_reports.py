@@ -8,7 +8,7 @@ import os
 
 import pytest
 from conftest import write_script
-from millrace import doctor, machine, stats, trace
+from millrace import doctor, machine, prefix, stats, trace
 from millrace.demo import runner
 from rich.console import Console
 
@@ -237,6 +237,16 @@ def test_doctor_json_and_status(millrace, world):
     tools = str(world / "tools") + "/"
     kinds = {entry["path"].removeprefix(tools): entry["kind"] for entry in facts["mpi"]["launchers"]}
     assert kinds["mpirun.fakeompi"] == "openmpi" and kinds["srun"] == "slurm"
+
+
+def test_doctor_says_whether_plain_files_are_served(world):
+    found = prefix.find(os.environ)
+    assert doctor._posix(found).verdict == doctor.GOOD
+    found.posix_preload.write_text("no library")
+    finding = doctor._posix(found)
+    assert finding.verdict == doctor.FAIR and "cannot be preloaded" in finding.value
+    found.posix_preload.unlink()
+    assert "is missing" in doctor._posix(found).value
 
 
 def test_traces_of_two_nodes_keep_their_processes_apart(tmp_path):

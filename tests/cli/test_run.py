@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from conftest import write_script
+from conftest import compile_c, write_script
 from millrace import launcher
 
 
@@ -41,6 +41,28 @@ def test_keeps_an_existing_preload_and_hints(millrace, monkeypatch):
     seen = environment_of(millrace("run", "env"))
     assert seen["LD_PRELOAD"].endswith(f"/libmillrace.so:{other}")
     assert seen["PNETCDF_HINTS"] == "nc_driver=gio"
+
+
+def test_posix_is_preloaded_where_asked_for(millrace, world, monkeypatch):
+    both = f"{world}/prefix/lib/libmillrace.so:{world}/prefix/lib/libmillrace_posix.so"
+    seen = environment_of(millrace("run", "--posix", "--posix-writeback", "always", "env"))
+    assert seen["LD_PRELOAD"] == both and seen["MILLRACE_POSIX_WRITEBACK"] == "always"
+    seen = environment_of(millrace("run", "--posix-async", "*.out", "--posix-async", "/scratch/*", "env"))
+    assert seen["LD_PRELOAD"] == both and seen["MILLRACE_POSIX_ASYNC"] == "*.out:/scratch/*"
+    monkeypatch.setenv("LD_PRELOAD", both + ":/usr/lib/does-not-matter.so")
+    assert environment_of(millrace("run", "--posix", "env"))["LD_PRELOAD"] == both + ":/usr/lib/does-not-matter.so"
+
+
+def test_a_program_without_mpi_needs_no_note_with_posix(millrace, world):
+    compile_c(world / "work/app", "int main(void) { return 0; }")
+    assert "no MPI library" in millrace("run", "./app").stderr
+    assert millrace("run", "--posix", "./app").stderr == ""
+
+
+def test_a_missing_posix_library_is_told(millrace, world):
+    (world / "prefix/lib/libmillrace_posix.so").unlink()
+    done = millrace("run", "--posix", "true")
+    assert done.returncode == 2 and "libmillrace_posix.so is missing" in done.stderr
 
 
 def test_millrace_0_changes_nothing(millrace, monkeypatch):

@@ -181,7 +181,7 @@ def test_hints_of_the_installed_header_are_those_of_the_library():
 def test_defaults_are_those_of_the_library():
     header = (ROOT / "src/base/settings.hpp").read_text()
     factor = {"KiB": 1024, "MiB": 1 << 20, "GiB": 1 << 30}
-    for name in ("sort_buffer", "record_max", "fdatasync_interval", "channel"):
+    for name in ("sort_buffer", "record_max", "fdatasync_interval", "channel", "posix_async_memory"):
         number, unit = re.search(rf"\b{name}_bytes =\s+(\d+) \* (\w+);", header).groups()
         assert units.parse_bytes(settings.BY_NAME[name].default) == int(number) * factor[unit], name
     number, unit = re.search(r"\bstaging_bytes =\s+(\d+) \* (\w+);", header).groups()

@@ -31,6 +31,7 @@ SYSTEM_CALLS = {
     "src/staging/end": "one read or write at a time of the program's own descriptor, as the program called it",
     "src/staging/process/": "another process's memory, and the child that holds it: fork, a socket, pidfd",
     "src/front/mpiio/linear": "a file in memory that the MPI library writes to",
+    "src/front/posix/": "hooks have the system calls' names, and hand the real ones to src/plain",
     "src/client/reach": "waits for connections: poll",
     "src/client/refresh": "makes the file system look again: statx",
     "src/client/stripe": "asks the file system for a file's stripes; the preload does without src/io",

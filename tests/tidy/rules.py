@@ -21,7 +21,8 @@ BELOW = {
     "staging": {"base", "extent", "io"},
     "agent": {"base", "extent", "io", "journal", "sink", "transport", "staging"},
     "client": {"base", "extent", "transport"},
-    "front": {"base", "extent", "client"},
+    "plain": {"base", "extent", "staging"},
+    "front": {"base", "extent", "client", "plain"},
     "capi": {"base", "extent", "client", "staging"},
 }
 ROOMS = set(BELOW)

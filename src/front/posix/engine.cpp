@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The system under the engine: the real functions, never the hooks.
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "front/posix/hook.hpp"
+#include "front/posix/real.hpp"
+
+namespace millrace::front {
+namespace {
+
+bool regular(int fd) {
+  struct stat about;
+  return real::fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+bool identify(int fd, plain::FileId* id) {
+  struct stat about;
+  if (real::fstat(fd, &about) != 0) return false;
+  *id = {about.st_dev, about.st_ino};
+  return true;
+}
+
+bool path_of(int fd, char* path, std::size_t size) {
+  char link[32];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t length = ::readlink(link, path, size - 1);
+  if (length <= 0 || path[0] != '/') return false;
+  path[length] = 0;
+  return true;
+}
+
+// Where /proc does not say, there may be one.
+bool open_elsewhere(int fd, plain::FileId id) {
+  DIR* folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) return true;
+  bool found = false;
+  while (const dirent* entry = ::readdir(folder)) {
+    const int other = std::atoi(entry->d_name);
+    plain::FileId its;
+    if (entry->d_name[0] == '.' || other == fd || other == ::dirfd(folder)) continue;
+    found = found || (identify(other, &its) && its == id);
+  }
+  ::closedir(folder);
+  return found;
+}
+
+char* memory(std::size_t bytes) {
+  void* at = real::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return nullptr;
+  (void)::madvise(at, bytes, MADV_HUGEPAGE);
+  (void)::madvise(at, bytes, MADV_DONTFORK);
+  return static_cast<char*>(at);
+}
+
+void install() {
+  (void)pthread_atfork([] { engine().behind().before_fork(); }, [] { engine().behind().after_fork(false); },
+                       [] { engine().behind().after_fork(true); });
+  (void)std::atexit([] { engine().behind().release_all(); });
+  (void)std::at_quick_exit([] { engine().behind().release_all(); });
+}
+
+bool size_limited() {
+  rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
+constexpr plain::Calls calls{
+    [](int fd, const void* data, std::size_t bytes, off_t at) { return real::pwrite(fd, data, bytes, at); },
+    [](int fd, off_t offset, int whence) { return real::lseek(fd, offset, whence); },
+    [](int fd, off_t begin, off_t bytes) {
+      return real::sync_file_range(fd, begin, bytes, static_cast<unsigned>(SYNC_FILE_RANGE_WRITE));
+    },
+    regular,
+    [](int fd) { return real::fcntl(fd, F_GETFL); },
+    identify,
+    path_of,
+    open_elsewhere,
+    memory,
+    install,
+    size_limited,
+};
+
+constinit plain::Engine the_engine(calls);
+
+}  // namespace
+
+constinit thread_local bool Entrance::busy = false;
+
+plain::Engine& engine() { return the_engine; }
+
+}  // namespace millrace::front

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <aio.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <utime.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#if defined(_FORTIFY_SOURCE) || (defined(_FILE_OFFSET_BITS) && __SIZEOF_LONG__ < 8)
+#error "these settings rename the functions that are hooked here"
+#endif
+
+// What libc has but does not declare: checked variants, and those of programs that were built for older ones.
+extern "C" {
+ssize_t __read_chk(int fd, void* data, size_t bytes, size_t room);
+ssize_t __pread_chk(int fd, void* data, size_t bytes, off_t at, size_t room);
+ssize_t __pread64_chk(int fd, void* data, size_t bytes, off64_t at, size_t room);
+int __open_2(const char* path, int flags);
+int __openat_2(int folder, const char* path, int flags);
+int __fxstat(int version, int fd, struct stat* about) noexcept;
+int __fxstat64(int version, int fd, struct stat64* about) noexcept;
+int __xstat(int version, const char* path, struct stat* about) noexcept;
+int __xstat64(int version, const char* path, struct stat64* about) noexcept;
+int __fxstatat(int version, int folder, const char* path, struct stat* about, int flags) noexcept;
+int __fxstatat64(int version, int folder, const char* path, struct stat64* about, int flags) noexcept;
+}
+
+namespace millrace::front {
+
+enum class PosixSlot : unsigned {
+#define HOOK(name, like) name,
+#include "front/posix/names.inc"
+#undef HOOK
+  count
+};
+
+// The next function of that name, after Millrace's; looked up once. Ends the process if nobody has it, as the
+// dynamic linker does. Allocates nothing, takes no lock of ours: a malloc that is preloaded too may read
+// files while it starts.
+void* real_function(PosixSlot slot);
+
+// real::write(...) is the function that the program would have called without Millrace.
+namespace real {
+#define HOOK(name, like)                                                                      \
+  template <class... Arguments>                                                               \
+  auto name(Arguments... arguments) {                                                         \
+    return reinterpret_cast<decltype(&::like)>(real_function(PosixSlot::name))(arguments...); \
+  }
+#include "front/posix/names.inc"
+#undef HOOK
+}  // namespace real
+
+}  // namespace millrace::front

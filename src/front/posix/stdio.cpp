@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Large writes of streams. libc's own calls inside it are not seen by a preload, so that here the stream's
+// function is called for one piece after the other: buffers, offsets, errors and ends stay libc's business.
+#include <stdio_ext.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "front/posix/hook.hpp"
+#include "front/posix/real.hpp"
+
+using millrace::front::drop;
+using millrace::front::engine;
+using millrace::front::Entrance;
+using millrace::front::release;
+using millrace::front::settle;
+using millrace::front::settle_all;
+namespace real = millrace::front::real;
+
+namespace {
+
+// The stream's descriptor, where it has one; keeps errno.
+int descriptor_of(FILE* stream) {
+  const int error = errno;
+  const int fd = fileno(stream);
+  errno = error;
+  return fd;
+}
+
+bool behind_has(FILE* stream) { return engine().behind().takes(descriptor_of(stream)); }
+
+// libc writes small pieces itself, at once. In file order none of them meets what waits; before another place
+// it is waited for.
+void settle_stream(FILE* stream) {
+  if (engine().behind().any()) settle(descriptor_of(stream));
+}
+
+// Only streams for nothing but writing have write-behind: libc's own reads are not seen.
+template <class Real>
+FILE* opened(const char* mode, Real real) {
+  if (mode[0] != 'r') settle_all();  // before the file loses its bytes, and libc looks for its end
+  FILE* stream = real();
+  if (stream == nullptr) return nullptr;
+  const bool writes = (mode[0] == 'w') && strchr(mode, '+') == nullptr;
+  engine().opened(descriptor_of(stream), writes ? O_WRONLY : O_RDONLY);
+  return stream;
+}
+
+template <class Real>
+FILE* reopened(const char* mode, FILE* stream, Real real) {
+  if (engine().behind().any()) drop(descriptor_of(stream));
+  return opened(mode, real);
+}
+
+// How many bytes of a write libc would keep in the stream's buffer: fills it, and writes whole ones after
+// that.
+size_t kept_of(FILE* stream, int fd, size_t bytes) {
+  size_t buffer = __fbufsize(stream);
+  struct stat about;
+  if (buffer == 0 && real::fstat(fd, &about) == 0) {
+    // Not there yet: as libc will make it.
+    buffer =
+        about.st_blksize > 0 && about.st_blksize < BUFSIZ ? static_cast<size_t>(about.st_blksize) : BUFSIZ;
+  }
+  const size_t pending = __fpending(stream);
+  const size_t room = pending > 0 && pending < buffer ? buffer - pending : 0;
+  if (bytes <= room) return bytes;
+  return buffer < 128 ? 0 : (bytes - room) % buffer;
+}
+
+// A stream whose file has write-behind: what the stream holds goes first, then this, and the stream is told
+// where the file is now, as POSIX wants it of who changes between a stream and its descriptor. False: left to
+// libc.
+bool put_behind(const void* data, size_t bytes, FILE* stream, size_t& done) {
+  const int fd = fileno(stream);
+  const size_t kept = kept_of(stream, fd, bytes);
+  const int error = errno;
+  if (kept == bytes || fflush(stream) != 0) return false;
+  const auto written = engine().write_behind(fd, data, bytes - kept, -1);
+  if (!written) return false;
+  if (*written < 0) {
+    stream->_flags |= _IO_ERR_SEEN;
+    done = 0;
+    return true;
+  }
+  (void)real::fseeko(stream, real::lseek(fd, off_t{0}, SEEK_CUR), SEEK_SET);
+  errno = error;
+  done = bytes - kept +
+         real::fwrite_unlocked(static_cast<const char*>(data) + bytes - kept, size_t{1}, kept, stream);
+  return true;
+}
+
+// `put(data, bytes)` is the real function for pieces of one byte; `whole()` the call as it came.
+template <class Put, class Whole>
+size_t put_stream(const void* data, size_t size, size_t count, FILE* stream, Put put, Whole whole) {
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(size, count, &bytes) || !engine().notices(bytes)) return whole();
+  size_t done_behind = 0;
+  if (engine().behind().any() && behind_has(stream)) {
+    flockfile(stream);
+    const bool taken = put_behind(data, bytes, stream, done_behind);
+    funlockfile(stream);
+    if (taken) return done_behind == bytes ? count : done_behind / size;
+  }
+  const Entrance entrance;
+  const int fd = entrance ? fileno(stream) : -1;
+  if (fd < 0) return whole();  // memory, a program's own functions, or closed
+  if (!engine().divides(fd, bytes)) {
+    const size_t done = whole();
+    engine().wrote(fd, -1, done * size);
+    return done;
+  }
+  flockfile(stream);
+  const size_t done = engine().write_stream(fd, data, bytes, put);
+  funlockfile(stream);
+  return done == bytes ? count : done / size;
+}
+
+}  // namespace
+
+MILLRACE_HOOK size_t fwrite(const void* data, size_t size, size_t count, FILE* stream) {
+  return put_stream(
+      data, size, count, stream,
+      [=](const void* p, size_t n) { return real::fwrite(p, size_t{1}, n, stream); },
+      [=] { return real::fwrite(data, size, count, stream); });
+}
+
+MILLRACE_HOOK size_t fwrite_unlocked(const void* data, size_t size, size_t count, FILE* stream) {
+  return put_stream(
+      data, size, count, stream,
+      [=](const void* p, size_t n) { return real::fwrite_unlocked(p, size_t{1}, n, stream); },
+      [=] { return real::fwrite_unlocked(data, size, count, stream); });
+}
+
+MILLRACE_HOOK FILE* fopen(const char* path, const char* mode) {
+  return opened(mode, [=] { return real::fopen(path, mode); });
+}
+
+MILLRACE_HOOK FILE* fopen64(const char* path, const char* mode) {
+  return opened(mode, [=] { return real::fopen64(path, mode); });
+}
+
+MILLRACE_HOOK FILE* freopen(const char* path, const char* mode, FILE* stream) {
+  return reopened(mode, stream, [=] { return real::freopen(path, mode, stream); });
+}
+
+MILLRACE_HOOK FILE* freopen64(const char* path, const char* mode, FILE* stream) {
+  return reopened(mode, stream, [=] { return real::freopen64(path, mode, stream); });
+}
+
+MILLRACE_HOOK FILE* fdopen(int fd, const char* mode) noexcept {
+  release(fd);
+  return real::fdopen(fd, mode);
+}
+
+MILLRACE_HOOK int fclose(FILE* stream) {
+  const int fd = engine().behind().any() ? descriptor_of(stream) : -1;
+  const int late = engine().behind().settle_to_tell(fd);
+  drop(fd);
+  const int result = real::fclose(stream);
+  if (result != 0 || late == 0) return result;
+  errno = late;
+  return EOF;
+}
+
+MILLRACE_HOOK int fseek(FILE* stream, long offset, int whence) {
+  settle_stream(stream);
+  return real::fseek(stream, offset, whence);
+}
+
+MILLRACE_HOOK int fseeko(FILE* stream, off_t offset, int whence) {
+  settle_stream(stream);
+  return real::fseeko(stream, offset, whence);
+}
+
+MILLRACE_HOOK int fseeko64(FILE* stream, off64_t offset, int whence) {
+  settle_stream(stream);
+  return real::fseeko64(stream, offset, whence);
+}
+
+MILLRACE_HOOK int fsetpos(FILE* stream, const fpos_t* position) {
+  settle_stream(stream);
+  return real::fsetpos(stream, position);
+}
+
+MILLRACE_HOOK int fsetpos64(FILE* stream, const fpos64_t* position) {
+  settle_stream(stream);
+  return real::fsetpos64(stream, position);
+}
+
+MILLRACE_HOOK void rewind(FILE* stream) {
+  settle_stream(stream);
+  real::rewind(stream);
+}

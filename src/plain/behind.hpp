@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <pthread.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "plain/backlog.hpp"
+#include "plain/calls.hpp"
+#include "plain/early.hpp"
+#include "plain/words.hpp"
+
+namespace millrace::plain {
+
+// Write-behind for files that were asked for by name: a write is copied and returns, and a thread writes it,
+// in the order of the calls. One per process; any thread.
+//
+// The kernel's offset stays the file's offset: a write takes its range by moving it. Whatever else looks at
+// the file settles it first (waits until what was written is in the file): so only one descriptor of one
+// process may know of the bytes that are missing. A second one of the same file ends write-behind for it.
+//
+// An error of the thread is told once, by the file's next write, sync or close; what was to follow it is
+// dropped. After that the file is written as any other.
+//
+// While a call is in here, signals wait: a handler that ends the process would find the lock taken.
+class Behind {
+ public:
+  constexpr Behind(const Calls& calls, EarlyWriteback& early) : calls_(calls), early_(early) {}
+  Behind(const Behind&) = delete;
+  Behind& operator=(const Behind&) = delete;
+
+  // Before any other call, once. `patterns` are kept forever.
+  void configure(const Patterns* patterns, std::size_t memory_bytes);
+
+  // False: nothing that a call could find unwritten, nothing to look for.
+  bool any() const { return files_.load(std::memory_order_acquire) > 0 && !inside; }
+  bool takes(int fd) const {
+    return fd >= 0 && fd < descriptors_max && file_of_[fd].load(std::memory_order_acquire) != 0 && !inside;
+  }
+  bool looks_at_opens() const { return patterns_ != nullptr; }
+
+  // fd was opened, with these flags of open(2).
+  void opened(int fd, int flags);
+
+  // Takes a write at `at` (-1: at the offset). -1 and errno: of an earlier write. nullopt: not this file's
+  // business.
+  std::optional<ssize_t> write(int fd, const iovec* pieces, int count, off_t at);
+
+  // Waits until what was written through fd (all descriptors) is in its file. Keeps errno.
+  void settle(int fd);
+  void settle_all();
+
+  // Settles, and the file is written as any other from then on. Keeps errno.
+  // An error that is not told yet stays to be told.
+  void release(int fd);
+  // The same for a descriptor that goes away.
+  void drop(int fd);
+  void release_all();
+
+  // Settles, and returns the error that is to be told, or 0.
+  int settle_to_tell(int fd);
+
+  // Around fork: nobody holds the lock, nothing waits. The child writes as without Millrace.
+  void before_fork();
+  void after_fork(bool child);
+
+  static constexpr int descriptors_max = 4096;
+  static constexpr std::size_t files_max = 64;
+
+ private:
+  struct File {
+    int fd = -1;  // -1: free
+    FileId id = {};
+    unsigned pending = 0;  // requests in the backlog
+    int error = 0;
+  };
+  class Locked;
+
+  // This thread is in here already: what another preloaded library does with the file in between is no call
+  // of the program's.
+  static constinit thread_local bool inside;  // NOLINT(bugprone-dynamic-static-initializers)
+
+  bool selected(int fd, int flags);
+  bool start();
+  std::optional<ssize_t> append(std::size_t file, const iovec* pieces, int count, off_t at);
+  bool put(std::size_t file, const char* data, std::size_t bytes, off_t at);
+  void wait_for(std::size_t file);
+  void forget(std::size_t file);
+  void work();
+  static void* run(void* self);
+
+  const Calls& calls_;
+  EarlyWriteback& early_;
+  const Patterns* patterns_ = nullptr;
+  std::size_t memory_bytes_ = 0;
+  std::atomic<int> files_{0};
+  std::array<std::atomic<std::uint8_t>, descriptors_max> file_of_ = {};  // index in all_ plus one
+
+  // Under lock_.
+  std::array<File, files_max> all_ = {};
+  Backlog backlog_;
+  bool running_ = false;
+  bool sleeping_ = false;
+  unsigned waiting_ = 0;
+  sigset_t mask_at_fork_ = {};
+
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t for_thread_ = PTHREAD_COND_INITIALIZER;
+  pthread_cond_t for_callers_ = PTHREAD_COND_INITIALIZER;
+};
+
+}  // namespace millrace::plain

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plain/engine.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace millrace::plain {
+namespace {
+
+constexpr std::size_t default_memory_bytes = 128 << 20;
+
+}  // namespace
+
+// No parser of settings here: this may run in a signal handler. A bad word is told by `millrace run`.
+void Engine::configure() {
+  const char* enabled = std::getenv("MILLRACE");
+  const char* word = std::getenv("MILLRACE_POSIX_WRITEBACK");
+  Early mode = Early::automatic;
+  if (word != nullptr && std::strcmp(word, "always") == 0) mode = Early::always;
+  if (word != nullptr && std::strcmp(word, "never") == 0) mode = Early::never;
+  if (enabled != nullptr && std::strcmp(enabled, "0") == 0) mode = Early::never;
+  early_.set_mode(mode);
+  ready_.store(true, std::memory_order_relaxed);
+}
+
+void Engine::configure_behind() {
+  static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+  const char* asked = std::getenv("MILLRACE_POSIX_ASYNC");
+  const char* enabled = std::getenv("MILLRACE");
+  pthread_mutex_lock(&once);
+  const bool on =
+      asked != nullptr && *asked != '\0' && (enabled == nullptr || std::strcmp(enabled, "0") != 0);
+  if (on && !asked_.load(std::memory_order_relaxed)) {
+    // Never destroyed: a program may open files until its very end.
+    alignas(Patterns) static std::byte place[sizeof(Patterns)];
+    behind_.configure(new (place) Patterns(asked),
+                      memory_size(std::getenv("MILLRACE_POSIX_ASYNC_MEMORY"), default_memory_bytes));
+  }
+  asked_.store(true, std::memory_order_release);
+  pthread_mutex_unlock(&once);
+}
+
+off_t Engine::position(int fd) const {
+  const int error = errno;
+  const off_t at = calls_.lseek(fd, 0, SEEK_CUR);
+  errno = error;
+  return at;
+}
+
+}  // namespace millrace::plain
