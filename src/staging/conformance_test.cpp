@@ -134,6 +134,7 @@ TEST_P(DeviceTest, MemoryIsPinnedOnceAndUnpinnedOnce) {
 TEST_P(DeviceTest, QueuesOfSeveralThreadsDoNotMeet) {
   constexpr int threads_count = 4;
   std::vector<std::thread> threads;
+  threads.reserve(threads_count);
   std::vector<int> wrong(threads_count);
   for (int i = 0; i < threads_count; ++i) {
     threads.emplace_back([&, i] {

@@ -82,6 +82,7 @@ class Target final : public End {
 double median(const std::function<void()>& work) {
   work();  // warm
   std::vector<double> all;
+  all.reserve(rounds);
   for (int i = 0; i < rounds; ++i) all.push_back(seconds(work));
   std::ranges::sort(all);
   return all[all.size() / 2];

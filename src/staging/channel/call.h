@@ -4,8 +4,8 @@
 #ifndef MILLRACE_STAGING_CHANNEL_CALL_H
 #define MILLRACE_STAGING_CHANNEL_CALL_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stddef.h> /* NOLINT(modernize-deprecated-headers): C */
+#include <stdint.h> /* NOLINT(modernize-deprecated-headers): C */
 
 /* Both return 0, or -1 with errno set; all bytes, or an error. Valid until the function returns. */
 typedef struct millrace_call millrace_call;

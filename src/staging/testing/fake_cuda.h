@@ -5,8 +5,8 @@
 #ifndef MILLRACE_FAKE_CUDA_H
 #define MILLRACE_FAKE_CUDA_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stddef.h> /* NOLINT(modernize-deprecated-headers): C */
+#include <stdint.h> /* NOLINT(modernize-deprecated-headers): C */
 
 #ifdef __cplusplus
 extern "C" {

@@ -23,8 +23,8 @@ std::vector<ContextState*>& stack() {
 
 void Driver::reset(std::uint64_t seed, unsigned delay_us, std::unique_lock<std::mutex>& lock) {
   refuse_pins = stalled = false;
-  for (std::size_t i = 0; i < contexts.size(); ++i) {
-    if (contexts[i]->alive) end_context(contexts[i].get(), lock);
+  for (const auto& context : contexts) {
+    if (context->alive) end_context(context.get(), lock);
   }
   for (ContextState*& one : primary) one = nullptr;
   allocations.clear();

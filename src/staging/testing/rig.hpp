@@ -83,7 +83,7 @@ class Memory {
     EXPECT_TRUE(address.ok()) << address.status().describe();
     if (address.ok()) address_ = *address;
   }
-  Memory(Device& device, Bytes bytes) : Memory(device, bytes.size()) { put(bytes); }
+  Memory(Device& device, const Bytes& bytes) : Memory(device, bytes.size()) { put(bytes); }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory() { (void)device_.release(address_); }
