@@ -84,7 +84,9 @@ bool put_behind(const void* data, size_t bytes, FILE* stream, size_t& done) {
     done = 0;
     return true;
   }
-  (void)real::fseeko(stream, real::lseek(fd, off_t{0}, SEEK_CUR), SEEK_SET);
+  // What libc remembers of the place, where it does, as after a write of its own. Not by fseeko: it would
+  // make it remember, and a child that shares the offset could move it.
+  if (stream->_offset >= 0) stream->_offset += *written;
   errno = error;
   done = bytes - kept +
          real::fwrite_unlocked(static_cast<const char*>(data) + bytes - kept, size_t{1}, kept, stream);
