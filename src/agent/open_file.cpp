@@ -52,9 +52,9 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
   if (route.lanes.size() > 1 &&
       (!std::has_single_bit(route.stripe_bytes) || route.stripe_bytes < shared.pool->chunk_bytes()))
     return Code::invalid;
-  auto fetches = open_fetches(shared, target, route);
-  if (!fetches) return fetches.status();
   for (LaneRoute& way : route.lanes) {
+    auto fetches = open_fetches(shared, target, route);
+    if (!fetches) return fetches.status();
     auto pipeline = open_lane(shared, target, way, file->asked);
     if (!pipeline) return pipeline.status();
     file->lanes.push_back(

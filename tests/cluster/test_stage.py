@@ -14,6 +14,7 @@ from jobs import LAUNCHERS, TIMEOUT_S, nodes_up, shared_folder
 
 SIZE = 5_000_003
 LARGE = 64 << 20  # two seconds and more on the links
+LONG = 4 * LARGE  # so that a command to the cluster is in time
 INSTEAD = "is read where it is, not copied to every node"
 
 
@@ -117,7 +118,7 @@ def test_an_agent_that_dies_meanwhile_makes_all_read_where_the_file_is(nodes, mp
 
 
 def test_a_node_that_is_cut_off_meanwhile_makes_all_read_where_the_file_is(nodes):
-    path = make(nodes.folder / "cut", LARGE)
+    path = make(nodes.folder / "cut", LONG)
     read = Reading(nodes, "ompi", path, "wait", 0, per_node=1)
     read.agents()
     assert nodes.cluster("cut", 2).returncode == 0
