@@ -177,7 +177,7 @@ TEST(Cuda, ADeviceThatStallsIsAnErrorInTime) {
   static auto& memory = *new Memory(device, pattern(5000));
   const Result<std::unique_ptr<Queue>> queue = device.open_queue();
   ASSERT_TRUE(queue.ok());
-  Bytes host(64);
+  static auto& host = *new Bytes(64);  // the copy may end at any time
   fake_cuda_stall(1);
   const Result<Ticket> ticket = (*queue)->post(Direction::to_host, memory.at(), host);
   ASSERT_TRUE(ticket.ok());
