@@ -3,7 +3,7 @@
 #include "geofem/kernels.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define GEOFEM_CLONES __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#define GEOFEM_CLONES __attribute__((target_clones("default", "fma")))
 #else
 #define GEOFEM_CLONES
 #endif
