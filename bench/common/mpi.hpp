@@ -87,11 +87,12 @@ inline long sum_over_ranks(long own) {
   return all;
 }
 
-// main() of an MPI program: `start` reads its options and runs it; usage errors end with 2.
+// main() of an MPI program: `start` reads its options and runs it; usage errors end with 2. A program whose
+// main thread alone calls MPI asks for MPI_THREAD_FUNNELED.
 inline int mpi_main(const char* name, int argc, char** argv,
-                    const std::function<int(int, char**, int, int)>& start) {
-  MPI_Init(&argc, &argv);
-  int rank = 0, ranks = 1, status = 2;
+                    const std::function<int(int, char**, int, int)>& start, int threads = MPI_THREAD_SINGLE) {
+  int rank = 0, ranks = 1, status = 2, provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, threads, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   try {
