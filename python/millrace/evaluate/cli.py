@@ -13,6 +13,7 @@ import typer
 def add_to(app: typer.Typer) -> None:
     """The commands, added to the program's own."""
     app.command()(evaluate)
+    app.command()(compare)
 
 
 def evaluate(
@@ -64,3 +65,16 @@ def evaluate(
         report_only,
     )
     raise typer.Exit(main.show_plan(request) if show else main.run(request))
+
+
+def compare(
+    a: Path = typer.Argument(..., help="A session's folder, or what --format json wrote: the one to be held against."),
+    b: Path = typer.Argument(..., help="The other one."),
+    tolerance: float = typer.Option(0.05, "--tolerance", help="Differences up to this share are no differences."),
+    everything: bool = typer.Option(False, "--all", help="Show figures that are the same, too."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
+) -> None:
+    """Compare two evaluations: figures that differ by more than their noise; status 1 if something is worse in B."""
+    from millrace.evaluate import compare as comparison
+
+    raise typer.Exit(comparison.run(a, b, tolerance, everything, as_json))

@@ -22,7 +22,7 @@ class NotMeasured(Exception):
 
 @dataclass(frozen=True)
 class Figure:
-    """One number. `limit` names a limit's figure (CASE:FIGURE); `limit_value` is one that the program measured itself."""
+    """One number. `limit` names a limit's figure (CASE:FIGURE), `limit_value` is one that the program measured."""
 
     name: str
     value: float
@@ -168,6 +168,14 @@ def _hpcc(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     return found
 
 
+def _geofem(case: Case, document: Mapping[str, Any]) -> list[Figure]:
+    limit = document.get("limit", {}).get("gflops")
+    return [
+        Figure("gflops", document["gflops"]["median"], "GFLOPS", limit_value=limit),
+        Figure("iterations", document["iterations"], "iterations", lower_is_better=True),
+    ]
+
+
 READERS: dict[str, Callable[[Case, Mapping[str, Any]], list[Figure]]] = {
     "memory": _memory,
     "flops": _flops,
@@ -179,9 +187,10 @@ READERS: dict[str, Callable[[Case, Mapping[str, Any]], list[Figure]]] = {
     "ipc": _ipc,
     "transfer": _transfer,
     "hpcc": _hpcc,
+    "geofem": _geofem,
 }
 
 
 def read(case: Case, document: Mapping[str, Any]) -> list[Figure]:
-    """The figures of a verified document. Raises NotMeasured, and KeyError or ValueError for what is not of its kind."""
+    """The figures of a verified document. Raises NotMeasured; KeyError or ValueError for what is not of its kind."""
     return READERS[case.program](case, document)

@@ -113,7 +113,7 @@ def _plan(request: Request) -> Session:
             "mpis": mpis,
             "scheduler": request.slurm if request.slurm is not None else str(request.site or ""),
             "machine": facts.look(target.resolve()),
-            "absent": _absent(),
+            "absent": plan.absent(tools, mpis),
         },
         cases,
     )
@@ -127,11 +127,6 @@ def _chosen(cases: list[Case], only: list[str]) -> list[Case]:
     if not found:
         raise EvaluationError(f"no case has {' or '.join(only)} in its name; `millrace evaluate --list` shows them")
     return [case for case in cases if case.limit or case in found]
-
-
-def _absent() -> list[str]:
-    """Parts of the full suite that this version does not have."""
-    return ["GeoFEM-Cube (bench/geofem)", "MDTEST and the limit of metadata (bench/mdtest)"]
 
 
 def _measure(session: Session, request: Request, console: Console) -> None:

@@ -39,6 +39,7 @@ class Profile:
     ipc_sizes: str
     ipc_methods: str
     languages: tuple[str, ...]
+    cube: int  # GeoFEM-Cube: nodes along an edge, for each processor
 
 
 _FINE = ("256 B", "256", "256")
@@ -46,17 +47,17 @@ _PATTERNS = (("1 MiB", "1m", "1m"), ("32 KiB", "32k", "64k"), ("4 KiB", "4k", "1
 _QUICK_WAYS = "pipe,unix-stream,posix-memory,mpi"
 PROFILES = {
     "quick": Profile(
-        "quick", 128 * MIB, 64 * MIB, 64 * MIB, 128 * MIB, (1, 32), _PATTERNS[1:], "W", 0, 3, 60, "8,64k,4m", _QUICK_WAYS,
-        ("c",),
+        "quick", 128 * MIB, 64 * MIB, 64 * MIB, 128 * MIB, (1, 32), _PATTERNS[1:], "W", 0, 3, 60, "8,64k,4m",
+        _QUICK_WAYS, ("c",), 20,
     ),
     "full": Profile(
         "full", GIB, 2 * GIB, 512 * MIB, GIB, (1, 32, 256), (*_PATTERNS, _FINE), "A", 0, 5, 200, "", "",
-        ("c", "fortran"),
+        ("c", "fortran"), 40,
     ),
     # STREAM N = 80,000,512; HPL N = 56,000; IOR 1 GiB and more; files of 1 MB to 1 GB per rank; 16 ranks and more.
     "paper": Profile(
         "paper", 80_000_512 * 8, 56_000**2 * 8, 4 * GIB, 4 * GIB, (1, 8, 32, 128, 512, 1024), (*_PATTERNS, _FINE), "B",
-        16, 5, 500, "", "", ("c", "fortran"),
+        16, 5, 500, "", "", ("c", "fortran"), 40,
     ),
 }  # fmt: skip
 
@@ -126,6 +127,14 @@ def _hpcc(p: Profile) -> Case:
     return Case(
         "hpcc", "compute", "hpcc", (), 0, "openmpi", memory_bytes=2 * p.matrix_bytes, timeout_s=3600,
         about="HPC Challenge as Debian ships it: HPL, DGEMM, STREAM, FFT", more={"matrix_bytes": p.matrix_bytes},
+    )  # fmt: skip
+
+
+def _geofem(p: Profile, mpi: str, processors: int) -> Case:
+    return Case(
+        "geofem", "compute", "geofem", ("--per-core", str(p.cube), "-i", str(min(3, p.repetitions))), processors, mpi,
+        memory_bytes=processors * p.cube**3 * 2600, timeout_s=1800,
+        about=f"3-D linear elasticity, {p.cube}^3 nodes for each processor, flat MPI (GeoFEM-Cube)",
     )  # fmt: skip
 
 
@@ -225,6 +234,8 @@ def cases(profile: Profile, tools: Tools, mpis: Iterable[str]) -> list[Case]:
     first = chosen[0] if chosen else ""
     found = list(_limits(profile, tools, first or "mpich"))
     found.append(dataclasses.replace(_hpcc(profile), ranks=tools.processors))
+    if first and tools.program("geofem", first):
+        found.append(_geofem(profile, first, tools.processors))
     for mpi in chosen or ["mpich"]:
         for make in (_shared_files, _checkpoints):
             found += make(profile, mpi)
@@ -251,3 +262,10 @@ def _room(what: str, needed: int, there: int, where: str) -> str:
     return (
         f"too little {what}: {human_bytes(needed)} are needed, and {human_bytes(2 * there)} are {where} (half is used)"
     )
+
+
+def absent(tools: Tools, mpis: Iterable[str]) -> list[str]:
+    """Parts of the suite that this build does not have, for the report."""
+    first = next(iter(mpis), "mpich")
+    parts = {"geofem": "GeoFEM-Cube (bench/geofem)", "mdtest": "MDTEST and the limit of metadata (bench/mdtest)"}
+    return [text for name, text in parts.items() if name == "mdtest" or tools.program(name, first) is None]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Published machines, and a user's own, as YAML: figures with their source, and the peaks that they are held against."""
+"""Published machines, and a user's own, as YAML: figures with source, and the peaks that they are held against."""
 
 from __future__ import annotations
 

@@ -96,8 +96,8 @@ def write(folder: Path, configuration: dict[str, Any]) -> Path:
 
     path = folder / "reframe" / "settings.py"
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = f"{_HEAD}\nlaunchers.register()\nsite_configuration = {pprint.pformat(configuration, width=110, sort_dicts=False)}\n"
-    path.write_text(text, encoding="utf-8")
+    text = pprint.pformat(configuration, width=110, sort_dicts=False)
+    path.write_text(f"{_HEAD}\nlaunchers.register()\nsite_configuration = {text}\n", encoding="utf-8")
     return path
 
 

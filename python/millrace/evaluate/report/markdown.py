@@ -30,12 +30,14 @@ def write(path: Path, session: Session, machines: Sequence[Machine]) -> None:
     lines = [
         f"# {page.heading(session)}",
         "",
-        f"{page.facts_line(session)}. {session.document.get('ended') or session.document['begun']}, profile "
+        f"{page.facts_line(session)}. {page.when(session)}, profile "
         f"{session.document['profile']}: {page.counts(session)}.",
         "",
         f"**Weakest point.** {story.weakest(session)}",
         "",
-        f"**Which I/O method.** {story.method_advice(session)}",
+        "**Which I/O method.** The fastest for each pattern of one shared file:",
+        "",
+        *(f"- {pattern}: {best} ({gain})" for pattern, best, gain in story.method_advice(session)),
         "",
         *_table(("figure", "value", "of its limit", ""), cards),
     ]

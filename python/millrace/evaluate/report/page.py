@@ -64,6 +64,10 @@ def facts_line(session: Session) -> str:
     return " \u00b7 ".join(parts)
 
 
+def when(session: Session) -> str:
+    return str(session.document.get("ended") or session.document["begun"])[:16].replace("T", " ")
+
+
 def counts(session: Session) -> str:
     count = Counter(result["status"] for result in session.results())
     missing = len(session.cases) - sum(count.values())
@@ -84,7 +88,7 @@ def write(path: Path, session: Session, machines: Sequence[Machine]) -> None:
         hostname=session.document["machine"]["hostname"],
         heading=heading(session),
         facts_line=facts_line(session),
-        date=session.document.get("ended") or session.document["begun"],
+        date=when(session),
         profile=session.document["profile"],
         counts=counts(session),
         weakest=story.weakest(session),

@@ -85,6 +85,12 @@ def _compute(results: list[Result]) -> list[tuple[str, str]]:
             rows = [_bar(result, f, f["name"].replace("stream_", "STREAM "), "plain") for f in streams]
             limit = next((f["limit_value"] for f in streams if f["name"] == "stream_triad"), None)
             found.append(("STREAM inside hpcc", charts.bars(rows, "GB/s", limit, "triad of bench/memory")))
+        elif name == "geofem":
+            figure = result["figures"][0]
+            bound = charts.bars(
+                [_bar(result, figure, "CG with SGS", "plain")], "GFLOPS", figure["limit_value"], "memory"
+            )
+            found.append((result["case"]["about"], bound))
     return found
 
 

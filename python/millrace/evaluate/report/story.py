@@ -87,11 +87,12 @@ def finest(session: Session) -> Choice | None:
     return shared[-1] if shared else None
 
 
-def _card(figures: Figures, title: str, key: str, unit: str = "", note: str = "", factor: float = 1) -> Card:
-    figure = figures.get(key)
+def _card(session: Session, title: str, key: str, unit: str = "", note: str = "") -> Card:
+    figure = session.figures().get(key)
     if figure is None:
-        return Card(title, None, unit, None, "not measured")
-    return Card(title, figure["value"] * factor, unit or figure["unit"], figure.get("percent_of_limit"), note)
+        result = session.result(key.split(":")[0])
+        return Card(title, None, unit, None, result["status"] if result else "not measured")
+    return Card(title, figure["value"], unit or figure["unit"], figure.get("percent_of_limit"), note)
 
 
 def _reached(rows: Sequence[tuple[str, str, float, float | None]], title: str, millrace: bool) -> Card:
@@ -108,14 +109,14 @@ def cards(session: Session) -> list[Card]:
     rows = fine.rows if fine else ()
     where = fine.pattern if fine else "small"
     return [
-        _card(figures, "Peak, multiply-and-add", "limit.flops:peak", note="measured, all processors"),
-        _card(figures, "HPL", "hpcc:hpl", note="of the peak"),
-        _card(figures, "FFT (MPIFFT)", "hpcc:fft", note="of the peak"),
-        _card(figures, "Memory, triad", "limit.memory:triad", note=_per_flop(figures)),
-        _card(figures, "STREAM triad (hpcc)", "hpcc:stream_triad", note="of the memory's best"),
-        _card(figures, "MPI latency", "limit.link:latency", "\u00b5s", "8 bytes, one way"),
-        _card(figures, "MPI bandwidth", "limit.link:bandwidth", note="one pair of ranks"),
-        _card(figures, "Storage, one stream", "limit.storage:write", note="new file, with fsync"),
+        _card(session, "Peak, multiply-and-add", "limit.flops:peak", note="measured, all processors"),
+        _card(session, "HPL", "hpcc:hpl", note="of the peak"),
+        _card(session, "FFT (MPIFFT)", "hpcc:fft", note="of the peak"),
+        _card(session, "Memory, triad", "limit.memory:triad", note=_per_flop(figures)),
+        _card(session, "STREAM triad (hpcc)", "hpcc:stream_triad", note="of the memory's best"),
+        _card(session, "MPI latency", "limit.link:latency", "\u00b5s", "8 bytes, one way"),
+        _card(session, "MPI bandwidth", "limit.link:bandwidth", note="one pair of ranks"),
+        _card(session, "Storage, one stream", "limit.storage:write", note="new file, with fsync"),
         _reached(rows, f"{where} writes, stock", False),
         _reached(rows, f"{where} writes, Millrace", True),
     ]
@@ -205,18 +206,18 @@ def weakest(session: Session) -> str:
     return f"{begin} reaches only {amount} % of {worst.of}, where about {usual} % is usual; {worst.remedy}"
 
 
-def method_advice(session: Session) -> str:
-    """Which I/O method to use, from what was measured."""
-    shared = [c for c in choices(session) if len(c.rows) > 1]
-    if not shared:
-        return "No I/O methods were compared."
-    sentences = []
-    for choice in shared:
-        stock = choice.stock()
-        best = choice.best
-        if stock is None or stock[1] == best[1]:
-            sentences.append(f"{choice.pattern}: {best[0]}, {number(best[2])} MiB/s")
-        else:
-            gain = f"{best[2] / stock[2]:.1f}x {stock[0]}"
-            sentences.append(f"{choice.pattern}: {best[0]}, {number(best[2])} MiB/s ({gain})")
-    return "Fastest for each pattern of one shared file. " + "; ".join(sentences) + "."
+def gain(choice: Choice) -> str:
+    """How the best method compares with the best of the MPI library."""
+    stock, best = choice.stock(), choice.best
+    if stock is None:
+        return ""
+    return "as good as it gets" if stock[1] == best[1] else f"{best[2] / stock[2]:.1f} times {stock[0]}"
+
+
+def method_advice(session: Session) -> list[tuple[str, str, str]]:
+    """Which I/O method to use, from what was measured: pattern, best method and its rate, what it gains."""
+    return [
+        (choice.pattern, f"{choice.best[0]}, {number(choice.best[2])} MiB/s", gain(choice))
+        for choice in choices(session)
+        if len(choice.rows) > 1
+    ]
