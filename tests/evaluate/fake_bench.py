@@ -4,6 +4,7 @@
 wrong: lines of PROGRAM fail|garbage|unverified|hang."""
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -50,9 +51,7 @@ def link():
 
 
 def ior():
-    rate = (
-        800 if "millrace" in " ".join(sys.argv) or "libmillrace.so" in Path("/proc/self/environ").read_text() else 100
-    )
+    rate = 800 if "libmillrace.so" in os.environ.get("LD_PRELOAD", "") else 100
     rate = 50 if "-c" in sys.argv else rate
     return {"write": {**rates("mib_s", rate), "repetitions": [{"mib_s": rate}] * 3}, "bytes": 1}
 

@@ -14,6 +14,7 @@ def add_to(app: typer.Typer) -> None:
     """The commands, added to the program's own."""
     app.command()(evaluate)
     app.command()(compare)
+    app.command()(advise)
 
 
 def evaluate(
@@ -78,3 +79,14 @@ def compare(
     from millrace.evaluate import compare as comparison
 
     raise typer.Exit(comparison.run(a, b, tolerance, everything, as_json))
+
+
+def advise(
+    application: Path = typer.Argument(..., metavar="YAML", help="What the application writes; docs/guide.md."),
+    session: Path = typer.Option(Path("millrace-evaluation"), "--session", "-s", help="The folder of an evaluation."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
+) -> None:
+    """Say which I/O method an application should use here, how long its checkpoints take with each, and why."""
+    from millrace.evaluate import advise as advice
+
+    raise typer.Exit(advice.run(application, session, as_json))
