@@ -26,7 +26,7 @@ install(DIRECTORY python/ DESTINATION share/millrace/python COMPONENT command
         PATTERN "tests" EXCLUDE PATTERN "__pycache__" EXCLUDE)
 if(TARGET bench_limit)
   set(demo_programs bench_limit bench_memory bench_flops bench_transfer)
-  foreach(name ior btio subarray fpp ipc link geofem)
+  foreach(name ior btio subarray fpp ipc link geofem mdtest)
     foreach(mpi mpich ompi)
       if(TARGET bench_${name}_${mpi})
         list(APPEND demo_programs bench_${name}_${mpi})

@@ -176,6 +176,16 @@ def _geofem(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     ]
 
 
+def _mdtest(case: Case, document: Mapping[str, Any]) -> list[Figure]:
+    found = []
+    for row in document["runs"][-1]["operations"]:
+        samples = tuple(row["items"] / s for s in row["seconds"] if s > 0)
+        name = str(row["operation"]).replace(" ", "_")
+        limit = row.get("limit_per_s")
+        found.append(Figure(name, row["mean_per_s"], "operations/s", samples, limit_value=limit))
+    return found
+
+
 READERS: dict[str, Callable[[Case, Mapping[str, Any]], list[Figure]]] = {
     "memory": _memory,
     "flops": _flops,
@@ -188,6 +198,7 @@ READERS: dict[str, Callable[[Case, Mapping[str, Any]], list[Figure]]] = {
     "transfer": _transfer,
     "hpcc": _hpcc,
     "geofem": _geofem,
+    "mdtest": _mdtest,
 }
 
 

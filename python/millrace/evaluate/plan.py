@@ -40,6 +40,7 @@ class Profile:
     ipc_methods: str
     languages: tuple[str, ...]
     cube: int  # GeoFEM-Cube: nodes along an edge, for each processor
+    items: int  # MDTEST: files and directories of each rank; twice as many for one rank alone
 
 
 _FINE = ("256 B", "256", "256")
@@ -47,17 +48,17 @@ _PATTERNS = (("1 MiB", "1m", "1m"), ("32 KiB", "32k", "64k"), ("4 KiB", "4k", "1
 _QUICK_WAYS = "pipe,unix-stream,posix-memory,mpi"
 PROFILES = {
     "quick": Profile(
-        "quick", 128 * MIB, 64 * MIB, 64 * MIB, 128 * MIB, (1, 32), _PATTERNS[1:], "W", 0, 3, 60, "8,64k,4m",
-        _QUICK_WAYS, ("c",), 20,
+        "quick", 128 * MIB, 64 * MIB, 32 * MIB, 128 * MIB, (1, 32), _PATTERNS[1:], "W", 0, 3, 60, "8,64k,4m",
+        _QUICK_WAYS, ("c",), 20, 500,
     ),
     "full": Profile(
         "full", GIB, 2 * GIB, 512 * MIB, GIB, (1, 32, 256), (*_PATTERNS, _FINE), "A", 0, 5, 200, "", "",
-        ("c", "fortran"), 40,
+        ("c", "fortran"), 40, 5000,
     ),
     # STREAM N = 80,000,512; HPL N = 56,000; IOR 1 GiB and more; files of 1 MB to 1 GB per rank; 16 ranks and more.
     "paper": Profile(
         "paper", 80_000_512 * 8, 56_000**2 * 8, 4 * GIB, 4 * GIB, (1, 8, 32, 128, 512, 1024), (*_PATTERNS, _FINE), "B",
-        16, 5, 500, "", "", ("c", "fortran"), 40,
+        16, 5, 500, "", "", ("c", "fortran"), 40, 5000,
     ),
 }  # fmt: skip
 
@@ -136,6 +137,17 @@ def _geofem(p: Profile, mpi: str, processors: int) -> Case:
         memory_bytes=processors * p.cube**3 * 2600, timeout_s=1800,
         about=f"3-D linear elasticity, {p.cube}^3 nodes for each processor, flat MPI (GeoFEM-Cube)",
     )  # fmt: skip
+
+
+def _metadata(p: Profile, mpi: str) -> Iterator[Case]:
+    """As the Oakleaf-FX paper has it: one process, and several with a folder each."""
+    for ranks, items in ((1, 2 * p.items), (p.ranks, p.items)):
+        arguments = ("-n", str(items), "-u", "-i", str(p.repetitions), "-d", "{folder}")
+        yield Case(
+            f"mdtest.{ranks}.{mpi}", "metadata", "mdtest", arguments, ranks, mpi, timeout_s=900,
+            pattern=f"{ranks} ranks" if ranks > 1 else "1 rank",
+            about=f"MDTEST, {items} items of each of {ranks} ranks, a folder each",
+        )  # fmt: skip
 
 
 def _shared_files(p: Profile, mpi: str) -> Iterator[Case]:
@@ -236,6 +248,8 @@ def cases(profile: Profile, tools: Tools, mpis: Iterable[str]) -> list[Case]:
     found.append(dataclasses.replace(_hpcc(profile), ranks=tools.processors))
     if first and tools.program("geofem", first):
         found.append(_geofem(profile, first, tools.processors))
+    if first and tools.program("mdtest", first):
+        found += _metadata(profile, first)
     for mpi in chosen or ["mpich"]:
         for make in (_shared_files, _checkpoints):
             found += make(profile, mpi)
@@ -268,4 +282,4 @@ def absent(tools: Tools, mpis: Iterable[str]) -> list[str]:
     """Parts of the suite that this build does not have, for the report."""
     first = next(iter(mpis), "mpich")
     parts = {"geofem": "GeoFEM-Cube (bench/geofem)", "mdtest": "MDTEST and the limit of metadata (bench/mdtest)"}
-    return [text for name, text in parts.items() if name == "mdtest" or tools.program(name, first) is None]
+    return [text for name, text in parts.items() if tools.program(name, first) is None]

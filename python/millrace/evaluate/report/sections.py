@@ -176,6 +176,14 @@ def _device(results: list[Result]) -> list[tuple[str, str]]:
     return found
 
 
+def _metadata(results: list[Result]) -> list[tuple[str, str]]:
+    found = []
+    for result in results:
+        rows = [_bar(result, f, f["name"].replace("_", " "), "plain") for f in result["figures"]]
+        found.append((result["case"]["about"] + "; percent of one process by system calls", charts.bars(rows, "/s")))
+    return found
+
+
 _DRAW: dict[str, Callable[[list[Result]], list[tuple[str, str]]]] = {
     "memory": _memory,
     "compute": _compute,
@@ -184,6 +192,7 @@ _DRAW: dict[str, Callable[[list[Result]], list[tuple[str, str]]]] = {
     "shared-file": _patterns,
     "checkpoint": _patterns,
     "file-per-process": _own_files,
+    "metadata": _metadata,
     "ipc": _ipc,
     "device": _device,
 }

@@ -108,12 +108,16 @@ def cards(session: Session) -> list[Card]:
     fine = finest(session)
     rows = fine.rows if fine else ()
     where = fine.pattern if fine else "small"
+    files = next((key for key in figures if key.startswith("mdtest.1.") and key.endswith(":file_create")), "")
+    fifth = _card(session, "STREAM triad (hpcc)", "hpcc:stream_triad", note="of the memory's best")
+    if files:
+        fifth = _card(session, "File creation, one process", files, "/s", note="of plain system calls")
     return [
         _card(session, "Peak, multiply-and-add", "limit.flops:peak", note="measured, all processors"),
         _card(session, "HPL", "hpcc:hpl", note="of the peak"),
         _card(session, "FFT (MPIFFT)", "hpcc:fft", note="of the peak"),
         _card(session, "Memory, triad", "limit.memory:triad", note=_per_flop(figures)),
-        _card(session, "STREAM triad (hpcc)", "hpcc:stream_triad", note="of the memory's best"),
+        fifth,
         _card(session, "MPI latency", "limit.link:latency", "\u00b5s", "8 bytes, one way"),
         _card(session, "MPI bandwidth", "limit.link:bandwidth", note="one pair of ranks"),
         _card(session, "Storage, one stream", "limit.storage:write", note="new file, with fsync"),
