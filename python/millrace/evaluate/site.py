@@ -47,13 +47,17 @@ def _common(folder: Path, partitions: list[dict[str, Any]], descr: str) -> dict[
                 "topology_prefix": str(reframe / "topology"),
                 "git_timeout": 1,
                 "trap_job_errors": False,
+                # Cases take seconds: without these ReFrame sleeps for as long again.
+                "poll_rate_max": 20,
+                "poll_rate_min": 4,
             }
         ],
         "logging": [
             {
+                "level": "info",  # each message costs ReFrame milliseconds, also one that goes nowhere
                 "handlers": [
                     {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"},
-                    {"type": "file", "name": str(reframe / "reframe.log"), "level": "debug2", "append": True},
+                    {"type": "file", "name": str(reframe / "reframe.log"), "level": "info", "append": True},
                 ],
                 "handlers_perflog": [
                     {
