@@ -9,7 +9,7 @@
 #   lib/libmillrace.so  lib/libmillrace_posix.so  lib/libmillrace-mpich.so  lib/libmillrace-ompi.so
 #   lib/libmillrace_io.so.1  lib/pkgconfig/  lib/cmake/millrace/
 #   include/millrace/  share/millrace/python/  share/doc/millrace/
-#   libexec/millrace/bench/ and lib/libmillrace-bench-*.so: what `millrace demo` and `millrace cluster` run
+#   libexec/millrace/bench/ and lib/libmillrace-bench-*.so: what `millrace demo`, `cluster` and `evaluate` run
 
 # build/bin/millrace runs the command from the source tree, bin/millrace of a prefix from share/.
 set(MILLRACE_COMMAND_FOLDER ${CMAKE_SOURCE_DIR}/python)
@@ -23,11 +23,11 @@ configure_file(cmake/millrace.sh.in ${CMAKE_BINARY_DIR}/install/millrace @ONLY)
 install(PROGRAMS ${CMAKE_BINARY_DIR}/install/millrace DESTINATION bin COMPONENT command)
 
 install(DIRECTORY python/ DESTINATION share/millrace/python COMPONENT command
-        FILES_MATCHING PATTERN "*.py" PATTERN "*.html" PATTERN "*.j2" PATTERN "*.css"
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.html" PATTERN "*.j2" PATTERN "*.css" PATTERN "*.yaml"
         PATTERN "tests" EXCLUDE PATTERN "__pycache__" EXCLUDE)
 if(TARGET bench_limit)
-  set(demo_programs bench_limit)
-  foreach(name ior btio subarray)
+  set(demo_programs bench_limit bench_memory bench_flops bench_transfer)
+  foreach(name ior btio subarray fpp ipc link geofem mdtest)
     foreach(mpi mpich ompi)
       if(TARGET bench_${name}_${mpi})
         list(APPEND demo_programs bench_${name}_${mpi})

@@ -16,6 +16,7 @@ import typer
 from millrace import __version__, prefix, settings
 from millrace import run as running
 from millrace.cluster import cli as cluster
+from millrace.evaluate import cli as evaluation
 
 app = typer.Typer(
     help="Millrace makes MPI programs write shared files at the speed of one sequential stream.",
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 
 app.add_typer(cluster.app, name="cluster")
+evaluation.add_to(app)
 
 _PASS_ON = {"allow_interspersed_args": False}
 _STATS_TABLE = "-"  # what --stats without a file becomes

@@ -1,0 +1,219 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace advise`: which I/O method an application should use, from what a session measured.
+
+A method's rate at the application's piece is read off the measured pieces, between two of them on a straight line in
+logarithms, outside of them as the nearest; a checkpoint takes its bytes by that rate. Numbers of ranks and file sizes
+other than the measured ones are not modelled, and the answer says where they differ.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from millrace.evaluate.errors import EvaluationError
+from millrace.evaluate.report.story import cases_of, number
+from millrace.evaluate.session import Session
+from millrace.run import EXIT_BAD_USE, tell
+from millrace.units import human_bytes, parse_bytes, parse_duration
+
+SCHEMA = "millrace.application/1"
+SHARED, OWN = "shared", "file-per-rank"
+CALLS = ("independent", "collective", "posix", "any")
+_KEYS = {"schema", "name", "ranks", "checkpoint", "piece", "layout", "calls", "interval"}
+
+
+@dataclass(frozen=True)
+class Application:
+    """What a program writes. `calls` and `layout` are what it does today; others need a change of the program."""
+
+    name: str
+    ranks: int
+    checkpoint_bytes: int
+    piece_bytes: int
+    layout: str
+    calls: str
+    interval_s: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One method: seconds of a checkpoint, and the share of the run that it takes."""
+
+    method: str
+    rate_mib_s: float
+    seconds: float
+    share: float
+    change: str  # of the program; empty: none
+    why: str
+
+
+def load(path: Path) -> Application:
+    """A description in YAML; raises EvaluationError with what is wrong in it."""
+    import yaml
+
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise EvaluationError(f"{path}: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise EvaluationError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise EvaluationError(f"{path}: a description begins with schema: {SCHEMA}")
+    return describe(document, str(path))
+
+
+def describe(document: Mapping[str, Any], where: str) -> Application:
+    unknown = set(document) - _KEYS
+    missing = {"ranks", "checkpoint", "piece", "interval"} - set(document)
+    if unknown or missing:
+        words = [f"{', '.join(sorted(missing))} is missing"] * bool(missing)
+        words += [f"{', '.join(sorted(unknown))} is not known"] * bool(unknown)
+        raise EvaluationError(f"{where}: {'; '.join(words)}")
+    layout, calls = str(document.get("layout", SHARED)), str(document.get("calls", "any"))
+    if layout not in (SHARED, OWN) or calls not in CALLS:
+        raise EvaluationError(f"{where}: layout is {SHARED} or {OWN}, calls one of {', '.join(CALLS)}")
+    try:
+        found = Application(
+            str(document.get("name", "application")),
+            int(document["ranks"]),
+            parse_bytes(str(document["checkpoint"])),
+            parse_bytes(str(document["piece"])),
+            layout,
+            calls,
+            parse_duration(str(document["interval"])) / 1000,
+        )
+    except (TypeError, ValueError) as error:
+        raise EvaluationError(f"{where}: {error}") from None
+    if min(found.ranks, found.checkpoint_bytes, found.piece_bytes, found.interval_s) <= 0:
+        raise EvaluationError(f"{where}: ranks, checkpoint, piece and interval are above zero")
+    return found
+
+
+@dataclass
+class _Method:
+    """Rates of one method over the size of a piece, as measured."""
+
+    name: str
+    short: str  # the case's second part: posix, independent, ...
+    points: dict[int, float] = dataclasses.field(default_factory=dict)
+
+    def rate(self, piece: int) -> tuple[float, str]:
+        """MiB/s, and from which measurements."""
+        sizes = sorted(self.points)
+        below = [s for s in sizes if s <= piece] or sizes[:1]
+        above = [s for s in sizes if s >= piece] or sizes[-1:]
+        low, high = below[-1], above[0]
+        if low == high or piece <= low or piece >= high:
+            nearest = low if piece >= low else high
+            return self.points[nearest], f"{number(self.points[nearest])} MiB/s measured at {human_bytes(nearest)}"
+        part = math.log(piece / low) / math.log(high / low)
+        rate = math.exp((1 - part) * math.log(self.points[low]) + part * math.log(self.points[high]))
+        seen = " and ".join(f"{number(self.points[s])} MiB/s at {human_bytes(s)}" for s in (low, high))
+        return rate, f"between {seen}"
+
+
+def _methods(session: Session) -> list[_Method]:
+    found: dict[str, _Method] = {}
+    for result in cases_of(session, "shared-file"):
+        case = result["case"]
+        short = case["name"].split(".")[2 if case["pattern"] != "file per rank" else 1]
+        figure = next(f for f in result["figures"] if f["name"] == "write")
+        transfer = int(result["raw"].get("parameters", {}).get("transfer") or _piece(case["pattern"]))
+        name = case["method"] + (f" ({case['mpi']})" if len(session.document.get("mpis", [])) > 1 else "")
+        found.setdefault(name, _Method(name, short)).points[transfer] = figure["value"]
+    return list(found.values())
+
+
+def _piece(pattern: str) -> int:
+    return parse_bytes(pattern.replace(" ", "")) if pattern[:1].isdigit() else 1 << 20
+
+
+def _change(application: Application, short: str) -> str:
+    """What the program would have to do otherwise for this method."""
+    if short == "fpp":
+        return "" if application.layout == OWN else "a file per rank instead of a shared one"
+    words = ["one shared file"] * (application.layout == OWN)
+    kind = {"posix": "posix", "independent": "independent", "millrace": "independent"}.get(short, "collective")
+    if application.calls not in ("any", kind):
+        words.append({"posix": "POSIX calls", "independent": "independent MPI-IO calls"}.get(kind, "collective calls"))
+    return ", ".join(words)
+
+
+def predict(session: Session, application: Application) -> list[Prediction]:
+    """Fastest first."""
+    found = []
+    for method in _methods(session):
+        rate, why = method.rate(application.piece_bytes)
+        seconds = application.checkpoint_bytes / (1 << 20) / rate
+        share = seconds / (seconds + application.interval_s)
+        found.append(Prediction(method.name, rate, seconds, share, _change(application, method.short), why))
+    if not found:
+        raise EvaluationError(
+            "this session has no I/O method of shared files: run it without --only, or with --only ior"
+        )
+    return sorted(found, key=lambda p: p.seconds)
+
+
+def caveats(session: Session, application: Application) -> list[str]:
+    """Where the application lies outside of what was measured."""
+    found = []
+    results = cases_of(session, "shared-file")
+    ranks = {int(r["case"]["ranks"]) for r in results}
+    if application.ranks not in ranks:
+        measured = ", ".join(map(str, sorted(ranks)))
+        found.append(f"measured with {measured} ranks, not {application.ranks}: the order holds better than the times")
+    sizes = [int(r["raw"].get("bytes", 0)) for r in results]
+    if sizes and application.checkpoint_bytes > 16 * max(sizes) > 0:
+        found.append(f"measured with files of {human_bytes(max(sizes))}: a cache of the storage may have helped")
+    return found
+
+
+def recommendation(found: list[Prediction]) -> str:
+    """The first that needs no change of the program, and what a change would bring beyond it."""
+    best = found[0]
+    ready = next((p for p in found if not p.change), None)
+    if ready is None:
+        return f"Use {best.method}; it needs {best.change}."
+    how = " (`millrace run`, strategy auto)" if "Millrace" in ready.method else ""
+    text = f"Use {ready.method}{how}: {ready.seconds:.3g} s for each checkpoint, {ready.share:.1%} of the run."
+    if best is not ready and best.seconds < 0.9 * ready.seconds:
+        text += f" With {best.change} {best.method} would take {best.seconds:.3g} s."
+    return text
+
+
+def run(path: Path, folder: Path, as_json: bool) -> int:
+    try:
+        session, application = Session.open(folder), load(path)
+        found = predict(session, application)
+    except EvaluationError as error:
+        tell(str(error))
+        return EXIT_BAD_USE
+    notes = caveats(session, application)
+    if as_json:
+        rows = [dataclasses.asdict(p) for p in found]
+        print(
+            json.dumps(
+                {"schema": "millrace.advice/1", "advice": recommendation(found), "methods": rows, "notes": notes}
+            )
+        )
+        return 0
+    table = Table("method", "checkpoint", "of the run", "needs", "because")
+    for p in found:
+        table.add_row(p.method, f"{p.seconds:.3g} s", f"{p.share:.1%}", p.change or "nothing", p.why)
+    console = Console()
+    console = console if console.is_terminal else Console(width=160)
+    console.print(f"{application.name}: {recommendation(found)}", highlight=False, markup=False)
+    console.print(table)
+    for note in notes:
+        console.print(f"note: {note}", highlight=False, markup=False)
+    return 0

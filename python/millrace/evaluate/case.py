@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""One run of one program, as a row of the plan: everything that ReFrame and the report need to know of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# In the order of the report.
+SECTIONS = ("memory", "compute", "link", "storage", "shared-file", "checkpoint", "file-per-process", "metadata")
+SECTIONS += ("ipc", "device")
+
+
+@dataclass(frozen=True)
+class Case:
+    """`arguments` may hold {file} and {folder}: a name that is free, and an empty folder, on the storage under test."""
+
+    name: str
+    section: str
+    program: str  # of bench/, or hpcc
+    arguments: tuple[str, ...] = ()
+    ranks: int = 0  # 0: no MPI program
+    mpi: str = ""  # mpich, openmpi
+    millrace: str = ""  # mpi: under `millrace run`; empty: not
+    limit: bool = False  # measured first; others are held against it
+    about: str = ""
+    method: str = ""  # what it is called beside others of its pattern
+    pattern: str = ""
+    disk_bytes: int = 0
+    memory_bytes: int = 0
+    timeout_s: int = 120
+    missing: str = ""  # why it cannot run here
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def load(document: Mapping[str, Any]) -> Case:
+        known = {f.name for f in dataclasses.fields(Case)}
+        values = {name: value for name, value in document.items() if name in known}
+        values["arguments"] = tuple(values.get("arguments", ()))
+        return Case(**values)
+
+    def unable(self, reason: str) -> Case:
+        """The same, but it does not run; the first reason stays."""
+        return self if self.missing else dataclasses.replace(self, missing=reason)

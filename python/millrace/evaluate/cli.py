@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Options of `millrace evaluate`, `compare` and `advise`; what they do is imported when they are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import List
+
+import typer
+
+
+def add_to(app: typer.Typer) -> None:
+    """The commands, added to the program's own."""
+    app.command()(evaluate)
+    app.command()(compare)
+    app.command()(advise)
+
+
+def evaluate(
+    profile: str = typer.Option(
+        "quick", "--profile", "-p", help="quick: under 5 minutes on 2 processors; full; paper: the papers' sizes, cut."
+    ),
+    output: Path = typer.Option(Path("millrace-evaluation"), "--output", "-o", help="The session's folder."),
+    target: Path | None = typer.Option(
+        None, "--target", "-t", metavar="FOLDER", help="Storage to evaluate (a folder of the session)."
+    ),
+    mpi: List[str] | None = typer.Option(None, "--mpi", metavar="NAME", help="mpich, openmpi (what is here)."),
+    only: List[str] | None = typer.Option(
+        None, "--only", metavar="TEXT", help="Only limits, and cases whose name has TEXT."
+    ),
+    fresh: bool = typer.Option(False, "--fresh", help="Begin anew though the folder holds a session."),
+    slurm: str | None = typer.Option(
+        None,
+        "--slurm",
+        metavar="OPTIONS",
+        help="Run as jobs of Slurm with these options: '-p batch -A project', or ''.",
+    ),
+    site: Path | None = typer.Option(None, "--site", metavar="FILE", help="A ReFrame configuration of your own."),
+    machine: List[Path] | None = typer.Option(
+        None, "--machine", metavar="YAML", help="A machine to show beside this one, as the published ones."
+    ),
+    form: List[str] | None = typer.Option(
+        None, "--format", "-f", metavar="NAME", help="html (default), md, json, parquet; more than once for several."
+    ),
+    report_only: bool = typer.Option(False, "--report-only", help="Measure nothing; write the report again."),
+    show: bool = typer.Option(False, "--list", help="Show what would run here; run nothing."),
+) -> None:
+    """Measure what this machine delivers, how far that is from its limits, and which I/O method pays; write a report.
+
+    Stopped or killed, the same command goes on where it was.
+    """
+    from millrace.evaluate import main
+
+    request = main.Request(
+        profile,
+        output,
+        target,
+        list(mpi or []),
+        list(only or []),
+        fresh,
+        slurm,
+        site,
+        list(machine or []),
+        list(form or ["html"]),
+        report_only,
+    )
+    raise typer.Exit(main.show_plan(request) if show else main.run(request))
+
+
+def compare(
+    a: Path = typer.Argument(..., help="A session's folder, or what --format json wrote: the one to be held against."),
+    b: Path = typer.Argument(..., help="The other one."),
+    tolerance: float = typer.Option(0.05, "--tolerance", help="Differences up to this share are no differences."),
+    everything: bool = typer.Option(False, "--all", help="Show figures that are the same, too."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
+) -> None:
+    """Compare two evaluations: figures that differ by more than their noise; status 1 if something is worse in B."""
+    from millrace.evaluate import compare as comparison
+
+    raise typer.Exit(comparison.run(a, b, tolerance, everything, as_json))
+
+
+def advise(
+    application: Path = typer.Argument(..., metavar="YAML", help="What the application writes; docs/guide.md."),
+    session: Path = typer.Option(Path("millrace-evaluation"), "--session", "-s", help="The folder of an evaluation."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
+) -> None:
+    """Say which I/O method an application should use here, how long its checkpoints take with each, and why."""
+    from millrace.evaluate import advise as advice
+
+    raise typer.Exit(advice.run(application, session, as_json))

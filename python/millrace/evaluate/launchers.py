@@ -1,0 +1,37 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Launchers that ReFrame has under other names, or without what a crowded machine needs."""
+
+from __future__ import annotations
+
+import os
+
+from millrace.evaluate.tools import launcher_of
+
+
+def register() -> None:
+    """Makes millrace-mpich, millrace-openmpi and millrace-srun-pmix known to ReFrame; more than once does no harm."""
+    from reframe.core.backends import register_launcher
+    from reframe.core.launchers import JobLauncher
+
+    if getattr(register, "done", False):
+        return
+    register.done = True  # type: ignore[attr-defined]
+
+    @register_launcher("millrace-mpich")
+    class _Mpich(JobLauncher):
+        def command(self, job):
+            return [launcher_of("mpich") or "mpiexec.hydra", "-n", str(job.num_tasks)]
+
+    @register_launcher("millrace-openmpi")
+    class _OpenMpi(JobLauncher):
+        def command(self, job):
+            # More ranks than processors are allowed, and then wait politely.
+            words = [launcher_of("openmpi") or "mpirun", "--oversubscribe", "--bind-to", "none"]
+            words += ["--mca", "mpi_yield_when_idle", "1"]
+            return [*words, *["--allow-run-as-root"] * (os.geteuid() == 0), "-n", str(job.num_tasks)]
+
+    @register_launcher("millrace-srun-pmix")
+    class _Srun(JobLauncher):
+        def command(self, job):
+            return ["srun", "--mpi=pmix"]

@@ -1,0 +1,285 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles: which cases a session runs, and how their sizes follow the machine.
+
+`quick` takes under five minutes on two processors; `full` uses sizes that caches do not hide; `paper` uses the papers'
+own sizes, halved until they fit: at most a quarter of the usable memory for arrays and matrices, of the usable disk for
+files, and four ranks for each processor.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from millrace.evaluate.case import Case
+from millrace.evaluate.tools import Tools
+from millrace.units import human_bytes
+
+MIB, GIB = 1 << 20, 1 << 30
+CATALOGUE = {"mpich": "ROMIO", "openmpi": "OMPIO"}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Sizes before they are cut to the machine."""
+
+    name: str
+    array_bytes: int  # of one of STREAM's three arrays
+    matrix_bytes: int  # of HPL
+    file_bytes: int  # of a shared file
+    limit_bytes: int
+    own_file_mib: tuple[int, ...]  # file per process: sizes of a rank
+    patterns: tuple[tuple[str, str, str], ...]  # name, bytes per call, bytes per block
+    btio_class: str
+    ranks: int  # 0: one for each processor, at least 4
+    repetitions: int
+    flops_ms: int
+    ipc_sizes: str
+    ipc_methods: str
+    languages: tuple[str, ...]
+    cube: int  # GeoFEM-Cube: nodes along an edge, for each processor
+    items: int  # MDTEST: files and directories of each rank; twice as many for one rank alone
+
+
+_FINE = ("256 B", "256", "256")
+_PATTERNS = (("1 MiB", "1m", "1m"), ("32 KiB", "32k", "64k"), ("4 KiB", "4k", "16k"), ("1 KiB", "1k", "1k"))
+_QUICK_WAYS = "pipe,unix-stream,posix-memory,mpi"
+PROFILES = {
+    "quick": Profile(
+        "quick", 128 * MIB, 64 * MIB, 32 * MIB, 128 * MIB, (1, 32), _PATTERNS[1:], "W", 0, 3, 60, "8,64k,4m",
+        _QUICK_WAYS, ("c",), 20, 500,
+    ),
+    "full": Profile(
+        "full", GIB, 2 * GIB, 512 * MIB, GIB, (1, 32, 256), (*_PATTERNS, _FINE), "A", 0, 5, 200, "", "",
+        ("c", "fortran"), 40, 5000,
+    ),
+    # STREAM N = 80,000,512; HPL N = 56,000; IOR 1 GiB and more; files of 1 MB to 1 GB per rank; 16 ranks and more.
+    "paper": Profile(
+        "paper", 80_000_512 * 8, 56_000**2 * 8, 4 * GIB, 4 * GIB, (1, 8, 32, 128, 512, 1024), (*_PATTERNS, _FINE), "B",
+        16, 5, 500, "", "", ("c", "fortran"), 40, 5000,
+    ),
+}  # fmt: skip
+
+
+def halved_to(value: int, most: int) -> int:
+    """The papers' size, halved until it fits."""
+    while value > most and value > 1:
+        value //= 2
+    return value
+
+
+def fit(profile: Profile, tools: Tools) -> Profile:
+    """The profile with sizes that this machine can hold."""
+    memory, disk = tools.memory_bytes // 4, tools.disk_bytes // 4
+    ranks = profile.ranks or max(4, tools.processors)
+    ranks = min(ranks, max(4, 4 * tools.processors))
+    file_bytes = max(4 * MIB, halved_to(profile.file_bytes, min(disk, memory)))
+    own = tuple(size for size in profile.own_file_mib if size * MIB * ranks <= min(disk, memory))
+    return dataclasses.replace(
+        profile,
+        array_bytes=halved_to(profile.array_bytes, memory),
+        matrix_bytes=halved_to(profile.matrix_bytes, memory),
+        file_bytes=file_bytes,
+        limit_bytes=max(4 * MIB, halved_to(profile.limit_bytes, min(disk, memory))),
+        own_file_mib=own or profile.own_file_mib[:1],
+        ranks=ranks,
+    )
+
+
+def rule(profile: Profile) -> str:
+    """What fit() did, for the report."""
+    return (
+        f"profile {profile.name}: three arrays of {human_bytes(profile.array_bytes)}, an HPL matrix of "
+        f"{human_bytes(profile.matrix_bytes)}, shared files of {human_bytes(profile.file_bytes)}, "
+        f"{profile.ranks} ranks. Sizes are halved until arrays and matrices take a quarter of the usable memory "
+        "(half of what is available) and files a quarter of the usable disk (half of what is free)."
+    )
+
+
+def _limits(p: Profile, t: Tools, mpi: str) -> Iterator[Case]:
+    memory = ("--size", str(p.array_bytes), "-i", str(2 * p.repetitions))
+    yield Case(
+        "limit.memory", "memory", "memory", memory, limit=True, memory_bytes=3 * p.array_bytes,
+        about="Plain loops over long arrays, all processors",
+    )  # fmt: skip
+    yield Case(
+        "limit.memory-one", "memory", "memory", (*memory, "-t", "1"), limit=True, memory_bytes=3 * p.array_bytes,
+        about="The same, one thread: what one process can copy",
+    )  # fmt: skip
+    yield Case(
+        "limit.flops", "compute", "flops", ("-m", str(p.flops_ms), "-i", "5"), limit=True,
+        about="Multiply-and-add on registers, every instruction set",
+    )  # fmt: skip
+    yield Case(
+        "limit.storage", "storage", "limit",
+        ("-o", "{file}", "-b", str(p.limit_bytes), "-i", str(p.repetitions)), limit=True, disk_bytes=p.limit_bytes,
+        about="One sequential stream into a new file, with fsync",
+    )  # fmt: skip
+    if mpi:
+        yield Case(
+            "limit.link", "link", "link", ("-b", "16m", "-i", str(p.repetitions)), 2, mpi, limit=True,
+            about="Ping-pong by MPI between two ranks",
+        )  # fmt: skip
+
+
+def _hpcc(p: Profile) -> Case:
+    return Case(
+        "hpcc", "compute", "hpcc", (), 0, "openmpi", memory_bytes=2 * p.matrix_bytes, timeout_s=3600,
+        about="HPC Challenge as Debian ships it: HPL, DGEMM, STREAM, FFT", more={"matrix_bytes": p.matrix_bytes},
+    )  # fmt: skip
+
+
+def _geofem(p: Profile, mpi: str, processors: int) -> Case:
+    return Case(
+        "geofem", "compute", "geofem", ("--per-core", str(p.cube), "-i", str(min(3, p.repetitions))), processors, mpi,
+        memory_bytes=processors * p.cube**3 * 2600, timeout_s=1800,
+        about=f"3-D linear elasticity, {p.cube}^3 nodes for each processor, flat MPI (GeoFEM-Cube)",
+    )  # fmt: skip
+
+
+def _metadata(p: Profile, mpi: str) -> Iterator[Case]:
+    """As the Oakleaf-FX paper has it: one process, and several with a folder each."""
+    for ranks, items in ((1, 2 * p.items), (p.ranks, p.items)):
+        arguments = ("-n", str(items), "-u", "-i", str(p.repetitions), "-d", "{folder}")
+        yield Case(
+            f"mdtest.{ranks}.{mpi}", "metadata", "mdtest", arguments, ranks, mpi, timeout_s=900,
+            pattern=f"{ranks} ranks" if ranks > 1 else "1 rank",
+            about=f"MDTEST, {items} items of each of {ranks} ranks, a folder each",
+        )  # fmt: skip
+
+
+def _shared_files(p: Profile, mpi: str) -> Iterator[Case]:
+    """IOR's patterns: who writes what is the same for each method of a pattern."""
+    for pattern, transfer, block in p.patterns:
+        key = pattern.replace(" ", "")
+        base = ("-w", "-W", "-e", "-t", transfer, "-b", block, "--at-least", str(p.file_bytes),
+                "--at-most", str(p.file_bytes), "-i", str(p.repetitions), "-o", "{file}")  # fmt: skip
+        library = CATALOGUE[mpi]
+        methods = (
+            ("POSIX, one shared file", "posix", ("-a", "POSIX"), ""),
+            (f"{library} independent", "independent", (), ""),
+            (f"{library} collective", "collective", ("-c",), ""),
+            ("Millrace independent", "millrace", (), "mpi"),
+            ("Millrace collective", "millrace-collective", ("-c",), "mpi"),
+        )
+        for method, short, more, millrace in methods:
+            yield Case(
+                f"ior.{key}.{short}.{mpi}", "shared-file", "ior", (*base, *more), p.ranks, mpi, millrace,
+                method=method, pattern=pattern, disk_bytes=p.file_bytes, timeout_s=600,
+                about=f"IOR, {pattern} per call, {p.ranks} ranks, one file, fsync",
+            )  # fmt: skip
+    base = (
+        "-a",
+        "POSIX",
+        "-F",
+        "-w",
+        "-W",
+        "-e",
+        "-t",
+        "1m",
+        "-b",
+        str(max(MIB, p.file_bytes // p.ranks // MIB * MIB)),
+    )
+    yield Case(
+        f"ior.fpp.{mpi}", "shared-file", "ior", (*base, "-i", str(p.repetitions), "-o", "{file}"), p.ranks, mpi,
+        method="a file per rank", pattern="file per rank", disk_bytes=p.file_bytes, timeout_s=600,
+        about="IOR, POSIX, a file per rank, 1 MiB per call, fsync (as in the Oakleaf-FX paper)",
+    )  # fmt: skip
+
+
+def _checkpoints(p: Profile, mpi: str) -> Iterator[Case]:
+    square = max(n for n in (1, 4, 9, 16, 25, 36, 49, 64) if n <= p.ranks)  # BT wants a square number of ranks
+    for mode in ("simple", "full"):
+        arguments = (
+            "-C",
+            p.btio_class,
+            "-m",
+            mode,
+            "-e",
+            "--verify",
+            "plain",
+            "-i",
+            str(p.repetitions),
+            "-o",
+            "{file}",
+        )
+        for method, millrace in ((CATALOGUE[mpi], ""), ("Millrace", "mpi")):
+            yield Case(
+                f"btio.{mode}.{method.lower()}.{mpi}", "checkpoint", "btio", arguments, square, mpi, millrace,
+                method=method, pattern=f"BT-IO {mode}", disk_bytes=2 * GIB if p.btio_class == "B" else 512 * MIB,
+                timeout_s=900, about=f"NAS BT-IO class {p.btio_class}, {mode}, {square} ranks, with sync",
+            )  # fmt: skip
+
+
+def _own_files(p: Profile, mpi: str, tools: Tools) -> Iterator[Case]:
+    preload = tools.prefix.posix_preload
+    sizes = ",".join(f"{size}m" for size in p.own_file_mib)
+    for language in p.languages:
+        for method in ("normal", "accelerated", "async"):
+            arguments = ("-l", language, "-m", method, "-s", sizes, "-e", "-i", str(p.repetitions), "-o", "{folder}")
+            case = Case(
+                f"fpp.{language}.{method}.{mpi}", "file-per-process", "fpp", arguments, p.ranks, mpi,
+                method=method, pattern=language, disk_bytes=max(p.own_file_mib) * MIB * p.ranks, timeout_s=900,
+                about=f"A file per rank in {language.capitalize()}, {p.ranks} ranks, fsync",
+            )  # fmt: skip
+            if method != "normal":
+                case = dataclasses.replace(case, arguments=(*arguments, "--preload", str(preload)))
+                if not preload.is_file():
+                    case = case.unable(f"{preload} is missing: build or install Millrace again")
+            yield case
+
+
+def _inside(p: Profile, mpi: str) -> Iterator[Case]:
+    arguments = ("-i", str(p.repetitions))
+    arguments += ("-s", p.ipc_sizes) if p.ipc_sizes else ()
+    arguments += ("-m", p.ipc_methods, "-b", "16m") if p.ipc_methods else ()
+    yield Case(
+        f"ipc.{mpi}", "ipc", "ipc", arguments, 2, mpi, timeout_s=900, about="Ways between two processes of a node",
+    )  # fmt: skip
+
+
+def cases(profile: Profile, tools: Tools, mpis: Iterable[str]) -> list[Case]:
+    """Every case of a fitted profile, limits first; those that cannot run here say why."""
+    chosen = list(mpis)
+    first = chosen[0] if chosen else ""
+    found = list(_limits(profile, tools, first or "mpich"))
+    found.append(dataclasses.replace(_hpcc(profile), ranks=tools.processors))
+    if first and tools.program("geofem", first):
+        found.append(_geofem(profile, first, tools.processors))
+    if first and tools.program("mdtest", first):
+        found += _metadata(profile, first)
+    for mpi in chosen or ["mpich"]:
+        for make in (_shared_files, _checkpoints):
+            found += make(profile, mpi)
+    found += _own_files(profile, first or "mpich", tools)
+    found += _inside(profile, first or "mpich")
+    found.append(Case("transfer", "device", "transfer", about="Copies to and from a device's memory"))
+    return [_check(case, tools) for case in found]
+
+
+def _check(case: Case, tools: Tools) -> Case:
+    checks: tuple[Callable[[], str], ...] = (
+        lambda: tools.why_not(case.program, case.mpi),
+        lambda: _room("disk", case.disk_bytes, tools.disk_bytes, f"on the file system of {tools.target}"),
+        lambda: _room("memory", case.memory_bytes, tools.memory_bytes, "available"),
+    )
+    for check in checks:
+        case = case.unable(check())
+    return case
+
+
+def _room(what: str, needed: int, there: int, where: str) -> str:
+    if needed <= there:
+        return ""
+    return (
+        f"too little {what}: {human_bytes(needed)} are needed, and {human_bytes(2 * there)} are {where} (half is used)"
+    )
+
+
+def absent(tools: Tools, mpis: Iterable[str]) -> list[str]:
+    """Parts of the suite that this build does not have, for the report."""
+    first = next(iter(mpis), "mpich")
+    parts = {"geofem": "GeoFEM-Cube (bench/geofem)", "mdtest": "MDTEST and the limit of metadata (bench/mdtest)"}
+    return [text for name, text in parts.items() if tools.program(name, first) is None]

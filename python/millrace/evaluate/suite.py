@@ -1,0 +1,166 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""The suite as ReFrame's tests: one for each case of the session's plan that waits. ReFrame reads this file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import fixture, parameter, run_after, run_before, sanity_function
+from reframe.core.launchers import LauncherWrapper
+
+from millrace import prefix
+from millrace.evaluate import figures, hpcc, session, site
+from millrace.evaluate.tools import SUFFIX, Tools
+
+SESSION = session.Session.open(Path(os.environ["MILLRACE_EVALUATE_SESSION"]))
+LIMITS = os.environ.get("MILLRACE_EVALUATE_LIMITS") == "1"
+WAITING = [case.name for case in SESSION.waiting(limits=LIMITS)]
+TARGET = Path(SESSION.document["target"])
+PREFIX = prefix.find()
+TOOLS = Tools.here(PREFIX, TARGET, bool(SESSION.document.get("scheduler")))
+
+
+class Node(rfm.RunOnlyRegressionTest):
+    """The node that jobs run on, once in a session: with a scheduler it is not the one that this file is read on."""
+
+    valid_systems = [f"*:{site.NODE}"]
+    valid_prog_environs = ["*"]
+    executable = sys.executable
+    executable_opts = ["-m", "millrace.evaluate.facts"]
+    env_vars = {"PYTHONPATH": str(Path(session.__file__).resolve().parents[2])}
+
+    @sanity_function
+    def told(self):
+        return sn.assert_found(r'"hostname"', self.stdout)
+
+    @run_after("sanity")
+    def keep(self):
+        text = (Path(self.stagedir) / str(self.stdout)).read_text(encoding="utf-8")
+        with contextlib.suppress(ValueError):
+            session.write_atomically(SESSION.folder / "node.json", json.dumps(json.loads(text[text.index("{") :])))
+
+
+class Measured(rfm.RunOnlyRegressionTest):
+    """A program of bench/, or hpcc; its own check of its data is the sanity check."""
+
+    case_name = parameter(WAITING)
+    valid_prog_environs = ["*"]
+
+    @run_after("init")
+    def prepare(self):
+        self.case = SESSION.case(self.case_name)
+        self.descr = self.case.about
+        self.tags = {"limit" if self.case.limit else "benchmark", self.case.section}
+        self.valid_systems = [f"*:{self.case.mpi or site.NODE}"]
+        self.num_tasks = self.case.ranks or 1
+        self.time_limit = self.case.timeout_s
+        program = TOOLS.program(self.case.program, "" if self.case.program == "hpcc" else self.case.mpi)
+        self.executable = str(program)
+        self.place = TARGET / f"millrace-evaluate-{os.getpid()}-{self.case.name}"
+        names = {"file": str(self.place / "data"), "folder": str(self.place)}
+        self.executable_opts = [word.format(**names) for word in self.case.arguments]
+        self.env_vars = self.environment()
+
+    def environment(self):
+        found = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PNETCDF_HINTS": "nc_driver=mpiio"}
+        shim = PREFIX.shared_object("libmillrace-bench-yield.so")
+        if self.case.mpi == "mpich" and shim.is_file():
+            found["LD_PRELOAD"] = str(shim)
+        if self.case.millrace:
+            found["MILLRACE_PREFIX"] = str(PREFIX.root)
+            found["PYTHONPATH"] = str(Path(session.__file__).resolve().parents[2])
+        return found
+
+    @run_before("run")
+    def launch(self):
+        self.begun = time.monotonic()
+        shutil.rmtree(self.place, ignore_errors=True)
+        self.place.mkdir(parents=True)
+        if not self.case.ranks and self.current_partition.scheduler.registered_name == "local":
+            self.job.launcher = getlauncher("local")()
+        if self.case.millrace:
+            self.job.launcher = LauncherWrapper(self.job.launcher, sys.executable, ["-m", "millrace", "run", "--"])
+        if self.case.program == "hpcc":
+            problem = hpcc.problem(self.case.ranks, int(self.case.more["matrix_bytes"]))
+            (Path(self.stagedir) / hpcc.INPUT).write_text(problem.text(), encoding="utf-8")
+
+    def document(self):
+        """What the program printed; launchers may have said something before it."""
+        if self.case.program == "hpcc":
+            return hpcc.parse((Path(self.stagedir) / hpcc.OUTPUT).read_text(encoding="utf-8", errors="replace"))
+        text = (Path(self.stagedir) / str(self.stdout)).read_text(encoding="utf-8", errors="replace")
+        return json.JSONDecoder().raw_decode(text, text.index("{"))[0]
+
+    def why_failed(self):
+        errors = Path(self.stagedir) / str(self.stderr)
+        lines = errors.read_text(encoding="utf-8", errors="replace").splitlines() if errors.is_file() else []
+        said = " | ".join(line for line in lines if line.strip() and not line.startswith("--"))[-400:]
+        return f"exit status {self.job.exitcode}{': ' + said if said else ''}"
+
+    @sanity_function
+    def verified(self):
+        shutil.rmtree(self.place, ignore_errors=True)
+        try:
+            self.raw = self.document()
+        except (OSError, ValueError) as error:
+            return sn.assert_true(False, f"no result ({error}); {self.why_failed()}")
+        if "problem" in self.raw:
+            return sn.assert_true(True)
+        return sn.assert_true(self.raw.get("verified"), f"the data is not verified; {self.why_failed()}")
+
+    @run_before("performance")
+    def measure(self):
+        try:
+            self.found = [f.document(SESSION.figures()) for f in figures.read(self.case, self.raw)]
+        except figures.NotMeasured as reason:
+            self.found = []
+            SESSION.store(self.case, session.SKIPPED, str(reason))
+        self.perf_variables = {}
+        for figure in self.found:
+            for name, value, unit in (
+                (figure["name"], figure["value"], figure["unit"]),
+                (f"{figure['name']}_percent_of_limit", figure["percent_of_limit"], "%"),
+            ):
+                if value is not None:
+                    self.perf_variables[name] = sn.make_performance_function(lambda v=value: v, unit)
+
+    @run_after("performance")
+    def keep(self):
+        if self.found:
+            SESSION.store(
+                self.case,
+                session.PASSED,
+                figures=self.found,
+                raw=self.raw,
+                seconds=time.monotonic() - self.begun,
+                command=" ".join(
+                    [*self.job.launcher.run_command(self.job).split(), self.executable, *self.executable_opts]
+                ),
+                node=str(self.job.nodelist or ""),
+                test=self.unique_name,
+                mpi_suffix=SUFFIX.get(self.case.mpi, ""),
+            )
+
+
+if LIMITS:
+
+    @rfm.simple_test
+    class Limit(Measured):
+        node = fixture(Node, scope="session")
+        case_name = parameter(WAITING)
+
+else:
+
+    @rfm.simple_test
+    class Benchmark(Measured):
+        case_name = parameter(WAITING)

@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""What there is here to evaluate with: programs, launchers, room for data."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace import machine
+from millrace.evaluate import hpcc
+from millrace.prefix import Prefix
+
+LAUNCHERS = {"mpich": ("mpiexec.hydra", "mpiexec.mpich"), "openmpi": ("mpirun.openmpi", "orterun")}
+SUFFIX = {"mpich": "mpich", "openmpi": "ompi"}
+# On a machine with one MPI, its launcher has the plain name.
+_PLAIN = ("mpiexec", "mpirun")
+
+
+def launcher_of(mpi: str) -> str | None:
+    """The command that starts ranks of this MPI."""
+    found = next((name for name in LAUNCHERS[mpi] if shutil.which(name)), None)
+    if found or any(shutil.which(name) for names in LAUNCHERS.values() for name in names):
+        return found
+    from millrace import launcher
+
+    for name in _PLAIN:
+        path = shutil.which(name)
+        if path and launcher.inspect(path, os.environ).kind == mpi:
+            return name
+    return None
+
+
+@dataclass(frozen=True)
+class Tools:
+    """Where programs are, and how much they may use."""
+
+    prefix: Prefix
+    target: Path  # the folder under test
+    processors: int
+    memory_bytes: int  # that may be used
+    disk_bytes: int  # that may be used
+    scheduler: bool = False  # jobs go to other nodes: what this node has in launchers and processors says nothing
+
+    @staticmethod
+    def here(prefix: Prefix, target: Path, scheduler: bool = False) -> Tools:
+        memory = machine.memory()
+        available = [x for x in (memory["available"], memory["cgroup_limit"]) if x]
+        return Tools(
+            prefix,
+            target,
+            len(os.sched_getaffinity(0)),
+            min(available, default=1 << 30) // 2,
+            shutil.disk_usage(target).free // 2,
+            scheduler,
+        )
+
+    def program(self, name: str, mpi: str = "") -> Path | None:
+        """One of bench/'s programs, in a build tree or installed; hpcc wherever PATH has it."""
+        if name == "hpcc":
+            found = hpcc.program()
+            return Path(found) if found else None
+        full = f"{name}-{SUFFIX[mpi]}" if mpi else name
+        for folder in ("bin/bench", "libexec/millrace/bench", "lib/millrace/bench"):
+            if (self.prefix.root / folder / full).is_file():
+                return self.prefix.root / folder / full
+        return None
+
+    def mpis(self) -> list[str]:
+        """Those whose launcher is here and for which the suite's programs are built."""
+        return [
+            mpi for mpi in LAUNCHERS if (self.scheduler or launcher_of(mpi)) and self.program("ior", mpi) is not None
+        ]
+
+    def why_not(self, program: str, mpi: str) -> str:
+        """Why the program cannot run here; empty if it can."""
+        if mpi and not self.scheduler and launcher_of(mpi) is None:
+            return f"no launcher of {mpi} ({' or '.join(LAUNCHERS[mpi])}) on PATH: install it or load its module"
+        if self.program(program, mpi if program != "hpcc" else "") is None:
+            if program == "hpcc":
+                return "hpcc is not installed (Debian and Ubuntu: apt-get install hpcc libopenblas0-serial)"
+            return f"{program}{f' for {mpi}' if mpi else ''} is not built: build Millrace with its bench/ programs"
+        return ""

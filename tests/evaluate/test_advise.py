@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Advice for described applications, from sessions whose figures are known."""
+
+import json
+
+import pytest
+from millrace.evaluate import advise
+from millrace.evaluate.errors import EvaluationError
+from test_report import make
+
+RATES = {  # MiB/s by method and pattern
+    ("ROMIO independent", "independent"): {"1 KiB": 100, "4 KiB": 200, "1 MiB": 800},
+    ("ROMIO collective", "collective"): {"1 KiB": 20, "4 KiB": 40, "1 MiB": 700},
+    ("Millrace independent", "millrace"): {"1 KiB": 600, "4 KiB": 650, "1 MiB": 800},
+    ("POSIX, one shared file", "posix"): {"1 KiB": 150, "4 KiB": 300, "1 MiB": 900},
+}
+
+
+@pytest.fixture
+def session(tmp_path):
+    found = {
+        f"ior.{pattern.replace(' ', '')}.{short}.mpich": ("shared-file", pattern, method, [("write", rate, 50, [rate])])
+        for (method, short), rates in RATES.items()
+        for pattern, rate in rates.items()
+    }
+    found["ior.fpp.mpich"] = ("shared-file", "file per rank", "a file per rank", [("write", 950, 95, [950])])
+    return make(tmp_path / "session", found)
+
+
+def application(**words):
+    base = {"ranks": 4, "checkpoint": "1GiB", "piece": "4KiB", "interval": "60s"}
+    return advise.describe({**base, **words}, "test")
+
+
+def order(session, app):
+    return [p.method for p in advise.predict(session, app)]
+
+
+@pytest.mark.parametrize("pattern", ["1 KiB", "4 KiB", "1 MiB"])
+def test_at_a_measured_piece_order_and_times_are_the_measured_ones(session, pattern):
+    found = advise.predict(session, application(piece=pattern.replace(" ", "")))
+    rates = {method: by_pattern[pattern] for (method, _), by_pattern in RATES.items()} | {"a file per rank": 950}
+    assert [p.rate_mib_s for p in found] == sorted(rates.values(), reverse=True)
+    for one in found:
+        assert one.seconds == pytest.approx(1024 / rates[one.method])
+        assert one.share == pytest.approx(one.seconds / (one.seconds + 60))
+
+
+def test_between_two_pieces_rates_lie_between_and_outside_the_nearest_counts(session):
+    rate = {p.method: p.rate_mib_s for p in advise.predict(session, application(piece="2KiB"))}
+    assert rate["ROMIO independent"] == pytest.approx((100 * 200) ** 0.5)
+    for piece, expected in (("16", 100), ("1GiB", 800)):
+        found = {p.method: p.rate_mib_s for p in advise.predict(session, application(piece=piece))}
+        assert found["ROMIO independent"] == expected
+
+
+def test_what_needs_no_change_of_the_program_is_recommended_first(session):
+    text = advise.recommendation(advise.predict(session, application(calls="independent")))
+    assert text.startswith("Use Millrace independent (`millrace run`, strategy auto): 1.58 s for each checkpoint")
+    assert "With a file per rank instead of a shared one a file per rank would take 1.08 s" in text
+
+
+def test_a_program_with_a_file_per_rank_keeps_it(session):
+    text = advise.recommendation(advise.predict(session, application(layout="file-per-rank")))
+    assert text.startswith("Use a file per rank")
+
+
+def test_what_was_not_measured_is_said(session):
+    notes = advise.caveats(session, application(ranks=512))
+    assert notes == ["measured with 4 ranks, not 512: the order holds better than the times"]
+
+
+def test_the_command_reads_yaml_and_says_why(session, tmp_path, capsys):
+    path = tmp_path / "app.yaml"
+    path.write_text("schema: millrace.application/1\nranks: 4\ncheckpoint: 1GiB\npiece: 4KiB\ninterval: 10min\n")
+    assert advise.run(path, session.folder, True) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["methods"][1]["why"] == "650 MiB/s measured at 4.0 KiB"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ranks: 4", "a description begins with schema"),
+        ("schema: [", "is not YAML"),
+        ("schema: millrace.application/1\nranks: 4\n", "checkpoint, interval, piece is missing"),
+        (
+            "schema: millrace.application/1\nranks: 4\ncheckpoint: much\npiece: 1\ninterval: 1s\n",
+            "'much' is not a size",
+        ),
+        (
+            "schema: millrace.application/1\nranks: 0\ncheckpoint: 1\npiece: 1\ninterval: 1s\n",
+            "are above zero",
+        ),
+        (
+            "schema: millrace.application/1\nranks: 1\ncheckpoint: 1\npiece: 1\ninterval: 1s\ncalls: odd\n",
+            "calls one of",
+        ),
+    ],
+)
+def test_a_description_that_is_wrong_is_refused_with_a_reason(tmp_path, text, expected):
+    path = tmp_path / "app.yaml"
+    path.write_text(text)
+    with pytest.raises(EvaluationError, match=expected):
+        advise.load(path)
