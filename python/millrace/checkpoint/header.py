@@ -143,7 +143,7 @@ def _parse(text: bytes, size: int, path: str) -> Header:
     metadata = entries.pop(RESERVED_NAME, {}) if isinstance(entries, dict) else None
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise CheckpointError(f"{path} is damaged: its header is not one of safetensors")
-    is_ours = "millrace" in metadata
+    is_ours = any(key.startswith("millrace") for key in metadata)  # one damaged key makes it nobody else's
     if is_ours:
         _check_header(text, metadata, path)
     tensors = _tensors(entries, size - 8 - len(text), path)
@@ -161,8 +161,9 @@ def _parse(text: bytes, size: int, path: str) -> Header:
 
 
 def _check_header(text: bytes, metadata: dict[str, str], path: str) -> None:
-    if metadata["millrace"] != VERSION:
-        raise CheckpointError(f"{path} has version {metadata['millrace']} of the format; this Millrace knows {VERSION}")
+    version = metadata.get("millrace", VERSION)
+    if version != VERSION:
+        raise CheckpointError(f"{path} has version {version!r} of the format; this Millrace knows {VERSION}")
     at = text.find(_CRC) + len(_CRC)
     blank = text[:at] + b"0" * 8 + text[at + 8 :]
     if text[at : at + 8] != f"{zlib.crc32(blank):08x}".encode():
