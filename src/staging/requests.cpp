@@ -76,7 +76,28 @@ void Requests::work() {
   }
 }
 
+// By parts that a single call may move; a short one is the last.
 Moved Requests::carry_out(const Request& request) const {
+  Request part = request;
+  Moved moved;
+  do {
+    part.place.at = request.place.at + moved.bytes;
+    part.place.bytes = std::min(request.place.bytes - moved.bytes, request_max);
+    part.offset = request.offset + moved.bytes;
+    Moved some = move_part(part);
+    if (moved.bytes + some.bytes == 0 && some.status.error() == EFAULT && part.place.device == nullptr &&
+        options_.device_of != nullptr) {
+      part.place.device = options_.device_of(part.place.here());
+      if (part.place.device != nullptr) some = move_part(part);
+    }
+    moved.bytes += some.bytes;
+    moved.status = some.status;
+    if (!some.status.ok() || some.bytes < part.place.bytes) break;
+  } while (moved.bytes < request.place.bytes);
+  return moved;
+}
+
+Moved Requests::move_part(const Request& request) const {
   const Place& place = request.place;
   if (place.device == nullptr) return move_host(request);
   FileEnd end(request.fd, request.offset, *options_.calls);
@@ -89,7 +110,7 @@ Moved Requests::move_host(const Request& request) const {
   constexpr std::uint64_t piece_bytes = 4 * MiB;
   FileEnd end(request.fd, request.offset, *options_.calls);
   std::byte* memory = request.place.here();
-  const std::uint64_t bytes = std::min(request.place.bytes, request_max);
+  const std::uint64_t bytes = request.place.bytes;
   Moved moved;
   while (moved.bytes < bytes) {
     const std::size_t size = std::min(piece_bytes, bytes - moved.bytes);
@@ -109,31 +130,40 @@ Result<bool> Requests::query(Context context) const {
   return found->second.state == State::over;
 }
 
+Result<bool> Requests::over_within(Context context, std::uint64_t timeout_ms) {
+  constexpr std::uint64_t longest_ms = std::uint64_t{1000} * 3600 * 24 * 365;
+  const std::chrono::milliseconds bound(std::min(timeout_ms, longest_ms));
+  std::unique_lock lock(mutex_);
+  if (is(context, State::free)) return Code::invalid;
+  const bool over = some_over_.wait_for(lock, bound, [&] { return settled(context); });
+  if (is(context, State::free)) return Code::invalid;
+  return over;
+}
+
 Moved Requests::wait(Context context) {
   std::unique_lock lock(mutex_);
-  // Looked up each time: another thread may end the context.
-  const auto found = [&] { return requests_.find(context); };
-  if (found() == requests_.end() || found()->second.state == State::free)
-    return {0, Status(Code::invalid, EINVAL)};
-  some_over_.wait(lock, [&] {
-    return found() == requests_.end() || found()->second.state == State::over ||
-           found()->second.state == State::free;
-  });
-  if (found() == requests_.end() || found()->second.state == State::free)
-    return {0, Status(Code::invalid, EINVAL)};
-  found()->second.state = State::free;
-  return found()->second.moved;
+  if (!is(context, State::free)) some_over_.wait(lock, [&] { return settled(context); });
+  if (is(context, State::free)) return {0, Status(Code::invalid, EINVAL)};
+  Request& request = requests_.at(context);
+  request.state = State::free;
+  return request.moved;
 }
+
+// With mutex_ held, and looked up each time: another thread may end the context. One that is not there is
+// free.
+bool Requests::is(Context context, State state) const {
+  const auto found = requests_.find(context);
+  return (found == requests_.end() ? State::free : found->second.state) == state;
+}
+
+bool Requests::settled(Context context) const { return is(context, State::over) || is(context, State::free); }
 
 Status Requests::fini(Context context) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
   std::unique_lock lock(mutex_);
-  const auto moving = [&] {
-    const auto found = requests_.find(context);
-    return found != requests_.end() && found->second.state == State::moving;
-  };
   std::erase(queue_, context);
-  if (!some_over_.wait_until(lock, until, [&] { return !moving(); })) return {Code::timeout, ETIMEDOUT};
+  if (!some_over_.wait_until(lock, until, [&] { return !is(context, State::moving); }))
+    return {Code::timeout, ETIMEDOUT};
   const bool was_there = requests_.erase(context) == 1;
   some_over_.notify_all();
   return was_there ? Status() : Status(Code::invalid);

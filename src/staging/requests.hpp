@@ -21,6 +21,8 @@ struct RequestOptions {
   std::size_t contexts_max = 1024;    // requests there can be
   std::uint64_t timeout_ms = 60'000;  // of fini() for a request that is under way
   const Calls* calls = &libc_calls;
+  // Whose memory it is that a call has refused with EFAULT; null: nobody's. May be null itself.
+  Device* (*device_of)(const void* pointer) = nullptr;
 };
 
 // Reads and writes that go on while the caller does. As with the vendor's asynchronous I/O, a context carries
@@ -44,6 +46,8 @@ class Requests {
   Status write(Context context, int fd, std::uint64_t offset, const Place& from);
   // Whether wait() would return at once.
   Result<bool> query(Context context) const;
+  // The same, after `timeout_ms` at most; waits meanwhile.
+  Result<bool> over_within(Context context, std::uint64_t timeout_ms);
   // The request's outcome, once. Takes as long as the file system does.
   Moved wait(Context context);
   // Drops a request that waits for a worker. One under way is waited for; after the bound, Code::timeout, and
@@ -63,8 +67,11 @@ class Requests {
 
   Status submit(Context context, const Request& request);
   Status start_workers();
+  bool is(Context context, State state) const;
+  bool settled(Context context) const;
   void work();
   Moved carry_out(const Request& request) const;
+  Moved move_part(const Request& request) const;
   Moved move_host(const Request& request) const;
 
   Pool& pool_;

@@ -30,6 +30,7 @@ SYSTEM_CALLS = {
     "src/staging/channel/": "a socket to the thread or process that runs functions: socketpair, posix_spawn",
     "src/staging/end": "one read or write at a time of the program's own descriptor, as the program called it",
     "src/staging/process/": "another process's memory, and the child that holds it: fork, a socket, pidfd",
+    "src/capi/": "opens, reads, writes, syncs and closes the program's own files, as it asks",
     "src/front/mpiio/linear": "a file in memory that the MPI library writes to",
     "src/front/posix/": "hooks have the system calls' names, and hand the real ones to src/plain",
     "src/client/reach": "waits for connections: poll",

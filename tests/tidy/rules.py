@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import exceptions
 
 # room -> rooms that it may include:
-# base <- extent, io <- {journal, sink, transport, staging} <- agent, client <- front.
+# base <- extent, io <- {journal, sink, transport, staging} <- agent, client, plain <- front, capi.
 BELOW = {
     "base": set(),
     "extent": {"base"},
@@ -23,7 +23,7 @@ BELOW = {
     "client": {"base", "extent", "transport"},
     "plain": {"base", "extent", "staging"},
     "front": {"base", "extent", "client", "plain"},
-    "capi": {"base", "extent", "client", "staging"},
+    "capi": {"base", "extent", "plain", "staging"},
 }
 ROOMS = set(BELOW)
 FILE_CAP = 400

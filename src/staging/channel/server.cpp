@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "staging/channel/call.h"
+#include "millrace/call.h"
 #include "staging/channel/wire.hpp"
 
 namespace millrace::staging::channel {

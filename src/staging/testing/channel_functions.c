@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "staging/channel/call.h"
+#include "millrace/call.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

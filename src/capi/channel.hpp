@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "capi/device.hpp"
+#include "capi/handles.hpp"
+#include "capi/outcome.hpp"
+#include "millrace/millrace.h"
+#include "staging/channel/channel.hpp"
+
+namespace millrace::capi {
+
+// A channel that the program has opened. Thread safe.
+struct OpenChannel {
+  using Handle = millrace_channel;
+  static constexpr Kind kind = Kind::channel;
+
+  explicit OpenChannel(std::unique_ptr<staging::Channel> made) : channel(std::move(made)) {}
+  const std::unique_ptr<staging::Channel> channel;
+};
+
+// A call as staging takes it, with the devices that its arguments are in.
+class Call {
+ public:
+  // What is wrong with the arguments, or 0.
+  Outcome prepare(const Handles& handles, std::uint64_t symbol, const millrace_argument* arguments,
+                  std::uint64_t count);
+  Result<std::uint64_t> run(OpenChannel& channel, OpenDevice* device) const;
+
+ private:
+  staging::Channel::Symbol symbol_{};
+  std::vector<staging::Argument> arguments_;
+  std::vector<std::shared_ptr<OpenDevice>> devices_;
+};
+
+// Why a call failed, where its errno alone would not say it.
+const char* about_call(Status status);
+
+}  // namespace millrace::capi

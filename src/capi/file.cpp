@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "capi/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "capi/library.hpp"
+#include "staging/cuda/find.hpp"
+
+namespace millrace::capi {
+
+namespace {
+
+using staging::FileEnd;
+using staging::Moved;
+using staging::Place;
+
+bool is_regular(int fd) {
+  struct stat about {};
+  return ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+Outcome outcome_of(std::int64_t result) { return result < 0 ? Outcome::failed(errno) : Outcome(result); }
+
+FileEnd end_of(int fd, std::optional<std::uint64_t> offset, std::uint64_t done) {
+  return offset ? FileEnd(fd, *offset + done, calls) : FileEnd(fd, calls);
+}
+
+// One part, at most what one system call moves.
+Moved move_part(const Place& place, std::uint64_t done, FileEnd& end, bool reads) {
+  const std::uint64_t bytes = std::min(place.bytes - done, staging::request_max);
+  staging::Pool& pool = Library::get().pool;
+  if (place.device != nullptr)
+    return reads ? pool.read(*place.device, end, place.at + done, bytes)
+                 : pool.write(*place.device, place.at + done, bytes, end);
+  const std::span<std::byte> part(place.here() + done, bytes);
+  const ssize_t some = reads ? end.read(part) : end.write(part);
+  if (some < 0) return {0, Status::from_errno(static_cast<int>(-some))};
+  return {static_cast<std::uint64_t>(some), {}};
+}
+
+// All, or what there was before an error or the end. `whole`: what came short is asked for again.
+Outcome move_all(Place place, int fd, std::optional<std::uint64_t> offset, bool reads, bool whole) {
+  std::uint64_t done = 0;
+  while (done < place.bytes) {
+    const std::uint64_t part = std::min(place.bytes - done, staging::request_max);
+    FileEnd end = end_of(fd, offset, done);
+    const Moved some = move_part(place, done, end, reads);
+    done += some.bytes;
+    if (some.status.ok()) {
+      if (some.bytes == 0 || (some.bytes < part && !whole)) break;
+      continue;
+    }
+    if (some.status.error() == EINTR && (done == 0 || whole)) continue;
+    if (done > 0) break;
+    // Memory that the host's own calls refuse may be a device's, without being called so.
+    if (some.status.error() != EFAULT || place.device != nullptr) return some.status;
+    place.device = staging::cuda::device_of(place.here());
+    if (place.device == nullptr) return some.status;
+  }
+  return static_cast<std::int64_t>(done);
+}
+
+}  // namespace
+
+bool fits_file(std::uint64_t bytes, std::uint64_t offset) {
+  return bytes <= INT64_MAX && offset <= INT64_MAX - bytes;
+}
+
+std::shared_ptr<File> File::open(const char* path, int flags, unsigned permissions, Outcome& outcome) {
+  constexpr int known = MILLRACE_READ | MILLRACE_WRITE | MILLRACE_CREATE | MILLRACE_TRUNCATE |
+                        MILLRACE_EXCLUSIVE | MILLRACE_APPEND;
+  const bool reads = (flags & MILLRACE_READ) != 0;
+  const bool writes = (flags & MILLRACE_WRITE) != 0;
+  const bool creates = (flags & MILLRACE_CREATE) != 0;
+  const bool changes = (flags & (MILLRACE_CREATE | MILLRACE_TRUNCATE | MILLRACE_APPEND)) != 0;
+  if ((flags & ~known) != 0 || !(reads || writes) || (changes && !writes) ||
+      ((flags & MILLRACE_EXCLUSIVE) != 0 && !creates)) {
+    outcome = Outcome::failed(EINVAL,
+                              "flags need READ or WRITE; CREATE, TRUNCATE and APPEND need WRITE, "
+                              "EXCLUSIVE needs CREATE");
+    return nullptr;
+  }
+  int how = O_CLOEXEC | (reads && writes ? O_RDWR : (writes ? O_WRONLY : O_RDONLY));
+  if (creates) how |= O_CREAT;
+  if ((flags & MILLRACE_TRUNCATE) != 0) how |= O_TRUNC;
+  if ((flags & MILLRACE_EXCLUSIVE) != 0) how |= O_EXCL;
+  if ((flags & MILLRACE_APPEND) != 0) how |= O_APPEND;
+  Fd fd;
+  do {
+    fd.reset(::open(path, how, permissions));
+  } while (!fd.valid() && errno == EINTR);
+  if (!fd.valid()) {
+    const int error = errno;
+    outcome = Outcome::failed(error, std::string("'") + path + "'");
+    return nullptr;
+  }
+  return std::make_shared<File>(std::move(fd));
+}
+
+File::File(Fd fd) : fd_(std::move(fd)), regular_(is_regular(fd_.get())) {}
+
+Outcome File::write(const Memory& from, std::optional<std::uint64_t> offset) const {
+  return move_all(from.place, fd_.get(), offset, false, true);
+}
+
+Outcome File::read(const Memory& to, std::optional<std::uint64_t> offset) const {
+  return move_all(to.place, fd_.get(), offset, true, regular_);
+}
+
+Outcome File::seek(std::int64_t offset, int whence) const {
+  const int known = whence == MILLRACE_SET ? SEEK_SET : (whence == MILLRACE_CURRENT ? SEEK_CUR : SEEK_END);
+  if (whence < MILLRACE_SET || whence > MILLRACE_END) return Outcome::failed(EINVAL, "no such whence");
+  return outcome_of(::lseek(fd_.get(), offset, known));
+}
+
+Outcome File::size() const {
+  struct stat about {};
+  if (::fstat(fd_.get(), &about) != 0) return Outcome::failed(errno);
+  return S_ISREG(about.st_mode) ? Outcome(about.st_size)
+                                : Outcome::failed(ESPIPE, "only regular files have a size");
+}
+
+Outcome File::truncate(std::uint64_t bytes) const {
+  if (bytes > INT64_MAX) return Outcome::failed(EFBIG);
+  int result = 0;
+  do {
+    result = ::ftruncate(fd_.get(), static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  return outcome_of(result);
+}
+
+Outcome File::sync() const {
+  int result = 0;
+  do {
+    result = ::fdatasync(fd_.get());
+  } while (result != 0 && errno == EINTR);
+  const Outcome outcome = outcome_of(result);
+  synced(fd_.get());
+  return outcome;
+}
+
+Outcome File::close() {
+  const int fd = fd_.release();
+  // Linux has closed it, whatever it says; EINTR says nothing about the file.
+  return fd >= 0 && ::close(fd) != 0 && errno != EINTR ? Outcome::failed(errno) : Outcome();
+}
+
+}  // namespace millrace::capi

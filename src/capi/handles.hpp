@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace millrace::capi {
+
+enum class Kind : std::uint64_t { file = 1, device = 2, request = 3, channel = 4, queue = 5 };
+
+// What the program's handles stand for. A handle is a number that no pointer can be, so that one which is not
+// open is found out and never followed:
+//
+//   [ tag: 16 bits | serial: 45 bits | kind: 3 bits ]
+//
+// Whoever finds an object shares it: closing a handle takes it from the table, and the last user ends it.
+// Each T has a Handle type and a kind. Thread safe.
+class Handles {
+ public:
+  template <class T>
+  typename T::Handle* add(std::shared_ptr<T> object) {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t number = tag | ++last_ << kind_bits | static_cast<std::uint64_t>(T::kind);
+    open_.emplace(number, std::move(object));
+    return reinterpret_cast<typename T::Handle*>(static_cast<std::uintptr_t>(number));
+  }
+
+  // Null: there is none.
+  template <class T>
+  std::shared_ptr<T> find(const typename T::Handle* handle) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(number_of(handle));
+    if (found == open_.end() || !is<T>(found->first)) return nullptr;
+    return std::static_pointer_cast<T>(found->second);
+  }
+
+  // Takes it from the table. Null: it was not there.
+  template <class T>
+  std::shared_ptr<T> take(const typename T::Handle* handle) {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(number_of(handle));
+    if (found == open_.end() || !is<T>(found->first)) return nullptr;
+    auto object = std::static_pointer_cast<T>(std::move(found->second));
+    open_.erase(found);
+    return object;
+  }
+
+  std::size_t count() const {
+    const std::lock_guard lock(mutex_);
+    return open_.size();
+  }
+
+  // Around fork().
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+  // In the child, where nothing else runs yet: takes over T's under their numbers, each as `again` makes it.
+  template <class T, class Again>
+  void inherit(const Handles& parent, const Again& again) {
+    last_ = parent.last_;
+    for (const auto& [number, object] : parent.open_) {
+      if (is<T>(number)) open_.emplace(number, again(*std::static_pointer_cast<T>(object)));
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t tag = std::uint64_t{0x4d52} << 48;
+  static constexpr unsigned kind_bits = 3;
+  static std::uint64_t number_of(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
+  template <class T>
+  static bool is(std::uint64_t number) {
+    return (number & ((1U << kind_bits) - 1)) == static_cast<std::uint64_t>(T::kind);
+  }
+
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<void>> open_;  // guarded by mutex_
+  std::uint64_t last_ = 0;                               // guarded by mutex_
+};
+
+}  // namespace millrace::capi

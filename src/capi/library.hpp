@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/settings.hpp"
+#include "capi/handles.hpp"
+#include "staging/pool.hpp"
+#include "staging/requests.hpp"
+
+namespace millrace::capi {
+
+// What a process has once: settings, staging memory, workers, open handles. Made by the first call that needs
+// it, and never destroyed: threads of the program may use it to the very end. A child of fork() has another,
+// with its parent's files.
+class Library {
+ public:
+  static Library& get();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  const Settings settings;
+  Handles handles;
+  staging::Pool pool;
+  staging::Requests requests;
+
+ private:
+  Library();
+  static void before_fork();
+  static void after_fork_in_parent();
+  static void after_fork_in_child();
+
+  const Library* parent_ = nullptr;
+};
+
+// How files are read and written: as the preload of plain files does it (src/plain), with early writeback
+// where the program syncs what it writes.
+extern const staging::Calls calls;
+void synced(int fd);
+
+}  // namespace millrace::capi

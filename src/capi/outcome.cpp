@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "capi/outcome.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+
+namespace millrace::capi {
+
+namespace {
+
+constexpr std::size_t text_max = 512;
+constinit thread_local char last_text[text_max] = "";  // NOLINT(bugprone-dynamic-static-initializers)
+
+int errno_of(Status status) {
+  // A bound that ran out inside is no invitation to wait again, which is what ETIMEDOUT says here.
+  if (status.error() == ETIMEDOUT || status.code() == Code::timeout) return EIO;
+  if (status.error() != 0) return status.error();
+  switch (status.code()) {
+    case Code::invalid:
+      return EINVAL;
+    case Code::not_found:
+      return ENOENT;
+    case Code::unsupported:
+      return ENOTSUP;
+    case Code::too_big:
+      return E2BIG;
+    case Code::no_memory:
+      return ENOMEM;
+    case Code::corrupt:
+      return EBADMSG;
+    default:
+      return EIO;
+  }
+}
+
+// What to do, where an errno alone would leave a user at a loss.
+const char* advice(int error) {
+  switch (error) {
+    case EBADF:
+      return "no such handle is open: closed before, of another kind, or of the parent process";
+    case EFAULT:
+      return "no such memory: a wrong address or length, another device's, or a device's of before fork()";
+    case ENOSPC:
+      return "the file system is full: free some space, then write again";
+    case EDQUOT:
+      return "the disk quota is used up: free some space, then write again";
+    case ESRCH:
+      return "the process that had it has gone";
+    case ETIMEDOUT:
+      return "it goes on: wait again";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+Outcome::Outcome(Status status, std::string about) : value_(0) {
+  if (status.ok()) return;
+  value_ = -errno_of(status);
+  about_ = std::move(about);
+  if (about_.empty() && status.code() == Code::timeout)
+    about_ = "a copy made no progress for as long as MILLRACE_TIMEOUT allows";
+}
+
+const char* explanation() { return last_text; }
+
+void explain(const char* call, int error, std::string_view about) {
+  const char* name = strerrordesc_np(error);
+  const char* todo = advice(error);
+  if (about.empty() && todo != nullptr) about = todo;
+  (void)snprintf(last_text, text_max, "%s: %s%s%.*s", call, name != nullptr ? name : "unknown error",
+                 about.empty() ? "" : ": ", static_cast<int>(std::min(about.size(), text_max)), about.data());
+  std::replace(std::begin(last_text), std::begin(last_text) + std::strlen(last_text), '\n', ' ');
+}
+
+}  // namespace millrace::capi

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "capi/device.hpp"
+#include "capi/handles.hpp"
+#include "millrace/millrace.h"
+#include "staging/worker.hpp"
+
+namespace millrace::capi {
+
+// Commands, done one after the other by a thread that the first one starts. Thread safe.
+class CommandQueue {
+ public:
+  using Handle = millrace_queue;
+  static constexpr Kind kind = Kind::queue;
+  using Ticket = std::uint64_t;
+  // Returns what the program gets.
+  using Command = std::function<Result<std::uint64_t>()>;
+
+  explicit CommandQueue(std::shared_ptr<OpenDevice> device) : device_(std::move(device)) {}
+  ~CommandQueue();
+  CommandQueue(const CommandQueue&) = delete;
+  CommandQueue& operator=(const CommandQueue&) = delete;
+
+  const std::shared_ptr<OpenDevice>& device() const { return device_; }
+
+  // EAGAIN: there are too many.
+  Result<Ticket> submit(Command command);
+  // Code::invalid: no such ticket.
+  Result<bool> done(Ticket ticket) const;
+  // Once. Nothing: the time ran out, and it goes on (null: no bound). Code::invalid as above.
+  std::optional<Result<std::uint64_t>> wait(Ticket ticket, const std::uint64_t* timeout_ms);
+  // False: the time ran out.
+  bool sync(const std::uint64_t* timeout_ms);
+  // Drops what has not begun, for good. False: what has takes longer, and the queue goes on.
+  bool close(std::uint64_t timeout_ms);
+
+ private:
+  static constexpr std::size_t tickets_max = 4096;
+  struct Waiting {
+    Ticket ticket;
+    Command command;
+  };
+  struct Ticketed {
+    bool over = false;
+    Result<std::uint64_t> result{std::uint64_t{0}};
+  };
+  template <class Condition>
+  bool wait_for(std::unique_lock<std::mutex>& lock, const std::uint64_t* timeout_ms,
+                const Condition& condition);
+  void work();
+
+  const std::shared_ptr<OpenDevice> device_;
+  mutable std::mutex mutex_;
+  std::condition_variable some_waiting_;
+  std::condition_variable some_over_;
+  std::deque<Waiting> waiting_;         // guarded by mutex_
+  std::map<Ticket, Ticketed> tickets_;  // guarded by mutex_
+  Ticket last_ = 0;                     // guarded by mutex_
+  bool runs_ = false;                   // guarded by mutex_: a command does
+  bool started_ = false;                // guarded by mutex_
+  bool stop_ = false;                   // guarded by mutex_
+  staging::Worker worker_;
+};
+
+}  // namespace millrace::capi
