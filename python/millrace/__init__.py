@@ -10,7 +10,14 @@ import importlib
 __version__ = "0.1.0"
 
 # Where each public name is; imported when it is first used, so that the command starts without it.
-_PUBLIC = {name: "millrace.checkpoint" for name in ("CheckpointError", "ChecksumError", "Saving", "load", "save")}
+_ROOMS = {
+    "checkpoint": ("CheckpointError", "ChecksumError", "Saving", "load", "save"),
+    "devices": ("Device", "Memory", "Queue", "Ticket"),
+    "files": ("File", "Request"),
+    "native": ("NotFoundError",),
+    "offload": ("CALL", "Channel", "In", "InOut", "Out", "Real32"),
+}
+_PUBLIC = {name: f"millrace.{room}" for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
