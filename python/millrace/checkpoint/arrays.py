@@ -14,8 +14,44 @@ from millrace.checkpoint.header import Tensor
 LIBRARIES = ("numpy", "torch", "cupy")
 
 
+class OnDevice:
+    """An array that is made already, on a device, and whose bytes are to come; slices are parts of them."""
+
+    def __init__(self, made: Any, address: int, size: int) -> None:
+        self.made = made
+        self.address = address
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, part: slice) -> OnDevice:
+        begin, end, _ = part.indices(self._size)
+        return OnDevice(self.made, self.address + begin, end - begin)
+
+
+def on_device(tensor: Tensor, node: dict[str, Any], library: str | None, device: Any) -> OnDevice | None:
+    """None: by way of the host."""
+    if (library or node["as"]) != "torch" or node["as"] in ("bytes", "bytearray", "numpy.scalar"):
+        return None
+    try:
+        import torch
+
+        if torch.device(device).type != "cuda":
+            return None
+        shape, dtype = _torch_type(tensor, node)
+        made = torch.empty(shape, dtype=dtype, device=device)
+    except (ImportError, ValueError, TypeError):
+        return None  # build() says it
+    torch.cuda.current_stream(made.device).synchronize()
+    return OnDevice(made, made.data_ptr(), tensor.bytes)
+
+
 def build(tensor: Tensor, node: dict[str, Any], raw: Any, library: str | None, device: Any) -> Any:
-    """`raw`: the bytes, as a NumPy array that the result may keep. `library`: one of LIBRARIES, or as it was."""
+    """`raw`: the bytes, as a NumPy array that the result may keep, or OnDevice. `library`: one of LIBRARIES; None: as it
+    was."""
+    if isinstance(raw, OnDevice):
+        return raw.made
     kind = node["as"]
     if kind in ("bytes", "bytearray"):
         return raw.tobytes() if kind == "bytes" else bytearray(raw)
@@ -61,19 +97,25 @@ def _numpy(tensor: Tensor, node: dict[str, Any], raw: Any) -> Any:
     return raw.view(dtype).reshape(shape)
 
 
-def _torch(tensor: Tensor, node: dict[str, Any], raw: Any, device: Any) -> Any:
-    import torch
-
+def _torch_type(tensor: Tensor, node: dict[str, Any]) -> tuple[Any, Any]:
+    """Shape and type."""
     note = node.get("dtype")
-    is_complex = note in dtypes.COMPLEX or (isinstance(note, str) and note in ("<c8", "<c16", ">c8", ">c16"))
-    if note is not None and not is_complex and not (isinstance(note, str) and note[:2] in (">i", ">u", ">f")):
-        raise ValueError(f"torch has no type for {note}")
-    if is_complex:
+    if note is None:
+        return tensor.shape, dtypes.to_torch(tensor.dtype, None)
+    if note in dtypes.COMPLEX or note in ("<c8", "<c16", ">c8", ">c16"):
         note = {"F32": "complex64", "F64": "complex128"}.get(tensor.dtype)
         if note is None or tensor.shape[-1:] != (2,):
             raise ValueError(f"{tensor.dtype} of shape {list(tensor.shape)} does not hold complex numbers")
-    shape = tensor.shape[:-1] if is_complex else tensor.shape
-    dtype = dtypes.to_torch(tensor.dtype, note if is_complex else None)
+        return tensor.shape[:-1], dtypes.to_torch(tensor.dtype, note)
+    if not isinstance(note, str) or note[:2] not in (">i", ">u", ">f"):
+        raise ValueError(f"torch has no type for {note}")
+    return tensor.shape, dtypes.to_torch(tensor.dtype, None)
+
+
+def _torch(tensor: Tensor, node: dict[str, Any], raw: Any, device: Any) -> Any:
+    import torch
+
+    shape, dtype = _torch_type(tensor, node)
     flat = torch.from_numpy(raw).view(dtype) if raw.size else torch.empty(0, dtype=dtype)
     made = flat.reshape(shape)
     return made if device is None else made.to(device)

@@ -13,13 +13,14 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from millrace import native
 from millrace.checkpoint import arrays as building
 from millrace.checkpoint import checksums, header, tree
 from millrace.checkpoint.errors import CheckpointError, ChecksumError
 from millrace.checkpoint.sources import numpy
 from millrace.checkpoint.team import Team
+from millrace.checkpoint.writer import TOGETHER, new_bounces
 
-_TOGETHER = 256
 _NAMED = 5  # tensors that a message names
 
 
@@ -57,7 +58,7 @@ def load(
 class _Chunk(NamedTuple):
     tensor: header.Tensor
     number: int
-    room: Any  # for its bytes
+    room: Any  # for its bytes: a part of an array, or of building.OnDevice
 
 
 class _Loading:
@@ -72,17 +73,21 @@ class _Loading:
         self._expected = self._checksums() if self._algorithm else {}
         self._lock = threading.Lock()
         self._wrong: dict[str, int] = {}  # chunks that are, of each tensor
-        self._map = None
+        self._map: Any = None
+        self._bounces = new_bounces(min(self._chunk, sum(tensor.bytes for tensor in self._header.tensors)))
         if mapped:
             self._map = memory_map.mmap(descriptor, 0, access=memory_map.ACCESS_COPY)
 
     def tree(self, library: str | None, device: Any) -> Any:
         nodes = self._nodes()
         wanted = {node["tensor"]: self._by_name[node["tensor"]] for node in nodes}
-        raw = {name: self._room(tensor) for name, tensor in wanted.items()}
+        raw = {node["tensor"]: self._room(node, library, device) for node in nodes}
         if self._map is None or self._algorithm:
             in_order = sorted(wanted.values(), key=lambda tensor: tensor.begin)
-            Team(self._threads).run(self._pieces(in_order, raw), self._take)
+            try:
+                Team(self._threads).run(self._pieces(in_order, raw), self._take)
+            finally:
+                self._bounces.close()
         if self._wrong:
             self._complain()
         built: dict[str, Any] = {}
@@ -146,12 +151,18 @@ class _Loading:
             raise CheckpointError(f"{self._path} is damaged: it has not as many checksums as chunks")
         return found
 
-    def _room(self, tensor: header.Tensor) -> Any:
+    def _room(self, node: dict[str, Any], library: str | None, device: Any) -> Any:
         import numpy as np
 
-        if not tensor.bytes or self._map is None:
-            return np.empty(tensor.bytes, np.uint8)
-        return np.frombuffer(self._map, np.uint8, tensor.bytes, self._header.data_begin + tensor.begin)
+        tensor = self._by_name[node["tensor"]]
+        if tensor.bytes and self._map is not None:
+            return np.frombuffer(self._map, np.uint8, tensor.bytes, self._header.data_begin + tensor.begin)
+        if tensor.bytes and device is not None and native.find() is not None:
+            with self._in_this_file():
+                there = building.on_device(tensor, node, library, device)
+            if there is not None:
+                return there
+        return np.empty(tensor.bytes, np.uint8)
 
     def _pieces(self, tensors: list[header.Tensor], raw: dict[str, Any]) -> Iterator[list[_Chunk]]:
         """What lies one behind the other in the file and is read by one call: about as much as a chunk."""
@@ -162,7 +173,7 @@ class _Loading:
                 begin = number * self._chunk
                 room = raw[tensor.name][begin : begin + self._chunk]
                 apart = tensor.begin + begin != end
-                if together and (apart or size + len(room) > self._chunk or len(together) == _TOGETHER):
+                if together and (apart or size + len(room) > self._chunk or len(together) == TOGETHER):
                     yield together
                     together, size = [], 0
                 together.append(_Chunk(tensor, number, room))
@@ -171,17 +182,26 @@ class _Loading:
             yield together
 
     def _take(self, chunks: list[_Chunk]) -> None:
+        begin = chunks[0].tensor.begin + chunks[0].number * self._chunk
+        there = [isinstance(chunk.room, building.OnDevice) for chunk in chunks]
+        bounce = self._bounces.mine() if any(there) else None
+        rooms = [bounce.take(len(chunk.room)) if away else None for chunk, away in zip(chunks, there, strict=True)]
+        views = [room.view if room else memoryview(chunk.room) for chunk, room in zip(chunks, rooms, strict=True)]
         if self._map is None:
-            first = chunks[0]
-            self._read([memoryview(chunk.room) for chunk in chunks], first.tensor.begin + first.number * self._chunk)
-        if not self._algorithm:
-            return
-        for chunk in chunks:
-            name = chunk.tensor.name
-            found = f"{self._algorithm.compute(chunk.room):0{self._algorithm.digits}x}"
-            if found != self._expected[name][chunk.number]:
-                with self._lock:
-                    self._wrong[name] = self._wrong.get(name, 0) + 1
+            self._read(list(views), begin)
+        if self._algorithm:
+            for chunk, view in zip(chunks, views, strict=True):
+                self._verify(chunk, view)
+        for chunk, room in zip(chunks, rooms, strict=True):
+            if room:
+                bounce.to_device(chunk.room.address, room)
+
+    def _verify(self, chunk: _Chunk, view: memoryview) -> None:
+        name = chunk.tensor.name
+        found = f"{self._algorithm.compute(view):0{self._algorithm.digits}x}"
+        if found != self._expected[name][chunk.number]:
+            with self._lock:
+                self._wrong[name] = self._wrong.get(name, 0) + 1
 
     def _read(self, views: list[memoryview], begin: int) -> None:
         offset = self._header.data_begin + begin

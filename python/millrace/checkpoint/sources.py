@@ -8,14 +8,19 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from millrace import memory, native
 from millrace.checkpoint import dtypes
+from millrace.checkpoint.bounce import Bounce
 from millrace.checkpoint.errors import CheckpointError
 
 _DLPACK_HOST = (1, 3, 13)  # plain, pinned and managed memory: all readable here
 
 
 class Source:
-    """One array. `data` makes its bytes in the file's order: at once where they lie so, else by a copy."""
+    """One array. `data` makes its bytes in the file's order: at once where they lie so, else by a copy. `fetch`, of
+    arrays on devices, brings [begin, end) of them, and is given a bounce if there are bounces."""
+
+    fetch: Callable[[int, int, Bounce | None], memoryview] | None = None
 
     def __init__(self, shape: Any, stored: dtypes.Stored, node: dict[str, Any], data: Callable[[], memoryview]) -> None:
         self.dtype = stored.name
@@ -62,7 +67,7 @@ def _find(value: Any) -> Source | None:
         return source
     cupy = sys.modules.get("cupy")
     if cupy is not None and isinstance(value, cupy.ndarray):
-        return _of_cupy(np, value)
+        return _of_cupy(np, cupy, value)
     return _by_protocol(np, value)
 
 
@@ -131,13 +136,27 @@ def _of_torch(torch: Any, tensor: Any) -> Source:
 
     source = Source(tensor.shape, stored, node, data)
     source.is_copied = tensor.device.type != "cpu" or not tensor.is_contiguous() or tensor.is_conj() or tensor.is_neg()
+    if tensor.device.type == "cuda" and tensor.is_contiguous() and not (tensor.is_conj() or tensor.is_neg()):
+        source.fetch = _fetch_torch(torch, tensor)
     if tensor.numel():
         marks = (tensor.is_conj(), tensor.is_neg(), str(tensor.device))
         source.identity = ("torch", tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), tensor.dtype, marks)
     return source
 
 
-def _of_cupy(np: Any, array: Any) -> Source:
+def _fetch_torch(torch: Any, tensor: Any) -> Callable[[int, int, Bounce | None], memoryview]:
+    torch.cuda.current_stream(tensor.device).synchronize()
+    flat = (torch.view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1).view(torch.uint8)
+
+    def fetch(begin: int, end: int, bounce: Bounce | None) -> memoryview:
+        if bounce is None:
+            return memoryview(flat[begin:end].cpu().numpy())
+        return bounce.from_device(flat.data_ptr() + begin, end - begin)
+
+    return fetch
+
+
+def _of_cupy(np: Any, cupy: Any, array: Any) -> Source:
     stored = dtypes.of_numpy(array.dtype)
     node = {"as": "cupy", "device": f"cuda:{array.device.id}"}
 
@@ -148,6 +167,16 @@ def _of_cupy(np: Any, array: Any) -> Source:
 
     source = Source(array.shape, stored, node, data)
     source.is_copied = True
+    if array.size and array.flags.c_contiguous:
+        cupy.cuda.get_current_stream().synchronize()
+        flat = array.reshape(-1).view(np.uint8)
+
+        def fetch(begin: int, end: int, bounce: Bounce | None) -> memoryview:
+            if bounce is None:
+                return memoryview(flat[begin:end].get())
+            return bounce.from_device(flat.data.ptr + begin, end - begin)
+
+        source.fetch = fetch
     if array.size:
         source.identity = ("cupy", array.data.ptr, array.shape, array.strides, array.dtype.str)
     return source
@@ -155,34 +184,22 @@ def _of_cupy(np: Any, array: Any) -> Source:
 
 def _of_device(np: Any, value: Any) -> Source:
     """A device's array of a library that is not known here."""
-    from millrace import native
-
+    native.need("arrays on devices")
     facts = value.__cuda_array_interface__
     dtype = np.dtype(facts["typestr"])
-    shape, address = tuple(facts["shape"]), facts["data"][0]
-    if facts.get("strides") is not None and not _is_dense(shape, facts["strides"], dtype.itemsize):
-        raise TypeError("an array on a device has to be contiguous; copy it")
     stored = dtypes.of_numpy(dtype)
     if dtypes.is_swapped(dtype):
         raise TypeError("an array on a device has to be little-endian")
+    try:
+        where = memory.of(value)
+    except BufferError as error:
+        raise TypeError(str(error)) from None
 
-    def data() -> memoryview:
-        host = np.empty(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, np.uint8)
-        if host.size:
-            native.need("arrays on devices").copy_from_device(address, host)
-            _ = value  # whose memory it is
-        return memoryview(host)
+    def fetch(begin: int, end: int, bounce: Bounce | None) -> memoryview:
+        return bounce.from_device(where.address + begin, end - begin)
 
-    source = Source(shape, stored, {"as": "numpy", "device": "cuda"}, data)
+    source = Source(facts["shape"], stored, {"as": "numpy", "device": "cuda"}, lambda: memoryview(b""))
+    source.fetch = fetch
     source.is_copied = True
-    source.identity = ("device", address, shape, dtype.str) if address else None
+    source.identity = ("device", where.address, tuple(facts["shape"]), dtype.str) if where.size else None
     return source
-
-
-def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    expected = itemsize
-    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if length > 1 and stride != expected:
-            return False
-        expected *= length
-    return True

@@ -13,14 +13,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from millrace.checkpoint import bounce as bouncing
 from millrace.checkpoint import checksums
+from millrace.checkpoint.bounce import Bounce, Bounces
 from millrace.checkpoint.header import CHUNK_BYTES, Draft, Tensor, place
 from millrace.checkpoint.replace import Replacement
 from millrace.checkpoint.sources import Source
 from millrace.checkpoint.team import Team
 from millrace.checkpoint.tree import Packer
 
-_TOGETHER = 256  # small tensors in one system call, at most; IOV_MAX is 1024
+TOGETHER = 256  # small tensors in one system call, at most; IOV_MAX is 1024
+
+
+def new_bounces(chunk_bytes: int = CHUNK_BYTES) -> Bounces:
+    """Each for one piece."""
+    return Bounces(chunk_bytes + TOGETHER * bouncing.ALIGNMENT)
 
 
 @dataclass
@@ -40,6 +47,15 @@ class _Item:
             if self.bytes is None:
                 self.bytes = self.source.data()
             return self.bytes
+
+    @property
+    def is_elsewhere(self) -> bool:
+        return self.bytes is None and self.source.fetch is not None
+
+    def view(self, begin: int, end: int, bounce: Bounce | None) -> memoryview:
+        if self.is_elsewhere:
+            return self.source.fetch(begin, min(end, self.tensor.bytes), bounce)
+        return self.data()[begin:end]
 
     def piece_is_done(self) -> None:
         with self.lock:
@@ -79,28 +95,38 @@ class Plan:
         """Copies all arrays, so that the program may change them."""
         import numpy as np
 
-        pieces = []
-        for item in self.items:
-            if item.source.is_copied:
-                pieces.append((item, None, 0))
-                continue
-            copy = np.empty(item.tensor.bytes, np.uint8)
-            pieces += [(item, copy, begin) for begin in range(0, item.tensor.bytes, CHUNK_BYTES)]
-            item.bytes = item.source.data()
+        bounces = new_bounces()
+        copies = [self._room_for_copy(item) for item in self.items]
 
-        def take(piece: tuple[_Item, Any, int]) -> None:
-            item, copy, begin = piece
+        def take(task: tuple[_Item, Any, int]) -> None:
+            item, copy, begin = task
             if copy is None:
                 item.data()
-            else:
-                ours = copy[begin : begin + CHUNK_BYTES]
-                np.copyto(ours, np.frombuffer(item.bytes, np.uint8, len(ours), begin))
+                return
+            ours = copy[begin : begin + CHUNK_BYTES]
+            bounce = bounces.mine() if item.is_elsewhere else None
+            np.copyto(ours, np.frombuffer(item.view(begin, begin + CHUNK_BYTES, bounce), np.uint8))
 
-        team.run(pieces, take)
-        for item, copy, _ in pieces:
+        tasks = []
+        for item, copy in zip(self.items, copies, strict=True):
+            begins = [0] if copy is None else range(0, item.tensor.bytes, CHUNK_BYTES)
+            tasks += [(item, copy, begin) for begin in begins]
+        try:
+            team.run(tasks, take)
+        finally:
+            bounces.close()
+        for item, copy in zip(self.items, copies, strict=True):
             if copy is not None:
                 item.bytes = memoryview(copy)
             item.source = None
+
+    def _room_for_copy(self, item: _Item) -> Any:
+        """None: to have the bytes at all is a copy already."""
+        import numpy as np
+
+        if item.source.is_copied and item.source.fetch is None:
+            return None
+        return np.empty(item.tensor.bytes, np.uint8)
 
     def pieces(self) -> Iterator[_Piece]:
         """In the order of the file."""
@@ -109,7 +135,7 @@ class Plan:
             if not item.tensor.bytes:
                 continue
             size = item.tensor.end - together[0].tensor.begin if together else 0
-            if together and (size > CHUNK_BYTES or len(together) == _TOGETHER):
+            if together and (size > CHUNK_BYTES or len(together) == TOGETHER):
                 yield self._joined(together)
                 together = []
             if item.tensor.bytes <= CHUNK_BYTES:
@@ -133,6 +159,7 @@ class Writer:
         self._path = path
         self._sync = sync
         self._descriptor = -1
+        self._bounces = new_bounces()
 
     def run(self, team: Team) -> None:
         """Raises OSError with `path`; then there is nothing new at it."""
@@ -145,13 +172,15 @@ class Writer:
                 replacement.commit(self._sync)
         except OSError as error:
             raise _explained(error, self._path, self._plan.bytes) from error
+        finally:
+            self._bounces.close()
 
     def _write(self, piece: _Piece) -> None:
         views = []
+        bounce = self._bounces.mine() if any(item.is_elsewhere for item in piece.items) else None
         for item in piece.items:
-            data = item.data()
             begin = piece.chunk * CHUNK_BYTES
-            view = data[begin : begin + CHUNK_BYTES]
+            view = item.view(begin, begin + CHUNK_BYTES, bounce)
             if self._plan.algorithm:
                 self._plan.checksums[item.first_chunk + piece.chunk] = self._plan.algorithm.compute(view)
             views.append(view)
