@@ -6,6 +6,8 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
+import traceback
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,15 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+
+@pytest.fixture
+def tmp_path():
+    """In memory where that can be: what is tested does not depend on the disk, and a busy one makes it slow."""
+    memory = Path("/dev/shm")
+    where = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="millrace-python-", dir=where) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture
@@ -35,6 +46,34 @@ def program(tmp_path):
         )
 
     return start
+
+
+class Child:
+    """A fork of this process, which has everything loaded; what it writes to its descriptor, we read."""
+
+    def __init__(self, work):
+        reading, writing = os.pipe()
+        self.process = os.fork()
+        if self.process == 0:
+            status = 1
+            try:
+                os.close(reading)
+                work(writing)
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        os.close(writing)
+        self.output = os.fdopen(reading)
+
+    def end(self, with_signal=None):
+        """(what it has written and was not read, its exit status, negative for a signal)."""
+        if with_signal is not None:
+            os.kill(self.process, with_signal)
+        rest = self.output.read()
+        self.output.close()
+        return rest, os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
 
 @pytest.fixture

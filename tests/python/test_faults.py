@@ -5,6 +5,7 @@
 import errno
 import fcntl
 import os
+import resource
 import signal
 import subprocess
 import threading
@@ -12,6 +13,7 @@ import time
 
 import millrace
 import pytest
+from conftest import Child
 
 np = pytest.importorskip("numpy")
 
@@ -112,18 +114,15 @@ def test_reads_that_fail(path, monkeypatch):
         millrace.load(path)
 
 
-def test_a_limit_on_file_sizes(path, program):
+def test_a_limit_on_file_sizes(path):
     millrace.save(path, OLD)
-    code = """
-import resource, sys, millrace, numpy
-resource.setrlimit(resource.RLIMIT_FSIZE, (5_000_000, 5_000_000))
-try:
-    millrace.save(sys.argv[1], numpy.ones(1 << 20))
-except OSError as error:
-    print(error)
-"""
-    out, _ = program(code, path).communicate(timeout=60)
-    assert "8392704 bytes" in out and "ulimit" in out
+
+    def work(output):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5_000_000, 5_000_000))
+        with pytest.raises(OSError, match="8392704 bytes, more than this file system or ulimit -f allows"):
+            millrace.save(path, np.ones(1 << 20))
+
+    assert Child(work).end() == ("", 0)
     assert is_old(path)
 
 
@@ -150,44 +149,33 @@ def test_a_full_disk(tmp_path, way, descriptors):
         subprocess.run(["umount", disk], check=True)
 
 
-KILLED = """
-import os, sys, millrace, numpy
-if sys.argv[2] == "with a name":
-    del os.O_TMPFILE
-    os.O_TMPFILE = 1 << 30
-    real = os.open
-    def refuse(path, flags, *more, **others):
-        if flags & (1 << 30):
-            raise OSError(95, "no files without names")
-        return real(path, flags, *more, **others)
-    os.open = refuse
-generation = int(sys.argv[3])
-while True:
-    generation += 1
-    large, small = numpy.full(200_000 + generation, generation), numpy.full(9, generation)
-    tree = {"generation": generation, "a": large, "b": [small]}
-    millrace.save(sys.argv[1], tree, wait=generation % 3 != 0, fsync=generation % 2 == 0)
-    if generation % 3 == 1:
-        print(generation, flush=True)
-"""
+def save_for_ever(path, generation, output):
+    while True:
+        generation += 1
+        large, small = np.full(200_000 + generation, generation), np.full(9, generation)
+        tree = {"generation": generation, "a": large, "b": [small]}
+        millrace.save(path, tree, wait=generation % 3 != 0, fsync=generation % 2 == 0)
+        if generation % 3 == 1:
+            os.write(output, b"%d\n" % generation)
 
 
-def test_a_writer_that_is_killed(path, way, program, dice):
-    """Every generation that it told us of is there, or a later one; what it was at leaves no more than one file."""
+def test_a_writer_that_is_killed(path, way, dice):
+    """Every generation that it told us of is there, or a later one; beside it, what it was at, at most."""
     known = 0
-    for _ in range(int(os.environ.get("MILLRACE_TEST_KILLS", "8"))):
-        writer = program(KILLED, path, way, known)
-        known = int(writer.stdout.readline())
+    for _ in range(int(os.environ.get("MILLRACE_TEST_KILLS", "10"))):
+        writer = Child(lambda output, known=known: save_for_ever(path, known, output))
+        known = int(writer.output.readline())
         time.sleep(dice.random() * 0.06)
-        writer.kill()
-        rest = writer.communicate(timeout=60)[0].split()
-        known = int(rest[-1]) if rest else known
+        rest, status = writer.end(signal.SIGKILL)
+        assert status == -signal.SIGKILL
+        lines = rest.split()
+        known = int(lines[-1]) if lines else known
         found = millrace.load(path, verify=True)
         assert found["generation"] >= known
         assert (found["a"] == found["generation"]).all() and (found["b"][0] == found["generation"]).all()
         known = found["generation"]
         others = set(os.listdir(path.parent)) - {path.name}
-        assert len(others) <= (3 if way == "with a name" else 2), others
+        assert len(others) <= (2 if way == "with a name" else 1), others
     millrace.save(path, OLD)
     assert is_old(path)
 
@@ -229,25 +217,25 @@ def test_a_reader_keeps_the_file_that_it_has_mapped(path):
     assert is_old(path)
 
 
-def test_ctrl_c(path, program):
+def test_ctrl_c(path, monkeypatch):
     millrace.save(path, OLD)
-    code = """
-import os, sys, threading, time, millrace, numpy
-real = os.pwritev
-def slow(*words):
-    print("writing", flush=True)
-    time.sleep(0.05)
-    return real(*words)
-os.pwritev = slow
-try:
-    millrace.save(sys.argv[1], numpy.ones(20 << 20))
-except KeyboardInterrupt:
-    print("interrupted", threading.active_count())
-"""
-    writer = program(code, path)
-    assert writer.stdout.readline() == "writing\n"
-    writer.send_signal(signal.SIGINT)
-    out, _ = writer.communicate(timeout=60)
-    assert out.endswith("interrupted 1\n") and writer.returncode == 0
-    assert out.count("writing") < 30, "it went on to the end"
+    real = os.pwritev
+
+    def work(output):
+        def slow(*words):
+            os.write(output, b"w\n")
+            time.sleep(0.05)
+            return real(*words)
+
+        monkeypatch.setattr(os, "pwritev", slow)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        with pytest.raises(KeyboardInterrupt):
+            millrace.save(path, np.ones(10 << 20))
+        os.write(output, b"%d threads\n" % threading.active_count())
+
+    writer = Child(work)
+    assert writer.output.readline() == "w\n"
+    rest, status = writer.end(signal.SIGINT)
+    assert status == 0 and rest.endswith("1 threads\n")
+    assert rest.count("w") < 15, "it went on to the end"
     assert is_old(path)

@@ -48,8 +48,8 @@ def on_device(tensor: Tensor, node: dict[str, Any], library: str | None, device:
 
 
 def build(tensor: Tensor, node: dict[str, Any], raw: Any, library: str | None, device: Any) -> Any:
-    """`raw`: the bytes, as a NumPy array that the result may keep, or OnDevice. `library`: one of LIBRARIES; None: as it
-    was."""
+    """`raw`: the bytes, as a NumPy array that the result may keep, or OnDevice. `library`: one of LIBRARIES, or None:
+    as it was."""
     if isinstance(raw, OnDevice):
         return raw.made
     kind = node["as"]
