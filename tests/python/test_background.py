@@ -78,7 +78,9 @@ def test_no_more_than_two_go_on(tmp_path, gate):
 
     thread = threading.Thread(target=begin)
     thread.start()
-    thread.join(0.3)
+    while len(begun) < implementation.AT_ONCE:
+        thread.join(0.01)
+    thread.join(0.2)
     assert len(begun) == implementation.AT_ONCE and thread.is_alive()
     gate.set()
     thread.join(60)
