@@ -7,6 +7,7 @@
 #
 #   bin/millrace  bin/millraced  bin/millrace-journal  bin/millrace-recover  bin/millrace-host
 #   lib/libmillrace.so  lib/libmillrace_posix.so  lib/libmillrace-mpich.so  lib/libmillrace-ompi.so
+#   lib/libmillrace_io.so.1  lib/pkgconfig/  lib/cmake/millrace/
 #   include/millrace/  share/millrace/python/  share/doc/millrace/
 #   libexec/millrace/bench/ and lib/libmillrace-bench-*.so: what `millrace demo` and `millrace cluster` run
 
@@ -40,6 +41,15 @@ if(TARGET bench_limit)
   install(TARGETS millrace-bench-yield millrace-bench-finalize LIBRARY DESTINATION lib COMPONENT command)
 endif()
 
-install(DIRECTORY include/millrace DESTINATION include COMPONENT command FILES_MATCHING PATTERN "*.h")
+# For programs that link the C API, of a prefix or of a wheel.
+install(DIRECTORY include/millrace DESTINATION include
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.f90")
+include(CMakePackageConfigHelpers)
+configure_file(cmake/millrace.pc.in ${CMAKE_BINARY_DIR}/install/millrace.pc @ONLY)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/install/millrace-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/install/millrace.pc DESTINATION lib/pkgconfig)
+install(FILES cmake/millrace-config.cmake ${CMAKE_BINARY_DIR}/install/millrace-config-version.cmake
+        DESTINATION lib/cmake/millrace)
+
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION share/doc/millrace COMPONENT command)
 install(DIRECTORY docs/ DESTINATION share/doc/millrace COMPONENT command FILES_MATCHING PATTERN "*.md")

@@ -57,7 +57,9 @@ Outcome move_all(Place place, int fd, std::optional<std::uint64_t> offset, bool 
     if (some.status.error() == EINTR && (done == 0 || whole)) continue;
     if (done > 0) break;
     // Memory that the host's own calls refuse may be a device's, without being called so.
-    if (some.status.error() != EFAULT || place.device != nullptr) return some.status;
+    if (some.status.error() != EFAULT || place.device != nullptr)
+      return {some.status,
+              some.status.error() == EIO && place.device != nullptr ? place.device->explain() : ""};
     place.device = staging::cuda::device_of(place.here());
     if (place.device == nullptr) return some.status;
   }

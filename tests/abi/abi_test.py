@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""abi_test.py SONAME LIBRARY LIST: the library exports what LIST says, and needs libc alone.
+"""abi_test.py SONAME LIBRARY LIST [HEADER]: the library exports what LIST says, and needs libc alone.
+
+With HEADER it also has the soname, a version for each symbol, and the header declares what LIST says.
 
 --self-test shows that each of these would be noticed, with libraries compiled for it.
 """
@@ -70,11 +72,29 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(len(needs), 2, needs)
 
 
+def linked_problems(name: str, library: str, expected: set[str], header: str) -> list[str]:
+    """Of a library that programs link, not only load."""
+    found = [f"{row[-1]} has no version" for row in names(library, "--defined-only") if not is_versioned(row)]
+    if f"soname: [{name}]" not in output("readelf", "-d", library):
+        found.append(f"its soname is not {name}")
+    code = re.sub(r"/\*.*?\*/", "", Path(header).read_text(), flags=re.DOTALL)
+    declared = set(re.findall(r"^MILLRACE_API[^;(]*?\b(\w+)\(", code, re.MULTILINE))
+    found += [f"{name} is declared or listed, not both" for name in sorted(declared ^ expected)]
+    return found
+
+
+def is_versioned(row: list[str]) -> bool:
+    return row[-2] in "Aa" or "@@MILLRACE_" in row[-1]
+
+
 def main() -> int:
     if sys.argv[1:] == ["--self-test"]:
         unittest.main(argv=sys.argv[:1])
-    name, library, listed = sys.argv[1:]
-    found = problems(library, set(Path(listed).read_text().split()))
+    name, library, listed, *header = sys.argv[1:]
+    expected = set(Path(listed).read_text().split())
+    found = problems(library, expected)
+    if header:
+        found += linked_problems(name, library, expected, header[0])
     if Path(library).name != name:
         found.append(f"is called {Path(library).name}, not {name}")
     print("\n".join(f"{library}: {problem}" for problem in found) or f"{library} is as it should be")

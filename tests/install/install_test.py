@@ -63,6 +63,56 @@ def uses(millrace: Path, work: Path, mpi: str, program: Path) -> None:
     expect(False, f"clients and agent report ({kinds})", done)
 
 
+PROJECT = """cmake_minimum_required(VERSION 3.22)
+project(user C CXX {fortran})
+find_package(millrace 0.1 REQUIRED)
+add_executable(c {sources}/scenario.c)
+target_link_libraries(c millrace::io)
+add_executable(cpp {sources}/scenario.cpp)
+target_compile_features(cpp PRIVATE cxx_std_17)
+target_link_libraries(cpp millrace::io)
+if("{fortran}")
+  add_executable(fortran {sources}/scenario.f90)
+  target_link_libraries(fortran millrace::fortran)
+endif()
+"""
+
+
+def links(installed: Path, source: Path, build: Path, work: Path) -> None:
+    """Programs that use the C API, by pkg-config and by CMake."""
+    work.mkdir()
+    sources = source / "tests/capi"
+    functions = next((build / "src/staging").glob("libchannel_functions.so"), None)
+    functions = functions or next(build.glob("**/libchannel_functions.so"))
+    fortran = shutil.which("gfortran")
+    ask = ["env", f"PKG_CONFIG_PATH={installed / 'lib/pkgconfig'}", "pkg-config"]
+    if shutil.which("pkg-config"):
+        done = run(*ask, "--cflags", "--libs", "millrace", folder=work)
+        expect(done.returncode == 0, "pkg-config", done)
+        rpath = f"-Wl,-rpath,{installed / 'lib'}"
+        options = [*done.stdout.split(), rpath]
+        done = run("cc", sources / "scenario.c", "-o", work / "c", *options, folder=work)
+        expect(done.returncode == 0, "cc", done)
+        programs = [work / "c"]
+        if fortran:
+            done = run(*ask, "--variable=fortran_source", "millrace", folder=work)
+            module = done.stdout.strip()
+            done = run(fortran, module, sources / "scenario.f90", "-o", work / "fortran", *options, folder=work)
+            expect(done.returncode == 0, "gfortran", done)
+            programs.append(work / "fortran")
+        for program in programs:
+            done = run(program, "process", work, functions, folder=work)
+            expect(done.returncode == 0 and "all is well" in done.stdout, "a program by pkg-config", done)
+    (work / "CMakeLists.txt").write_text(PROJECT.format(sources=sources, fortran="Fortran" if fortran else ""))
+    done = run("cmake", f"-DCMAKE_PREFIX_PATH={installed}", "-B", "b", work, folder=work)
+    expect(done.returncode == 0, "find_package", done)
+    done = run("cmake", "--build", "b", folder=work)
+    expect(done.returncode == 0, "a build by find_package", done)
+    for name in ("c", "cpp", "fortran") if fortran else ("c", "cpp"):
+        done = run(work / "b" / name, "host", work, functions, folder=work)
+        expect(done.returncode == 0 and "all is well" in done.stdout, "a program by CMake", done)
+
+
 def demo(millrace: Path, work: Path) -> None:
     """Python's matplotlib is not carried along: the demo does without, and says how to get it."""
     done = run(millrace, "demo", "--quick", "--only", "BT-IO", folder=work, bound_s=250)
@@ -90,6 +140,7 @@ def prefix(source: Path, build: Path, mpi: str, program: Path, folder: Path) -> 
     expect(done.returncode == 1, "doctor does not like a blank", done)
     blank.rename(moved)
     uses(moved / "bin/millrace", folder / "work", mpi, program)
+    links(moved, source, build, folder / "linked")
     # By a link, as from a user's own bin folder.
     (folder / "bin").mkdir()
     (folder / "bin/millrace").symlink_to(moved / "bin/millrace")
@@ -114,7 +165,6 @@ def pythons() -> list[Path]:
 
 def wheel(source: Path, build: Path, mpi: str, program: Path, folder: Path) -> None:
     """Built once, installed in each Python: it says that it fits all of them."""
-    del build
     available = pythons()
     for number, python in enumerate(available):
         environment = folder / f"environment-{number}"
@@ -130,6 +180,8 @@ def wheel(source: Path, build: Path, mpi: str, program: Path, folder: Path) -> N
         done = run(*pip, "install", built, folder=folder, bound_s=300)
         expect(done.returncode == 0, "pip install", done)
         uses(environment / "bin/millrace", folder / f"work-{number}", mpi, program)
+        (native,) = environment.glob("lib/python3*/site-packages/millrace/_native")
+        links(native, source, build, folder / f"linked-{number}")
         print(f"{python}: well")
 
 

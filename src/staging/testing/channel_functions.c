@@ -62,3 +62,5 @@ EXPORT uint64_t fill(millrace_call* call, uint64_t to, uint64_t bytes, int value
 EXPORT uint64_t process(void) { return (uint64_t)getpid(); }
 
 EXPORT uint64_t die(void) { return (uint64_t)kill(getpid(), SIGKILL); }
+
+EXPORT uint64_t take_time(uint64_t microseconds) { return (uint64_t)usleep((useconds_t)microseconds); }
