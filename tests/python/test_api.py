@@ -269,16 +269,16 @@ device = millrace.Device("cuda")
 values = np.arange(3_000_000, dtype=np.float32).reshape(1000, 3000)
 memory = device.alloc(values.nbytes)
 memory.write(values)
-there = Array(memory, values.shape, "<f4", stream=2)
+there = Array(memory, values.shape, "<f4", stream=1)
 with millrace.File(path, "w+") as file:
     assert file.write(there) == values.nbytes
     back = Array(device.alloc(values.nbytes), values.shape, "<f4", strides=(12000, 4))
     assert file.read_into_at(back, 0) == values.nbytes and back.memory.read() == values.tobytes()
-    for wrong in (Array(memory, values.shape, "<f4", strides=(4, 4000)),):
+    for wrong, word in ((dict(strides=(4, 4000)), "contiguous"), (dict(stream=12345), "stream 0x3039")):
         try:
-            file.write(wrong)
-        except BufferError as error:
-            assert "contiguous" in str(error)
+            file.write(Array(memory, values.shape, "<f4", **wrong))
+        except (BufferError, RuntimeError) as error:
+            assert word in str(error)
         else:
             sys.exit("not refused")
 small = Array(memory, (7,), "<i2")
@@ -293,7 +293,7 @@ try:
 except TypeError as error:
     assert "tree['a']" in str(error) and "little-endian" in str(error)
 assert native.counts().staging_peak_bytes <= 64 << 20
-del tree, there, back, small, memory, wrong, error
+del tree, there, back, small, memory
 gc.collect()
 device.close()
 live = (ctypes.c_int * 8)()
