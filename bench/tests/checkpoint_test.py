@@ -18,18 +18,8 @@ except ImportError:
 class Checkpoint(BenchTest):
     def test_all_ways_are_measured(self):
         where = ["--build", BUILD, "--dir", self.directory, "--out", self.directory / "out"]
-        command = [
-            sys.executable,
-            BENCH / "run_checkpoint.py",
-            "--gib",
-            "0.01",
-            "--rounds",
-            "1",
-            "--arrays",
-            "7",
-            *where,
-        ]
-        status, out, err = bounded(command)
+        small = ["--gib", "0.01", "--rounds", "1", "--arrays", "7"]
+        status, out, err = bounded([sys.executable, BENCH / "run_checkpoint.py", *small, *where])
         self.assertEqual(status, 0, err + out)
         document = json.loads((self.directory / "out/checkpoint.json").read_text())
         self.assertEqual((document["schema"], document["version"]), ("millrace-checkpoint", 1))
