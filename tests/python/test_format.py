@@ -3,6 +3,7 @@
 """Files are as docs/checkpoint-format.md says, others' files are read, and damage is found."""
 
 import json
+import os
 import zlib
 
 import millrace
@@ -221,6 +222,10 @@ def test_what_the_file_system_says_is_passed_on(tmp_path):
         millrace.save(tmp_path, 1)
     with pytest.raises(OSError, match="plain file"):
         millrace.save("/dev/null", 1)
+    os.mkfifo(tmp_path / "pipe")
+    for strange in (tmp_path, tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(millrace.CheckpointError, match="plain file"):
+            millrace.load(strange)
 
 
 def test_random_headers_are_refused_or_read(tmp_path, saved, dice):

@@ -8,6 +8,7 @@ import contextlib
 import json
 import mmap as memory_map
 import os
+import stat
 import threading
 import warnings
 from collections.abc import Iterator
@@ -51,8 +52,13 @@ def load(
     numpy()
     name = os.fspath(path)
     name = name if isinstance(name, str) else os.fsdecode(name)
-    with open(name, "rb", buffering=0) as file:
-        return _Loading(name, file.fileno(), mmap, verify, threads).tree(arrays, device)
+    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait for its writer
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise CheckpointError(f"{name} is no checkpoint: it is not a plain file")
+        return _Loading(name, descriptor, mmap, verify, threads).tree(arrays, device)
+    finally:
+        os.close(descriptor)
 
 
 class _Chunk(NamedTuple):

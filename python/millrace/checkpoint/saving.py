@@ -25,8 +25,9 @@ _unheard: dict[int, Saving] = {}  # failed, and nobody has waited for it
 class Saving:
     """A checkpoint that is being saved, or has been. The program's end waits for it."""
 
-    def __init__(self, path: str, plan: Plan, sync: bool, threads: int | None) -> None:
+    def __init__(self, path: str, plan: Plan, sync: bool, threads: int | None, in_background: bool) -> None:
         self.path = path
+        self._in_background = in_background
         self.bytes = plan.bytes
         self.seconds = 0.0  # what it took, once it is done
         self._process = os.getpid()
@@ -111,7 +112,7 @@ def save(
         name = os.fsdecode(name)
     plan = Plan(tree, checksum)
     if wait:
-        saving = _begin(name, plan, fsync, threads)
+        saving = _begin(name, plan, fsync, threads, False)
         try:
             saving.wait()
         except BaseException as error:
@@ -119,36 +120,38 @@ def save(
             raise
         return saving
     if copy:
-        _await_turn(name)
+        _await_turn(name, True)
         plan.snapshot(Team(threads))
-    return _begin(name, plan, fsync, threads)
+    return _begin(name, plan, fsync, threads, True)
 
 
-def _begin(path: str, plan: Plan, sync: bool, threads: int | None) -> Saving:
+def _begin(path: str, plan: Plan, sync: bool, threads: int | None, in_background: bool) -> Saving:
     while True:
-        _await_turn(path)
+        _await_turn(path, in_background)
         with _lock:
-            if _ahead(path) is None:
-                saving = Saving(path, plan, sync, threads)
+            if _ahead(path, in_background) is None:
+                saving = Saving(path, plan, sync, threads, in_background)
                 _under_way[id(saving)] = saving
                 return saving
 
 
-def _await_turn(path: str) -> None:
+def _await_turn(path: str, in_background: bool) -> None:
     while True:
         with _lock:
-            other = _ahead(path)
+            other = _ahead(path, in_background)
         if other is None:
             return
         other._over.wait()
 
 
-def _ahead(path: str) -> Saving | None:
+def _ahead(path: str, in_background: bool) -> Saving | None:
     """One that is to be done first."""
     target = os.path.realpath(path)
-    others = list(_under_way.values())
-    same = [other for other in others if os.path.realpath(other.path) == target]
-    return same[0] if same else others[0] if len(others) >= AT_ONCE else None
+    for other in _under_way.values():
+        if os.path.realpath(other.path) == target:
+            return other
+    others = [other for other in _under_way.values() if other._in_background]
+    return others[0] if in_background and len(others) >= AT_ONCE else None
 
 
 def _forget_frames(error: BaseException | None) -> None:
