@@ -4,12 +4,14 @@
 
 import json
 import os
+import re
 import zlib
 
 import millrace
 import plain_safetensors
 import pytest
 from conftest import ROOT
+from millrace.checkpoint import show
 
 np = pytest.importorskip("numpy")
 
@@ -127,6 +129,29 @@ def test_the_wrong_tensor_is_named(tmp_path):
         millrace.load(tmp_path / "tree", mmap=True, verify=True)
     assert np.array_equal(millrace.load(tmp_path / "tree", mmap=True)["a"], tree["a"])
     assert np.array_equal(millrace.load(tmp_path / "tree", verify=False)["d"], tree["d"])
+
+
+def test_the_command_lists_and_verifies(saved, program, tmp_path):
+    pytest.importorskip("typer")
+    code = "import sys; from millrace.cli import app; app(['checkpoint', *sys.argv[1:]])"
+    text = show.show(saved, True, False)
+    assert re.search(r"\b48  F32 +\[3, 4\] +layer\.w\n", text) and text.endswith(
+        "saved by Millrace; every byte verified"
+    )
+    document = json.loads(show.show(saved, False, True))
+    assert document["tensors"][0] == {"name": "z", "dtype": "F64", "shape": [2, 2], "bytes": 32}
+    assert document["verified"] is False
+    data = bytearray(saved.read_bytes())
+    data[-1] ^= 1
+    saved.write_bytes(data)
+    runner = program(code, saved)
+    assert runner.communicate(timeout=60) == (
+        "",
+        f"millrace: {saved} is damaged: wrong bytes in 'layer.b' (1 of 1 chunks)\n",
+    )
+    assert runner.returncode == 1
+    plain_safetensors.write(tmp_path / "theirs", {"a": np.arange(3)})
+    assert show.show(tmp_path / "theirs", True, False).endswith("a safetensors file; it has no checksums")
 
 
 def test_without_checksums_nothing_is_verified(tmp_path):

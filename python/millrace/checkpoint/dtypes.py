@@ -95,7 +95,7 @@ def of_numpy(dtype: Any) -> Stored:
 
     if dtype.hasobject:
         raise TypeError(f"arrays of {dtype} hold Python objects; convert them to a type of numbers or text")
-    if dtype.name in _OF_ML_DTYPES and dtype.type.__module__ == "ml_dtypes":
+    if dtype.type.__module__ == "ml_dtypes" and dtype.name in _OF_ML_DTYPES:
         return Stored(_OF_ML_DTYPES[dtype.name])
     little = dtype.newbyteorder("<").str if dtype.names is None and dtype.subdtype is None else ""
     note = None if dtype.str == little else dtype.str

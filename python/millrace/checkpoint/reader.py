@@ -49,6 +49,21 @@ def load(
     """
     if arrays is not None and arrays not in building.LIBRARIES:
         raise ValueError(f"arrays is one of {', '.join(building.LIBRARIES)}, not {arrays!r}")
+    with _opened(path) as (name, descriptor):
+        verify = False if mmap and verify is None else verify
+        return _Loading(name, descriptor, mmap, verify, threads).tree(arrays, device)
+
+
+def check(path: str | os.PathLike[str]) -> header.Header:
+    """The header of a checkpoint whose bytes are right; of a file without checksums, its header."""
+    with _opened(path) as (name, descriptor):
+        loading = _Loading(name, descriptor, mapped=True, verify=None, threads=None)
+        loading.check()
+        return loading.header
+
+
+@contextlib.contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[str, int]]:
     numpy()
     name = os.fspath(path)
     name = name if isinstance(name, str) else os.fsdecode(name)
@@ -56,7 +71,7 @@ def load(
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise CheckpointError(f"{name} is no checkpoint: it is not a plain file")
-        return _Loading(name, descriptor, mmap, verify, threads).tree(arrays, device)
+        yield name, descriptor
     finally:
         os.close(descriptor)
 
@@ -71,16 +86,16 @@ class _Loading:
     def __init__(self, path: str, descriptor: int, mapped: bool, verify: bool | None, threads: int | None) -> None:
         self._path = path
         self._descriptor = descriptor
-        self._header = header.read(descriptor, path)
+        self.header = header.read(descriptor, path)
         self._threads = threads
-        self._by_name = {tensor.name: tensor for tensor in self._header.tensors}
-        self._algorithm = self._choose(False if mapped and verify is None else verify)
-        self._chunk = self._header.chunk_bytes
+        self._by_name = {tensor.name: tensor for tensor in self.header.tensors}
+        self._algorithm = self._choose(verify)
+        self._chunk = self.header.chunk_bytes
         self._expected = self._checksums() if self._algorithm else {}
         self._lock = threading.Lock()
         self._wrong: dict[str, int] = {}  # chunks that are, of each tensor
         self._map: Any = None
-        self._bounces = new_bounces(min(self._chunk, sum(tensor.bytes for tensor in self._header.tensors)))
+        self._bounces = new_bounces(min(self._chunk, sum(tensor.bytes for tensor in self.header.tensors)))
         if mapped:
             self._map = memory_map.mmap(descriptor, 0, access=memory_map.ACCESS_COPY)
 
@@ -88,14 +103,7 @@ class _Loading:
         nodes = self._nodes()
         wanted = {node["tensor"]: self._by_name[node["tensor"]] for node in nodes}
         raw = {node["tensor"]: self._room(node, library, device) for node in nodes}
-        if self._map is None or self._algorithm:
-            in_order = sorted(wanted.values(), key=lambda tensor: tensor.begin)
-            try:
-                Team(self._threads).run(self._pieces(in_order, raw), self._take)
-            finally:
-                self._bounces.close()
-        if self._wrong:
-            self._complain()
+        self._go_through(sorted(wanted.values(), key=lambda tensor: tensor.begin), raw)
         built: dict[str, Any] = {}
 
         def leaf(node: dict[str, Any]) -> Any:
@@ -106,16 +114,29 @@ class _Loading:
             return built[key]
 
         with self._in_this_file():
-            if self._header.is_ours:
-                return tree.unpack(self._header.tree, leaf)
+            if self.header.is_ours:
+                return tree.unpack(self.header.tree, leaf)
             return {node["tensor"]: leaf(node) for node in nodes}
 
+    def check(self) -> None:
+        rooms = {one.name: self._room({"tensor": one.name, "as": "numpy"}, None, None) for one in self.header.tensors}
+        self._go_through(self.header.tensors, rooms)
+
+    def _go_through(self, tensors: list[header.Tensor], raw: dict[str, Any]) -> None:
+        if self._map is None or self._algorithm:
+            try:
+                Team(self._threads).run(self._pieces(tensors, raw), self._take)
+            finally:
+                self._bounces.close()
+        if self._wrong:
+            self._complain()
+
     def _nodes(self) -> list[dict[str, Any]]:
-        if not self._header.is_ours:
-            nodes = [{"tensor": tensor.name, "as": "numpy"} for tensor in self._header.tensors]
+        if not self.header.is_ours:
+            nodes = [{"tensor": tensor.name, "as": "numpy"} for tensor in self.header.tensors]
         else:
             with self._in_this_file():
-                nodes = tree.tensor_nodes(self._header.tree)
+                nodes = tree.tensor_nodes(self.header.tree)
         for node in nodes:
             if node["tensor"] not in self._by_name:
                 raise CheckpointError(f"{self._path} is damaged: its tree names {node['tensor']!r}, which it has not")
@@ -131,7 +152,7 @@ class _Loading:
             raise CheckpointError(f"{self._path}: {error}") from None
 
     def _choose(self, verify: bool | None) -> checksums.Algorithm | None:
-        name = self._header.algorithm
+        name = self.header.algorithm
         if verify is False or (not name and not verify):
             return None
         found = checksums.find(name)
@@ -147,9 +168,9 @@ class _Loading:
 
     def _checksums(self) -> dict[str, list[str]]:
         """The digits of each tensor's chunks."""
-        digits, text, at = self._algorithm.digits, self._header.checksums, 0
+        digits, text, at = self._algorithm.digits, self.header.checksums, 0
         found = {}
-        for tensor in self._header.tensors:
+        for tensor in self.header.tensors:
             end = at + digits * tensor.chunks(self._chunk)
             found[tensor.name] = [text[i : i + digits] for i in range(at, end, digits)]
             at = end
@@ -162,7 +183,7 @@ class _Loading:
 
         tensor = self._by_name[node["tensor"]]
         if tensor.bytes and self._map is not None:
-            return np.frombuffer(self._map, np.uint8, tensor.bytes, self._header.data_begin + tensor.begin)
+            return np.frombuffer(self._map, np.uint8, tensor.bytes, self.header.data_begin + tensor.begin)
         if tensor.bytes and device is not None and native.find() is not None:
             with self._in_this_file():
                 there = building.on_device(tensor, node, library, device)
@@ -210,7 +231,7 @@ class _Loading:
                 self._wrong[name] = self._wrong.get(name, 0) + 1
 
     def _read(self, views: list[memoryview], begin: int) -> None:
-        offset = self._header.data_begin + begin
+        offset = self.header.data_begin + begin
         while views:
             done = os.preadv(self._descriptor, views, offset)
             if not done:
@@ -222,7 +243,7 @@ class _Loading:
                 views[0] = views[0][done:]
 
     def _complain(self) -> None:
-        names = [tensor.name for tensor in self._header.tensors if tensor.name in self._wrong]
+        names = [tensor.name for tensor in self.header.tensors if tensor.name in self._wrong]
         parts = []
         for name in names[:_NAMED]:
             parts.append(f"{name!r} ({self._wrong[name]} of {self._by_name[name].chunks(self._chunk)} chunks)")
