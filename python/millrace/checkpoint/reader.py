@@ -54,12 +54,11 @@ def load(
         return _Loading(name, descriptor, mmap, verify, threads).tree(arrays, device)
 
 
-def check(path: str | os.PathLike[str]) -> header.Header:
-    """The header of a checkpoint whose bytes are right; of a file without checksums, its header."""
+def check(path: str | os.PathLike[str]) -> tuple[header.Header, bool]:
+    """The header of a file whose bytes are right, and whether it has checksums, which could be compared."""
     with _opened(path) as (name, descriptor):
         loading = _Loading(name, descriptor, mapped=True, verify=None, threads=None)
-        loading.check()
-        return loading.header
+        return loading.header, loading.check()
 
 
 @contextlib.contextmanager
@@ -118,9 +117,10 @@ class _Loading:
                 return tree.unpack(self.header.tree, leaf)
             return {node["tensor"]: leaf(node) for node in nodes}
 
-    def check(self) -> None:
+    def check(self) -> bool:
         rooms = {one.name: self._room({"tensor": one.name, "as": "numpy"}, None, None) for one in self.header.tensors}
         self._go_through(self.header.tensors, rooms)
+        return self._algorithm is not None
 
     def _go_through(self, tensors: list[header.Tensor], raw: dict[str, Any]) -> None:
         if self._map is None or self._algorithm:

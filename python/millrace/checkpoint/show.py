@@ -14,8 +14,9 @@ from millrace.checkpoint import CheckpointError, header, reader
 
 def facts(path: Path, verify: bool) -> dict[str, Any]:
     """A document about it. Raises CheckpointError, ChecksumError and OSError, as load() does."""
+    verified = False
     if verify:
-        found = reader.check(path)
+        found, verified = reader.check(path)
     else:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
@@ -27,7 +28,7 @@ def facts(path: Path, verify: bool) -> dict[str, Any]:
         "version": 1,
         "millrace": found.is_ours,
         "checksums": found.algorithm or None,
-        "verified": bool(verify and found.algorithm),
+        "verified": verified,
         "bytes": sum(tensor.bytes for tensor in found.tensors),
         "tensors": [
             {"name": one.name, "dtype": one.dtype, "shape": list(one.shape), "bytes": one.bytes}
@@ -45,7 +46,7 @@ def show(path: Path, verify: bool, as_json: bool) -> str:
         f"{one['bytes']:>16,}  {one['dtype']:<7}  {str(one['shape']):<20}  {one['name']}" for one in document["tensors"]
     ]
     kind = "saved by Millrace" if document["millrace"] else "a safetensors file"
-    right = "every byte verified" if document["verified"] else "not verified" if verify else "not asked to verify"
+    right = "every byte verified" if document["verified"] else "not verified"
     if verify and not document["checksums"]:
         right = "it has no checksums"
     lines.append(f"{document['bytes']:>16,}  in {len(document['tensors'])} tensors; {kind}; {right}")
