@@ -32,10 +32,11 @@ def of(value: Any, writable: bool = False) -> Bytes:
     found = getattr(value, "_millrace_bytes", None)
     if found is not None:
         return found()
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _of_torch(torch, value)
     if hasattr(value, "__cuda_array_interface__"):
         return _of_cuda(value, writable)
-    if type(value).__module__.split(".")[0] == "torch" and hasattr(value, "numpy"):
-        return of(value.detach().numpy(), writable)
     try:
         view = memoryview(value)
     except TypeError:
@@ -61,15 +62,18 @@ def _of_cuda(value: Any, writable: bool) -> Bytes:
     if writable and readonly:
         raise BufferError("the array on the device is read-only")
     _await_stream(facts.get("stream"))
-    _await_torch(value)
     return Bytes(address or 0, size, None, value)
 
 
-def _await_torch(value: Any) -> None:
-    """torch says nothing about the stream that works on a tensor: it is the present one."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(value, torch.Tensor):
-        torch.cuda.current_stream(value.device).synchronize()
+def _of_torch(torch: Any, tensor: Any) -> Bytes:
+    """Of the host or CUDA. What works on a tensor is the present stream, as far as anybody knows."""
+    if tensor.layout is not torch.strided or not tensor.is_contiguous() or tensor.is_conj() or tensor.is_neg():
+        raise BufferError("the tensor is not contiguous; copy it first")
+    if tensor.device.type == "cuda":
+        torch.cuda.current_stream(tensor.device).synchronize()
+    elif tensor.device.type != "cpu":
+        raise TypeError(f"tensors of device {tensor.device} have no memory that is reached from here")
+    return Bytes(tensor.data_ptr(), tensor.numel() * tensor.element_size(), None, tensor)
 
 
 def _await_stream(stream: int | None) -> None:

@@ -4,6 +4,7 @@
 
 import millrace
 import pytest
+from millrace import native
 
 np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")
@@ -129,3 +130,16 @@ def test_a_copy_for_the_background(tmp_path):
     value.zero_()
     saving.wait(60)
     assert torch.equal(millrace.load(tmp_path / "tree"), torch.arange(3 << 18))
+
+
+@pytest.mark.skipif(native.find() is None, reason="the C library is not built")
+def test_tensors_are_written_to_files(tmp_path):
+    value = torch.nn.Parameter(torch.randn(30, 40).to(torch.bfloat16))
+    with millrace.File(tmp_path / "file", "w+") as file:
+        assert file.write(value) == 2400
+        back = torch.zeros(30, 40, dtype=torch.bfloat16)
+        assert file.begin_read(back, 0).wait() == 2400 and torch.equal(back, value)
+        with pytest.raises(BufferError, match="contiguous"):
+            file.write(value.t())
+        with pytest.raises(TypeError, match="meta"):
+            file.write(torch.empty(3, device="meta"))

@@ -169,7 +169,18 @@ class Dlpack:
         return self.inner.__dlpack_device__()
 
 
+class Strange(Dlpack):
+    """What DLPack has no word for, but NumPy."""
+
+    def __dlpack__(self, **how):
+        raise BufferError("no such type")
+
+    def __array__(self, *how, **more):
+        return self.inner
+
+
 def test_other_arrays_become_numpys(there_and_back):
+    same(np.arange(3), there_and_back(Strange(np.arange(3))))
     inner = np.arange(6.0).reshape(2, 3)
     same([inner] * 2, there_and_back([Dlpack(inner), memoryview(inner)]))
     same(np.array([1, 2], np.int16), there_and_back(array.array("h", [1, 2])))

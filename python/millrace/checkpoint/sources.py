@@ -83,6 +83,9 @@ def _by_protocol(np: Any, value: Any) -> Source | None:
         try:
             return _of_numpy(np.from_dlpack(value), "numpy")
         except (BufferError, RuntimeError, ValueError) as error:
+            # JAX's small types are known to NumPy by ml_dtypes, and not to DLPack.
+            if hasattr(value, "__array__"):
+                return _of_numpy(np.asarray(value), "numpy")
             raise TypeError(f"NumPy cannot take it by DLPack ({error}); convert it to a NumPy array") from None
     try:
         view = memoryview(value)
