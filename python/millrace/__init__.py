@@ -1,5 +1,32 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The `millrace` command: run programs with Millrace, look at a machine, show what it gains."""
+"""Millrace for Python programs: save and load checkpoints. And the `millrace` command: run programs with Millrace, look
+at a machine, show what it gains."""
+
+from __future__ import annotations
+
+import importlib
 
 __version__ = "0.1.0"
+
+# Where each public name is; imported when it is first used, so that the command starts without it.
+_ROOMS = {
+    "checkpoint": ("CheckpointError", "ChecksumError", "Saving", "load", "save"),
+    "devices": ("Device", "Memory", "Queue", "Ticket"),
+    "files": ("File", "Request"),
+    "native": ("NotFoundError",),
+    "offload": ("CALL", "Channel", "In", "InOut", "Out", "Real32"),
+}
+_PUBLIC = {name: f"millrace.{room}" for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'millrace' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})

@@ -265,6 +265,23 @@ def bench(
 
 
 @app.command()
+def checkpoint(
+    file: Path = typer.Argument(..., metavar="FILE", help="What millrace.save wrote, or another safetensors file."),
+    verify: bool = typer.Option(True, "--verify/--no-verify", help="Read all of it and compare the checksums."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
+) -> None:
+    """List the arrays of a checkpoint, and say whether every byte is right; status 1 if not."""
+    from millrace.checkpoint import show
+
+    try:
+        text = show.show(file, verify, as_json)
+    except (show.CheckpointError, OSError) as error:
+        running.tell(str(error))
+        raise typer.Exit(1) from None
+    typer.echo(text)
+
+
+@app.command()
 def version() -> None:
     """Print Millrace's version."""
     typer.echo(f"millrace {__version__}")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 PRELOAD = "libmillrace.so"
 POSIX_PRELOAD = "libmillrace_posix.so"
+LIBRARY = "libmillrace_io.so.1"
 IMPLEMENTATIONS = {"mpich": "libmillrace-mpich.so", "openmpi": "libmillrace-ompi.so", "abi": "libmillrace-abi.so"}
 
 
@@ -70,15 +71,16 @@ class Prefix:
         return self.root / "lib" / name
 
 
-def candidates(environment: Mapping[str, str]) -> list[Path]:
-    """Where to look, best first."""
+def candidates(environment: Mapping[str, str], of_command: bool = True) -> list[Path]:
+    """Where to look, best first. What is not the `millrace` command has its program elsewhere."""
     explicit = environment.get("MILLRACE_PREFIX")
     if explicit:
         return [Path(explicit).absolute()]
     package = Path(__file__).resolve().parent
     found = [package / "_native"]
     # <prefix>/bin/millrace, also when the package lies in <prefix>/share or lib/python.
-    found.append(Path(sys.argv[0]).resolve().parent.parent)
+    if of_command:
+        found.append(Path(sys.argv[0]).resolve().parent.parent)
     found.extend(package.parents[i] for i in range(min(6, len(package.parents))))
     # A source checkout: python/millrace beside build/.
     found.append(package.parents[1] / "build")
@@ -97,3 +99,12 @@ def find(environment: Mapping[str, str] | None = None) -> Prefix:
     raise PrefixError(
         f"{PRELOAD} was not found below {places}; build or install Millrace, or set MILLRACE_PREFIX to its prefix"
     )
+
+
+def library(environment: Mapping[str, str] | None = None) -> Path | None:
+    """The C library, for programs that import millrace; None if there is none."""
+    for root in candidates(os.environ if environment is None else environment, of_command=False):
+        path = Prefix(root).shared_object(LIBRARY)
+        if path.is_file():
+            return path
+    return None

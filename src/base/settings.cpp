@@ -320,6 +320,7 @@ Settings from_environment(const char* const* environment, std::vector<std::strin
     const std::size_t equals = line.find('=');
     if (!line.starts_with(prefix) || equals == std::string_view::npos) continue;
     const std::string name = lower_name(line.substr(prefix.size(), equals - prefix.size()));
+    if (name == "prefix" || name.starts_with("test_")) continue;  // for the command; for tests
     std::string message;
     if (!set(settings, name, line.substr(equals + 1), message).ok()) {
       messages.push_back(std::string(line.substr(0, equals)) + " is ignored: " + message);

@@ -168,6 +168,7 @@ TEST(FromEnvironment, overlays_what_is_set_and_tells_what_is_not_possible) {
                                      "MILLRACE_NONSENSE=1",
                                      "MILLRACE_JOB=a=b",
                                      "MILLRACEX=1",
+                                     "MILLRACE_PREFIX=/opt/millrace",
                                      nullptr};
   std::vector<std::string> messages;
   const Settings settings = from_environment(environment, messages);

@@ -1,0 +1,177 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""millrace.save: in the foreground or the background."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import time
+import traceback
+from typing import Any
+
+from millrace.checkpoint.team import Team
+from millrace.checkpoint.writer import Plan, Writer
+
+AT_ONCE = 2  # in the background; each may hold a copy of a whole tree
+
+_lock = threading.Lock()
+_under_way: dict[int, Saving] = {}
+_unheard: dict[int, Saving] = {}  # failed, and nobody has waited for it
+
+
+class Saving:
+    """A checkpoint that is being saved, or has been. The program's end waits for it."""
+
+    def __init__(self, path: str, plan: Plan, sync: bool, threads: int | None, in_background: bool) -> None:
+        self.path = path
+        self._in_background = in_background
+        self.bytes = plan.bytes
+        self.seconds = 0.0  # what it took, once it is done
+        self._process = os.getpid()
+        self._over = threading.Event()
+        self._error: BaseException | None = None
+        self._team = Team(threads)
+        self._thread = threading.Thread(target=self._run, args=(Writer(plan, path, sync),), name="millrace-checkpoint")
+        try:
+            self._thread.start()
+        except BaseException:
+            self._team.close()
+            raise
+
+    def done(self) -> bool:
+        """Whether wait() would return, or raise, at once."""
+        return self._over.is_set()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Returns when the checkpoint is complete and under its name; raises what went wrong, and TimeoutError."""
+        if os.getpid() != self._process:
+            raise RuntimeError(f"{self.path} is saved by the process that began it, not by its children")
+        if not self._over.wait(timeout):
+            raise TimeoutError(f"{self.path} is not saved yet after {timeout} s; it goes on")
+        with _lock:
+            _unheard.pop(id(self), None)
+        if self._error is not None:
+            raise self._error
+
+    def _run(self, writer: Writer) -> None:
+        begin = time.monotonic()
+        try:
+            writer.run(self._team)
+        except BaseException as error:
+            _forget_frames(error)
+            self._error = error
+        finally:
+            del writer
+            self._team.close()
+            self.seconds = time.monotonic() - begin
+            with _lock:
+                _under_way.pop(id(self), None)
+                if self._error is not None:
+                    _unheard[id(self)] = self
+            self._over.set()
+
+    def _abandon(self, reason: BaseException) -> None:
+        """What has no name yet will get none."""
+        self._team.stop(reason)
+        self._over.wait()
+        with _lock:
+            _unheard.pop(id(self), None)
+
+
+def save(
+    path: str | os.PathLike[str],
+    tree: Any,
+    *,
+    wait: bool = True,
+    copy: bool = True,
+    checksum: bool = True,
+    fsync: bool = True,
+    threads: int | None = None,
+) -> Saving:
+    """Saves a tree of arrays as the file `path`: at any time that is the old file or the new one, complete.
+
+    The tree: dictionaries, lists, tuples, numbers, strings, bytes; arrays of NumPy, torch, CuPy, or anything with
+    DLPack, __cuda_array_interface__ or the buffer protocol. The format is that of safetensors, with more in it.
+
+    wait: False returns while it is being written; the result's wait() tells how it went. At most two go on at a time,
+        and one for a path: a further call waits for one of them first.
+    copy: with wait=False, whether arrays are copied first, so that they may be changed at once. If not, they
+        are to stay as they are until it is done.
+    checksum: whether load() can tell that bytes have changed.
+    fsync: whether it is on the disk when it is done, and not only safe from the end of this process.
+    threads: how many write (as many as there are processors, at most 4).
+
+    Raises TypeError or ValueError for what cannot be saved, OSError for what the file system says; then `path` is
+    what it was before.
+    """
+    name = os.fspath(path)
+    if not isinstance(name, str):
+        name = os.fsdecode(name)
+    plan = Plan(tree, checksum)
+    if wait:
+        saving = _begin(name, plan, fsync, threads, False)
+        try:
+            saving.wait()
+        except BaseException as error:
+            saving._abandon(error)
+            raise
+        return saving
+    if copy:
+        _await_turn(name, True)
+        plan.snapshot(Team(threads))
+    return _begin(name, plan, fsync, threads, True)
+
+
+def _begin(path: str, plan: Plan, sync: bool, threads: int | None, in_background: bool) -> Saving:
+    while True:
+        _await_turn(path, in_background)
+        with _lock:
+            if _ahead(path, in_background) is None:
+                saving = Saving(path, plan, sync, threads, in_background)
+                _under_way[id(saving)] = saving
+                return saving
+
+
+def _await_turn(path: str, in_background: bool) -> None:
+    while True:
+        with _lock:
+            other = _ahead(path, in_background)
+        if other is None:
+            return
+        other._over.wait()
+
+
+def _ahead(path: str, in_background: bool) -> Saving | None:
+    """One that is to be done first."""
+    target = os.path.realpath(path)
+    for other in _under_way.values():
+        if os.path.realpath(other.path) == target:
+            return other
+    others = [other for other in _under_way.values() if other._in_background]
+    return others[0] if in_background and len(others) >= AT_ONCE else None
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """An error that waits to be heard holds no arrays: its frames' variables go."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
+
+
+def _tell_unheard() -> None:
+    for saving in list(_unheard.values()):
+        print(f"millrace: {saving.path} was not saved: {saving._error}", file=sys.stderr)
+
+
+def _begin_anew_in_child() -> None:
+    global _lock
+    _lock = threading.Lock()
+    _under_way.clear()
+    _unheard.clear()
+
+
+atexit.register(_tell_unheard)
+os.register_at_fork(after_in_child=_begin_anew_in_child)

@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""A few threads that share a list of tasks. What they do lets go of Python's lock: reads, writes, copies, checksums."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+THREADS = 4  # a storage has seldom use for more, and memory is copied at full speed by fewer
+
+
+def usual_size() -> int:
+    return max(1, min(THREADS, len(os.sched_getaffinity(0))))
+
+
+class Team:
+    """Helpers are started at once, because a program that ends can start none; they wait for run()."""
+
+    def __init__(self, size: int | None = None) -> None:
+        self._ready = threading.Event()
+        self._lock = threading.Lock()
+        self._tasks: Iterator[Any] = iter(())
+        self._work: Callable[[Any], None] | None = None
+        self._error: BaseException | None = None
+        # No daemons: Python waits for them at its end.
+        self._helpers: list[threading.Thread] = []
+        with contextlib.suppress(RuntimeError):  # no more threads to be had: fewer do it too
+            for _ in range((size or usual_size()) - 1):
+                helper = threading.Thread(target=self._help, name="millrace-checkpoint")
+                helper.start()
+                self._helpers.append(helper)
+
+    def run(self, tasks: Iterable[Any], work: Callable[[Any], None]) -> None:
+        """work(task) for each, begun in their order; the caller takes part. Once. Raises the first error."""
+        with self._lock:
+            if self._error is None:
+                self._tasks, self._work = iter(tasks), work
+        try:
+            self._help(wait=False)
+        finally:
+            self.close()
+        if self._error is not None:
+            raise self._error
+
+    def stop(self, error: BaseException) -> None:
+        """No further task is begun, and run() raises this error."""
+        with self._lock:
+            self._error = self._error or error
+            self._tasks = iter(())
+
+    def close(self) -> None:
+        """Sends the helpers home; returns when none does anything any more."""
+        with self._lock:
+            self._tasks = iter(())
+        self._ready.set()
+        for helper in self._helpers:
+            helper.join()
+        self._work = None
+
+    def _help(self, wait: bool = True) -> None:
+        if wait:
+            self._ready.wait()
+        else:
+            self._ready.set()
+        while True:
+            try:
+                with self._lock:
+                    task = next(self._tasks, None)
+                if task is None:
+                    return
+                self._work(task)
+            except BaseException as error:
+                self.stop(error)
+                return
