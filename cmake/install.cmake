@@ -6,7 +6,8 @@
 # other by where they lie, so a prefix can be moved.
 #
 #   bin/millrace  bin/millraced  bin/millrace-journal  bin/millrace-recover  bin/millrace-host
-#   lib/libmillrace.so  lib/libmillrace_posix.so  lib/libmillrace-mpich.so  lib/libmillrace-ompi.so
+#   lib/libmillrace.so  lib/libmillrace_posix.so  lib/libmillrace_device.so
+#   lib/libmillrace-mpich.so  lib/libmillrace-ompi.so
 #   lib/libmillrace_io.so.1  lib/pkgconfig/  lib/cmake/millrace/
 #   include/millrace/  share/millrace/python/  share/doc/millrace/
 #   libexec/millrace/bench/ and lib/libmillrace-bench-*.so: what `millrace demo`, `cluster` and `evaluate` run

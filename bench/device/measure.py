@@ -76,7 +76,7 @@ class Driver:
         return late
 
     def run(self, points: list[Point]) -> list[Measured]:
-        """Methods of the same ranks, language and buffer take turns in each of the rounds."""
+        """Methods of the same ranks, language and buffer take turns in each of the rounds, there and back."""
         measured = [Measured(point) for point in points]
         groups: dict[tuple, list[Measured]] = {}
         for one in measured:
@@ -84,8 +84,8 @@ class Driver:
             key = (p.part, p.ranks, p.language, p.buffer) if p.program == "fpp" else (p.name,)
             groups.setdefault(key, []).append(one)
         for group in groups.values():
-            for _ in range(self._rounds if group[0].point.program == "fpp" else 1):
-                for one in group:
+            for turn in range(self._rounds if group[0].point.program == "fpp" else 1):
+                for one in group if turn % 2 == 0 else reversed(group):
                     self._once(one)
         return measured
 

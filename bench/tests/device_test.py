@@ -87,6 +87,19 @@ class Judgement(BenchTest):
         self.assertFalse(self.judge(96.0)[text].met)
         self.assertIn("lowest 0.96 of 0.97 at write, c, 512k, 4 ranks", self.judge(96.0)[text].seen)
 
+    def test_what_is_equal_says_what_can_be_told_apart(self):
+        runs = [
+            self.measured("disk", method, rate)
+            for method, rate in (("normal", 100), ("accelerated", 95), ("again", 94))
+        ]
+        for one in runs:  # the machine is slower now, for all
+            one.documents += [
+                {"sizes": [row(MIB, one.documents[0]["sizes"][0]["write_mib_s"]["median"] / 3, 30.0)]}
+            ] * 2
+        seen = statements.statements(measure.Results(runs, {}), [], "library")[1].seen
+        self.assertIn("lowest 0.95 of 0.97 at write, c, 512k, 4 ranks, 1 MiB", seen)
+        self.assertIn("normal against itself 0.94 to 1.00, 2 below the bar", seen)
+
     def test_the_limit_counts_from_64_mib_on(self):
         text = "host memory, accelerated: at least 0.95 of one stream to the disk, from 64 MiB per rank on, with fsync"
         self.assertTrue(self.judge(98.0)[text].met)

@@ -3,7 +3,8 @@
 ! records SEED: Fortran's own input and output, unformatted, stream, direct and formatted, with what INQUIRE says.
 program records
   implicit none
-  integer :: seed, i, n, ios, width, kind_of, lines, place
+  integer :: seed, i, n, ios, width, kind_of, lines, place, next
+  logical :: there, connected
   integer(8) :: state, size_bytes, pos
   real(8), allocatable :: values(:), back(:)
   character(32) :: word
@@ -21,7 +22,7 @@ program records
     n = 1 + draw(merge(600000, 3000, draw(4) == 0))
     allocate (values(n), back(n))
     values = [(real(mod(i * 7 + n, 1000), 8) + place / 3d0, place = 1, n)]
-    kind_of = draw(9)
+    kind_of = draw(11)
     select case (kind_of)
     case (0, 1)
       write (11) values
@@ -58,6 +59,30 @@ program records
       flush (14)
       inquire (14, size=size_bytes)
       print *, i, "lines", size_bytes
+    case (8)
+      ! Back over several records, of which the last is written anew: what followed is gone.
+      write (11) values
+      write (11) n
+      write (11) values(1:n / 3), i
+      backspace (11)
+      backspace (11)
+      read (11) width
+      write (11) i, width
+      backspace (11)
+      read (11) next, width
+      inquire (11, opened=connected, position=word, size=size_bytes)
+      print *, i, "back over", next, width, connected, trim(word), size_bytes
+    case (9)
+      inquire (file="seq.bin", exist=there, opened=connected, number=width, size=size_bytes)
+      inquire (13, nextrec=next, recl=lines)
+      print *, i, "inquired", there, connected, width, size_bytes, next, lines
+      inquire (file="none.bin", exist=there, opened=connected)
+      print *, there, connected
+      endfile (14)
+      backspace (14)
+      write (14, *) values(1)
+      inquire (14, size=size_bytes)
+      print *, size_bytes
     case default
       close (11)
       open (11, file="seq.bin", form="unformatted", access="sequential", position="append")

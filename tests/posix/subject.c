@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -171,9 +172,47 @@ static void do_fork(unsigned i) {
   fill(buffer, 1);
 }
 
+// Threads at once: each at its own place, then all at the shared offset with the same bytes.
+struct part {
+  int fd;
+  size_t size;
+  off_t at;
+  long moved;
+};
+static void* write_part(void* opaque) {
+  struct part* p = opaque;
+  p->moved = 0;
+  for (size_t done = 0, n; done < p->size; done += n) {
+    n = p->size - done < 70000 ? p->size - done : 70000;
+    if (pwrite(p->fd, buffer + p->at + done, n, p->at + (off_t)done) == (ssize_t)n) p->moved += (long)n;
+  }
+  for (int k = 0; k < 3; k++) p->moved += write(p->fd, buffer, 66000);
+  return NULL;
+}
+
+static void do_threads(unsigned i) {
+  enum { count = 3 };
+  pthread_t threads[count];
+  struct part parts[count];
+  size_t n = 1000 + rnd(400000);
+  if (fd[i] < 0 || (fcntl(fd[i], F_GETFL) & O_APPEND) != 0) return;
+  fill(buffer, n * count + 66000);
+  long end = lseek(fd[i], (off_t)(n * count), SEEK_SET), moved = 0;
+  for (unsigned k = 0; k < count; k++) {
+    parts[k] = (struct part){fd[i], n, (off_t)(k * n), 0};
+    if (pthread_create(&threads[k], NULL, write_part, &parts[k]) != 0) _exit(7);
+  }
+  for (unsigned k = 0; k < count; k++) {
+    pthread_join(threads[k], NULL);
+    moved += parts[k].moved;
+  }
+  say("threads", moved);
+  say("their end", lseek(fd[i], 0, SEEK_CUR) - end);
+}
+
 static void do_change(unsigned i) {
   unsigned other = rnd(fds);
-  switch (rnd(10)) {
+  switch (rnd(12)) {
     case 0:
       say("fsync", fsync(fd[i]));
       break;
@@ -205,6 +244,10 @@ static void do_change(unsigned i) {
       break;
     case 8:
       do_mapped(i);
+      break;
+    case 9:
+    case 10:
+      do_threads(i);
       break;
     default:
       do_fork(i);

@@ -22,7 +22,7 @@ BELOW = {
     "agent": {"base", "extent", "io", "journal", "sink", "transport", "staging"},
     "client": {"base", "extent", "transport"},
     "plain": {"base", "extent", "staging"},
-    "front": {"base", "extent", "client", "plain"},
+    "front": {"base", "extent", "client", "plain", "staging"},
     "capi": {"base", "extent", "plain", "staging"},
 }
 ROOMS = set(BELOW)

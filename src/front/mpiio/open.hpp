@@ -20,7 +20,8 @@ namespace millrace::front {
 struct Split {
   enum class State { none, ours, real };
   State state = State::none;
-  MPI_Count bytes = 0;  // ours: what the status of the end reports
+  MPI_Count bytes = 0;  // ours, or staged: what the status of the end reports
+  bool staged = false;  // real, but the library has read nothing: the memory is a device's
 };
 
 // Of a file that is only read: how much of it, and from where.

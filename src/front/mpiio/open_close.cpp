@@ -125,6 +125,7 @@ int leave(std::unique_ptr<Open> open) {
 
 int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
              MPI_File* fh) noexcept {
+  device::look();
   const Scope scope;
   // A second handle finds what was written before it came: one that only reads has no part in the pipeline,
   // and one that appends asks for the size.

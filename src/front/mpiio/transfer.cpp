@@ -18,6 +18,7 @@
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/direct.hpp"
 #include "front/mpiio/first_read.hpp"
+#include "front/mpiio/library.hpp"
 #include "front/mpiio/linear.hpp"
 
 namespace millrace::front {
@@ -150,6 +151,11 @@ int write(Open& open, const Row& row, const Arguments& a) {
       return not_on_first(open, "writing with these arguments or this view");
     return write_direct(open, row, a, nullptr);
   }
+  if (target.bytes >= device::worth_looking_bytes && !device::driver_seen.load(std::memory_order_relaxed)) {
+    device::look();
+    int result = MPI_SUCCESS;
+    if (device::driver_seen.load(std::memory_order_relaxed) && staged(&open, row, a, result)) return result;
+  }
   if (target.bytes == 0) {
     const int error = examine(open, a, target.memory);
     return error != MPI_SUCCESS ? error : complete(open, row, a, 0);
@@ -176,11 +182,17 @@ int write(Open& open, const Row& row, const Arguments& a) {
 }
 
 // The end of a split collective that began in the pipeline. False: the library's business.
-bool end_split(Open& open, const Arguments& a) {
+bool end_split(Open& open, const Row& row, const Arguments& a, int& result) {
   const std::lock_guard guard(open.split_lock);
   const Split split = open.split;
   open.split = {};
-  if (split.state != Split::State::ours) return false;
+  if (split.staged) {
+    Arguments end = a;
+    end.status = MPI_STATUS_IGNORE;
+    result = end_library(row, end, a.file);
+  } else if (split.state != Split::State::ours) {
+    return false;
+  }
   set_status(a.status, split.bytes);
   return true;
 }
@@ -215,7 +227,7 @@ Status meet_for_reading(Open& open) {
 }
 
 bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status& flushed) {
-  if (row.completion == Completion::split_end) return end_split(open, a);
+  if (row.completion == Completion::split_end) return end_split(open, row, a, result);
   if (row.completion == Completion::split_begin && split_active(open)) {
     result = raise_class(open, MPI_ERR_IO);  // one split collective at a time, as ROMIO says it
     return true;
@@ -224,10 +236,7 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
     result = read_on_first(open, row, a);
     return true;
   }
-  const bool ours = row.direction == Direction::write && open.writable && row.position != Position::shared &&
-                    (open.pipeline() || open.place == Open::Place::elsewhere) &&
-                    !(row.coordination == Coordination::collective && open.collective_direct);
-  if (ours) {
+  if (writes_alone(open, row)) {
     result = write(open, row, a);
     return true;
   }
@@ -244,6 +253,12 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
 }
 
 }  // namespace
+
+bool writes_alone(const Open& open, const Row& row) {
+  return row.direction == Direction::write && open.writable && row.position != Position::shared &&
+         (open.pipeline() || open.place == Open::Place::elsewhere) &&
+         !(row.coordination == Coordination::collective && open.collective_direct);
+}
 
 int was_read(Open& open, const Row& row, const Arguments& a, int result) noexcept {
   if (row.direction == Direction::read && row.completion != Completion::split_end && a.count > 0) {

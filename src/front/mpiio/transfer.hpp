@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "front/device/door.hpp"
 #include "front/mpiio/first.hpp"
 #include "front/mpiio/open.hpp"
 
@@ -46,11 +47,17 @@ inline MPI_File source_of(const Open& open, const Row& row) {
 }
 int was_read(Open& open, const Row& row, const Arguments& arguments, int result) noexcept;
 
-// Every transfer function ends here; `real` calls the MPI library's own for a handle.
+// A transfer of device memory. False: it is none, or the MPI library shall see it as it is, which may know
+// what to do with it.
+bool staged(Open* open, const Row& row, const Arguments& arguments, int& result) noexcept;
+
+// Whether this write goes by pipeline and independent functions, on all ranks alike.
+bool writes_alone(const Open& open, const Row& row);
+
+// A transfer of memory that this process can use; `open` is null where the file is the library's alone.
+// `real` calls the MPI library's own function for a handle.
 template <class Real>
-inline int transfer(const Row& row, const Arguments& arguments, Real real) noexcept {
-  const Scope scope;
-  Open* open = scope.find(arguments.file);
+inline int host_transfer(Open* open, const Row& row, const Arguments& arguments, Real real) noexcept {
   if (open == nullptr) return real(arguments.file);
   if (open->place != Open::Place::everywhere && row.position == Position::shared)
     return not_on_first(*open, "using the shared file pointer");
@@ -59,6 +66,20 @@ inline int transfer(const Row& row, const Arguments& arguments, Real real) noexc
   Status flushed;
   if (before(*open, row, arguments, result, flushed)) return result;
   return after(*open, row, arguments, real(arguments.file), flushed);
+}
+
+// Every transfer function ends here.
+template <class Real>
+inline int transfer(const Row& row, const Arguments& arguments, Real real) noexcept {
+  const Scope scope;
+  Open* open = scope.find(arguments.file);
+  // The pipeline's writes look for a driver themselves, where they are large enough to make up for it.
+  if (open == nullptr || row.direction == Direction::read) device::look();
+  int result = MPI_SUCCESS;
+  if (device::driver_seen.load(std::memory_order_relaxed) && scope.outermost() &&
+      staged(open, row, arguments, result))
+    return result;
+  return host_transfer(open, row, arguments, real);
 }
 
 }  // namespace millrace::front

@@ -29,6 +29,8 @@ extern "C" {
 ssize_t __read_chk(int fd, void* data, size_t bytes, size_t room);
 ssize_t __pread_chk(int fd, void* data, size_t bytes, off_t at, size_t room);
 ssize_t __pread64_chk(int fd, void* data, size_t bytes, off64_t at, size_t room);
+size_t __fread_chk(void* data, size_t room, size_t size, size_t count, FILE* stream);
+size_t __fread_unlocked_chk(void* data, size_t room, size_t size, size_t count, FILE* stream);
 int __open_2(const char* path, int flags);
 int __openat_2(int folder, const char* path, int flags);
 int __fxstat(int version, int fd, struct stat* about) noexcept;

@@ -7,15 +7,19 @@
 #include <cerrno>
 #include <cstring>
 
+#include "front/posix/device.hpp"
 #include "front/posix/hook.hpp"
 #include "front/posix/real.hpp"
 
+namespace device = millrace::front::device;
 using millrace::front::drop;
 using millrace::front::engine;
 using millrace::front::Entrance;
 using millrace::front::release;
 using millrace::front::settle;
 using millrace::front::settle_all;
+using millrace::front::staged_fread;
+using millrace::front::staged_fwrite;
 namespace real = millrace::front::real;
 
 namespace {
@@ -40,6 +44,7 @@ void settle_stream(FILE* stream) {
 template <class Real>
 FILE* opened(const char* mode, Real real) {
   if (mode[0] != 'r') settle_all();  // before the file loses its bytes, and libc looks for its end
+  device::look();
   FILE* stream = real();
   if (stream == nullptr) return nullptr;
   const bool writes = (mode[0] == 'w') && strchr(mode, '+') == nullptr;
@@ -95,7 +100,7 @@ bool put_behind(const void* data, size_t bytes, FILE* stream, size_t& done) {
 
 // `put(data, bytes)` is the real function for pieces of one byte; `whole()` the call as it came.
 template <class Put, class Whole>
-size_t put_stream(const void* data, size_t size, size_t count, FILE* stream, Put put, Whole whole) {
+size_t put_host(const void* data, size_t size, size_t count, FILE* stream, Put put, Whole whole) {
   size_t bytes = 0;
   if (__builtin_mul_overflow(size, count, &bytes) || !engine().notices(bytes)) return whole();
   size_t done_behind = 0;
@@ -119,7 +124,53 @@ size_t put_stream(const void* data, size_t size, size_t count, FILE* stream, Put
   return done == bytes ? count : done / size;
 }
 
+template <class Put, class Whole>
+size_t put_stream(const void* data, size_t size, size_t count, FILE* stream, Put put, Whole whole) {
+  size_t bytes = 0;
+  if (!__builtin_mul_overflow(size, count, &bytes) && bytes > 0) {
+    if (const auto found = device::find(data, bytes))
+      return staged_fwrite(found, data, size, count, stream, [](const void* p, size_t n, FILE* to) {
+        const auto real_put = [=](const void* from, size_t some) {
+          return real::fwrite(from, size_t{1}, some, to);
+        };
+        return put_host(p, 1, n, to, real_put, [=] { return real::fwrite(p, size_t{1}, n, to); });
+      });
+  }
+  return put_host(data, size, count, stream, put, whole);
+}
+
+// Reads are libc's business, but it would touch memory that it can't.
+template <class Real>
+size_t got_stream(void* data, size_t size, size_t count, FILE* stream, Real real) {
+  size_t bytes = 0;
+  if (!__builtin_mul_overflow(size, count, &bytes) && bytes > 0) {
+    if (const auto found = device::find(data, bytes))
+      return staged_fread(found, data, size, count, stream,
+                          [](void* p, size_t n, FILE* from) { return real::fread(p, size_t{1}, n, from); });
+  }
+  return real();
+}
+
 }  // namespace
+
+MILLRACE_HOOK size_t fread(void* data, size_t size, size_t count, FILE* stream) {
+  return got_stream(data, size, count, stream, [=] { return real::fread(data, size, count, stream); });
+}
+
+MILLRACE_HOOK size_t fread_unlocked(void* data, size_t size, size_t count, FILE* stream) {
+  return got_stream(data, size, count, stream,
+                    [=] { return real::fread_unlocked(data, size, count, stream); });
+}
+
+MILLRACE_HOOK size_t __fread_chk(void* data, size_t room, size_t size, size_t count, FILE* stream) {
+  return got_stream(data, size, count, stream,
+                    [=] { return real::__fread_chk(data, room, size, count, stream); });
+}
+
+MILLRACE_HOOK size_t __fread_unlocked_chk(void* data, size_t room, size_t size, size_t count, FILE* stream) {
+  return got_stream(data, size, count, stream,
+                    [=] { return real::__fread_unlocked_chk(data, room, size, count, stream); });
+}
 
 MILLRACE_HOOK size_t fwrite(const void* data, size_t size, size_t count, FILE* stream) {
   return put_stream(
@@ -153,6 +204,7 @@ MILLRACE_HOOK FILE* freopen64(const char* path, const char* mode, FILE* stream) 
 
 MILLRACE_HOOK FILE* fdopen(int fd, const char* mode) noexcept {
   release(fd);
+  device::look();
   return real::fdopen(fd, mode);
 }
 

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "staging/entry.hpp"
+
+// Whether a pointer of the program is to a device's memory. A program that has no device's driver pays a
+// comparison for it; one that has, a look at the pointer. libc alone.
+namespace millrace::front::device {
+
+// The process has a driver. Only look() finds out.
+extern std::atomic<bool> driver_seen;
+
+// Looks whether the program has loaded a driver meanwhile. 15 ns, no system call.
+void look();
+
+// Calls that move less than this do not look: they rely on those that do.
+inline constexpr std::size_t worth_looking_bytes = 4 << 10;
+
+// A pointer to device memory, if `device` is not null.
+struct Found {
+  const staging::Entry* entry = nullptr;
+  void* device = nullptr;
+  explicit operator bool() const { return device != nullptr; }
+};
+// Asks the driver; `remembers`: unless this thread has asked for the same place lately.
+Found ask(const void* pointer, bool remembers);
+
+// Before `bytes` at `pointer` are touched.
+inline Found find(const void* pointer, std::size_t bytes) {
+  constexpr std::size_t worth_asking_bytes = 64 << 10;
+  if (bytes >= worth_looking_bytes) look();
+  return driver_seen.load(std::memory_order_relaxed) ? ask(pointer, bytes < worth_asking_bytes) : Found{};
+}
+
+// After a system call could not use the pointer.
+inline Found find_refused(const void* pointer) {
+  look();
+  return driver_seen.load(std::memory_order_relaxed) ? ask(pointer, false) : Found{};
+}
+
+// This thread moves device memory. What it does meanwhile concerns host memory only: find() finds nothing.
+// Cancellation waits, as no driver could bear it.
+class Inside {
+ public:
+  Inside();
+  ~Inside();
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  int cancellable_ = 0;
+};
+
+}  // namespace millrace::front::device

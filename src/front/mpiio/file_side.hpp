@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "front/mpiio/library.hpp"
+#include "staging/entry.hpp"
+
+namespace millrace::front {
+
+// The file's end of a transfer of device memory: bytes come and go in host memory, each time by a call of its
+// own with MPI_BYTE, as the program could have made it. What does not fill an etype waits for what follows.
+class FileSide {
+ public:
+  // `row` is blocking. `open` may be null: a file that is the MPI library's alone.
+  FileSide(Open* open, const Row& row, const Arguments& arguments, std::uint64_t etype_bytes);
+
+  ssize_t write(const std::byte* from, std::size_t bytes);  // all of them, or -EIO
+  ssize_t read(std::byte* into, std::size_t bytes);         // fewer at the file's end; or -EIO
+
+  // Of MPI; has been raised.
+  int error() const { return error_; }
+  // The file's pointer is behind what has arrived, and can't be moved back.
+  bool torn() const { return torn_; }
+  bool ended() const { return ended_; }
+  staging::HostEnd end();
+
+ private:
+  // Bytes that one call has moved; 0 after an error.
+  std::size_t move(std::byte* memory, std::size_t bytes);
+
+  Open* open_;
+  Row row_;
+  Arguments part_;
+  std::uint64_t etype_;
+  std::vector<std::byte> rest_;  // less than an etype
+  int error_ = MPI_SUCCESS;
+  bool torn_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace millrace::front

@@ -1,0 +1,63 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""device.py LIBRARY PROGRAM DRIVER FIRST COUNT FAILURES: transfers of a device's memory do what those of the host's do.
+
+DRIVER stands in for libcuda.so.1. Then each of its calls fails once, and no byte is lost, doubled or leaked.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from differential import difference, ran
+from programs import MODES
+
+STEPS = "14"
+
+
+def same(place: Path, preload: dict[str, str], program: str, driver: str, seeds: range) -> int:
+    wrong = 0
+    for seed in seeds:
+        plain = ran([program, "host", str(seed), STEPS], place / "files", dict(os.environ))
+        for mode, variables in {"auto": {}, **MODES}.items():
+            command = [program, driver, str(seed), STEPS]
+            found = difference(plain, ran(command, place / "files", {**os.environ, **preload, **variables}))
+            if found:
+                wrong += 1
+                print(f"seed {seed}, {mode}: {found}\n  {' '.join(command)}")
+    return wrong
+
+
+def failing(place: Path, preload: dict[str, str], program: str, driver: str, most: int) -> int:
+    """The driver's first call fails, then the second..., until there are no more of them."""
+    wrong, number, calls = 0, 0, 1 << 20
+    while number < min(calls, most):
+        number += 1
+        environment = {**os.environ, **preload, "FAIL": str(number)}
+        status, said, _ = ran([program, driver, "1", "0"], place / "files", environment)
+        words = said.split(b"\n")[0].split()
+        if status != 0 or len(words) != 2:
+            wrong += 1
+            print(f"call {number} fails: status {status}, {said.decode(errors='replace')}")
+        else:
+            calls = int(words[1])
+    print(f"{number} calls failed, one at a time")
+    return wrong
+
+
+def main() -> int:
+    library, program, driver, first, count, most = sys.argv[1:7]
+    preload = {"LD_PRELOAD": library}
+    seeds = range(int(first), int(first) + int(count))
+    with tempfile.TemporaryDirectory() as place:
+        wrong = same(Path(place), preload, program, driver, seeds)
+        wrong += failing(Path(place), preload, program, driver, int(most))
+    print(f"{count} seeds, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
