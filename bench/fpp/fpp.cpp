@@ -39,12 +39,15 @@ std::vector<Option> options(Settings& s) {
          choose(s.language, v, {"c", "fortran"});
        }},
       {'m', "method", "NAME",
-       "normal, fresh (device memory: a host buffer for each call), accelerated or async (normal)",
+       "normal, fresh (device memory: a host buffer for each call), accelerated, async, api, requests or "
+       "offload (normal)",
        [&](auto& v) {
-         choose(s.method, v, {"normal", "fresh", "accelerated", "async"});
+         choose(s.method, v, {"normal", "fresh", "accelerated", "async", "api", "requests", "offload"});
        }},
       {'p', "preload", "FILE", "accelerated, async: the library that does it, for LD_PRELOAD",
        [&](auto& v) { s.preload = v; }},
+      {'L', "library", "FILE", "api, requests, offload: libmillrace_io, which does it",
+       [&](auto& v) { s.library = v; }},
       {'M', "memory", "host|device", "where the values are (host)",
        [&](auto& v) {
          choose(s.memory, v, {"host", "device"});

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "fpp/api.hpp"
 #include "transfer/device.hpp"
 
 namespace bench::fpp {
@@ -63,6 +64,12 @@ void start_again(const Settings& settings, char** argv) {
 }
 
 std::string preload_problem(const Settings& settings) {
+  if (by_api(settings)) {
+    if (settings.language == "fortran") return settings.method + ": its calls are C's";
+    if (settings.library.empty()) return settings.method + ": no library was given (--library FILE)";
+    if (!std::filesystem::exists(settings.library))
+      return settings.method + ": there is no " + settings.library;
+  }
   if (!by_preload(settings)) return "";
   const std::string what = settings.method + ": ";
   if (settings.method == "async" && settings.memory == "device")

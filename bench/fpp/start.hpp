@@ -10,7 +10,7 @@ namespace bench::fpp {
 
 struct Settings {
   std::string language = "c", method = "normal", preload, memory = "host", mapping = "ascending";
-  std::string driver = "libcuda.so.1", folder = ".";
+  std::string driver = "libcuda.so.1", library, folder = ".";
   std::vector<std::uint64_t> sizes = {1 << 20, 8 << 20, 32 << 20, 128 << 20};
   std::uint64_t buffer = 512 << 10;
   long repetitions = 10, per_device = 8;

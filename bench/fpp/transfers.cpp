@@ -40,7 +40,8 @@ void move_all(long call, int fd, double* values, std::size_t size, const std::st
 
 Transfers::Transfers(const Settings& settings, std::string path, std::uint64_t size, int device)
     : settings_(settings),
-      kernel_(settings.language == "c" ? fpp_c : fpp_fortran),
+      api_(by_api(settings) ? std::make_unique<Api>(settings, device) : nullptr),
+      kernel_(api_ != nullptr ? api_->kernel() : (settings.language == "c" ? fpp_c : fpp_fortran)),
       path_(std::move(path)),
       values_(size / sizeof(double)) {
   if (settings.memory != "device") return;
@@ -80,7 +81,7 @@ bool Transfers::values_are(std::uint64_t seed) {
 
 double* Transfers::place() {
   if (!device_) return values_.data();
-  if (settings_.method == "accelerated") return reinterpret_cast<double*>(address_);
+  if (by_address()) return reinterpret_cast<double*>(address_);
   if (settings_.method == "normal") return values_.data();
   fresh_ = std::vector<double>(values_.size());
   return fresh_.data();

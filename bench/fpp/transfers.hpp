@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fpp/api.hpp"
 #include "fpp/kernel.h"
 #include "fpp/start.hpp"
 #include "transfer/device.hpp"
@@ -46,9 +47,12 @@ class Transfers {
   std::size_t size() const { return values_.size() * sizeof(double); }
   // What the language's calls are given: the values' own place, or host memory that has them meanwhile.
   double* place();
-  bool by_host() const { return device_ != nullptr && settings_.method != "accelerated"; }
+  bool by_host() const { return device_ != nullptr && !by_address(); }
+  // The method is given the device's addresses.
+  bool by_address() const { return settings_.method == "accelerated" || by_api(settings_); }
 
   const Settings& settings_;
+  std::unique_ptr<Api> api_;
   const fpp_kernel& kernel_;
   std::string path_;
   std::vector<double> values_, fresh_;

@@ -9,6 +9,7 @@ from unittest import mock
 from harness import LIB, BenchTest, main, mpis
 
 CUDA, POSIX = LIB / "libfake-cuda.so", LIB / "libfake-posix.so"
+LIBRARY = LIB / "libmillrace_io.so.1"
 
 
 class FilePerProcess(BenchTest):
@@ -59,6 +60,11 @@ class FilePerProcess(BenchTest):
             status, _, err = self.start("fpp", mpis("fpp")[0], 2, *self.arguments("-m", "accelerated", "-p", POSIX))
             self.assertNotEqual(status, 0, err)
 
+    def test_the_c_api_moves_the_values_in_each_of_its_ways(self):
+        for method in ("api", "requests", "offload"):
+            for mpi in mpis("fpp") if method == "api" else mpis("fpp")[:1]:
+                self.check_rates(self.fpp(mpi, "-m", method, "-L", LIBRARY, "--fsync"))
+
     def test_ranks_go_to_devices_one_after_the_other_or_in_turn(self):
         mpi = mpis("fpp")[0]
         with mock.patch.dict(os.environ, FAKE_CUDA_DEVICES="3"):
@@ -77,6 +83,9 @@ class FilePerProcess(BenchTest):
         for arguments, expected in (
             (("-m", "accelerated"), "accelerated: no library was given"),
             (("-m", "async"), "async: no library was given"),
+            (("-m", "offload"), "offload: no library was given (--library FILE)"),
+            (("-m", "api", "-L", "/nonexistent.so"), "there is no /nonexistent.so"),
+            (("-m", "requests", "-L", LIBRARY, "-l", "fortran"), "its calls are C's"),
             (("-m", "accelerated", "-p", "/nonexistent.so"), "there is no /nonexistent.so"),
             (("--memory", "device", "--driver", "libnothing.so"), "no device: libnothing.so"),
             (("--memory", "device", "--driver", CUDA, "-m", "accelerated", "-p", POSIX, "-l", "fortran"), "by itself"),

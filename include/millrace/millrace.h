@@ -109,8 +109,8 @@ MILLRACE_API int millrace_close(millrace_file* file);
  * with the next call, which meets the same cause. From pipes and sockets a read takes what is there, at least
  * one byte. 0: nothing was asked for, or the end of the file. Without `_at` at the file's own position, which
  * moves. Offset and bytes together are at most 2^63 - 1, else -EINVAL. Errors are those of read(2) and
- * write(2); of devices also -ESRCH (the process that has the memory is gone) and -EIO (the driver says no, or
- * a copy made no progress for MILLRACE_TIMEOUT). */
+ * write(2); of devices also -EIO: the driver says no, the process that has the memory is gone, or a copy made
+ * no progress for MILLRACE_TIMEOUT. */
 MILLRACE_API int64_t millrace_write(millrace_file* file, millrace_device* device, const void* from,
                                     uint64_t bytes);
 MILLRACE_API int64_t millrace_write_at(millrace_file* file, millrace_device* device, const void* from,

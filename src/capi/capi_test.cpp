@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -16,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 
 INSTANTIATE_TEST_SUITE_P(All, EachDevice, ::testing::Values("host", "process", "cuda"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& one) { return one.param; });
 
 TEST_P(EachDevice, FilesAreWrittenAndReadFromItsMemory) {
   const Bytes bytes = pattern(9'000'001);
@@ -84,9 +86,32 @@ TEST_P(EachDevice, WhatWasNotFreedGoesWithIt) {
   ASSERT_EQ(millrace_alloc(other, 1'000'000, &address), 0);
   const Bytes bytes = pattern(1'000'000);
   EXPECT_EQ(millrace_write_mem(other, address, bytes.data(), bytes.size()), 0);
+  EXPECT_EQ(millrace_free(device, address), -EINVAL) << "another handle's";
   EXPECT_EQ(millrace_device_close(other), 0);
   EXPECT_EQ(millrace_device_close(other), -EBADF);
   EXPECT_EQ(millrace_free(other, address), -EBADF);
+}
+
+TEST_P(EachDevice, AFullDiskIsTold) {
+  const std::string disk = folder + "/disk";
+  ASSERT_EQ(mkdir(disk.c_str(), 0700), 0);
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=2m") != 0)
+    GTEST_SKIP() << "mounting is not allowed here";
+  const Bytes bytes = pattern(5'000'000);
+  const Memory memory(device, bytes);
+  millrace_file* file = nullptr;
+  ASSERT_EQ(millrace_open((disk + "/file").c_str(), MILLRACE_WRITE | MILLRACE_CREATE, 0600, &file), 0);
+  EXPECT_EQ(millrace_write(file, device, memory.at(), bytes.size()), 2 << 20);
+  EXPECT_EQ(millrace_write(file, device, memory.at(), bytes.size()), -ENOSPC);
+  EXPECT_THAT(millrace_explain(), HasSubstr("free some space"));
+  EXPECT_EQ(millrace_write(file, nullptr, bytes.data(), bytes.size()), -ENOSPC);
+  millrace_request* request = nullptr;
+  ASSERT_EQ(millrace_request_init(&request), 0);
+  ASSERT_EQ(millrace_request_write(request, file, device, memory.at(), bytes.size(), 2 << 20), 0);
+  EXPECT_EQ(millrace_request_wait(request, -1), -ENOSPC);
+  EXPECT_EQ(millrace_request_fini(request), 0);
+  EXPECT_EQ(millrace_close(file), 0);
+  EXPECT_EQ(umount2(disk.c_str(), MNT_DETACH), 0);
 }
 
 TEST_P(EachDevice, ChildrenHaveFilesAndNothingElse) {
@@ -233,25 +258,36 @@ TEST_F(Api, AFullFileGivesACountAndThenTheError) {
   EXPECT_EQ(millrace_close(file), 0);
 }
 
-TEST_F(Api, CudaMemoryIsRecognisedWithoutItsDevice) {
+// What the program itself has allocated: the ring for that stays until the process ends, so this has one.
+void use_cuda_memory_by_its_address(const std::string& path) {
   millrace_device* device = nullptr;
   ASSERT_EQ(millrace_device_open("cuda", &device), 0) << millrace_explain();
-  {
-    const Bytes bytes = pattern(300'000);
-    const Memory memory(device, bytes);
-    const Memory other(device, Bytes(bytes.size()));
-    millrace_file* file = open();
-    EXPECT_EQ(millrace_write(file, nullptr, memory.at(), bytes.size()), 300'000) << millrace_explain();
-    EXPECT_EQ(contents(), bytes);
-    millrace_request* request = nullptr;
-    ASSERT_EQ(millrace_request_init(&request), 0);
-    ASSERT_EQ(millrace_request_read(request, file, nullptr, other.at(), bytes.size(), 0), 0);
-    EXPECT_EQ(millrace_request_wait(request, -1), 300'000) << millrace_explain();
-    EXPECT_EQ(other.get(), bytes);
-    EXPECT_EQ(millrace_request_fini(request), 0);
-    EXPECT_EQ(millrace_close(file), 0);
-  }
-  EXPECT_EQ(millrace_device_close(device), 0);
+  const Bytes bytes = pattern(300'000);
+  const Memory memory(device, bytes);
+  const Memory other(device, Bytes(bytes.size()));
+  millrace_file* file = nullptr;
+  ASSERT_EQ(millrace_open(path.c_str(), MILLRACE_READ | MILLRACE_WRITE | MILLRACE_CREATE, 0600, &file), 0);
+  EXPECT_EQ(millrace_write(file, nullptr, memory.at(), bytes.size()), 300'000) << millrace_explain();
+  Bytes read(bytes.size());
+  EXPECT_EQ(millrace_read_at(file, nullptr, read.data(), read.size(), 0), 300'000);
+  EXPECT_EQ(read, bytes);
+  millrace_request* request = nullptr;
+  ASSERT_EQ(millrace_request_init(&request), 0);
+  ASSERT_EQ(millrace_request_read(request, file, nullptr, other.at(), bytes.size(), 0), 0);
+  EXPECT_EQ(millrace_request_wait(request, -1), 300'000) << millrace_explain();
+  EXPECT_EQ(other.get(), bytes);
+  EXPECT_EQ(millrace_request_fini(request), 0);
+  EXPECT_EQ(millrace_close(file), 0);
+}
+
+TEST_F(Api, CudaMemoryIsRecognisedWithoutItsDevice) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        use_cuda_memory_by_its_address(path());
+        std::_Exit(HasFailure() ? 1 : 0);
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(Api, DevicesThatAreNotThereAreTold) {
@@ -281,7 +317,8 @@ TEST_F(Api, AnotherProcessesMemoryIsReached) {
   EXPECT_EQ(millrace_alloc(device, 10, &address), -ENOTSUP);
   kill(child, SIGKILL);
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
-  EXPECT_EQ(millrace_read_mem(device, read.data(), bytes.data(), bytes.size()), -ESRCH);
+  EXPECT_EQ(millrace_read_mem(device, read.data(), bytes.data(), bytes.size()), -EIO);
+  EXPECT_THAT(millrace_explain(), HasSubstr("has gone"));
   EXPECT_EQ(millrace_device_close(device), 0);
 }
 

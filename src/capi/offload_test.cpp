@@ -41,8 +41,8 @@ class Offload : public Api, public ::testing::WithParamInterface<int> {
   std::uint64_t library = 0;
 };
 INSTANTIATE_TEST_SUITE_P(All, Offload, ::testing::Values(MILLRACE_THREAD, MILLRACE_PROCESS),
-                         [](const auto& info) {
-                           return std::string(info.param == MILLRACE_THREAD ? "thread" : "process");
+                         [](const auto& one) {
+                           return std::string(one.param == MILLRACE_THREAD ? "thread" : "process");
                          });
 
 TEST_P(Offload, ArgumentsOfAllKindsArrive) {
