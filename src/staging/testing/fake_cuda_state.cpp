@@ -36,6 +36,10 @@ void Driver::reset(std::uint64_t seed, unsigned delay_us, std::unique_lock<std::
   dice.seed(seed);
   misuse = 0;
   last_misuse.clear();
+  map_memory();
+}
+
+void Driver::map_memory() {
   if (view != nullptr) return;
   const int memory = memfd_create("fake-device", MFD_CLOEXEC);
   if (memory < 0 || ftruncate(memory, memory_bytes) != 0) std::abort();

@@ -102,6 +102,7 @@ struct Driver {
 
   // With the mutex held, all of these.
   void reset(std::uint64_t seed, unsigned delay_us, std::unique_lock<std::mutex>& lock);
+  void map_memory();
   void wrong(const char* what);
   bool known(ContextState* context) const;
   ContextState* make_context(Ordinal ordinal);
