@@ -41,7 +41,7 @@ MILLRACE_LOOP(sse2, , 16)
 MILLRACE_LOOP(avx2_fma, __attribute__((target("avx2,fma"))), 32)
 #undef MILLRACE_IN_REGISTER
 #define MILLRACE_IN_REGISTER(value) "+v"(value)
-MILLRACE_LOOP(avx512, __attribute__((target("avx512f,prefer-vector-width=512"))), 64)
+MILLRACE_LOOP(avx512, __attribute__((target("avx512f"))), 64)
 #elif defined(__aarch64__)
 #define MILLRACE_IN_REGISTER(value) "+w"(value)
 MILLRACE_LOOP(neon, , 16)

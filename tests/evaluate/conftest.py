@@ -19,7 +19,8 @@ PROGRAMS = ("memory", "flops", "limit", "transfer", "link-mpich", "ior-mpich", "
 
 
 # Cases of every kind; each costs ReFrame a second.
-SOME = [word for text in ("ior.4KiB", "btio.full", "fpp.c", "ipc", "hpcc", "transfer") for word in ("--only", text)]
+KINDS = ("ior.4KiB.posix", "ior.4KiB.millrace.", "btio.full", "fpp.c.normal", "fpp.c.async", "ipc", "hpcc", "transfer")
+SOME = [word for text in KINDS for word in ("--only", text)]
 
 
 def write_script(path: Path, text: str) -> Path:
@@ -84,7 +85,7 @@ class World:
             self.command("evaluate", "-o", self.session, *words), env=self.environment, cwd=self.folder,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 100
         while program not in self.started() and time.monotonic() < deadline and child.poll() is None:
             time.sleep(0.05)
         child.send_signal(signal.SIGKILL)

@@ -74,6 +74,12 @@ def test_the_best_method_of_each_pattern_is_advised_with_its_gain(tmp_path):
     assert (pattern, best, gain) == ("4 KiB", "Millrace independent, 800 MiB/s", "8.0 times ROMIO independent")
 
 
+def test_what_is_above_its_limit_is_called_doubtful():
+    assert story.Card("x", 1, "GB/s", 93.4, "of the memory's best").words() == "93 % of the memory's best"
+    assert "caches, or a limit that other work disturbed" in story.Card("x", 1, "GB/s", 414, "of the peak").words()
+    assert story.Card("x", 1, "us", None, "one way").words() == "one way"
+
+
 def test_the_page_and_the_markdown_of_an_unfinished_session_are_made(tmp_path):
     session = make(tmp_path, ior(100, 800, 10))
     session.document["plan"].append(Case("later", "compute", "flops").document())

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +86,23 @@ def local(folder: Path, processors: int) -> dict[str, Any]:
     return _common(folder, partitions, f"this machine, {processors} processors")
 
 
+def accounting() -> bool:
+    """Whether Slurm's accounting answers; without it ReFrame has to look at the queue instead."""
+    try:
+        done = subprocess.run(["sacct", "-n", "-X"], capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
+
+
 def slurm(folder: Path, options: str, launcher: str = "srun") -> dict[str, Any]:
     """Jobs by sbatch with the site's options (`-p batch -A project`); ranks by srun, Open MPI's with PMIx."""
+    if shutil.which("sbatch") is None:
+        raise EvaluationError("--slurm: there is no sbatch on PATH: run this where jobs are submitted")
     access = shlex.split(options)
+    scheduler = "slurm" if accounting() else "squeue"
     partitions = [
-        partition(name, "slurm", "millrace-srun-pmix" if name == "openmpi" else launcher, access=access)
+        partition(name, scheduler, "millrace-srun-pmix" if name == "openmpi" else launcher, access=access)
         for name in (NODE, *LAUNCHERS)
     ]
     return _common(folder, partitions, f"Slurm {options}".strip())

@@ -13,7 +13,7 @@ from millrace.evaluate.report.story import number
 
 Series = Mapping[str, Sequence[tuple[float, float]]]
 WIDTH, HEIGHT = 720, 340
-LEFT, RIGHT, TOP, BOTTOM = 66, 16, 14, 44
+LEFT, RIGHT, TOP, BOTTOM = 66, 34, 14, 44
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,11 @@ def bars(rows: Sequence[Bar], unit: str, limit: float | None = None, limit_label
     lines = [f'<div class="bars" role="img" aria-label="{escape(unit)}">']
     for row in rows:
         share = f"{100 * row.value / most:.2f}"
-        percent = f'<span class="of">{row.percent:.0f}&#8201;%</span>' if row.percent is not None else ""
+        percent = (
+            f'<span class="of">{row.percent:.{0 if row.percent >= 9.95 else 1}f}&#8201;%</span>'
+            if row.percent is not None
+            else ""
+        )
         spread = ""
         if row.low is not None and row.high is not None and row.high > row.low:
             begin, wide = 100 * row.low / most, 100 * (row.high - row.low) / most

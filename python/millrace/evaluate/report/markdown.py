@@ -22,8 +22,7 @@ def write(path: Path, session: Session, machines: Sequence[Machine]) -> None:
         (
             card.title,
             "-" if card.value is None else f"{story.number(card.value)} {card.unit}",
-            "" if card.percent is None else f"{card.percent:.3g} %",
-            card.note,
+            card.words(),
         )
         for card in story.cards(session)
     ]
@@ -39,7 +38,7 @@ def write(path: Path, session: Session, machines: Sequence[Machine]) -> None:
         "",
         *(f"- {pattern}: {best} ({gain})" for pattern, best, gain in story.method_advice(session)),
         "",
-        *_table(("figure", "value", "of its limit", ""), cards),
+        *_table(("figure", "value", ""), cards),
     ]
     for section in sections.build(session):
         lines += ["", f"## {section.title}", "", section.lead, ""]

@@ -12,6 +12,7 @@ from millrace.evaluate import hpcc
 from millrace.evaluate.session import PASSED, Session
 
 Figures = Mapping[str, Mapping[str, Any]]
+_DOUBTFUL = 110  # percent of a limit that were not reached by what the limit is of
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,15 @@ class Card:
     value: float | None
     unit: str
     percent: float | None = None
-    note: str = ""
+    note: str = ""  # "of ..." says what the percentage is of
+
+    def words(self) -> str:
+        """What stands below the figure."""
+        if self.percent is None:
+            return self.note
+        share = f"{self.percent:.0f}" if self.percent >= 9.95 else f"{self.percent:.1f}"
+        text = f"{share} % {self.note}" if self.note.startswith("of ") else f"{share} % of its limit; {self.note}"
+        return text if self.percent <= _DOUBTFUL else f"{text}: caches, or a limit that other work disturbed"
 
 
 @dataclass(frozen=True)
@@ -98,7 +107,7 @@ def _card(session: Session, title: str, key: str, unit: str = "", note: str = ""
 def _reached(rows: Sequence[tuple[str, str, float, float | None]], title: str, millrace: bool) -> Card:
     for method, _, value, percent in rows:
         if ("Millrace" in method) == millrace:
-            return Card(title, value, "MiB/s", percent, method)
+            return Card(title, value, "MiB/s", percent, f"of one stream; {method}")
     return Card(title, None, "MiB/s", None, "not measured")
 
 
