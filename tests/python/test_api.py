@@ -7,13 +7,12 @@ import errno
 import gc
 import os
 import re
-import subprocess
-import sys
+import signal
 import time
 
 import millrace
 import pytest
-from conftest import BUILD, ROOT
+from conftest import BUILD, ROOT, Child
 from millrace import native
 
 pytestmark = pytest.mark.skipif(native.find() is None, reason="the C library is not built")
@@ -177,17 +176,17 @@ def test_memory_of_devices(tmp_path, which):
 
 
 def test_memory_of_another_process():
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
+    data = bytearray(b"what it was")
+    address = native.address_of(memoryview(data))
+    child = Child(lambda output: time.sleep(100))
+    data[:] = bytes(len(data))  # here, not there
     try:
-        with millrace.Device(f"process:{child.pid}") as device:
-            with open(f"/proc/{child.pid}/maps") as maps:
-                begin = int(maps.read(20).split("-")[0], 16)
-            assert device.at(begin, 4).read() == b"\x7fELF"
+        with millrace.Device(f"process:{child.process}") as device:
+            assert device.at(address, len(data)).read() == b"what it was"
             with pytest.raises(OSError):
                 device.alloc(10)
     finally:
-        child.kill()
-        child.wait()
+        child.end(signal.SIGKILL)
     with pytest.raises(OSError, match="gpu"):
         millrace.Device("gpu")
 

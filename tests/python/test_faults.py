@@ -7,6 +7,7 @@ import fcntl
 import os
 import resource
 import signal
+import stat
 import subprocess
 import threading
 import time
@@ -76,6 +77,47 @@ def test_a_call_that_fails_at_any_time(path, way, monkeypatch, call, code):
             break
     assert seen or (call == "link" and way == "with a name")
     assert np.array_equal(millrace.load(path, verify=True)["large"], tree["large"])
+
+
+def test_folders_that_cannot_be_synced(path, monkeypatch):
+    real = os.fsync
+
+    def only_files(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not here")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", only_files)
+    millrace.save(path, OLD)
+    assert is_old(path)
+
+
+def test_no_memory_for_a_copy(path, monkeypatch):
+    def fail(*words, **more):
+        raise MemoryError
+
+    monkeypatch.setattr("millrace.checkpoint.writer.Plan._room_for_copy", fail)
+    with pytest.raises(MemoryError):
+        millrace.save(path, OLD, wait=False)
+
+
+def test_no_threads_to_be_had(path, monkeypatch):
+    real = threading.Thread.start
+    for allowed in range(4):
+        left = iter(range(allowed))
+
+        def start(thread, left=left):
+            if next(left, None) is None:
+                raise RuntimeError("can't start new thread")
+            real(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", start)
+        with pytest.raises(RuntimeError):  # helpers are done without, but not the one that leads them
+            millrace.save(path, OLD, threads=9)
+        monkeypatch.setattr(threading.Thread, "start", real)
+        assert threading.active_count() == 1
+    millrace.save(path, OLD, threads=1)
+    assert is_old(path)
 
 
 def test_short_writes_and_reads(path, monkeypatch, dice):

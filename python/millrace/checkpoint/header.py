@@ -167,7 +167,7 @@ def _check_header(text: bytes, metadata: dict[str, str], path: str) -> None:
     at = text.find(_CRC) + len(_CRC)
     blank = text[:at] + b"0" * 8 + text[at + 8 :]
     if text[at : at + 8] != f"{zlib.crc32(blank):08x}".encode():
-        raise CheckpointError(f"{path} is damaged: its header does not fit its checksum")
+        raise CheckpointError(f"{path} is damaged: its header does not fit its checksum, or another program changed it")
 
 
 def _tree(metadata: dict[str, str], path: str) -> Any:

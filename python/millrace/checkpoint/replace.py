@@ -13,6 +13,9 @@ import stat
 from types import TracebackType
 
 _ATTEMPTS = 100  # to find a name that nobody has: one is usual
+_OWN_DESCRIPTORS = "/proc/self/fd"
+# What file systems say that do not sync folders: there is nothing to be done, and the file is there.
+_NO_FOLDER_SYNC = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS)
 # What file systems say that have no files without names.
 _NO_TMPFILE = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL)
 
@@ -54,8 +57,13 @@ class Replacement:
             self._name = self._give_name()
         os.rename(self._name, self._base, src_dir_fd=self._directory, dst_dir_fd=self._directory)
         self._name = ""
-        if sync:
+        if not sync:
+            return
+        try:
             os.fsync(self._directory)
+        except OSError as error:
+            if error.errno not in _NO_FOLDER_SYNC:
+                raise
 
     def close(self) -> None:
         if self._name:
@@ -80,11 +88,12 @@ class Replacement:
         return stat.S_IMODE(old.st_mode)
 
     def _create(self) -> int:
-        try:
-            return os.open(self._folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            if error.errno not in _NO_TMPFILE:
-                raise
+        if os.path.isdir(_OWN_DESCRIPTORS):  # without it there is no way to a name later
+            try:
+                return os.open(self._folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666)
+            except OSError as error:
+                if error.errno not in _NO_TMPFILE:
+                    raise
         for _ in range(_ATTEMPTS):
             name = self._new_name()
             flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC
@@ -101,7 +110,7 @@ class Replacement:
 
     def _give_name(self) -> str:
         _lock(self.descriptor)
-        source = f"/proc/self/fd/{self.descriptor}"
+        source = f"{_OWN_DESCRIPTORS}/{self.descriptor}"
         for _ in range(_ATTEMPTS):
             name = self._new_name()
             with contextlib.suppress(FileExistsError):

@@ -34,9 +34,9 @@ class Saving:
         self._over = threading.Event()
         self._error: BaseException | None = None
         self._team = Team(threads)
-        self._thread = threading.Thread(target=self._run, args=(Writer(plan, path, sync),), name="millrace-checkpoint")
         try:
-            self._thread.start()
+            writer = Writer(plan, path, sync)
+            threading.Thread(target=self._run, args=(writer,), name="millrace-checkpoint").start()
         except BaseException:
             self._team.close()
             raise
@@ -121,7 +121,7 @@ def save(
         return saving
     if copy:
         _await_turn(name, True)
-        plan.snapshot(Team(threads))
+        plan.snapshot(threads)
     return _begin(name, plan, fsync, threads, True)
 
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -28,18 +27,23 @@ class Team:
         self._error: BaseException | None = None
         # No daemons: Python waits for them at its end.
         self._helpers: list[threading.Thread] = []
-        with contextlib.suppress(RuntimeError):  # no more threads to be had: fewer do it too
+        try:
             for _ in range((size or usual_size()) - 1):
                 helper = threading.Thread(target=self._help, name="millrace-checkpoint")
                 helper.start()
                 self._helpers.append(helper)
+        except RuntimeError:  # no more threads to be had: fewer do it too
+            pass
+        except BaseException:
+            self.close()
+            raise
 
     def run(self, tasks: Iterable[Any], work: Callable[[Any], None]) -> None:
         """work(task) for each, begun in their order; the caller takes part. Once. Raises the first error."""
-        with self._lock:
-            if self._error is None:
-                self._tasks, self._work = iter(tasks), work
         try:
+            with self._lock:
+                if self._error is None:
+                    self._tasks, self._work = iter(tasks), work
             self._help(wait=False)
         finally:
             self.close()

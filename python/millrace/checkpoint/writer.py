@@ -91,7 +91,7 @@ class Plan:
             at += chunks
         self.checksums = [0] * at if self.algorithm else []
 
-    def snapshot(self, team: Team) -> None:
+    def snapshot(self, threads: int | None) -> None:
         """Copies all arrays, so that the program may change them."""
         import numpy as np
 
@@ -112,7 +112,7 @@ class Plan:
             begins = [0] if copy is None else range(0, item.tensor.bytes, CHUNK_BYTES)
             tasks += [(item, copy, begin) for begin in begins]
         try:
-            team.run(tasks, take)
+            Team(threads).run(tasks, take)
         finally:
             bounces.close()
         for item, copy in zip(self.items, copies, strict=True):
