@@ -221,10 +221,10 @@ static int with_fault(unsigned n) {
   for (int round = 0; round < 2; round++) {
     fail_at(calls() + n, errors[n % 3]);
     size_t done = 0;
-    for (int tries = 0; done < size && tries < 20; tries++) {
+    for (int tries = 0; done < size && tries < 200; tries++) {
       ssize_t moved =
           round == 0 ? write(fd, memory + done, size - done) : read(fd, memory + done, size - done);
-      if (moved < 0 && errno != EIO && errno != EFAULT && errno != ENOMEM) wrong = errno;
+      if (moved < 0 && errno != EIO && errno != EFAULT && errno != ENOMEM && errno != EINTR) wrong = errno;
       if (moved > 0) done += (size_t)moved;
     }
     if (done != size || lseek(fd, 0, SEEK_CUR) != size) wrong |= 1 << 10;

@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""device.py LIBRARY PROGRAM DRIVER FIRST COUNT FAILURES: transfers of a device's memory do what those of the host's do.
+"""device.py LIBRARY PROGRAM DRIVER FIRST COUNT FAILURES FAULT: memory of a device is moved as that of the host.
 
-DRIVER stands in for libcuda.so.1. Then each of its calls fails once, and no byte is lost, doubled or leaked.
+DRIVER stands in for libcuda.so.1. Then each of its calls fails once, and a disk (FAULT) takes less than it is given: no
+byte is lost, doubled or leaked.
 """
 
 from __future__ import annotations
@@ -48,13 +49,26 @@ def failing(place: Path, preload: dict[str, str], program: str, driver: str, mos
     return wrong
 
 
+def short(place: Path, library: str, fault: str, program: str, driver: str) -> int:
+    """Every write is short, every third interrupted; with little memory too."""
+    preload = {"LD_PRELOAD": f"{library}:{fault}", "FAULT_SHORT": "1", "FAIL": str(1 << 30)}
+    wrong = 0
+    for variables in ({}, {"MILLRACE_STAGING_BYTES": "1MiB"}, MODES["early"]):
+        status, said, _ = ran([program, driver, "1", "0"], place / "files", {**os.environ, **preload, **variables})
+        if status != 0:
+            wrong += 1
+            print(f"short writes, {variables}: status {status}, {said.decode(errors='replace')}")
+    return wrong
+
+
 def main() -> int:
-    library, program, driver, first, count, most = sys.argv[1:7]
+    library, program, driver, first, count, most, fault = sys.argv[1:8]
     preload = {"LD_PRELOAD": library}
     seeds = range(int(first), int(first) + int(count))
     with tempfile.TemporaryDirectory() as place:
         wrong = same(Path(place), preload, program, driver, seeds)
         wrong += failing(Path(place), preload, program, driver, int(most))
+        wrong += short(Path(place), library, fault, program, driver)
     print(f"{count} seeds, {wrong} wrong")
     return 1 if wrong else 0
 

@@ -18,6 +18,7 @@ using Event = struct EventTag*;
 inline constexpr Error success = 0;
 inline constexpr Error invalid_value = 1;
 inline constexpr Error out_of_memory = 2;
+inline constexpr Error not_initialized = 3;
 inline constexpr Error deinitialized = 4;
 inline constexpr Error invalid_context = 201;
 inline constexpr Error not_ready = 600;

@@ -17,9 +17,14 @@ PointerClass classify(const Table& table, Address address) {
   int ordinal = -1;
   int attributes[] = {attribute_context, attribute_memory_type, attribute_is_managed, attribute_ordinal};
   void* values[] = {&context, &type, &managed, &ordinal};
-  // Before the program's cuInit, and of memory that is not the driver's: no success, or zeros.
-  if (table.cuPointerGetAttributes(4, attributes, values, static_cast<Pointer>(address)) != success)
-    return {};
+  // Before the program's cuInit, and of memory that is not the driver's: no success, or zeros. What failed
+  // for another reason is asked again, as a device's memory must not be taken for the host's.
+  const auto ask = [&] {
+    return table.cuPointerGetAttributes(4, attributes, values, static_cast<Pointer>(address));
+  };
+  Error error = ask();
+  if (error != success && error != not_initialized && error != deinitialized) error = ask();
+  if (error != success) return {};
   return {type == memory_type_device && managed == 0, context, ordinal};
 }
 

@@ -23,7 +23,6 @@ namespace millrace::staging::cuda::fake {
 inline constexpr int devices = 2;
 inline constexpr std::size_t memory_bytes = std::size_t{256} << 20;
 
-inline constexpr Error not_initialized = 3;
 inline constexpr Error invalid_device = 101;
 inline constexpr Error invalid_handle = 400;
 
