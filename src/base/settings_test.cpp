@@ -161,15 +161,10 @@ TEST(Set, says_what_is_allowed_and_leaves_the_value_alone) {
 }
 
 TEST(FromEnvironment, overlays_what_is_set_and_tells_what_is_not_possible) {
-  const char* const environment[] = {"HOME=/root",
-                                     "MILLRACE_STRATEGY=sort",
-                                     "MILLRACE_SORT_BUFFER=64MiB",
-                                     "MILLRACE_MERGE=maybe",
-                                     "MILLRACE_NONSENSE=1",
-                                     "MILLRACE_JOB=a=b",
-                                     "MILLRACEX=1",
-                                     "MILLRACE_PREFIX=/opt/millrace",
-                                     nullptr};
+  const char* const environment[] = {
+      "HOME=/root",           "MILLRACE_STRATEGY=sort",        "MILLRACE_SORT_BUFFER=64MiB",
+      "MILLRACE_MERGE=maybe", "MILLRACE_NONSENSE=1",           "MILLRACE_JOB=a=b",
+      "MILLRACEX=1",          "MILLRACE_PREFIX=/opt/millrace", nullptr};
   std::vector<std::string> messages;
   const Settings settings = from_environment(environment, messages);
   EXPECT_TRUE(settings.enabled);
