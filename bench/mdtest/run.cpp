@@ -10,6 +10,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <ranges>
 
 #include "common/mpi.hpp"
 #include "mdtest/calls.hpp"
@@ -69,7 +70,7 @@ class Iterations {
     barrier();
     if (s_.remove) {
       each_tree(tree_remove, [this](const std::vector<std::string>& paths) {
-        for (auto path = paths.rbegin(); path != paths.rend(); ++path) calls_.remove_directory(path->c_str());
+        for (const std::string& path : std::views::reverse(paths)) calls_.remove_directory(path.c_str());
       });
       if (rank_ == 0) calls_.remove_directory(folder_.c_str());
     } else if (s_.create && rank_ == 0) {
