@@ -138,7 +138,7 @@ int millrace_invoke(millrace_channel* channel, std::uint64_t symbol, const millr
     Call call;
     const std::shared_ptr<OpenDevice> memory = library.handles.find<OpenDevice>(device);
     if (device != nullptr && memory == nullptr) return Outcome::failed(EBADF);
-    if (const Outcome outcome = call.prepare(library.handles, symbol, arguments, count); outcome.value() < 0)
+    if (Outcome outcome = call.prepare(library.handles, symbol, arguments, count); outcome.value() < 0)
       return outcome;
     const Result<std::uint64_t> result = call.run(open, memory.get());
     if (!result) return {result.status(), about_call(result.status())};

@@ -140,7 +140,7 @@ Outcome File::sync() const {
   do {
     result = ::fdatasync(fd_.get());
   } while (result != 0 && errno == EINTR);
-  const Outcome outcome = outcome_of(result);
+  Outcome outcome = outcome_of(result);
   synced(fd_.get());
   return outcome;
 }

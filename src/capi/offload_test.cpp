@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <numeric>
@@ -44,6 +46,25 @@ INSTANTIATE_TEST_SUITE_P(All, Offload, ::testing::Values(MILLRACE_THREAD, MILLRA
                          [](const auto& one) {
                            return std::string(one.param == MILLRACE_THREAD ? "thread" : "process");
                          });
+
+// What the function wait_for waits for.
+class Pipe {
+ public:
+  explicit Pipe(std::string path) : path_(std::move(path)) { EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0); }
+  millrace_argument argument() const {
+    return millrace_memory(MILLRACE_IN, nullptr, const_cast<char*>(path_.c_str()), path_.size() + 1);
+  }
+  // When somebody reads it.
+  int open() const { return ::open(path_.c_str(), O_WRONLY | O_CLOEXEC); }
+  void let_go() const {
+    const int fd = open();
+    EXPECT_EQ(::write(fd, "x", 1), 1);
+    ::close(fd);
+  }
+
+ private:
+  std::string path_;
+};
 
 TEST_P(Offload, ArgumentsOfAllKindsArrive) {
   std::uint64_t returned = 0;
@@ -152,19 +173,36 @@ TEST_P(Offload, AQueueTellsEachCommandsOwnError) {
   ASSERT_EQ(millrace_queue_call(queue, channel, find("add"), numbers, 2, &right), 0);
   EXPECT_EQ(millrace_queue_wait(queue, wrong, -1, nullptr), -EFAULT);
   EXPECT_EQ(millrace_queue_wait(queue, right, -1, nullptr), 0);
-  const millrace_argument long_time[] = {millrace_integer(300'000)};
-  ASSERT_EQ(millrace_queue_call(queue, channel, find("take_time"), long_time, 1, &slow), 0);
+  EXPECT_EQ(millrace_queue_call(queue, nullptr, 1, numbers, 2, &right), -EBADF);
+  const Pipe pipe(path("pipe"));
+  const millrace_argument until[] = {pipe.argument()};
+  ASSERT_EQ(millrace_queue_call(queue, channel, find("wait_for"), until, 1, &slow), 0);
   EXPECT_EQ(millrace_queue_peek(queue, slow), 0);
   EXPECT_EQ(millrace_queue_wait(queue, slow, 10, nullptr), -ETIMEDOUT);
   EXPECT_EQ(millrace_queue_sync(queue, 10), -ETIMEDOUT);
+  pipe.let_go();
   EXPECT_EQ(millrace_queue_wait(queue, slow, -1, nullptr), 0);
-  EXPECT_EQ(millrace_queue_call(queue, nullptr, 1, numbers, 2, &right), -EBADF);
-  // What has not begun is dropped.
-  ASSERT_EQ(millrace_queue_call(queue, channel, find("take_time"), long_time, 1, &slow), 0);
-  ASSERT_EQ(millrace_queue_call(queue, channel, find("die"), nullptr, 0, &wrong), 0);
-  usleep(50'000);
   EXPECT_EQ(millrace_queue_close(queue), 0);
-  EXPECT_EQ(millrace_queue_wait(queue, wrong, 0, nullptr), -EBADF);
+}
+
+TEST_P(Offload, AQueueThatIsClosedDropsWhatHasNotBegun) {
+  millrace_queue* queue = nullptr;
+  ASSERT_EQ(millrace_queue_open(device, &queue), 0);
+  const Memory memory(device, Bytes(10));
+  const Bytes other(10, 7);
+  const Pipe pipe(path("pipe"));
+  const millrace_argument until[] = {pipe.argument()};
+  std::uint64_t begun = 0, dropped = 0;
+  ASSERT_EQ(millrace_queue_call(queue, channel, find("wait_for"), until, 1, &begun), 0);
+  ASSERT_EQ(millrace_queue_write_mem(queue, memory.at(), other.data(), other.size(), &dropped), 0);
+  const int writer = pipe.open();  // the first command runs
+  std::thread closing([&] { EXPECT_EQ(millrace_queue_close(queue), 0); });
+  while (millrace_queue_peek(queue, dropped) == 0) usleep(1000);
+  EXPECT_EQ(::write(writer, "x", 1), 1);
+  ::close(writer);
+  closing.join();
+  EXPECT_EQ(millrace_queue_wait(queue, dropped, 0, nullptr), -EBADF);
+  EXPECT_EQ(memory.get(), Bytes(10));
 }
 
 TEST_P(Offload, AProcessThatDiesIsAnErrorOfTheCall) {

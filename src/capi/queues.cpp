@@ -95,7 +95,7 @@ int millrace_queue_call(millrace_queue* queue, millrace_channel* channel, std::u
     const std::shared_ptr<OpenChannel> runs = library.handles.find<OpenChannel>(channel);
     if (runs == nullptr) return Outcome::failed(EBADF, "the channel is not open");
     const auto call = std::make_shared<Call>();
-    if (const Outcome outcome = call->prepare(library.handles, symbol, arguments, count); outcome.value() < 0)
+    if (Outcome outcome = call->prepare(library.handles, symbol, arguments, count); outcome.value() < 0)
       return outcome;
     return submitted(
         open, [runs, call, device = open.device()] { return call->run(*runs, device.get()); }, ticket);

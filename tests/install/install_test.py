@@ -80,7 +80,8 @@ endif()
 
 def links(installed: Path, source: Path, build: Path, work: Path) -> None:
     """Programs that use the C API, by pkg-config and by CMake."""
-    work.mkdir()
+    files = work / "files"
+    files.mkdir(parents=True)
     sources = source / "tests/capi"
     functions = next((build / "src/staging").glob("libchannel_functions.so"), None)
     functions = functions or next(build.glob("**/libchannel_functions.so"))
@@ -101,7 +102,7 @@ def links(installed: Path, source: Path, build: Path, work: Path) -> None:
             expect(done.returncode == 0, "gfortran", done)
             programs.append(work / "fortran")
         for program in programs:
-            done = run(program, "process", work, functions, folder=work)
+            done = run(program, "process", files, functions, folder=work)
             expect(done.returncode == 0 and "all is well" in done.stdout, "a program by pkg-config", done)
     (work / "CMakeLists.txt").write_text(PROJECT.format(sources=sources, fortran="Fortran" if fortran else ""))
     done = run("cmake", f"-DCMAKE_PREFIX_PATH={installed}", "-B", "b", work, folder=work)
@@ -109,7 +110,7 @@ def links(installed: Path, source: Path, build: Path, work: Path) -> None:
     done = run("cmake", "--build", "b", folder=work)
     expect(done.returncode == 0, "a build by find_package", done)
     for name in ("c", "cpp", "fortran") if fortran else ("c", "cpp"):
-        done = run(work / "b" / name, "host", work, functions, folder=work)
+        done = run(work / "b" / name, "host", files, functions, folder=work)
         expect(done.returncode == 0 and "all is well" in done.stdout, "a program by CMake", done)
 
 

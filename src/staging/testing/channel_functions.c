@@ -63,4 +63,11 @@ EXPORT uint64_t process(void) { return (uint64_t)getpid(); }
 
 EXPORT uint64_t die(void) { return (uint64_t)kill(getpid(), SIGKILL); }
 
-EXPORT uint64_t take_time(uint64_t microseconds) { return (uint64_t)usleep((useconds_t)microseconds); }
+/* Until somebody has written to the named pipe. */
+EXPORT uint64_t wait_for(const char* path) {
+  FILE* file = fopen(path, "rb");
+  if (file == NULL) return (uint64_t)errno;
+  const int letter = fgetc(file);
+  fclose(file);
+  return letter == 'x' ? 0 : 1;
+}
