@@ -4,13 +4,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <random>
-#include <ranges>
 
 #include "common/mpi.hpp"
 #include "mdtest/calls.hpp"
@@ -70,7 +70,8 @@ class Iterations {
     barrier();
     if (s_.remove) {
       each_tree(tree_remove, [this](const std::vector<std::string>& paths) {
-        for (const std::string& path : std::views::reverse(paths)) calls_.remove_directory(path.c_str());
+        std::for_each(paths.rbegin(), paths.rend(),
+                      [this](const std::string& path) { calls_.remove_directory(path.c_str()); });
       });
       if (rank_ == 0) calls_.remove_directory(folder_.c_str());
     } else if (s_.create && rank_ == 0) {

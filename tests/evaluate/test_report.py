@@ -218,6 +218,18 @@ def test_an_hpcc_that_was_cut_off_is_told():
         hpcc.parse(OUTPUT[:200])
 
 
+# The other programs.
+
+
+def test_figures_of_geofem_and_mdtest_bring_their_own_limits():
+    solver = {"gflops": {"median": 3}, "iterations": 60, "limit": {"gflops": 4}}
+    gflops, iterations = figures.read(Case("geofem", "compute", "geofem"), solver)
+    assert gflops.document({})["percent_of_limit"] == 75 and iterations.lower_is_better
+    row = {"operation": "file_create", "items": 100, "mean_per_s": 50, "limit_per_s": 200, "seconds": [2, 4]}
+    (create,) = figures.read(Case("mdtest", "metadata", "mdtest"), {"runs": [{"operations": [row]}]})
+    assert create.samples == (50, 25) and create.document({})["percent_of_limit"] == 25
+
+
 # Plans.
 
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from millrace import machine
+from millrace import launcher, machine
 from millrace.evaluate import hpcc
 from millrace.evaluate.tools import LAUNCHERS, launcher_of
 
@@ -73,9 +73,7 @@ def software() -> dict[str, Any]:
     for mpi in LAUNCHERS:
         found = launcher_of(mpi)
         if found:
-            lines = _output(found, "--version").splitlines()
-            text = next((line for line in lines if "ersion" in line or "Open MPI" in line), "")
-            versions[mpi] = " ".join(text.replace("Version:", "").split()) or found
+            versions[mpi] = launcher.inspect(shutil.which(found) or found, os.environ).version or found
     versions["blas"] = hpcc.blas()
     return versions
 

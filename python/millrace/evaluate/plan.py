@@ -91,7 +91,7 @@ def fit(profile: Profile, tools: Tools) -> Profile:
 def rule(profile: Profile) -> str:
     """What fit() did, for the report."""
     return (
-        f"profile {profile.name}: three arrays of {human_bytes(profile.array_bytes)}, an HPL matrix of "
+        f"Profile {profile.name}: three arrays of {human_bytes(profile.array_bytes)}, an HPL matrix of "
         f"{human_bytes(profile.matrix_bytes)}, shared files of {human_bytes(profile.file_bytes)}, "
         f"{profile.ranks} ranks. Sizes are halved until arrays and matrices take a quarter of the usable memory "
         "(half of what is available) and files a quarter of the usable disk (half of what is free)."

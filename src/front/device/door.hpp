@@ -12,7 +12,7 @@
 namespace millrace::front::device {
 
 // The process has a driver. Only look() finds out.
-extern constinit std::atomic<bool> driver_seen;
+extern std::atomic<bool> driver_seen;  // NOLINT(bugprone-dynamic-static-initializers): constinit
 
 // Looks whether the program has loaded a driver meanwhile. 15 ns, no system call.
 void look();

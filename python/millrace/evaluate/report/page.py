@@ -38,7 +38,8 @@ def environment(session: Session) -> list[tuple[str, str]]:
         ("Folder", session.document["target"]),
         ("Scheduler", session.document.get("scheduler") or "none: this machine"),
     ]
-    rows += [(name.capitalize(), str(value)) for name, value in found["software"].items()]
+    names = {"mpich": "MPICH", "openmpi": "Open MPI", "blas": "BLAS"}
+    rows += [(names.get(name, name.capitalize()), str(value)) for name, value in found["software"].items()]
     return [(name, value) for name, value in rows if value]
 
 
