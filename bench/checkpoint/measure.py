@@ -43,7 +43,8 @@ def forget(path: pathlib.Path) -> None:
 
 
 class Rounds:
-    """`rates[method][phase]`: MiB/s, one for each round. `waits[way]`: seconds."""
+    """`rates[method][phase]`: MiB/s, one for each round; `processor`: seconds of all threads, likewise. `waits[way]`:
+    seconds."""
 
     def __init__(self, folder: pathlib.Path, state: dict[str, np.ndarray], methods: list[Method]) -> None:
         self._path = folder / "checkpoint"
@@ -51,6 +52,7 @@ class Rounds:
         self._methods = methods
         self._size = sum(array.nbytes for array in state.values())
         self.rates: dict[str, dict[str, list[float]]] = {one.name: {p: [] for p in PHASES} for one in methods}
+        self.processor: dict[str, dict[str, list[float]]] = {one.name: {p: [] for p in PHASES} for one in methods}
         self.waits: dict[str, list[float]] = {}
         self.wrong: list[str] = []
 
@@ -106,9 +108,10 @@ class Rounds:
 
     def _timed(self, method: Method, phase: str, work: Callable[[], Any]) -> Any:
         gc.collect()
-        begin = time.perf_counter()
+        begin, processor = time.perf_counter(), time.process_time()
         result = work()
         self.rates[method.name][phase].append(self._size / (1 << 20) / (time.perf_counter() - begin))
+        self.processor[method.name][phase].append(time.process_time() - processor)
         return result
 
 

@@ -23,6 +23,7 @@ def to_json(about: dict[str, Any], rounds: Rounds, limit: dict[str, Any] | None)
         "version": 1,
         **about,
         "rates_mib_s": rounds.rates,
+        "processor_s": rounds.processor,
         "waits_s": rounds.waits,
         "disk": limit,
         "wrong": rounds.wrong,
@@ -33,13 +34,16 @@ def markdown(document: dict[str, Any]) -> str:
     rates = {name: {p: statistics.median(found[p]) for p in PHASES} for name, found in document["rates_mib_s"].items()}
     lines = [
         f"{document['bytes'] / (1 << 30):.3g} GiB in {document['arrays']} arrays, medians of {document['rounds']}, "
-        "MiB/s (and as a multiple of `stream`: one thread, one array after the other).",
+        "MiB/s (as a multiple of `stream`: one thread, one array after the other; processor seconds).",
         "",
         "| way | " + " | ".join(_HEADINGS[phase] for phase in PHASES) + " |",
         "|" + " --- |" * (1 + len(PHASES)),
     ]
     for name, found in rates.items():
-        cells = [f"{found[phase]:,.0f} ({found[phase] / rates['stream'][phase]:.2f})" for phase in PHASES]
+        cells = []
+        for phase in PHASES:
+            seconds = statistics.median(document["processor_s"][name][phase])
+            cells.append(f"{found[phase]:,.0f} ({found[phase] / rates['stream'][phase]:.2f}; {seconds:.2f})")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     whole = document["bytes"] / (1 << 20)
     foreground = whole / rates["millrace"]["save_fsync"]
