@@ -45,6 +45,7 @@ class Backlog {
   // Copies as much of it as there is room for in one piece; 0 if there is none. `joined`: it became part of
   // the request before it, else there is one more.
   std::size_t put(std::size_t file, const char* data, std::size_t bytes, off_t at, bool& joined) {
+    if (empty()) head_ = tail_ = 0;  // memory that was used before is there; the rest would have to be made
     const std::size_t place = static_cast<std::size_t>(tail_ % size_);
     std::size_t room = std::min<std::size_t>(size_ - place, size_ - static_cast<std::size_t>(tail_ - head_));
     Request* before = last_ > claimed_ ? &requests_[(last_ - 1) % requests_max] : nullptr;

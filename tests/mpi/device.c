@@ -34,7 +34,7 @@ static void set_up(void) {
   void* context = NULL;
   driver = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (driver == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
-  ((void (*)(uint64_t, unsigned))function("fake_cuda_reset"))(7, 50);
+  ((void (*)(uint64_t, unsigned))function("fake_cuda_reset"))(7, 10);
   ((int (*)(unsigned))function("cuInit"))(0);
   ((int (*)(void**, int))function("cuDevicePrimaryCtxRetain"))(&context, 0);
   ((int (*)(void*))function("cuCtxPushCurrent_v2"))(context);
@@ -134,6 +134,7 @@ static void read_all_ways(MPI_Datatype type, int count, int size, int writable) 
     CHECK(MPI_File_read_at_all_end(file, memory, &status));
     answer("read_at_all_begin", &status, type);
   }
+  if (type != MPI_BYTE) return; /* of memory with holes, libraries count what was asked for */
   CHECK(MPI_File_read_at(file, last, memory, count, type, &status));
   answer("at the end", &status, type);
 }
@@ -154,25 +155,26 @@ static void sizes(const char* folder) {
   passed("sizes");
 }
 
-/* Holes in memory, also in falling order, and a view with holes whose etype is no power of two. */
+/* Holes in memory, also in falling order, and a view whose etype is no power of two; in the file all is
+ * written, as libraries leave anything in holes. */
 static void holes(const char* folder) {
   char name[4096];
   MPI_Datatype parts, falling, etype, blocks, filetype;
   int lengths[3] = {5, 1, 2}, places[3] = {40, 0, 20};
-  CHECK(MPI_Type_vector(1000, 3, 7, MPI_DOUBLE, &parts));
+  CHECK(MPI_Type_vector(8, 30, 70, MPI_DOUBLE, &parts));
   CHECK(MPI_Type_indexed(3, lengths, places, MPI_INT, &falling));
   CHECK(MPI_Type_commit(&parts));
   CHECK(MPI_Type_commit(&falling));
   snprintf(name, sizeof name, "%s/holes", folder);
   begin(name, MPI_MODE_CREATE | MPI_MODE_RDWR);
-  write_all_ways(parts, 12, 24000, 100);
-  read_all_ways(parts, 12, 24000, 1);
-  write_all_ways(falling, 700, 32, 200);
-  read_all_ways(falling, 700, 32, 1);
+  write_all_ways(parts, 3, 1920, 100);
+  read_all_ways(parts, 3, 1920, 1);
+  write_all_ways(falling, 9, 32, 200);
+  read_all_ways(falling, 9, 32, 1);
   CHECK(MPI_File_close(&file));
   CHECK(MPI_Type_contiguous(24, MPI_BYTE, &etype));
-  CHECK(MPI_Type_vector(10, 5, 11, etype, &blocks));
-  CHECK(MPI_Type_create_resized(blocks, 0, 110 * 24, &filetype));
+  CHECK(MPI_Type_vector(10, 5, 5 * nranks, etype, &blocks));
+  CHECK(MPI_Type_create_resized(blocks, 0, 50 * nranks * 24, &filetype));
   CHECK(MPI_Type_commit(&etype));
   CHECK(MPI_Type_commit(&filetype));
   snprintf(name, sizeof name, "%s/view", folder);
@@ -184,7 +186,7 @@ static void holes(const char* folder) {
     fill(300 + (unsigned)i);
     CHECK(MPI_File_write_all(file, memory, count, etype, &status));
     answer("write_all to a view", &status, etype);
-    CHECK(MPI_File_write(file, memory, 3 * (i + 1), parts, &status));
+    CHECK(MPI_File_write(file, memory, i + 1, parts, &status));
     answer("write of holes to a view", &status, etype);
   }
   CHECK(MPI_File_seek(file, 0, MPI_SEEK_SET));
@@ -192,7 +194,7 @@ static void holes(const char* folder) {
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(MPI_File_read_all(file, memory, 26000, etype, &status));
   answer("read_all of a view", &status, etype);
-  CHECK(MPI_File_read_at(file, 3, memory, 4, parts, &status));
+  CHECK(MPI_File_read_at(file, 3, memory, 2, parts, &status));
   answer("read of holes of a view", &status, etype);
   CHECK(MPI_File_close(&file));
   MPI_Type_free(&parts);
