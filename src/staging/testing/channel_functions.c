@@ -11,7 +11,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT uint64_t add(int a, int b) { return (uint64_t)(a + b); }
+EXPORT uint64_t add(int a, int b) {
+  const int sum = a + b;
+  return (uint64_t)sum;
+}
 
 EXPORT uint64_t weigh(int a, double x, const char* text, float y, uint64_t b, double z) {
   return (uint64_t)a * 1000000 + (uint64_t)(x * 100) + strlen(text) + (uint64_t)(y * 10) + b + (uint64_t)z;
