@@ -96,7 +96,7 @@ class Peers:
     def ior(self, ours: bool, ranks: int, text: str) -> dict[str, float]:
         arguments = [*text.split(), "-w", "-r", "-o", str(self.o.dir / "peers.ior")]
         if ours:
-            document = self._ours("ior", ranks, arguments)
+            document = self._ours("ior", ranks, [*arguments, "-W"])  # checked after the time has ended
             return {way: document[way]["median_mib_s"] for way in ("write", "read")}
         found = {}
         for line in self._theirs("ior", ranks, arguments).splitlines():

@@ -107,7 +107,7 @@ void check(const Settings& s, int ranks) {
     throw BadUsage("-c without barriers (-B) would find what is not there yet");
   if (s.shared_file && s.rank_0_creates) throw BadUsage("-S and -c exclude each other");
   if (s.shared_file && s.unique) throw BadUsage("-S and -u exclude each other");
-  if (s.shared_file && !s.files) throw BadUsage("-S needs -F: directories cannot be shared");
+  if (s.shared_file && s.dirs) throw BadUsage("-S is for files: leave out -D");
   if (s.verify_read && (!s.read || s.read_bytes == 0)) throw BadUsage("-X needs files that are read, and -e");
   if (s.read_bytes > s.write_bytes && s.create) throw BadUsage("-e must not be more than -w");
   if (s.write_bytes > 1ULL << 30 || s.read_bytes > 1ULL << 30) throw BadUsage("-w and -e are at most 1g");
@@ -144,7 +144,10 @@ Settings parse(int argc, char** argv, int ranks) {
   if (!s.create && !s.stat && !s.read && !s.remove && !s.rename) {
     s.create = s.stat = s.read = s.remove = s.rename = true;
   }
-  if (!s.files && !s.dirs) s.files = s.dirs = true;
+  if (!s.files && !s.dirs) {
+    s.files = true;
+    s.dirs = !s.shared_file;
+  }
   if (s.last == 0) s.first = s.last = ranks;
   if (s.first == 0) s.first = 1;
   check(s, ranks);

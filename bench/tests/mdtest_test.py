@@ -34,7 +34,7 @@ class Mdtest(BenchTest):
             ["-F", "-w", 100, "-e", 100, "-X", "-N", 1, "-R"],
             ["-u", "-z", 2, "-b", 2, "-N", 1, "-i", 2],
             ["-u", "-L", "-z", 1, "-b", 3, "-c", "-F", "-w", "1k", "-e", 8, "-X"],
-            ["-F", "-S", "-w", 8, "-e", 8, "-X", "-y"],
+            ["-S", "-w", 8, "-e", 8, "-X", "-y"],
             ["-B", "-u", "-t", "-D"],
         ]
         for mpi in mpis("mdtest"):
@@ -136,7 +136,7 @@ class Mdtest(BenchTest):
             (["-n", "5", "-W", "3"], "-W of MDTEST is not supported: a run that stops early cannot be verified"),
             (["-n", "5", "-z", "3", "-b", "2"], "less than one item for each of 15 directories"),
             (["-n", "5", "-B", "-N", "1"], "would find what is not there yet"),
-            (["-n", "5", "-S"], "-S needs -F"),
+            (["-n", "5", "-S", "-D"], "-S is for files"),
             (["-n", "5", "-X"], "-X needs files that are read, and -e"),
             (["-n", "5", "-e", "8"], "-e must not be more than -w"),
             (["-n", "5", "-l", "2"], "at most the number of ranks, 1"),
