@@ -23,7 +23,7 @@ def tmp_path():
     """In memory where that can be: what is tested does not depend on the disk, and a busy one makes it slow."""
     memory = Path("/dev/shm")
     where = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="millrace-python-", dir=where) as folder:
+    with tempfile.TemporaryDirectory(prefix="arrays-", dir=where) as folder:
         yield Path(folder)
 
 
