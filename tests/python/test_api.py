@@ -191,7 +191,7 @@ def test_memory_of_another_process():
         millrace.Device("gpu")
 
 
-def test_queues_do_their_commands_in_order():
+def test_queues_do_their_commands_in_order(tmp_path):
     data = pattern(1_000_000)
     with millrace.Device("process") as device:
         memory, back = device.alloc(len(data)), bytearray(len(data))
@@ -200,11 +200,14 @@ def test_queues_do_their_commands_in_order():
             tickets = [queue.write(memory, data), queue.read(memory, back), queue.call(add, 40, 2)]
             assert [ticket.wait(60) for ticket in tickets] == [0, 0, 42] and back == data
             assert all(ticket.done() for ticket in tickets) and tickets[2].wait() == 42
-            slow = queue.call(channel.install(FUNCTIONS).find("take_time"), 300_000)
+            sign = tmp_path / "go-on"
+            os.mkfifo(sign)
+            slow = queue.call(channel.install(FUNCTIONS).find("wait_for"), millrace.In(bytes(sign) + b"\0"))
             with pytest.raises(TimeoutError, match="goes on"):
                 slow.wait(0.01)
             with pytest.raises(TimeoutError):
                 queue.sync(0.01)
+            sign.write_bytes(b"x")
             queue.sync(60)
             assert slow.done() and slow.wait() == 0
             del tickets, slow
