@@ -149,10 +149,10 @@ class Nodes:
 
 
 @contextlib.contextmanager
-def nodes_up(name: str, count: int, folder: Path, bandwidth: str = "1gbit") -> Iterator[Nodes]:
+def nodes_up(name: str, count: int, folder: Path, bandwidth: str = "1gbit", *options: object) -> Iterator[Nodes]:
     cluster = Cluster(0)
     cluster.name = f"{name}-{os.getpid()}"
-    cluster.up("--nodes", count, "--bandwidth", bandwidth)
+    cluster.up("--nodes", count, "--bandwidth", bandwidth, *options)
     nodes = Nodes(cluster, count, folder)
     try:
         yield nodes

@@ -9,7 +9,7 @@ import signal
 import time
 
 import pytest
-from conftest import eventually
+from conftest import BUILD, eventually
 from jobs import LAUNCHERS, TIMEOUT_S, nodes_up, shared_folder
 
 SIZE = 5_000_003
@@ -127,6 +127,28 @@ def test_a_node_that_is_cut_off_meanwhile_makes_all_read_where_the_file_is(nodes
     read.end()
     assert read.staged == ["none"], read.job.told
     assert read.seen == stock(nodes, "ompi", path, "wait", 0, per_node=1).seen
+
+
+@pytest.mark.skipif(not (BUILD / "bin/bench/slow-disk").exists(), reason="slow-disk is not built: no libfuse 3")
+def test_auto_copies_what_nodes_have_read_whole_before():
+    """A file system of FUSE is one that asks another machine, as far as a rank can tell."""
+    with shared_folder() as folder:
+        mount = folder / "mount"
+        mount.mkdir()
+        slow = ("--slow", mount, "--disk-rate", "4GiB/s", "--read-rate", "none", "--seek-time", "0ms")
+
+        def told(read):
+            """All but shared pointers: MPICH's lie in a file, and these mounts do not see each other's writes."""
+            return {name: [x for x in text.splitlines() if "read_shared" not in x] for name, text in read.seen.items()}
+
+        with nodes_up("auto", 2, folder, "1gbit", *slow) as up:
+            large, small = make(mount / "large"), make(mount / "small", 1_000_003)
+            read = Reading(up, "mpich", large, "again", 3, stage="auto").end()
+            assert read.staged == ["none", "whole", "whole"], read.job.told
+            assert told(read) == told(stock(up, "mpich", large, "again", 3))
+            assert Reading(up, "mpich", small, "again", 3, stage="auto").end().staged == ["none"] * 3
+            local = make(folder / "local")
+            assert Reading(up, "mpich", local, "again", 3, stage="auto").end().staged == ["none"] * 3
 
 
 def test_a_copy_has_no_name_while_it_is_used(nodes):
