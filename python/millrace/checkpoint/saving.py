@@ -36,7 +36,8 @@ class Saving:
         self._team = Team(threads)
         try:
             writer = Writer(plan, path, sync)
-            threading.Thread(target=self._run, args=(writer,), name="millrace-checkpoint").start()
+            self._thread = threading.Thread(target=self._run, args=(writer,), name="millrace-checkpoint")
+            self._thread.start()
         except BaseException:
             self._team.close()
             raise
@@ -76,7 +77,7 @@ class Saving:
     def _abandon(self, reason: BaseException) -> None:
         """What has no name yet will get none."""
         self._team.stop(reason)
-        self._over.wait()
+        self._thread.join()
         with _lock:
             _unheard.pop(id(self), None)
 
