@@ -34,11 +34,13 @@ class Saving:
         self._over = threading.Event()
         self._error: BaseException | None = None
         self._team = Team(threads)
+        self._thread: threading.Thread | None = None
         try:
             writer = Writer(plan, path, sync)
             self._thread = threading.Thread(target=self._run, args=(writer,), name="millrace-checkpoint")
             self._thread.start()
-        except BaseException:
+        except BaseException as error:
+            self._abandon(error)
             self._team.close()
             raise
 
@@ -77,7 +79,8 @@ class Saving:
     def _abandon(self, reason: BaseException) -> None:
         """What has no name yet will get none."""
         self._team.stop(reason)
-        self._thread.join()
+        if self._thread is not None and self._thread.ident is not None:  # Ctrl-C may come while it starts
+            self._thread.join()
         with _lock:
             _unheard.pop(id(self), None)
 
