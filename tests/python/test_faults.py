@@ -273,6 +273,9 @@ def test_ctrl_c(path, monkeypatch):
         signal.signal(signal.SIGINT, signal.default_int_handler)
         with pytest.raises(KeyboardInterrupt):
             millrace.save(path, np.ones(10 << 20))
+        bound = time.monotonic() + 10  # one that was just being started ends a moment later
+        while threading.active_count() > 1 and time.monotonic() < bound:
+            time.sleep(0.01)
         os.write(output, b"%d threads\n" % threading.active_count())
 
     writer = Child(work)

@@ -34,13 +34,14 @@ class Saving:
         self._over = threading.Event()
         self._error: BaseException | None = None
         self._team = Team(threads)
-        self._thread: threading.Thread | None = None
+        self._begun = True
         try:
             writer = Writer(plan, path, sync)
             self._thread = threading.Thread(target=self._run, args=(writer,), name="millrace-checkpoint")
             self._thread.start()
         except BaseException as error:
-            self._abandon(error)
+            self._begun = False  # Ctrl-C may come while the thread starts: then it finds nothing to do
+            self._team.stop(error)
             self._team.close()
             raise
 
@@ -72,15 +73,14 @@ class Saving:
             self.seconds = time.monotonic() - begin
             with _lock:
                 _under_way.pop(id(self), None)
-                if self._error is not None:
+                if self._error is not None and self._begun:
                     _unheard[id(self)] = self
             self._over.set()
 
     def _abandon(self, reason: BaseException) -> None:
         """What has no name yet will get none."""
         self._team.stop(reason)
-        if self._thread is not None and self._thread.ident is not None:  # Ctrl-C may come while it starts
-            self._thread.join()
+        self._thread.join()
         with _lock:
             _unheard.pop(id(self), None)
 
