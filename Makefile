@@ -13,7 +13,7 @@ CTEST = ctest --output-on-failure -j $(TEST_JOBS)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap build demo test test-long test-asan test-tsan test-mpis fuzz bench bench-device format lint install clean
+.PHONY: help bootstrap build demo test test-long test-asan test-asan-short test-tsan test-mpis fuzz bench bench-device format lint install clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,12 @@ test-long: build  ## thousands of random cases, hours of patience not needed
 test-asan: bootstrap  ## unit tests under address and undefined-behaviour sanitizers
 	$(call build_preset,build-asan,asan)
 	$(CTEST) --test-dir build-asan -L unit
+
+ASAN_SHORT = base extent journal link agent_core recovery staging channel plain capi transport
+test-asan-short: bootstrap  ## those of them that handle what strangers and programs give, or memory by hand
+	@test -f build-asan/build.ninja || cmake --preset asan
+	@cmake --build build-asan -j $(JOBS) --target $(ASAN_SHORT:%=%_test) channel_functions fake_cuda millrace-host
+	$(CTEST) --test-dir build-asan -R '^unit\.($(subst $(eval) ,|,$(strip $(ASAN_SHORT))))$$'
 
 test-tsan: bootstrap  ## unit tests under the thread sanitizer
 	$(call build_preset,build-tsan,tsan)

@@ -27,6 +27,8 @@ Patterns::Patterns(const char* text) : words_(static_cast<char*>(std::calloc(std
   }
 }
 
+Patterns::~Patterns() { std::free(words_); }
+
 bool Patterns::match(const char* path) const {
   const char* slash = std::strrchr(path, '/');
   const char* name = slash != nullptr ? slash + 1 : path;

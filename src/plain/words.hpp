@@ -15,6 +15,9 @@ class Patterns {
  public:
   // Copies `text`. Without memory there are no patterns.
   explicit Patterns(const char* text);
+  Patterns(const Patterns&) = delete;
+  Patterns& operator=(const Patterns&) = delete;
+  ~Patterns();
   bool match(const char* path) const;
 
  private:
