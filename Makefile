@@ -47,7 +47,7 @@ ASAN_SHORT = base extent journal link agent_core recovery staging channel plain 
 test-asan-short: bootstrap  ## those of them that handle what strangers and programs give, or memory by hand
 	@test -f build-asan/build.ninja || cmake --preset asan
 	@cmake --build build-asan -j $(JOBS) --target $(ASAN_SHORT:%=%_test) channel_functions fake_cuda millrace-host
-	$(CTEST) --test-dir build-asan -R '^unit\.($(subst $(eval) ,|,$(strip $(ASAN_SHORT))))$$'
+	$(CTEST) --test-dir build-asan -R "^unit\.($$(echo $(ASAN_SHORT) | tr ' ' '|'))\$$"
 
 test-tsan: bootstrap  ## unit tests under the thread sanitizer
 	$(call build_preset,build-tsan,tsan)
