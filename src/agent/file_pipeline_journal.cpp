@@ -7,11 +7,10 @@ namespace millrace::agent {
 
 // True if a chunk that leaves for want of memory goes to the journal. Else it goes to the sink: if there can
 // be no journal, or if all of it is to come back anyway; but never before an older part of it that is stored.
+// A full journal is noticed there too: it grows by chunks that it holds already as well.
 bool FilePipeline::stores(std::uint64_t index) {
-  if (!overflow_->holds(index)) {
-    if (overflow_->full()) overflow_->want(everything);
-    if (overflow_->wanted() || !overflow_->prepare().ok()) return false;
-  }
+  if (!overflow_->wanted() && overflow_->full()) overflow_->want(everything);
+  if (!overflow_->holds(index) && (overflow_->wanted() || !overflow_->prepare().ok())) return false;
   overflow_->announce(index);
   return true;
 }
