@@ -5,12 +5,14 @@
 // What the MPI programs share. Header only: it is compiled against each MPI.
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -87,6 +89,12 @@ inline long sum_over_ranks(long own) {
   return all;
 }
 
+// Ends the job, a moment after the last message: launchers drop what they have not passed on by then.
+inline void abort_job() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 // main() of an MPI program: `start` reads its options and runs it; usage errors end with 2. A program whose
 // main thread alone calls MPI asks for MPI_THREAD_FUNNELED.
 inline int mpi_main(const char* name, int argc, char** argv,
@@ -102,7 +110,7 @@ inline int mpi_main(const char* name, int argc, char** argv,
   } catch (const std::exception& problem) {
     // Other ranks may wait in a collective call: the job as a whole has failed.
     std::fprintf(stderr, "%s: rank %d: %s\n", name, rank, problem.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort_job();
   }
   MPI_Finalize();
   return status;

@@ -83,7 +83,7 @@ class Runner {
   void problem(const std::string& text) {
     std::fprintf(stderr, "ior: rank %d: %s\n", rank_, text.c_str());
     errors_++;
-    if (o_.quit_on_error) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (o_.quit_on_error) bench::abort_job();
   }
   // Errors of all ranks since the last call; the ranks meet here.
   void count_errors() {
