@@ -16,6 +16,7 @@
 #include <stdexcept>
 
 #include "common/json.hpp"
+#include "common/mpi.hpp"
 #include "common/pattern.hpp"
 #include "common/system.hpp"
 #include "ior/file.hpp"
