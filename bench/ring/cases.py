@@ -116,8 +116,9 @@ def compared(selection: Selection, peer: str) -> list[Case]:
         name: ("ior", _ior(name, selection.at_most), ratio, ("--at-most", size))
         for name, (ratio, size) in ratios.items()
     }
+    words = ["-C", "W", "--meet", "neighbours", "--verify", "plain"]  # BT's ranks meet by messages
     for mode, ratio in (("simple", 30), ("full", 2)):
-        programs[f"btio-{mode}-W"] = ("btio", ["-C", "W", "-m", mode, "--verify", "plain"], ratio, ())
+        programs[f"btio-{mode}-W"] = ("btio", [*words, "-m", mode], ratio, ())
     cases = []
     for name, (program, arguments, ratio, smaller) in programs.items():
         ways = [

@@ -74,6 +74,15 @@ size_t kept_of(FILE* stream, int fd, size_t bytes) {
   return buffer < 128 ? 0 : (bytes - room) % buffer;
 }
 
+// As a write of libc's own does it: fflush forgets the place.
+bool flush(FILE* stream) {
+  const off64_t known = stream->_offset;
+  const auto pending = static_cast<off64_t>(__fpending(stream));
+  if (fflush(stream) != 0) return false;
+  if (known >= 0) stream->_offset = known + pending;
+  return true;
+}
+
 // A stream whose file has write-behind: what the stream holds goes first, then this, and the stream is told
 // where the file is now, as POSIX wants it of who changes between a stream and its descriptor. False: left to
 // libc.
@@ -81,7 +90,7 @@ bool put_behind(const void* data, size_t bytes, FILE* stream, size_t& done) {
   const int fd = fileno(stream);
   const size_t kept = kept_of(stream, fd, bytes);
   const int error = errno;
-  if (kept == bytes || fflush(stream) != 0) return false;
+  if (kept == bytes || !flush(stream)) return false;
   const auto written = engine().write_behind(fd, data, bytes - kept, -1);
   if (!written) return false;
   if (*written < 0) {
