@@ -42,6 +42,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--minutes", type=float, default=25, help="nothing starts after this (25)")
     parser.add_argument("--mpi", default="mpich", choices=["mpich", "ompi"], help="(mpich)")
     parser.add_argument("--preload", help="the library that accelerates (lib/libmillrace_posix.so of the build)")
+    parser.add_argument("--library", help="of the C API, for api, requests, offload (lib/libmillrace_io.so of the build)")
     parser.add_argument("--driver", default="libcuda.so.1", help="the device driver's library (libcuda.so.1)")
     parser.add_argument("--lmbench", default="", help="folder with bw_pipe and lat_pipe, to compare with")
     parser.add_argument(
@@ -74,14 +75,18 @@ def _names(parser: argparse.ArgumentParser, name: str, text: str, known: tuple[s
     return found
 
 
+def _library(parser: argparse.ArgumentParser, name: str, given: str | None, usual: pathlib.Path) -> str:
+    """Empty: there is none, and none was asked for."""
+    if given is None:
+        return str(usual) if usual.exists() else ""
+    if given and not pathlib.Path(given).exists():
+        parser.error(f"{name}: there is no {given}")
+    return given and str(pathlib.Path(given).absolute())
+
+
 def wishes(parser: argparse.ArgumentParser, options: argparse.Namespace) -> plan.Wishes:
-    if options.preload is None:
-        usual = options.build / "lib/libmillrace_posix.so"
-        options.preload = str(usual) if usual.exists() else ""
-    elif options.preload and not pathlib.Path(options.preload).exists():
-        parser.error(f"--preload: there is no {options.preload}")
-    elif options.preload:
-        options.preload = str(pathlib.Path(options.preload).absolute())
+    options.preload = _library(parser, "--preload", options.preload, options.build / "lib/libmillrace_posix.so")
+    options.library = _library(parser, "--library", options.library, options.build / "lib/libmillrace_io.so")
     return plan.Wishes(
         _names(parser, "--parts", options.parts, plan.PARTS),
         _names(parser, "--languages", options.languages, plan.LANGUAGES),
@@ -91,6 +96,7 @@ def wishes(parser: argparse.ArgumentParser, options: argparse.Namespace) -> plan
         _numbers(parser, "--disk-sizes", options.disk_sizes),
         options.repetitions,
         options.preload,
+        options.library,
         options.driver,
         options.quick,
     )

@@ -11,7 +11,15 @@ from .measure import Results
 MIB = 1 << 20
 GB = 1e9
 _DIRECTIONS = ("write", "read")
-_METHODS = {"normal": "#1f77b4", "fresh": "#17becf", "accelerated": "#d62728", "async": "#ff7f0e", "offload": "#2ca02c"}
+_METHODS = {
+    "normal": "#1f77b4",
+    "fresh": "#17becf",
+    "accelerated": "#d62728",
+    "async": "#ff7f0e",
+    "api": "#9467bd",
+    "requests": "#8c564b",
+    "offload": "#2ca02c",
+}
 
 
 def draw(folder: pathlib.Path, r: Results, published: dict, kind: str) -> list[pathlib.Path]:

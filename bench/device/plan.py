@@ -22,6 +22,7 @@ PARTS = ("ipc", "transfer", "host", "disk", "device")
 # Files that have to be on the disk: the sizes and numbers of ranks that the bars name.
 DISK_SIZES_MIB = (1, 64, 256, 1024)
 DISK_RANKS = (1, 4, 16)
+BY_LIBRARY = ("api", "requests", "offload")
 AGAIN = "again"  # the method normal once more: how much a comparison says of nothing
 LIMITED_MIB = 64  # from here on the disk's stream is the limit
 
@@ -86,6 +87,7 @@ class Wishes:
     disk_sizes_mib: tuple[int, ...]
     repetitions: int
     preload: str  # empty: there is none
+    library: str  # of the C API; empty: there is none
     driver: str
     quick: bool
 
@@ -98,17 +100,18 @@ def _fpp(
     words += ["-s", ",".join(f"{size}m" for size in sizes), *more]
     if method in ("accelerated", "async"):
         words += ["--preload", w.preload]
+    if method in BY_LIBRARY:
+        words += ["--library", w.library]
     mapping = more[more.index("--mapping") + 1] if "--mapping" in more else ""
     return Point(part, "fpp", ranks, tuple(words), language, buffer, method, mapping)
 
 
-def _methods(w: Wishes, device: bool, language: str) -> list[str]:
-    methods = ["normal", "fresh"] if device else ["normal"]
-    if not w.preload:
-        return methods
+def _methods(w: Wishes, device: bool, language: str, buffer: str) -> list[str]:
+    """The library's own calls know no language's buffer: once."""
+    own = list(BY_LIBRARY) if w.library and (language, buffer) == (LANGUAGES[0], BUFFERS[0]) else []
     if device:  # Fortran's runtime copies a part by itself: such memory is not for it
-        return methods + ["accelerated"] * (language != "fortran")
-    return [*methods, "accelerated", "async", AGAIN]
+        return ["normal", "fresh"] + ["accelerated"] * bool(w.preload and language != "fortran") + own
+    return ["normal"] + ["accelerated", "async"] * bool(w.preload) + own + [AGAIN] * bool(w.preload or own)
 
 
 def points(w: Wishes, room: Room) -> list[Point]:
@@ -127,7 +130,7 @@ def points(w: Wishes, room: Room) -> list[Point]:
         for ranks in room.ranks(w.ranks):
             for language in w.languages:
                 for buffer in w.buffers:
-                    for method in _methods(w, part == "device", language):
+                    for method in _methods(w, part == "device", language, buffer):
                         sizes = room.sizes(ranks, w.sizes_mib)
                         mappings = ("ascending", "spread") if part == "device" else ("",)
                         for mapping in mappings:

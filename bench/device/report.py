@@ -133,7 +133,6 @@ def markdown(document: dict, r: Results, stated: list[Statement], found: list[Pe
         f"{about['architecture']}, {about['file_system']}. Rates in MiB/s.",
         "",
         *(f"- {one.line()}" for one in stated),
-        "- not measured: offloaded I/O (there is no program interface for it yet)",
         "",
         *(line for name in figures for line in (f"![{name}]({name})", "")),
         *_ipc(r),

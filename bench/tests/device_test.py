@@ -41,7 +41,7 @@ class Driver(BenchTest):
 
     def test_with_a_device_and_an_accelerator_all_methods_are_measured(self):
         fakes = ("--driver", LIB / "libfake-cuda.so", "--preload", LIB / "libfake-posix.so")
-        document, text = self.results("--parts", "transfer,device", *fakes)
+        document, text = self.results("--parts", "transfer,device", *fakes, "--library", "")
         methods = {(p["method"], p["mapping"]) for p in document["points"] if p["part"] == "device" and p["documents"]}
         expected = {(m, w) for m in ("normal", "fresh", "accelerated") for w in ("ascending", "spread")}
         self.assertEqual(methods, expected)
@@ -49,11 +49,18 @@ class Driver(BenchTest):
         self.assertIsNotNone(seen["device memory: accelerated not below fresh buffers"])
         self.assertNotIn("Not measured: no device", text)
 
+    def test_the_librarys_own_calls_are_measured(self):
+        document, text = self.results("--parts", "host", "--ranks", "1", "--preload", "")
+        methods = {p["method"]: p["documents"] for p in document["points"] if p["language"] == "c"}
+        self.assertTrue(all(methods.values()), document["points"])
+        self.assertLessEqual({"normal", "api", "requests", "offload"}, set(methods))
+
     def test_bad_use_is_refused(self):
         for arguments, expected in (
             (["--parts", "moon"], "not 'moon'"),
             (["--ranks", "many"], "not a list of whole numbers"),
-            (["--preload", "/nonexistent.so"], "there is no /nonexistent.so"),
+            (["--preload", "/nonexistent.so"], "--preload: there is no /nonexistent.so"),
+            (["--library", "/nonexistent.so"], "--library: there is no /nonexistent.so"),
             (["--dir", "/nonexistent"], "is not a folder"),
         ):
             status, _, err = self.drive(*arguments)
