@@ -1,8 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that measure what the machine itself can do: memory, flops, link."""
+"""The programs that measure what the machine itself can do: memory, flops, link, metadata."""
 
 import json
+import os
+import tempfile
 import unittest
 
 from harness import BIN, BenchTest, bounded, mpis
@@ -61,6 +63,25 @@ class Link(BenchTest):
 
     def test_a_single_rank_is_refused(self):
         self.assert_refused("at least two ranks", "link")
+
+
+class Metadata(BenchTest):
+    def test_every_operation_of_one_process_has_a_rate_and_nothing_is_left(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = document("metadata", "-n", "20", "-i", "2", "-d", folder)
+            self.assertEqual(os.listdir(folder), [])
+        rates = {row["operation"]: row["per_s"] for row in found["operations"]}
+        self.assertTrue({"dir_create", "dir_remove", "file_create", "file_stat", "file_remove"} <= set(rates))
+        for row in found["operations"]:
+            self.assertEqual(len(row["samples_per_s"]), 2)
+            self.assertEqual(row["per_s"]["max"], max(row["samples_per_s"]))
+        self.assertTrue(found["verified"])
+
+    def test_bad_use_is_refused_with_a_reason(self):
+        for arguments, expected in ((["-d", "/nowhere"], "no folder can be made"), (["-n", "0"], "not a whole number")):
+            status, out, err = bounded([BIN / "metadata", *arguments])
+            self.assertEqual((status, out), (2, ""))
+            self.assertIn(expected, err)
 
 
 if __name__ == "__main__":
