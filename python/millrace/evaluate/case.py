@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # In the order of the report.
-SECTIONS = ("memory", "compute", "link", "storage", "shared-file", "checkpoint", "file-per-process", "metadata")
-SECTIONS += ("ipc", "device")
+SECTIONS = ("memory", "compute", "geofem", "link", "storage", "shared-file", "strategy", "mapping", "checkpoint")
+SECTIONS += ("file-per-process", "metadata", "ipc", "device")
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,9 @@ class Case:
     ranks: int = 0  # 0: no MPI program
     mpi: str = ""  # mpich, openmpi
     millrace: str = ""  # mpi: under `millrace run`; empty: not
+    settings: tuple[str, ...] = ()  # of `millrace run`
+    threads: int = 1  # of each rank
+    mapping: str = ""  # packed, spread: where ranks go; empty: wherever the launcher puts them
     limit: bool = False  # measured first; others are held against it
     about: str = ""
     method: str = ""  # what it is called beside others of its pattern
@@ -42,7 +45,8 @@ class Case:
     def load(document: Mapping[str, Any]) -> Case:
         known = {f.name for f in dataclasses.fields(Case)}
         values = {name: value for name, value in document.items() if name in known}
-        values["arguments"] = tuple(values.get("arguments", ()))
+        for name in ("arguments", "settings"):
+            values[name] = tuple(values.get(name, ()))
         return Case(**values)
 
     def unable(self, reason: str) -> Case:

@@ -189,4 +189,5 @@ def _keep_failures(session: Session, report: Path) -> None:
             continue
         info = row.get("fail_info") or {}
         reason = str(row.get("fail_reason") or info.get("exc_value") or row.get("result") or "failed").strip()
-        session.store(case, sessions.FAILED, f"{row.get('fail_phase') or 'run'}: {reason}"[:600])
+        status = sessions.SKIPPED if row.get("result") == "skip" else sessions.FAILED
+        session.store(case, status, f"{row.get('fail_phase') or 'run'}: {reason}"[:600])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace import launcher, machine
-from millrace.evaluate import hpcc
+from millrace.evaluate import hpcc, modules
 from millrace.evaluate.tools import LAUNCHERS, launcher_of
 
 
@@ -88,6 +88,7 @@ def look(target: Path | None = None) -> dict[str, Any]:
         "hostname": platform.node(),
         "processor": processor(),
         "memory": machine.memory(),
+        "memory_bandwidth": modules.bandwidth(),
         "frequency_governor": governor(),
         "software": software(),
     }

@@ -181,9 +181,16 @@ def _mdtest(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     for row in document["runs"][-1]["operations"]:
         samples = tuple(row["items"] / s for s in row["seconds"] if s > 0)
         name = str(row["operation"]).replace(" ", "_")
-        limit = row.get("limit_per_s")
-        found.append(Figure(name, row["mean_per_s"], "operations/s", samples, limit_value=limit))
+        limit = row.get("limit_per_s") or None  # of the same run; else that of the session
+        found.append(Figure(name, row["mean_per_s"], "operations/s", samples, f"limit.metadata:{name}", limit))
     return found
+
+
+def _metadata(case: Case, document: Mapping[str, Any]) -> list[Figure]:
+    return [
+        Figure(row["operation"], row["per_s"]["median"], "operations/s", tuple(row["samples_per_s"]))
+        for row in document["operations"]
+    ]
 
 
 READERS: dict[str, Callable[[Case, Mapping[str, Any]], list[Figure]]] = {
@@ -199,6 +206,7 @@ READERS: dict[str, Callable[[Case, Mapping[str, Any]], list[Figure]]] = {
     "hpcc": _hpcc,
     "geofem": _geofem,
     "mdtest": _mdtest,
+    "metadata": _metadata,
 }
 
 

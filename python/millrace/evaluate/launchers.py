@@ -8,6 +8,15 @@ import os
 
 from millrace.evaluate.tools import launcher_of
 
+# Launcher -> options that put ranks on neighbouring processors, or as far apart as they go.
+_HYDRA = {"packed": ("-bind-to", "core", "-map-by", "core"), "spread": ("-bind-to", "core", "-map-by", "socket")}
+_ORTE = {"packed": ("--bind-to", "core", "--map-by", "core"), "spread": ("--bind-to", "core", "--map-by", "socket")}
+_SRUN = {
+    "packed": ("--cpu-bind=cores", "--distribution=block:block"),
+    "spread": ("--cpu-bind=cores", "--distribution=cyclic:cyclic"),
+}
+PLACEMENT = {"millrace-mpich": _HYDRA, "millrace-openmpi": _ORTE, "srun": _SRUN, "millrace-srun-pmix": _SRUN}
+
 
 def register() -> None:
     """Makes millrace-mpich, millrace-openmpi and millrace-srun-pmix known to ReFrame; more than once does no harm."""
@@ -27,7 +36,8 @@ def register() -> None:
     class _OpenMpi(JobLauncher):
         def command(self, job):
             # More ranks than processors are allowed, and then wait politely.
-            words = [launcher_of("openmpi") or "mpirun", "--oversubscribe", "--bind-to", "none"]
+            words = [launcher_of("openmpi") or "mpirun", "--oversubscribe"]
+            words += ["--bind-to", "none"] if "--bind-to" not in self.options else []
             words += ["--mca", "mpi_yield_when_idle", "1"]
             return [*words, *["--allow-run-as-root"] * (os.geteuid() == 0), "-n", str(job.num_tasks)]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from millrace.evaluate.case import Case
 from millrace.evaluate.tools import Tools
-from millrace.units import human_bytes
+from millrace.units import format_bytes, human_bytes
 
 MIB, GIB = 1 << 20, 1 << 30
 CATALOGUE = {"mpich": "ROMIO", "openmpi": "OMPIO"}
@@ -117,6 +117,11 @@ def _limits(p: Profile, t: Tools, mpi: str) -> Iterator[Case]:
         ("-o", "{file}", "-b", str(p.limit_bytes), "-i", str(p.repetitions)), limit=True, disk_bytes=p.limit_bytes,
         about="One sequential stream into a new file, with fsync",
     )  # fmt: skip
+    yield Case(
+        "limit.metadata", "metadata", "metadata",
+        ("-n", str(2 * p.items), "-i", str(p.repetitions), "-d", "{folder}"), limit=True,
+        about="Folders and files by one process, plain system calls",
+    )  # fmt: skip
     if mpi:
         yield Case(
             "limit.link", "link", "link", ("-b", "16m", "-i", str(p.repetitions)), 2, mpi, limit=True,
@@ -131,12 +136,34 @@ def _hpcc(p: Profile) -> Case:
     )  # fmt: skip
 
 
-def _geofem(p: Profile, mpi: str, processors: int) -> Case:
-    return Case(
-        "geofem", "compute", "geofem", ("--per-core", str(p.cube), "-i", str(min(3, p.repetitions))), processors, mpi,
-        memory_bytes=processors * p.cube**3 * 2600, timeout_s=1800,
-        about=f"3-D linear elasticity, {p.cube}^3 nodes for each processor, flat MPI (GeoFEM-Cube)",
-    )  # fmt: skip
+def _geofem(p: Profile, mpi: str, processors: int) -> Iterator[Case]:
+    """The paper's case; but for profile quick its orderings, and the same load on each of more and more processors."""
+
+    def case(name: str, threads: int, ranks: int, repetitions: int, more: tuple[str, ...], **words: str) -> Case:
+        arguments = ("--per-core", str(p.cube), "-i", str(repetitions), *more)
+        arguments += ("--threads", str(threads)) if threads > 1 else ()
+        return Case(
+            name, "geofem", "geofem", arguments, ranks, mpi, threads=threads, timeout_s=1800,
+            memory_bytes=threads * ranks * p.cube**3 * 2600,
+            about=f"3-D linear elasticity, {p.cube}^3 nodes for each processor, CG with Gauss-Seidel", **words,
+        )  # fmt: skip
+
+    yield case("geofem", 1, processors, min(3, p.repetitions), (), method="flat MPI", pattern="CM-RCM")
+    if p.name == "quick":
+        return
+    for ordering, title in (("mc", "MC"), ("rcm", "RCM"), ("none", "none")):
+        more = ("--ordering", ordering)
+        yield case(f"geofem.{ordering}", 1, processors, 1, more, method="flat MPI", pattern=title)
+    for threads, ranks in shapes(processors):
+        method = f"HB {threads}x{ranks}" if threads > 1 else "flat MPI"
+        yield case(f"geofem.{threads}x{ranks}", threads, ranks, 1, (), method=method, pattern="weak scaling")
+
+
+def shapes(processors: int) -> list[tuple[int, int]]:
+    """(threads, ranks) of weak scaling: flat MPI and one rank with threads on 1, 2, 4... processors; all ways on all."""
+    numbers = [1 << power for power in range(16) if 1 << power < processors]
+    found = [shape for n in numbers for shape in dict.fromkeys(((1, n), (n, 1)))]
+    return found + [(a, processors // a) for a in range(2, processors + 1) if processors % a == 0]  # flat: `geofem`
 
 
 def _metadata(p: Profile, mpi: str) -> Iterator[Case]:
@@ -187,6 +214,42 @@ def _shared_files(p: Profile, mpi: str) -> Iterator[Case]:
         method="a file per rank", pattern="file per rank", disk_bytes=p.file_bytes, timeout_s=600,
         about="IOR, POSIX, a file per rank, 1 MiB per call, fsync (as in the Oakleaf-FX paper)",
     )  # fmt: skip
+
+
+def _fine(p: Profile) -> tuple[str, ...]:
+    """IOR's 4 KiB pieces, which methods differ in."""
+    return ("-w", "-W", "-e", "-t", "4k", "-b", "16k", "--at-least", str(p.file_bytes), "--at-most", str(p.file_bytes),
+            "-i", str(p.repetitions), "-o", "{file}")  # fmt: skip
+
+
+def _strategies(p: Profile, mpi: str) -> Iterator[Case]:
+    """As the Catwalk-ROMIO paper: strategies with a buffer too small for all, and buffers from small to enough."""
+    quarter = max(MIB, p.file_bytes // 4)
+    rows = [("immediate", quarter), ("journal", quarter)]
+    rows += [("sort", size) for size in sorted({max(MIB, p.file_bytes // 16), quarter, p.file_bytes})]
+    for strategy, buffer in rows:
+        settings = ("--strategy", strategy, "--sort-buffer", str(buffer))
+        yield Case(
+            f"strategy.{strategy}.{format_bytes(buffer)}.{mpi}", "strategy", "ior", _fine(p), p.ranks, mpi,
+            "mpi", settings, method=strategy, pattern="4 KiB", disk_bytes=2 * p.file_bytes, timeout_s=600,
+            about=f"IOR, 4 KiB per call, {p.ranks} ranks, one file of {human_bytes(p.file_bytes)}, fsync",
+            more={"sort_buffer": buffer, "file_bytes": p.file_bytes, "compared": buffer == quarter},
+        )  # fmt: skip
+
+
+def _mappings(p: Profile, mpi: str, processors: int) -> Iterator[Case]:
+    """Where ranks are put, with fewer of them than processors if there are more than two."""
+    ranks = max(2, processors // 2)
+    if p.name == "quick" or processors < 2:
+        return
+    library = CATALOGUE[mpi]
+    for mapping in ("packed", "spread"):
+        for method, millrace in ((f"{library} independent", ""), ("Millrace independent", "mpi")):
+            name = f"mapping.{mapping}.{'millrace' if millrace else 'stock'}.{mpi}"
+            yield Case(
+                name, "mapping", "ior", _fine(p), ranks, mpi, millrace, method=method, pattern=mapping, mapping=mapping, disk_bytes=p.file_bytes, timeout_s=600,
+                about=f"IOR, 4 KiB per call, {ranks} ranks on {processors} processors, one file, fsync",
+            )  # fmt: skip
 
 
 def _checkpoints(p: Profile, mpi: str) -> Iterator[Case]:
@@ -247,12 +310,13 @@ def cases(profile: Profile, tools: Tools, mpis: Iterable[str]) -> list[Case]:
     found = list(_limits(profile, tools, first or "mpich"))
     found.append(dataclasses.replace(_hpcc(profile), ranks=tools.processors))
     if first and tools.program("geofem", first):
-        found.append(_geofem(profile, first, tools.processors))
+        found += _geofem(profile, first, tools.processors)
     if first and tools.program("mdtest", first):
         found += _metadata(profile, first)
     for mpi in chosen or ["mpich"]:
-        for make in (_shared_files, _checkpoints):
+        for make in (_shared_files, _strategies, _checkpoints):
             found += make(profile, mpi)
+        found += _mappings(profile, mpi, tools.processors)
     found += _own_files(profile, first or "mpich", tools)
     found += _inside(profile, first or "mpich")
     found.append(Case("transfer", "device", "transfer", about="Copies to and from a device's memory"))
@@ -281,5 +345,5 @@ def _room(what: str, needed: int, there: int, where: str) -> str:
 def absent(tools: Tools, mpis: Iterable[str]) -> list[str]:
     """Parts of the suite that this build does not have, for the report."""
     first = next(iter(mpis), "mpich")
-    parts = {"geofem": "GeoFEM-Cube (bench/geofem)", "mdtest": "MDTEST and the limit of metadata (bench/mdtest)"}
+    parts = {"geofem": "GeoFEM-Cube (bench/geofem)", "mdtest": "MDTEST (bench/mdtest)"}
     return [text for name, text in parts.items() if tools.program(name, first) is None]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import os
@@ -79,6 +80,16 @@ class Session:
     @property
     def name(self) -> str:
         return str(self.document.get("name") or self.folder.resolve().name)
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """Facts of the node that was measured: with a scheduler not those of the one that began the session."""
+        found = dict(self.document["machine"])
+        path = self.folder / "node.json"
+        if self.document.get("scheduler") and path.is_file():
+            with contextlib.suppress(EvaluationError):
+                found.update(read_json(path, "the node's facts"))
+        return found
 
     @property
     def database(self) -> Path:

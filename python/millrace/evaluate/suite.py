@@ -19,7 +19,7 @@ from reframe.core.builtins import fixture, parameter, run_after, run_before, san
 from reframe.core.launchers import LauncherWrapper
 
 from millrace import prefix
-from millrace.evaluate import figures, hpcc, session, site
+from millrace.evaluate import figures, hpcc, launchers, session, site
 from millrace.evaluate.tools import SUFFIX, Tools
 
 SESSION = session.Session.open(Path(os.environ["MILLRACE_EVALUATE_SESSION"]))
@@ -63,6 +63,8 @@ class Measured(rfm.RunOnlyRegressionTest):
         self.tags = {"limit" if self.case.limit else "benchmark", self.case.section}
         self.valid_systems = [f"*:{self.case.mpi or site.NODE}"]
         self.num_tasks = self.case.ranks or 1
+        if self.case.threads > 1:
+            self.num_cpus_per_task = self.case.threads
         self.time_limit = self.case.timeout_s
         program = TOOLS.program(self.case.program, "" if self.case.program == "hpcc" else self.case.mpi)
         self.executable = str(program)
@@ -88,11 +90,20 @@ class Measured(rfm.RunOnlyRegressionTest):
         self.place.mkdir(parents=True)
         if not self.case.ranks and self.current_partition.scheduler.registered_name == "local":
             self.job.launcher = getlauncher("local")()
+        if self.case.mapping:
+            self.job.launcher.options += self.placement()
         if self.case.millrace:
-            self.job.launcher = LauncherWrapper(self.job.launcher, sys.executable, ["-m", "millrace", "run", "--"])
+            words = ["-m", "millrace", "run", *self.case.settings, "--"]
+            self.job.launcher = LauncherWrapper(self.job.launcher, sys.executable, words)
         if self.case.program == "hpcc":
             problem = hpcc.problem(self.case.ranks, int(self.case.more["matrix_bytes"]))
             (Path(self.stagedir) / hpcc.INPUT).write_text(problem.text(), encoding="utf-8")
+
+    def placement(self):
+        name = self.job.launcher.registered_name
+        options = launchers.PLACEMENT.get(name)
+        self.skip_if(options is None, f"how ranks are {self.case.mapping} with the launcher {name} is not known")
+        return list(options[self.case.mapping])
 
     def document(self):
         """What the program printed; launchers may have said something before it."""

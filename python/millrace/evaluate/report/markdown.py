@@ -40,15 +40,17 @@ def write(path: Path, session: Session, machines: Sequence[Machine]) -> None:
         "",
         *_table(("figure", "value", ""), cards),
     ]
-    for section in sections.build(session):
+    for section in sections.build(session, machines):
         lines += ["", f"## {section.title}", "", section.lead, ""]
         if section.table:
             lines += _table(("case", "figure", "value", "of its limit"), section.table)
             lines += ["", *(f"- {case}: `{command}`" for case, command in section.commands)]
         lines += [f"- **{status}** {name}: {reason}" for name, status, reason in section.problems]
-    own = [(row.title, row.own, *row.others) for row in beside.table(session, machines)]
-    lines += ["", "## Beside published machines", ""]
-    lines += _table(("", "this machine", *(machine.name for machine in machines)), own)
+    lines += ["", "## Beside published machines"]
+    for table in beside.tables(session, machines):
+        own = [(row.title, row.own, *row.others) for row in table.rows]
+        lines += ["", f"### {table.title}", ""]
+        lines += _table(("", "this machine", *(machine.name for machine in table.machines)), own)
     lines += ["", *(f"- {machine.name}: {machine.source}" for machine in machines)]
     lines += ["", "## Environment and method", "", session.document["rule"], "", f"`{session.document['command']}`", ""]
     lines += _table(("", ""), page.environment(session))

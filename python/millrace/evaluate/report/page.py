@@ -21,7 +21,7 @@ _HERE = Path(__file__).parent
 
 def environment(session: Session) -> list[tuple[str, str]]:
     """What the figures depend on, as pairs of words."""
-    found = session.document["machine"]
+    found = session.machine
     processor, memory, storage = found["processor"], found["memory"], found.get("storage", {})
     rows = [
         ("Processor", processor["model"]),
@@ -33,6 +33,7 @@ def environment(session: Session) -> list[tuple[str, str]]:
         ("Hypervisor", processor.get("hypervisor", "none seen")),
         ("Frequency governor", found.get("frequency_governor", "")),
         ("Memory", human_bytes(memory["total"] or 0)),
+        ("Memory bandwidth, theoretical", _theory(found.get("memory_bandwidth"))),
         ("Transparent huge pages", str(memory.get("transparent_huge_pages"))),
         ("Storage", f"{storage.get('type')} on {storage.get('source')}, {storage.get('options')}"),
         ("Folder", session.document["target"]),
@@ -43,17 +44,24 @@ def environment(session: Session) -> list[tuple[str, str]]:
     return [(name, value) for name, value in rows if value]
 
 
+def _theory(found: dict[str, Any] | None) -> str:
+    """Sessions of before have none."""
+    if not found:
+        return ""
+    return found["words"] if found["gb_s"] is None else f"{story.number(found['gb_s'])} GB/s: {found['words']}"
+
+
 def _joined(found: dict[str, Any], names: tuple[str, ...]) -> str:
     return " / ".join(str(found[name]) for name in names if found.get(name))
 
 
 def heading(session: Session) -> str:
-    found = session.document["machine"]
+    found = session.machine
     return f"{found['hostname']}: {found['processor']['model']}"
 
 
 def facts_line(session: Session) -> str:
-    found = session.document["machine"]
+    found = session.machine
     storage = found.get("storage", {})
     parts = [
         f"{found['processor'].get('usable_processors')} processors",
@@ -86,7 +94,7 @@ def write(path: Path, session: Session, machines: Sequence[Machine]) -> None:
     engine.filters["number"] = story.number
     text = engine.get_template("page.html.j2").render(
         style=(_HERE / "style.css").read_text(encoding="utf-8"),
-        hostname=session.document["machine"]["hostname"],
+        hostname=session.machine["hostname"],
         heading=heading(session),
         facts_line=facts_line(session),
         date=when(session),
@@ -95,9 +103,9 @@ def write(path: Path, session: Session, machines: Sequence[Machine]) -> None:
         weakest=story.weakest(session),
         advice=story.method_advice(session),
         cards=story.cards(session),
-        sections=sections.build(session),
+        sections=sections.build(session, machines),
         machines=machines,
-        beside=beside.table(session, machines),
+        beside=beside.tables(session, machines),
         rule=session.document["rule"],
         command=session.document["command"],
         environment=environment(session),

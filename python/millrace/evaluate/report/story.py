@@ -77,6 +77,12 @@ def cases_of(session: Session, section: str) -> list[dict[str, Any]]:
     return [r for r in session.results() if r["case"]["section"] == section and r["status"] == PASSED]
 
 
+def largest_mdtest(session: Session) -> dict[str, Any] | None:
+    """MDTEST's run with the most ranks."""
+    found = [r for r in cases_of(session, "metadata") if r["case"]["program"] == "mdtest"]
+    return max(found, key=lambda r: r["case"]["ranks"], default=None)
+
+
 def choices(session: Session) -> list[Choice]:
     """For each pattern of one shared file: what its methods reached."""
     found: dict[str, list[tuple[str, str, float, float | None]]] = {}
@@ -153,7 +159,7 @@ _USUAL = (
 
 
 def _of_processors(session: Session, figures: Figures) -> list[Weakness]:
-    library = str(session.document["machine"]["software"].get("blas", ""))
+    library = str(session.machine["software"].get("blas", ""))
     slow = not hpcc.is_fast(library)
     advice = {
         "hpcc:dgemm": f"the BLAS in use is {library}, a reference implementation: install OpenBLAS or the vendor's."
