@@ -160,7 +160,7 @@ def _geofem(p: Profile, mpi: str, processors: int) -> Iterator[Case]:
 
 
 def shapes(processors: int) -> list[tuple[int, int]]:
-    """(threads, ranks) of weak scaling: flat MPI and one rank with threads on 1, 2, 4... processors; all ways on all."""
+    """(threads, ranks) of weak scaling: flat MPI, one rank with threads on 1, 2, 4... processors, all ways on all."""
     numbers = [1 << power for power in range(16) if 1 << power < processors]
     found = [shape for n in numbers for shape in dict.fromkeys(((1, n), (n, 1)))]
     return found + [(a, processors // a) for a in range(2, processors + 1) if processors % a == 0]  # flat: `geofem`
@@ -247,7 +247,8 @@ def _mappings(p: Profile, mpi: str, processors: int) -> Iterator[Case]:
         for method, millrace in ((f"{library} independent", ""), ("Millrace independent", "mpi")):
             name = f"mapping.{mapping}.{'millrace' if millrace else 'stock'}.{mpi}"
             yield Case(
-                name, "mapping", "ior", _fine(p), ranks, mpi, millrace, method=method, pattern=mapping, mapping=mapping, disk_bytes=p.file_bytes, timeout_s=600,
+                name, "mapping", "ior", _fine(p), ranks, mpi, millrace, method=method, pattern=mapping, mapping=mapping,
+                disk_bytes=p.file_bytes, timeout_s=600,
                 about=f"IOR, 4 KiB per call, {ranks} ranks on {processors} processors, one file, fsync",
             )  # fmt: skip
 

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from millrace.evaluate.report.story import number
 
@@ -26,6 +27,17 @@ class Bar:
     percent: float | None = None
     low: float | None = None  # of the samples
     high: float | None = None
+
+
+def bar(figure: Mapping[str, Any], label: str, kind: str) -> Bar:
+    """A figure of a session with the spread of its samples."""
+    samples = figure["samples"]
+    low, high = (min(samples), max(samples)) if samples else (None, None)
+    return Bar(label, figure["value"], kind, figure["percent_of_limit"], low, high)
+
+
+def kind_of(case: Mapping[str, Any]) -> str:
+    return "millrace" if case["millrace"] else "stock"
 
 
 def bars(rows: Sequence[Bar], unit: str, limit: float | None = None, limit_label: str = "limit") -> str:
@@ -74,8 +86,14 @@ def _ticks(low: float, high: float) -> list[float]:
     return [tick for tick in found if low <= tick * 1.0001 and tick <= high * 1.0001]
 
 
-def lines(series: Series, unit: str, x_name: str = "bytes", limit: Sequence[tuple[float, float]] = ()) -> str:
-    """Curves over sizes, both axes logarithmic; `limit` is dashed."""
+def lines(
+    series: Series,
+    unit: str,
+    x_name: str = "bytes",
+    limit: Sequence[tuple[float, float]] = (),
+    label: Callable[[float], str] = size_label,
+) -> str:
+    """Curves over sizes, both axes logarithmic; `limit` is dashed; `label` writes what stands below the axis."""
     points = [p for curve in series.values() for p in curve] + list(limit)
     points = [(x, y) for x, y in points if x > 0 and y > 0]
     if not points:
@@ -98,7 +116,7 @@ def lines(series: Series, unit: str, x_name: str = "bytes", limit: Sequence[tupl
     for size in xs if len(xs) <= 9 else xs[:: math.ceil(len(xs) / 9)]:
         across = at(size, y_low).split(",")[0]
         out.append(
-            f'<text class="tick" x="{across}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{size_label(size)}</text>'
+            f'<text class="tick" x="{across}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{label(size)}</text>'
         )
     out.append(f'<text class="axis" x="{LEFT}" y="{HEIGHT - 4}">{escape(x_name)}</text>')
     out.append(

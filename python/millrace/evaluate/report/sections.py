@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.evaluate.case import SECTIONS
-from millrace.evaluate.report import charts, story
-from millrace.evaluate.report.charts import Bar
+from millrace.evaluate.references import Machine
+from millrace.evaluate.report import charts, papers, story
+from millrace.evaluate.report.charts import bar, kind_of
 from millrace.evaluate.session import PASSED, Session
 
 Result = dict[str, Any]
@@ -20,6 +21,11 @@ Result = dict[str, Any]
 _TITLES = {
     "memory": ("Memory", "What plain loops move, as STREAM counts it. Best pass; the thin line is the spread of all."),
     "compute": ("Processors", "The peak is multiply-and-add on registers, measured; all else is held against it."),
+    "geofem": (
+        "A finite-element solver",
+        "GeoFEM-Cube: conjugate gradients with symmetric Gauss-Seidel. Its limit is the triad of the same run; "
+        "iterations grow with the ranks, as each preconditions for itself.",
+    ),
     "link": ("Messages", "Ping-pong by MPI: half of a round trip, and bytes of both directions by the time."),
     "storage": (
         "Storage",
@@ -29,9 +35,21 @@ _TITLES = {
         "One shared file",
         "IOR's patterns: all ranks write one file. Open, transfers, sync and close count.",
     ),
+    "strategy": (
+        "Strategies of Millrace",
+        "One shared file in pieces of 4 KiB, by strategy and by sort buffer, as in the Catwalk-ROMIO paper.",
+    ),
+    "mapping": (
+        "Where ranks run",
+        "The same on neighbouring processors (packed), and as far apart as they go (spread).",
+    ),
     "checkpoint": ("Checkpoints", "NAS BT-IO: a 3-D field of 5 values per point, written every five steps."),
     "file-per-process": ("A file per rank", "As the SX-Aurora papers measure it, in C and Fortran, with fsync."),
-    "metadata": ("Metadata", "Creating, looking at and removing files and folders, as MDTEST does."),
+    "metadata": (
+        "Metadata",
+        "Creating, looking at and removing files and folders, as MDTEST does: first by one process with plain system "
+        "calls, the limit, then by ranks with a folder each. Several ranks may pass the limit.",
+    ),
     "ipc": ("Between processes", "Bytes from one process to another of the same node, against a copy in memory."),
     "device": ("Device memory", "Copies between this host's memory and a device's; pinned copies are the limit."),
 }
@@ -51,21 +69,11 @@ class Section:
     raw: str = ""  # a data: address
 
 
-def _bar(result: Result, figure: dict[str, Any], label: str, kind: str) -> Bar:
-    samples = figure["samples"]
-    low, high = (min(samples), max(samples)) if samples else (None, None)
-    return Bar(label, figure["value"], kind, figure["percent_of_limit"], low, high)
-
-
-def _kind(case: dict[str, Any]) -> str:
-    return "millrace" if case["millrace"] else "stock"
-
-
 def _memory(results: list[Result]) -> list[tuple[str, str]]:
     found = []
     for result in results:
         one = result["case"]["name"].endswith("-one")
-        rows = [_bar(result, f, f["name"], "plain") for f in result["figures"]]
+        rows = [bar(f, f["name"], "plain") for f in result["figures"]]
         found.append(("One thread" if one else "All processors", charts.bars(rows, "GB/s")))
     return found
 
@@ -75,22 +83,16 @@ def _compute(results: list[Result]) -> list[tuple[str, str]]:
     for result in results:
         name = result["case"]["program"]
         if name == "flops":
-            rows = [_bar(result, f, f["name"], "plain") for f in result["figures"] if not f["name"].startswith("peak")]
+            rows = [bar(f, f["name"], "plain") for f in result["figures"] if not f["name"].startswith("peak")]
             found.append(("Peak of each instruction set, all processors", charts.bars(rows, "GFLOPS")))
         elif name == "hpcc":
-            rows = [_bar(result, f, f["name"].upper(), "plain") for f in result["figures"] if f["unit"] == "GFLOPS"]
+            rows = [bar(f, f["name"].upper(), "plain") for f in result["figures"] if f["unit"] == "GFLOPS"]
             peak = next((f["limit_value"] for f in result["figures"] if f["unit"] == "GFLOPS"), None)
             found.append(("hpcc", charts.bars(rows, "GFLOPS", peak, "measured peak")))
             streams = [f for f in result["figures"] if f["name"].startswith("stream")]
-            rows = [_bar(result, f, f["name"].replace("stream_", "STREAM "), "plain") for f in streams]
+            rows = [bar(f, f["name"].replace("stream_", "STREAM "), "plain") for f in streams]
             limit = next((f["limit_value"] for f in streams if f["name"] == "stream_triad"), None)
             found.append(("STREAM inside hpcc", charts.bars(rows, "GB/s", limit, "triad of bench/memory")))
-        elif name == "geofem":
-            figure = result["figures"][0]
-            bound = charts.bars(
-                [_bar(result, figure, "CG with SGS", "plain")], "GFLOPS", figure["limit_value"], "memory"
-            )
-            found.append((result["case"]["about"], bound))
     return found
 
 
@@ -112,9 +114,7 @@ def _storage(results: list[Result]) -> list[tuple[str, str]]:
     found = []
     for result in results:
         best = next(f["value"] for f in result["figures"] if f["name"] == "write")
-        rows = [
-            _bar(result, f, f["name"].replace("_", " "), "plain") for f in result["figures"] if f["name"] != "write"
-        ]
+        rows = [bar(f, f["name"].replace("_", " "), "plain") for f in result["figures"] if f["name"] != "write"]
         found.append(("Ways to write one stream", charts.bars(rows, "MiB/s", best, "the limit")))
     return found
 
@@ -128,7 +128,7 @@ def _patterns(results: list[Result]) -> list[tuple[str, str]]:
         for result in same:
             case, figure = result["case"], next(f for f in result["figures"] if f["name"] == "write")
             label = case["method"] + (f", {case['mpi']}" if many else "")
-            rows.append(_bar(result, figure, label, _kind(case)))
+            rows.append(bar(figure, label, kind_of(case)))
             limit = figure["limit_value"]
         about = next(r["case"]["about"] for r in same)
         found.append((f"{pattern} \u2013 {about}", charts.bars(rows, "MiB/s", limit, "one sequential stream")))
@@ -176,14 +176,6 @@ def _device(results: list[Result]) -> list[tuple[str, str]]:
     return found
 
 
-def _metadata(results: list[Result]) -> list[tuple[str, str]]:
-    found = []
-    for result in results:
-        rows = [_bar(result, f, f["name"].replace("_", " "), "plain") for f in result["figures"]]
-        found.append((result["case"]["about"] + "; percent of one process by system calls", charts.bars(rows, "/s")))
-    return found
-
-
 _DRAW: dict[str, Callable[[list[Result]], list[tuple[str, str]]]] = {
     "memory": _memory,
     "compute": _compute,
@@ -192,10 +184,21 @@ _DRAW: dict[str, Callable[[list[Result]], list[tuple[str, str]]]] = {
     "shared-file": _patterns,
     "checkpoint": _patterns,
     "file-per-process": _own_files,
-    "metadata": _metadata,
     "ipc": _ipc,
     "device": _device,
 }
+# Those that stand beside published figures.
+_DRAW_BESIDE = {
+    "geofem": papers.geofem,
+    "strategy": papers.strategies,
+    "mapping": papers.mappings,
+    "metadata": papers.metadata,
+}
+
+
+def _drawings(name: str, session: Session, passed: list[Result], machines: Sequence[Machine]) -> list[tuple[str, str]]:
+    found = _DRAW[name](passed) if name in _DRAW else _DRAW_BESIDE[name](session, passed, machines)
+    return [drawing for drawing in found if drawing[1]]
 
 
 def raw_link(results: list[Result]) -> str:
@@ -219,7 +222,7 @@ def _describe(result: Result, section: Section) -> None:
     section.commands.append((result["case"]["name"], result.get("command", "")))
 
 
-def build(session: Session) -> list[Section]:
+def build(session: Session, machines: Sequence[Machine] = ()) -> list[Section]:
     """The sections that have something to say, in the order of the suite."""
     found = []
     everything = session.results()
@@ -231,7 +234,7 @@ def build(session: Session) -> list[Section]:
         section = Section(name, title, lead)
         passed = [r for r in results if r["status"] == PASSED]
         if passed:
-            section.drawings = [drawing for drawing in _DRAW[name](passed) if drawing[1]]
+            section.drawings = _drawings(name, session, passed, machines)
             section.raw = raw_link(passed)
         for result in results:
             if result["status"] == PASSED:
