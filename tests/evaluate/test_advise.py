@@ -6,6 +6,7 @@ import json
 
 import pytest
 from millrace.evaluate import advise
+from millrace.evaluate import application as applications
 from millrace.evaluate.errors import EvaluationError
 from test_report import make
 
@@ -30,7 +31,7 @@ def session(tmp_path):
 
 def application(**words):
     base = {"ranks": 4, "checkpoint": "1GiB", "piece": "4KiB", "interval": "60s"}
-    return advise.describe({**base, **words}, "test")
+    return applications.describe({**base, **words}, "test")
 
 
 def order(session, app):
@@ -103,4 +104,4 @@ def test_a_description_that_is_wrong_is_refused_with_a_reason(tmp_path, text, ex
     path = tmp_path / "app.yaml"
     path.write_text(text)
     with pytest.raises(EvaluationError, match=expected):
-        advise.load(path)
+        applications.load(path)

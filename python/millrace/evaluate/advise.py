@@ -12,37 +12,19 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from millrace.evaluate import tuning
+from millrace.evaluate.application import OWN, Application, load
 from millrace.evaluate.errors import EvaluationError
 from millrace.evaluate.report.story import cases_of, number
 from millrace.evaluate.session import Session
 from millrace.run import EXIT_BAD_USE, tell
-from millrace.units import human_bytes, parse_bytes, parse_duration
-
-SCHEMA = "millrace.application/1"
-SHARED, OWN = "shared", "file-per-rank"
-CALLS = ("independent", "collective", "posix", "any")
-_KEYS = {"schema", "name", "ranks", "checkpoint", "piece", "layout", "calls", "interval"}
-
-
-@dataclass(frozen=True)
-class Application:
-    """What a program writes. `calls` and `layout` are what it does today; others need a change of the program."""
-
-    name: str
-    ranks: int
-    checkpoint_bytes: int
-    piece_bytes: int
-    layout: str
-    calls: str
-    interval_s: float
+from millrace.units import human_bytes, parse_bytes
 
 
 @dataclass(frozen=True)
@@ -55,48 +37,6 @@ class Prediction:
     share: float
     change: str  # of the program; empty: none
     why: str
-
-
-def load(path: Path) -> Application:
-    """A description in YAML; raises EvaluationError with what is wrong in it."""
-    import yaml
-
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise EvaluationError(f"{path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise EvaluationError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise EvaluationError(f"{path}: a description begins with schema: {SCHEMA}")
-    return describe(document, str(path))
-
-
-def describe(document: Mapping[str, Any], where: str) -> Application:
-    unknown = set(document) - _KEYS
-    missing = {"ranks", "checkpoint", "piece", "interval"} - set(document)
-    if unknown or missing:
-        words = [f"{', '.join(sorted(missing))} is missing"] * bool(missing)
-        words += [f"{', '.join(sorted(unknown))} is not known"] * bool(unknown)
-        raise EvaluationError(f"{where}: {'; '.join(words)}")
-    layout, calls = str(document.get("layout", SHARED)), str(document.get("calls", "any"))
-    if layout not in (SHARED, OWN) or calls not in CALLS:
-        raise EvaluationError(f"{where}: layout is {SHARED} or {OWN}, calls one of {', '.join(CALLS)}")
-    try:
-        found = Application(
-            str(document.get("name", "application")),
-            int(document["ranks"]),
-            parse_bytes(str(document["checkpoint"])),
-            parse_bytes(str(document["piece"])),
-            layout,
-            calls,
-            parse_duration(str(document["interval"])) / 1000,
-        )
-    except (TypeError, ValueError) as error:
-        raise EvaluationError(f"{where}: {error}") from None
-    if min(found.ranks, found.checkpoint_bytes, found.piece_bytes, found.interval_s) <= 0:
-        raise EvaluationError(f"{where}: ranks, checkpoint, piece and interval are above zero")
-    return found
 
 
 @dataclass
@@ -198,14 +138,13 @@ def run(path: Path, folder: Path, as_json: bool) -> int:
     except EvaluationError as error:
         tell(str(error))
         return EXIT_BAD_USE
-    notes = caveats(session, application)
+    notes = [application.source] * bool(application.source) + caveats(session, application)
+    settings = tuning.sentences(session, application, found)
     if as_json:
         rows = [dataclasses.asdict(p) for p in found]
-        print(
-            json.dumps(
-                {"schema": "millrace.advice/1", "advice": recommendation(found), "methods": rows, "notes": notes}
-            )
-        )
+        document = {"schema": "millrace.advice/1", "advice": recommendation(found), "methods": rows, "notes": notes}
+        document["tuning"] = [dataclasses.asdict(one) for one in settings]
+        print(json.dumps(document))
         return 0
     table = Table("method", "checkpoint", "of the run", "needs", "because")
     for p in found:
@@ -214,6 +153,9 @@ def run(path: Path, folder: Path, as_json: bool) -> int:
     console = console if console.is_terminal else Console(width=160)
     console.print(f"{application.name}: {recommendation(found)}", highlight=False, markup=False)
     console.print(table)
+    for one in settings:
+        console.print(f"{one.topic}: {one.advice}", highlight=False, markup=False)
+        console.print(f"    {one.why}", highlight=False, markup=False, style="dim")
     for note in notes:
         console.print(f"note: {note}", highlight=False, markup=False)
     return 0
