@@ -15,12 +15,25 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
-PROGRAMS = ("memory", "flops", "limit", "transfer", "link-mpich", "ior-mpich", "btio-mpich", "fpp-mpich", "ipc-mpich")
+PROGRAMS = ("memory", "flops", "limit", "metadata", "transfer")
+PROGRAMS += ("link-mpich", "ior-mpich", "btio-mpich", "fpp-mpich", "ipc-mpich")
 
 
 # Cases of every kind; each costs ReFrame a second.
 KINDS = ("ior.4KiB.posix", "ior.4KiB.millrace.", "btio.full", "fpp.c.normal", "fpp.c.async", "ipc", "hpcc", "transfer")
+KINDS += ("strategy.journal",)
 SOME = [word for text in KINDS for word in ("--only", text)]
+
+
+# One rank, whatever is asked for.
+LAUNCHER = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift 2; done
+exec "$@"
+"""
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: whole sessions that are killed, damaged and begun anew (ctest -L long)")
 
 
 def write_script(path: Path, text: str) -> Path:
@@ -46,7 +59,7 @@ class World:
             write_script(self.bench / name, text)
         self.tools = folder / "tools"
         self.tools.mkdir()
-        write_script(self.tools / "mpiexec.hydra", '#!/bin/sh\nshift 2\nexec "$@"\n')
+        write_script(self.tools / "mpiexec.hydra", LAUNCHER)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("MILLRACE", "RFM_")) and k != "LD_PRELOAD"}
         self.environment = {**kept, "MILLRACE_PREFIX": str(folder / "prefix"), "PYTHONPATH": str(ROOT / "python")}
         # Without what the machine happens to have.

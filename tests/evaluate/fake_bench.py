@@ -45,6 +45,11 @@ def limit():
     }
 
 
+def metadata():
+    names = ("file_create", "file_stat")
+    return {"operations": [{"operation": n, "per_s": spread(5000), "samples_per_s": [5000] * 3} for n in names]}
+
+
 def link():
     return {"sizes": [{"bytes": 8, "one_pair": {"one_way_us": spread(1), "mib_s": spread(8)}},
                       {"bytes": 1 << 20, "one_pair": {"one_way_us": spread(100), "mib_s": spread(4000)}}]}  # fmt: skip

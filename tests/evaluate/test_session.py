@@ -3,6 +3,7 @@
 """Whole sessions by ReFrame, with programs that measure nothing."""
 
 import json
+import os
 import shutil
 import sqlite3
 
@@ -32,6 +33,13 @@ def test_a_quick_session_passes_and_says_what_it_left_out(finished):
     assert "failed" not in found.values()
 
 
+def test_metadata_has_a_limit_of_its_own_and_strategies_are_settings_of_millrace(finished):
+    found = Session.open(finished.session)
+    assert found.figures()["limit.metadata:file_create"]["value"] == 5000
+    command = found.result("strategy.journal.8MiB.mpich")["command"]
+    assert "millrace run --strategy journal --sort-buffer 8388608 --" in command
+
+
 def test_results_are_held_against_the_limits_of_their_session(finished):
     figures = Session.open(finished.session).figures()
     assert figures["ior.4KiB.posix.mpich:write"]["percent_of_limit"] == pytest.approx(10)
@@ -44,6 +52,7 @@ def test_reframe_keeps_the_session_in_its_database_on_disk(finished):
         assert database.execute("select count(*) from testcases").fetchone()[0] >= len(statuses(finished)) - 2
 
 
+@pytest.mark.long
 def test_one_failing_program_stops_none_of_the_others_and_what_failed_runs_again(world):
     world.order(ior="fail", memory="unverified", btio="garbage")
     done = world.evaluate(*ONLY)
@@ -59,6 +68,7 @@ def test_one_failing_program_stops_none_of_the_others_and_what_failed_runs_again
     assert sorted(world.started()) == ["btio", "ior", "memory", "memory"]
 
 
+@pytest.mark.long
 def test_a_killed_session_goes_on_without_running_again_what_passed(world):
     world.order(btio="hang")
     world.killed_while("btio", *ONLY)
@@ -71,6 +81,7 @@ def test_a_killed_session_goes_on_without_running_again_what_passed(world):
     assert "going on with the session" in done.stderr
 
 
+@pytest.mark.long
 def test_a_damaged_database_and_a_damaged_result_cost_a_message_and_a_run(finished, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(finished.session, copy)
@@ -84,6 +95,17 @@ def test_a_damaged_database_and_a_damaged_result_cost_a_message_and_a_run(finish
     assert (copy / "reframe" / "results.damaged.db").exists()
 
 
+@pytest.mark.long
+def test_where_ranks_are_put_is_the_launchers_business(world):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one processor: ranks cannot be put anywhere else")
+    done = world.evaluate("--profile", "full", "--only", "mapping.packed.millrace")
+    assert done.returncode == 0, done.stderr
+    result = Session.open(world.session).result("mapping.packed.millrace.mpich")
+    assert "-bind-to core -map-by core" in result["command"] and "millrace run" in result["command"]
+
+
+@pytest.mark.long
 def test_without_any_mpi_the_rest_of_the_report_is_made(world):
     (world.tools / "mpiexec.hydra").unlink()
     done = world.evaluate("--only", "ior.4KiB.posix")
