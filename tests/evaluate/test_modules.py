@@ -16,11 +16,11 @@ def module(bank, device, speed=3200, configured=None, size=16384, width=64, kind
     body = bytearray(length)
     body[0], body[1] = 17, length
     struct.pack_into("<HHH", body, 0x08, width + 8, width, size)
-    body[0x10], body[0x11], body[0x12] = 1, 2, kind
+    body[0x10], body[0x11], body[0x12] = 1, 2 if bank else 0, kind
     struct.pack_into("<H", body, 0x15, speed)
     if length > 0x21:
         struct.pack_into("<H", body, 0x20, speed if configured is None else configured)
-    return bytes(body) + device.encode() + b"\0" + bank.encode() + b"\0\0"
+    return bytes(body) + b"".join(name.encode() + b"\0" for name in (device, bank) if name) + b"\0"
 
 
 def table(tmp_path, *parts):
@@ -47,7 +47,7 @@ def test_two_modules_on_a_channel_are_no_faster_than_one(tmp_path, names):
 def test_empty_slots_do_not_count_and_the_configured_speed_does(tmp_path):
     rows = [module("CHANNEL A", "1", 4800, 4400, kind=0x22), module("CHANNEL B", "1", 4800, 4400, size=0, kind=0x22)]
     found = modules.bandwidth(table(tmp_path, *rows))
-    assert found["gb_s"] == pytest.approx(35.2) and found["words"] == "1 modules of DDR5-4400 on 1 channels"
+    assert found["gb_s"] == pytest.approx(35.2) and found["words"] == "1 module of DDR5-4400 on 1 channel"
 
 
 def test_tables_of_older_firmware_have_only_the_possible_speed(tmp_path):

@@ -98,8 +98,13 @@ def bandwidth(path: Path = TABLE) -> dict[str, Any]:
     channels = {module.channel() if named else str(number): module for number, module in enumerate(found)}
     slowest = min(module.transfers_per_s for module in found)
     gb_s = sum(slowest * module.width_bits / 8 for module in channels.values()) / 1e9
-    words = f"{len(found)} modules of {found[0].kind}-{slowest / 1e6:.0f} on {len(channels)} channels"
+    words = f"{_counted(len(found), 'module')} of {found[0].kind}-{slowest / 1e6:.0f}"
+    words += f" on {_counted(len(channels), 'channel')}"
     return {"gb_s": gb_s, "words": words if named else f"{words}, if each module has its own"}
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _unknown(why: str) -> dict[str, Any]:
