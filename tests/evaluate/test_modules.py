@@ -94,6 +94,26 @@ def test_the_page_says_what_it_is_or_that_it_cannot_be_read(tmp_path):
         assert ("Memory bandwidth, theoretical", expected) in page.environment(made)
 
 
+@pytest.mark.parametrize(
+    ("found", "expected", "absent"),
+    [
+        (
+            {"gb_s": 200.0, "words": "8 modules"},
+            "<figcaption>All processors. Theoretical bandwidth: 8 modules",
+            "cannot",
+        ),
+        ({"gb_s": None, "words": "cannot be read: no table"}, "Theoretical bandwidth: cannot be read", "theoretical:"),
+    ],
+)
+def test_what_loops_reach_is_held_against_it(tmp_path, found, expected, absent):
+    made = make(tmp_path, {"limit.memory": ("memory", "", "", [("triad", 150, None, [150])])})
+    made.document["machine"] = {**made.document["machine"], "memory_bandwidth": found}
+    page.write(tmp_path / "page.html", made, [])
+    text = (tmp_path / "page.html").read_text().partition('<section id="memory">')[2].partition("</section>")[0]
+    assert expected in text and absent not in text
+    assert ("75&#8201;%" in text) == (found["gb_s"] is not None)
+
+
 def test_under_a_scheduler_the_node_that_was_measured_is_shown(tmp_path):
     made = make(tmp_path, ior(100, 800, 10))
     (tmp_path / "node.json").write_text('{"hostname": "compute17"}')

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -69,12 +70,18 @@ class Section:
     raw: str = ""  # a data: address
 
 
-def _memory(results: list[Result]) -> list[tuple[str, str]]:
+def _memory(session: Session, results: list[Result], machines: Sequence[Machine]) -> list[tuple[str, str]]:
+    """Beside what the modules have in theory, where the firmware tells it; one thread never gets that."""
+    theory = session.machine.get("memory_bandwidth") or {"gb_s": None, "words": "not looked for by that version"}
     found = []
     for result in results:
         one = result["case"]["name"].endswith("-one")
+        most = None if one else theory["gb_s"]
         rows = [bar(f, f["name"], "plain") for f in result["figures"]]
-        found.append(("One thread" if one else "All processors", charts.bars(rows, "GB/s")))
+        if most:
+            rows = [dataclasses.replace(row, percent=100 * row.value / most) for row in rows]
+        caption = "One thread" if one else f"All processors. Theoretical bandwidth: {theory['words']}"
+        found.append((caption, charts.bars(rows, "GB/s", most, "theoretical")))
     return found
 
 
@@ -177,7 +184,6 @@ def _device(results: list[Result]) -> list[tuple[str, str]]:
 
 
 _DRAW: dict[str, Callable[[list[Result]], list[tuple[str, str]]]] = {
-    "memory": _memory,
     "compute": _compute,
     "link": _link,
     "storage": _storage,
@@ -187,8 +193,9 @@ _DRAW: dict[str, Callable[[list[Result]], list[tuple[str, str]]]] = {
     "ipc": _ipc,
     "device": _device,
 }
-# Those that stand beside published figures.
+# Those that stand beside published figures, or facts of the machine.
 _DRAW_BESIDE = {
+    "memory": _memory,
     "geofem": papers.geofem,
     "strategy": papers.strategies,
     "mapping": papers.mappings,
