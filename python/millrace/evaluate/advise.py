@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace advise`: which I/O method an application should use, from what a session measured.
+"""`millrace advise`: which I/O method an application should use, from what a session measured (settings: tuning.py).
 
 A method's rate at the application's piece is read off the measured pieces, between two of them on a straight line in
 logarithms, outside of them as the nearest; a checkpoint takes its bytes by that rate. Numbers of ranks and file sizes

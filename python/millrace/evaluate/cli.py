@@ -82,11 +82,15 @@ def compare(
 
 
 def advise(
-    application: Path = typer.Argument(..., metavar="YAML", help="What the application writes; docs/guide.md."),
+    application: Path = typer.Argument(
+        ...,
+        metavar="FILE",
+        help="What the application writes: a description in YAML (docs/guide.md), or a .darshan log.",
+    ),
     session: Path = typer.Option(Path("millrace-evaluation"), "--session", "-s", help="The folder of an evaluation."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
-    """Say which I/O method an application should use here, how long its checkpoints take with each, and why."""
+    """Say which I/O method and settings an application should use here, how long its checkpoints take, and why."""
     from millrace.evaluate import advise as advice
 
     raise typer.Exit(advice.run(application, session, as_json))
