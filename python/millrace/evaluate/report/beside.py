@@ -96,6 +96,21 @@ def _metadata(operation: str) -> Own:
     return own
 
 
+def _copies(session: Session) -> str:
+    figure = session.figures().get("transfer:write_pinned")
+    return number(figure["value"] * GB_S_PER_MIB_S) if figure else ""
+
+
+def _between_processes(session: Session) -> str:
+    found = [f["value"] for r in cases_of(session, "ipc") for f in r["figures"]]
+    return number(max(found) * GB_S_PER_MIB_S) if found else ""
+
+
+def _nothing(session: Session) -> str:
+    """Not measured here."""
+    return ""
+
+
 # Title, this machine's figure, the published one, and the factor that brings that to the title's unit.
 _MACHINE: tuple[tuple[str, Own, str, float], ...] = (
     ("STREAM copy, GB/s", _figure("hpcc:stream_copy"), "stream_copy", 1e-3),
@@ -127,7 +142,7 @@ _FILES: tuple[tuple[str, Own, str, float], ...] = (
     ("MDTEST, files created, /s", _metadata("file_create"), "mdtest_file_create", 1.0),
     ("MDTEST, files removed, /s", _metadata("file_remove"), "mdtest_file_remove", 1.0),
 )  # fmt: skip
-_OWN_FILES = tuple(
+_OWN_FILES: tuple[tuple[str, Own, str, float], ...] = tuple(
     (
         f"{'C' if language == 'c' else 'Fortran'}, {action}, {method}, GB/s",
         _own_files(language, action, method),
@@ -137,6 +152,11 @@ _OWN_FILES = tuple(
     for language in ("c", "fortran")
     for action in ("read", "write")
     for method in ("normal", "accelerated", "offload")
+) + (
+    ("Accelerated, 16 ranks on engines of two switches, GB/s", _nothing, "two_engines_of_two_switches", 1.0),
+    ("Accelerated, 16 ranks on engines of one switch, GB/s", _nothing, "two_engines_of_one_switch", 1.0),
+    ("Host to device, pinned; published: sustained, GB/s", _copies, "link_sustained", 1.0),
+    ("Between processes, best way, GB/s", _between_processes, "ipc", 1.0),
 )
 _TABLES = (
     ("The machine", _MACHINE),
