@@ -250,6 +250,34 @@ def test_sizes_of_every_profile_fit_the_machine(tmp_path, name):
         assert len({case.name for case in plan.cases(profile, there, ["mpich", "openmpi"])}) > 40
 
 
+@pytest.mark.parametrize(("name", "more"), [("quick", set()), ("full", {"mc", "rcm", "none", "1x1", "2x1"})])
+def test_orderings_weak_scaling_and_mapping_are_for_full_profiles(tmp_path, name, more):
+    (tmp_path / "bin" / "bench").mkdir(parents=True)
+    (tmp_path / "bin" / "bench" / "geofem-mpich").touch()
+    there = tools(tmp_path)
+    found = plan.cases(plan.fit(plan.PROFILES[name], there), there, ["mpich"])
+    assert {c.name.partition(".")[2] for c in found if c.section == "geofem"} == {""} | more
+    assert {c.mapping for c in found if c.mapping} == ({"packed", "spread"} if more else set())
+    hybrid = [c for c in found if c.threads > 1]
+    assert (
+        all(c.arguments[-2:] == ("--threads", "2") and c.ranks == 1 for c in hybrid) and len(hybrid) == len(more) // 5
+    )
+
+
+def test_every_way_to_use_all_processors_is_measured_once():
+    assert plan.shapes(1) == [] and plan.shapes(2) == [(1, 1), (2, 1)]
+    assert plan.shapes(6) == [(1, 1), (1, 2), (2, 1), (1, 4), (4, 1), (2, 3), (3, 2), (6, 1)]
+
+
+def test_sort_buffers_reach_from_too_small_to_enough(tmp_path):
+    there = tools(tmp_path)
+    profile = plan.fit(plan.PROFILES["full"], there)
+    found = [c for c in plan.cases(profile, there, ["mpich"]) if c.section == "strategy"]
+    sizes = [int(c.settings[-1]) for c in found if c.method == "sort"]
+    assert sizes == [profile.file_bytes // 16, profile.file_bytes // 4, profile.file_bytes]
+    assert {c.method for c in found if c.more["compared"]} == {"immediate", "sort", "journal"}
+
+
 def test_the_papers_own_sizes_are_kept_where_there_is_room(tmp_path):
     profile = plan.fit(plan.PROFILES["paper"], tools(tmp_path, 1 << 40, 1 << 44))
     assert profile.array_bytes == 80_000_512 * 8 and profile.matrix_bytes == 56_000**2 * 8
