@@ -124,3 +124,15 @@ def test_what_was_not_measured_is_not_advised(tmp_path):
     assert found["strategy"].advice == "leave it at auto" and "no strategies were measured" in found["strategy"].why
     assert "no sort buffers were measured" in found["sort buffer"].why
     assert "were not measured" in found["file size"].why and "profile full" in found["rank mapping"].why
+
+
+def test_the_command_prints_advice_with_its_measurements(tmp_path, capsys):
+    path = tmp_path / "app.yaml"
+    path.write_text(
+        "schema: millrace.application/1\nranks: 4\nnodes: 2\ncheckpoint: 1GiB\npiece: 4KiB\ninterval: 1min\n"
+    )
+    made = session(tmp_path / "s", [*METHODS, strategy("sort", 8 * MIB, 900), strategy("journal", 8 * MIB, 300)])
+    assert advise.run(path, made.folder, False) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "strategy: `--strategy sort` sort 900, journal 300 MiB/s" in said
+    assert "rank mapping: as the launcher has it mappings are measured by profile full" in said
