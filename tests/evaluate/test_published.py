@@ -54,6 +54,15 @@ def test_the_figures_are_those_that_bench_device_draws():
         assert value(published(row["configuration"]), name) == row["gb_s"], row
 
 
+def test_catwalks_gains_are_those_of_its_figures():
+    machine = published("T2K")
+    for kind in ("a", "b"):
+        gain = value(machine, f"btio_simple_{kind}_catwalk") / value(machine, f"btio_simple_{kind}_pvfs2")
+        assert int(gain) == value(machine, f"btio_simple_{kind}_gain")
+        assert value(machine, f"btio_full_{kind}_catwalk") < value(machine, f"btio_full_{kind}_pvfs2")
+    assert value(machine, "ior_4m_catwalk") == value(machine, "disk_write")
+
+
 def figure(name, number, limit=None):
     percent = 100 * number / limit if limit else None
     return {"name": name, "value": number, "unit": "x", "samples": [number], "limit": "", "limit_value": limit,
