@@ -11,7 +11,7 @@ namespace bench {
 // fetches first is not in it. Plain stores fetch the line that they write; streaming stores do not.
 struct Kernel {
   const char* loop;  // read, copy, scale, add, triad
-  const char* form;  // plain, streaming
+  const char* form;  // plain, 4 streams, streaming
   unsigned arrays;
   bool reads_only;
   double (*run)(double* a, const double* b, const double* c,
