@@ -13,26 +13,30 @@ namespace {
 // registers.
 constexpr unsigned chains = 12;
 
-// Vectors of GCC and Clang: what `target` names decides the instructions. The chains are spelled by the
-// unrolled inner loop; the empty asm keeps each value in a register and the loop from being folded.
-#define MILLRACE_LOOP(NAME, TARGET, BYTES)                                          \
-  TARGET double NAME(std::uint64_t turns) {                                         \
-    using Vector = double __attribute__((vector_size(BYTES)));                      \
-    Vector x[chains];                                                               \
-    for (unsigned k = 0; k < chains; ++k) x[k] = Vector{} + static_cast<double>(k); \
-    const Vector half = Vector{} + 0.5, one = Vector{} + 1.0;                       \
-    for (std::uint64_t i = 0; i < turns; ++i) {                                     \
-      _Pragma("GCC unroll 16") for (unsigned k = 0; k < chains; ++k) {              \
-        x[k] = x[k] * half + one;                                                   \
-        asm volatile("" : MILLRACE_IN_REGISTER(x[k]));                              \
-      }                                                                             \
-    }                                                                               \
-    double worst = 0;                                                               \
-    for (const Vector& v : x) {                                                     \
-      for (std::size_t k = 0; k < BYTES / sizeof(double); ++k)                      \
-        worst = std::fmax(worst, std::fabs(v[k] - 2));                              \
-    }                                                                               \
-    return worst;                                                                   \
+// Vectors of GCC and Clang: what `target` names decides the instructions. Each chain is a variable of its
+// own, since compilers leave an array in memory; the empty asm keeps its value in a register and the loop
+// from being folded.
+#define MILLRACE_EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
+#define MILLRACE_BEGIN(k) Vector x##k = Vector{} + static_cast<double>(k);
+#define MILLRACE_STEP(k)    \
+  x##k = x##k * half + one; \
+  asm volatile("" : MILLRACE_IN_REGISTER(x##k));
+#define MILLRACE_END(k) x##k,
+#define MILLRACE_LOOP(NAME, TARGET, BYTES)                     \
+  TARGET double NAME(std::uint64_t turns) {                    \
+    using Vector = double __attribute__((vector_size(BYTES))); \
+    const Vector half = Vector{} + 0.5, one = Vector{} + 1.0;  \
+    MILLRACE_EACH(MILLRACE_BEGIN)                              \
+    for (std::uint64_t i = 0; i < turns; ++i) {                \
+      MILLRACE_EACH(MILLRACE_STEP)                             \
+    }                                                          \
+    double worst = 0;                                          \
+    const Vector found[] = {MILLRACE_EACH(MILLRACE_END)};      \
+    for (const Vector& v : found) {                            \
+      for (std::size_t i = 0; i < BYTES / sizeof(double); ++i) \
+        worst = std::fmax(worst, std::fabs(v[i] - 2));         \
+    }                                                          \
+    return worst;                                              \
   }
 
 #ifdef __x86_64__

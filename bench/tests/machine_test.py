@@ -4,6 +4,9 @@
 
 import json
 import os
+import platform
+import re
+import shutil
 import tempfile
 import unittest
 
@@ -49,6 +52,16 @@ class Flops(BenchTest):
         self.assertEqual(found["peak_gflops"], max(fastest.values()))
         self.assertEqual(fastest[found["best"]], found["peak_gflops"])
         self.assertTrue(found["verified"])
+
+    def test_nothing_but_the_chains_runs_in_a_loop(self):
+        """Chains that a compiler left in memory measured half of the peak."""
+        tool = shutil.which("objdump")
+        if tool is None or platform.machine() != "x86_64":
+            self.skipTest("objdump of x86-64 only")
+        text = bounded([tool, "-d", "--no-show-raw-insn", BIN / "flops"])[1]
+        found = [line.split(None, 2)[2] for line in text.splitlines() if re.search(r"\tvfmadd\w+ .*%[yz]mm", line)]
+        self.assertEqual([operands for operands in found if "(" in operands], [])
+        self.assertEqual([sum(name in operands for operands in found) for name in ("%ymm", "%zmm")], [12, 12])
 
 
 class Link(BenchTest):
