@@ -93,6 +93,22 @@ def memory() -> dict[str, Any]:
     }
 
 
+def last_cache_bytes(root: Path = Path("/sys/devices/system/cpu")) -> int:
+    """All last-level caches of the usable processors together; 0 where the kernel does not tell."""
+    found: dict[str, tuple[int, int]] = {}  # processors that share it -> level, bytes
+    for processor in os.sched_getaffinity(0):
+        caches = []
+        for folder in (root / f"cpu{processor}" / "cache").glob("index*"):
+            level, size = read_text(str(folder / "level")), read_text(str(folder / "size"))
+            if level.isdigit() and size.endswith("K") and read_text(str(folder / "type")) != "Instruction":
+                shared = read_text(str(folder / "shared_cpu_list"))
+                caches.append((int(level), int(size[:-1]) * 1024, shared))
+        if caches:
+            level, size_bytes, shared = max(caches)
+            found[shared] = (level, size_bytes)
+    return sum(size_bytes for _, size_bytes in found.values())
+
+
 def _limit(which: int) -> int | None:
     soft = resource.getrlimit(which)[0]
     return None if soft == resource.RLIM_INFINITY else soft

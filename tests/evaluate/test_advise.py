@@ -8,6 +8,7 @@ import pytest
 from millrace.evaluate import advise
 from millrace.evaluate import application as applications
 from millrace.evaluate.errors import EvaluationError
+from millrace.evaluate.report import story
 from test_report import make
 
 RATES = {  # MiB/s by method and pattern
@@ -46,6 +47,20 @@ def test_at_a_measured_piece_order_and_times_are_the_measured_ones(session, patt
     for one in found:
         assert one.seconds == pytest.approx(1024 / rates[one.method])
         assert one.share == pytest.approx(one.seconds / (one.seconds + 60))
+
+
+def test_a_file_per_rank_is_measured_with_small_pieces_too(session, tmp_path):
+    own = ("shared-file", "1 KiB", "a file per rank", [("write", 400, 40, [400])])
+    found = {
+        "ior.1KiB.own.mpich": own,
+        "ior.fpp.mpich": (*own[:1], "file per rank", own[2], [("write", 950, 95, [950])]),
+    }
+    made = make(tmp_path / "own", found)
+    (one,) = advise.predict(made, application(piece="32KiB"))
+    assert (
+        one.rate_mib_s == pytest.approx((400 * 950) ** 0.5) and one.change == "a file per rank instead of a shared one"
+    )
+    assert story.choices(made) == []
 
 
 def test_between_two_pieces_rates_lie_between_and_outside_the_nearest_counts(session):

@@ -3,6 +3,7 @@
 """What a session says: figures, the weakest point, methods, published machines, comparisons."""
 
 import copy
+import dataclasses
 import json
 
 import pytest
@@ -276,6 +277,16 @@ def test_sort_buffers_reach_from_too_small_to_enough(tmp_path):
     sizes = [int(c.settings[-1]) for c in found if c.method == "sort"]
     assert sizes == [profile.file_bytes // 16, profile.file_bytes // 4, profile.file_bytes]
     assert {c.method for c in found if c.more["compared"]} == {"immediate", "sort", "journal"}
+
+
+def test_what_measures_memory_leaves_the_caches(tmp_path):
+    there = dataclasses.replace(tools(tmp_path, 16 << 30), cache_bytes=240 << 20)
+    slow = plan.fit(plan.PROFILES["quick"], there)
+    assert slow.array_bytes == 320 << 20 and slow.matrix_bytes == 64 << 20
+    fast = plan.fit(plan.PROFILES["quick"], dataclasses.replace(there, fast_blas=True))
+    assert fast.matrix_bytes == 960 << 20
+    small = plan.fit(plan.PROFILES["quick"], dataclasses.replace(there, fast_blas=True, memory_bytes=1 << 30))
+    assert max(small.array_bytes, small.matrix_bytes) <= 256 << 20
 
 
 def test_the_papers_own_sizes_are_kept_where_there_is_room(tmp_path):

@@ -20,6 +20,7 @@ from rich.table import Table
 
 from millrace.evaluate import tuning
 from millrace.evaluate.application import OWN, Application, load
+from millrace.evaluate.case import OWN_FILES
 from millrace.evaluate.errors import EvaluationError
 from millrace.evaluate.report.story import cases_of, number
 from millrace.evaluate.session import Session
@@ -44,7 +45,7 @@ class _Method:
     """Rates of one method over the size of a piece, as measured."""
 
     name: str
-    short: str  # the case's second part: posix, independent, ...
+    short: str  # the case's third part: posix, independent, ...; OWN
     points: dict[int, float] = dataclasses.field(default_factory=dict)
 
     def rate(self, piece: int) -> tuple[float, str]:
@@ -66,7 +67,7 @@ def _methods(session: Session) -> list[_Method]:
     found: dict[str, _Method] = {}
     for result in cases_of(session, "shared-file"):
         case = result["case"]
-        short = case["name"].split(".")[2 if case["pattern"] != "file per rank" else 1]
+        short = OWN if case["method"] == OWN_FILES else case["name"].split(".")[2]
         figure = next(f for f in result["figures"] if f["name"] == "write")
         transfer = int(result["raw"].get("parameters", {}).get("transfer") or _piece(case["pattern"]))
         name = case["method"] + (f" ({case['mpi']})" if len(session.document.get("mpis", [])) > 1 else "")
@@ -80,8 +81,8 @@ def _piece(pattern: str) -> int:
 
 def _change(application: Application, short: str) -> str:
     """What the program would have to do otherwise for this method."""
-    if short == "fpp":
-        return "" if application.layout == OWN else "a file per rank instead of a shared one"
+    if short == OWN:
+        return "" if application.layout == OWN else f"{OWN_FILES} instead of a shared one"
     words = ["one shared file"] * (application.layout == OWN)
     kind = {"posix": "posix", "independent": "independent", "millrace": "independent"}.get(short, "collective")
     if application.calls not in ("any", kind):

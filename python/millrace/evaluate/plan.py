@@ -4,7 +4,8 @@
 
 `quick` takes under five minutes on two processors; `full` uses sizes that caches do not hide; `paper` uses the papers'
 own sizes, halved until they fit: at most a quarter of the usable memory for arrays and matrices, of the usable disk for
-files, and four ranks for each processor.
+files, and four ranks for each processor. What measures memory leaves the caches: three arrays take at least four times
+the last-level cache together. So does HPL's matrix, which the arrays of STREAM in hpcc follow, where the BLAS is fast.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from millrace.evaluate.case import Case
+from millrace.evaluate.case import OWN_FILES, Case
 from millrace.evaluate.tools import Tools
 from millrace.units import format_bytes, human_bytes
 
 MIB, GIB = 1 << 20, 1 << 30
+CACHES = 4  # times the last-level cache: what arrays take together, at least
+LARGE_MATRIX = 2 * GIB  # more only for a cache costs minutes
 CATALOGUE = {"mpich": "ROMIO", "openmpi": "OMPIO"}
 
 
@@ -35,6 +38,7 @@ class Profile:
     btio_class: str
     ranks: int  # 0: one for each processor, at least 4
     repetitions: int
+    file_repetitions: int  # of files that take a fraction of a second, and differ as much from one to the next
     flops_ms: int
     ipc_sizes: str
     ipc_methods: str
@@ -48,17 +52,17 @@ _PATTERNS = (("1 MiB", "1m", "1m"), ("32 KiB", "32k", "64k"), ("4 KiB", "4k", "1
 _QUICK_WAYS = "pipe,unix-stream,posix-memory,mpi"
 PROFILES = {
     "quick": Profile(
-        "quick", 128 * MIB, 64 * MIB, 32 * MIB, 128 * MIB, (1, 32), _PATTERNS[1:], "W", 0, 3, 60, "8,64k,4m",
+        "quick", 128 * MIB, 64 * MIB, 32 * MIB, 128 * MIB, (1, 32), _PATTERNS[1:], "W", 0, 3, 9, 60, "8,64k,4m",
         _QUICK_WAYS, ("c",), 20, 500,
     ),
     "full": Profile(
-        "full", GIB, 2 * GIB, 512 * MIB, GIB, (1, 32, 256), (*_PATTERNS, _FINE), "A", 0, 5, 200, "", "",
+        "full", GIB, 2 * GIB, 512 * MIB, GIB, (1, 32, 256), (*_PATTERNS, _FINE), "A", 0, 5, 7, 200, "", "",
         ("c", "fortran"), 40, 5000,
     ),
     # STREAM N = 80,000,512; HPL N = 56,000; IOR 1 GiB and more; files of 1 MB to 1 GB per rank; 16 ranks and more.
     "paper": Profile(
         "paper", 80_000_512 * 8, 56_000**2 * 8, 4 * GIB, 4 * GIB, (1, 8, 32, 128, 512, 1024), (*_PATTERNS, _FINE), "B",
-        16, 5, 500, "", "", ("c", "fortran"), 40, 5000,
+        16, 5, 5, 500, "", "", ("c", "fortran"), 40, 5000,
     ),
 }  # fmt: skip
 
@@ -77,10 +81,12 @@ def fit(profile: Profile, tools: Tools) -> Profile:
     ranks = min(ranks, max(4, 4 * tools.processors))
     file_bytes = max(4 * MIB, halved_to(profile.file_bytes, min(disk, memory)))
     own = tuple(size for size in profile.own_file_mib if size * MIB * ranks <= min(disk, memory))
+    beyond = CACHES * tools.cache_bytes
+    matrix_bytes = max(profile.matrix_bytes, min(beyond, LARGE_MATRIX)) if tools.fast_blas else profile.matrix_bytes
     return dataclasses.replace(
         profile,
-        array_bytes=halved_to(profile.array_bytes, memory),
-        matrix_bytes=halved_to(profile.matrix_bytes, memory),
+        array_bytes=halved_to(max(profile.array_bytes, beyond // 3 // MIB * MIB), memory),
+        matrix_bytes=halved_to(matrix_bytes, memory),
         file_bytes=file_bytes,
         limit_bytes=max(4 * MIB, halved_to(profile.limit_bytes, min(disk, memory))),
         own_file_mib=own or profile.own_file_mib[:1],
@@ -93,8 +99,10 @@ def rule(profile: Profile) -> str:
     return (
         f"Profile {profile.name}: three arrays of {human_bytes(profile.array_bytes)}, an HPL matrix of "
         f"{human_bytes(profile.matrix_bytes)}, shared files of {human_bytes(profile.file_bytes)}, "
-        f"{profile.ranks} ranks. Sizes are halved until arrays and matrices take a quarter of the usable memory "
-        "(half of what is available) and files a quarter of the usable disk (half of what is free)."
+        f"{profile.ranks} ranks. Arrays together, and the matrix with a fast BLAS (up to {human_bytes(LARGE_MATRIX)}), "
+        f"take at least {CACHES} times the last-level cache. Sizes are halved until arrays and matrices take a quarter "
+        "of the usable memory (half of what is available) and files a quarter of the usable disk (half of what is "
+        "free)."
     )
 
 
@@ -182,44 +190,41 @@ def _shared_files(p: Profile, mpi: str) -> Iterator[Case]:
     for pattern, transfer, block in p.patterns:
         key = pattern.replace(" ", "")
         base = ("-w", "-W", "-e", "-t", transfer, "-b", block, "--at-least", str(p.file_bytes),
-                "--at-most", str(p.file_bytes), "-i", str(p.repetitions), "-o", "{file}")  # fmt: skip
+                "--at-most", str(p.file_bytes), "-i", str(p.file_repetitions), "-o", "{file}")  # fmt: skip
         library = CATALOGUE[mpi]
         methods = (
-            ("POSIX, one shared file", "posix", ("-a", "POSIX"), ""),
-            (f"{library} independent", "independent", (), ""),
-            (f"{library} collective", "collective", ("-c",), ""),
-            ("Millrace independent", "millrace", (), "mpi"),
-            ("Millrace collective", "millrace-collective", ("-c",), "mpi"),
+            ("POSIX, one shared file", "posix", (*base, "-a", "POSIX"), ""),
+            (f"{library} independent", "independent", base, ""),
+            (f"{library} collective", "collective", (*base, "-c"), ""),
+            ("Millrace independent", "millrace", base, "mpi"),
+            ("Millrace collective", "millrace-collective", (*base, "-c"), "mpi"),
+            (OWN_FILES, "own", _own_file(p, transfer), ""),
         )
-        for method, short, more, millrace in methods:
+        for method, short, arguments, millrace in methods:
+            files = "a file each" if method == OWN_FILES else "one file"
             yield Case(
-                f"ior.{key}.{short}.{mpi}", "shared-file", "ior", (*base, *more), p.ranks, mpi, millrace,
+                f"ior.{key}.{short}.{mpi}", "shared-file", "ior", arguments, p.ranks, mpi, millrace,
                 method=method, pattern=pattern, disk_bytes=p.file_bytes, timeout_s=600,
-                about=f"IOR, {pattern} per call, {p.ranks} ranks, one file, fsync",
+                about=f"IOR, {pattern} per call, {p.ranks} ranks, {files}, fsync",
             )  # fmt: skip
-    base = (
-        "-a",
-        "POSIX",
-        "-F",
-        "-w",
-        "-W",
-        "-e",
-        "-t",
-        "1m",
-        "-b",
-        str(max(MIB, p.file_bytes // p.ranks // MIB * MIB)),
-    )
     yield Case(
-        f"ior.fpp.{mpi}", "shared-file", "ior", (*base, "-i", str(p.repetitions), "-o", "{file}"), p.ranks, mpi,
-        method="a file per rank", pattern="file per rank", disk_bytes=p.file_bytes, timeout_s=600,
+        f"ior.fpp.{mpi}", "shared-file", "ior", _own_file(p, "1m"), p.ranks, mpi,
+        method=OWN_FILES, pattern="file per rank", disk_bytes=p.file_bytes, timeout_s=600,
         about="IOR, POSIX, a file per rank, 1 MiB per call, fsync (as in the Oakleaf-FX paper)",
     )  # fmt: skip
+
+
+def _own_file(p: Profile, transfer: str) -> tuple[str, ...]:
+    """A file of each rank, all together as large as a shared one."""
+    block = str(max(MIB, p.file_bytes // p.ranks // MIB * MIB))
+    return ("-a", "POSIX", "-F", "-w", "-W", "-e", "-t", transfer, "-b", block, "-i", str(p.file_repetitions), "-o",
+            "{file}")  # fmt: skip
 
 
 def _fine(p: Profile) -> tuple[str, ...]:
     """IOR's 4 KiB pieces, which methods differ in."""
     return ("-w", "-W", "-e", "-t", "4k", "-b", "16k", "--at-least", str(p.file_bytes), "--at-most", str(p.file_bytes),
-            "-i", str(p.repetitions), "-o", "{file}")  # fmt: skip
+            "-i", str(p.file_repetitions), "-o", "{file}")  # fmt: skip
 
 
 def _strategies(p: Profile, mpi: str) -> Iterator[Case]:
@@ -256,19 +261,8 @@ def _mappings(p: Profile, mpi: str, processors: int) -> Iterator[Case]:
 def _checkpoints(p: Profile, mpi: str) -> Iterator[Case]:
     square = max(n for n in (1, 4, 9, 16, 25, 36, 49, 64) if n <= p.ranks)  # BT wants a square number of ranks
     for mode in ("simple", "full"):
-        arguments = (
-            "-C",
-            p.btio_class,
-            "-m",
-            mode,
-            "-e",
-            "--verify",
-            "plain",
-            "-i",
-            str(p.repetitions),
-            "-o",
-            "{file}",
-        )
+        arguments = ("-C", p.btio_class, "-m", mode, "-e", "--verify", "plain", "-i", str(p.file_repetitions),
+                     "-o", "{file}")  # fmt: skip
         for method, millrace in ((CATALOGUE[mpi], ""), ("Millrace", "mpi")):
             yield Case(
                 f"btio.{mode}.{method.lower()}.{mpi}", "checkpoint", "btio", arguments, square, mpi, millrace,

@@ -43,6 +43,8 @@ class Tools:
     memory_bytes: int  # that may be used
     disk_bytes: int  # that may be used
     scheduler: bool = False  # jobs go to other nodes: what this node has in launchers and processors says nothing
+    cache_bytes: int = 0  # of the last level; 0: not known
+    fast_blas: bool = False
 
     @staticmethod
     def here(prefix: Prefix, target: Path, scheduler: bool = False) -> Tools:
@@ -55,6 +57,8 @@ class Tools:
             min(available, default=1 << 30) // 2,
             shutil.disk_usage(target).free // 2,
             scheduler,
+            0 if scheduler else machine.last_cache_bytes(),
+            hpcc.is_fast(hpcc.blas()),
         )
 
     def program(self, name: str, mpi: str = "") -> Path | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from millrace.evaluate.application import OWN, SHARED, Application
+from millrace.evaluate.case import OWN_FILES
 from millrace.evaluate.launchers import PLACEMENT
 from millrace.evaluate.report.story import cases_of, number
 from millrace.evaluate.session import Session
@@ -126,7 +127,7 @@ def _creation(session: Session) -> tuple[float, str]:
 def file_size(session: Session, application: Application, methods: Sequence[Predicted]) -> Sentence:
     """One shared file, several, or one for each rank."""
     topic, sizes = "file size", _own_files(session)
-    shared = next((m for m in methods if "file per rank" not in m.method), None)
+    shared = next((m for m in methods if OWN_FILES not in m.method), None)
     if not sizes or shared is None:
         return Sentence(topic, "as it is", f"files of several sizes were not measured; {_AGAIN}")
 
@@ -140,13 +141,13 @@ def file_size(session: Session, application: Application, methods: Sequence[Pred
     several = max(1, min(application.ranks, total // enough))
     seconds = {
         "one shared file": shared.seconds,
-        "a file per rank": total / MIB / rate_of(own) + application.ranks / creates,
+        OWN_FILES: total / MIB / rate_of(own) + application.ranks / creates,
     }
     if 1 < several < application.ranks:
         name = f"{several} files of {human_bytes(total / several)}, each by one rank for its neighbours,"
         seconds[name] = total / MIB / rate_of(total / several) + several / creates
     first = min(seconds, key=lambda name: seconds[name])
-    now = {SHARED: "one shared file", OWN: "a file per rank"}[application.layout]
+    now = {SHARED: "one shared file", OWN: OWN_FILES}[application.layout]
     chosen = now if seconds[now] * SAME <= seconds[first] else first
     seen = ", ".join(f"{number(rate)} MiB/s in files of {human_bytes(size)}" for size, rate in sorted(sizes.items()))
     why = (

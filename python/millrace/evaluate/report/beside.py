@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from millrace.evaluate.case import OWN_FILES
 from millrace.evaluate.references import Entry, Machine
 from millrace.evaluate.report.story import cases_of, largest_mdtest, number
 from millrace.evaluate.session import Session
@@ -80,6 +81,7 @@ def _shared_file(section: str, pattern: str, figure: str, millrace: bool, words:
             if r["case"]["pattern"] == pattern
             and ("Millrace" in r["case"]["method"]) == millrace
             and "POSIX" not in r["case"]["method"]
+            and r["case"]["method"] != OWN_FILES
             and words in " ".join(r["case"]["arguments"])
         ]
         return number(max(found)) if found else ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.evaluate import hpcc
+from millrace.evaluate.case import OWN_FILES
 from millrace.evaluate.session import PASSED, Session
 
 Figures = Mapping[str, Mapping[str, Any]]
@@ -88,7 +89,7 @@ def choices(session: Session) -> list[Choice]:
     found: dict[str, list[tuple[str, str, float, float | None]]] = {}
     for result in cases_of(session, "shared-file") + cases_of(session, "checkpoint"):
         case, figure = result["case"], next(f for f in result["figures"] if f["name"] == "write")
-        if case["pattern"] == "file per rank":
+        if case["method"] == OWN_FILES:
             continue
         mpi = f" ({case['mpi']})" if len(session.document.get("mpis", [])) > 1 else ""
         row = (case["method"] + mpi, case["name"], figure["value"], figure["percent_of_limit"])
