@@ -6,9 +6,9 @@
     millrace evaluate --output SESSION --target DIR --mpi mpich
     bench/run_advise.py --session SESSION --dir DIR [--turns 5]
 
-The applications differ in their pieces, some of them between those that the session measured. The ranking of methods
-holds if no method that was advised before another took longer than it by more than --tie. Prints a table (Markdown);
-status 1 if a ranking does not hold or a time is further off than --error; --json FILE has every figure.
+The applications differ in pieces (some of them between those that the session measured), in bytes and in ranks. The
+ranking of methods holds if no method that was advised before another took longer than it by more than --tie. Prints a
+table (Markdown); status 1 if a ranking does not hold or a time is further off than --error; --json FILE has them all.
 """
 
 from __future__ import annotations
@@ -27,25 +27,30 @@ from bars.launch import Launcher, RunFailed  # noqa: E402
 from millrace.evaluate import advise, application  # noqa: E402
 from millrace.evaluate.errors import EvaluationError  # noqa: E402
 from millrace.evaluate.session import Session  # noqa: E402
-from millrace.units import format_bytes, parse_bytes  # noqa: E402
+from millrace.units import format_bytes  # noqa: E402
 
-PIECES = ("1KiB", "2KiB", "4KiB", "8KiB", "16KiB", "32KiB")
+# Name, piece, bytes of a checkpoint, ranks: what a program's user would describe.
+APPLICATIONS = (
+    ("particles", "1KiB", "32MiB", 4),
+    ("spectral", "2KiB", "64MiB", 4),
+    ("finite elements", "4KiB", "128MiB", 8),
+    ("turbulence", "8KiB", "64MiB", 2),
+    ("seismic", "16KiB", "96MiB", 4),
+    ("lattice", "32KiB", "64MiB", 4),
+)
+REPETITIONS = 3  # of each start of a program
 
 
-def vary(arguments: list[str], piece: int, path: str, repetitions: int) -> list[str]:
-    """A case's command line with another piece; a block holds four, as in the case of 4 KiB, or stays as it was."""
+def vary(arguments: list[str], asked: application.Application, path: str) -> list[str]:
+    """A case's command line with another piece and amount; a block holds four pieces, or all of a rank's own file."""
     found = [path if word == "{file}" else word for word in arguments]
-    found[found.index("-t") + 1] = str(piece)
-    found[found.index("-i") + 1] = str(repetitions)
-    if "-F" not in found:
-        found[found.index("-b") + 1] = str(4 * piece)
+    own = "-F" in found
+    block = asked.checkpoint_bytes // asked.ranks if own else 4 * asked.piece_bytes
+    words = {"-t": asked.piece_bytes, "-b": block, "-i": REPETITIONS}
+    words |= {} if own else {"--at-least": asked.checkpoint_bytes, "--at-most": asked.checkpoint_bytes}
+    for name, value in words.items():
+        found[found.index(name) + 1] = str(value)
     return found
-
-
-def bytes_of(arguments: list[str], ranks: int) -> int:
-    if "-F" in arguments:
-        return parse_bytes(arguments[arguments.index("-b") + 1]) * ranks
-    return parse_bytes(arguments[arguments.index("--at-least") + 1])
 
 
 def ranking_holds(predicted: dict[str, float], measured: dict[str, float], tie: float) -> bool:
@@ -68,33 +73,42 @@ def methods_of(session: Session, mpi: str) -> dict[str, dict]:
     return found
 
 
-def measure(launcher: Launcher, cases: dict[str, dict], piece: int, options: argparse.Namespace) -> dict[str, float]:
-    """Median MiB/s of each method, in turns."""
-    rates: dict[str, list[float]] = {name: [] for name in cases}
+def measure(
+    launcher: Launcher, cases: dict[str, dict], asked: application.Application, options: argparse.Namespace
+) -> dict[str, float]:
+    """Median seconds of each method, in turns."""
+    seconds: dict[str, list[float]] = {name: [] for name in cases}
     path = str(options.dir / "advise.data")
     for _ in range(options.turns):
         for name, case in cases.items():
-            words = vary(case["arguments"], piece, path, 1)
             suffix = {"mpich": "mpich", "openmpi": "ompi"}[case["mpi"]]
-            document = launcher.run("ior", suffix, case["ranks"], words, bool(case["millrace"]))
-            rates[name].append(document["write"]["median_mib_s"])
-    return {name: statistics.median(values) for name, values in rates.items()}
+            words = vary(case["arguments"], asked, path)
+            document = launcher.run("ior", suffix, asked.ranks, words, bool(case["millrace"]))
+            if document["bytes"] != asked.checkpoint_bytes:
+                raise RunFailed(f"{name} wrote {document['bytes']} bytes, not {asked.checkpoint_bytes}")
+            seconds[name] += [row["seconds"] for row in document["write"]["repetitions"]]
+    return {name: statistics.median(values) for name, values in seconds.items()}
 
 
-def judge(session: Session, piece: str, rates: dict[str, float], cases: dict[str, dict], tie: float) -> dict:
-    case = next(iter(cases.values()))
-    size = max(bytes_of(list(c["arguments"]), c["ranks"]) for c in cases.values())
-    words = {"name": piece, "ranks": case["ranks"], "checkpoint": str(size), "piece": piece, "interval": "60s"}
-    asked = application.describe(words, piece)
-    predicted = {p.method: p.seconds for p in advise.predict(session, asked) if p.method in rates}
-    measured = {name: size / (1 << 20) / rate for name, rate in rates.items()}
+def judge(session: Session, asked: application.Application, measured: dict[str, float], tie: float) -> dict:
+    predicted = {p.method: p.seconds for p in advise.predict(session, asked) if p.method in measured}
     return {
-        "piece": format_bytes(asked.piece_bytes),
+        "application": f"{asked.name}: {format_bytes(asked.piece_bytes)} pieces, "
+        f"{format_bytes(asked.checkpoint_bytes)}, {asked.ranks} ranks",
         "predicted_s": predicted,
         "measured_s": measured,
         "ranking": ranking_holds(predicted, measured, tie),
         "error": {name: predicted[name] / measured[name] - 1 for name in predicted},
     }
+
+
+def described() -> list[application.Application]:
+    return [
+        application.describe(
+            {"name": name, "piece": piece, "checkpoint": amount, "ranks": ranks, "interval": "60s"}, name
+        )
+        for name, piece, amount, ranks in APPLICATIONS
+    ]
 
 
 def main() -> int:
@@ -116,17 +130,14 @@ def main() -> int:
         cases = methods_of(session, options.mpi)
         if len(cases) < 2:
             raise EvaluationError(f"{options.session} has no methods to compare for {options.mpi}")
-        found = [
-            judge(session, piece, measure(launcher, cases, parse_bytes(piece), options), cases, options.tie)
-            for piece in PIECES
-        ]
+        found = [judge(session, asked, measure(launcher, cases, asked, options), options.tie) for asked in described()]
     except (EvaluationError, RunFailed) as problem:
         print(f"run_advise.py: {problem}", file=sys.stderr)
         return 2
-    print("| piece | ranking | predicted by measured, per method |\n| --- | --- | --- |")
+    print("| application | ranking | predicted by measured, per method |\n| --- | --- | --- |")
     for row in found:
         ratios = ", ".join(f"{name} {1 + error:.2f}" for name, error in row["error"].items())
-        print(f"| {row['piece']} | {'holds' if row['ranking'] else 'does not hold'} | {ratios} |")
+        print(f"| {row['application']} | {'holds' if row['ranking'] else 'does not hold'} | {ratios} |")
     if options.json:
         options.json.write_text(json.dumps({"schema": "millrace-advise", "version": 1, "applications": found}) + "\n")
     wrong = [row for row in found if not row["ranking"] or max(map(abs, row["error"].values())) > options.error]

@@ -12,17 +12,24 @@ import run_advise  # noqa: E402
 
 
 class Advise(unittest.TestCase):
-    def test_the_piece_changes_and_the_amount_does_not(self):
-        words = ["-w", "-t", "4k", "-b", "16k", "--at-least", "32m", "-i", "3", "-o", "{file}"]
-        changed = run_advise.vary(words, 512, "/x/data", 1)
-        self.assertEqual(changed, ["-w", "-t", "512", "-b", "2048", "--at-least", "32m", "-i", "1", "-o", "/x/data"])
-        self.assertEqual(run_advise.bytes_of(changed, 4), 32 << 20)
+    def test_a_shared_file_gets_the_applications_piece_and_amount(self):
+        words = ["-w", "-t", "4k", "-b", "16k", "--at-least", "32m", "--at-most", "32m", "-i", "9", "-o", "{file}"]
+        changed = run_advise.vary(words, run_advise.described()[1], "/x/data")
+        amount = str(64 << 20)
+        expected = ["-w", "-t", "2048", "-b", "8192", "--at-least", amount, "--at-most", amount, "-i", "3"]
+        self.assertEqual(changed, [*expected, "-o", "/x/data"])
 
-    def test_files_per_rank_keep_their_size(self):
+    def test_files_per_rank_share_the_amount(self):
         words = ["-F", "-t", "1m", "-b", "8m", "-i", "3", "-o", "{file}"]
-        changed = run_advise.vary(words, 512, "/x/data", 1)
-        self.assertEqual(changed[changed.index("-b") + 1], "8m")
-        self.assertEqual(run_advise.bytes_of(changed, 4), 32 << 20)
+        for asked in run_advise.described():
+            changed = run_advise.vary(words, asked, "/x/data")
+            self.assertEqual(int(changed[changed.index("-b") + 1]) * asked.ranks, asked.checkpoint_bytes)
+
+    def test_six_applications_are_described(self):
+        found = run_advise.described()
+        self.assertEqual(len({(a.piece_bytes, a.checkpoint_bytes, a.ranks) for a in found}), 6)
+        for asked in found:
+            self.assertEqual(asked.checkpoint_bytes % (4 * asked.piece_bytes * asked.ranks), 0)
 
     def test_a_ranking_holds_but_for_ties(self):
         predicted = {"a": 1.0, "b": 2.0, "c": 3.0}
