@@ -5,7 +5,8 @@
 `quick` takes under five minutes on two processors; `full` uses sizes that caches do not hide; `paper` uses the papers'
 own sizes, halved until they fit: at most a quarter of the usable memory for arrays and matrices, of the usable disk for
 files, and four ranks for each processor. What measures memory leaves the caches: three arrays take at least four times
-the last-level cache together. So does HPL's matrix, which the arrays of STREAM in hpcc follow, where the BLAS is fast.
+the last-level cache together. So does HPL's matrix, which the arrays of STREAM in hpcc follow, up to 512 MiB and where
+the BLAS is fast.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from millrace.units import format_bytes, human_bytes
 
 MIB, GIB = 1 << 20, 1 << 30
 CACHES = 4  # times the last-level cache: what arrays take together, at least
-LARGE_MATRIX = 2 * GIB  # more only for a cache costs minutes
+LARGE_MATRIX = 512 * MIB  # more only for a cache costs minutes of hpcc's RandomAccess
 CATALOGUE = {"mpich": "ROMIO", "openmpi": "OMPIO"}
 
 
