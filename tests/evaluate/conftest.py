@@ -21,7 +21,7 @@ PROGRAMS += ("link-mpich", "ior-mpich", "btio-mpich", "fpp-mpich", "ipc-mpich")
 
 # Cases of every kind; each costs ReFrame a second.
 KINDS = ("ior.4KiB.posix", "ior.4KiB.millrace.", "btio.full", "fpp.c.normal", "fpp.c.async", "ipc", "hpcc", "transfer")
-KINDS += ("strategy.journal",)
+KINDS += ("strategy.journal", "ranks.4KiB.own")
 SOME = [word for text in KINDS for word in ("--only", text)]
 
 

@@ -8,7 +8,7 @@ import pytest
 from millrace.evaluate import advise
 from millrace.evaluate import application as applications
 from millrace.evaluate.errors import EvaluationError
-from millrace.evaluate.report import story
+from millrace.evaluate.report import sections, story
 from test_report import make
 
 RATES = {  # MiB/s by method and pattern
@@ -63,6 +63,18 @@ def test_a_file_per_rank_is_measured_with_small_pieces_too(session, tmp_path):
     assert story.choices(made) == []
 
 
+def test_more_ranks_cost_each_method_what_they_were_measured_to_cost(tmp_path):
+    figures = [("write", 200, 40, [200])]
+    found = {"ior.4KiB.collective.mpich": ("shared-file", "4 KiB", "ROMIO collective", figures)}
+    found["ranks.4KiB.collective.mpich"] = ("ranks", "4 KiB", "ROMIO collective", [("write", 100, 20, [100])])
+    made = make(tmp_path / "ranks", found)
+    for ranks, rate in ((2, 200), (4, 200), (8, 100), (64, 100)):
+        (one,) = advise.predict(made, application(ranks=ranks))
+        assert one.rate_mib_s == pytest.approx(rate), ranks
+    assert one.why == "200 MiB/s measured at 4.0 KiB; 64 ranks: times 0.50"
+    assert [c.title for c in sections.build(made)][-1] == "Twice as many ranks"
+
+
 def test_between_two_pieces_rates_lie_between_and_outside_the_nearest_counts(session):
     rate = {p.method: p.rate_mib_s for p in advise.predict(session, application(piece="2KiB"))}
     assert rate["ROMIO independent"] == pytest.approx((100 * 200) ** 0.5)
@@ -85,6 +97,8 @@ def test_a_program_with_a_file_per_rank_keeps_it(session):
 def test_what_was_not_measured_is_said(session):
     notes = advise.caveats(session, application(ranks=512))
     assert notes == ["measured with 4 ranks, not 512: the order holds better than the times"]
+    (note,) = advise.caveats(session, application(piece="8MiB"))
+    assert note == "pieces like these were not measured in a shared file: those of 1.0 MiB stand for them"
 
 
 def test_the_command_reads_yaml_and_says_why(session, tmp_path, capsys):

@@ -3,8 +3,9 @@
 """`millrace advise`: which I/O method an application should use, from what a session measured (settings: tuning.py).
 
 A method's rate at the application's piece is read off the measured pieces, between two of them on a straight line in
-logarithms, outside of them as the nearest; a checkpoint takes its bytes by that rate. Numbers of ranks and file sizes
-other than the measured ones are not modelled, and the answer says where they differ.
+logarithms, outside of them as the nearest; a checkpoint takes its bytes by that rate. Up to twice as many ranks as
+measured cost each method what they cost it with pieces of 4 KiB. Other numbers of ranks, and file sizes, are not
+modelled, and the answer says where they differ.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -47,9 +50,18 @@ class _Method:
     name: str
     short: str  # the case's third part: posix, independent, ...; OWN
     points: dict[int, float] = dataclasses.field(default_factory=dict)
+    ranks: int = 0  # that measured them
+    twice: float = 1  # rate with twice as many, by that rate
 
-    def rate(self, piece: int) -> tuple[float, str]:
+    def rate(self, piece: int, ranks: int) -> tuple[float, str]:
         """MiB/s, and from which measurements."""
+        rate, why = self._rate_of(piece)
+        if self.twice == 1 or ranks <= self.ranks:
+            return rate, why
+        factor = self.twice ** min(1, math.log2(ranks / self.ranks))
+        return rate * factor, f"{why}; {ranks} ranks: times {factor:.2f}"
+
+    def _rate_of(self, piece: int) -> tuple[float, str]:
         sizes = sorted(self.points)
         below = [s for s in sizes if s <= piece] or sizes[:1]
         above = [s for s in sizes if s >= piece] or sizes[-1:]
@@ -63,15 +75,25 @@ class _Method:
         return rate, f"between {seen}"
 
 
+def _write(result: Mapping[str, Any]) -> float:
+    return float(next(f for f in result["figures"] if f["name"] == "write")["value"])
+
+
 def _methods(session: Session) -> list[_Method]:
     found: dict[str, _Method] = {}
+    several = len(session.document.get("mpis", [])) > 1
     for result in cases_of(session, "shared-file"):
         case = result["case"]
         short = OWN if case["method"] == OWN_FILES else case["name"].split(".")[2]
-        figure = next(f for f in result["figures"] if f["name"] == "write")
         transfer = int(result["raw"].get("parameters", {}).get("transfer") or _piece(case["pattern"]))
-        name = case["method"] + (f" ({case['mpi']})" if len(session.document.get("mpis", [])) > 1 else "")
-        found.setdefault(name, _Method(name, short)).points[transfer] = figure["value"]
+        name = case["method"] + (f" ({case['mpi']})" if several else "")
+        method = found.setdefault(name, _Method(name, short, ranks=int(case["ranks"])))
+        method.points[transfer] = _write(result)
+    for result in cases_of(session, "ranks"):
+        method = found.get(result["case"]["method"] + (f" ({result['case']['mpi']})" if several else ""))
+        once = method.points.get(_piece(result["case"]["pattern"])) if method else None
+        if method and once:
+            method.twice = _write(result) / once
     return list(found.values())
 
 
@@ -94,7 +116,7 @@ def predict(session: Session, application: Application) -> list[Prediction]:
     """Fastest first."""
     found = []
     for method in _methods(session):
-        rate, why = method.rate(application.piece_bytes)
+        rate, why = method.rate(application.piece_bytes, application.ranks)
         seconds = application.checkpoint_bytes / (1 << 20) / rate
         share = seconds / (seconds + application.interval_s)
         found.append(Prediction(method.name, rate, seconds, share, _change(application, method.short), why))
@@ -109,13 +131,17 @@ def caveats(session: Session, application: Application) -> list[str]:
     """Where the application lies outside of what was measured."""
     found = []
     results = cases_of(session, "shared-file")
-    ranks = {int(r["case"]["ranks"]) for r in results}
+    ranks = {int(r["case"]["ranks"]) for r in results + cases_of(session, "ranks")}
     if application.ranks not in ranks:
         measured = ", ".join(map(str, sorted(ranks)))
         found.append(f"measured with {measured} ranks, not {application.ranks}: the order holds better than the times")
     sizes = [int(r["raw"].get("bytes", 0)) for r in results]
     if sizes and application.checkpoint_bytes > 16 * max(sizes) > 0:
         found.append(f"measured with files of {human_bytes(max(sizes))}: a cache of the storage may have helped")
+    pieces = [p for method in _methods(session) if method.short != OWN for p in method.points]
+    if pieces and not min(pieces) <= application.piece_bytes <= max(pieces):
+        nearest = human_bytes(min(max(application.piece_bytes, min(pieces)), max(pieces)))
+        found.append(f"pieces like these were not measured in a shared file: those of {nearest} stand for them")
     return found
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # In the order of the report.
-SECTIONS = ("memory", "compute", "geofem", "link", "storage", "shared-file", "strategy", "mapping", "checkpoint")
-SECTIONS += ("file-per-process", "metadata", "ipc", "device")
+SECTIONS = ("memory", "compute", "geofem", "link", "storage", "shared-file", "ranks", "strategy", "mapping")
+SECTIONS += ("checkpoint", "file-per-process", "metadata", "ipc", "device")
 OWN_FILES = "a file per rank"  # a method, beside those of one shared file
 
 

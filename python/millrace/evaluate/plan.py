@@ -5,7 +5,7 @@
 `quick` takes under five minutes on two processors; `full` uses sizes that caches do not hide; `paper` uses the papers'
 own sizes, halved until they fit: at most a quarter of the usable memory for arrays and matrices, of the usable disk for
 files, and four ranks for each processor. What measures memory leaves the caches: three arrays take at least four times
-the last-level cache together. So does HPL's matrix, which the arrays of STREAM in hpcc follow, up to 512 MiB and where
+the last-level cache together. So does HPL's matrix, which the arrays of STREAM in hpcc follow, up to 384 MiB and where
 the BLAS is fast.
 """
 
@@ -21,7 +21,7 @@ from millrace.units import format_bytes, human_bytes
 
 MIB, GIB = 1 << 20, 1 << 30
 CACHES = 4  # times the last-level cache: what arrays take together, at least
-LARGE_MATRIX = 512 * MIB  # more only for a cache costs minutes of hpcc's RandomAccess
+LARGE_MATRIX = 384 * MIB  # more only for a cache costs minutes of hpcc's RandomAccess
 CATALOGUE = {"mpich": "ROMIO", "openmpi": "OMPIO"}
 
 
@@ -186,27 +186,32 @@ def _metadata(p: Profile, mpi: str) -> Iterator[Case]:
         )  # fmt: skip
 
 
+def _methods(p: Profile, mpi: str, transfer: str, block: str) -> tuple[tuple[str, str, tuple[str, ...], str], ...]:
+    """Name, short name, arguments of bench/ior, Millrace's mode: who writes what is the same for each of a pattern."""
+    base = ("-w", "-W", "-e", "-t", transfer, "-b", block, "--at-least", str(p.file_bytes),
+            "--at-most", str(p.file_bytes), "-i", str(p.file_repetitions), "-o", "{file}")  # fmt: skip
+    library = CATALOGUE[mpi]
+    return (
+        ("POSIX, one shared file", "posix", (*base, "-a", "POSIX"), ""),
+        (f"{library} independent", "independent", base, ""),
+        (f"{library} collective", "collective", (*base, "-c"), ""),
+        ("Millrace independent", "millrace", base, "mpi"),
+        ("Millrace collective", "millrace-collective", (*base, "-c"), "mpi"),
+        (OWN_FILES, "own", _own_file(p, transfer), ""),
+    )
+
+
 def _shared_files(p: Profile, mpi: str) -> Iterator[Case]:
-    """IOR's patterns: who writes what is the same for each method of a pattern."""
-    for pattern, transfer, block in p.patterns:
-        key = pattern.replace(" ", "")
-        base = ("-w", "-W", "-e", "-t", transfer, "-b", block, "--at-least", str(p.file_bytes),
-                "--at-most", str(p.file_bytes), "-i", str(p.file_repetitions), "-o", "{file}")  # fmt: skip
-        library = CATALOGUE[mpi]
-        methods = (
-            ("POSIX, one shared file", "posix", (*base, "-a", "POSIX"), ""),
-            (f"{library} independent", "independent", base, ""),
-            (f"{library} collective", "collective", (*base, "-c"), ""),
-            ("Millrace independent", "millrace", base, "mpi"),
-            ("Millrace collective", "millrace-collective", (*base, "-c"), "mpi"),
-            (OWN_FILES, "own", _own_file(p, transfer), ""),
-        )
-        for method, short, arguments, millrace in methods:
+    """IOR's patterns, and the one in which methods differ most with twice as many ranks."""
+    rows = [("ior", "shared-file", pattern, transfer, block, p) for pattern, transfer, block in p.patterns]
+    rows.append(("ranks", "ranks", "4 KiB", "4k", "16k", dataclasses.replace(p, ranks=2 * p.ranks)))
+    for kind, section, pattern, transfer, block, q in rows:
+        for method, short, arguments, millrace in _methods(q, mpi, transfer, block):
             files = "a file each" if method == OWN_FILES else "one file"
             yield Case(
-                f"ior.{key}.{short}.{mpi}", "shared-file", "ior", arguments, p.ranks, mpi, millrace,
+                f"{kind}.{pattern.replace(' ', '')}.{short}.{mpi}", section, "ior", arguments, q.ranks, mpi, millrace,
                 method=method, pattern=pattern, disk_bytes=p.file_bytes, timeout_s=600,
-                about=f"IOR, {pattern} per call, {p.ranks} ranks, {files}, fsync",
+                about=f"IOR, {pattern} per call, {q.ranks} ranks, {files}, fsync",
             )  # fmt: skip
     yield Case(
         f"ior.fpp.{mpi}", "shared-file", "ior", _own_file(p, "1m"), p.ranks, mpi,
