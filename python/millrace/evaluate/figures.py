@@ -22,7 +22,8 @@ class NotMeasured(Exception):
 
 @dataclass(frozen=True)
 class Figure:
-    """One number. `limit` names a limit's figure (CASE:FIGURE), `limit_value` is one that the program measured."""
+    """One number. `limit` names a limit's figure (CASE:FIGURE), `limit_value` is one that the program measured; with
+    both the larger counts, since a limit is what was reached at least once."""
 
     name: str
     value: float
@@ -34,9 +35,8 @@ class Figure:
 
     def document(self, limits: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         found = dataclasses.asdict(self)
-        bound = self.limit_value
-        if bound is None and self.limit in limits:
-            bound = limits[self.limit]["value"]
+        known = [self.limit_value or 0, limits[self.limit]["value"] if self.limit in limits else 0]
+        bound = max(known) or None
         found["limit_value"] = bound
         found["percent_of_limit"] = 100 * self.value / bound if bound else None
         return found
@@ -181,7 +181,7 @@ def _mdtest(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     for row in document["runs"][-1]["operations"]:
         samples = tuple(row["items"] / s for s in row["seconds"] if s > 0)
         name = str(row["operation"]).replace(" ", "_")
-        limit = row.get("limit_per_s") or None  # of the same run; else that of the session
+        limit = row.get("limit_per_s") or None  # of the same run, perhaps with other numbers
         found.append(Figure(name, row["mean_per_s"], "operations/s", samples, f"limit.metadata:{name}", limit))
     return found
 

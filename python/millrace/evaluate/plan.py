@@ -5,7 +5,7 @@
 `quick` takes under five minutes on two processors; `full` uses sizes that caches do not hide; `paper` uses the papers'
 own sizes, halved until they fit: at most a quarter of the usable memory for arrays and matrices, of the usable disk for
 files, and four ranks for each processor. What measures memory leaves the caches: three arrays take at least four times
-the last-level cache together. So does HPL's matrix, which the arrays of STREAM in hpcc follow, up to 384 MiB and where
+the last-level cache together. So does HPL's matrix, which the arrays of STREAM in hpcc follow, up to 256 MiB and where
 the BLAS is fast.
 """
 
@@ -21,7 +21,7 @@ from millrace.units import format_bytes, human_bytes
 
 MIB, GIB = 1 << 20, 1 << 30
 CACHES = 4  # times the last-level cache: what arrays take together, at least
-LARGE_MATRIX = 384 * MIB  # more only for a cache costs minutes of hpcc's RandomAccess
+LARGE_MATRIX = 256 * MIB  # more only for a cache costs minutes of hpcc's RandomAccess
 CATALOGUE = {"mpich": "ROMIO", "openmpi": "OMPIO"}
 
 
@@ -53,7 +53,7 @@ _PATTERNS = (("1 MiB", "1m", "1m"), ("32 KiB", "32k", "64k"), ("4 KiB", "4k", "1
 _QUICK_WAYS = "pipe,unix-stream,posix-memory,mpi"
 PROFILES = {
     "quick": Profile(
-        "quick", 128 * MIB, 64 * MIB, 32 * MIB, 128 * MIB, (1, 32), _PATTERNS[1:], "W", 0, 3, 9, 60, "8,64k,4m",
+        "quick", 128 * MIB, 64 * MIB, 32 * MIB, 128 * MIB, (1, 32), _PATTERNS[1:], "W", 0, 3, 7, 60, "8,64k,4m",
         _QUICK_WAYS, ("c",), 20, 500,
     ),
     "full": Profile(
