@@ -99,7 +99,7 @@ def test_the_page_says_what_it_is_or_that_it_cannot_be_read(tmp_path):
     [
         (
             {"gb_s": 200.0, "words": "8 modules"},
-            "<figcaption>All processors. Theoretical bandwidth: 8 modules",
+            '<p class="key">Theoretical bandwidth: 8 modules',
             "cannot",
         ),
         ({"gb_s": None, "words": "cannot be read: no table"}, "Theoretical bandwidth: cannot be read", "theoretical:"),

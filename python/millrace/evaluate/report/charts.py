@@ -71,6 +71,11 @@ def bars(rows: Sequence[Bar], unit: str, limit: float | None = None, limit_label
     return "\n".join([*lines, "</div>"])
 
 
+def remark(text: str) -> str:
+    """A line below a drawing."""
+    return f'<p class="key">{escape(text)}</p>'
+
+
 def size_label(size: float) -> str:
     for factor, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= factor:

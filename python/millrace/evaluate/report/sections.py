@@ -85,8 +85,9 @@ def _memory(session: Session, results: list[Result], machines: Sequence[Machine]
         rows = [bar(f, f["name"], "plain") for f in result["figures"]]
         if most:
             rows = [dataclasses.replace(row, percent=100 * row.value / most) for row in rows]
-        caption = "One thread" if one else f"All processors. Theoretical bandwidth: {theory['words']}"
-        found.append((caption, charts.bars(rows, "GB/s", most, "theoretical")))
+        drawn = charts.bars(rows, "GB/s", most, "theoretical")
+        drawn += "" if one else charts.remark(f"Theoretical bandwidth: {theory['words']}.")
+        found.append(("One thread" if one else "All processors", drawn))
     return found
 
 

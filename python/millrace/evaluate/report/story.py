@@ -13,6 +13,7 @@ from millrace.evaluate.case import OWN_FILES
 from millrace.evaluate.session import PASSED, Session
 
 Figures = Mapping[str, Mapping[str, Any]]
+_NO_GAIN = 1.05  # times as fast: nobody changes a program for that
 _DOUBTFUL = 110  # percent of a limit that were not reached by what the limit is of
 
 
@@ -66,11 +67,16 @@ class Choice:
         """The best that needs no Millrace and no change of the program's files."""
         return next((row for row in self.rows if "Millrace" not in row[0] and "POSIX" not in row[0]), None)
 
+    def advised(self) -> tuple[str, str, float, float | None]:
+        stock = self.stock()
+        return stock if stock and stock[2] * _NO_GAIN > self.best[2] else self.best
+
 
 def number(value: float) -> str:
-    """Three digits that a person reads at a glance."""
+    """Three or four digits that a person reads at a glance."""
     if value >= 1000:
-        return f"{value:,.0f}".replace(",", "\u202f")
+        step = 10 ** max(0, len(f"{value:.0f}") - 4)
+        return f"{round(value / step) * step:,.0f}".replace(",", "\u202f")
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
@@ -127,7 +133,7 @@ def cards(session: Session) -> list[Card]:
     files = next((key for key in figures if key.startswith("mdtest.1.") and key.endswith(":file_create")), "")
     fifth = _card(session, "STREAM triad (hpcc)", "hpcc:stream_triad", note="of the memory's best")
     if files:
-        fifth = _card(session, "File creation, one process", files, "/s", note="of plain system calls")
+        fifth = _card(session, "File creation", files, "/s", note="of plain system calls; one process")
     return [
         _card(session, "Peak, multiply-and-add", "limit.flops:peak", note="measured, all processors"),
         _card(session, "HPL", "hpcc:hpl", note="of the peak"),
@@ -228,16 +234,20 @@ def weakest(session: Session) -> str:
 
 def gain(choice: Choice) -> str:
     """How the best method compares with the best of the MPI library."""
-    stock, best = choice.stock(), choice.best
+    stock, best = choice.stock(), choice.advised()
     if stock is None:
         return ""
     return "as good as it gets" if stock[1] == best[1] else f"{best[2] / stock[2]:.1f} times {stock[0]}"
 
 
 def method_advice(session: Session) -> list[tuple[str, str, str]]:
-    """Which I/O method to use, from what was measured: pattern, best method and its rate, what it gains."""
+    """Which I/O method to use, from what was measured: pattern, method and its rate, what it gains.
+
+    The MPI library as it is, where no other is faster by more than the noise of a few files.
+    """
     return [
-        (choice.pattern, f"{choice.best[0]}, {number(choice.best[2])} MiB/s", gain(choice))
+        (choice.pattern, f"{row[0]}, {number(row[2])} MiB/s", gain(choice))
         for choice in choices(session)
         if len(choice.rows) > 1
+        for row in [choice.advised()]
     ]
