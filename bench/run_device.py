@@ -42,7 +42,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--minutes", type=float, default=25, help="nothing starts after this (25)")
     parser.add_argument("--mpi", default="mpich", choices=["mpich", "ompi"], help="(mpich)")
     parser.add_argument("--preload", help="the library that accelerates (lib/libmillrace_posix.so of the build)")
-    parser.add_argument("--library", help="of the C API, for api, requests, offload (lib/libmillrace_io.so of the build)")
+    parser.add_argument(
+        "--library", help="of the C API, for api, requests and offload (libmillrace_io.so of the build)"
+    )
     parser.add_argument("--driver", default="libcuda.so.1", help="the device driver's library (libcuda.so.1)")
     parser.add_argument("--lmbench", default="", help="folder with bw_pipe and lat_pipe, to compare with")
     parser.add_argument(

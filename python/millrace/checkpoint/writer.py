@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import functools
+import itertools
 import os
 import threading
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from millrace.checkpoint.team import Team
 from millrace.checkpoint.tree import Packer
 
 TOGETHER = 256  # small tensors in one system call, at most; IOV_MAX is 1024
+CALL_BYTES = 64 << 10  # of one system call: the kernel makes folios as large as that, and large ones are dear (ADR 4)
 
 
 def new_bounces(chunk_bytes: int = CHUNK_BYTES) -> Bounces:
@@ -159,6 +161,8 @@ class Writer:
         self._path = path
         self._sync = sync
         self._descriptor = -1
+        # A file takes one write at a time: threads that meet there would spin for its lock.
+        self._turn = threading.Lock()
         self._bounces = new_bounces()
 
     def run(self, team: Team) -> None:
@@ -184,7 +188,8 @@ class Writer:
             if self._plan.algorithm:
                 self._plan.checksums[item.first_chunk + piece.chunk] = self._plan.algorithm.compute(view)
             views.append(view)
-        _write_all(self._descriptor, views, piece.offset)
+        with self._turn:
+            _write_all(self._descriptor, views, piece.offset)
         if self._sync:
             begin_writeback(self._descriptor, piece.offset, sum(map(len, views)))
         for item in piece.items:
@@ -194,15 +199,23 @@ class Writer:
 def _write_all(descriptor: int, views: list[memoryview], offset: int) -> None:
     """The views one after another at `offset`, whatever a call takes of them."""
     views = [view for view in views if len(view)]
-    while views:
-        done = os.pwritev(descriptor, views, offset)
+    first = 0
+    while first < len(views):
+        call, size = [], 0
+        for view in itertools.islice(views, first, None):
+            call.append(view[: CALL_BYTES - size])
+            size += len(call[-1])
+            if size == CALL_BYTES:
+                break
+        done = os.pwritev(descriptor, call, offset)
         if not done:
             raise OSError(errno.EIO, "the file system takes no more")
         offset += done
-        while views and done >= len(views[0]):
-            done -= len(views.pop(0))
+        while first < len(views) and done >= len(views[first]):
+            done -= len(views[first])
+            first += 1
         if done:
-            views[0] = views[0][done:]
+            views[first] = views[first][done:]
 
 
 @functools.cache
