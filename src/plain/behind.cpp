@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t request_bytes_max = 0x7ffff000;
 
-// A burst of writes has the processor for itself, as far as it is short: a thread that writes at the same time
-// takes cores, memory bandwidth and locks from it.
+// A burst of writes has the processor for itself, as far as it is short: a thread that writes at the same
+// time takes cores, memory bandwidth and locks from it.
 constexpr std::size_t burst_bytes_max = 32 << 20;
 constexpr long burst_ns_max = 20'000'000;
 constexpr long burst_gap_ns = 2'000'000;  // without a write for so long it is over
