@@ -9,7 +9,7 @@
 
 #include "transport/bundle.hpp"
 #include "transport/channel.hpp"
-#include "transport/memory.hpp"
+#include "transport/tcp.hpp"
 
 namespace millrace::agent {
 
@@ -49,21 +49,25 @@ struct Links::Upstream {
   transport::Unbundler bundle = {};  // of the frame that has been taken in part
 };
 
-Links::Links(Watch watch, Log log, std::uint64_t first_tag, const transport::LinkTimes& times)
-    : watch_(std::move(watch)), log_(std::move(log)), first_tag_(first_tag), times_(times) {}
+Links::Links(io::Net& net, const io::Clock& clock, Watch watch, Log log, std::uint64_t first_tag,
+             const transport::LinkTimes& times)
+    : net_(net),
+      clock_(clock),
+      watch_(std::move(watch)),
+      log_(std::move(log)),
+      first_tag_(first_tag),
+      times_(times) {}
 
 Links::~Links() = default;
 
 Result<std::uint16_t> Links::listen() {
-  if (listener_.valid()) return port_;
-  Result<Fd> listener = transport::tcp_listen({});
-  if (!listener) return listener.status();
-  const Result<transport::TcpAddress> address = transport::local_address(listener->get());
-  if (!address) return address.status();
-  listener_ = *std::move(listener);
-  port_ = address->port;
-  watch_(listener_.get(), EPOLLIN, first_tag_);
-  return port_;
+  if (listener_ == nullptr) {
+    Result<std::unique_ptr<io::Listener>> listener = net_.listen();
+    if (!listener) return listener.status();
+    listener_ = *std::move(listener);
+    watch_(listener_->descriptor(), EPOLLIN, first_tag_);
+  }
+  return listener_->port();
 }
 
 void Links::serve(const transport::Register& registration, FileSlot file, std::uint64_t file_number) {
@@ -100,7 +104,7 @@ Route Links::route_of(const transport::Register& registration) {
 }
 
 void Links::connect(const std::shared_ptr<Downstream>& to) {
-  const Status status = to->connect(times_);
+  const Status status = to->connect(net_, times_, clock_.now_ns());
   if (!status.ok())
     return log_("cannot reach the agent at " + transport::to_text(to->address) + ": " + status.describe());
   to->tag = first_tag_ + next_tag_++;
@@ -166,14 +170,14 @@ std::optional<transport::LinkKey> Links::key_for(const transport::LinkIntroducti
 
 void Links::accept_all() {
   for (;;) {
-    Result<Fd> socket = transport::tcp_accept(listener_.get());
-    if (!socket || !socket->valid()) return;
+    Result<std::unique_ptr<io::Stream>> stream = listener_->accept();
+    if (!stream || *stream == nullptr) return;
     if (upstreams_.size() >= max_upstreams) continue;
     const std::uint64_t tag = first_tag_ + next_tag_++;
     auto link = transport::Link::accepting(
         [this](const transport::LinkIntroduction& introduction) { return key_for(introduction); });
     upstreams_.emplace(tag, std::make_unique<Upstream>(Upstream{transport::LinkIo(
-                                *std::move(socket), std::move(link), times_, transport::now_ns())}));
+                                *std::move(stream), std::move(link), times_, clock_.now_ns())}));
   }
 }
 

@@ -15,7 +15,8 @@
 #include "agent/connection.hpp"
 #include "agent/core.hpp"
 #include "agent/downstream.hpp"
-#include "base/fd.hpp"
+#include "io/clock.hpp"
+#include "io/net.hpp"
 #include "transport/link_io.hpp"
 #include "transport/route.hpp"
 
@@ -26,15 +27,17 @@ namespace millrace::agent {
 // Downstream, a Carrier makes its link when it first has something to say. One link per open, lane and pair
 // of agents, so that files do not hold each other up.
 //
-// Lives in Server's event loop: watch() is given every socket, handle() gets its events, pump() runs once per
-// round. Never blocks. Not thread safe.
+// Lives in an event loop, Server's or the simulator's: watch() is given every stream's descriptor, handle()
+// gets its events, pump() runs once per round. Reaches the world by the net and the clock that it is given,
+// which outlive it. Never blocks. Not thread safe.
 class Links final : public FetchTaker {
  public:
   // (Un)watches a socket under a tag: events 0 = no longer.
   using Watch = std::function<void(int socket, std::uint32_t events, std::uint64_t tag)>;
   using Log = std::function<void(const std::string& line)>;
 
-  Links(Watch watch, Log log, std::uint64_t first_tag, const transport::LinkTimes& times);
+  Links(io::Net& net, const io::Clock& clock, Watch watch, Log log, std::uint64_t first_tag,
+        const transport::LinkTimes& times);
   ~Links() override;
   Links(const Links&) = delete;
   Links& operator=(const Links&) = delete;
@@ -87,6 +90,8 @@ class Links final : public FetchTaker {
   ChannelId free_channel() const;
   transport::Link* link_of(ChannelId channel) const;
 
+  io::Net& net_;
+  const io::Clock& clock_;
   Watch watch_;
   Log log_;
   std::uint64_t first_tag_;
@@ -94,8 +99,7 @@ class Links final : public FetchTaker {
   transport::LinkTimes times_;
   std::uint64_t frames_ = 0;
   std::uint64_t progress_ = 0;
-  Fd listener_;
-  std::uint16_t port_ = 0;
+  std::unique_ptr<io::Listener> listener_;
   std::map<std::uint64_t, Group> groups_;
   std::map<std::uint64_t, std::unique_ptr<Upstream>> upstreams_;      // by tag
   std::map<std::uint64_t, std::shared_ptr<Downstream>> downstreams_;  // by tag

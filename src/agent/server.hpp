@@ -15,6 +15,7 @@
 #include "agent/trace.hpp"
 #include "transport/memory.hpp"
 #include "transport/stamp.hpp"
+#include "transport/tcp_net.hpp"
 
 namespace millrace::agent {
 
@@ -82,6 +83,8 @@ class Server {
   std::unique_ptr<FileStates> states_;
   Trace trace_;
   std::map<ChannelId, std::unique_ptr<Connection>> connections_;
+  transport::TcpNet net_;
+  transport::SystemClock time_;
   Links links_;
   std::vector<PendingRequest> fresh_;    // seen by the running pass: other rings may hold older records
   std::vector<PendingRequest> waiting_;  // a whole pass has to end before they go to Core
