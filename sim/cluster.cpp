@@ -74,7 +74,8 @@ Cluster::~Cluster() = default;
 
 void Cluster::problem(const std::string& text) {
   if (problems_.size() < most_problems) problems_.push_back(text);
-  trace_.note(timeline_.now_ns(), 0, "problem");
+  trace_.note(timeline_.now_ns(), 0, "PROBLEM");
+  trace_.say(timeline_.now_ns(), 0, text);
 }
 
 std::string Cluster::who(const Rank& rank) const {

@@ -34,8 +34,8 @@ Node::Node(World world, std::uint32_t number, std::uint64_t ring_bytes, const tr
       watched_.insert_or_assign(tag, Watched{descriptor, events});
     }
   };
-  const auto log = [this](const std::string& line) { world_.trace.note(now(), number_, line.c_str()); };
-  links_ = std::make_unique<agent::Links>(world.net.of(number), world.timeline, watch, log, first_tag, times);
+  const auto say = [this](const std::string& line) { world_.trace.say(now(), number_, line); };
+  links_ = std::make_unique<agent::Links>(world.net.of(number), world.timeline, watch, say, first_tag, times);
   core_ = std::make_unique<agent::Core>(world.disk.of(number), "/tmp");
   world.net.on_change(number, [this] { plan(now()); });
   world.disk.on_change(number, [this] { plan(now()); });
@@ -130,6 +130,8 @@ void Node::sleep() {
   std::uint64_t until = std::min(core_->next_deadline_ns(), links_->deadline_ns());
   if (!asked_.empty()) until = std::min(until, now() + look_every_ns);
   if (pass_open_) until = std::min(until, now() + blocked_ns);
+  const bool waits = std::ranges::any_of(rings_, [](const auto& one) { return !one.second.items.empty(); });
+  if (!pass_open_ && waits) until = now();
   slept_ = true;
   if (until != UINT64_MAX) plan(until);
 }
@@ -245,8 +247,7 @@ void Node::deliver() {
       if (on_answer) on_answer(reply.channel, reply.request, reply.status);
     });
   }
-  for (const std::string& message : core_->take_messages())
-    world_.trace.note(now(), number_, message.c_str());
+  for (const std::string& message : core_->take_messages()) world_.trace.say(now(), number_, message);
   (void)core_->take_reports();
 }
 

@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "base/checksum.hpp"
 
@@ -17,12 +18,23 @@ void Trace::note(std::uint64_t now_ns, std::uint32_t node, const char* what, std
   hash_ = checksum(numbers, sizeof numbers, hash_);
   ++events_;
   if (!keep_) return;
-  if (lines_.size() >= most_)
-    lines_.erase(lines_.begin(), lines_.begin() + static_cast<std::ptrdiff_t>(most_ / 2));
   char line[160];
   std::snprintf(line, sizeof line, "%14.6f ms  node %" PRIu32 "  %s  %" PRIu64 " %" PRIu64 " %" PRIu64,
                 static_cast<double>(now_ns) / 1e6, node, what, a, b, c);
-  lines_.emplace_back(line);
+  keep(line);
+}
+
+void Trace::say(std::uint64_t now_ns, std::uint32_t node, const std::string& text) {
+  if (!keep_) return;
+  char head[64];
+  std::snprintf(head, sizeof head, "%14.6f ms  node %" PRIu32 "  ", static_cast<double>(now_ns) / 1e6, node);
+  keep(head + text);
+}
+
+void Trace::keep(std::string line) {
+  if (lines_.size() >= most_)
+    lines_.erase(lines_.begin(), lines_.begin() + static_cast<std::ptrdiff_t>(most_ / 2));
+  lines_.push_back(std::move(line));
 }
 
 }  // namespace millrace::io

@@ -20,11 +20,16 @@ class Trace {
   void note(std::uint64_t now_ns, std::uint32_t node, const char* what, std::uint64_t a = 0,
             std::uint64_t b = 0, std::uint64_t c = 0);
 
+  // Words only: they may differ between machines, as the system's messages do.
+  void say(std::uint64_t now_ns, std::uint32_t node, const std::string& text);
+
   std::uint64_t hash() const { return hash_; }
   std::uint64_t events() const { return events_; }
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
+  void keep(std::string line);
+
   bool keep_;
   std::size_t most_;
   std::uint64_t hash_ = 0;

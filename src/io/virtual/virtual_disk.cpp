@@ -60,13 +60,15 @@ struct VirtualDisk::Image {
   ino_t inode = 0;
   std::vector<std::byte> contents;
   std::vector<std::byte> stable;
-  std::list<Dirty> dirty;  // as the disk takes it
+  std::list<Dirty> dirty;             // as the disk takes it
+  std::vector<std::uint32_t> losses;  // by node: how often bytes of its cache did not come to the disk
 };
 
 struct VirtualDisk::Active {
   Request request;
   std::uint32_t node = 0;
   File file = 0;
+  Handle handle = 0;
   bool direct = false;
   bool over = false;
   std::uint64_t bytes = 0;  // of data, gaps included
@@ -83,13 +85,14 @@ class VirtualDisk::End final : public Storage {
     Fd fd;  // kept open, so that the inode cannot be given to another file
     File file = 0;
     bool direct = false;
+    std::uint32_t told = 0;  // of so many losses
   };
 
   End(VirtualDisk& disk, std::uint32_t node) : disk_(disk), node_(node) {}
 
   Result<Handle> adopt(Fd file, bool direct) override {
     const File number = disk_.file_of(file);
-    adopted_.push_back({std::move(file), number, direct});
+    adopted_.push_back({std::move(file), number, direct, disk_.images_[number]->losses[node_]});
     return static_cast<Handle>(adopted_.size() - 1);
   }
   void release(Handle file) override { adopted_[file].fd.reset(); }
@@ -103,6 +106,7 @@ class VirtualDisk::End final : public Storage {
   void submit(Request request) override {
     auto active = std::make_shared<Active>();
     active->node = node_;
+    active->handle = request.file;
     active->file = adopted_[request.file].file;
     active->direct = adopted_[request.file].direct;
     active->bytes = total(request.data);
@@ -183,6 +187,7 @@ VirtualDisk::File VirtualDisk::file_of(const Fd& fd) {
   images_.push_back(std::make_unique<Image>());
   images_.back()->device = about.st_dev;
   images_.back()->inode = about.st_ino;
+  images_.back()->losses.resize(ends_.size());
   return images_.size() - 1;
 }
 
@@ -261,13 +266,24 @@ void VirtualDisk::complete(std::uint32_t node, const std::shared_ptr<Active>& ac
       std::memcpy(to, image.contents.data() + at, bytes);
     });
   }
-  if (request.op == Op::datasync && active->error != 0) image.dirty.clear();
+  if (request.op == Op::datasync) synced(*active);
   if (request.op == Op::writeback) active->error = 0;
   trace_.note(timeline_.now_ns(), node, "disk answers: op offset errno",
               static_cast<std::uint64_t>(request.op), request.offset,
               static_cast<std::uint64_t>(active->error));
   end.end(*active);
   if (end.wake) end.wake();
+}
+
+// What a failed datasync was to bring to the disk stays lost, and every handle of that node is told once.
+void VirtualDisk::synced(Active& active) {
+  Image& image = *images_[active.file];
+  std::uint32_t& losses = image.losses[active.node];
+  if (active.error != 0) {
+    std::erase_if(image.dirty, [&active](const Dirty& one) { return one.node == active.node; });
+    ++losses;
+  }
+  if (std::exchange(ends_[active.node]->adopted_[active.handle].told, losses) != losses) active.error = EIO;
 }
 
 // Into the cache; the disk follows.

@@ -91,6 +91,7 @@ class VirtualDisk {
   void complete(std::uint32_t node, const std::shared_ptr<Active>& active);
   void write(Active& active);
   void settle(Active& active);
+  void synced(Active& active);
   std::uint64_t used_bytes() const;
 
   Timeline& timeline_;

@@ -85,6 +85,18 @@ TEST(VirtualDisk, APlannedErrorIsOfTheRequestThatWasMeant) {
   EXPECT_TRUE(world.run(Op::write, 8192, 4096).first.status.ok());
 }
 
+TEST(VirtualDisk, EveryHandleOfANodeIsToldOnceOfAFailedDatasync) {
+  World world;
+  const Handle other = *world.storage().adopt(Fd(::dup(world.fd.get())), false);
+  (void)world.run(Op::write, 0, 4096);
+  world.disk.fail(Op::datasync, 0, EIO);
+  EXPECT_FALSE(world.run(Op::datasync).first.status.ok());
+  EXPECT_TRUE(world.run(Op::datasync).first.status.ok());
+  world.file = other;
+  EXPECT_FALSE(world.run(Op::datasync).first.status.ok());
+  EXPECT_TRUE(world.disk.stable(0).empty());
+}
+
 TEST(VirtualDisk, ACrashedHostLosesOnlyWhatWasNotSynced) {
   World world;
   (void)world.run(Op::write, 0, 512 << 10);
