@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// millrace-sim [--trace] FIRST [COUNT]: runs the seeds, one line each; what was wrong, and the trace of it.
+// millrace-sim [--trace|--stop] FIRST [COUNT]: runs the seeds, one line each, and what was wrong. --trace:
+// with all that happened; --stop: no further than the first that is bad.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -12,15 +13,16 @@ int main(int argc, char** argv) {
   using namespace millrace::sim;
   int at = 1;
   const bool trace = argc > at && std::string_view(argv[at]) == "--trace";
-  if (trace) ++at;
+  const bool stop = argc > at && std::string_view(argv[at]) == "--stop";
+  if (trace || stop) ++at;
   if (argc <= at) {
-    std::fprintf(stderr, "usage: millrace-sim [--trace] FIRST [COUNT]\n");
+    std::fprintf(stderr, "usage: millrace-sim [--trace|--stop] FIRST [COUNT]\n");
     return 2;
   }
   const std::uint64_t first = std::strtoull(argv[at], nullptr, 10);
   const std::uint64_t count = argc > at + 1 ? std::strtoull(argv[at + 1], nullptr, 10) : 1;
   bool good = true;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+  for (std::uint64_t seed = first; seed < first + count && (good || !stop); ++seed) {
     const Scenario scenario = make_scenario(seed);
     const Outcome outcome = run(scenario, trace);
     for (const std::string& line : outcome.trace) std::printf("%s\n", line.c_str());

@@ -157,7 +157,8 @@ Node::Pass Node::drain() {
     waiting_.swap(fresh_);
     pass_stamp_ = next_stamp_;
   }
-  const Pass merged = std::max(drain_rings(), drain_links());
+  const Pass rings = drain_rings();
+  const Pass merged = std::max(rings, drain_links());
   if (merged == Pass::blocked) return merged;
   pass_open_ = false;
   const bool worked = merged == Pass::worked || !waiting_.empty() || !fresh_.empty();

@@ -21,17 +21,17 @@ void Trace::note(std::uint64_t now_ns, std::uint32_t node, const char* what, std
   char line[160];
   std::snprintf(line, sizeof line, "%14.6f ms  node %" PRIu32 "  %s  %" PRIu64 " %" PRIu64 " %" PRIu64,
                 static_cast<double>(now_ns) / 1e6, node, what, a, b, c);
-  keep(line);
+  add(line);
 }
 
 void Trace::say(std::uint64_t now_ns, std::uint32_t node, const std::string& text) {
   if (!keep_) return;
   char head[64];
   std::snprintf(head, sizeof head, "%14.6f ms  node %" PRIu32 "  ", static_cast<double>(now_ns) / 1e6, node);
-  keep(head + text);
+  add(head + text);
 }
 
-void Trace::keep(std::string line) {
+void Trace::add(std::string line) {
   if (lines_.size() >= most_)
     lines_.erase(lines_.begin(), lines_.begin() + static_cast<std::ptrdiff_t>(most_ / 2));
   lines_.push_back(std::move(line));

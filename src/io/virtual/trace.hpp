@@ -28,7 +28,7 @@ class Trace {
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
-  void keep(std::string line);
+  void add(std::string line);
 
   bool keep_;
   std::size_t most_;
