@@ -16,7 +16,7 @@ constexpr std::uint64_t second_ns = 1'000'000'000;
 constexpr std::uint64_t timeout_ns = 60 * second_ns;      // the ranks' bound on waits without progress
 constexpr std::uint64_t longest_ns = 10'000 * second_ns;  // that a run may take, and
 constexpr std::uint64_t rest_ns = 700 * second_ns;        // ... its agents after the last rank
-constexpr std::uint64_t most_events = 20'000'000;
+constexpr std::uint64_t most_steps = 20'000'000;
 constexpr std::uint64_t think_ns = 50'000;
 constexpr std::size_t most_problems = 10;
 
@@ -303,7 +303,7 @@ bool Cluster::all_idle() const {
 
 bool Cluster::step_until(std::uint64_t until_ns, bool (Cluster::*done)() const) {
   while (!(this->*done)()) {
-    if (trace_.events() > most_events || !timeline_.step(until_ns)) return (this->*done)();
+    if (++steps_ > most_steps || !timeline_.step(until_ns)) return (this->*done)();
   }
   return true;
 }

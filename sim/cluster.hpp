@@ -81,6 +81,7 @@ class Cluster {
   std::vector<Rank> ranks_;
   bool failed_ = false;  // a rank has met the others with an error: nobody writes any more
   std::uint32_t errors_ = 0;
+  std::uint64_t steps_ = 0;
   std::vector<std::string> problems_;
 };
 
