@@ -79,13 +79,13 @@ Fault make_fault(Dice& dice, const Scenario& scenario) {
                  FaultKind::cut, FaultKind::cut, FaultKind::delay, FaultKind::corrupt, FaultKind::kill_agent,
                  FaultKind::kill_agent, FaultKind::lose_node});
   fault.at_ns = dice.magnitude(ms / 100, 2 * second);
-  fault.for_ns = dice.magnitude(ms, 3 * second);
+  fault.for_ns = dice.magnitude(ms, 2 * second);
   fault.node = static_cast<std::uint32_t>(dice.below(scenario.nodes));
   fault.other = static_cast<std::uint32_t>((fault.node + dice.between(1, std::max(scenario.nodes, 2U) - 1)) %
                                            scenario.nodes);
   switch (fault.kind) {
     case FaultKind::slow_disk:
-      fault.amount = dice.between(2, 50);
+      fault.amount = dice.between(2, 8);
       break;
     case FaultKind::full_disk:
       fault.amount = dice.below(scenario.file_bytes);
@@ -113,7 +113,7 @@ void set_machine(Dice& dice, Scenario& scenario) {
   scenario.net.send_buffer_bytes = 16 * KiB << dice.below(5);
   scenario.net.window_bytes = 16 * KiB << dice.below(5);
   scenario.disk.rate_bytes_per_second = dice.pick<std::uint64_t>({20'000'000, 200'000'000, 2'000'000'000});
-  scenario.disk.seek_ns = dice.pick<std::uint64_t>({0, 50'000, 8 * ms});
+  scenario.disk.seek_ns = dice.pick<std::uint64_t>({0, 50'000, ms});
   scenario.disk.cache_bytes = MiB << dice.below(7);
   scenario.disk.jitter_ns = dice.magnitude(1'000, 10 * ms);
 }
