@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   const std::uint64_t first = std::strtoull(argv[at], nullptr, 10);
   const std::uint64_t count = argc > at + 1 ? std::strtoull(argv[at + 1], nullptr, 10) : 1;
   bool good = true;
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   for (std::uint64_t seed = first; seed < first + count && (good || !stop); ++seed) {
     const Scenario scenario = make_scenario(seed);
     const Outcome outcome = run(scenario, trace);

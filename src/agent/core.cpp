@@ -27,9 +27,14 @@ Core::~Core() {
     return any;
   };
   impl_->each_lane([](OpenFile&, Lane& lane) { lane.pipeline->drop(); });
+  std::vector<sink::Ticket> unheeded;  // nobody waits for them any more
   while (busy()) {
     impl_->take_completions();
-    impl_->each_lane([](OpenFile&, Lane& lane) { lane.pipeline->pump(); });
+    impl_->each_lane([&unheeded](OpenFile&, Lane& lane) {
+      lane.pipeline->pump();
+      lane.pipeline->take_settled(unheeded);
+      (void)lane.pipeline->take_fetched();
+    });
     impl_->shared.storage.kick();
     pollfd ready{impl_->shared.storage.event_fd(), POLLIN, 0};
     if (ready.fd >= 0 && busy()) (void)::poll(&ready, 1, 100);

@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::uint64_t sector = 512;
 
-std::uint64_t total(const std::vector<iovec>& data) {
+std::uint64_t total(const std::vector<iovec>& data, bool gaps) {
   std::uint64_t bytes = 0;
-  for (const iovec& part : data) bytes += part.iov_len;
+  for (const iovec& part : data) bytes += gaps || part.iov_base != nullptr ? part.iov_len : 0;
   return bytes;
 }
 
@@ -71,7 +71,8 @@ struct VirtualDisk::Active {
   Handle handle = 0;
   bool direct = false;
   bool over = false;
-  std::uint64_t bytes = 0;  // of data, gaps included
+  std::uint64_t bytes = 0;  // gaps included
+  std::uint64_t held = 0;   // of memory
   std::uint64_t moved = 0;
   std::uint64_t digest = 0;
   int error = 0;
@@ -109,7 +110,8 @@ class VirtualDisk::End final : public Storage {
     active->handle = request.file;
     active->file = adopted_[request.file].file;
     active->direct = adopted_[request.file].direct;
-    active->bytes = total(request.data);
+    active->bytes = total(request.data, true);
+    active->held = total(request.data, false);
     active->request = std::move(request);
     held_.push_back(std::move(active));
   }
@@ -131,7 +133,7 @@ class VirtualDisk::End final : public Storage {
     const std::uint64_t when = disk_.start(*active);
     if (active->request.op == Op::write) {
       check(*active);
-      in_flight_ += active->bytes;
+      in_flight_ += active->held;
       most_in_flight_ = std::max(most_in_flight_, in_flight_);
     }
     active_.push_back(active);
@@ -146,7 +148,7 @@ class VirtualDisk::End final : public Storage {
     }
   }
   void end(const Active& active) {
-    if (active.request.op == Op::write) in_flight_ -= active.bytes;
+    if (active.request.op == Op::write) in_flight_ -= active.held;
     std::erase_if(active_, [&active](const auto& one) { return one.get() == &active; });
     done_.push_back({active.request.token, Status::from_errno(active.error), active.moved});
   }
@@ -242,6 +244,7 @@ std::uint64_t VirtualDisk::start(Active& active) {
       return soon;
     case Op::datasync: {
       std::uint64_t until = soon;
+      if (active.error != 0) lose(active);
       for (const Dirty& one : images_[active.file]->dirty) until = std::max(until, one.until_ns);
       return until + options_.sync_ns;
     }
@@ -275,14 +278,16 @@ void VirtualDisk::complete(std::uint32_t node, const std::shared_ptr<Active>& ac
   if (end.wake) end.wake();
 }
 
-// What a failed datasync was to bring to the disk stays lost, and every handle of that node is told once.
-void VirtualDisk::synced(Active& active) {
+// What a failing datasync was to bring to the disk never comes there.
+void VirtualDisk::lose(const Active& active) {
   Image& image = *images_[active.file];
-  std::uint32_t& losses = image.losses[active.node];
-  if (active.error != 0) {
-    std::erase_if(image.dirty, [&active](const Dirty& one) { return one.node == active.node; });
-    ++losses;
-  }
+  std::erase_if(image.dirty, [&active](const Dirty& one) { return one.node == active.node; });
+  ++image.losses[active.node];
+}
+
+// Every handle of a node is told once of such a loss.
+void VirtualDisk::synced(Active& active) {
+  const std::uint32_t losses = images_[active.file]->losses[active.node];
   if (std::exchange(ends_[active.node]->adopted_[active.handle].told, losses) != losses) active.error = EIO;
 }
 
@@ -304,17 +309,17 @@ void VirtualDisk::write(Active& active) {
     std::memcpy(image.contents.data() + at, from, bytes);
     active.moved += bytes;
   });
-  if (most > 0) settle(active);
+  if (most > 0) settle(active, most);
 }
 
-void VirtualDisk::settle(Active& active) {
+// The first `most` bytes of a write are in the cache.
+void VirtualDisk::settle(const Active& active, std::uint64_t most) {
   Image& image = *images_[active.file];
   const std::uint64_t until =
-      active.direct ? timeline_.now_ns() : occupy(active.file, active.request.offset, active.bytes);
-  each_part(active.request, active.moved == 0 ? 0 : active.bytes,
-            [&](std::uint64_t at, const std::byte*, std::uint64_t bytes) {
-              image.dirty.push_back({active.node, {at, at + bytes}, until});
-            });
+      active.direct ? timeline_.now_ns() : occupy(active.file, active.request.offset, most);
+  each_part(active.request, most, [&](std::uint64_t at, const std::byte*, std::uint64_t bytes) {
+    image.dirty.push_back({active.node, {at, at + bytes}, until});
+  });
   timeline_.at(until, [&image, this] {
     while (!image.dirty.empty() && image.dirty.front().until_ns <= timeline_.now_ns()) {
       const std::uint64_t size = image.contents.size();

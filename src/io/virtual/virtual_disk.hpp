@@ -68,9 +68,8 @@ class VirtualDisk {
 
   // --- What the user of a Storage must not do, and what it may be held to ---
 
-  std::uint64_t misuses() const {
-    return misuses_;
-  }  // memory changed too early, overlapping writes in flight
+  // Memory changed too early, overlapping writes in flight.
+  std::uint64_t misuses() const { return misuses_; }
   std::uint64_t most_in_flight(std::uint32_t node) const;  // bytes of writes
 
  private:
@@ -90,7 +89,8 @@ class VirtualDisk {
   std::uint64_t start(Active& active);
   void complete(std::uint32_t node, const std::shared_ptr<Active>& active);
   void write(Active& active);
-  void settle(Active& active);
+  void settle(const Active& active, std::uint64_t most);
+  void lose(const Active& active);
   void synced(Active& active);
   std::uint64_t used_bytes() const;
 
