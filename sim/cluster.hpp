@@ -56,6 +56,7 @@ class Cluster {
   bool write(Rank& rank);
   void ask(Rank& rank);
   void answered(Rank& rank, std::uint32_t request, Status status);
+  void end(Rank& rank);
   void meet(Rank& rank);
   void release();
   void detach(Rank& rank, Status status);
@@ -81,6 +82,7 @@ class Cluster {
   std::vector<Rank> ranks_;
   bool failed_ = false;  // a rank has met the others with an error: nobody writes any more
   std::uint32_t errors_ = 0;
+  std::uint64_t over_ns_ = 0;  // when the last rank ended
   std::uint64_t steps_ = 0;
   std::vector<std::string> problems_;
 };

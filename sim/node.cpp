@@ -16,8 +16,7 @@ using transport::Kind;
 namespace {
 
 constexpr std::uint64_t first_tag = std::uint64_t{1} << 32;
-constexpr std::uint64_t round_ns = 2'000;      // what a round costs, and
-constexpr std::uint64_t bytes_per_us = 4'000;  // ... what it moves
+constexpr std::uint64_t round_ns = 2'000;  // what a round costs, beside what it moves
 constexpr std::uint64_t share_every_ns = 250'000'000;
 constexpr std::uint64_t look_every_ns = 500'000'000;  // while somebody waits for an answer
 constexpr std::uint64_t blocked_ns = 10'000'000;      // while there is no room
@@ -25,8 +24,11 @@ constexpr std::uint64_t item_bytes = sizeof(transport::FrameHeader);
 
 }  // namespace
 
-Node::Node(World world, std::uint32_t number, std::uint64_t ring_bytes, const transport::LinkTimes& times)
-    : world_(world), number_(number), ring_bytes_(ring_bytes) {
+Node::Node(World world, std::uint32_t number, const Scenario& scenario)
+    : world_(world),
+      number_(number),
+      ring_bytes_(scenario.ring_bytes),
+      cpu_bytes_per_second_(scenario.cpu_bytes_per_second) {
   const auto watch = [this](int descriptor, std::uint32_t events, std::uint64_t tag) {
     if (events == 0) {
       watched_.erase(tag);
@@ -35,7 +37,8 @@ Node::Node(World world, std::uint32_t number, std::uint64_t ring_bytes, const tr
     }
   };
   const auto say = [this](const std::string& line) { world_.trace.say(now(), number_, line); };
-  links_ = std::make_unique<agent::Links>(world.net.of(number), world.timeline, watch, say, first_tag, times);
+  links_ = std::make_unique<agent::Links>(world.net.of(number), world.timeline, watch, say, first_tag,
+                                          scenario.times);
   core_ = std::make_unique<agent::Core>(world.disk.of(number), "/tmp");
   world.net.on_change(number, [this] { plan(now()); });
   world.disk.on_change(number, [this] { plan(now()); });
@@ -75,11 +78,22 @@ bool Node::push(ChannelId rank, Item& item) {
 
 void Node::leave(ChannelId rank) {
   if (!alive() || rings_.erase(rank) == 0) return;
-  const auto of_rank = [rank](const auto& one) { return one.channel == rank; };
-  std::erase_if(fresh_, of_rank);
-  std::erase_if(waiting_, of_rank);
-  std::erase_if(asked_, of_rank);
+  forget(rank);
   core_->abandon(rank);
+  plan(now());
+}
+
+void Node::forget(ChannelId channel) {
+  const auto of_channel = [channel](const auto& one) { return one.channel == channel; };
+  std::erase_if(fresh_, of_channel);
+  std::erase_if(waiting_, of_channel);
+  std::erase_if(asked_, of_channel);
+}
+
+void Node::pause(std::uint64_t for_ns) {
+  busy_until_ns_ = std::max(busy_until_ns_, now() + for_ns);
+  if (planned_) world_.timeline.cancel(*planned_);
+  planned_.reset();
   plan(now());
 }
 
@@ -117,7 +131,7 @@ void Node::round() {
   share_progress();
   links_->pump(now());
   advanced |= core_->pass_fetched(*links_);
-  busy_until_ns_ = now() + round_ns + moved_bytes_ * 1000 / bytes_per_us;
+  busy_until_ns_ = now() + round_ns + io::duration_ns(moved_bytes_, cpu_bytes_per_second_);
   if (pass == Pass::worked || advanced) {
     ++progress_;
     plan(busy_until_ns_);
@@ -212,7 +226,9 @@ void Node::take(ChannelId rank, Item& item) {
 Node::Pass Node::drain_links() {
   const std::size_t asked = fresh_.size();
   const std::uint64_t before = links_->frames();
-  if (links_->drain(*core_, fresh_) == agent::Drained::core_is_full) return Pass::blocked;
+  const agent::Drained drained = links_->drain(*core_, fresh_);
+  for (const ChannelId ended : links_->take_ended()) forget(ended);
+  if (drained == agent::Drained::core_is_full) return Pass::blocked;
   return links_->frames() != before || fresh_.size() != asked ? Pass::worked : Pass::idle;
 }
 

@@ -17,6 +17,7 @@
 #include "io/virtual/trace.hpp"
 #include "io/virtual/virtual_disk.hpp"
 #include "io/virtual/virtual_net.hpp"
+#include "scenario.hpp"
 
 namespace millrace::sim {
 
@@ -41,7 +42,7 @@ struct Item {
 // rings that are queues here. Sleeps until something changes or a deadline comes; a round takes time.
 class Node {
  public:
-  Node(World world, std::uint32_t number, std::uint64_t ring_bytes, const transport::LinkTimes& times);
+  Node(World world, std::uint32_t number, const Scenario& scenario);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -57,6 +58,8 @@ class Node {
   bool push(agent::ChannelId rank, Item& item);
   // The rank hangs up without closing.
   void leave(agent::ChannelId rank);
+  // The process stands still.
+  void pause(std::uint64_t for_ns);
   // The process goes, or the host with it.
   void crash(bool host);
 
@@ -84,6 +87,7 @@ class Node {
   Pass drain_rings();
   Pass drain_links();
   void take(agent::ChannelId rank, Item& item);
+  void forget(agent::ChannelId channel);
   void forward(const agent::PendingRequest& request);
   void deliver();
   void share_progress();
@@ -93,6 +97,7 @@ class Node {
   World world_;
   std::uint32_t number_;
   std::uint64_t ring_bytes_;
+  std::uint64_t cpu_bytes_per_second_;
   struct Watched {
     int descriptor;
     std::uint32_t events;

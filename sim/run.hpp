@@ -14,7 +14,7 @@ struct Outcome {
   std::vector<std::string> problems;  // which promise does not hold, and where; empty: all hold
   std::uint64_t hash = 0;             // of the trace
   std::uint64_t events = 0;
-  std::uint64_t virtual_ns = 0;
+  std::uint64_t virtual_ns = 0;   // until the last rank had closed
   std::uint64_t moved_bytes = 0;  // over the network
   std::uint32_t errors = 0;       // ranks that were told of an error
   std::uint32_t ranks = 0;

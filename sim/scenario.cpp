@@ -76,8 +76,8 @@ Fault make_fault(Dice& dice, const Scenario& scenario) {
   Fault fault{};
   fault.kind =
       dice.pick({FaultKind::slow_disk, FaultKind::full_disk, FaultKind::write_error, FaultKind::sync_error,
-                 FaultKind::cut, FaultKind::cut, FaultKind::delay, FaultKind::corrupt, FaultKind::kill_agent,
-                 FaultKind::kill_agent, FaultKind::lose_node});
+                 FaultKind::cut, FaultKind::cut, FaultKind::delay, FaultKind::pause, FaultKind::corrupt,
+                 FaultKind::kill_agent, FaultKind::kill_agent, FaultKind::lose_node});
   fault.at_ns = dice.magnitude(ms / 100, 2 * second);
   fault.for_ns = dice.magnitude(ms, 2 * second);
   fault.node = static_cast<std::uint32_t>(dice.below(scenario.nodes));
@@ -91,6 +91,7 @@ Fault make_fault(Dice& dice, const Scenario& scenario) {
       fault.amount = dice.below(scenario.file_bytes);
       break;
     case FaultKind::cut:
+    case FaultKind::pause:
       if (dice.one_in(2)) fault.for_ns = 100 * second;
       break;
     case FaultKind::delay:
@@ -148,6 +149,8 @@ const char* name_of(FaultKind kind) {
       return "fault: cut, for ns";
     case FaultKind::delay:
       return "fault: delay, ns";
+    case FaultKind::pause:
+      return "fault: paused, for ns";
     case FaultKind::corrupt:
       return "fault: a wrong bit is to come";
     case FaultKind::kill_agent:
@@ -183,9 +186,10 @@ Scenario make_scenario(std::uint64_t seed) {
 
 bool Scenario::benign() const {
   return std::ranges::all_of(faults, [this](const Fault& fault) {
+    if (fault.kind == FaultKind::cut && nodes == 1) return true;
     // Shorter than what a link takes for the loss of its peer.
-    const bool short_cut = fault.kind == FaultKind::cut && (fault.for_ns < 4 * second || nodes == 1);
-    return fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::delay || short_cut;
+    if (fault.kind == FaultKind::cut || fault.kind == FaultKind::pause) return fault.for_ns < 4 * second;
+    return fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::delay;
   });
 }
 

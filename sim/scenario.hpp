@@ -31,6 +31,7 @@ enum class FaultKind : std::uint8_t {
   sync_error,   // EIO of a datasync, after `amount` more
   cut,          // between `node` and `other`, for a while
   delay,        // `amount` ns more from and to `node`, for a while
+  pause,        // of the agent's process, for a while: to it, the clock jumps
   corrupt,      // a wrong bit in what comes to `node`
   kill_agent,   // the process
   lose_node,    // the host, with its ranks and what its cache had
@@ -56,6 +57,7 @@ struct Scenario {
   transport::LinkTimes times;
   io::NetOptions net;
   io::DiskOptions disk;
+  std::uint64_t cpu_bytes_per_second = 4'000'000'000;  // that an agent moves
   std::uint64_t file_bytes = 0;
   std::vector<std::vector<Step>> programs;  // by rank
   std::vector<Fault> faults;

@@ -181,9 +181,10 @@ void Links::accept_all() {
   }
 }
 
+// The lowest: Core wants small numbers.
 ChannelId Links::free_channel() const {
   ChannelId channel = first_channel;
-  while (has(channel)) ++channel;
+  while (has(channel) || std::ranges::find(ended_, channel) != ended_.end()) ++channel;
   return channel;
 }
 
@@ -195,6 +196,7 @@ bool Links::enroll(Upstream& from, Core& core) {
   if (group == groups_.end()) return false;
   const ChannelId channel = free_channel();
   if (!core.join(channel, group->second.file, who.lane, who.group).ok()) return false;
+  joined_.emplace(channel, &from);
   from.joined = true;
   from.channel = channel;
   from.file = group->second.file;
@@ -296,15 +298,15 @@ void Links::end(Upstream& from, Core& core, const std::string& why) {
     if (from.io.heard()) log_("refused an agent: " + why);  // else somebody tried whether it can be reached
     return;
   }
+  joined_.erase(from.channel);
+  ended_.push_back(from.channel);
   if (!from.closed) log_("lost an agent upstream: " + why);
   core.abandon(from.channel);
 }
 
 transport::Link* Links::link_of(ChannelId channel) const {
-  const auto place = std::ranges::find_if(upstreams_, [channel](const auto& entry) {
-    return entry.second->joined && entry.second->channel == channel;
-  });
-  return place == upstreams_.end() ? nullptr : &place->second->io.link();
+  const auto place = joined_.find(channel);
+  return place == joined_.end() ? nullptr : &place->second->io.link();
 }
 
 bool Links::answer(ChannelId channel, std::uint32_t request, Status status) {

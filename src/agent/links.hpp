@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/carrier.hpp"
@@ -56,6 +57,9 @@ class Links final : public FetchTaker {
   // Passes records of upstream agents to core; requests go to `requests`. `why` of a link that broke is
   // logged.
   Drained drain(Core& core, std::vector<PendingRequest>& requests);
+  // Channels whose agents have gone. What the owner still has of them is void, and none of them is given to
+  // another agent before this has told of it.
+  std::vector<ChannelId> take_ended() { return std::exchange(ended_, {}); }
   // Records passed on to core so far.
   std::uint64_t frames() const { return frames_; }
   // False if the channel is none of an upstream agent.
@@ -102,6 +106,8 @@ class Links final : public FetchTaker {
   std::unique_ptr<io::Listener> listener_;
   std::map<std::uint64_t, Group> groups_;
   std::map<std::uint64_t, std::unique_ptr<Upstream>> upstreams_;      // by tag
+  std::map<ChannelId, Upstream*> joined_;                             // those of them that Core knows
+  std::vector<ChannelId> ended_;                                      // take_ended()
   std::map<std::uint64_t, std::shared_ptr<Downstream>> downstreams_;  // by tag
 };
 

@@ -60,6 +60,7 @@ class Server {
   bool hold_back();
   Pass merge_rings();
   Pass drain_links();
+  void forget(ChannelId agent);
   void drop_gone();
   void forward_requests();
   void forward(const PendingRequest& request);

@@ -30,8 +30,19 @@ void Server::watch_link(int socket, std::uint32_t events, std::uint64_t tag) {
 Server::Pass Server::drain_links() {
   const std::size_t asked = fresh_.size();
   const std::uint64_t before = links_.frames();
-  if (links_.drain(core_, fresh_) == Drained::core_is_full) return Pass::blocked;
+  const Drained drained = links_.drain(core_, fresh_);
+  for (const ChannelId ended : links_.take_ended()) forget(ended);
+  if (drained == Drained::core_is_full) return Pass::blocked;
   return links_.frames() != before || fresh_.size() != asked ? Pass::worked : Pass::idle;
+}
+
+// What an agent has asked for before it went must not be asked for in the name of the next one.
+void Server::forget(ChannelId agent) {
+  const auto of_agent = [agent](const auto& one) { return one.channel == agent; };
+  std::erase_if(fresh_, of_agent);
+  std::erase_if(waiting_, of_agent);
+  std::erase_if(asked_, of_agent);
+  std::erase_if(replies_, of_agent);
 }
 
 // Progress goes up the links to the ranks that wait for it, however many agents there are in between.
