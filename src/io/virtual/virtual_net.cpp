@@ -264,8 +264,7 @@ void VirtualNet::fly(const Shared& connection, int side, std::shared_ptr<Segment
   const Pipe number = hop == 0 ? 2 * from : hop == between + 1 ? 2 * to + 1 : extra->second[hop - 1];
   Queue& pipe = pipes_[number];
   pipe.free_ns = std::max(pipe.free_ns, timeline_.now_ns()) + duration_ns(segment->bytes.size(), pipe.rate);
-  const std::uint64_t more = hop == 0 ? hosts_[from]->more_ns + hosts_[to]->more_ns : 0;
-  timeline_.at(pipe.free_ns + pipe.latency_ns + more,
+  timeline_.at(pipe.free_ns + pipe.latency_ns,
                [this, connection, side, segment = std::move(segment), hop]() mutable {
                  fly(connection, side, std::move(segment), hop + 1);
                });
@@ -274,7 +273,9 @@ void VirtualNet::fly(const Shared& connection, int side, std::shared_ptr<Segment
 // In order, whatever chance adds.
 void VirtualNet::land(const Shared& connection, int side, std::shared_ptr<Segment> segment) {
   Direction& way = connection->way[side];
-  way.landed_ns = std::max(way.landed_ns, timeline_.now_ns() + timeline_.below(options_.jitter_ns + 1));
+  const std::uint64_t more = hosts_[connection->node[0]]->more_ns + hosts_[connection->node[1]]->more_ns;
+  const std::uint64_t late = more + timeline_.below(options_.jitter_ns + 1);
+  way.landed_ns = std::max(way.landed_ns, timeline_.now_ns() + late);
   timeline_.at(way.landed_ns, [this, connection, side, segment = std::move(segment)]() mutable {
     Direction& here = connection->way[side];
     if (is_cut(connection->node[0], connection->node[1]) || !here.held.empty()) {
@@ -312,7 +313,7 @@ void VirtualNet::deliver(const Shared& connection, int side, Segment& segment) {
 
 void VirtualNet::reset(const Shared& connection, int side, int error) {
   timeline_.after(options_.latency_ns, [this, connection, side, error] {
-    if (!connection->open[side] || hosts_[connection->node[side]]->silent) return;
+    if (!connection->open[side] || connection->broken[side] || hosts_[connection->node[side]]->silent) return;
     connection->broken[side] = true;
     connection->error[side] = error;
     trace_.note(timeline_.now_ns(), connection->node[side], "connection breaks: descriptor errno",

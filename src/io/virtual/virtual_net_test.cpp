@@ -125,6 +125,16 @@ TEST(VirtualNet, ACutHoldsWhatIsOnItsWayUntilItIsHealed) {
     ASSERT_EQ(flow.came[at], World::pattern(at)) << at;
 }
 
+TEST(VirtualNet, WhatIsDelayedNoLongerOvertakesNothing) {
+  World world;
+  auto flow = world.flow(1);
+  world.net.delay(1, second_ns / 100);
+  world.timeline.after(second_ns / 1000, [&world] { world.net.delay(1, 0); });
+  EXPECT_GT(world.carry({&flow}, 1'000'000), second_ns / 100);
+  for (std::size_t at = 0; at < flow.came.size(); at += 97)
+    ASSERT_EQ(flow.came[at], World::pattern(at)) << at;
+}
+
 TEST(VirtualNet, TheEndComesAfterTheLastByte) {
   World world;
   auto flow = world.flow(1);
