@@ -70,6 +70,8 @@ class Requests {
              bool answered = true);
   // All that is here goes to stable storage, as for a sync; nobody waits for it.
   void settle_all();
+  // False: what was here at the last settle_all() is there, or error() says why not.
+  bool settles_all() const;
   void abandon(ChannelId channel);
 
   // True if anything moved. Appends answers.
