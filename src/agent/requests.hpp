@@ -16,9 +16,8 @@ namespace millrace::agent {
 
 // What a channel has delivered, seen once per advance(): for the wait for stragglers.
 struct Channel {
-  std::uint64_t records = 0;
-  std::uint64_t seen = 0;
-  std::uint64_t last_ns = 0;  // when `records` was last seen to have grown
+  std::uint64_t last_ns = 0;  // when records of it were last seen
+  bool spoke = false;         // records have come since
   bool upstream = false;      // an agent
 };
 
