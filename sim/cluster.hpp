@@ -39,6 +39,19 @@ struct Rank {
   bool waits() const { return asked != 0 || wants_room; }
 };
 
+// A folder of this run, which goes with it.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // All machines of a run, its ranks, and what befalls them.
 class Cluster {
  public:
@@ -76,6 +89,7 @@ class Cluster {
   io::Trace trace_;
   io::VirtualNet net_;
   io::VirtualDisk disk_;
+  Folder journals_;
   Fd file_;
   Oracle oracle_;
   std::vector<std::unique_ptr<Node>> nodes_;

@@ -39,7 +39,7 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario)
   const auto say = [this](const std::string& line) { world_.trace.say(now(), number_, line); };
   links_ = std::make_unique<agent::Links>(world.net.of(number), world.timeline, watch, say, first_tag,
                                           scenario.times);
-  core_ = std::make_unique<agent::Core>(world.disk.of(number), "/tmp");
+  core_ = std::make_unique<agent::Core>(world.disk.of(number), world.journals);
   world.net.on_change(number, [this] { plan(now()); });
   world.disk.on_change(number, [this] { plan(now()); });
 }

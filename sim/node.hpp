@@ -27,6 +27,7 @@ struct World {
   io::Trace& trace;
   io::VirtualNet& net;
   io::VirtualDisk& disk;
+  const std::string& journals;  // a folder: journals have real names, and virtual contents
 };
 
 // What a rank puts into its ring.

@@ -27,8 +27,7 @@ struct Outcome {
 //   - reads after a flush see what the rank wrote
 //   - every request is answered, every rank ends, and so do agents; nobody sees an error where nothing failed
 //   - no memory is changed while it is written, no two writes in flight overlap, and what is in flight is
-//   less
-//     than the sort buffer
+//     less than the agent's buffers
 Outcome run(const Scenario& scenario, bool keep_trace = false);
 
 }  // namespace millrace::sim

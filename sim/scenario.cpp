@@ -121,7 +121,8 @@ void set_machine(Dice& dice, Scenario& scenario) {
 
 void set_file(Dice& dice, Scenario& scenario) {
   FileSettings& settings = scenario.settings;
-  settings.strategy = dice.pick({Strategy::automatic, Strategy::immediate, Strategy::sort});
+  settings.strategy =
+      dice.pick({Strategy::automatic, Strategy::immediate, Strategy::sort, Strategy::journal});
   settings.merge = static_cast<std::uint32_t>(dice.below(2));
   settings.durability = dice.pick({Durability::server, Durability::disk});
   settings.sink = dice.one_in(4) ? SinkMode::direct : SinkMode::buffered;

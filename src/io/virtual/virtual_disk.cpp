@@ -56,6 +56,7 @@ struct VirtualDisk::Dirty {
 };
 
 struct VirtualDisk::Image {
+  bool created = false;  // by create()
   dev_t device = 0;
   ino_t inode = 0;
   std::vector<std::byte> contents;
@@ -96,7 +97,10 @@ class VirtualDisk::End final : public Storage {
     adopted_.push_back({std::move(file), number, direct, disk_.images_[number]->losses[node_]});
     return static_cast<Handle>(adopted_.size() - 1);
   }
-  void release(Handle file) override { adopted_[file].fd.reset(); }
+  void release(Handle file) override {
+    adopted_[file].fd.reset();
+    disk_.released(adopted_[file].file);
+  }
   Result<std::uint64_t> size(Handle file) override {
     return std::uint64_t{disk_.images_[adopted_[file].file]->contents.size()};
   }
@@ -175,8 +179,23 @@ VirtualDisk::~VirtualDisk() = default;
 
 Fd VirtualDisk::create() {
   Fd fd(memfd_create("virtual_disk", MFD_CLOEXEC));
-  if (fd.valid()) (void)file_of(fd);
+  if (fd.valid()) images_[file_of(fd)]->created = true;
   return fd;
+}
+
+// The system may give the inode to another file now.
+void VirtualDisk::released(File file) {
+  const auto has = [file](const End::Adopted& one) { return one.file == file && one.fd.valid(); };
+  for (const auto& end : ends_) {
+    if (std::ranges::any_of(end->adopted_, has)) return;
+  }
+  Image& image = *images_[file];
+  if (image.created) return;
+  image.device = 0;
+  image.inode = 0;
+  image.contents.clear();
+  image.stable.clear();
+  image.dirty.clear();
 }
 
 VirtualDisk::File VirtualDisk::file_of(const Fd& fd) {

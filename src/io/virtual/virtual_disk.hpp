@@ -33,7 +33,8 @@ struct DiskOptions {
 //   write -> | cache: contents() | -> [disk: rate, seeks] -> stable()
 //
 // Descriptors of one file (device and inode) are one file; what their real file holds is neither read nor
-// written. A write reads its memory when it completes, so that who changes it before has a wrong file.
+// written. What was not made by create() goes with its last handle: it has no name here. A write reads its
+// memory when it completes, so that who changes it before has a wrong file.
 class VirtualDisk {
  public:
   using File = std::size_t;
@@ -84,6 +85,7 @@ class VirtualDisk {
   class End;
 
   File file_of(const Fd& fd);
+  void released(File file);
   int planned_error(Op op);
   std::uint64_t occupy(File file, std::uint64_t offset, std::uint64_t bytes);
   std::uint64_t start(Active& active);

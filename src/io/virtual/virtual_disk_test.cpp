@@ -3,9 +3,11 @@
 #include "io/virtual/virtual_disk.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace millrace::io {
 namespace {
@@ -120,6 +122,19 @@ TEST(VirtualDisk, RequestsOfACrashedProcessEndAtOnce) {
   world.storage().poll(done);
   ASSERT_EQ(done.size(), 2u);
   for (const Completion& one : done) EXPECT_FALSE(one.status.ok());
+}
+
+TEST(VirtualDisk, WhatHasNoNameGoesWithItsLastHandle) {
+  World world(DiskOptions{.capacity_bytes = 10'000});
+  Fd other(::memfd_create("journal", MFD_CLOEXEC));
+  const Handle target = world.file;
+  world.file = *world.storage().adopt(std::move(other), false);
+  EXPECT_TRUE(world.run(Op::write, 0, 8'000).first.status.ok());
+  world.storage().release(std::exchange(world.file, target));
+  EXPECT_TRUE(world.run(Op::write, 0, 8'000).first.status.ok()) << "its room is free again";
+  while (world.timeline.step()) {
+  }
+  EXPECT_EQ(world.disk.stable(0).size(), 8'000u);
 }
 
 TEST(VirtualDisk, MemoryThatChangesTooEarlyIsNoticed) {
