@@ -29,9 +29,7 @@ def build(source: str, folder: Path, c: str, cxx: str) -> Path:
 
 
 def lines(program: str | Path, seeds: int) -> list[str]:
-    done = subprocess.run(
-        [str(program), "1", str(seeds)], capture_output=True, text=True, timeout=BOUND_S, check=False
-    )
+    done = subprocess.run([str(program), "1", str(seeds)], capture_output=True, text=True, timeout=BOUND_S, check=False)
     return [line for line in done.stdout.splitlines() if line.startswith("seed")]
 
 

@@ -272,12 +272,15 @@ void Node::deliver() {
 void Node::share_progress() {
   if (links_->progress() != heard_progress_) {
     heard_progress_ = links_->progress();
+    ++heard_steps_;
     ++progress_;
   }
-  if (now() - shared_ns_ < share_every_ns || progress_ == shared_progress_) return;
+  if (now() - shared_ns_ < share_every_ns) return;
+  const std::uint64_t own = progress_ - heard_steps_;
+  if (own == shared_progress_ && shared_heard_ == heard_progress_) return;
   shared_ns_ = now();
-  shared_progress_ = progress_;
-  links_->show_progress();
+  shared_heard_ = heard_progress_;
+  links_->show_progress(std::exchange(shared_progress_, own) != own);
 }
 
 }  // namespace millrace::sim

@@ -122,6 +122,8 @@ class Node {
   std::uint64_t shared_ns_ = 0;
   std::uint64_t shared_progress_ = 0;
   std::uint64_t heard_progress_ = 0;
+  std::uint64_t heard_steps_ = 0;
+  std::uint64_t shared_heard_ = 0;
 };
 
 }  // namespace millrace::sim

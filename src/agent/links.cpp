@@ -32,7 +32,8 @@ struct Links::Group {
   std::uint32_t lanes;
   FileSlot file;
   std::uint64_t file_number;
-  std::uint64_t record_max_bytes;  // 0: nobody writes
+  std::uint64_t record_max_bytes;                     // 0: nobody writes
+  std::map<std::uint32_t, std::uint64_t> heard = {};  // by lane: signs of progress from downstream
 };
 
 // The receiving end of a link.
@@ -46,6 +47,7 @@ struct Links::Upstream {
   FileSlot file = 0;
   std::uint32_t lane = 0;
   std::uint64_t record_max_bytes = 0;
+  std::uint64_t shown = 0;           // of what its lane has heard
   transport::Unbundler bundle = {};  // of the frame that has been taken in part
 };
 
@@ -72,10 +74,15 @@ Result<std::uint16_t> Links::listen() {
 
 void Links::serve(const transport::Register& registration, FileSlot file, std::uint64_t file_number) {
   const transport::Routing& routing = registration.routing;
-  groups_.insert_or_assign(
-      registration.group,
-      Group{transport::LinkKey(routing.key), routing.node, routing.lanes, file, file_number,
-            registration.reads_only != 0 ? 0 : registration.settings.record_max_bytes});
+  Group group{transport::LinkKey(routing.key),
+              routing.node,
+              routing.lanes,
+              file,
+              file_number,
+              registration.reads_only != 0 ? 0 : registration.settings.record_max_bytes};
+  if (const auto known = groups_.find(registration.group); known != groups_.end())
+    group.heard = std::move(known->second.heard);
+  groups_.insert_or_assign(registration.group, std::move(group));
 }
 
 // A slot may have another file by now.
@@ -137,7 +144,7 @@ void Links::pump(std::uint64_t now_ns) {
         to.io->pump(now_ns, (events & (EPOLLIN | broken)) != 0, (events & (EPOLLOUT | broken)) != 0);
     const std::uint64_t before = to.progress;
     to.listen();
-    progress_ += to.progress - before;
+    hear(to.introduction, to.progress - before);
     if (!status.ok() && to.status.ok()) {
       to.status = status.code() == Code::timeout ? status : Status(Code::lost_peer, status.error());
       if (!to.abandoned) log_("lost the agent at " + transport::to_text(to.address) + ": " + to.io->reason());
@@ -156,6 +163,13 @@ void Links::pump(std::uint64_t now_ns) {
     (void)from->io.pump(now_ns, (events & (EPOLLIN | broken)) != 0, (events & (EPOLLOUT | broken)) != 0);
     refresh(from->io.socket(), tag, from->watched, from->io);
   }
+}
+
+void Links::hear(const transport::LinkIntroduction& from, std::uint64_t signs) {
+  if (signs == 0) return;
+  progress_ += signs;
+  if (const auto group = groups_.find(from.group); group != groups_.end())
+    group->second.heard[from.lane] += signs;
 }
 
 // --- upstream ---
@@ -342,9 +356,12 @@ void Links::end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t 
   link_of(channel)->put(frame, {});
 }
 
-void Links::show_progress() {
+void Links::show_progress(bool own) {
   for (auto& [tag, from] : upstreams_) {
     if (!from->joined || from->closed) continue;
+    const auto group = groups_.find(from->io.link().introduction().group);
+    const std::uint64_t heard = group != groups_.end() ? group->second.heard[from->lane] : 0;
+    if (std::exchange(from->shown, heard) == heard && !own) continue;
     from->io.link().put_reply(0, Downstream::no_request, {});
     from->io.link().flush();
   }

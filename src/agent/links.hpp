@@ -69,9 +69,11 @@ class Links final : public FetchTaker {
   void data(ChannelId channel, std::uint32_t request, std::uint64_t offset,
             std::span<const std::byte> bytes) override;
   void end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t file_bytes) override;
-  // Tells upstream agents that this one got something done, for their ranks' bound on waits without progress.
-  void show_progress();
-  // How often agents downstream have said so.
+  // Tells upstream agents that this one got something done, for their ranks' bound on waits without progress:
+  // all of them, if it was its `own` work; else those of lanes in which agents downstream have said so. In a
+  // lane nobody is upstream of itself. Across lanes, agents would keep telling each other for ever.
+  void show_progress(bool own);
+  // How often agents downstream have said so, in any lane.
   std::uint64_t progress() const { return progress_; }
   std::uint64_t deadline_ns() const;
   // Nobody upstream, and nothing left to send.
@@ -86,6 +88,7 @@ class Links final : public FetchTaker {
   void accept_all();
   void refresh(int socket, std::uint64_t tag, std::uint32_t& watched, transport::LinkIo& io);
   void connect(const std::shared_ptr<Downstream>& to);
+  void hear(const transport::LinkIntroduction& from, std::uint64_t signs);
   bool enroll(Upstream& from, Core& core);
   Drained take_records(Upstream& from, Core& core, const transport::FrameHeader& frame,
                        std::span<const std::byte> payload, std::string& why);

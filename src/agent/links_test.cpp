@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 
 #include <map>
+#include <optional>
 
 #include "io/posix/descriptor.hpp"
 #include "io/virtual/virtual_disk.hpp"
@@ -18,30 +19,39 @@ namespace {
 constexpr std::uint64_t first_tag = std::uint64_t{1} << 32;
 constexpr std::uint64_t group = 7;
 
-// The file server, on node 0 of three, and agents that talk to it, in virtual time.
+// The agent of node 0 of three in a ring, and agents that talk to it, in virtual time: it is the file server
+// of lane 0, and passes lane 2 on from node 1 to node 2.
 class LinksTest : public testing::Test {
  protected:
   LinksTest() {
-    transport::Register registration{};
-    registration.group = group;
-    registration.members = 1;
-    registration.routing = transport::routing_of({Topology::direct, 1, MiB}, addresses(), 0);
-    const auto slot = core_.open(0, *io::duplicate(file_), registration, links_.route_of(registration));
+    registration_.group = group;
+    registration_.members = 1;
+    registration_.routing = transport::routing_of({Topology::ring, 3, MiB}, addresses(), 0);
+    const auto slot = core_.open(0, *io::duplicate(file_), registration_, links_.route_of(registration_));
     EXPECT_TRUE(slot);
-    links_.serve(registration, *slot, core_.file_number(*slot));
+    links_.serve(registration_, *slot, core_.file_number(*slot));
   }
 
   std::vector<transport::TcpAddress> addresses() {
     const std::uint16_t port = *links_.listen();
     std::vector<transport::TcpAddress> all;
     for (std::uint32_t node = 0; node < 3; ++node) all.push_back(io::VirtualNet::address_of(node, port));
+    all[2].port = there_->port();
     return all;
   }
 
-  std::unique_ptr<transport::LinkIo> agent(std::uint32_t node) {
-    auto link = transport::Link::connecting(transport::LinkKey(transport::LinkKey::Bytes{}), {group, node, 0, 0});
+  std::unique_ptr<transport::LinkIo> agent(std::uint32_t node, std::uint32_t lane = 0) {
+    auto link = transport::Link::connecting(key(), {group, node, 0, lane});
     return std::make_unique<transport::LinkIo>(*net_.of(node).connect(addresses()[0]), std::move(link),
                                                transport::LinkTimes{}, timeline_.now_ns());
+  }
+  static transport::LinkKey key() { return transport::LinkKey(transport::LinkKey::Bytes{}); }
+  static bool hears(transport::LinkIo& io) {
+    transport::FrameHeader frame{};
+    const std::byte* payload = nullptr;
+    const bool any = io.link().next(frame, payload);
+    if (any) io.link().consume();
+    return any && frame.kind == transport::Kind::reply && frame.request == 0;
   }
   static void ask(transport::LinkIo& io, transport::Kind kind) {
     transport::FrameHeader frame{};
@@ -75,6 +85,8 @@ class LinksTest : public testing::Test {
   io::VirtualDisk disk_{timeline_, trace_, 3, {}};
   Fd file_ = disk_.create();
   std::map<std::uint64_t, int> watched_;  // descriptor by tag
+  std::unique_ptr<io::Listener> there_ = *net_.of(2).listen();
+  transport::Register registration_{};
   Links links_{net_.of(0),
                timeline_,
                [this](int descriptor, std::uint32_t events, std::uint64_t tag) {
@@ -122,6 +134,36 @@ TEST_F(LinksTest, ChannelsAreUsedAgainOnceTheirEndIsKnown) {
   (void)links_.drain(core_, requests_);
   ASSERT_EQ(requests_.size(), 2u);
   EXPECT_EQ(requests_[0].channel, requests_[1].channel) << "Core wants small numbers";
+}
+
+TEST_F(LinksTest, ProgressOfALaneIsToldToThoseWhoWaitForThatLane) {
+  const auto same = agent(1, 2), other = agent(1, 0);
+  ask(*same, transport::Kind::flush);
+  ask(*other, transport::Kind::flush);
+  settle({same.get(), other.get()});
+  (void)links_.drain(core_, requests_);
+  Route route = links_.route_of(registration_);
+  route.lanes[2].next->request(transport::Kind::flush, 1, everything);
+  settle({});
+  transport::LinkIo below(*there_->accept(),
+                          transport::Link::accepting([](const auto&) { return std::optional(key()); }), {},
+                          timeline_.now_ns());
+  settle({&below});
+  below.link().put_reply(0, Downstream::no_request, {});
+  below.link().flush();
+  settle({&below});
+  ASSERT_EQ(links_.progress(), 1u);
+  links_.show_progress(false);
+  settle({same.get(), other.get()});
+  EXPECT_TRUE(hears(*same));
+  EXPECT_FALSE(hears(*other)) << "or agents of a ring tell each other for ever";
+  links_.show_progress(false);
+  settle({same.get(), other.get()});
+  EXPECT_FALSE(hears(*same)) << "it is not new";
+  links_.show_progress(true);
+  settle({same.get(), other.get()});
+  EXPECT_TRUE(hears(*same));
+  EXPECT_TRUE(hears(*other));
 }
 
 }  // namespace

@@ -119,7 +119,9 @@ class Server {
   std::uint64_t born_ns_ = 0;
   std::uint64_t shared_ns_ = 0;        // share_progress()
   std::uint64_t shared_progress_ = 0;  // ours, as upstream agents were last told
-  std::uint64_t heard_progress_ = 0;   // of agents downstream
+  std::uint64_t heard_progress_ = 0;   // of agents downstream,
+  std::uint64_t heard_steps_ = 0;      // ... in the page's count, and
+  std::uint64_t shared_heard_ = 0;     // ... as upstream agents were last told
   std::uint64_t alone_since_ns_ = 0;
 };
 

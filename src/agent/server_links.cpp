@@ -3,6 +3,8 @@
 // The part of Server that joins its links with Core and with the ranks.
 #include <sys/epoll.h>
 
+#include <utility>
+
 #include "agent/server.hpp"
 
 namespace millrace::agent {
@@ -49,13 +51,15 @@ void Server::forget(ChannelId agent) {
 void Server::share_progress(std::uint64_t now) {
   if (links_.progress() != heard_progress_) {
     heard_progress_ = links_.progress();
+    ++heard_steps_;
     page_->progress.fetch_add(1, std::memory_order_relaxed);
   }
-  const std::uint64_t progress = page_->progress.load(std::memory_order_relaxed);
-  if (now - shared_ns_ < share_every_ns || progress == shared_progress_) return;
+  if (now - shared_ns_ < share_every_ns) return;
+  const std::uint64_t own = page_->progress.load(std::memory_order_relaxed) - heard_steps_;
+  if (own == shared_progress_ && shared_heard_ == heard_progress_) return;
   shared_ns_ = now;
-  shared_progress_ = progress;
-  links_.show_progress();
+  shared_heard_ = heard_progress_;
+  links_.show_progress(std::exchange(shared_progress_, own) != own);
 }
 
 }  // namespace millrace::agent
