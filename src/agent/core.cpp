@@ -27,9 +27,14 @@ Core::~Core() {
     return any;
   };
   impl_->each_lane([](OpenFile&, Lane& lane) { lane.pipeline->drop(); });
+  std::vector<sink::Ticket> unheeded;  // nobody waits for them any more
   while (busy()) {
     impl_->take_completions();
-    impl_->each_lane([](OpenFile&, Lane& lane) { lane.pipeline->pump(); });
+    impl_->each_lane([&unheeded](OpenFile&, Lane& lane) {
+      lane.pipeline->pump();
+      lane.pipeline->take_settled(unheeded);
+      (void)lane.pipeline->take_fetched();
+    });
     impl_->shared.storage.kick();
     pollfd ready{impl_->shared.storage.event_fd(), POLLIN, 0};
     if (ready.fd >= 0 && busy()) (void)::poll(&ready, 1, 100);
@@ -53,9 +58,8 @@ bool Core::ready(FileSlot slot, std::uint32_t lane) const {
 }
 
 void Core::write(ChannelId channel, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
-  Channel& from = impl_->channels[channel];
+  const Channel& from = impl_->heard(channel);
   OpenFile& to = *impl_->files[file];
-  ++from.records;
   if (to.ledger && !from.upstream) {
     to.keep(offset, data);
     impl_->shared.ledger_full |= !to.ledger->ready();
@@ -64,7 +68,7 @@ void Core::write(ChannelId channel, FileSlot file, std::uint64_t offset, std::sp
 }
 
 void Core::note(ChannelId channel, FileSlot slot, Extent extent) {
-  ++impl_->channels[channel].records;
+  (void)impl_->heard(channel);
   if (OpenFile* file = impl_->file(slot)) file->lanes.front()->pipeline->note(extent);
 }
 
@@ -265,11 +269,11 @@ bool Core::advance(std::uint64_t now_ns) {
   Impl& core = *impl_;
   const std::uint64_t before_ns = core.shared.now_ns == 0 ? now_ns : core.shared.now_ns;
   core.shared.now_ns = now_ns;
-  for (Channel& channel : core.channels) {
-    if (channel.records == channel.seen) continue;
-    channel.seen = channel.records;
-    channel.last_ns = now_ns;
+  for (const ChannelId id : core.spoke) {
+    core.channels[id].spoke = false;
+    core.channels[id].last_ns = now_ns;
   }
+  core.spoke.clear();
   core.each_lane([&](OpenFile&, Lane& lane) { lane.pipeline->told_time(now_ns, before_ns); });
   bool moved = core.take_completions();
   core.answers.clear();

@@ -25,6 +25,7 @@ struct Core::Impl {
   Shared shared;
   std::vector<std::unique_ptr<OpenFile>> files;  // by slot; null where a slot is free
   std::vector<Channel> channels;                 // by id
+  std::vector<ChannelId> spoke;                  // those of them that spoke: few of many
   std::uint64_t files_opened = 0;
   std::vector<Spread> spreads;
   std::vector<Reply> answers;  // of lanes; scratch
@@ -37,6 +38,11 @@ struct Core::Impl {
 
   Impl(io::Storage& storage, std::string journal_directory) : shared{storage, std::move(journal_directory)} {}
 
+  Channel& heard(ChannelId channel) {
+    Channel& from = channels[channel];
+    if (!std::exchange(from.spoke, true)) spoke.push_back(channel);
+    return from;
+  }
   OpenFile* file(FileSlot slot) { return slot < files.size() ? files[slot].get() : nullptr; }
   template <class Do>
   void each_lane(Do&& act) const {

@@ -302,5 +302,16 @@ TEST_F(Core, destroying_it_in_the_middle_waits_for_what_is_in_flight) {
   }
 }
 
+TEST_F(Core, destroying_it_does_not_wait_for_an_answer_that_nobody_takes) {
+  start({.max_delay_polls = 50});
+  const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
+  rig->fill(0, slot, 0, 100, 1);
+  rig->core.sync(0, slot, 1);
+  for (int i = 0; i < 1000 && rig->storage.submitted(io::Op::datasync) == 0; ++i) rig->step();
+  ASSERT_EQ(rig->storage.submitted(io::Op::datasync), 1u);
+  ASSERT_FALSE(rig->answered(0, 1));
+  rig.reset();
+}
+
 }  // namespace
 }  // namespace millrace::agent

@@ -7,7 +7,6 @@
 
 #include "transport/bundle.hpp"
 #include "transport/channel.hpp"
-#include "transport/memory.hpp"
 
 namespace millrace::agent {
 
@@ -90,13 +89,13 @@ class LinkCarrier final : public Carrier {
 
 }  // namespace
 
-Status Downstream::connect(const transport::LinkTimes& times) {
-  Result<Fd> socket = transport::tcp_connect(address);
-  if (!socket) {
-    status = Status(Code::lost_peer, socket.status().error());
+Status Downstream::connect(millrace::io::Net& net, const transport::LinkTimes& times, std::uint64_t now_ns) {
+  auto stream = net.connect(address);
+  if (!stream) {
+    status = Status(Code::lost_peer, stream.status().error());
     return status;
   }
-  io.emplace(*std::move(socket), transport::Link::connecting(key, introduction), times, transport::now_ns());
+  io.emplace(*std::move(stream), transport::Link::connecting(key, introduction), times, now_ns);
   return {};
 }
 

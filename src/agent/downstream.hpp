@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "agent/carrier.hpp"
+#include "io/net.hpp"
 #include "transport/link_io.hpp"
+#include "transport/tcp.hpp"
 
 namespace millrace::agent {
 
@@ -36,7 +38,7 @@ struct Downstream {
   // A reply to this request answers none: it is a sign of progress.
   static constexpr std::uint32_t no_request = 0;
 
-  Status connect(const transport::LinkTimes& times);
+  Status connect(millrace::io::Net& net, const transport::LinkTimes& times, std::uint64_t now_ns);
   // Takes what the other end has said.
   void listen();
 

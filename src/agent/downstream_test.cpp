@@ -7,6 +7,9 @@
 #include <poll.h>
 
 #include "transport/channel.hpp"
+#include "transport/memory.hpp"
+#include "transport/tcp.hpp"
+#include "transport/tcp_net.hpp"
 #include "transport/testing/link_rig.hpp"
 
 namespace millrace::agent {
@@ -24,11 +27,11 @@ class Answers : public testing::Test {
   Answers() {
     const Result<Fd> listener = transport::tcp_listen(*transport::parse_address("127.0.0.1"));
     *to_ = {*transport::local_address(listener->get()), rig::test_key(), rig::test_introduction()};
-    EXPECT_TRUE(to_->connect({}).ok());
+    EXPECT_TRUE(to_->connect(net_, {}, now_ns_).ok());
     pollfd entry{listener->get(), POLLIN, 0};
     EXPECT_EQ(::poll(&entry, 1, 20'000), 1);
-    server_.emplace(*transport::tcp_accept(listener->get()), transport::Link::accepting(rig::test_lookup()),
-                    transport::LinkTimes{}, now_ns_);
+    server_.emplace(transport::tcp_stream(*transport::tcp_accept(listener->get())),
+                    transport::Link::accepting(rig::test_lookup()), transport::LinkTimes{}, now_ns_);
   }
 
   void pump(int rounds = 200) {
@@ -70,6 +73,7 @@ class Answers : public testing::Test {
   }
 
   std::uint64_t now_ns_ = transport::now_ns();
+  transport::TcpNet net_;
   std::shared_ptr<Downstream> to_ =
       std::make_shared<Downstream>(Downstream{{}, rig::test_key(), rig::test_introduction()});
   std::unique_ptr<Carrier> carrier_ = make_carrier(to_, 4096, [] {});

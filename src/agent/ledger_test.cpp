@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "agent/core_rig.hpp"
+#include "agent/ring_rig.hpp"
 #include "io/posix/owned.hpp"
 #include "journal/reader.hpp"
 #include "journal/source.hpp"
@@ -113,6 +113,31 @@ TEST_F(Ledgers, one_that_cannot_be_written_makes_durability_node_like_disk) {
   settle();
   ASSERT_EQ(rig->reports.size(), 1U);
   EXPECT_NE(rig->reports[0].find("too little room"), std::string::npos) << rig->reports[0];
+}
+
+TEST_F(Ledgers, one_that_fails_does_not_wait_for_what_agents_upstream_pass_on) {
+  start({.faults = {{.op = io::Op::write, .first = 1, .every = 0, .error = EIO}}});
+  auto wire = std::make_shared<Wire>();
+  Route route;
+  route.lanes.push_back({std::make_unique<MemoryCarrier>(wire), 1});
+  transport::Register registration{};
+  registration.group = 1;
+  registration.members = 1;
+  registration.settings = asked(Strategy::journal, Durability::disk);
+  std::strcpy(registration.path, "/data/file");
+  const FileSlot slot = *rig->core.open(0, Fd(::dup(file.get())), registration, std::move(route));
+  ASSERT_TRUE(rig->core.join(100, slot, 0, 1).ok());
+  const std::vector<std::byte> data(100);
+  rig->core.write(0, slot, 0, data);
+  const auto asks = [](const Wire::Frame& frame) { return frame.kind == transport::Kind::sync; };
+  for (int i = 0; i < 5000 && std::ranges::none_of(wire->frames, asks); ++i) rig->step(ms);
+  ASSERT_TRUE(std::ranges::any_of(wire->frames, asks)) << "what the ledger has lost is to be settled";
+  EXPECT_FALSE(rig->core.ready()) << "a rank has to wait";
+  ASSERT_TRUE(rig->core.ready(slot, 0));
+  rig->core.write(100, slot, 5000, data);
+  wire->answers.push_back({std::ranges::find_if(wire->frames, asks)->request, {}});
+  for (int i = 0; i < 100 && !rig->core.ready(); ++i) rig->step(ms);
+  EXPECT_TRUE(rig->core.ready());
 }
 
 TEST_F(Ledgers, without_a_directory_durability_node_is_like_disk) {

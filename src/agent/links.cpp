@@ -9,7 +9,7 @@
 
 #include "transport/bundle.hpp"
 #include "transport/channel.hpp"
-#include "transport/memory.hpp"
+#include "transport/tcp.hpp"
 
 namespace millrace::agent {
 
@@ -32,7 +32,8 @@ struct Links::Group {
   std::uint32_t lanes;
   FileSlot file;
   std::uint64_t file_number;
-  std::uint64_t record_max_bytes;  // 0: nobody writes
+  std::uint64_t record_max_bytes;                     // 0: nobody writes
+  std::map<std::uint32_t, std::uint64_t> heard = {};  // by lane: signs of progress from downstream
 };
 
 // The receiving end of a link.
@@ -46,32 +47,42 @@ struct Links::Upstream {
   FileSlot file = 0;
   std::uint32_t lane = 0;
   std::uint64_t record_max_bytes = 0;
+  std::uint64_t shown = 0;           // of what its lane has heard
   transport::Unbundler bundle = {};  // of the frame that has been taken in part
 };
 
-Links::Links(Watch watch, Log log, std::uint64_t first_tag, const transport::LinkTimes& times)
-    : watch_(std::move(watch)), log_(std::move(log)), first_tag_(first_tag), times_(times) {}
+Links::Links(io::Net& net, const io::Clock& clock, Watch watch, Log log, std::uint64_t first_tag,
+             const transport::LinkTimes& times)
+    : net_(net),
+      clock_(clock),
+      watch_(std::move(watch)),
+      log_(std::move(log)),
+      first_tag_(first_tag),
+      times_(times) {}
 
 Links::~Links() = default;
 
 Result<std::uint16_t> Links::listen() {
-  if (listener_.valid()) return port_;
-  Result<Fd> listener = transport::tcp_listen({});
-  if (!listener) return listener.status();
-  const Result<transport::TcpAddress> address = transport::local_address(listener->get());
-  if (!address) return address.status();
-  listener_ = *std::move(listener);
-  port_ = address->port;
-  watch_(listener_.get(), EPOLLIN, first_tag_);
-  return port_;
+  if (listener_ == nullptr) {
+    Result<std::unique_ptr<io::Listener>> listener = net_.listen();
+    if (!listener) return listener.status();
+    listener_ = *std::move(listener);
+    watch_(listener_->descriptor(), EPOLLIN, first_tag_);
+  }
+  return listener_->port();
 }
 
 void Links::serve(const transport::Register& registration, FileSlot file, std::uint64_t file_number) {
   const transport::Routing& routing = registration.routing;
-  groups_.insert_or_assign(
-      registration.group,
-      Group{transport::LinkKey(routing.key), routing.node, routing.lanes, file, file_number,
-            registration.reads_only != 0 ? 0 : registration.settings.record_max_bytes});
+  Group group{transport::LinkKey(routing.key),
+              routing.node,
+              routing.lanes,
+              file,
+              file_number,
+              registration.reads_only != 0 ? 0 : registration.settings.record_max_bytes};
+  if (const auto known = groups_.find(registration.group); known != groups_.end())
+    group.heard = std::move(known->second.heard);
+  groups_.insert_or_assign(registration.group, std::move(group));
 }
 
 // A slot may have another file by now.
@@ -100,7 +111,7 @@ Route Links::route_of(const transport::Register& registration) {
 }
 
 void Links::connect(const std::shared_ptr<Downstream>& to) {
-  const Status status = to->connect(times_);
+  const Status status = to->connect(net_, times_, clock_.now_ns());
   if (!status.ok())
     return log_("cannot reach the agent at " + transport::to_text(to->address) + ": " + status.describe());
   to->tag = first_tag_ + next_tag_++;
@@ -133,7 +144,7 @@ void Links::pump(std::uint64_t now_ns) {
         to.io->pump(now_ns, (events & (EPOLLIN | broken)) != 0, (events & (EPOLLOUT | broken)) != 0);
     const std::uint64_t before = to.progress;
     to.listen();
-    progress_ += to.progress - before;
+    hear(to.introduction, to.progress - before);
     if (!status.ok() && to.status.ok()) {
       to.status = status.code() == Code::timeout ? status : Status(Code::lost_peer, status.error());
       if (!to.abandoned) log_("lost the agent at " + transport::to_text(to.address) + ": " + to.io->reason());
@@ -154,6 +165,13 @@ void Links::pump(std::uint64_t now_ns) {
   }
 }
 
+void Links::hear(const transport::LinkIntroduction& from, std::uint64_t signs) {
+  if (signs == 0) return;
+  progress_ += signs;
+  if (const auto group = groups_.find(from.group); group != groups_.end())
+    group->second.heard[from.lane] += signs;
+}
+
 // --- upstream ---
 
 std::optional<transport::LinkKey> Links::key_for(const transport::LinkIntroduction& introduction) const {
@@ -166,20 +184,21 @@ std::optional<transport::LinkKey> Links::key_for(const transport::LinkIntroducti
 
 void Links::accept_all() {
   for (;;) {
-    Result<Fd> socket = transport::tcp_accept(listener_.get());
-    if (!socket || !socket->valid()) return;
+    Result<std::unique_ptr<io::Stream>> stream = listener_->accept();
+    if (!stream || *stream == nullptr) return;
     if (upstreams_.size() >= max_upstreams) continue;
     const std::uint64_t tag = first_tag_ + next_tag_++;
     auto link = transport::Link::accepting(
         [this](const transport::LinkIntroduction& introduction) { return key_for(introduction); });
     upstreams_.emplace(tag, std::make_unique<Upstream>(Upstream{transport::LinkIo(
-                                *std::move(socket), std::move(link), times_, transport::now_ns())}));
+                                *std::move(stream), std::move(link), times_, clock_.now_ns())}));
   }
 }
 
+// The lowest: Core wants small numbers.
 ChannelId Links::free_channel() const {
   ChannelId channel = first_channel;
-  while (has(channel)) ++channel;
+  while (has(channel) || std::ranges::find(ended_, channel) != ended_.end()) ++channel;
   return channel;
 }
 
@@ -191,6 +210,7 @@ bool Links::enroll(Upstream& from, Core& core) {
   if (group == groups_.end()) return false;
   const ChannelId channel = free_channel();
   if (!core.join(channel, group->second.file, who.lane, who.group).ok()) return false;
+  joined_.emplace(channel, &from);
   from.joined = true;
   from.channel = channel;
   from.file = group->second.file;
@@ -292,15 +312,15 @@ void Links::end(Upstream& from, Core& core, const std::string& why) {
     if (from.io.heard()) log_("refused an agent: " + why);  // else somebody tried whether it can be reached
     return;
   }
+  joined_.erase(from.channel);
+  ended_.push_back(from.channel);
   if (!from.closed) log_("lost an agent upstream: " + why);
   core.abandon(from.channel);
 }
 
 transport::Link* Links::link_of(ChannelId channel) const {
-  const auto place = std::ranges::find_if(upstreams_, [channel](const auto& entry) {
-    return entry.second->joined && entry.second->channel == channel;
-  });
-  return place == upstreams_.end() ? nullptr : &place->second->io.link();
+  const auto place = joined_.find(channel);
+  return place == joined_.end() ? nullptr : &place->second->io.link();
 }
 
 bool Links::answer(ChannelId channel, std::uint32_t request, Status status) {
@@ -336,9 +356,12 @@ void Links::end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t 
   link_of(channel)->put(frame, {});
 }
 
-void Links::show_progress() {
+void Links::show_progress(bool own) {
   for (auto& [tag, from] : upstreams_) {
     if (!from->joined || from->closed) continue;
+    const auto group = groups_.find(from->io.link().introduction().group);
+    const std::uint64_t heard = group != groups_.end() ? group->second.heard[from->lane] : 0;
+    if (std::exchange(from->shown, heard) == heard && !own) continue;
     from->io.link().put_reply(0, Downstream::no_request, {});
     from->io.link().flush();
   }

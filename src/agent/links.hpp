@@ -9,13 +9,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/carrier.hpp"
 #include "agent/connection.hpp"
 #include "agent/core.hpp"
 #include "agent/downstream.hpp"
-#include "base/fd.hpp"
+#include "io/clock.hpp"
+#include "io/net.hpp"
 #include "transport/link_io.hpp"
 #include "transport/route.hpp"
 
@@ -26,15 +28,17 @@ namespace millrace::agent {
 // Downstream, a Carrier makes its link when it first has something to say. One link per open, lane and pair
 // of agents, so that files do not hold each other up.
 //
-// Lives in Server's event loop: watch() is given every socket, handle() gets its events, pump() runs once per
-// round. Never blocks. Not thread safe.
+// Lives in an event loop, Server's or the simulator's: watch() is given every stream's descriptor, handle()
+// gets its events, pump() runs once per round. Reaches the world by the net and the clock that it is given,
+// which outlive it. Never blocks. Not thread safe.
 class Links final : public FetchTaker {
  public:
   // (Un)watches a socket under a tag: events 0 = no longer.
   using Watch = std::function<void(int socket, std::uint32_t events, std::uint64_t tag)>;
   using Log = std::function<void(const std::string& line)>;
 
-  Links(Watch watch, Log log, std::uint64_t first_tag, const transport::LinkTimes& times);
+  Links(io::Net& net, const io::Clock& clock, Watch watch, Log log, std::uint64_t first_tag,
+        const transport::LinkTimes& times);
   ~Links() override;
   Links(const Links&) = delete;
   Links& operator=(const Links&) = delete;
@@ -53,6 +57,9 @@ class Links final : public FetchTaker {
   // Passes records of upstream agents to core; requests go to `requests`. `why` of a link that broke is
   // logged.
   Drained drain(Core& core, std::vector<PendingRequest>& requests);
+  // Channels whose agents have gone. What the owner still has of them is void, and none of them is given to
+  // another agent before this has told of it.
+  std::vector<ChannelId> take_ended() { return std::exchange(ended_, {}); }
   // Records passed on to core so far.
   std::uint64_t frames() const { return frames_; }
   // False if the channel is none of an upstream agent.
@@ -62,9 +69,11 @@ class Links final : public FetchTaker {
   void data(ChannelId channel, std::uint32_t request, std::uint64_t offset,
             std::span<const std::byte> bytes) override;
   void end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t file_bytes) override;
-  // Tells upstream agents that this one got something done, for their ranks' bound on waits without progress.
-  void show_progress();
-  // How often agents downstream have said so.
+  // Tells upstream agents that this one got something done, for their ranks' bound on waits without progress:
+  // all of them, if it was its `own` work; else those of lanes in which agents downstream have said so. In a
+  // lane nobody is upstream of itself. Across lanes, agents would keep telling each other for ever.
+  void show_progress(bool own);
+  // How often agents downstream have said so, in any lane.
   std::uint64_t progress() const { return progress_; }
   std::uint64_t deadline_ns() const;
   // Nobody upstream, and nothing left to send.
@@ -79,6 +88,7 @@ class Links final : public FetchTaker {
   void accept_all();
   void refresh(int socket, std::uint64_t tag, std::uint32_t& watched, transport::LinkIo& io);
   void connect(const std::shared_ptr<Downstream>& to);
+  void hear(const transport::LinkIntroduction& from, std::uint64_t signs);
   bool enroll(Upstream& from, Core& core);
   Drained take_records(Upstream& from, Core& core, const transport::FrameHeader& frame,
                        std::span<const std::byte> payload, std::string& why);
@@ -87,6 +97,8 @@ class Links final : public FetchTaker {
   ChannelId free_channel() const;
   transport::Link* link_of(ChannelId channel) const;
 
+  io::Net& net_;
+  const io::Clock& clock_;
   Watch watch_;
   Log log_;
   std::uint64_t first_tag_;
@@ -94,10 +106,11 @@ class Links final : public FetchTaker {
   transport::LinkTimes times_;
   std::uint64_t frames_ = 0;
   std::uint64_t progress_ = 0;
-  Fd listener_;
-  std::uint16_t port_ = 0;
+  std::unique_ptr<io::Listener> listener_;
   std::map<std::uint64_t, Group> groups_;
   std::map<std::uint64_t, std::unique_ptr<Upstream>> upstreams_;      // by tag
+  std::map<ChannelId, Upstream*> joined_;                             // those of them that Core knows
+  std::vector<ChannelId> ended_;                                      // take_ended()
   std::map<std::uint64_t, std::shared_ptr<Downstream>> downstreams_;  // by tag
 };
 

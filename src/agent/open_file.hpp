@@ -93,6 +93,7 @@ struct OpenFile {
   };
   void write_striped(std::uint64_t offset, std::span<const std::byte> data);
   bool secured() const;
+  bool rescued() const;
   bool due(const Owed& owed) const;
   void show_progress(std::uint64_t now_ns);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of OpenFile that keeps a ledger.
 #include <algorithm>
+#include <utility>
 
 #include "agent/open_file.hpp"
 
@@ -56,19 +57,25 @@ void OpenFile::show_progress(std::uint64_t now_ns) {
   ledger->show_progress();
 }
 
+// This node's own records are safe, and none has been taken since: what agents upstream pass on meanwhile is
+// not the ledger's, and may never be settled while ranks here wait for room.
+bool OpenFile::rescued() const {
+  return rescuing_ && error().ok() &&
+         std::ranges::none_of(lanes, [](const auto& lane) { return lane->requests.settles_all(); });
+}
+
 bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies) {
   if (!ledger) return false;
   bool moved = false;
   if (ledger->failing()) {
-    if (!rescuing_) {
+    if (!std::exchange(rescuing_, true)) {
       for (const auto& lane : lanes) lane->requests.settle_all();
     }
-    rescuing_ = true;
     if (!error().ok()) ledger->give_up();
   }
   if (asked.strategy == Strategy::journal) ledger->flush();
   if (!ledger->empty()) {
-    if (secured()) {
+    if (secured() || rescued()) {
       moved = ledger->clear();
     } else {
       ledger->seal(

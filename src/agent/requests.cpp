@@ -91,6 +91,10 @@ void Requests::begin_fetch(WaiterId id, const Waiter& waiter) {
 
 void Requests::settle_all() { add(Kind::sync, no_channel, 0).answer = false; }
 
+bool Requests::settles_all() const {
+  return std::ranges::any_of(waiters_, [](const auto& one) { return one.second.channel == no_channel; });
+}
+
 bool Requests::take_lost_peer(ChannelId channel) {
   Member* who = member(channel);
   return who != nullptr && std::exchange(who->lost_peer, false);

@@ -16,9 +16,8 @@ namespace millrace::agent {
 
 // What a channel has delivered, seen once per advance(): for the wait for stragglers.
 struct Channel {
-  std::uint64_t records = 0;
-  std::uint64_t seen = 0;
-  std::uint64_t last_ns = 0;  // when `records` was last seen to have grown
+  std::uint64_t last_ns = 0;  // when records of it were last seen
+  bool spoke = false;         // records have come since
   bool upstream = false;      // an agent
 };
 
@@ -70,6 +69,8 @@ class Requests {
              bool answered = true);
   // All that is here goes to stable storage, as for a sync; nobody waits for it.
   void settle_all();
+  // False: what was here at the last settle_all() is there, or error() says why not.
+  bool settles_all() const;
   void abandon(ChannelId channel);
 
   // True if anything moved. Appends answers.

@@ -49,9 +49,10 @@ Server::Server(Core& core, int storage_event_fd, ServerOptions options)
     : core_(core),
       storage_event_fd_(storage_event_fd),
       options_(std::move(options)),
-      links_([this](int socket, std::uint32_t events, std::uint64_t tag) { watch_link(socket, events, tag); },
-             [this](const std::string& line) { log(line); }, tag_first_link,
-             link_times(options_.timeout_ms)) {}
+      links_(
+          net_, time_,
+          [this](int socket, std::uint32_t events, std::uint64_t tag) { watch_link(socket, events, tag); },
+          [this](const std::string& line) { log(line); }, tag_first_link, link_times(options_.timeout_ms)) {}
 
 Server::~Server() = default;
 

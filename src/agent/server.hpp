@@ -15,6 +15,7 @@
 #include "agent/trace.hpp"
 #include "transport/memory.hpp"
 #include "transport/stamp.hpp"
+#include "transport/tcp_net.hpp"
 
 namespace millrace::agent {
 
@@ -59,6 +60,7 @@ class Server {
   bool hold_back();
   Pass merge_rings();
   Pass drain_links();
+  void forget(ChannelId agent);
   void drop_gone();
   void forward_requests();
   void forward(const PendingRequest& request);
@@ -82,6 +84,8 @@ class Server {
   std::unique_ptr<FileStates> states_;
   Trace trace_;
   std::map<ChannelId, std::unique_ptr<Connection>> connections_;
+  transport::TcpNet net_;
+  transport::SystemClock time_;
   Links links_;
   std::vector<PendingRequest> fresh_;    // seen by the running pass: other rings may hold older records
   std::vector<PendingRequest> waiting_;  // a whole pass has to end before they go to Core
@@ -115,7 +119,9 @@ class Server {
   std::uint64_t born_ns_ = 0;
   std::uint64_t shared_ns_ = 0;        // share_progress()
   std::uint64_t shared_progress_ = 0;  // ours, as upstream agents were last told
-  std::uint64_t heard_progress_ = 0;   // of agents downstream
+  std::uint64_t heard_progress_ = 0;   // of agents downstream,
+  std::uint64_t heard_steps_ = 0;      // ... in the page's count, and
+  std::uint64_t shared_heard_ = 0;     // ... as upstream agents were last told
   std::uint64_t alone_since_ns_ = 0;
 };
 

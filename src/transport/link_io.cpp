@@ -20,8 +20,8 @@ std::uint64_t after(std::uint64_t time_ns, std::uint64_t span_ns) {
 
 }  // namespace
 
-LinkIo::LinkIo(Fd socket, Link link, const LinkTimes& times, std::uint64_t now_ns)
-    : socket_(std::move(socket)),
+LinkIo::LinkIo(std::unique_ptr<io::Stream> stream, Link link, const LinkTimes& times, std::uint64_t now_ns)
+    : stream_(std::move(stream)),
       link_(std::move(link)),
       times_(times),
       start_ns_(now_ns),
@@ -29,7 +29,7 @@ LinkIo::LinkIo(Fd socket, Link link, const LinkTimes& times, std::uint64_t now_n
       spoke_ns_(now_ns) {
   const std::uint64_t silence_ms = times_.silence_ns / 1'000'000;
   const Status tuned =
-      tcp_tune(socket_.get(), static_cast<std::uint32_t>(std::min<std::uint64_t>(silence_ms, 1u << 30)));
+      stream_->tune(static_cast<std::uint32_t>(std::min<std::uint64_t>(silence_ms, 1u << 30)));
   if (!tuned.ok()) fail(tuned, "the socket can't be set up");
 }
 
@@ -46,8 +46,7 @@ Status LinkIo::pump(std::uint64_t now_ns, bool readable, bool writable) {
     if (deaf_) {
       heard_ns_ = now_ns;
       // Told of it though we did not ask: a reset, which nobody will tell us again by reading.
-      if (const Status broken = socket_error(socket_.get()); !broken.ok())
-        fail(broken, "the connection broke");
+      if (const Status broken = stream_->error(); !broken.ok()) fail(broken, "the connection broke");
     }
     // Before anybody is called silent, we listen, whatever the owner was told.
     if (readable || deaf_ || now_ns >= after(heard_ns_, times_.silence_ns)) receive(now_ns);
@@ -58,7 +57,7 @@ Status LinkIo::pump(std::uint64_t now_ns, bool readable, bool writable) {
 }
 
 void LinkIo::finish() {
-  const Result<bool> connected = finish_connect(socket_.get());
+  const Result<bool> connected = stream_->finish_connect();
   if (!connected.ok()) return fail(connected.status(), "the peer can't be reached");
   if (*connected) stage_ = Stage::connected;
 }
@@ -69,7 +68,7 @@ void LinkIo::receive(std::uint64_t now_ns) {
     deaf_ = space.empty();
     if (deaf_) return;
     space = space.first(std::min(space.size(), call_bytes));
-    const Result<Transfer> got = tcp_receive(socket_.get(), space);
+    const Result<io::Transfer> got = stream_->receive(space);
     if (!got.ok()) return fail(got.status(), "the connection broke");
     if (got->ended) {
       if (link_.established()) return fail(Code::lost_peer, "the peer closed the connection");
@@ -94,7 +93,7 @@ void LinkIo::send(std::uint64_t now_ns, bool writable) {
     if (link_.outgoing().empty() && link_.established()) link_.flush();
     const std::span<const std::byte> out = link_.outgoing();
     if (out.empty()) return;
-    const Result<Transfer> sent = tcp_send(socket_.get(), out);
+    const Result<io::Transfer> sent = stream_->send(out);
     if (!sent.ok()) return fail(sent.status(), "the connection broke");
     blocked_ = sent->blocked;
     if (blocked_) return;

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "io/net.hpp"
 #include "transport/link.hpp"
-#include "transport/tcp.hpp"
 
-// A link on its socket.
+// A link on its connection.
 namespace millrace::transport {
 
 struct LinkTimes {
@@ -16,11 +17,11 @@ struct LinkTimes {
   std::uint64_t ping_ns = 1'000'000'000;        // without a byte of ours: say that we live
 };
 
-// Joins one Link with one TCP socket. Never blocks: the owner waits (epoll, level triggered) for what
+// Joins one Link with one stream. Never blocks: the owner waits (epoll, level triggered) for what
 // wants_read() and wants_write() say and until deadline_ns(), and then calls pump(). Time is a monotonic
 // clock's, told by the caller.
 //
-// What is put into link() goes out by itself: as long as the socket takes bytes, pump() closes the open batch
+// What is put into link() goes out by itself: as long as the stream takes bytes, pump() closes the open batch
 // when there is nothing else to send, so that batches are small on a quick line and large on a busy one.
 //
 // The peer is lost if it says nothing for silence_ns although we would hear it. Both ends ping, so an agent
@@ -28,14 +29,14 @@ struct LinkTimes {
 // it for silence_ns. While frames are left in the link until its buffer is full, we are deaf, and nobody is
 // judged.
 //
-// Owns the socket and the link. Not thread safe.
+// Owns the stream and the link. Not thread safe.
 class LinkIo {
  public:
-  // `socket` is of tcp_connect() or tcp_accept(), as the link is of connecting() or accepting().
-  LinkIo(Fd socket, Link link, const LinkTimes& times, std::uint64_t now_ns);
+  // `stream` is of connect() or accept(), as the link is of connecting() or accepting().
+  LinkIo(std::unique_ptr<io::Stream> stream, Link link, const LinkTimes& times, std::uint64_t now_ns);
 
   // Receives, sends and looks at the time. `readable` and `writable` are what the owner was told about the
-  // socket, errors and hang-ups counted as both. Returns status(): what is wrong is wrong for good, but
+  // stream, errors and hang-ups counted as both. Returns status(): what is wrong is wrong for good, but
   // frames that came before it can still be taken from link().
   Status pump(std::uint64_t now_ns, bool readable, bool writable);
 
@@ -54,7 +55,7 @@ class LinkIo {
   bool heard() const { return heard_; }
 
   Link& link() { return link_; }
-  int socket() const { return socket_.get(); }
+  int socket() const { return stream_->descriptor(); }
 
  private:
   enum class Stage { connecting, connected };
@@ -65,7 +66,7 @@ class LinkIo {
   void send(std::uint64_t now_ns, bool writable);
   void look_at_time(std::uint64_t now_ns);
 
-  Fd socket_;
+  std::unique_ptr<io::Stream> stream_;
   Link link_;
   LinkTimes times_;
   Stage stage_ = Stage::connecting;
@@ -76,7 +77,7 @@ class LinkIo {
   std::uint64_t spoke_ns_ = 0;
   bool heard_ = false;
   bool deaf_ = false;     // the link had no space when we last looked
-  bool blocked_ = false;  // the socket took no more when we last tried
+  bool blocked_ = false;  // the stream took no more when we last tried
 };
 
 }  // namespace millrace::transport

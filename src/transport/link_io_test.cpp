@@ -8,6 +8,8 @@
 
 #include <functional>
 
+#include "transport/tcp.hpp"
+#include "transport/tcp_net.hpp"
 #include "transport/testing/link_rig.hpp"
 
 namespace millrace::transport {
@@ -42,11 +44,12 @@ Sockets make_sockets() {
 struct Rig {
   Sockets sockets = make_sockets();
   std::uint64_t now_ns = 5 * second_ns;
-  LinkIo client{std::move(sockets.client), Link::connecting(test_key(), test_introduction()), {}, now_ns};
+  LinkIo client{
+      tcp_stream(std::move(sockets.client)), Link::connecting(test_key(), test_introduction()), {}, now_ns};
   LinkIo server;
 
   explicit Rig(LinkLookup lookup = test_lookup())
-      : server(std::move(sockets.server), Link::accepting(std::move(lookup)), {}, now_ns) {}
+      : server(tcp_stream(std::move(sockets.server)), Link::accepting(std::move(lookup)), {}, now_ns) {}
 
   // Pumps both ends by what poll says until `done`. Time stands still.
   bool until(const std::function<bool()>& done) {

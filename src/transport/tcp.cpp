@@ -18,7 +18,7 @@ namespace millrace::transport {
 
 namespace {
 
-constexpr std::array<std::uint8_t, 12> v4_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+using io::v4_prefix;
 constexpr int accept_queue = 1024;
 
 Status network_status(int error) {
@@ -105,8 +105,6 @@ Result<Transfer> outcome(ssize_t moved) {
 }
 
 }  // namespace
-
-bool TcpAddress::is_v4() const { return std::equal(v4_prefix.begin(), v4_prefix.end(), ip.begin()); }
 
 Result<TcpAddress> parse_address(const std::string& ip, std::uint16_t port) {
   in_addr v4{};

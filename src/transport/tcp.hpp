@@ -12,22 +12,14 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "io/net.hpp"
 
 // TCP over IPv4 and IPv6 without ever blocking. Who waits does so with poll or epoll. Errors of the network
 // (refused, reset, unreachable, timed out) are Code::lost_peer with their errno.
 namespace millrace::transport {
 
-// An address and a port, as agents tell it to each other. IPv4 addresses are mapped ones (::ffff:a.b.c.d).
-// Link-local addresses, which mean something on one host only, can't be told.
-struct TcpAddress {
-  std::array<std::uint8_t, 16> ip{};
-  std::uint16_t port = 0;  // little endian
-  std::uint16_t reserved = 0;
-
-  bool is_v4() const;
-  friend bool operator==(const TcpAddress&, const TcpAddress&) = default;
-};
-static_assert(sizeof(TcpAddress) == 20);
+using TcpAddress = io::Address;
+using io::Transfer;
 
 // "10.0.0.1" or "::1"; no names, no lookups. Code::invalid for anything else.
 Result<TcpAddress> parse_address(const std::string& ip, std::uint16_t port = 0);
@@ -59,11 +51,6 @@ Status socket_error(int socket);
 // that it would end links whose peer only waits for its disk. Silence is judged by pings (link_io.hpp).
 Status tcp_tune(int socket, std::uint32_t bound_ms);
 
-struct Transfer {
-  std::size_t bytes = 0;
-  bool blocked = false;  // nothing more for now
-  bool ended = false;    // the peer has closed its end
-};
 Result<Transfer> tcp_receive(int socket, std::span<std::byte> to);
 Result<Transfer> tcp_send(int socket, std::span<const std::byte> from);
 

@@ -1,0 +1,54 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""compilers.py SOURCE BUILD PROGRAM COMPILER [SEEDS]: the same runs from another compiler's build, hash by hash.
+
+PROGRAM is the millrace-sim that COMPILER (GNU or Clang) has made; the other one builds its own in BUILD. Exit status
+77 where there is none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+OTHERS = {"GNU": ("clang", "clang++"), "Clang": ("gcc", "g++")}
+BOUND_S = 1800
+
+
+def build(source: str, folder: Path, c: str, cxx: str) -> Path:
+    configure = ["cmake", "-G", "Ninja", "-S", source, "-B", str(folder), "-DCMAKE_BUILD_TYPE=Release"]
+    configure += [f"-DCMAKE_C_COMPILER={c}", f"-DCMAKE_CXX_COMPILER={cxx}", "-DMILLRACE_BENCH=OFF"]
+    for command in (configure, ["cmake", "--build", str(folder), "--target", "millrace-sim"]):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=BOUND_S, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+    return folder / "bin" / "tests" / "millrace-sim"
+
+
+def lines(program: str | Path, seeds: int) -> list[str]:
+    done = subprocess.run([str(program), "1", str(seeds)], capture_output=True, text=True, timeout=BOUND_S, check=False)
+    return [line for line in done.stdout.splitlines() if line.startswith("seed")]
+
+
+def main() -> int:
+    source, folder, program, compiler = sys.argv[1:5]
+    seeds = int(sys.argv[5]) if len(sys.argv) > 5 else 1000
+    c, cxx = OTHERS[compiler]
+    if shutil.which(c) is None or shutil.which(cxx) is None:
+        print(f"skipped: there is no {cxx} here")
+        return 77
+    other = build(source, Path(folder), c, cxx)
+    ours, theirs = lines(program, seeds), lines(other, seeds)
+    for one, two in itertools.zip_longest(ours, theirs):
+        if one != two:
+            print(f"{compiler}: {one}\n{cxx}: {two}")
+            return 1
+    print(f"{len(ours)} runs, the same from {compiler} and {cxx}")
+    return 0 if len(ours) == seeds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

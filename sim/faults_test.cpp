@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Random clusters, programs and faults, by seed. MILLRACE_TEST_SEED: the first; MILLRACE_TEST_SEEDS: how
+// many.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "oracle.hpp"
+#include "run.hpp"
+
+namespace millrace::sim {
+namespace {
+
+std::uint64_t number(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+TEST(Faults, EveryPromiseHoldsUnderEverySeed) {
+  const std::uint64_t first = number("MILLRACE_TEST_SEED", 1);
+  const std::uint64_t seeds = number("MILLRACE_TEST_SEEDS", 200);
+  std::uint64_t told = 0, faulty = 0, bad = 0;
+  for (std::uint64_t seed = first; seed < first + seeds && bad < 5; ++seed) {
+    const Scenario scenario = make_scenario(seed);
+    const Outcome outcome = run(scenario);
+    faulty += scenario.faults.empty() ? 0 : 1;
+    told += outcome.errors;
+    bad += outcome.problems.empty() ? 0 : 1;
+    for (const std::string& problem : outcome.problems)
+      ADD_FAILURE() << problem << "\nto see it: millrace-sim --trace " << seed << "\n" << scenario.describe();
+  }
+  std::cout << seeds << " seeds, " << faulty << " with faults, " << told << " ranks told of errors\n";
+  if (seeds < 100) return;
+  EXPECT_GT(faulty, seeds / 2);
+  EXPECT_GT(told, seeds / 10) << "faults that nobody meets test nothing";
+}
+
+TEST(Faults, TheSameSeedHasTheSameTrace) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Scenario scenario = make_scenario(seed);
+    const Outcome one = run(scenario), other = run(scenario, true);
+    EXPECT_EQ(one.hash, other.hash) << scenario.describe();
+    EXPECT_LE(one.events, other.trace.size());
+  }
+}
+
+TEST(Oracle, FindsWhatIsLostWrongOrOld) {
+  Oracle oracle;
+  std::vector<std::byte> file(100);
+  const std::uint32_t first = oracle.add(0, {10, 90});
+  oracle.fill(first, 10, std::span(file).subspan(10, 80));
+  oracle.acknowledge(0, false);
+  const std::uint32_t second = oracle.add(1, {20, 40});
+  EXPECT_EQ(oracle.check(file, {0, 100}, -1, false), "") << "the second may be on its way";
+  EXPECT_NE(oracle.check(file, {0, 100}, 1, false), "") << "but its own rank has to see it";
+  oracle.acknowledge(1, false);
+  EXPECT_NE(oracle.check(file, {0, 100}, -1, false), "") << "old";
+  EXPECT_EQ(oracle.check(file, {0, 100}, -1, true), "") << "nothing was promised to be on the disk";
+  oracle.fill(second, 20, std::span(file).subspan(20, 20));
+  EXPECT_EQ(oracle.check(file, {0, 100}, 1, false), "");
+  file[50] = std::byte{0};
+  EXPECT_NE(oracle.check(file, {0, 100}, -1, false), "") << "lost";
+  oracle.fill(first, 50, std::span(file).subspan(50, 1));
+  file[5] = std::byte{1};
+  EXPECT_NE(oracle.check(file, {0, 100}, -1, false), "") << "where nobody wrote";
+}
+
+}  // namespace
+}  // namespace millrace::sim

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "run.hpp"
+#include "scale.hpp"
+
+namespace {
+
+using namespace millrace::sim;
+
+constexpr const char* usage =
+    "usage: millrace-sim [--trace|--stop] FIRST [COUNT]\n"
+    "       millrace-sim --scale NODES MIB [SHRINK [direct|ring|tree [LANES]]]\n"
+    "Runs the seeds, one line each, and what was wrong. --trace: with all that happened; --stop: no further "
+    "than the\n"
+    "first that is bad. --scale: MIB of each node into one file; a byte stands for SHRINK bytes.\n";
+
+bool report(const Scenario& scenario, const Outcome& outcome, bool tell) {
+  for (const std::string& line : outcome.trace) std::printf("%s\n", line.c_str());
+  if (tell || !outcome.problems.empty()) std::printf("%s\n", scenario.describe().c_str());
+  std::printf("seed %" PRIu64 "  hash %016" PRIx64 "  %" PRIu64
+              " events  %.3f s  %u of %u ranks told of errors  %s\n",
+              scenario.seed, outcome.hash, outcome.events, static_cast<double>(outcome.virtual_ns) / 1e9,
+              outcome.errors, outcome.ranks, outcome.problems.empty() ? "good" : "BAD");
+  for (const std::string& problem : outcome.problems) std::printf("  %s\n", problem.c_str());
+  return outcome.problems.empty();
+}
+
+int run_scale(int argc, char** argv) {
+  const auto number = [&](int at, std::uint64_t otherwise) {
+    return argc > at ? std::strtoull(argv[at], nullptr, 10) : otherwise;
+  };
+  Scale scale;
+  scale.nodes = static_cast<std::uint32_t>(number(2, scale.nodes));
+  scale.node_bytes = number(3, 1024) * millrace::MiB;
+  scale.shrink = number(4, scale.shrink);
+  const std::string_view topology = argc > 5 ? argv[5] : "direct";
+  if (topology == "ring") scale.topology = millrace::Topology::ring;
+  if (topology == "tree") scale.topology = millrace::Topology::tree;
+  scale.lanes = static_cast<std::uint32_t>(number(6, scale.lanes));
+  if (scale.nodes == 0 || scale.shrink == 0 || scale.lanes == 0) {
+    std::fputs(usage, stderr);
+    return 2;
+  }
+  const Scenario scenario = make_scale(scale);
+  const Outcome outcome = run(scenario);
+  const double seconds = static_cast<double>(outcome.virtual_ns) / 1e9;
+  const double bytes = static_cast<double>(scenario.file_bytes) * static_cast<double>(scale.shrink);
+  const bool good = report(scenario, outcome, true);
+  std::printf("%.1f GiB in %.3f s: %.3f GB/s\n", bytes / static_cast<double>(millrace::GiB), seconds,
+              bytes / seconds / 1e9);
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  int at = 1;
+  const std::string_view option = argc > at ? argv[at] : "";
+  if (option == "--scale") return run_scale(argc, argv);
+  const bool trace = option == "--trace";
+  const bool stop = option == "--stop";
+  if (trace || stop) ++at;
+  if (argc <= at) {
+    std::fputs(usage, stderr);
+    return 2;
+  }
+  const std::uint64_t first = std::strtoull(argv[at], nullptr, 10);
+  const std::uint64_t count = argc > at + 1 ? std::strtoull(argv[at + 1], nullptr, 10) : 1;
+  bool good = true;
+  for (std::uint64_t seed = first; seed < first + count && (good || !stop); ++seed) {
+    const Scenario scenario = make_scenario(seed);
+    good = report(scenario, run(scenario, trace), trace) && good;
+  }
+  return good ? 0 : 1;
+}

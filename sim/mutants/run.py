@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""run.py PROGRAM...: runs each mutant until the simulation finds what is wrong with it; says by which seed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+SEEDS = 20_000
+BOUND_S = 1800
+
+
+def find(program: str) -> str | None:
+    """The first seed that finds the bug, and what it says; None: no seed does."""
+    command = [program, "--stop", "1", str(SEEDS)]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=BOUND_S, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+    if ended.returncode < 0:
+        return f"ended by signal {-ended.returncode}"
+    found = re.search(r"^seed (\d+) .*BAD\n\s*(.*)", ended.stdout, re.MULTILINE)
+    return f"seed {found[1]}: {found[2]}" if found else None
+
+
+def main() -> int:
+    survivors = []
+    for program in sys.argv[1:]:
+        name = Path(program).name.removeprefix("mutant_")
+        found = find(program)
+        print(f"{name:32} {found or 'NOT FOUND'}", flush=True)
+        if found is None:
+            survivors.append(name)
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

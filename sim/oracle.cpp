@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "oracle.hpp"
+
+#include <algorithm>
+
+namespace millrace::sim {
+
+std::byte Oracle::value(std::uint32_t write, std::uint64_t offset) {
+  const std::uint64_t mixed = (write * 0x9E3779B97F4A7C15u) ^ (offset * 0xC2B2AE3D27D4EB4Fu);
+  return static_cast<std::byte>((mixed * 0x165667B19E3779F9u) >> 56);
+}
+
+std::uint32_t Oracle::add(std::uint32_t rank, Extent extent) {
+  writes_.push_back({rank, extent});
+  return static_cast<std::uint32_t>(writes_.size());
+}
+
+void Oracle::fill(std::uint32_t write, std::uint64_t offset, std::span<std::byte> data) const {
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = value(write, offset + i);
+}
+
+void Oracle::acknowledge(std::uint32_t rank, bool stable) {
+  for (Write& write : writes_) {
+    if (write.rank != rank) continue;
+    write.acknowledged = true;
+    write.stable |= stable;
+  }
+}
+
+std::string Oracle::check(std::span<const std::byte> file, Extent range, int strict, bool stable) const {
+  std::vector<std::uint32_t> last(range.size()), least(range.size());
+  std::uint32_t number = 0;
+  for (const Write& write : writes_) {
+    ++number;
+    const Extent both = intersection(write.extent, range);
+    const auto begin = static_cast<std::ptrdiff_t>(both.begin - range.begin);
+    const auto end = begin + static_cast<std::ptrdiff_t>(both.size());
+    if (both.empty()) continue;
+    std::fill(last.begin() + begin, last.begin() + end, number);
+    const bool counts =
+        (stable ? write.stable : write.acknowledged) || static_cast<int>(write.rank) == strict;
+    if (counts) std::fill(least.begin() + begin, least.begin() + end, number);
+  }
+  for (std::size_t i = 0; i < last.size(); ++i) {
+    const std::uint64_t offset = range.begin + i;
+    const std::byte found = offset < file.size() ? file[offset] : std::byte{0};
+    if (last[i] != 0 && found == value(last[i], offset)) continue;
+    if (least[i] == 0 && found == std::byte{0}) continue;
+    const auto fits = [&](std::uint32_t write) {
+      const Extent extent = writes_[write - 1].extent;
+      return offset >= extent.begin && offset < extent.end && found == value(write, offset);
+    };
+    bool right = false;
+    for (std::uint32_t write = std::max(least[i], 1U); write <= last[i] && !right; ++write)
+      right = fits(write);
+    if (!right) return complain(found, offset, least[i]);
+  }
+  return {};
+}
+
+std::string Oracle::complain(std::byte found, std::uint64_t offset, std::uint32_t least) const {
+  std::string text = "at " + std::to_string(offset) + ": ";
+  text += least == 0
+              ? "nothing"
+              : "write " + std::to_string(least) + " of rank " + std::to_string(writes_[least - 1].rank);
+  text += " was acknowledged, but there is " + std::to_string(static_cast<unsigned>(found)) + ", as of";
+  const std::size_t before = text.size();
+  if (found == std::byte{0}) text += " no write";
+  std::uint32_t number = 0;
+  for (const Write& write : writes_) {
+    ++number;
+    if (offset >= write.extent.begin && offset < write.extent.end && found == value(number, offset))
+      text += " write " + std::to_string(number) + " (rank " + std::to_string(write.rank) + ")";
+  }
+  if (text.size() == before) text += " no write there";
+  return text;
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "extent/extent.hpp"
+
+namespace millrace::sim {
+
+// What has been written, in an order that MPI prescribes wherever two writes have a byte in common, and what
+// of it was acknowledged. Every byte tells its write by its value (one in 256 by chance only). Not thread
+// safe.
+class Oracle {
+ public:
+  // The bytes that write number `write` puts at `offset`.
+  static std::byte value(std::uint32_t write, std::uint64_t offset);
+
+  // A new write, whose number is returned.
+  std::uint32_t add(std::uint32_t rank, Extent extent);
+  void fill(std::uint32_t write, std::uint64_t offset, std::span<std::byte> data) const;
+
+  // All writes of the rank so far are in the file; `stable`: on the disk.
+  void acknowledge(std::uint32_t rank, bool stable);
+
+  // What is wrong with `file` in `range`; empty if nothing is. Each byte has to be that of the last write
+  // that was acknowledged, or of a later one; zero where none was. `strict` >= 0: where that rank was the
+  // last to write, its write has to be there. `stable`: only what is on the disk counts as acknowledged.
+  std::string check(std::span<const std::byte> file, Extent range, int strict, bool stable) const;
+
+ private:
+  struct Write {
+    std::uint32_t rank;
+    Extent extent;
+    bool acknowledged = false;
+    bool stable = false;
+  };
+  std::string complain(std::byte found, std::uint64_t offset, std::uint32_t least) const;
+
+  std::vector<Write> writes_;  // number n is writes_[n - 1]
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenario.hpp"
+
+namespace millrace::sim {
+
+struct Outcome {
+  std::vector<std::string> problems;  // which promise does not hold, and where; empty: all hold
+  std::uint64_t hash = 0;             // of the trace
+  std::uint64_t events = 0;
+  std::uint64_t virtual_ns = 0;   // until the last rank had closed
+  std::uint64_t moved_bytes = 0;  // over the network
+  std::uint32_t errors = 0;       // ranks that were told of an error
+  std::uint32_t ranks = 0;
+  std::vector<std::string> trace;  // if kept
+};
+
+// Runs a scenario to its end and looks whether the promises hold:
+//
+//   - no byte that a successful sync or close covers is lost, none is wrong, the later of two writes is there
+//   - reads after a flush see what the rank wrote
+//   - every request is answered, every rank ends, and so do agents; nobody sees an error where nothing failed
+//   - no memory is changed while it is written, no two writes in flight overlap, and what is in flight is
+//     less than the agent's buffers
+Outcome run(const Scenario& scenario, bool keep_trace = false);
+
+}  // namespace millrace::sim

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "scenario.hpp"
+
+namespace millrace::sim {
+
+// A machine of many nodes, one rank on each, that all write their pieces of one file in turn, and close.
+struct Scale {
+  std::uint32_t nodes = 1024;
+  std::uint64_t node_bytes = GiB;
+  // A simulated byte stands for so many: memory and work become so many times smaller, rates too, and times
+  // stay what they are. What stays: latencies, the agent's memory (so many times larger, then), and what a
+  // frame adds to a record.
+  std::uint64_t shrink = 4096;
+  Topology topology = Topology::direct;
+  std::uint32_t lanes = 4;
+  std::uint64_t link_bytes_per_second = 1'250'000'000;
+  std::uint64_t disk_bytes_per_second = 5'000'000'000;
+};
+
+Scenario make_scale(const Scale& scale);
+
+}  // namespace millrace::sim

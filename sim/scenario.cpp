@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "scenario.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+
+namespace millrace::sim {
+
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+constexpr std::uint64_t second = 1000 * ms;
+
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : random_(seed * 0x9E3779B97F4A7C15u + 1) {}
+  std::uint64_t below(std::uint64_t bound) { return bound == 0 ? 0 : random_() % bound; }
+  std::uint64_t between(std::uint64_t least, std::uint64_t most) { return least + below(most - least + 1); }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+  template <class T>
+  T pick(std::initializer_list<T> choices) {
+    return choices.begin()[below(choices.size())];
+  }
+  // Small ones as often as large ones.
+  std::uint64_t magnitude(std::uint64_t least, std::uint64_t most) {
+    std::uint64_t top = least;
+    while (top < most && !one_in(4)) top *= 4;
+    return between(least, std::min(std::max(top, least), most));
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+// Who may write what in a phase.
+struct Layout {
+  std::uint64_t cell;  // bytes; cell i belongs to rank (i + shift) modulo ranks
+  std::uint64_t shift;
+  std::uint64_t file_bytes;
+  std::uint64_t ranks;
+
+  Extent cell_of(Dice& dice, std::uint64_t rank) const {
+    const std::uint64_t rows = std::max<std::uint64_t>(1, file_bytes / cell / ranks);
+    const std::uint64_t index = dice.below(rows) * ranks + (rank + shift) % ranks;
+    const std::uint64_t begin = index * cell;
+    return intersection({begin, begin + cell}, {0, file_bytes});
+  }
+};
+
+Extent part_of(Dice& dice, Extent whole) {
+  if (whole.empty() || dice.one_in(3)) return whole;
+  const std::uint64_t begin = whole.begin + dice.below(whole.size());
+  return {begin, begin + dice.between(1, whole.end - begin)};
+}
+
+void add_phase(Dice& dice, Scenario& scenario, const Layout& layout, std::uint64_t writes, bool syncs) {
+  const Step::Kind end = syncs ? Step::Kind::sync : Step::Kind::arrive;
+  for (std::size_t rank = 0; rank < scenario.programs.size(); ++rank) {
+    std::vector<Step>& program = scenario.programs[rank];
+    std::uint64_t budget = 512 * KiB;
+    for (std::uint64_t i = dice.below(writes + 1); i > 0; --i) {
+      const Extent extent = part_of(dice, layout.cell_of(dice, rank));
+      if (extent.empty() || extent.size() > budget) continue;
+      budget -= extent.size();
+      program.push_back({Step::Kind::write, extent});
+      if (dice.one_in(20)) program.push_back({Step::Kind::read, part_of(dice, extent)});
+    }
+    program.push_back({end});
+    program.push_back({Step::Kind::barrier});
+  }
+}
+
+Fault make_fault(Dice& dice, const Scenario& scenario) {
+  Fault fault{};
+  fault.kind =
+      dice.pick({FaultKind::slow_disk, FaultKind::full_disk, FaultKind::write_error, FaultKind::sync_error,
+                 FaultKind::cut, FaultKind::cut, FaultKind::delay, FaultKind::pause, FaultKind::corrupt,
+                 FaultKind::kill_agent, FaultKind::kill_agent, FaultKind::lose_node});
+  fault.at_ns = dice.magnitude(ms / 100, 2 * second);
+  fault.for_ns = dice.magnitude(ms, 2 * second);
+  fault.node = static_cast<std::uint32_t>(dice.below(scenario.nodes));
+  fault.other = static_cast<std::uint32_t>((fault.node + dice.between(1, std::max(scenario.nodes, 2U) - 1)) %
+                                           scenario.nodes);
+  switch (fault.kind) {
+    case FaultKind::slow_disk:
+      fault.amount = dice.between(2, 8);
+      break;
+    case FaultKind::full_disk:
+      fault.amount = dice.below(scenario.file_bytes);
+      break;
+    case FaultKind::cut:
+    case FaultKind::pause:
+      if (dice.one_in(2)) fault.for_ns = 100 * second;
+      break;
+    case FaultKind::delay:
+      fault.amount = dice.magnitude(ms / 10, 500 * ms);
+      break;
+    default:
+      fault.amount = dice.magnitude(1, 100) - 1;
+  }
+  return fault;
+}
+
+void set_machine(Dice& dice, Scenario& scenario) {
+  scenario.nodes = static_cast<std::uint32_t>(dice.between(1, 5));
+  scenario.ranks_per_node = static_cast<std::uint32_t>(dice.between(1, 3));
+  scenario.ring_bytes = 64 * KiB << dice.below(4);
+  scenario.net.rate_bytes_per_second = dice.pick<std::uint64_t>({12'500'000, 125'000'000, 1'250'000'000});
+  scenario.net.latency_ns = dice.magnitude(2'000, 5 * ms);
+  scenario.net.jitter_ns = dice.magnitude(100, ms);
+  scenario.net.segment_bytes = dice.pick<std::uint64_t>({1448, 16 * KiB, 64 * KiB});
+  scenario.net.send_buffer_bytes = 16 * KiB << dice.below(5);
+  scenario.net.window_bytes = 16 * KiB << dice.below(5);
+  scenario.disk.rate_bytes_per_second = dice.pick<std::uint64_t>({20'000'000, 200'000'000, 2'000'000'000});
+  scenario.disk.seek_ns = dice.pick<std::uint64_t>({0, 50'000, ms});
+  scenario.disk.cache_bytes = MiB << dice.below(7);
+  scenario.disk.jitter_ns = dice.magnitude(1'000, 10 * ms);
+}
+
+void set_file(Dice& dice, Scenario& scenario) {
+  FileSettings& settings = scenario.settings;
+  settings.strategy =
+      dice.pick({Strategy::automatic, Strategy::immediate, Strategy::sort, Strategy::journal});
+  settings.merge = static_cast<std::uint32_t>(dice.below(2));
+  settings.durability = dice.pick({Durability::server, Durability::disk});
+  settings.sink = dice.one_in(4) ? SinkMode::direct : SinkMode::buffered;
+  settings.sort_buffer_bytes = MiB << dice.below(4);
+  settings.record_max_bytes = 4 * KiB << dice.below(4);
+  scenario.plan.topology = dice.pick({Topology::direct, Topology::direct, Topology::ring, Topology::tree});
+  scenario.plan.lanes = static_cast<std::uint32_t>(dice.between(1, std::min(scenario.nodes, 4U)));
+  scenario.plan.stripe_bytes = MiB << dice.below(2);
+  scenario.file_bytes = dice.magnitude(4 * KiB, scenario.plan.lanes > 1 ? 6 * MiB : 2 * MiB);
+}
+
+}  // namespace
+
+const char* name_of(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::slow_disk:
+      return "fault: slow disk, times";
+    case FaultKind::full_disk:
+      return "fault: full disk, at bytes";
+    case FaultKind::write_error:
+      return "fault: a write fails, after";
+    case FaultKind::sync_error:
+      return "fault: a datasync fails, after";
+    case FaultKind::cut:
+      return "fault: cut, for ns";
+    case FaultKind::delay:
+      return "fault: delay, ns";
+    case FaultKind::pause:
+      return "fault: paused, for ns";
+    case FaultKind::corrupt:
+      return "fault: a wrong bit is to come";
+    case FaultKind::kill_agent:
+      return "fault: agent killed";
+    case FaultKind::lose_node:
+      return "fault: node lost";
+  }
+  return "";
+}
+
+Scenario make_scenario(std::uint64_t seed) {
+  Dice dice(seed);
+  Scenario scenario;
+  scenario.seed = seed;
+  set_machine(dice, scenario);
+  set_file(dice, scenario);
+  const std::uint64_t ranks = std::uint64_t{scenario.nodes} * scenario.ranks_per_node;
+  scenario.programs.resize(ranks);
+  const bool blocks = dice.one_in(3);  // else interleaved
+  const std::uint64_t cell = blocks
+                                 ? scenario.file_bytes / ranks + 1
+                                 : dice.magnitude(1, std::min<std::uint64_t>(scenario.file_bytes, 300 * KiB));
+  const std::uint64_t writes = dice.magnitude(4, 200);
+  for (std::uint64_t phase = dice.between(1, 4); phase > 0; --phase) {
+    const Layout layout{cell, dice.below(ranks), scenario.file_bytes, ranks};
+    add_phase(dice, scenario, layout, writes, !dice.one_in(3));
+  }
+  for (auto& program : scenario.programs) program.push_back({Step::Kind::close});
+  for (std::uint64_t i = dice.one_in(4) ? 0 : dice.between(1, 3); i > 0; --i)
+    scenario.faults.push_back(make_fault(dice, scenario));
+  return scenario;
+}
+
+bool Scenario::benign() const {
+  return std::ranges::all_of(faults, [this](const Fault& fault) {
+    if (fault.kind == FaultKind::cut && nodes == 1) return true;
+    // Shorter than what a link takes for the loss of its peer.
+    if (fault.kind == FaultKind::cut || fault.kind == FaultKind::pause) return fault.for_ns < 4 * second;
+    return fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::delay;
+  });
+}
+
+bool Scenario::loses_caches() const {
+  return std::ranges::any_of(faults, [](const Fault& fault) { return fault.kind == FaultKind::lose_node; });
+}
+
+std::string Scenario::describe() const {
+  std::string text = "seed " + std::to_string(seed) + ": " + std::to_string(nodes) + " nodes x " +
+                     std::to_string(ranks_per_node) + " ranks, strategy " +
+                     std::to_string(static_cast<unsigned>(settings.strategy)) + ", durability " +
+                     std::to_string(static_cast<unsigned>(settings.durability)) + ", topology " +
+                     std::to_string(static_cast<unsigned>(plan.topology)) + ", " +
+                     std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes";
+  for (const Fault& fault : faults) {
+    text += "\n  " + std::string(name_of(fault.kind)) + " " + std::to_string(fault.amount) + ", node " +
+            std::to_string(fault.node) + " (" + std::to_string(fault.other) + "), from " +
+            std::to_string(fault.at_ns / 1000) + " us for " + std::to_string(fault.for_ns / 1000) + " us";
+  }
+  return text;
+}
+
+}  // namespace millrace::sim

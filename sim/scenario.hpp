@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/settings.hpp"
+#include "extent/extent.hpp"
+#include "io/virtual/virtual_disk.hpp"
+#include "io/virtual/virtual_net.hpp"
+#include "transport/link_io.hpp"
+#include "transport/topology.hpp"
+
+// What a run is about: machines, settings, a program for each rank, and what goes wrong when.
+namespace millrace::sim {
+
+// One step of a rank's program. Ranks write only what is theirs in a phase; phases end with a sync or an
+// arrive of all, and a barrier, so that of two writes to one byte MPI says which is the later one.
+struct Step {
+  enum class Kind : std::uint8_t { write, read, sync, arrive, barrier, close };
+  Kind kind;
+  Extent extent = {};  // write, read
+};
+
+enum class FaultKind : std::uint8_t {
+  slow_disk,    // `amount` times, for a while
+  full_disk,    // no more than `amount` bytes
+  write_error,  // EIO of a write, after `amount` more
+  sync_error,   // EIO of a datasync, after `amount` more
+  cut,          // between `node` and `other`, for a while
+  delay,        // `amount` ns more from and to `node`, for a while
+  pause,        // of the agent's process, for a while: to it, the clock jumps
+  corrupt,      // a wrong bit in what comes to `node`
+  kill_agent,   // the process
+  lose_node,    // the host, with its ranks and what its cache had
+};
+const char* name_of(FaultKind kind);
+
+struct Fault {
+  FaultKind kind;
+  std::uint64_t at_ns = 0;
+  std::uint64_t for_ns = 0;
+  std::uint32_t node = 0;
+  std::uint32_t other = 0;
+  std::uint64_t amount = 0;
+};
+
+struct Scenario {
+  std::uint64_t seed = 0;
+  std::uint32_t nodes = 1;
+  std::uint32_t ranks_per_node = 1;
+  std::uint64_t ring_bytes = 0;  // of each rank's channel
+  FileSettings settings;
+  transport::RoutePlan plan;
+  transport::LinkTimes times;
+  io::NetOptions net;
+  io::DiskOptions disk;
+  std::uint64_t cpu_bytes_per_second = 4'000'000'000;  // that an agent moves
+  std::uint64_t file_bytes = 0;
+  std::vector<std::vector<Step>> programs;  // by rank
+  std::vector<Fault> faults;
+
+  // Nothing goes wrong that anybody has to be told of.
+  bool benign() const;
+  // The cache of a node may be lost: only what is on the disk is promised.
+  bool loses_caches() const;
+  std::string describe() const;
+};
+
+Scenario make_scenario(std::uint64_t seed);
+
+}  // namespace millrace::sim

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "io/clock.hpp"
+
+namespace millrace::io {
+
+// Virtual time: it stands still while something happens, and then jumps to the next event. Events of one time
+// come in the order in which they were planned, so a run is the same whenever its seed is. All chance of a
+// run comes from here too. Not thread safe.
+class Timeline final : public Clock {
+ public:
+  // When, and the how manieth that was planned.
+  using Event = std::pair<std::uint64_t, std::uint64_t>;
+
+  explicit Timeline(std::uint64_t seed) : random_(seed) {}
+
+  std::uint64_t now_ns() const override { return now_ns_; }
+
+  // A time that has passed means now, after what is planned for now.
+  Event at(std::uint64_t time_ns, std::function<void()> act);
+  Event after(std::uint64_t span_ns, std::function<void()> act);
+  // Of no effect on what has happened.
+  void cancel(const Event& event) { events_.erase(event); }
+
+  // The next event happens. False if none is planned up to `until_ns`; time stays where it is then.
+  bool step(std::uint64_t until_ns = UINT64_MAX);
+  std::size_t planned() const { return events_.size(); }
+
+  // [0, bound); 0 for a bound of 0.
+  std::uint64_t below(std::uint64_t bound) { return bound == 0 ? 0 : random_() % bound; }
+  bool chance(std::uint64_t one_in) { return below(one_in) == 0; }
+
+ private:
+  std::uint64_t now_ns_ = 1;
+  std::uint64_t next_ = 1;
+  std::map<Event, std::function<void()>> events_;
+  std::mt19937_64 random_;
+};
+
+// How long `bytes` take at a rate; at least 1 ns.
+constexpr std::uint64_t duration_ns(std::uint64_t bytes, std::uint64_t bytes_per_second) {
+  constexpr std::uint64_t second = 1'000'000'000;
+  if (bytes_per_second == 0) return 1;
+  const std::uint64_t whole = bytes / bytes_per_second;
+  const std::uint64_t rest = bytes % bytes_per_second;
+  // Integers only: the same on every machine. Above 18 GB/s rest * second would not fit.
+  const std::uint64_t scale = bytes_per_second > UINT64_MAX / second ? 1000 : 1;
+  const std::uint64_t part = rest / scale * second / (bytes_per_second / scale);
+  return whole * second + part + 1;
+}
+
+}  // namespace millrace::io

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace::io {
+
+// What happened in a run, in its order: as one number, by which two runs are compared, and in words, where
+// somebody wants to read it. Nothing that goes in may depend on addresses, process ids or secrets. Not thread
+// safe.
+class Trace {
+ public:
+  // `keep`: in words too; only the last `most` lines, for a run may be long.
+  explicit Trace(bool keep = false, std::size_t most = 1'000'000) : keep_(keep), most_(most) {}
+
+  // `what` is a few words; what `a`, `b` and `c` are, it says by itself: "write offset length".
+  void note(std::uint64_t now_ns, std::uint32_t node, const char* what, std::uint64_t a = 0,
+            std::uint64_t b = 0, std::uint64_t c = 0);
+
+  // Words only: they may differ between machines, as the system's messages do.
+  void say(std::uint64_t now_ns, std::uint32_t node, const std::string& text);
+
+  std::uint64_t hash() const { return hash_; }
+  std::uint64_t events() const { return events_; }
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  void add(std::string line);
+
+  bool keep_;
+  std::size_t most_;
+  std::uint64_t hash_ = 0;
+  std::uint64_t events_ = 0;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace millrace::io

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "io/storage.hpp"
+#include "io/virtual/timeline.hpp"
+#include "io/virtual/trace.hpp"
+
+namespace millrace::io {
+
+struct DiskOptions {
+  std::uint64_t rate_bytes_per_second = 200'000'000;    // one stream, in order
+  std::uint64_t seek_ns = 100'000;                      // for what does not begin where the last one ended
+  std::uint64_t sync_ns = 500'000;                      // a datasync, beside the bytes that it waits for
+  std::uint64_t call_ns = 5'000;                        // any request
+  std::uint64_t copy_bytes_per_second = 5'000'000'000;  // into the cache and out of it
+  std::uint64_t cache_bytes = 64 << 20;                 // not on the disk yet: more waits for it
+  std::uint64_t jitter_ns = 20'000;                     // by chance, so that completions change places
+  std::uint64_t capacity_bytes = UINT64_MAX;            // of all files; what goes beyond is ENOSPC
+};
+
+// A file system that several nodes see, in virtual time: one disk, with the cache of each node's kernel
+// before it. What is written is in the cache when the request completes, and goes on to the disk at once, in
+// that order; a datasync completes when all is there that had completed before. Not thread safe.
+//
+//   write -> | cache: contents() | -> [disk: rate, seeks] -> stable()
+//
+// Descriptors of one file (device and inode) are one file; what their real file holds is neither read nor
+// written. What was not made by create() goes with its last handle: it has no name here. A write reads its
+// memory when it completes, so that who changes it before has a wrong file.
+class VirtualDisk {
+ public:
+  using File = std::size_t;
+
+  VirtualDisk(Timeline& timeline, Trace& trace, std::uint32_t nodes, const DiskOptions& options);
+  ~VirtualDisk();
+  VirtualDisk(const VirtualDisk&) = delete;
+  VirtualDisk& operator=(const VirtualDisk&) = delete;
+
+  // A descriptor to adopt (a memfd, empty), the next file.
+  Fd create();
+  // A node's end; valid as long as this is.
+  Storage& of(std::uint32_t node);
+  // Called when poll() of that node has something new.
+  void on_change(std::uint32_t node, std::function<void()> wake);
+
+  std::span<const std::byte> contents(File file) const;
+  // What is on the disk itself.
+  std::span<const std::byte> stable(File file) const;
+
+  // --- Faults ---
+
+  // The disk takes so many times as long.
+  void slow(std::uint64_t times) { slowness_ = times; }
+  void set_capacity(std::uint64_t bytes) { options_.capacity_bytes = bytes; }
+  // The request of this kind after `skip` more fails, on whatever node. A write has moved a part by then; a
+  // datasync loses what it was to bring to the disk, as page caches do.
+  void fail(Op op, std::uint64_t skip, int error);
+  // The node's process has gone: of writes in flight, any part may have been done; requests end at once from
+  // now on. If `host`, the cache goes too: of each 512 bytes that are not on the disk, chance decides.
+  void crash(std::uint32_t node, bool host);
+
+  // --- What the user of a Storage must not do, and what it may be held to ---
+
+  // Memory changed too early, overlapping writes in flight.
+  std::uint64_t misuses() const { return misuses_; }
+  std::uint64_t most_in_flight(std::uint32_t node) const;  // bytes of writes
+
+ private:
+  struct Image;
+  struct Active;
+  struct Dirty;
+  struct Planned {
+    Op op;
+    std::uint64_t skip;
+    int error;
+  };
+  class End;
+
+  File file_of(const Fd& fd);
+  void released(File file);
+  int planned_error(Op op);
+  std::uint64_t occupy(File file, std::uint64_t offset, std::uint64_t bytes);
+  std::uint64_t start(Active& active);
+  void complete(std::uint32_t node, const std::shared_ptr<Active>& active);
+  void write(Active& active);
+  void settle(const Active& active, std::uint64_t most);
+  void lose(const Active& active);
+  void synced(Active& active);
+  std::uint64_t used_bytes() const;
+
+  Timeline& timeline_;
+  Trace& trace_;
+  DiskOptions options_;
+  std::vector<std::unique_ptr<Image>> images_;
+  std::vector<std::unique_ptr<End>> ends_;
+  std::vector<Planned> planned_;
+  std::uint64_t free_ns_ = 0;  // when the disk has done all that it was given
+  File last_file_ = 0;
+  std::uint64_t last_end_ = 0;
+  std::uint64_t slowness_ = 1;
+  std::uint64_t misuses_ = 0;
+};
+
+}  // namespace millrace::io
