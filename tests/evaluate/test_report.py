@@ -75,6 +75,23 @@ def test_the_best_method_of_each_pattern_is_advised_with_its_gain(tmp_path):
     assert (pattern, best, gain) == ("4 KiB", "Millrace independent, 800 MiB/s", "8.0 times ROMIO independent")
 
 
+def test_no_other_method_is_advised_for_less_than_a_twentieth(tmp_path):
+    for rate, expected in ((104, ("ROMIO independent, 100 MiB/s", "as good as it gets")), (106, None)):
+        ((_, *found),) = story.method_advice(make(tmp_path / str(rate), ior(100, rate, 10)))
+        assert found == list(expected or ("Millrace independent, 106 MiB/s", "1.1 times ROMIO independent"))
+
+
+def test_a_card_is_low_beside_what_is_usual():
+    assert story.Card("HPL", 1, "GFLOPS", 40, "of the peak").low
+    assert not story.Card("FFT", 1, "GFLOPS", 1.8, "of the peak", usual=1.6).low
+    assert story.Card("FFT", 1, "GFLOPS", 0.7, "of the peak", usual=1.6).low
+
+
+def test_counts_have_four_digits():
+    found = [story.number(x).replace("\u202f", " ") for x in (0.5, 12.34, 999.6, 1234.6, 167760.9, 1375212)]
+    assert found == ["0.50", "12.3", "1000", "1 235", "167 800", "1 375 000"]
+
+
 def test_what_is_above_its_limit_is_called_doubtful():
     assert story.Card("x", 1, "GB/s", 93.4, "of the memory's best").words() == "93 % of the memory's best"
     assert "caches, or a limit that other work disturbed" in story.Card("x", 1, "GB/s", 414, "of the peak").words()

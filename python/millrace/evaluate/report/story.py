@@ -26,6 +26,11 @@ class Card:
     unit: str
     percent: float | None = None
     note: str = ""  # "of ..." says what the percentage is of
+    usual: float = 100  # percent of the limit that others reach
+
+    @property
+    def low(self) -> bool:
+        return self.percent is not None and self.percent < self.usual / 2
 
     def words(self) -> str:
         """What stands below the figure."""
@@ -109,12 +114,12 @@ def finest(session: Session) -> Choice | None:
     return shared[-1] if shared else None
 
 
-def _card(session: Session, title: str, key: str, unit: str = "", note: str = "") -> Card:
+def _card(session: Session, title: str, key: str, unit: str = "", note: str = "", usual: float = 100) -> Card:
     figure = session.figures().get(key)
     if figure is None:
         result = session.result(key.split(":")[0])
         return Card(title, None, unit, None, result["status"] if result else "not measured")
-    return Card(title, figure["value"], unit or figure["unit"], figure.get("percent_of_limit"), note)
+    return Card(title, figure["value"], unit or figure["unit"], figure.get("percent_of_limit"), note, usual)
 
 
 def _reached(rows: Sequence[tuple[str, str, float, float | None]], title: str, millrace: bool) -> Card:
@@ -134,10 +139,11 @@ def cards(session: Session) -> list[Card]:
     fifth = _card(session, "STREAM triad (hpcc)", "hpcc:stream_triad", note="of the memory's best")
     if files:
         fifth = _card(session, "File creation", files, "/s", note="of plain system calls; one process")
+    fft = next(usual for key, _, _, usual, _ in _USUAL if key == "hpcc:fft")
     return [
         _card(session, "Peak, multiply-and-add", "limit.flops:peak", note="measured, all processors"),
         _card(session, "HPL", "hpcc:hpl", note="of the peak"),
-        _card(session, "FFT (MPIFFT)", "hpcc:fft", note="of the peak"),
+        _card(session, "FFT (MPIFFT)", "hpcc:fft", note=f"of the peak; {fft} % is usual", usual=fft),
         _card(session, "Memory, triad", "limit.memory:triad", note=_per_flop(figures)),
         fifth,
         _card(session, "MPI latency", "limit.link:latency", "\u00b5s", "8 bytes, one way"),
