@@ -22,11 +22,14 @@ def test_cases_run_as_jobs_and_are_verified(cluster):
     folder = BUILD / f"evaluate-slurm-{os.getpid()}"  # seen by the node, as /tmp is not
     try:
         words = ("evaluate", "--slurm", "", "-o", folder, "--only", "ior.4KiB.millrace.", "--mpi", "mpich")
+        words += ("--only", "ranks.4KiB.posix")  # more ranks than the one node has processors
         done = cluster.run(0, BUILD / "bin/millrace", *words, cwd="/", timeout=BOUND_S)
         assert done.returncode == 0, done.stdout + done.stderr
         result = json.loads((folder / "results/ior.4KiB.millrace.mpich.json").read_text())
         assert result["status"] == "passed" and result["raw"]["verified"]
         assert "srun" in result["command"] and "millrace run" in result["command"]
+        more = json.loads((folder / "results/ranks.4KiB.posix.mpich.json").read_text())
+        assert more["status"] == "passed" and more["raw"]["ranks"] == 2 * result["raw"]["ranks"]
         assert json.loads((folder / "node.json").read_text())["hostname"] == "node0"
     finally:
         shutil.rmtree(folder, ignore_errors=True)

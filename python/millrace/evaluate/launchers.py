@@ -15,7 +15,8 @@ _SRUN = {
     "packed": ("--cpu-bind=cores", "--distribution=block:block"),
     "spread": ("--cpu-bind=cores", "--distribution=cyclic:cyclic"),
 }
-PLACEMENT = {"millrace-mpich": _HYDRA, "millrace-openmpi": _ORTE, "srun": _SRUN, "millrace-srun-pmix": _SRUN}
+SRUN = ("srun", "millrace-srun-pmix")
+PLACEMENT = {"millrace-mpich": _HYDRA, "millrace-openmpi": _ORTE} | dict.fromkeys(SRUN, _SRUN)
 
 
 def register() -> None:
