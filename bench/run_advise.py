@@ -4,7 +4,7 @@
 """Whether `millrace advise` is right: six described applications, each written by every method.
 
     millrace evaluate --output SESSION --target DIR --mpi mpich
-    bench/run_advise.py --session SESSION --dir DIR [--turns 5]
+    bench/run_advise.py --session SESSION --dir DIR [--turns 2]
 
 The applications differ in pieces (some of them between those that the session measured), in bytes and in ranks. The
 ranking of methods holds if no method that was advised before another took longer than it by more than --tie. Prints a
@@ -38,7 +38,7 @@ APPLICATIONS = (
     ("seismic", "16KiB", "96MiB", 4),
     ("lattice", "32KiB", "64MiB", 4),
 )
-REPETITIONS = 3  # of each start of a program
+REPETITIONS = 7  # files of each start, as in a session: strategy auto tries both ways with the first four of a series
 
 
 def vary(arguments: list[str], asked: application.Application, path: str) -> list[str]:
@@ -116,7 +116,7 @@ def main() -> int:
     parser.add_argument("--session", type=pathlib.Path, required=True)
     parser.add_argument("--dir", type=pathlib.Path, required=True, help="where the session measured (--target)")
     parser.add_argument("--mpi", default="mpich", choices=("mpich", "openmpi"))
-    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--tie", type=float, default=0.1)
     parser.add_argument("--error", type=float, default=0.25)
     parser.add_argument("--timeout", type=float, default=300)

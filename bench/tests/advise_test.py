@@ -16,7 +16,7 @@ class Advise(unittest.TestCase):
         words = ["-w", "-t", "4k", "-b", "16k", "--at-least", "32m", "--at-most", "32m", "-i", "9", "-o", "{file}"]
         changed = run_advise.vary(words, run_advise.described()[1], "/x/data")
         amount = str(64 << 20)
-        expected = ["-w", "-t", "2048", "-b", "8192", "--at-least", amount, "--at-most", amount, "-i", "3"]
+        expected = ["-w", "-t", "2048", "-b", "8192", "--at-least", amount, "--at-most", amount, "-i", "7"]
         self.assertEqual(changed, [*expected, "-o", "/x/data"])
 
     def test_files_per_rank_share_the_amount(self):
