@@ -38,7 +38,7 @@ APPLICATIONS = (
     ("seismic", "16KiB", "96MiB", 4),
     ("lattice", "32KiB", "64MiB", 4),
 )
-REPETITIONS = 7  # files of each start, as in a session: strategy auto tries both ways with the first four of a series
+REPETITIONS = 7  # files of each start, as in a session: strategy auto may try both ways with the first of a series
 
 
 def vary(arguments: list[str], asked: application.Application, path: str) -> list[str]:
