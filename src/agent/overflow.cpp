@@ -19,6 +19,7 @@ constexpr std::uint64_t segment_bytes_max = 1 * MiB;  // a segment ends with the
 constexpr std::uint32_t segments_max = 128 * 1024;    // 3 MiB
 constexpr std::uint64_t space_step_bytes = 4 * MiB;   // asked for once in so much; what the writer may hold
 constexpr std::uint64_t renew_bytes = 256 * MiB;      // an empty journal above this begins anew
+constexpr std::uint64_t plenty_bytes = 256 * MiB;     // beyond what is needed: no doubt that it is there
 
 }  // namespace
 
@@ -43,16 +44,18 @@ Overflow::~Overflow() {
   if (read_open_) storage_.release(read_handle_);
 }
 
-// An empty journal that has grown large, or whose disk is nearly full, makes way for a new one.
+// An empty journal that has grown large makes way for a new one. On a disk that is nearly full it begins anew
+// in its file: what a file frees is not there at once, although it is counted.
 Status Overflow::prepare() {
   if (unavailable_) return Code::unsupported;
   if (writer_ && (!empty() || (writer_->file_bytes() < renew_bytes && has_space()))) return {};
   if (writer_ && !writer_->idle()) return has_space() ? Status() : Status(Code::no_space);
+  Fd again = writer_ && !has_space() ? std::move(space_) : Fd();
   if (read_open_) storage_.release(read_handle_);
   read_open_ = false;
   writer_.reset();
   space_.reset();
-  return fail(create());
+  return fail(create(std::move(again)));
 }
 
 Status Overflow::fail(Status status) {
@@ -68,14 +71,19 @@ Status Overflow::fail(Status status) {
 bool Overflow::has_space() {
   const std::uint64_t size = writer_ ? writer_->file_bytes() : 0;
   if (size < space_until_) return true;
+  const std::uint64_t needed = 2 * buffer_.pool().capacity_bytes() + 2 * space_step_bytes;
   const Result<std::uint64_t> left = io::free_bytes(space_);
-  if (left.ok() && *left < 2 * buffer_.pool().capacity_bytes() + 2 * space_step_bytes) return false;
+  // What is counted as free is not always to be had: file systems keep some for what they expect.
+  if (left.ok() && *left < needed + plenty_bytes) {
+    const Status reserved = io::reserve(space_, size, needed);
+    if (reserved.code() == Code::unsupported ? *left < needed : !reserved.ok()) return false;
+  }
   space_until_ = size + space_step_bytes;
   return true;
 }
 
-Status Overflow::create() {
-  Result<Fd> file = io::create_unnamed(directory_.c_str());
+Status Overflow::create(Fd again) {
+  Result<Fd> file = again.valid() ? Result<Fd>(std::move(again)) : io::create_unnamed(directory_.c_str());
   if (!file) return file.status();
   Result<Fd> second = io::duplicate(*file);
   if (!second) return second.status();
@@ -248,6 +256,8 @@ Overflow::Progress Overflow::pump(bool may_start, std::uint64_t& index, std::vec
     read_segment();
     return Progress::moved;
   }
+  if (status_.ok() && !has_room())
+    return Progress::needs_room;  // another file took it since it was asked for
   if (status_.ok() && !take_segment()) status_ = Code::corrupt;
   if (!status_.ok()) {  // the owner looks at status() and drops everything
     loading_ = no_chunk;

@@ -97,7 +97,7 @@ class Overflow {
   };
   class Window;
 
-  Status create();
+  Status create(Fd again);
   Status fail(Status status);
   bool has_space();
   void begin_segment(Stored& stored);

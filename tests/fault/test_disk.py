@@ -74,7 +74,7 @@ def test_a_journal_that_finds_no_room_costs_nothing_but_the_journal(job_on_disk,
     path = tmp_path / "data"
     job.victim(path, f"pieces={24 * 1024}", strategy="journal", sort_buffer="1MiB", journal_directory=disk)
     assert job.wait(BOUND_S) == 0
-    assert job.errors() == {}, job.out
+    assert job.errors() == {}, job.out + job.err
     assert path.read_bytes() == pattern(0, 48 * MIB)
 
 

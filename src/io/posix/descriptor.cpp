@@ -58,6 +58,16 @@ Result<std::uint64_t> free_bytes(const Fd& file) {
   return std::uint64_t{about.f_bavail} * about.f_frsize;
 }
 
+Status reserve(const Fd& file, std::uint64_t offset, std::uint64_t bytes) {
+  int result = -1;
+  do {
+    result =
+        ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  if (result != 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) return Code::unsupported;
+  return result == 0 ? Status() : Status::from_errno(errno);
+}
+
 Result<Fd> open_to_change(const char* path) {
   Fd file(open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) return Status::from_errno(errno);

@@ -27,6 +27,10 @@ Status resize(const Fd& file, std::uint64_t bytes);
 // Bytes that an ordinary user can still write to the file's file system.
 Result<std::uint64_t> free_bytes(const Fd& file);
 
+// The file system has room for these bytes of the file from now on; its size stays. Code::unsupported: it
+// can't promise that.
+Status reserve(const Fd& file, std::uint64_t offset, std::uint64_t bytes);
+
 // A file for reading. Does not wait for a writer of a FIFO.
 Result<Fd> open_to_read(const char* path);
 
