@@ -38,7 +38,6 @@ def model(
         "32KiB,4MiB", "--pattern", metavar="T,B", help="IOR's transfer and block, or simple-A, full-B ... of BT-IO."
     ),
     servers: int = typer.Option(1, "--servers", help="File servers, each with its disk, where a ring has several."),
-    topology: str = typer.Option("ring", "--topology", help="ring, or direct: each node has its own link."),
     interval: str | None = typer.Option(
         None, "--interval", metavar="TIME", help="Time between checkpoints: also say which share of the run they take."
     ),
@@ -48,7 +47,10 @@ def model(
         None, "--figures", metavar="FOLDER", help="The papers' figures as SVG, and what --published says as Markdown."
     ),
     from_session: Path | None = typer.Option(
-        None, "--from-session", metavar="FOLDER", help="Describe the machine that `millrace evaluate` measured, as YAML."
+        None,
+        "--from-session",
+        metavar="FOLDER",
+        help="Describe the machine that `millrace evaluate` measured, as YAML.",
     ),
     show: bool = typer.Option(False, "--list", help="The machines, and where each number comes from."),
 ) -> None:
@@ -68,7 +70,6 @@ def model(
         nodes=nodes,
         pattern=pattern,
         servers=servers,
-        topology=topology,
         interval=interval,
         as_json=as_json,
     )

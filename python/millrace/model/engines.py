@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines with engines behind PCIe links, as the SX-Aurora: a file per rank, by three methods.
 
-    rank's memory - [engine's cores] - [link] - [switch] - [between sockets] - [host's cores] - page cache
-                         normal, offload: [VEOS, one request of an engine at a time], [the socket's pages]
+rank's memory - [engine's cores] - [link] - [switch] - [between sockets] - [host's cores] - page cache
+                     normal, offload: [VEOS, one request of an engine at a time], [the socket's pages]
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,12 @@ UNITS = {
 }
 
 # What each kind of machine has to say: name -> unit's kind (a unit that is allowed).
-_RATE, _TIME, _COUNT, _SIZE = ("GB/s", "MB/s", "MiB/s", "Gbit/s"), ("ns", "us", "ms", "s"), ("",), ("B", "KiB", "MB", "MiB", "GB")
+_RATE, _TIME, _COUNT, _SIZE = (
+    ("GB/s", "MB/s", "MiB/s", "Gbit/s"),
+    ("ns", "us", "ms", "s"),
+    ("",),
+    ("B", "KiB", "MB", "MiB", "GB"),
+)
 KINDS: dict[str, dict[str, tuple[str, ...]]] = {
     "engines": {
         "sockets": _COUNT,
@@ -132,7 +138,16 @@ class Machine:
         return [p for p in self.parameters.values() if p.fitted]
 
 
+@functools.cache
+def _shipped(path: Path) -> dict[str, Any]:
+    return _parse(path)
+
+
 def _read(path: Path) -> dict[str, Any]:
+    return _shipped(path) if path.parent == FOLDER else _parse(path)
+
+
+def _parse(path: Path) -> dict[str, Any]:
     try:
         import yaml
     except ImportError:
@@ -194,7 +209,9 @@ def load(path: Path) -> Machine:
     for name, parameter in found.items():
         if parameter.unit not in wanted[name]:
             units = " or ".join(unit or "no unit" for unit in wanted[name])
-            raise ModelError(f"{path}: parameter {name}: unit is {parameter.unit or 'missing'!r}, and should be {units}")
+            raise ModelError(
+                f"{path}: parameter {name}: unit is {parameter.unit or 'missing'!r}, and should be {units}"
+            )
         if wanted[name] in (_COUNT, _RATE) and parameter.value <= 0 and name != "switches":
             raise ModelError(f"{path}: parameter {name} is more than 0")
     return Machine(str(document.get("name", path.stem)), kind, str(document.get("about", "")), found, path)

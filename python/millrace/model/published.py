@@ -92,7 +92,9 @@ def pattern(figure: str) -> ring.Pattern:
     return ring.Pattern(parse_bytes(of["transfer"]), parse_bytes(of["block"]), of["segments"])
 
 
-def points(figure: str, strategies: Iterable[str] = (), networks: Iterable[str] = (), behind: str = "disk") -> list[Point]:
+def points(
+    figure: str, strategies: Iterable[str] = (), networks: Iterable[str] = (), behind: str = "disk"
+) -> list[Point]:
     of = figures()[figure]
     return [
         Point(figure, network, strategy, buffer, behind)

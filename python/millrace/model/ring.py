@@ -14,6 +14,7 @@ from millrace.units import MIB
 
 STRATEGIES = ("immediate", "sort", "journal", "sort(M)", "journal(M)")  # (M): with merging
 NETWORKS = {"ethernet": "slow_link_rate", "myrinet": "fast_link_rate"}
+_BEHIND = {"disk": "disk_rate", "lustre": "fast_disk_rate"}
 BUFFERS_MIB = (16, 64, 256, 1024)
 # NPB 3.3: operations of a time step by points n of an edge; 200 steps, an output in every fifth.
 CLASSES = {"A": 64, "B": 102}
@@ -53,11 +54,20 @@ class Question:
     network: str = "ethernet"
     nodes: int = 0  # 0: the machine's
     behind: str = "disk"  # or "lustre"
+    servers: int = 1  # each with its disk, and an equal part of the file
+
+
+def _links(servers: int) -> float:
+    """How much more the busiest link bears. A server's ring brings it its share of every node's bytes, and rings are
+    rotated: of all bytes the last link of one ring has 1 of `servers`, each other ring half of that on average."""
+    return 2 * servers / (servers + 1)
 
 
 def plan(machine: Machine, question: Question) -> str:
     """For millrace-model."""
     nodes = question.nodes or machine.count("nodes")
+    if not 0 < question.servers <= 256 or nodes < 1:
+        raise ModelError("a ring has at least one node, and 1 to 256 file servers")
     if question.pattern.mode and round((nodes * machine.count("ranks_per_node")) ** 0.5) ** 2 != nodes * machine.count(
         "ranks_per_node"
     ):
@@ -74,12 +84,12 @@ def plan(machine: Machine, question: Question) -> str:
         "request_ns": round(machine["request"]),
         "record_ns": round(machine["record"]),
         "byte_ps": round(machine["byte"] * 1000),
-        "link_bytes_per_second": round(machine[NETWORKS[question.network]]),
+        "link_bytes_per_second": round(machine[NETWORKS[question.network]] * _links(question.servers)),
         "link_latency_ns": round(machine["link_latency"]),
         "server_record_ns": round(machine["server_record"]),
         "server_byte_ps": round(machine["server_byte"] * 1000),
-        "disk_bytes_per_second": round(machine["fast_disk_rate" if question.behind == "lustre" else "disk_rate"]),
-        "seek_ns": 0 if question.behind == "lustre" else round(machine["seek"]),
+        "disk_bytes_per_second": round(machine[_BEHIND[question.behind]] * question.servers),
+        "seek_ns": 0 if question.behind == "lustre" else round(machine["seek"] / question.servers),
         **question.pattern.values(),
     }
     if question.pattern.mode:
