@@ -48,3 +48,12 @@ def text(folder: Path) -> str:
         f'about: "{about.get("model", "this machine")}"',
     ]
     return "\n".join([*lines, "parameters:", *(f"  {name}: {row}" for name, row in rows.items()), ""])
+
+
+def write(folder: Path) -> None:
+    """Into the session's folder, as machine.yaml; nothing where a limit is missing."""
+    try:
+        found = text(folder)
+    except ModelError:
+        return
+    (folder / "machine.yaml").write_text(found, encoding="utf-8")

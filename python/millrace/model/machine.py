@@ -177,7 +177,7 @@ def _parameter(path: Path, name: str, row: Any) -> Parameter:
     if set(row) - _KEYS:
         raise ModelError(f"{where}: {', '.join(sorted(set(row) - _KEYS))}: known are {', '.join(sorted(_KEYS))}")
     value, unit = row["value"], str(row.get("unit", ""))
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e18:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e18:
         raise ModelError(f"{where}: value is a number, not negative, and here is {value!r}")
     if unit not in UNITS:
         raise ModelError(f"{where}: unit {unit!r} is not one of {', '.join(u for u in UNITS if u)}")

@@ -140,10 +140,11 @@ def _ring(of: machine.Machine, request: Request) -> list[Answer]:
     buffer = max(1, _size("buffer", request.buffer or "1GiB") // MIB)
     questions = [ring.Question(pattern, s, buffer, network, request.nodes, servers=request.servers) for s in strategies]
     answers = engine.ask([ring.plan(of, q) for q in questions])
-    return [
-        Answer(q.strategy, ring.result(q, a), pattern.unit, a["end_ns"] / 1e9, f"disk {a['disk_busy_ns'] / a['end_ns']:.0%}")
-        for q, a in zip(questions, answers, strict=True)
-    ]  # fmt: skip
+    found = []
+    for q, a in zip(questions, answers, strict=True):
+        busiest = f"disk {a['disk_busy_ns'] / max(1, a['end_ns']):.0%}"
+        found.append(Answer(q.strategy, ring.result(q, a), pattern.unit, a["end_ns"] / 1e9, busiest))
+    return found
 
 
 def _storage(of: machine.Machine, request: Request) -> list[Answer]:

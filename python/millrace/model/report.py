@@ -12,6 +12,10 @@ from millrace.model.errors import ModelError
 from millrace.model.published import Curves, Row
 from millrace.model.shapes import Shape
 
+_ABOUT = (
+    "Made by `make model-figures`; what is modelled, and how, is in `docs/adr/0017`. An error is against the nearest",
+    "value that the paper's text gives; rows marked predicted are of a machine to which nothing was fitted.",
+)
 ENGINES = ("a300-2", "a300-4", "a300-8")
 
 
@@ -19,14 +23,7 @@ def markdown(curves: Curves | None = None) -> str:
     """All that docs/results/model.md says in figures."""
     curves = curves or Curves()
     parts = published.document()
-    lines = ["# The papers' machines in virtual time", ""]
-    lines += [
-        "Made by `millrace model --figures docs/images/model`; what is modelled and how is in `docs/adr/0016`. An error is"
-    ]
-    lines += [
-        "against the nearest value that the text gives; rows marked predicted are of a machine that nothing was fitted to.",
-        "",
-    ]
+    lines = ["# The papers' machines in virtual time", "", *_ABOUT, ""]
     for title, key, rows in (
         ("SX-Aurora TSUBASA", "engines", published.of_engines()),
         ("Catwalk-ROMIO on T2K", "ring", published.of_ring(curves)),
