@@ -14,7 +14,8 @@ from millrace.model.shapes import Shape
 
 _ABOUT = (
     "Made by `make model-figures`; what is modelled, and how, is in `docs/adr/0017`. An error is against the nearest",
-    "value that the paper's text gives; rows marked predicted are of a machine to which nothing was fitted.",
+    "value that the paper's text gives; rows marked predicted are of a machine to which nothing was fitted",
+    "(though its values were known: the ADR says what that means).",
 )
 ENGINES = ("a300-2", "a300-4", "a300-8")
 
@@ -34,6 +35,8 @@ def markdown(curves: Curves | None = None) -> str:
     lines += ["## Shapes", "", "What the texts say of the curves, as comparisons.", ""]
     lines += _shapes(shapes.of_engines() + shapes.of_ring(curves))
     lines += ["## What is fitted", ""] + _fitted()
+    pictures = ["sx-aurora", *(f"catwalk-{name}" for name in published.figures())]
+    lines += ["", "## Figures", "", *(f"![{name}](../images/model/{name}.svg)" for name in pictures)]
     return "\n".join(lines) + "\n"
 
 
