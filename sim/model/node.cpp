@@ -75,7 +75,8 @@ void Node::turn() {
   }
   if (!turn.worked) return;
   busy_ = true;
-  timeline_.after(turn.cost_ps / 1000, [this, turn = std::move(turn)] { finish(turn); });
+  const std::uint64_t cost_ns = turn.cost_ps / 1000;
+  timeline_.after(cost_ns, [this, turn = std::move(turn)] { finish(turn); });
 }
 
 void Node::finish(const Turn& turn) {
