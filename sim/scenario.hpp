@@ -66,6 +66,9 @@ struct Scenario {
   bool benign() const;
   // The cache of a node may be lost: only what is on the disk is promised.
   bool loses_caches() const;
+  // Agents may be left waiting for each other, or for the rest of a batch, when their ranks have given up:
+  // what is not right yet (docs/results/faults.md). Ranks still end, and bytes are still judged.
+  bool may_stall() const;
   std::string describe() const;
 };
 

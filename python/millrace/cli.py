@@ -17,6 +17,7 @@ from millrace import __version__, prefix, settings
 from millrace import run as running
 from millrace.cluster import cli as cluster
 from millrace.evaluate import cli as evaluation
+from millrace.model import cli as modelling
 
 app = typer.Typer(
     help="Millrace makes MPI programs write shared files at the speed of one sequential stream.",
@@ -27,6 +28,7 @@ app = typer.Typer(
 
 app.add_typer(cluster.app, name="cluster")
 evaluation.add_to(app)
+modelling.add_to(app)
 
 _PASS_ON = {"allow_interspersed_args": False}
 _STATS_TABLE = "-"  # what --stats without a file becomes

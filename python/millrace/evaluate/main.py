@@ -22,6 +22,7 @@ from millrace.evaluate.case import Case
 from millrace.evaluate.errors import EvaluationError
 from millrace.evaluate.session import Session
 from millrace.evaluate.tools import LAUNCHERS, Tools
+from millrace.model import described
 from millrace.run import EXIT_BAD_USE, tell
 
 
@@ -52,6 +53,7 @@ def run(request: Request) -> int:
         if not request.report_only:
             _measure(session, request, console)
         written = publish.publish(session, request.formats, references)
+        described.write(session.folder)
     except (EvaluationError, prefix.PrefixError) as error:
         tell(str(error))
         return EXIT_BAD_USE

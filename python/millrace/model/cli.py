@@ -1,0 +1,76 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Options of `millrace model`; what it does is imported when it is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import List
+
+import typer
+
+
+def add_to(app: typer.Typer) -> None:
+    """The command, added to the program's own."""
+    app.command()(model)
+
+
+def model(
+    machine: str | None = typer.Argument(
+        None, metavar="[MACHINE]", help="a300-2, a300-4, a300-8, t2k, oakleaf-fx, or a YAML file of yours."
+    ),
+    method: List[str] | None = typer.Option(
+        None, "--method", "-m", metavar="NAME", help="Methods or strategies to compare (all that the machine has)."
+    ),
+    direction: str = typer.Option("write", "--direction", help="read or write, on machines with engines."),
+    ranks: int = typer.Option(0, "--ranks", "-n", help="MPI processes (as many as there is room for)."),
+    size: str = typer.Option("1GiB", "--size", "-s", metavar="SIZE", help="Each rank's bytes of a checkpoint."),
+    buffer: str | None = typer.Option(
+        None, "--buffer", "-b", metavar="SIZE", help="Of the C library (512KiB), or the sort buffer (1GiB)."
+    ),
+    mapping: str | None = typer.Option(
+        None, "--mapping", metavar="LIST", help="Engines that share the ranks: 3,4 (in order, full ones first)."
+    ),
+    language: str = typer.Option("c", "--language", help="c or fortran, on machines with engines."),
+    network: str = typer.Option("ethernet", "--network", help="ethernet or myrinet, on machines with a ring."),
+    nodes: int = typer.Option(0, "--nodes", help="Nodes of the ring, or of the job (the machine's)."),
+    pattern: str = typer.Option(
+        "32KiB,4MiB", "--pattern", metavar="T,B", help="IOR's transfer and block, or simple-A, full-B ... of BT-IO."
+    ),
+    servers: int = typer.Option(1, "--servers", help="File servers, each with its disk, where a ring has several."),
+    interval: str | None = typer.Option(
+        None, "--interval", metavar="TIME", help="Time between checkpoints: also say which share of the run they take."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
+    published: bool = typer.Option(False, "--published", help="Everything that the papers say beside the model."),
+    figures: Path | None = typer.Option(
+        None, "--figures", metavar="FOLDER", help="The papers' figures as SVG, and what --published says as Markdown."
+    ),
+    from_session: Path | None = typer.Option(
+        None,
+        "--from-session",
+        metavar="FOLDER",
+        help="Describe the machine that `millrace evaluate` measured, as YAML.",
+    ),
+    show: bool = typer.Option(False, "--list", help="The machines, and where each number comes from."),
+) -> None:
+    """Say what the papers' machines, or one that you describe, would do with an I/O method, in virtual time."""
+    from millrace.model import main
+
+    request = main.Request(
+        machine=machine or "",
+        methods=tuple(method or ()),
+        direction=direction,
+        ranks=ranks,
+        size=size,
+        buffer=buffer,
+        mapping=mapping,
+        language=language,
+        network=network,
+        nodes=nodes,
+        pattern=pattern,
+        servers=servers,
+        interval=interval,
+        as_json=as_json,
+    )
+    raise typer.Exit(main.run(request, published, figures, from_session, show))

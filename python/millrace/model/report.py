@@ -1,0 +1,165 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Published, predicted, error: as Markdown, and the papers' figures as SVG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from millrace.model import machine, published, shapes
+from millrace.model.errors import ModelError
+from millrace.model.published import Curves, Row
+from millrace.model.shapes import Shape
+
+_ABOUT = (
+    "Made by `make model-figures`; what is modelled, and how, is in `docs/adr/0017`. An error is against the nearest",
+    "value that the paper's text gives; rows marked predicted are of a machine to which nothing was fitted",
+    "(though its values were known: the ADR says what that means).",
+)
+ENGINES = ("a300-2", "a300-4", "a300-8")
+
+
+def markdown(curves: Curves | None = None) -> str:
+    """All that docs/results/model.md says in figures."""
+    curves = curves or Curves()
+    parts = published.document()
+    lines = ["# The papers' machines in virtual time", "", *_ABOUT, ""]
+    for title, key, rows in (
+        ("SX-Aurora TSUBASA", "engines", published.of_engines()),
+        ("Catwalk-ROMIO on T2K", "ring", published.of_ring(curves)),
+        ("Oakleaf-FX", "file-system", published.of_file_system()),
+    ):
+        lines += [f"## {title}", "", parts[key]["source"] + f". Bar: within {parts[key]['within']:.0%}.", ""]
+        lines += _rows(rows)
+    lines += ["## Shapes", "", "What the texts say of the curves, as comparisons.", ""]
+    lines += _shapes(shapes.of_engines() + shapes.of_ring(curves))
+    lines += ["## What is fitted", ""] + _fitted()
+    pictures = ["sx-aurora", *(f"catwalk-{name}" for name in published.figures())]
+    lines += ["", "## Figures", "", *(f"![{name}](../images/model/{name}.svg)" for name in pictures)]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(rows: list[Row]) -> list[str]:
+    found = ["| what | published | model | error | |", "| --- | --- | --- | --- | --- |"]
+    for row in rows:
+        verdict = ("within" if row.holds else "**off**") + (", predicted" if row.predicted else "")
+        found.append(f"| {row.what} | {row.text} {row.unit} | {_number(row.model)} | {row.miss:+.1%} | {verdict} |")
+    good = sum(row.holds for row in rows)
+    return [*found, "", f"{good} of {len(rows)} within the bar.", ""]
+
+
+def _shapes(found: list[Shape]) -> list[str]:
+    lines = [f"- {'holds' if s.holds else '**does not hold**'}: {s.text} ({s.seen})" for s in found]
+    return [*lines, "", f"{sum(s.holds for s in found)} of {len(found)} hold.", ""]
+
+
+def _fitted() -> list[str]:
+    lines = []
+    for names in (ENGINES, ("t2k",), ("oakleaf-fx",)):
+        machines = [machine.find(name) for name in names]
+        fitted = {p.name: p for of in machines for p in of.fitted}
+        lines.append(f"{', '.join(of.name for of in machines)}: {len(fitted)} numbers.")
+        lines.append("")
+        lines += [f"- `{p.name}` {p.value:g} {p.unit}: {p.note}" for p in fitted.values()]
+        lines.append("")
+    return lines[:-1]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.1f}" if value >= 100 else f"{value:.2f}"
+
+
+# --- Figures ---
+
+
+def write(folder: Path) -> None:
+    """Figures and model.md into the folder."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ModelError("figures need matplotlib: python3 -m pip install matplotlib") from None
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    pyplot.rcParams.update({"svg.hashsalt": "millrace", "font.size": 9, "axes.spines.top": False, "axes.grid": True})
+    pyplot.rcParams.update({"axes.spines.right": False, "grid.alpha": 0.3, "svg.fonttype": "none"})
+    curves = Curves()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _draw_engines(pyplot, folder)
+        _draw_ring(pyplot, folder, curves)
+        (folder / "model.md").write_text(markdown(curves), encoding="utf-8")
+    except OSError as error:
+        raise ModelError(f"{error.filename or folder}: {error.strerror}") from None
+
+
+def _save(pyplot: Any, figure: Any, path: Path) -> None:
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
+
+
+def _draw_engines(pyplot: Any, folder: Path) -> None:
+    """Figures 9, 10, 20 to 23 of Yokokawa et al.: 1 GB files, by ranks."""
+    from millrace.model import engine, engines
+    from millrace.units import GIB
+
+    figure, grid = pyplot.subplots(2, 3, figsize=(10, 5.4), sharey="row")
+    values = published.document()["engines"]["values"]
+    colours = dict(zip(engines.METHODS, ("#7a7f87", "#d08a2e", "#2f6db3"), strict=True))
+    for column, name in enumerate(ENGINES):
+        of = machine.find(name)
+        ranks = [n for n in (1, 2, 4, 8, 16, 24, 32, 64) if n <= of.count("engines") * of.count("cores_per_engine")]
+        for row, direction in enumerate(engines.DIRECTIONS):
+            axes = grid[row][column]
+            for method in engines.METHODS:
+                questions = [engines.Question(method, direction, n, GIB) for n in ranks]
+                answers = engine.ask([engines.plan(of, q) for q in questions])
+                rates = [engines.gb_per_s(q, a) for q, a in zip(questions, answers, strict=True)]
+                axes.plot(ranks, rates, "o-", color=colours[method], label=f"model, {method}", markersize=3)
+                known = [v for v in values if (v["machine"], v["method"], v["direction"]) == (name, method, direction)]
+                for v in known:
+                    if "mapping" not in v:
+                        low = (v["low"] + v["high"]) / 2
+                        axes.plot(v["ranks"], low, "x", color=colours[method], markersize=8, markeredgewidth=2)
+            axes.set_title(f"{of.name}, {direction}")
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(ranks, [str(n) for n in ranks])
+            if column == 0:
+                axes.set_ylabel("GB/s")
+            if row == 1:
+                axes.set_xlabel("ranks")
+    grid[0][0].plot([], [], "kx", label="published")
+    grid[0][0].legend(fontsize=7)
+    _save(pyplot, figure, folder / "sx-aurora.svg")
+
+
+def _draw_ring(pyplot: Any, folder: Path, curves: Curves) -> None:
+    """Figures 5 to 9 of Hori et al.: by sort buffer."""
+    from millrace.model import ring
+
+    styles = dict(zip(ring.STRATEGIES, ("#7a7f87", "#d08a2e", "#2f6db3", "#a8541c", "#173f70"), strict=True))
+    for name, of in published.figures().items():
+        figure, row = pyplot.subplots(1, len(of["networks"]), figsize=(4.6 * len(of["networks"]), 3), squeeze=False)
+        for axes, network in zip(row[0], of["networks"], strict=True):
+            wanted = published.points(name, (), [network])
+            curves.ask(wanted)
+            for strategy in of["strategies"]:
+                found = [(p.buffer_mib, curves.at(p)) for p in wanted if p.strategy == strategy]
+                if strategy == "immediate":
+                    axes.axhline(found[0][1], color=styles[strategy], label=strategy)
+                else:
+                    axes.plot(*zip(*found, strict=True), "o-", color=styles[strategy], label=strategy, markersize=3)
+            axes.axhline(of["peer"], color="#4c8c4a", linestyle=":", label=f"published: {of['peer_text']}")
+            for v in published.document()["ring"]["values"]:
+                if v["figure"] == name and "behind" not in v and v["of"] == "best":
+                    axes.axhspan(v["low"] * 0.995, v["high"] * 1.005, color="#c33", alpha=0.25)
+            axes.set_title(f"{name}: {of['title']}, {network}", fontsize=8)
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(ring.BUFFERS_MIB, [str(b) for b in ring.BUFFERS_MIB])
+            axes.set_xlabel("sort buffer, MiB")
+            axes.set_ylabel(published.pattern(name).unit)
+            axes.set_ylim(bottom=0)
+        row[0][0].legend(fontsize=6)
+        _save(pyplot, figure, folder / f"catwalk-{name}.svg")

@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "node.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::model {
+
+namespace {
+
+constexpr std::uint64_t header_bytes = 16;  // of a record: offset and length
+
+}  // namespace
+
+Node::Node(io::Timeline& timeline, const PipelinePlan& plan, PipelineResult& result, std::uint32_t number)
+    : timeline_(timeline),
+      plan_(plan),
+      result_(result),
+      link_(timeline, {.bytes_per_second = plan.link_bytes_per_second, .piece_ns = plan.link_piece_ns}),
+      buffer_(plan.sort_buffer, plan.record_max, plan.merge) {
+  const std::uint32_t ranks = plan.nodes * plan.ranks_per_node;
+  for (std::uint32_t rank = 0; rank < plan.ranks_per_node; ++rank)
+    ranks_.push_back({Writes(plan.pattern, number * plan.ranks_per_node + rank, ranks), std::nullopt});
+}
+
+void Node::send_to(Inbox& next) {
+  next_ = &next;
+  next.on_room = [this] { pump(); };
+}
+
+// --- Ranks ---
+
+void Node::begin_output() {
+  for (Rank& rank : ranks_) rank.rest = rank.writes.next();
+  writing_ranks_ = ranks_.size();
+  told_ = false;
+  turn();
+}
+
+void Node::next_output() {
+  for (Rank& rank : ranks_) rank.writes.next_output();
+  closed_ = ranks_.front().writes.over();
+  turn();
+}
+
+// --- Upstream ---
+
+void Node::announce(const std::vector<Piece>& pieces) {
+  for (const Piece& piece : pieces) in_bytes_ += piece.bytes;
+}
+
+void Node::deliver(std::vector<Piece> pieces) {
+  in_.insert(in_.end(), pieces.begin(), pieces.end());
+  turn();
+}
+
+void Node::end() {
+  upstream_over_ = true;
+  turn();
+}
+
+// --- The client ---
+
+// One wake-up: some from its ranks, or some from upstream; after the close in the order of the file.
+void Node::turn() {
+  if (busy_ || over_ || out_bytes_ >= plan_.window) return;
+  Turn turn;
+  if (closed_) {
+    drain(turn);
+  } else {
+    if (!in_message_ && !(round_over_ && !in_.empty())) take_own(turn);
+    if (!turn.worked) take_upstream(turn, writing_ranks_ > 0 ? 1 : plan_.grain);
+    if (turn.in_bytes > 0 && !in_message_) round_over_ = false;
+  }
+  if (!turn.worked) return;
+  busy_ = true;
+  const std::uint64_t cost_ns = turn.cost_ps / 1000;
+  timeline_.after(cost_ns, [this, turn = std::move(turn)] { finish(turn); });
+}
+
+void Node::finish(const Turn& turn) {
+  busy_ = false;
+  out_.insert(out_.end(), turn.out.begin(), turn.out.end());
+  out_bytes_ += turn.out_bytes;
+  in_bytes_ -= turn.in_bytes;
+  if (turn.in_bytes > 0 && on_room) on_room();
+  pump();
+  if (writing_ranks_ == 0 && !std::exchange(told_, true)) on_output_complete();
+  this->turn();
+}
+
+// As with select(): a call of each rank that has one, a record from upstream, and again.
+void Node::take_own(Turn& turn) {
+  std::uint64_t room = plan_.grain;
+  for (std::size_t tried = 0; tried < ranks_.size() && room > 0; ++tried) {
+    Rank& rank = ranks_[at_rank_];
+    if (rank.rest) room -= take_call(turn, rank, room);
+    if (rank.begun) return;  // goes on in the next turn, before others
+    at_rank_ = (at_rank_ + 1) % ranks_.size();
+    if (at_rank_ == 0) {
+      round_over_ = true;
+      return;
+    }
+  }
+}
+
+// What of a rank's call there is room for, cut into records. The call returns when all of it was taken.
+std::uint64_t Node::take_call(Turn& turn, Rank& rank, std::uint64_t room) {
+  turn.worked = true;
+  if (!std::exchange(rank.begun, true)) turn.cost_ps += plan_.request_ns * 1000;
+  std::uint64_t taken = 0;
+  Piece& rest = *rank.rest;
+  while (rest.bytes > 0 && taken < room) {
+    const std::uint64_t bytes = std::min(rest.bytes, plan_.record_max);
+    const Piece record{rest.offset, bytes, plan_.strategy == Strategy::immediate && bytes < rest.bytes};
+    take_in(turn, record);
+    rest = {record.end(), rest.bytes - record.bytes};
+    taken += record.bytes;
+  }
+  if (rest.bytes == 0) {
+    rank.begun = false;
+    rank.rest = rank.writes.next();
+    if (!rank.rest) --writing_ranks_;
+  }
+  return std::min(taken, room);
+}
+
+void Node::take_upstream(Turn& turn, std::uint64_t bytes) {
+  const std::uint64_t before = turn.in_bytes;
+  while (!in_.empty() && turn.in_bytes - before < bytes) take_in(turn, next_upstream(turn));
+}
+
+void Node::take_in(Turn& turn, const Piece& piece) {
+  handle(turn, piece);
+  if (plan_.strategy == Strategy::immediate) return send(turn, piece);
+  if (buffer_.full()) {
+    const Piece least = buffer_.take_least();
+    if (plan_.strategy == Strategy::sort) {
+      send(turn, least);
+    } else {
+      handle(turn, least);
+      journal_.push_back(least);
+      result_.journaled += least.bytes;
+    }
+  }
+  buffer_.insert(piece);
+}
+
+// A merge of two streams: nothing is sent before it is known what upstream has.
+void Node::drain(Turn& turn) {
+  while (turn.out_bytes < plan_.grain) {
+    if (in_.empty() && !upstream_over_) return;
+    if (in_.empty() && !has_own()) {
+      if (joining_) emit(turn, *joining_);
+      turn.worked = over_ = true;
+      return;
+    }
+    const bool upstream = !in_.empty() && (!has_own() || in_.front().offset < own().offset);
+    send(turn, upstream ? next_upstream(turn) : next_own(turn));
+  }
+}
+
+Piece Node::next_own(Turn& turn) {
+  if (journal_at_ == journal_.size()) return buffer_.take_least();
+  handle(turn, journal_[journal_at_]);
+  return journal_[journal_at_++];
+}
+
+Piece Node::next_upstream(Turn& turn) {
+  const Piece piece = in_.front();
+  in_.pop_front();
+  turn.in_bytes += piece.bytes;
+  turn.worked = true;
+  in_message_ = piece.more;
+  if (closed_) handle(turn, piece);
+  return piece;
+}
+
+void Node::handle(Turn& turn, const Piece& piece) const {
+  turn.worked = true;
+  turn.cost_ps += plan_.record_ns * 1000 + piece.bytes * plan_.byte_ps;
+}
+
+void Node::send(Turn& turn, const Piece& piece) {
+  if (!plan_.merge) return emit(turn, piece);
+  if (joining_ && joining_->end() == piece.offset && joining_->bytes + piece.bytes <= plan_.record_max) {
+    joining_->bytes += piece.bytes;
+    return;
+  }
+  if (joining_) emit(turn, *joining_);
+  joining_ = piece;
+}
+
+void Node::emit(Turn& turn, const Piece& piece) const {
+  handle(turn, piece);
+  turn.out.push_back(piece);
+  turn.out_bytes += piece.bytes;
+}
+
+// --- The link ---
+
+void Node::pump() {
+  if (sending_) return;
+  if (out_.empty()) {
+    if (over_ && !busy_ && !std::exchange(ended_, true))
+      timeline_.after(plan_.link_latency_ns, [this] { next_->end(); });
+    return;
+  }
+  if (!next_->has_room()) return;
+  std::vector<Piece> pieces;
+  std::uint64_t bytes = 0;
+  while (!out_.empty() && bytes < plan_.grain) {
+    bytes += out_.front().bytes;
+    pieces.push_back(out_.front());
+    out_.pop_front();
+  }
+  sending_ = true;
+  next_->announce(pieces);
+  const std::uint64_t until = link_.serve(bytes + pieces.size() * header_bytes, 0);
+  timeline_.at(until, [this, bytes, pieces = std::move(pieces)]() mutable {
+    sending_ = false;
+    out_bytes_ -= bytes;
+    timeline_.after(plan_.link_latency_ns,
+                    [this, pieces = std::move(pieces)]() mutable { next_->deliver(std::move(pieces)); });
+    pump();
+    turn();
+  });
+}
+
+}  // namespace millrace::model

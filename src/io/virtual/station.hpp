@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "io/virtual/timeline.hpp"
+
+namespace millrace::io {
+
+struct StationOptions {
+  std::uint32_t slots = 1;             // pieces served at a time: processors of a socket
+  std::uint64_t bytes_per_second = 0;  // of each slot; 0: bytes cost nothing
+  std::uint64_t piece_ns = 0;          // each piece, whatever its size: a system call, a request to a daemon
+  std::uint64_t waiting_ns = 0;        // ... and for each that waits already: locks and processors taken away
+};
+
+// What a transfer passes in virtual time, and shares with others: a PCIe link, a switch's port, the links
+// between two sockets, a DMA engine, a daemon that pins pages, the processors of a socket. Pieces are served
+// in the order in which they come:
+//
+//   serve() -> | wait | -> [slot 0]  -> the time that serve() returned
+//                          [slot 1]
+//
+// Not thread safe.
+class Station {
+ public:
+  Station(const Timeline& timeline, const StationOptions& options);
+
+  // When a piece that comes now will have been served; it needs `extra_ns` beside what the options say.
+  std::uint64_t serve(std::uint64_t bytes, std::uint64_t extra_ns);
+
+  // Of all slots together, of what has come so far.
+  std::uint64_t busy_ns() const { return busy_ns_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  const Timeline& timeline_;
+  StationOptions options_;
+  std::vector<std::uint64_t> free_ns_;  // of each slot: a heap, the earliest first
+  std::deque<std::uint64_t> starts_;    // of pieces that have yet to begin
+  std::uint64_t busy_ns_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace millrace::io
