@@ -130,9 +130,7 @@ void Cluster::go(Rank& rank) {
     const bool skips = !rank.error.ok() || failed_;
     if (kind == Step::Kind::barrier) {
       meet(rank);
-    } else if (kind == Step::Kind::close) {
-      ask(rank);
-    } else if (skips) {
+    } else if (skips && kind != Step::Kind::close) {
       rank.write = 0;
       ++rank.step;
     } else if (kind == Step::Kind::write) {

@@ -120,7 +120,7 @@ class VirtualDisk::End final : public Storage {
     held_.push_back(std::move(active));
   }
   void kick() override {
-    for (auto& active : held_) begin(std::move(active));
+    for (const auto& active : held_) begin(active);
     held_.clear();
   }
   void poll(std::vector<Completion>& out) override {
@@ -129,7 +129,7 @@ class VirtualDisk::End final : public Storage {
   }
   int event_fd() const override { return -1; }
 
-  void begin(std::shared_ptr<Active> active) {
+  void begin(const std::shared_ptr<Active>& active) {
     if (dead_) {
       done_.push_back({active->request.token, Status::from_errno(EIO), 0});
       return;
