@@ -41,8 +41,6 @@ class Backlog {
   bool has_memory() const { return memory_ != nullptr; }
 
   bool empty() const { return first_ == last_; }
-  std::size_t bytes() const { return static_cast<std::size_t>(tail_ - head_); }
-  std::uint64_t taken() const { return taken_; }  // since the beginning
 
   // Copies as much of it as there is room for in one piece; 0 if there is none. `joined`: it became part of
   // the request before it, else there is one more.
@@ -59,7 +57,6 @@ class Backlog {
     if (taken == 0) return 0;
     std::memcpy(memory_ + place, data, taken);
     tail_ += taken;
-    taken_ += taken;
     if (joined) {
       before->bytes += taken;
     } else {
@@ -81,7 +78,7 @@ class Backlog {
  private:
   char* memory_ = nullptr;
   std::size_t size_ = 0;
-  std::uint64_t head_ = 0, tail_ = 0, taken_ = 0;
+  std::uint64_t head_ = 0, tail_ = 0;
   std::uint64_t first_ = 0, claimed_ = 0, last_ = 0;
   std::array<Request, requests_max> requests_ = {};
 };

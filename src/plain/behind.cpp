@@ -9,34 +9,12 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
-#include <ctime>
 #include <limits>
 
 namespace millrace::plain {
 namespace {
 
 constexpr std::size_t request_bytes_max = 0x7ffff000;
-
-// A burst of writes has the processor for itself, as far as it is short: a thread that writes at the same
-// time takes cores, memory bandwidth and locks from it.
-constexpr std::size_t burst_bytes_max = 32 << 20;
-constexpr long burst_ns_max = 20'000'000;
-constexpr long burst_gap_ns = 2'000'000;  // without a write for so long it is over
-
-long elapsed_ns(const timespec& since) {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (now.tv_sec - since.tv_sec) * 1'000'000'000 + (now.tv_nsec - since.tv_nsec);
-}
-
-timespec from_now(long ns) {
-  timespec at;
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  at.tv_nsec += ns;
-  at.tv_sec += at.tv_nsec / 1'000'000'000;
-  at.tv_nsec %= 1'000'000'000;
-  return at;
-}
 
 }  // namespace
 
@@ -184,21 +162,21 @@ bool Behind::put(std::size_t file, const char* data, std::size_t bytes, off_t at
       sleeping_ = false;
       pthread_cond_signal(&for_thread_);
     }
-    if (resting_ && backlog_.bytes() >= burst_bytes_max) pthread_cond_signal(&for_thread_);
-    if (taken == 0) wait_for_thread();
+    if (taken == 0) {
+      ++waiting_;
+      pthread_cond_wait(&for_callers_, &lock_);
+      --waiting_;
+    }
   }
   return true;
 }
 
-void Behind::wait_for_thread() {
-  ++waiting_;
-  if (resting_) pthread_cond_signal(&for_thread_);
-  pthread_cond_wait(&for_callers_, &lock_);
-  --waiting_;
-}
-
 void Behind::wait_for(std::size_t file) {
-  while (all_[file].pending > 0) wait_for_thread();
+  while (all_[file].pending > 0) {
+    ++waiting_;
+    pthread_cond_wait(&for_callers_, &lock_);
+    --waiting_;
+  }
 }
 
 void Behind::forget(std::size_t file) {
@@ -272,7 +250,7 @@ void Behind::after_fork(bool child) {
   if (child) {
     for (std::size_t i = 0; i < files_max; ++i) forget(i);
     backlog_.reset();  // its memory stays with the parent
-    running_ = sleeping_ = resting_ = false;
+    running_ = sleeping_ = false;
     waiting_ = 0;
     for_thread_ = PTHREAD_COND_INITIALIZER;
     for_callers_ = PTHREAD_COND_INITIALIZER;
@@ -287,20 +265,6 @@ void* Behind::run(void* self) {
   return nullptr;
 }
 
-void Behind::let_burst_pass() {
-  timespec begin;
-  clock_gettime(CLOCK_MONOTONIC, &begin);
-  resting_ = true;
-  std::uint64_t seen = 0;
-  while (waiting_ == 0 && seen != backlog_.taken() && backlog_.bytes() < burst_bytes_max &&
-         elapsed_ns(begin) < burst_ns_max) {
-    seen = backlog_.taken();
-    const timespec until = from_now(burst_gap_ns);
-    pthread_cond_clockwait(&for_thread_, &lock_, CLOCK_MONOTONIC, &until);
-  }
-  resting_ = false;
-}
-
 void Behind::work() {
   inside = true;
   pthread_mutex_lock(&lock_);
@@ -308,7 +272,6 @@ void Behind::work() {
     while (backlog_.empty()) {
       sleeping_ = true;
       pthread_cond_wait(&for_thread_, &lock_);
-      if (!backlog_.empty()) let_burst_pass();
     }
     const Backlog::Request request = backlog_.claim();
     const int fd = all_[request.file].fd;

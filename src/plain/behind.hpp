@@ -93,8 +93,6 @@ class Behind {
   bool put(std::size_t file, const char* data, std::size_t bytes, off_t at);
   void wait_for(std::size_t file);
   void forget(std::size_t file);
-  void wait_for_thread();
-  void let_burst_pass();
   void work();
   static void* run(void* self);
 
@@ -109,9 +107,8 @@ class Behind {
   std::array<File, files_max> all_ = {};
   Backlog backlog_;
   bool running_ = false;
-  bool sleeping_ = false;  // the thread, until something is there
-  bool resting_ = false;   // the thread, while a burst of writes goes on
-  unsigned waiting_ = 0;   // callers
+  bool sleeping_ = false;
+  unsigned waiting_ = 0;
   sigset_t mask_at_fork_ = {};
 
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
