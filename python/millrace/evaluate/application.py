@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from millrace import yaml_file
 from millrace.evaluate.errors import EvaluationError
 from millrace.units import parse_bytes, parse_duration
 
@@ -40,14 +41,7 @@ def load(path: Path) -> Application:
         from millrace.evaluate import darshan_log
 
         return darshan_log.load(path)
-    import yaml
-
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise EvaluationError(f"{path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise EvaluationError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    document = yaml_file.read(path, EvaluationError)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise EvaluationError(f"{path}: a description begins with schema: {SCHEMA}")
     return describe(document, str(path))

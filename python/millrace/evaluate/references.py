@@ -9,6 +9,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
+from millrace import yaml_file
 from millrace.evaluate.errors import EvaluationError
 
 SCHEMA = "millrace.machine/1"
@@ -78,16 +79,7 @@ def _entry(path: Path, row: Any) -> Entry:
 
 def load(path: Path) -> Machine:
     """A machine's file; raises EvaluationError with the line for what is not well formed."""
-    try:
-        import yaml
-    except ImportError:
-        raise EvaluationError("tables of machines need PyYAML: python3 -m pip install pyyaml") from None
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise EvaluationError(f"{path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise EvaluationError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    document = yaml_file.read(path, EvaluationError)
     if not isinstance(document, dict):
         raise EvaluationError(f"{path} holds no mapping: a machine's file begins with schema, name, source, figures")
     missing = [name for name in _REQUIRED if name not in document]

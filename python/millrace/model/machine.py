@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from millrace import yaml_file
 from millrace.model.errors import ModelError
 
 SCHEMA = "millrace.model/1"
@@ -148,16 +149,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _parse(path: Path) -> dict[str, Any]:
-    try:
-        import yaml
-    except ImportError:
-        raise ModelError("descriptions of machines need PyYAML: python3 -m pip install pyyaml") from None
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ModelError(f"{path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ModelError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    document = yaml_file.read(path, ModelError)
     if not isinstance(document, dict):
         raise ModelError(f"{path} holds no mapping: a description begins with schema, name, kind, parameters")
     if document.get("schema") != SCHEMA:
