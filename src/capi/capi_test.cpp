@@ -285,6 +285,7 @@ TEST_F(Api, CudaMemoryIsRecognisedWithoutItsDevice) {
   EXPECT_EXIT(
       {
         use_cuda_memory_by_its_address(path());
+        std::filesystem::remove_all(folder);  // its own, from its own SetUp(); it has no TearDown()
         std::_Exit(HasFailure() ? 1 : 0);
       },
       ::testing::ExitedWithCode(0), "");
