@@ -141,7 +141,7 @@ void Cluster::go(Rank& rank) {
   }
 }
 
-// As the client does: in records of record_max. False: no room.
+// As client::Session does. False: no room.
 bool Cluster::write(Rank& rank) {
   if (rank.detached) {
     fail(rank, Code::lost_agent);
@@ -156,7 +156,10 @@ bool Cluster::write(Rank& rank) {
   }
   while (rank.written < extent.size()) {
     const std::uint64_t offset = extent.begin + rank.written;
-    const std::uint64_t bytes = std::min(scenario_.settings.record_max_bytes, extent.end - offset);
+    const std::uint64_t record_max = scenario_.settings.record_max_bytes;
+    const std::uint64_t most = std::min(record_max, transport::max_payload(scenario_.ring_bytes));
+    std::uint64_t bytes = std::min(most, extent.end - offset);
+    if (extent.end - offset > most && most == record_max) bytes = most - offset % most;
     Item item{transport::Kind::write, 0, {offset, offset + bytes}, std::vector<std::byte>(bytes)};
     oracle_.fill(rank.write, offset, item.data);
     if (!nodes_[rank.node]->push(rank.channel, item)) {
@@ -179,7 +182,12 @@ void Cluster::ask(Rank& rank) {
     return;
   }
   const bool reads = rank.now().kind == Step::Kind::read;
-  Item item{kind_of(rank.now().kind), rank.next_request++, reads ? rank.now().extent : everything};
+  if (reads && !nodes_[rank.node]->dirty()) {
+    check_read(rank);
+    ++rank.step;
+    return;
+  }
+  const Item item{kind_of(rank.now().kind), rank.next_request++, reads ? rank.now().extent : everything};
   rank.asked = item.request;
   rank.seen_ns = timeline_.now_ns();
   trace_.note(timeline_.now_ns(), rank.node, "asks: rank request kind", rank.number, item.request,
@@ -199,14 +207,17 @@ void Cluster::answered(Rank& rank, std::uint32_t request, Status status) {
   if (rank.error.ok() && step.kind == Step::Kind::sync) oracle_.acknowledge(rank.number, true);
   if (rank.error.ok() && step.kind == Step::Kind::close)
     oracle_.acknowledge(rank.number, scenario_.settings.durability == Durability::disk);
-  if (rank.error.ok() && step.kind == Step::Kind::read && !scenario_.loses_caches()) {
-    const std::string wrong =
-        oracle_.check(disk_.contents(0), step.extent, static_cast<int>(rank.number), false);
-    if (!wrong.empty()) problem(who(rank) + " reads what is wrong: " + wrong);
-  }
+  if (step.kind == Step::Kind::read) check_read(rank);
   if (step.kind == Step::Kind::close) end(rank);
   ++rank.step;
   go_soon(rank);
+}
+
+void Cluster::check_read(const Rank& rank) {
+  if (!rank.error.ok() || scenario_.loses_caches()) return;
+  const std::string wrong =
+      oracle_.check(disk_.contents(0), rank.now().extent, static_cast<int>(rank.number), false);
+  if (!wrong.empty()) problem(who(rank) + " reads what is wrong: " + wrong);
 }
 
 void Cluster::fail(Rank& rank, Status status) {

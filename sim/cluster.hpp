@@ -69,6 +69,7 @@ class Cluster {
   bool write(Rank& rank);
   void ask(Rank& rank);
   void answered(Rank& rank, std::uint32_t request, Status status);
+  void check_read(const Rank& rank);
   void end(Rank& rank);
   void meet(Rank& rank);
   void release();

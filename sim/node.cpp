@@ -11,16 +11,21 @@
 namespace millrace::sim {
 
 using agent::ChannelId;
+using agent::Rounds;
 using transport::Kind;
 
 namespace {
 
 constexpr std::uint64_t first_tag = std::uint64_t{1} << 32;
 constexpr std::uint64_t round_ns = 2'000;  // what a round costs, beside what it moves
-constexpr std::uint64_t share_every_ns = 250'000'000;
-constexpr std::uint64_t look_every_ns = 500'000'000;  // while somebody waits for an answer
-constexpr std::uint64_t blocked_ns = 10'000'000;      // while there is no room
-constexpr std::uint64_t item_bytes = sizeof(transport::FrameHeader);
+constexpr std::uint64_t held_ns = 100'000;
+
+transport::Mapping make_page() {
+  const Result<Fd> memory = transport::make_memory("millrace-sim", sizeof(transport::AgentPage));
+  if (!memory) return {};
+  Result<transport::Mapping> page = transport::map(memory->get(), sizeof(transport::AgentPage));
+  return page ? *std::move(page) : transport::Mapping();
+}
 
 }  // namespace
 
@@ -28,7 +33,8 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario)
     : world_(world),
       number_(number),
       ring_bytes_(scenario.ring_bytes),
-      cpu_bytes_per_second_(scenario.cpu_bytes_per_second) {
+      cpu_bytes_per_second_(scenario.cpu_bytes_per_second),
+      page_(make_page()) {
   const auto watch = [this](int descriptor, std::uint32_t events, std::uint64_t tag) {
     if (events == 0) {
       watched_.erase(tag);
@@ -40,6 +46,8 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario)
   links_ = std::make_unique<agent::Links>(world.net.of(number), world.timeline, watch, say, first_tag,
                                           scenario.times);
   core_ = std::make_unique<agent::Core>(world.disk.of(number), world.journals);
+  rounds_ = std::make_unique<Rounds>(*core_, *links_, page(), world.timeline,
+                                     Rounds::Ways{[this] { return now(); }, say, [](const std::string&) {}});
   world.net.on_change(number, [this] { plan(now()); });
   world.disk.on_change(number, [this] { plan(now()); });
 }
@@ -54,40 +62,76 @@ std::uint16_t Node::listen() {
 }
 
 Status Node::open(ChannelId rank, const Fd& file, const transport::Register& registration) {
-  const auto slot = core_->open(rank, Fd(::dup(file.get())), registration, links_->route_of(registration));
-  if (!slot) return slot.status();
-  file_ = *slot;
-  if (registration.routing.lanes > 0) links_->serve(registration, file_, core_->file_number(file_));
-  rings_[rank];
+  Result<transport::Producer> producer = transport::Producer::create(ring_bytes_);
+  if (!producer) return producer.status();
+  Result<transport::Consumer> ring = transport::Consumer::attach(Fd(::dup(producer->memory())), ring_bytes_);
+  if (!ring) return ring.status();
+  agent::Connection& connection = rounds_->join(Fd());
+  if (connection.id() != rank) return Code::invalid;
+  transport::Hello hello{};
+  hello.version = transport::protocol_version;
+  hello.pid = rank;
+  hello.channel_bytes = ring_bytes_;
+  connection.greet(*std::move(ring), hello);
+  seats_[rank].producer = *std::move(producer);
+  const transport::Registered registered = rounds_->enroll(connection, registration, Fd(::dup(file.get())));
+  file_ = registered.file;
   plan(now());
-  return {};
+  return registered.status;
 }
 
-bool Node::push(ChannelId rank, Item& item) {
-  Ring& ring = rings_[rank];
-  if (!ring.items.empty() && ring.bytes + item.data.size() + item_bytes > ring_bytes_) {
-    ring.waited_for = true;
-    return false;
+// As client::Session writes and asks.
+bool Node::push(ChannelId rank, const Item& item) {
+  Seat& seat = seats_.at(rank);
+  transport::Producer& producer = seat.producer;
+  transport::FrameHeader frame{};
+  transport::ClientCounters counters{};
+  const void* payload = item.data.data();
+  frame.kind = item.kind;
+  frame.file = file_;
+  frame.request = item.request;
+  frame.offset = item.extent.begin;
+  frame.length = static_cast<std::uint32_t>(item.data.size());
+  frame.span = item.kind == Kind::write        ? now()
+               : item.extent.end == UINT64_MAX ? UINT64_MAX
+                                               : item.extent.size();
+  if (item.kind == Kind::close) {
+    frame.length = sizeof counters;
+    payload = &counters;
   }
-  item.stamp = next_stamp_++;
-  ring.bytes += item.data.size() + item_bytes;
-  ring.items.push_back(std::move(item));
-  plan(now());
+  if (!producer.append(frame, payload)) {
+    producer.publish();
+    wake(seat, true);
+    seat.wants_room = producer.begin_wait();
+    if (seat.wants_room || !producer.append(frame, payload)) return false;
+  }
+  if (item.request != 0) {
+    seat.asked = item.request;
+    producer.header().requests.fetch_add(1);
+  }
+  producer.publish();
+  if (item.kind == Kind::write) {
+    page().files[file_].fresh.fetch_or(transport::places(item.extent));
+    page().files[file_].dirty.store(transport::state_dirty);
+  }
+  wake(seat, item.request != 0);
   return true;
 }
 
-void Node::leave(ChannelId rank) {
-  if (!alive() || rings_.erase(rank) == 0) return;
-  forget(rank);
-  core_->abandon(rank);
+bool Node::dirty() const { return page().files[file_].dirty.load() != transport::state_clean; }
+
+void Node::wake(Seat& seat, bool urgent) {
+  if (!alive() || page().sleeping.load() == 0) return;
+  if (!urgent && seat.producer.fill() < transport::wake_threshold(ring_bytes_)) return;
+  page().sleeping.store(0);
   plan(now());
 }
 
-void Node::forget(ChannelId channel) {
-  const auto of_channel = [channel](const auto& one) { return one.channel == channel; };
-  std::erase_if(fresh_, of_channel);
-  std::erase_if(waiting_, of_channel);
-  std::erase_if(asked_, of_channel);
+void Node::leave(ChannelId rank) {
+  seats_.erase(rank);
+  if (!alive()) return;
+  if (agent::Connection* const connection = rounds_->find(rank)) connection->set_gone();
+  plan(now());
 }
 
 void Node::pause(std::uint64_t for_ns) {
@@ -103,6 +147,7 @@ void Node::crash(bool host) {
   planned_.reset();
   world_.disk.crash(number_, host);
   world_.net.crash(number_, host);
+  rounds_.reset();
   core_.reset();
   links_.reset();
 }
@@ -119,34 +164,22 @@ void Node::plan(std::uint64_t time_ns) {
 
 void Node::round() {
   planned_.reset();
-  const bool slept = std::exchange(slept_, false);
-  const bool disk_is_busy = core_->dirty(file_) || core_->fetching(file_);
-  if (slept && !asked_.empty() && !disk_is_busy) ++progress_;
-  moved_bytes_ = 0;
+  page().sleeping.store(0);
   take_events();
-  links_->pump(now());
-  const Pass pass = drain();
-  bool advanced = core_->advance(now());
-  deliver();
-  share_progress();
-  links_->pump(now());
-  advanced |= core_->pass_fetched(*links_);
-  busy_until_ns_ = now() + round_ns + io::duration_ns(moved_bytes_, cpu_bytes_per_second_);
-  if (pass == Pass::worked || advanced) {
-    ++progress_;
-    plan(busy_until_ns_);
-  } else {
-    sleep();
-  }
+  if (std::exchange(slept_, false)) rounds_->woke();
+  const std::uint64_t before = taken_bytes();
+  const Rounds::Round round = rounds_->go();
+  look_at_seats();
+  const std::uint64_t after = taken_bytes();  // less, when a rank has gone
+  busy_until_ns_ = now() + round_ns + io::duration_ns(after - std::min(before, after), cpu_bytes_per_second_);
+  if (round == Rounds::Round::idle) return sleep();
+  plan(busy_until_ns_ + (round == Rounds::Round::held ? held_ns : 0));
 }
 
 void Node::sleep() {
-  std::uint64_t until = std::min(core_->next_deadline_ns(), links_->deadline_ns());
-  if (!asked_.empty()) until = std::min(until, now() + look_every_ns);
-  if (pass_open_) until = std::min(until, now() + blocked_ns);
-  const bool waits = std::ranges::any_of(rings_, [](const auto& one) { return !one.second.items.empty(); });
-  if (!pass_open_ && waits) until = now();
+  page().sleeping.store(1);
   slept_ = true;
+  const std::uint64_t until = rounds_->deadline_ns();
   if (until != UINT64_MAX) plan(until);
 }
 
@@ -163,124 +196,36 @@ void Node::take_events() {
   for (const auto& [tag, events] : told) links_->handle(tag, events);
 }
 
-// As Server::drain_rings(): requests wait for the end of the next pass, because a ring that was visited
-// before may have got older records since.
-Node::Pass Node::drain() {
-  if (!pass_open_) {
-    pass_open_ = true;
-    waiting_.swap(fresh_);
-    pass_stamp_ = next_stamp_;
-  }
-  const Pass rings = drain_rings();
-  const Pass merged = std::max(rings, drain_links());
-  if (merged == Pass::blocked) return merged;
-  pass_open_ = false;
-  const bool worked = merged == Pass::worked || !waiting_.empty() || !fresh_.empty();
-  for (const agent::PendingRequest& request : waiting_) forward(request);
-  waiting_.clear();
-  return worked ? Pass::worked : Pass::idle;
-}
-
-// In the order of their stamps over all rings.
-Node::Pass Node::drain_rings() {
-  Pass result = Pass::idle;
-  for (;;) {
-    Ring* oldest = nullptr;
-    ChannelId rank = 0;
-    for (auto& [id, ring] : rings_) {
-      if (ring.items.empty() || ring.items.front().stamp >= pass_stamp_) continue;
-      if (oldest != nullptr && oldest->items.front().stamp < ring.items.front().stamp) continue;
-      oldest = &ring;
-      rank = id;
+// What futexes would wake.
+void Node::look_at_seats() {
+  for (auto& [rank, seat] : seats_) {
+    const transport::ChannelHeader& header = seat.producer.header();
+    const transport::ReplySlot& slot = header.replies[seat.asked % transport::reply_slots];
+    if (seat.asked != 0 && slot.done.load() == seat.asked) {
+      const Status status{static_cast<Code>(slot.code.load()), slot.error.load()};
+      const std::uint32_t request = std::exchange(seat.asked, 0);
+      world_.trace.note(now(), number_, "answers: channel request code", rank, request,
+                        static_cast<std::uint64_t>(status.code()));
+      world_.timeline.after(0, [this, rank, request, status] {
+        if (on_answer) on_answer(rank, request, status);
+      });
     }
-    if (oldest == nullptr) break;
-    Item& item = oldest->items.front();
-    if (item.kind == Kind::write && !core_->ready()) return Pass::blocked;
-    take(rank, item);
-    oldest->bytes -= item.data.size() + item_bytes;
-    moved_bytes_ += item.data.size() + item_bytes;
-    oldest->items.pop_front();
-    result = Pass::worked;
-  }
-  for (auto& [id, ring] : rings_) {
-    if (!ring.waited_for || ring.bytes > ring_bytes_ / 2) continue;
-    ring.waited_for = false;
-    world_.timeline.after(0, [this, rank = id] {
+    if (!seat.wants_room || header.producer_waits.load() != 0) continue;
+    seat.wants_room = false;
+    world_.timeline.after(0, [this, rank] {
       if (on_room) on_room(rank);
     });
   }
-  return result;
 }
 
-void Node::take(ChannelId rank, Item& item) {
-  if (item.kind == Kind::write) return core_->write(rank, file_, item.extent.begin, item.data);
-  transport::FrameHeader frame{};
-  frame.kind = item.kind;
-  frame.file = file_;
-  frame.request = item.request;
-  frame.offset = item.extent.begin;
-  frame.span = item.extent.end == UINT64_MAX ? UINT64_MAX : item.extent.size();
-  fresh_.push_back({rank, frame, {}, 0});
-}
-
-Node::Pass Node::drain_links() {
-  const std::size_t asked = fresh_.size();
-  const std::uint64_t before = links_->frames();
-  const agent::Drained drained = links_->drain(*core_, fresh_);
-  for (const ChannelId ended : links_->take_ended()) forget(ended);
-  if (drained == agent::Drained::core_is_full) return Pass::blocked;
-  return links_->frames() != before || fresh_.size() != asked ? Pass::worked : Pass::idle;
-}
-
-void Node::forward(const agent::PendingRequest& request) {
-  const transport::FrameHeader& frame = request.frame;
-  if (!rings_.contains(request.channel) && !links_->has(request.channel)) return;  // abandoned meanwhile
-  asked_.push_back({request.channel, frame.request});
-  const bool whole = frame.span > UINT64_MAX - frame.offset;
-  const Extent extent{frame.offset, whole ? UINT64_MAX : frame.offset + frame.span};
-  switch (frame.kind) {
-    case Kind::flush:
-      return core_->flush(request.channel, frame.file, frame.request, extent);
-    case Kind::fetch:
-      return core_->fetch(request.channel, frame.file, frame.request, extent);
-    case Kind::arrive:
-      return core_->arrive(request.channel, frame.file, frame.request);
-    case Kind::sync:
-      return core_->sync(request.channel, frame.file, frame.request);
-    default:
-      return core_->close(request.channel, frame.file, frame.request, request.counters);
+// From the rings, by now.
+std::uint64_t Node::taken_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [rank, seat] : seats_) {
+    if (const agent::Connection* const connection = rounds_->find(rank))
+      bytes += connection->ring().position();
   }
-}
-
-void Node::deliver() {
-  for (const agent::Reply& reply : core_->take_replies()) {
-    std::erase_if(asked_, [&reply](const Asked& one) {
-      return one.channel == reply.channel && one.request == reply.request;
-    });
-    world_.trace.note(now(), number_, "answers: channel request code", reply.channel, reply.request,
-                      static_cast<std::uint64_t>(reply.status.code()));
-    if (links_->answer(reply.channel, reply.request, reply.status)) continue;
-    world_.timeline.after(0, [this, reply] {
-      if (on_answer) on_answer(reply.channel, reply.request, reply.status);
-    });
-  }
-  for (const std::string& message : core_->take_messages()) world_.trace.say(now(), number_, message);
-  (void)core_->take_reports();
-}
-
-// Progress goes up the links to the ranks that wait for it.
-void Node::share_progress() {
-  if (links_->progress() != heard_progress_) {
-    heard_progress_ = links_->progress();
-    ++heard_steps_;
-    ++progress_;
-  }
-  if (now() - shared_ns_ < share_every_ns) return;
-  const std::uint64_t own = progress_ - heard_steps_;
-  if (own == shared_progress_ && shared_heard_ == heard_progress_) return;
-  shared_ns_ = now();
-  shared_heard_ = heard_progress_;
-  links_->show_progress(std::exchange(shared_progress_, own) != own);
+  return bytes;
 }
 
 }  // namespace millrace::sim

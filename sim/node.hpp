@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,11 +12,13 @@
 
 #include "agent/core.hpp"
 #include "agent/links.hpp"
+#include "agent/rounds.hpp"
 #include "io/virtual/timeline.hpp"
 #include "io/virtual/trace.hpp"
 #include "io/virtual/virtual_disk.hpp"
 #include "io/virtual/virtual_net.hpp"
 #include "scenario.hpp"
+#include "transport/channel.hpp"
 
 namespace millrace::sim {
 
@@ -36,11 +37,11 @@ struct Item {
   std::uint32_t request = 0;  // 0 for a record
   Extent extent = {};
   std::vector<std::byte> data = {};
-  std::uint64_t stamp = 0;
 };
 
-// The agent of a node: the production Core and Links, in a loop that does what agent::Server's does, with
-// rings that are queues here. Sleeps until something changes or a deadline comes; a round takes time.
+// The agent of a node: the shipped Core, Links and Rounds, and the rings and the page that its ranks share
+// with it. Sleeps until something changes or a deadline comes, as Server does; a round takes time. Where the
+// client waits on a futex, its rank is called.
 class Node {
  public:
   Node(World world, std::uint32_t number, const Scenario& scenario);
@@ -54,10 +55,13 @@ class Node {
 
   // The port at which other agents reach this one.
   std::uint16_t listen();
+  // Ranks come in the order of their numbers.
   Status open(agent::ChannelId rank, const Fd& file, const transport::Register& registration);
   // False: the ring is full; on_room comes.
-  bool push(agent::ChannelId rank, Item& item);
-  // The rank hangs up without closing.
+  bool push(agent::ChannelId rank, const Item& item);
+  // False: every byte that ranks of the node wrote is in the file, as far as they can see.
+  bool dirty() const;
+  // The rank hangs up without closing. What it published is still good.
   void leave(agent::ChannelId rank);
   // The process stands still.
   void pause(std::uint64_t for_ns);
@@ -67,31 +71,23 @@ class Node {
   bool alive() const { return core_ != nullptr; }
   bool idle() const { return core_ == nullptr || core_->idle(); }
   // Changes while the agent gets something done.
-  std::uint64_t progress() const { return progress_; }
+  std::uint64_t progress() const { return page().progress.load(); }
 
  private:
-  enum class Pass { idle, worked, blocked };
-  struct Ring {
-    std::deque<Item> items;
-    std::uint64_t bytes = 0;
-    bool waited_for = false;
-  };
-  struct Asked {
-    agent::ChannelId channel;
-    std::uint32_t request;
+  // A rank's end of its ring.
+  struct Seat {
+    transport::Producer producer;
+    std::uint32_t asked = 0;  // the request whose answer it waits for
+    bool wants_room = false;
   };
 
+  transport::AgentPage& page() const { return *reinterpret_cast<transport::AgentPage*>(page_.data()); }
   void plan(std::uint64_t time_ns);
   void round();
   void take_events();
-  Pass drain();
-  Pass drain_rings();
-  Pass drain_links();
-  void take(agent::ChannelId rank, Item& item);
-  void forget(agent::ChannelId channel);
-  void forward(const agent::PendingRequest& request);
-  void deliver();
-  void share_progress();
+  void look_at_seats();
+  void wake(Seat& seat, bool urgent);
+  std::uint64_t taken_bytes() const;
   void sleep();
   std::uint64_t now() const { return world_.timeline.now_ns(); }
 
@@ -104,26 +100,15 @@ class Node {
     std::uint32_t events;
   };
   std::map<std::uint64_t, Watched> watched_;  // by tag
+  transport::Mapping page_;
   std::unique_ptr<agent::Links> links_;
   std::unique_ptr<agent::Core> core_;  // nullptr: the process has gone
+  std::unique_ptr<agent::Rounds> rounds_;
   agent::FileSlot file_ = 0;
-  std::map<agent::ChannelId, Ring> rings_;
-  std::vector<agent::PendingRequest> fresh_;    // seen by the running pass
-  std::vector<agent::PendingRequest> waiting_;  // a whole pass has to end before they go to Core
-  std::vector<Asked> asked_;                    // with Core, unanswered
+  std::map<agent::ChannelId, Seat> seats_;
   std::optional<io::Timeline::Event> planned_;
   std::uint64_t busy_until_ns_ = 0;
-  std::uint64_t next_stamp_ = 1;
-  std::uint64_t pass_stamp_ = 0;
-  std::uint64_t moved_bytes_ = 0;  // in this round, for its cost
-  bool pass_open_ = false;
   bool slept_ = false;
-  std::uint64_t progress_ = 0;
-  std::uint64_t shared_ns_ = 0;
-  std::uint64_t shared_progress_ = 0;
-  std::uint64_t heard_progress_ = 0;
-  std::uint64_t heard_steps_ = 0;
-  std::uint64_t shared_heard_ = 0;
 };
 
 }  // namespace millrace::sim

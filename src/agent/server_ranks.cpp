@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // The half of Server that talks to ranks over their sockets: coming, registering files, going.
-#include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,12 +19,6 @@ namespace {
 // (client/attach); nobody is served before twice that has passed.
 constexpr std::uint64_t grace_ns = 2'000'000;
 constexpr std::size_t max_ranks = 4096;
-
-// What a rank may not write, it does not get written because another rank may.
-bool writable(const Fd& target) {
-  const int mode = target.valid() ? ::fcntl(target.get(), F_GETFL) : -1;
-  return mode >= 0 && (mode & O_ACCMODE) != O_RDONLY;
-}
 }  // namespace
 
 void Server::accept_all() {
@@ -37,11 +29,9 @@ void Server::accept_all() {
       log("refused a process of another user");
       continue;
     }
-    if (connections_.size() >= max_ranks) continue;
-    ChannelId id = 0;  // Core wants small numbers
-    while (connections_.count(id) > 0) ++id;
-    if (!watch(socket->get(), tag_first_rank + id).ok()) continue;
-    connections_.emplace(id, std::make_unique<Connection>(id, *std::move(socket)));
+    if (rounds_->ranks() >= max_ranks) continue;
+    Connection& rank = rounds_->join(*std::move(socket));
+    if (!watch(rank.socket(), tag_first_rank + rank.id()).ok()) rounds_->drop(rank.id(), "");
   }
 }
 
@@ -50,10 +40,10 @@ void Server::receive(Connection& connection) {
   Result<transport::Received> received =
       transport::receive_message(connection.socket(), &message, sizeof message);
   if (!received && received.status().error() == EAGAIN) return;
-  if (!received || received->size == 0) return hang_up(connection.id());
+  if (!received || received->size == 0) return hang_up(connection);
   if (!connection.greeted()) {
     if (!greet(connection, &message, received->size, std::move(received->descriptors[0])))
-      drop(connection.id(), "");
+      rounds_->drop(connection.id(), "");
     return;
   }
   if (received->size == sizeof(transport::Meet)) {
@@ -61,7 +51,7 @@ void Server::receive(Connection& connection) {
     std::memcpy(&meeting, &message, sizeof meeting);
     return meet(connection, meeting.version);
   }
-  if (received->size != sizeof message) return drop(connection.id(), "a message of unknown size");
+  if (received->size != sizeof message) return rounds_->drop(connection.id(), "a message of unknown size");
   message.path[sizeof message.path - 1] = 0;
   enroll(connection, message, std::move(received->descriptors[0]));
 }
@@ -94,27 +84,9 @@ bool Server::greet(Connection& connection, const void* data, std::size_t size, F
 }
 
 void Server::enroll(Connection& connection, const transport::Register& registration, Fd target) {
-  transport::Registered answer{leaving_ ? Code::lost_agent : Code::invalid, 0};
-  const std::uint64_t record_max = registration.settings.record_max_bytes;
-  const bool sane = record_max >= 4 * KiB && record_max <= 1 * MiB && (record_max & (record_max - 1)) == 0 &&
-                    registration.settings.sort_buffer_bytes >= 1 * MiB &&
-                    registration.settings.sort_buffer_bytes <= 1024 * GiB &&
-                    (registration.reads_only != 0 || writable(target));
-  struct stat about {};
-  if (sane && !leaving_ && ::fstat(target.get(), &about) == 0) {
-    Result<FileSlot> slot =
-        core_.open(connection.id(), std::move(target), registration, links_.route_of(registration));
-    answer.status = slot.status();
-    if (slot && *slot >= transport::max_files) return drop(connection.id(), "too many files are open");
-    if (slot) {
-      answer.file = *slot;
-      connection.allow(*slot, record_max, registration.settings.strategy == Strategy::journal,
-                       registration.reads_only == 0);
-      if (registration.routing.lanes > 0) links_.serve(registration, *slot, core_.file_number(*slot));
-      states_->opened(*slot, transport::file_number(about.st_dev, about.st_ino), core_);
-    }
-  }
-  if (!transport::send(connection.socket(), answer).ok()) hang_up(connection.id());
+  const transport::Registered answer = rounds_->enroll(connection, registration, std::move(target));
+  if (answer.file >= transport::max_files) return rounds_->drop(connection.id(), "too many files are open");
+  if (!transport::send(connection.socket(), answer).ok()) hang_up(connection);
 }
 
 // The rank wants to tell agents of other nodes how they reach this one.
@@ -125,37 +97,14 @@ void Server::meet(Connection& connection, std::uint32_t version) {
     answer.status = port.status();
     if (port) answer.port = *port;
   }
-  if (!transport::send(connection.socket(), answer).ok()) hang_up(connection.id());
+  if (!transport::send(connection.socket(), answer).ok()) hang_up(connection);
 }
 
 // The rank has gone, or its socket has. What it published is still good.
-void Server::hang_up(ChannelId id) {
-  const auto found = connections_.find(id);
-  if (found == connections_.end()) return;
-  if (!found->second->greeted()) return drop(id, "");
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second->socket(), nullptr);
-  found->second->set_gone();
-}
-
-void Server::drop(ChannelId id, const std::string& why) {
-  const auto found = connections_.find(id);
-  if (found == connections_.end()) return;
-  if (!why.empty()) log("drops rank process " + std::to_string(found->second->pid()) + ": " + why);
-  for (const FileSlot file : found->second->files()) states_->closed(file);
-  if (found->second->greeted()) core_.abandon(id);
-  const auto unanswered = [&](const PendingRequest& one) {
-    if (one.channel == id && one.frame.kind == transport::Kind::close) states_->closed(one.frame.file);
-    return one.channel == id;
-  };
-  std::erase_if(fresh_, unanswered);
-  std::erase_if(waiting_, unanswered);
-  std::erase_if(asked_, [&](const Asked& one) {
-    if (one.channel == id && one.closes) states_->closed(one.file);
-    return one.channel == id;
-  });
-  std::erase_if(replies_, [id](const Reply& reply) { return reply.channel == id; });
-  connections_.erase(found);
-  if (connections_.empty()) alone_since_ns_ = transport::now_ns();
+void Server::hang_up(Connection& connection) {
+  if (!connection.greeted()) return rounds_->drop(connection.id(), "");
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.socket(), nullptr);
+  connection.set_gone();
 }
 
 }  // namespace millrace::agent

@@ -30,15 +30,21 @@ Result<Producer> Producer::create(std::uint64_t ring_bytes) {
   return producer;
 }
 
-bool Producer::wait_room(std::uint32_t slice_ms) {
-  const std::uint64_t before = head_;
+bool Producer::begin_wait() {
   header().producer_waits.store(1, std::memory_order_seq_cst);
   head_ = header().head.load(std::memory_order_seq_cst);
-  if (tail_ - head_ > ring_bytes_ / 2) {
+  if (tail_ - head_ > ring_bytes_ / 2) return true;
+  header().producer_waits.store(0, std::memory_order_relaxed);
+  return false;
+}
+
+bool Producer::wait_room(std::uint32_t slice_ms) {
+  const std::uint64_t before = head_;
+  if (begin_wait()) {
     futex_wait(header().producer_waits, 1, slice_ms);
     head_ = header().head.load(std::memory_order_acquire);
+    header().producer_waits.store(0, std::memory_order_relaxed);
   }
-  header().producer_waits.store(0, std::memory_order_relaxed);
   return head_ != before;
 }
 
