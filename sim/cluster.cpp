@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <system_error>
+#include <numeric>
 #include <utility>
 
 namespace millrace::sim {
@@ -25,14 +24,15 @@ constexpr std::size_t most_problems = 10;
 constexpr std::uint64_t journal_batch_bytes = 2 * MiB;  // of the ledger, and of what does not fit
 constexpr std::uint64_t judged_bytes = 8 * MiB;  // at a time: the oracle takes as much again, many times
 
-transport::Kind kind_of(Step::Kind kind) {
+// As client::File asks: what ledgers hold has to be in the file for good before others write there.
+transport::Kind kind_of(Step::Kind kind, const FileSettings& settings) {
   switch (kind) {
     case Step::Kind::read:
       return transport::Kind::flush;
     case Step::Kind::sync:
       return transport::Kind::sync;
     case Step::Kind::arrive:
-      return transport::Kind::arrive;
+      return keeps_ledger(settings) ? transport::Kind::sync : transport::Kind::arrive;
     default:
       return transport::Kind::close;
   }
@@ -46,26 +46,18 @@ std::array<std::byte, 32> key_of(std::uint64_t seed) {
 
 }  // namespace
 
-Folder::Folder() : path_((std::filesystem::temp_directory_path() / "millrace-sim-XXXXXX").string()) {
-  if (::mkdtemp(path_.data()) == nullptr) path_.clear();
-}
-
-Folder::~Folder() {
-  std::error_code unheeded;
-  if (!path_.empty()) std::filesystem::remove_all(path_, unheeded);
-}
-
 Cluster::Cluster(const Scenario& scenario, bool keep_trace)
     : scenario_(scenario),
       timeline_(scenario.seed),
       trace_(keep_trace),
       net_(timeline_, trace_, scenario.nodes, scenario.net),
       disk_(timeline_, trace_, scenario.nodes, scenario.disk),
-      file_(disk_.create()),
+      file_(disk_.create(folder_.path() + "/file")),
       ranks_(std::size_t{scenario.nodes} * scenario.ranks_per_node) {
   for (std::uint32_t n = 0; n < scenario.nodes; ++n) {
-    nodes_.push_back(
-        std::make_unique<Node>(World{timeline_, trace_, net_, disk_, journals_.path()}, n, scenario));
+    const std::string journals = folder_.path() + "/" + std::to_string(n);
+    std::filesystem::create_directory(journals);
+    nodes_.push_back(std::make_unique<Node>(World{timeline_, trace_, net_, disk_}, n, scenario, journals));
     const std::uint32_t first = n * scenario.ranks_per_node;
     nodes_[n]->on_answer = [this, first](agent::ChannelId channel, std::uint32_t request, Status status) {
       answered(ranks_[first + channel], request, status);
@@ -110,7 +102,7 @@ bool Cluster::open_all() {
       registration.routing = transport::routing_of(scenario_.plan, addresses, rank.node);
       registration.routing.key = key_of(scenario_.seed);
     }
-    std::strcpy(registration.path, "/data/file");
+    std::strcpy(registration.path, "/data/file");  // for reports only
     const Status status = nodes_[rank.node]->open(rank.channel, file_, registration);
     if (!status.ok()) problem(who(rank) + " cannot open the file: " + status.describe());
     if (!status.ok()) return false;
@@ -169,7 +161,7 @@ bool Cluster::write(Rank& rank) {
     }
     rank.written += bytes;
   }
-  rank.write = 0;
+  oracle_.finish(std::exchange(rank.write, 0));
   ++rank.step;
   return true;
 }
@@ -187,7 +179,13 @@ void Cluster::ask(Rank& rank) {
     ++rank.step;
     return;
   }
-  const Item item{kind_of(rank.now().kind), rank.next_request++, reads ? rank.now().extent : everything};
+  if (rank.now().kind == Step::Kind::arrive && keeps_ledger(scenario_.settings) &&
+      !nodes_[rank.node]->keeps()) {
+    ++rank.step;
+    return;
+  }
+  const Item item{kind_of(rank.now().kind, scenario_.settings), rank.next_request++,
+                  reads ? rank.now().extent : everything};
   rank.asked = item.request;
   rank.seen_ns = timeline_.now_ns();
   trace_.note(timeline_.now_ns(), rank.node, "asks: rank request kind", rank.number, item.request,
@@ -204,13 +202,23 @@ void Cluster::answered(Rank& rank, std::uint32_t request, Status status) {
   rank.asked = 0;
   const Step step = rank.now();
   if (!status.ok()) fail(rank, status);
-  if (rank.error.ok() && step.kind == Step::Kind::sync) oracle_.acknowledge(rank.number, true);
+  if (rank.error.ok() && step.kind == Step::Kind::sync) acknowledge(rank, true, true);
   if (rank.error.ok() && step.kind == Step::Kind::close)
-    oracle_.acknowledge(rank.number, scenario_.settings.durability == Durability::disk);
+    acknowledge(rank, ends_on_disk(scenario_.settings), scenario_.settings.durability != Durability::node);
   if (step.kind == Step::Kind::read) check_read(rank);
   if (step.kind == Step::Kind::close) end(rank);
   ++rank.step;
   go_soon(rank);
+}
+
+// `there`: what was promised is in the file by now, not only in a ledger.
+void Cluster::acknowledge(const Rank& rank, bool stable, bool there) {
+  const std::span<const std::byte> file = stable ? disk_.stable(0) : disk_.contents(0);
+  for (const Extent extent : oracle_.acknowledge(rank.number, stable)) {
+    if (!there || scenario_.loses_caches()) continue;
+    if (const std::string wrong = oracle_.check(file, extent, -1, stable); !wrong.empty())
+      return problem(who(rank) + " was answered too early: " + wrong);
+  }
 }
 
 void Cluster::check_read(const Rank& rank) {
@@ -309,12 +317,14 @@ void Cluster::befall(const Fault& fault) {
 }
 
 void Cluster::crash(std::uint32_t node, bool host) {
+  crashed_ = true;
   if (nodes_[node]->alive()) nodes_[node]->crash(host);
   for (Rank& rank : ranks_) {
     if (rank.node != node || rank.over) continue;
     if (host) {
       rank.gone = true;
     } else {
+      if (scenario_.writes_survive() && !rank.detached) oracle_.acknowledge_finished(rank.number);
       detach(rank, Code::lost_agent);
     }
   }
@@ -341,23 +351,50 @@ bool Cluster::step_until(std::uint64_t until_ns, bool (Cluster::*done)() const) 
   return true;
 }
 
-void Cluster::judge() {
-  const bool stable = scenario_.loses_caches();
+// Agents that leave what they could not bring to the file are asked no more; each node's journals are
+// recovered, in any order of the nodes.
+std::vector<std::byte> Cluster::recovered() {
+  const std::string file = folder_.path() + "/file";
+  for (const auto& node : nodes_) {
+    if (node->alive()) node->crash(false);
+  }
+  if (!write_out(file, disk_.contents(0))) problem("the file cannot be written");
+  std::vector<std::uint32_t> order(scenario_.nodes);
+  std::iota(order.begin(), order.end(), 0U);
+  for (std::size_t left = order.size(); left > 1; --left)
+    std::swap(order[left - 1], order[timeline_.below(left)]);
+  for (const std::uint32_t n : order) {
+    const auto [status, said] = recover(folder_.path() + "/" + std::to_string(n));
+    if (status != 0) problem("node " + std::to_string(n) + " cannot recover: " + said);
+  }
+  return read_in(file);
+}
+
+void Cluster::judge(std::span<const std::byte> file, bool stable, const char* what) {
   for (std::uint64_t begin = 0; begin < scenario_.file_bytes && problems_.size() < most_problems;
        begin += judged_bytes) {
     const Extent part{begin, std::min(begin + judged_bytes, scenario_.file_bytes)};
-    if (const std::string wrong = oracle_.check(disk_.contents(0), part, -1, stable); !wrong.empty())
-      problem("the file is wrong " + wrong);
-    if (const std::string wrong = oracle_.check(disk_.stable(0), part, -1, true); !wrong.empty())
-      problem("what is on the disk is wrong " + wrong);
+    if (const std::string wrong = oracle_.check(file, part, -1, stable); !wrong.empty())
+      problem(std::string(what) + " is wrong " + wrong);
+  }
+}
+
+void Cluster::judge() {
+  const bool recovers = keeps_ledger(scenario_.settings);
+  // With a ledger, what a close was answered for may be on its way still.
+  if (!recovers || (!crashed_ && all_idle() && errors_ == 0)) {
+    judge(disk_.contents(0), scenario_.loses_caches(), "the file");
+    judge(disk_.stable(0), true, "what is on the disk");
   }
   if (disk_.misuses() > 0) problem("memory changed while it was written, or writes in flight overlapped");
-  const bool journals = scenario_.settings.strategy == Strategy::journal;
+  const bool journals = recovers;
   const std::uint64_t most = scenario_.settings.sort_buffer_bytes + (journals ? 2 * journal_batch_bytes : 0);
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
     if (disk_.most_in_flight(n) > most)
       problem("node " + std::to_string(n) + " had more in flight than its buffers");
   }
+  if (!recovers) return;
+  judge(recovered(), scenario_.loses_caches(), "the recovered file");
 }
 
 Outcome Cluster::run() {

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "leftovers.hpp"
 #include "node.hpp"
 #include "oracle.hpp"
 #include "run.hpp"
@@ -39,19 +41,6 @@ struct Rank {
   bool waits() const { return asked != 0 || wants_room; }
 };
 
-// A folder of this run, which goes with it.
-class Folder {
- public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // All machines of a run, its ranks, and what befalls them.
 class Cluster {
  public:
@@ -69,6 +58,7 @@ class Cluster {
   bool write(Rank& rank);
   void ask(Rank& rank);
   void answered(Rank& rank, std::uint32_t request, Status status);
+  void acknowledge(const Rank& rank, bool stable, bool there);
   void check_read(const Rank& rank);
   void end(Rank& rank);
   void meet(Rank& rank);
@@ -82,6 +72,8 @@ class Cluster {
   bool all_idle() const;
   bool step_until(std::uint64_t until_ns, bool (Cluster::*done)() const);
   void judge();
+  void judge(std::span<const std::byte> file, bool stable, const char* what);
+  std::vector<std::byte> recovered();
   void problem(const std::string& text);
   std::string who(const Rank& rank) const;
 
@@ -90,12 +82,13 @@ class Cluster {
   io::Trace trace_;
   io::VirtualNet net_;
   io::VirtualDisk disk_;
-  Folder journals_;
+  Folder folder_;  // the file, and each node's journals: real names, virtual contents
   Fd file_;
   Oracle oracle_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Rank> ranks_;
-  bool failed_ = false;  // a rank has met the others with an error: nobody writes any more
+  bool crashed_ = false;  // an agent, or a node with it
+  bool failed_ = false;   // a rank has met the others with an error: nobody writes any more
   std::uint32_t errors_ = 0;
   std::uint64_t over_ns_ = 0;  // when the last rank ended
   std::uint64_t steps_ = 0;

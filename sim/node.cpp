@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "leftovers.hpp"
+
 namespace millrace::sim {
 
 using agent::ChannelId;
@@ -29,9 +31,11 @@ transport::Mapping make_page() {
 
 }  // namespace
 
-Node::Node(World world, std::uint32_t number, const Scenario& scenario)
+Node::Node(World world, std::uint32_t number, const Scenario& scenario, std::string journals)
     : world_(world),
       number_(number),
+      journals_(std::move(journals)),
+      protects_(scenario.settings.strategy == Strategy::journal),
       ring_bytes_(scenario.ring_bytes),
       cpu_bytes_per_second_(scenario.cpu_bytes_per_second),
       page_(make_page()) {
@@ -45,7 +49,7 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario)
   const auto say = [this](const std::string& line) { world_.trace.say(now(), number_, line); };
   links_ = std::make_unique<agent::Links>(world.net.of(number), world.timeline, watch, say, first_tag,
                                           scenario.times);
-  core_ = std::make_unique<agent::Core>(world.disk.of(number), world.journals);
+  core_ = std::make_unique<agent::Core>(world.disk.of(number), journals_);
   rounds_ = std::make_unique<Rounds>(*core_, *links_, page(), world.timeline,
                                      Rounds::Ways{[this] { return now(); }, say, [](const std::string&) {}});
   world.net.on_change(number, [this] { plan(now()); });
@@ -76,6 +80,7 @@ Status Node::open(ChannelId rank, const Fd& file, const transport::Register& reg
   seats_[rank].producer = *std::move(producer);
   const transport::Registered registered = rounds_->enroll(connection, registration, Fd(::dup(file.get())));
   file_ = registered.file;
+  protected_ = client::protect(file_, file.get());
   plan(now());
   return registered.status;
 }
@@ -120,6 +125,8 @@ bool Node::push(ChannelId rank, const Item& item) {
 
 bool Node::dirty() const { return page().files[file_].dirty.load() != transport::state_clean; }
 
+bool Node::keeps() const { return dirty() || page().files[file_].kept.load() != 0; }
+
 void Node::wake(Seat& seat, bool urgent) {
   if (!alive() || page().sleeping.load() == 0) return;
   if (!urgent && seat.producer.fill() < transport::wake_threshold(ring_bytes_)) return;
@@ -147,9 +154,16 @@ void Node::crash(bool host) {
   planned_.reset();
   world_.disk.crash(number_, host);
   world_.net.crash(number_, host);
+  const Leftovers left(world_.disk, journals_);
   rounds_.reset();
   core_.reset();
   links_.reset();
+  left.restore(journals_);
+  for (const auto& [rank, seat] : seats_) {
+    if (host || !protects_) continue;
+    if (const Status saved = client::rescue(seat.producer, protected_, journals_); !saved.ok())
+      world_.trace.say(now(), number_, "a rank cannot save its ring: " + saved.describe());
+  }
 }
 
 // --- The loop ---

@@ -13,6 +13,7 @@
 #include "agent/core.hpp"
 #include "agent/links.hpp"
 #include "agent/rounds.hpp"
+#include "client/rescue.hpp"
 #include "io/virtual/timeline.hpp"
 #include "io/virtual/trace.hpp"
 #include "io/virtual/virtual_disk.hpp"
@@ -28,7 +29,6 @@ struct World {
   io::Trace& trace;
   io::VirtualNet& net;
   io::VirtualDisk& disk;
-  const std::string& journals;  // a folder: journals have real names, and virtual contents
 };
 
 // What a rank puts into its ring.
@@ -44,7 +44,8 @@ struct Item {
 // client waits on a futex, its rank is called.
 class Node {
  public:
-  Node(World world, std::uint32_t number, const Scenario& scenario);
+  // `journals`: the node's folder for them.
+  Node(World world, std::uint32_t number, const Scenario& scenario, std::string journals);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -61,11 +62,14 @@ class Node {
   bool push(agent::ChannelId rank, const Item& item);
   // False: every byte that ranks of the node wrote is in the file, as far as they can see.
   bool dirty() const;
+  // False: and the ledger is empty.
+  bool keeps() const;
   // The rank hangs up without closing. What it published is still good.
   void leave(agent::ChannelId rank);
   // The process stands still.
   void pause(std::uint64_t for_ns);
-  // The process goes, or the host with it.
+  // The process goes, or the host with it: what journals it leaves is in the folder then. Ranks that lose
+  // their agent save what it had not kept.
   void crash(bool host);
 
   bool alive() const { return core_ != nullptr; }
@@ -93,6 +97,8 @@ class Node {
 
   World world_;
   std::uint32_t number_;
+  std::string journals_;
+  bool protects_;  // strategy journal
   std::uint64_t ring_bytes_;
   std::uint64_t cpu_bytes_per_second_;
   struct Watched {
@@ -105,6 +111,7 @@ class Node {
   std::unique_ptr<agent::Core> core_;  // nullptr: the process has gone
   std::unique_ptr<agent::Rounds> rounds_;
   agent::FileSlot file_ = 0;
+  client::Protected protected_{};
   std::map<agent::ChannelId, Seat> seats_;
   std::optional<io::Timeline::Event> planned_;
   std::uint64_t busy_until_ns_ = 0;

@@ -20,12 +20,19 @@ void Oracle::fill(std::uint32_t write, std::uint64_t offset, std::span<std::byte
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = value(write, offset + i);
 }
 
-void Oracle::acknowledge(std::uint32_t rank, bool stable) {
+std::vector<Extent> Oracle::acknowledge(std::uint32_t rank, bool stable) {
+  std::vector<Extent> fresh;
   for (Write& write : writes_) {
-    if (write.rank != rank) continue;
+    if (write.rank != rank || (stable ? write.stable : write.acknowledged)) continue;
     write.acknowledged = true;
     write.stable |= stable;
+    fresh.push_back(write.extent);
   }
+  return fresh;
+}
+
+void Oracle::acknowledge_finished(std::uint32_t rank) {
+  for (Write& write : writes_) write.acknowledged |= write.rank == rank && write.finished;
 }
 
 std::string Oracle::check(std::span<const std::byte> file, Extent range, int strict, bool stable) const {

@@ -24,8 +24,13 @@ class Oracle {
   std::uint32_t add(std::uint32_t rank, Extent extent);
   void fill(std::uint32_t write, std::uint64_t offset, std::span<std::byte> data) const;
 
-  // All writes of the rank so far are in the file; `stable`: on the disk.
-  void acknowledge(std::uint32_t rank, bool stable);
+  // The write has returned.
+  void finish(std::uint32_t write) { writes_[write - 1].finished = true; }
+  // All writes of the rank so far are in the file; `stable`: on the disk. Returns where those are that were
+  // not acknowledged so before.
+  std::vector<Extent> acknowledge(std::uint32_t rank, bool stable);
+  // ... as far as they have returned.
+  void acknowledge_finished(std::uint32_t rank);
 
   // What is wrong with `file` in `range`; empty if nothing is. Each byte has to be that of the last write
   // that was acknowledged, or of a later one; zero where none was. `strict` >= 0: where that rank was the
@@ -36,6 +41,7 @@ class Oracle {
   struct Write {
     std::uint32_t rank;
     Extent extent;
+    bool finished = false;
     bool acknowledged = false;
     bool stable = false;
   };

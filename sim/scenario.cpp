@@ -124,7 +124,7 @@ void set_file(Dice& dice, Scenario& scenario) {
   settings.strategy =
       dice.pick({Strategy::automatic, Strategy::immediate, Strategy::sort, Strategy::journal});
   settings.merge = static_cast<std::uint32_t>(dice.below(2));
-  settings.durability = dice.pick({Durability::server, Durability::disk});
+  settings.durability = dice.pick({Durability::server, Durability::disk, Durability::node});
   settings.sink = dice.one_in(4) ? SinkMode::direct : SinkMode::buffered;
   settings.sort_buffer_bytes = MiB << dice.below(4);
   settings.record_max_bytes = 4 * KiB << dice.below(4);
@@ -192,6 +192,14 @@ bool Scenario::benign() const {
     if (fault.kind == FaultKind::cut || fault.kind == FaultKind::pause) return fault.for_ns < 4 * second;
     return fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::delay;
   });
+}
+
+bool Scenario::writes_survive() const {
+  return settings.strategy == Strategy::journal && std::ranges::all_of(faults, [](const Fault& fault) {
+           return fault.kind == FaultKind::kill_agent || fault.kind == FaultKind::pause ||
+                  fault.kind == FaultKind::cut || fault.kind == FaultKind::delay ||
+                  fault.kind == FaultKind::slow_disk;
+         });
 }
 
 bool Scenario::loses_caches() const {

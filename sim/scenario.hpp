@@ -64,6 +64,8 @@ struct Scenario {
 
   // Nothing goes wrong that anybody has to be told of.
   bool benign() const;
+  // What writes returned for outlives the agent of their node: strategy journal, and no disk that fails.
+  bool writes_survive() const;
   // The cache of a node may be lost: only what is on the disk is promised.
   bool loses_caches() const;
   // Agents may be left waiting for each other, or for the rest of a batch, when their ranks have given up:

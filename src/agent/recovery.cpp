@@ -86,6 +86,14 @@ void pause_ms(long milliseconds) {
   ::nanosleep(&pause, nullptr);
 }
 
+bool unreadable_header(const journal::Summary& summary) {
+  return summary.verdict == journal::Verdict::not_a_journal ||
+         (summary.verdict == journal::Verdict::corrupt && summary.end == 0);
+}
+
+// Ranks say that they have saved something when it is on the disk.
+bool is_rescue(const std::string& path) { return path.ends_with(std::string("-rescue") + journal::suffix); }
+
 // Who only looks holds the lock for a moment.
 bool lock(const Fd& file) {
   for (int tries = 0; tries < 20; ++tries) {
@@ -166,6 +174,16 @@ bool Recovery::usable(Found& found) {
     // Its agent died before the first record was there.
     if (!options_.dry_run) (void)io::remove_owned(found.path);
     return false;
+  }
+  if (unreadable_header(summary) && !is_rescue(found.path)) {
+    Result<Fd> file = io::duplicate(found.file);
+    if (!file) return false;
+    journal::FileSource source(*std::move(file));
+    if (journal::never_committed(source)) {
+      out_ << found.path << ": holds nothing that was safe when its node went down\n";
+      if (!options_.dry_run) (void)io::remove_owned(found.path);
+      return false;
+    }
   }
   if (summary.verdict == Verdict::corrupt && summary.end > 0) {
     Result<Fd> file = io::duplicate(found.file);

@@ -110,6 +110,34 @@ TEST_F(Recovery, ADryRunOnlySays) {
   EXPECT_TRUE(fs::exists(place("a")));
 }
 
+TEST_F(Recovery, AHeaderThatACrashLeftInPartsHadNothingSafeBehindIt) {
+  std::vector<std::byte> bytes = committed(false);
+  std::fill(bytes.begin() + 512, bytes.begin() + 1024, std::byte{7});
+  put("committed", bytes);
+  EXPECT_EQ(run().status, 1) << "somebody may have been told that it is safe";
+  EXPECT_TRUE(fs::exists(place("committed")));
+  fs::remove(place("committed"));
+
+  journal::TestJournal made(identity());
+  made.append(0, "one.");
+  made.finish();
+  bytes = made.bytes();
+  std::fill(bytes.begin() + 512, bytes.begin() + 1024, std::byte{7});
+  put("begun", bytes);
+  std::fill(bytes.begin(), bytes.begin() + 4096, std::byte{0});
+  put("zeros", bytes);
+  put("zeros-rescue", bytes);
+  std::fill(bytes.begin(), bytes.begin() + 4096, std::byte{'x'});
+  put("foreign", bytes);
+  const Ran ran = run();
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_FALSE(fs::exists(place("begun")));
+  EXPECT_FALSE(fs::exists(place("zeros")));
+  EXPECT_TRUE(fs::exists(place("zeros-rescue"))) << "what ranks save is safe before they say so";
+  EXPECT_TRUE(fs::exists(place("foreign"))) << "not ours";
+  EXPECT_EQ(content().substr(0, 4), "....");
+}
+
 TEST_F(Recovery, ATornTailWasNeverAcknowledged) {
   std::vector<std::byte> bytes = committed(false);
   bytes.resize(bytes.size() - 3);

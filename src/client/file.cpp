@@ -70,6 +70,7 @@ class PipelineFile final : public File, private Leaver {
  private:
   void leave(bool at_exit) override;
   Status empty_ledger();
+  Status settle_ledger();
   Choice decide(const Transfer& transfer);
   const char* enroll_with(Session& session);
   Session* session_of_group();
@@ -230,8 +231,9 @@ Status PipelineFile::order() {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr || in_forked_child()) return {};
   elsewhere_.store(true, std::memory_order_relaxed);
-  // Ledgers of several nodes are not recovered in any order: what they hold has to be in the file.
-  if (keeps_ledger(request_.settings)) return publish();
+  // Ledgers of several nodes are recovered in any order: what they hold would come back over what others
+  // write now.
+  if (keeps_ledger(request_.settings)) return settle_ledger();
   if (!on_the_way_.exchange(false, std::memory_order_relaxed)) return session->sticky(slot_);
   const TraceSpan span("order");
   return session->request(Kind::arrive, slot_, everything, tally_);
@@ -245,11 +247,15 @@ Status PipelineFile::publish() {
   return session->request(Kind::flush, slot_, everything, tally_);
 }
 
-// What the ledger holds would come back after a crash, over what the MPI library writes now: it has to be in
-// the file for good first.
+// What the ledger holds would come back after a crash, over what the MPI library writes now.
 Status PipelineFile::empty_ledger() {
-  Session* session = session_of_group();
   past_ledger_.store(true, std::memory_order_relaxed);
+  return settle_ledger();
+}
+
+// All that the ledger holds is in the file for good, and the ledger is empty.
+Status PipelineFile::settle_ledger() {
+  Session* session = session_of_group();
   if (session == nullptr) return {};
   if (!session->keeps(slot_)) return session->sticky(slot_);
   return ask(*session, Kind::sync, everything);

@@ -3,6 +3,7 @@
 #include "journal/reader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace millrace::journal {
@@ -156,22 +157,44 @@ bool JournalReader::next(Record& record) {
   return true;
 }
 
-bool commit_behind(Source& source, const Summary& summary) {
+namespace {
+
+// `is`: of a header that has a commit's magic and type. True too if the source can't be read: who can't look
+// can't say no.
+template <class Is>
+bool some_commit(Source& source, std::uint64_t position, Is&& is) {
   std::vector<std::byte> bytes(1 * MiB);
-  for (std::uint64_t position = summary.end;;) {
+  for (;;) {
     const Result<std::size_t> got = source.read(position, bytes);
-    if (!got) return true;  // who can't look can't say no
+    if (!got) return true;
     if (*got < sizeof(RecordHeader)) return false;
     for (std::size_t at = 0; at + sizeof(RecordHeader) <= *got; at += 8) {
       RecordHeader header;
       std::memcpy(&header, bytes.data() + at, sizeof header);
-      if (header.magic == record_magic && header.type == Type::commit &&
-          header.header_checksum == header_checksum(header, summary.header.checksum))
-        return true;
+      if (header.magic == record_magic && header.type == Type::commit && is(header)) return true;
     }
     if (*got < bytes.size()) return false;
     position += bytes.size() - sizeof(RecordHeader) + 8;  // one that lies across is seen whole
   }
+}
+
+}  // namespace
+
+bool commit_behind(Source& source, const Summary& summary) {
+  const std::uint64_t seed = summary.header.checksum;
+  return some_commit(source, summary.end, [seed](const RecordHeader& header) {
+    return header.header_checksum == header_checksum(header, seed);
+  });
+}
+
+bool never_committed(Source& source) {
+  constexpr std::size_t sector_bytes = 512;  // reaches a disk as a whole
+  std::array<std::byte, sector_bytes> start{};
+  const Result<std::size_t> got = source.read(0, start);
+  if (!got || *got < start.size()) return false;
+  const bool blank = std::ranges::all_of(start, [](std::byte one) { return one == std::byte{0}; });
+  if (!blank && std::memcmp(start.data(), magic, sizeof magic) != 0) return false;
+  return !some_commit(source, sizeof(FileHeader), [](const RecordHeader&) { return true; });
 }
 
 Summary scan(Source& source) {

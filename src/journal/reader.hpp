@@ -116,4 +116,8 @@ Summary scan(Source& source);
 // that somebody may count on what is damaged.
 bool commit_behind(Source& source, const Summary& summary);
 
+// True for what a crash of the node may leave of a journal in which nothing was ever committed: a header that
+// came to the disk in parts, or not at all (zeros), and nothing behind it that looks like a commit.
+bool never_committed(Source& source);
+
 }  // namespace millrace::journal

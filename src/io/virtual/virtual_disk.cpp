@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/virtual/virtual_disk.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -183,6 +184,12 @@ Fd VirtualDisk::create() {
   return fd;
 }
 
+Fd VirtualDisk::create(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
+  if (fd.valid()) images_[file_of(fd)]->created = true;
+  return fd;
+}
+
 // The system may give the inode to another file now.
 void VirtualDisk::released(File file) {
   const auto has = [file](const End::Adopted& one) { return one.file == file && one.fd.valid(); };
@@ -219,6 +226,14 @@ void VirtualDisk::on_change(std::uint32_t node, std::function<void()> wake) {
 }
 
 std::span<const std::byte> VirtualDisk::contents(File file) const { return images_.at(file)->contents; }
+std::span<const std::byte> VirtualDisk::contents(const Fd& file) const {
+  struct stat about = {};
+  (void)fstat(file.get(), &about);
+  for (const auto& image : images_) {
+    if (image->device == about.st_dev && image->inode == about.st_ino) return image->contents;
+  }
+  return {};
+}
 std::span<const std::byte> VirtualDisk::stable(File file) const { return images_.at(file)->stable; }
 std::uint64_t VirtualDisk::most_in_flight(std::uint32_t node) const { return ends_[node]->most_in_flight_; }
 

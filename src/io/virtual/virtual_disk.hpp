@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "io/storage.hpp"
@@ -46,12 +47,16 @@ class VirtualDisk {
 
   // A descriptor to adopt (a memfd, empty), the next file.
   Fd create();
+  // A real file that is empty, likewise.
+  Fd create(const std::string& path);
   // A node's end; valid as long as this is.
   Storage& of(std::uint32_t node);
   // Called when poll() of that node has something new.
   void on_change(std::uint32_t node, std::function<void()> wake);
 
   std::span<const std::byte> contents(File file) const;
+  // Nothing, if nobody has adopted it.
+  std::span<const std::byte> contents(const Fd& file) const;
   // What is on the disk itself.
   std::span<const std::byte> stable(File file) const;
 

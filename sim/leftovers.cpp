@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "leftovers.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <system_error>
+
+#include "agent/recovery.hpp"
+#include "io/factory.hpp"
+#include "io/posix/owned.hpp"
+#include "journal/format.hpp"
+
+namespace millrace::sim {
+
+namespace fs = std::filesystem;
+
+Folder::Folder() : path_((fs::temp_directory_path() / "millrace-sim-XXXXXX").string()) {
+  if (::mkdtemp(path_.data()) == nullptr) path_.clear();
+}
+
+Folder::~Folder() {
+  std::error_code unheeded;
+  if (!path_.empty()) fs::remove_all(path_, unheeded);
+}
+
+Leftovers::Leftovers(const io::VirtualDisk& disk, const std::string& directory) {
+  const auto paths = io::list_owned(directory, journal::suffix);
+  if (!paths) return;
+  for (const std::string& path : *paths) {
+    const Result<Fd> file = io::open_owned(path);
+    if (!file) continue;
+    const std::span<const std::byte> contents = disk.contents(*file);
+    files_.emplace_back(path, std::vector<std::byte>(contents.begin(), contents.end()));
+  }
+}
+
+void Leftovers::restore(const std::string& directory) const {
+  if (files_.empty()) return;
+  std::error_code unheeded;
+  fs::create_directories(io::owned_folder(directory), unheeded);
+  fs::permissions(io::owned_folder(directory), fs::perms::owner_all, unheeded);
+  for (const auto& [path, contents] : files_) {
+    fs::remove(path, unheeded);  // sealed ones cannot be written to
+    write_out(path, contents);
+    fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, unheeded);
+  }
+}
+
+bool write_out(const std::string& file, std::span<const std::byte> contents) {
+  std::ofstream out(file, std::ios::binary | std::ios::in | std::ios::out | std::ios::ate);
+  if (!out) out.open(file, std::ios::binary);
+  out.seekp(0);
+  out.write(reinterpret_cast<const char*>(contents.data()), static_cast<std::streamsize>(contents.size()));
+  return out.good();
+}
+
+std::vector<std::byte> read_in(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+std::pair<int, std::string> recover(const std::string& directory) {
+  auto made = io::make_storage(SinkMode::buffered);
+  if (!made) return {1, "no storage"};
+  const std::vector<std::string> words = {"--dir", directory};
+  std::ostringstream said, refused;
+  const int status = agent::recover(words, Settings(), *made->storage, said, refused);
+  return {status, refused.str()};
+}
+
+}  // namespace millrace::sim

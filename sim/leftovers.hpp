@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/virtual/virtual_disk.hpp"
+
+// Journals have names in a real folder and contents on a virtual disk. When a process of a run dies, its
+// journals become real files, and what recovers them is the shipped program.
+namespace millrace::sim {
+
+// A folder of a run, which goes with it.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// What is in journals of `directory` while their owner still has them open.
+class Leftovers {
+ public:
+  Leftovers(const io::VirtualDisk& disk, const std::string& directory);
+  // After it has gone, and the names that it takes with it in an orderly end.
+  void restore(const std::string& directory) const;
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::byte>>> files_;  // path, contents
+};
+
+// `file` is a real one now.
+bool write_out(const std::string& file, std::span<const std::byte> contents);
+std::vector<std::byte> read_in(const std::string& file);
+
+// Runs `millrace recover` for journals in `directory`: its exit status, and what it says.
+std::pair<int, std::string> recover(const std::string& directory);
+
+}  // namespace millrace::sim
