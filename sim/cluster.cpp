@@ -277,7 +277,10 @@ void Cluster::watch() {
     if (!rank.waits() || rank.gone) continue;
     const std::uint64_t progress = nodes_[rank.node]->progress();
     if (std::exchange(rank.seen_progress, progress) != progress) rank.seen_ns = timeline_.now_ns();
-    if (timeline_.now_ns() - rank.seen_ns > timeout_ns) detach(rank, Code::timeout);
+    if (timeline_.now_ns() - rank.seen_ns <= timeout_ns) continue;
+    if (!scenario_.stands_still(rank.node))
+      problem(who(rank) + " gave up: its agent did not tell it what is wrong");
+    detach(rank, Code::timeout);
   }
   timeline_.after(second_ns, [this] { watch(); });
 }
@@ -407,7 +410,7 @@ Outcome Cluster::run() {
         if (!rank.over && !rank.gone)
           problem(who(rank) + " does not end: it is at step " + std::to_string(rank.step));
       }
-    } else if (!step_until(timeline_.now_ns() + rest_ns, &Cluster::all_idle) && !scenario_.may_stall()) {
+    } else if (!step_until(timeline_.now_ns() + rest_ns, &Cluster::all_idle)) {
       problem("the agents do not come to rest");
     }
     judge();

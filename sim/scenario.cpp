@@ -206,12 +206,10 @@ bool Scenario::loses_caches() const {
   return std::ranges::any_of(faults, [](const Fault& fault) { return fault.kind == FaultKind::lose_node; });
 }
 
-bool Scenario::may_stall() const {
-  const auto count = [this](FaultKind kind) { return std::ranges::count(faults, kind, &Fault::kind); };
-  const bool ledgers =
-      settings.strategy == Strategy::journal && nodes > 1 &&
-      (count(FaultKind::full_disk) > 0 || count(FaultKind::write_error) + count(FaultKind::sync_error) > 1);
-  return ledgers || count(FaultKind::corrupt) > 0;
+bool Scenario::stands_still(std::uint32_t node) const {
+  return std::ranges::any_of(faults, [node](const Fault& fault) {
+    return fault.kind == FaultKind::pause && fault.node == node && fault.for_ns > 50 * second;
+  });
 }
 
 std::string Scenario::describe() const {

@@ -68,9 +68,8 @@ struct Scenario {
   bool writes_survive() const;
   // The cache of a node may be lost: only what is on the disk is promised.
   bool loses_caches() const;
-  // Agents may be left waiting for each other, or for the rest of a batch, when their ranks have given up:
-  // what is not right yet (docs/results/faults.md). Ranks still end, and bytes are still judged.
-  bool may_stall() const;
+  // The node's agent is paused for longer than its ranks wait.
+  bool stands_still(std::uint32_t node) const;
   std::string describe() const;
 };
 

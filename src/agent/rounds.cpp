@@ -135,7 +135,10 @@ Rounds::Pass Rounds::drain() {
   damaged_.clear();
   for (const auto& [id, why] : broken_) drop(id, why);
   broken_.clear();
-  if (merged == Pass::blocked) return Pass::blocked;
+  if (merged == Pass::blocked) {
+    forward_of_agents();
+    return Pass::blocked;
+  }
   pass_open_ = false;
   states_.end_drain();
   const bool worked = merged == Pass::worked || !waiting_.empty() || !fresh_.empty();
@@ -256,6 +259,17 @@ void Rounds::drop_gone() {
     if ((connection->gone() || leaving_) && empty) gone.push_back(id);
   }
   for (const ChannelId id : gone) drop(id, "");
+}
+
+// What they cover is with Core: it came before them on their link. Rings may be stopped until agents have
+// their answers, for several ledgers that fail wait for what each other's nodes have to settle.
+void Rounds::forward_of_agents() {
+  for (std::vector<PendingRequest>* const requests : {&waiting_, &fresh_}) {
+    const auto rest = std::ranges::stable_partition(
+        *requests, [this](const PendingRequest& one) { return !connections_.contains(one.channel); });
+    std::for_each(requests->begin(), rest.begin(), [this](const PendingRequest& one) { forward(one); });
+    requests->erase(requests->begin(), rest.begin());
+  }
 }
 
 void Rounds::forward(const PendingRequest& request) {

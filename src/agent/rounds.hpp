@@ -81,6 +81,7 @@ class Rounds {
   Pass drain_links();
   void forget(ChannelId agent);
   void drop_gone();
+  void forward_of_agents();
   void forward(const PendingRequest& request);
   void deliver();
   void share_progress(std::uint64_t now_ns);

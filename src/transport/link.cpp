@@ -262,7 +262,17 @@ bool Link::open_batch() {
   }
   begin_ += sizeof header;
   verified_ = begin_ + header.length;
+  ++batches_;
   return true;
+}
+
+bool Link::amid_batch() const {
+  const std::size_t there = end_ - verified_;
+  if (state_ != State::established || there == 0) return false;
+  BatchHeader header;
+  if (there < sizeof header) return true;
+  std::memcpy(&header, in_.get() + verified_, sizeof header);
+  return there < sizeof header + header.length;
 }
 
 bool Link::next(FrameHeader& frame, const std::byte*& payload) {

@@ -83,6 +83,11 @@ class Link {
   [[nodiscard]] bool next(FrameHeader& frame, const std::byte*& payload);
   void consume();
 
+  // A batch has begun to come, and its end has not.
+  bool amid_batch() const;
+  // How many have been opened.
+  std::uint64_t batches() const { return batches_; }
+
  private:
   enum class State { hello_awaited, challenge_awaited, proof_awaited, established, failed };
 
@@ -138,6 +143,7 @@ class Link {
   std::size_t begin_ = 0;
   std::size_t verified_ = 0;
   std::size_t end_ = 0;
+  std::uint64_t batches_ = 0;
 };
 
 }  // namespace millrace::transport

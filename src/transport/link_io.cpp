@@ -26,7 +26,8 @@ LinkIo::LinkIo(std::unique_ptr<io::Stream> stream, Link link, const LinkTimes& t
       times_(times),
       start_ns_(now_ns),
       heard_ns_(now_ns),
-      spoke_ns_(now_ns) {
+      spoke_ns_(now_ns),
+      batch_ns_(now_ns) {
   const std::uint64_t silence_ms = times_.silence_ns / 1'000'000;
   const Status tuned =
       stream_->tune(static_cast<std::uint32_t>(std::min<std::uint64_t>(silence_ms, 1u << 30)));
@@ -105,11 +106,15 @@ void LinkIo::send(std::uint64_t now_ns, bool writable) {
 
 void LinkIo::look_at_time(std::uint64_t now_ns) {
   if (!status().ok()) return;
+  if (deaf_ || !link_.amid_batch() || std::exchange(batches_, link_.batches()) != link_.batches())
+    batch_ns_ = now_ns;
   if (!link_.established()) {
     if (now_ns >= after(start_ns_, times_.handshake_ns))
       fail(Code::timeout, "the peer did not connect and prove who it is in time");
   } else if (!deaf_ && now_ns >= after(heard_ns_, times_.silence_ns)) {
     fail(Code::lost_peer, "the peer is silent");
+  } else if (now_ns >= after(batch_ns_, times_.silence_ns)) {
+    fail(Code::lost_peer, "the peer has begun a batch and does not end it");
   }
 }
 

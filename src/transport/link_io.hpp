@@ -27,7 +27,8 @@ struct LinkTimes {
 // The peer is lost if it says nothing for silence_ns although we would hear it. Both ends ping, so an agent
 // that lives is never silent for longer than ping_ns, unless its own thread stands still: nothing may block
 // it for silence_ns. While frames are left in the link until its buffer is full, we are deaf, and nobody is
-// judged.
+// judged. A batch that has no end for silence_ns is silence too: a wrong bit in its length would have us wait
+// for bytes that the peer never meant to send.
 //
 // Owns the stream and the link. Not thread safe.
 class LinkIo {
@@ -75,6 +76,8 @@ class LinkIo {
   std::uint64_t start_ns_ = 0;
   std::uint64_t heard_ns_ = 0;  // when the peer's last byte came, or when we began to listen
   std::uint64_t spoke_ns_ = 0;
+  std::uint64_t batch_ns_ = 0;  // when we were last not waiting for the end of a batch, after
+  std::uint64_t batches_ = 0;   // ... so many
   bool heard_ = false;
   bool deaf_ = false;     // the link had no space when we last looked
   bool blocked_ = false;  // the stream took no more when we last tried

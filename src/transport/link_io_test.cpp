@@ -105,33 +105,60 @@ TEST(LinkIo, CarriesMuchBothWays) {
       << rig.server.reason();
 }
 
-TEST(LinkIo, APartOfABatchIsNotDelivered) {
-  Rig rig;
+// A peer of rig.server that says what it is told to, byte by byte.
+struct RawPeer {
+  Rig& rig;
   Link link = Link::connecting(test_key(), test_introduction());
-  const Fd peer(::dup(rig.client.socket()));
-  const auto say = [&](const Bytes& bytes) {
-    EXPECT_EQ(tcp_send(peer.get(), bytes)->bytes, bytes.size());
+  Fd socket{::dup(rig.client.socket())};
+
+  explicit RawPeer(Rig& with) : rig(with) {
+    say(drain(link));
+    Bytes challenge(sizeof(LinkChallenge));
+    pollfd entry{socket.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&entry, 1, patience_ms), 1);
+    EXPECT_EQ(tcp_receive(socket.get(), challenge)->bytes, challenge.size());
+    testing::feed(link, challenge);
+  }
+  void say(const Bytes& bytes) {
+    EXPECT_EQ(tcp_send(socket.get(), bytes)->bytes, bytes.size());
     pollfd entry{rig.server.socket(), POLLIN, 0};
     EXPECT_EQ(::poll(&entry, 1, patience_ms), 1);
     (void)rig.server.pump(rig.now_ns, true, true);
-  };
-  say(drain(link));
-  Bytes challenge(sizeof(LinkChallenge));
-  pollfd entry{peer.get(), POLLIN, 0};
-  ASSERT_EQ(::poll(&entry, 1, patience_ms), 1);
-  ASSERT_EQ(tcp_receive(peer.get(), challenge)->bytes, challenge.size());
-  testing::feed(link, challenge);
-  put(link, 0, 100);
-  link.flush();
-  put(link, 1, 100);
-  link.flush();
-  Bytes rest = drain(link);
+  }
+};
+
+TEST(LinkIo, APartOfABatchIsNotDelivered) {
+  Rig rig;
+  RawPeer peer(rig);
+  put(peer.link, 0, 100);
+  peer.link.flush();
+  put(peer.link, 1, 100);
+  peer.link.flush();
+  Bytes rest = drain(peer.link);
   rest.pop_back();
-  say(rest);
-  ::shutdown(peer.get(), SHUT_WR);
+  peer.say(rest);
+  ::shutdown(peer.socket.get(), SHUT_WR);
   rig.until([&] { return !rig.server.status().ok(); });
   EXPECT_EQ(rig.server.status().code(), Code::lost_peer) << rig.server.reason();
   EXPECT_EQ(take(rig.server.link()).size(), 1u) << "what came before can still be taken";
+}
+
+TEST(LinkIo, ABatchThatDoesNotEndIsSilence) {
+  Rig rig;
+  RawPeer peer(rig);
+  peer.say(drain(peer.link));
+  put(peer.link, 0, 100);
+  peer.link.flush();
+  Bytes batch = drain(peer.link);
+  batch[2] ^= std::byte{8};  // its length: half a MiB more
+  const std::uint64_t begin_ns = rig.now_ns;
+  for (; rig.now_ns < begin_ns + LinkTimes().silence_ns; rig.now_ns += second_ns) {
+    peer.say(batch);  // as pings would come
+    ASSERT_TRUE(rig.server.status().ok()) << rig.server.reason();
+    EXPECT_TRUE(take(rig.server.link()).empty());
+  }
+  (void)rig.server.pump(rig.now_ns, false, false);
+  EXPECT_EQ(rig.server.status().code(), Code::lost_peer);
 }
 
 TEST(LinkIo, PeersWithDifferentKeysRefuseEachOther) {
