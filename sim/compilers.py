@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-OTHERS = {"GNU": ("clang", "clang++"), "Clang": ("gcc", "g++")}
+OTHERS = {"GNU": (("clang", "clang++"), ("clang-14", "clang++-14")), "Clang": (("gcc", "g++"),)}
 BOUND_S = 1800
 
 
@@ -36,10 +36,11 @@ def lines(program: str | Path, seeds: int) -> list[str]:
 def main() -> int:
     source, folder, program, compiler = sys.argv[1:5]
     seeds = int(sys.argv[5]) if len(sys.argv) > 5 else 1000
-    c, cxx = OTHERS[compiler]
-    if shutil.which(c) is None or shutil.which(cxx) is None:
-        print(f"skipped: there is no {cxx} here")
+    here = [pair for pair in OTHERS[compiler] if all(shutil.which(name) for name in pair)]
+    if not here:
+        print(f"skipped: there is no {OTHERS[compiler][0][1]} here")
         return 77
+    c, cxx = here[0]
     other = build(source, Path(folder), c, cxx)
     ours, theirs = lines(program, seeds), lines(other, seeds)
     for one, two in itertools.zip_longest(ours, theirs):
