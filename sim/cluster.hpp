@@ -29,8 +29,10 @@ struct Rank {
   bool wants_room = false;
   bool at_barrier = false;
   bool over = false;
-  bool gone = false;      // with its node
-  bool detached = false;  // from its agent, which has gone or does not answer
+  bool gone = false;          // with its node
+  bool detached = false;      // from its agent, which has gone or does not answer
+  bool busy = false;          // with what it owes
+  std::uint64_t owed_ps = 0;  // of processor time
   Status error;
   std::uint64_t seen_progress = 0;  // of the agent, and when
   std::uint64_t seen_ns = 0;
@@ -67,6 +69,7 @@ class Cluster {
   void go(Rank& rank);
   void go_soon(Rank& rank);
   bool write(Rank& rank);
+  bool pay(Rank& rank);
   void ask(Rank& rank);
   void answered(Rank& rank, std::uint32_t request, Status status);
   void end(Rank& rank);
@@ -89,6 +92,7 @@ class Cluster {
   io::Trace trace_;
   io::VirtualNet net_;
   io::VirtualDisk disk_;
+  Processors processors_;
   Folder journals_;
   Fd file_;
   Oracle oracle_;

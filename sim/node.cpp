@@ -28,12 +28,16 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario)
     : world_(world),
       number_(number),
       ring_bytes_(scenario.ring_bytes),
-      cpu_bytes_per_second_(scenario.cpu_bytes_per_second) {
+      cpu_bytes_per_second_(scenario.cpu_bytes_per_second),
+      costs_(scenario.costs) {
   const auto watch = [this](int descriptor, std::uint32_t events, std::uint64_t tag) {
     if (events == 0) {
       watched_.erase(tag);
+      tags_.erase(descriptor);
     } else {
       watched_.insert_or_assign(tag, Watched{descriptor, events});
+      tags_.insert_or_assign(descriptor, tag);
+      look_at_.push_back(descriptor);
     }
   };
   const auto say = [this](const std::string& line) { world_.trace.say(now(), number_, line); };
@@ -122,7 +126,7 @@ void Node::round() {
   const bool slept = std::exchange(slept_, false);
   const bool disk_is_busy = core_->dirty(file_) || core_->fetching(file_);
   if (slept && !asked_.empty() && !disk_is_busy) ++progress_;
-  moved_bytes_ = 0;
+  moved_bytes_ = moved_records_ = 0;
   take_events();
   links_->pump(now());
   const Pass pass = drain();
@@ -131,13 +135,22 @@ void Node::round() {
   share_progress();
   links_->pump(now());
   advanced |= core_->pass_fetched(*links_);
-  busy_until_ns_ = now() + round_ns + io::duration_ns(moved_bytes_, cpu_bytes_per_second_);
+  busy_until_ns_ = world_.processors.take(now(), cost_ns());
   if (pass == Pass::worked || advanced) {
     ++progress_;
     plan(busy_until_ns_);
   } else {
     sleep();
   }
+}
+
+// Of the round that ends.
+std::uint64_t Node::cost_ns() {
+  const std::uint64_t net = world_.net.bytes_handled(number_), disk = world_.disk.bytes_asked(number_);
+  const std::uint64_t more_ps = moved_records_ * costs_.record_ps +
+                                (net - std::exchange(seen_net_bytes_, net)) * costs_.net_byte_ps +
+                                (disk - std::exchange(seen_disk_bytes_, disk)) * costs_.disk_byte_ps;
+  return round_ns + io::duration_ns(moved_bytes_, cpu_bytes_per_second_) + more_ps / 1000;
 }
 
 void Node::sleep() {
@@ -150,17 +163,27 @@ void Node::sleep() {
   if (until != UINT64_MAX) plan(until);
 }
 
+// As epoll does, level triggered: what is ready stays to be looked at.
 void Node::take_events() {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> told;
-  for (const auto& [tag, one] : watched_) {
-    const io::VirtualNet::Ready ready = world_.net.ready(one.descriptor);
+  const std::vector<int> changed = world_.net.take_changed(number_);
+  look_at_.insert(look_at_.end(), changed.begin(), changed.end());
+  std::ranges::sort(look_at_);
+  look_at_.erase(std::ranges::unique(look_at_).begin(), look_at_.end());
+  std::erase_if(look_at_, [this](int descriptor) {
+    const auto tag = tags_.find(descriptor);
+    if (tag == tags_.end()) return true;
+    const std::uint32_t wanted = watched_[tag->second].events;
+    const io::VirtualNet::Ready ready = world_.net.ready(descriptor);
     std::uint32_t events = 0;
-    if (ready.readable) events |= one.events & EPOLLIN;
-    if (ready.writable) events |= one.events & EPOLLOUT;
+    if (ready.readable) events |= wanted & EPOLLIN;
+    if (ready.writable) events |= wanted & EPOLLOUT;
     if (ready.broken) events |= EPOLLERR;
-    if (events != 0) told.emplace_back(tag, events);
-  }
-  for (const auto& [tag, events] : told) links_->handle(tag, events);
+    if (events == 0) return true;
+    told_.emplace_back(tag->second, events);
+    return false;
+  });
+  for (const auto& [tag, events] : told_) links_->handle(tag, events);
+  told_.clear();
 }
 
 // As Server::drain_rings(): requests wait for the end of the next pass, because a ring that was visited
@@ -199,6 +222,7 @@ Node::Pass Node::drain_rings() {
     take(rank, item);
     oldest->bytes -= item.data.size() + item_bytes;
     moved_bytes_ += item.data.size() + item_bytes;
+    ++moved_records_;
     oldest->items.pop_front();
     result = Pass::worked;
   }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "agent/core.hpp"
@@ -28,6 +29,7 @@ struct World {
   io::VirtualNet& net;
   io::VirtualDisk& disk;
   const std::string& journals;  // a folder: journals have real names, and virtual contents
+  Processors& processors;
 };
 
 // What a rank puts into its ring.
@@ -93,6 +95,7 @@ class Node {
   void deliver();
   void share_progress();
   void sleep();
+  std::uint64_t cost_ns();
   std::uint64_t now() const { return world_.timeline.now_ns(); }
 
   World world_;
@@ -103,7 +106,10 @@ class Node {
     int descriptor;
     std::uint32_t events;
   };
-  std::map<std::uint64_t, Watched> watched_;  // by tag
+  std::map<std::uint64_t, Watched> watched_;                   // by tag
+  std::unordered_map<int, std::uint64_t> tags_;                // by descriptor
+  std::vector<int> look_at_;                                   // descriptors that may be ready
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> told_;  // tags and events; scratch
   std::unique_ptr<agent::Links> links_;
   std::unique_ptr<agent::Core> core_;  // nullptr: the process has gone
   agent::FileSlot file_ = 0;
@@ -115,7 +121,11 @@ class Node {
   std::uint64_t busy_until_ns_ = 0;
   std::uint64_t next_stamp_ = 1;
   std::uint64_t pass_stamp_ = 0;
-  std::uint64_t moved_bytes_ = 0;  // in this round, for its cost
+  Costs costs_;
+  std::uint64_t moved_bytes_ = 0;     // in this round, for its cost: out of rings,
+  std::uint64_t moved_records_ = 0;   // ... and how many
+  std::uint64_t seen_net_bytes_ = 0;  // before this round
+  std::uint64_t seen_disk_bytes_ = 0;
   bool pass_open_ = false;
   bool slept_ = false;
   std::uint64_t progress_ = 0;
