@@ -16,10 +16,8 @@ using transport::Kind;
 namespace {
 
 constexpr std::uint64_t first_tag = std::uint64_t{1} << 32;
-constexpr std::uint64_t round_ns = 2'000;  // what a round costs, beside what it moves
-constexpr std::uint64_t share_every_ns = 250'000'000;
-constexpr std::uint64_t look_every_ns = 500'000'000;  // while somebody waits for an answer
-constexpr std::uint64_t blocked_ns = 10'000'000;      // while there is no room
+constexpr std::uint64_t round_ns = 2'000;         // what a round costs, beside what it moves
+constexpr std::uint64_t blocked_ns = 10'000'000;  // while there is no room
 constexpr std::uint64_t item_bytes = sizeof(transport::FrameHeader);
 
 }  // namespace
@@ -29,7 +27,8 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario)
       number_(number),
       ring_bytes_(scenario.ring_bytes),
       cpu_bytes_per_second_(scenario.cpu_bytes_per_second),
-      costs_(scenario.costs) {
+      costs_(scenario.costs),
+      share_every_ns_(scenario.share_every_ns) {
   const auto watch = [this](int descriptor, std::uint32_t events, std::uint64_t tag) {
     if (events == 0) {
       watched_.erase(tag);
@@ -44,6 +43,7 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario)
   links_ = std::make_unique<agent::Links>(world.net.of(number), world.timeline, watch, say, first_tag,
                                           scenario.times);
   core_ = std::make_unique<agent::Core>(world.disk.of(number), world.journals);
+  core_->keep_quiet();
   world.net.on_change(number, [this] { plan(now()); });
   world.disk.on_change(number, [this] { plan(now()); });
 }
@@ -155,7 +155,7 @@ std::uint64_t Node::cost_ns() {
 
 void Node::sleep() {
   std::uint64_t until = std::min(core_->next_deadline_ns(), links_->deadline_ns());
-  if (!asked_.empty()) until = std::min(until, now() + look_every_ns);
+  if (!asked_.empty()) until = std::min(until, now() + 2 * share_every_ns_);
   if (pass_open_) until = std::min(until, now() + blocked_ns);
   const bool waits = std::ranges::any_of(rings_, [](const auto& one) { return !one.second.items.empty(); });
   if (!pass_open_ && waits) until = now();
@@ -299,7 +299,7 @@ void Node::share_progress() {
     ++heard_steps_;
     ++progress_;
   }
-  if (now() - shared_ns_ < share_every_ns) return;
+  if (now() - shared_ns_ < share_every_ns_) return;
   const std::uint64_t own = progress_ - heard_steps_;
   if (own == shared_progress_ && shared_heard_ == heard_progress_) return;
   shared_ns_ = now();

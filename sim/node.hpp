@@ -122,6 +122,7 @@ class Node {
   std::uint64_t next_stamp_ = 1;
   std::uint64_t pass_stamp_ = 0;
   Costs costs_;
+  std::uint64_t share_every_ns_;
   std::uint64_t moved_bytes_ = 0;     // in this round, for its cost: out of rings,
   std::uint64_t moved_records_ = 0;   // ... and how many
   std::uint64_t seen_net_bytes_ = 0;  // before this round

@@ -110,6 +110,7 @@ KINDS: dict[str, dict[str, tuple[str, ...]]] = {
         "rank_record": _TIME,
         "rank_byte": ("ns/B",),
         "take_record": _TIME,
+        "take_scattered": _TIME,
         "take_byte": ("ns/B",),
         "net_byte": ("ns/B",),
         "disk_byte": ("ns/B",),

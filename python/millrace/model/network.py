@@ -35,6 +35,7 @@ class Question:
     ranks_per_node: int
     rank_bytes: int
     record: int = 4 * KIB
+    scattered: bool = False  # records in random order
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,8 @@ def stations(machine: Machine, question: Question) -> dict[str, float]:
     def uses(name: str, ns: float) -> None:
         busy[name] = max(busy.get(name, 0.0), ns / 1e9)
 
-    take_ns = node_bytes * machine["take_byte"] + records * machine["take_record"]
+    take = machine["take_scattered" if question.scattered else "take_record"]
+    take_ns = node_bytes * machine["take_byte"] + records * take
     rank_ns = node_bytes * machine["rank_byte"] + records * machine["rank_record"]
     shared_ns = 0.0
     for load in loads(question.topology, question.nodes, question.servers):
