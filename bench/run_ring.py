@@ -24,12 +24,12 @@ from millrace.cluster import lifecycle, state  # noqa: E402
 from ring import cases, measure, peers, report  # noqa: E402
 from ring.nodes import Nodes  # noqa: E402
 
-BARS = (1, 2, 3, 5)
+BARS = (1, 2, 3, 4, 5)
 
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bars", default="1,2,3,5", help="which bars (1,2,3,5)")
+    parser.add_argument("--bars", default="1,2,3,5", help="which bars of 1 to 5 (1,2,3,5)")
     parser.add_argument("--patterns", default="*", help="patterns, with wildcards, by commas (*)")
     parser.add_argument("--peers", default="glusterfs", help="bar 2: file systems (glusterfs; glusterfs,moosefs)")
     parser.add_argument("--mpi", default="mpich", help="which MPI libraries (mpich; mpich,ompi)")
@@ -53,7 +53,7 @@ def selection(parser: argparse.ArgumentParser, options: argparse.Namespace) -> c
     except ValueError:
         parser.error(f"--bars: '{options.bars}' is not a list of whole numbers")
     if bars - set(BARS):
-        parser.error("--bars: this program measures 1, 2, 3 and 5; run_bars.py and run_catwalk.py have others")
+        parser.error("--bars: this program measures 1 to 5; run_bars.py and run_catwalk.py have others")
     wanted = options.peers.split(",") if options.peers else []
     if set(wanted) - set(peers.NAMES):
         parser.error(f"--peers: there is {' and '.join(peers.NAMES)}, not '{options.peers}'")

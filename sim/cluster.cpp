@@ -15,10 +15,9 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
-constexpr std::uint64_t timeout_ns = 60 * second_ns;      // the ranks' bound on waits without progress
 constexpr std::uint64_t longest_ns = 10'000 * second_ns;  // that a run may take, and
 constexpr std::uint64_t rest_ns = 700 * second_ns;        // ... its agents after the last rank
-constexpr std::uint64_t most_steps = 20'000'000;
+constexpr std::uint64_t quantum_ps = 50'000'000;  // a rank works so long before others have their turn
 constexpr std::uint64_t think_ns = 50'000;
 constexpr std::size_t most_problems = 10;
 constexpr std::uint64_t journal_batch_bytes = 2 * MiB;  // of the ledger, and of what does not fit
@@ -52,12 +51,14 @@ Cluster::Cluster(const Scenario& scenario, bool keep_trace)
       trace_(keep_trace),
       net_(timeline_, trace_, scenario.nodes, scenario.net),
       disk_(timeline_, trace_, scenario.nodes, scenario.disk),
+      processors_(scenario.costs.cores),
       file_(disk_.create(folder_.path() + "/file")),
       ranks_(std::size_t{scenario.nodes} * scenario.ranks_per_node) {
   for (std::uint32_t n = 0; n < scenario.nodes; ++n) {
     const std::string journals = folder_.path() + "/" + std::to_string(n);
     std::filesystem::create_directory(journals);
-    nodes_.push_back(std::make_unique<Node>(World{timeline_, trace_, net_, disk_}, n, scenario, journals));
+    nodes_.push_back(
+        std::make_unique<Node>(World{timeline_, trace_, net_, disk_, processors_}, n, scenario, journals));
     const std::uint32_t first = n * scenario.ranks_per_node;
     nodes_[n]->on_answer = [this, first](agent::ChannelId channel, std::uint32_t request, Status status) {
       answered(ranks_[first + channel], request, status);
@@ -117,7 +118,8 @@ void Cluster::go_soon(Rank& rank) {
 }
 
 void Cluster::go(Rank& rank) {
-  while (!rank.over && !rank.gone && !rank.waits() && !rank.at_barrier) {
+  while (!rank.over && !rank.gone && !rank.waits() && !rank.at_barrier && !rank.busy) {
+    if (pay(rank)) return;
     const Step::Kind kind = rank.now().kind;
     const bool skips = !rank.error.ok() || failed_;
     if (kind == Step::Kind::barrier) {
@@ -131,6 +133,18 @@ void Cluster::go(Rank& rank) {
       ask(rank);
     }
   }
+}
+
+// True: it works first for what it has done, and goes on then.
+bool Cluster::pay(Rank& rank) {
+  if (rank.owed_ps < quantum_ps) return false;
+  rank.busy = true;
+  const std::uint64_t until = processors_.take(timeline_.now_ns(), std::exchange(rank.owed_ps, 0) / 1000);
+  timeline_.at(until, [this, &rank] {
+    rank.busy = false;
+    go(rank);
+  });
+  return true;
 }
 
 // As client::Session does. False: no room.
@@ -160,6 +174,7 @@ bool Cluster::write(Rank& rank) {
       return false;
     }
     rank.written += bytes;
+    rank.owed_ps += scenario_.costs.rank_record_ps + bytes * scenario_.costs.rank_byte_ps;
   }
   oracle_.finish(std::exchange(rank.write, 0));
   ++rank.step;
@@ -277,7 +292,7 @@ void Cluster::watch() {
     if (!rank.waits() || rank.gone) continue;
     const std::uint64_t progress = nodes_[rank.node]->progress();
     if (std::exchange(rank.seen_progress, progress) != progress) rank.seen_ns = timeline_.now_ns();
-    if (timeline_.now_ns() - rank.seen_ns <= timeout_ns) continue;
+    if (timeline_.now_ns() - rank.seen_ns <= scenario_.patience_ns) continue;
     if (!scenario_.stands_still(rank.node))
       problem(who(rank) + " gave up: its agent did not tell it what is wrong");
     detach(rank, Code::timeout);
@@ -348,7 +363,7 @@ bool Cluster::all_idle() const {
 bool Cluster::step_until(std::uint64_t until_ns, bool (Cluster::*done)() const) {
   while (!(this->*done)()) {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      if (++steps_ > most_steps || !timeline_.step(until_ns)) return (this->*done)();
+      if (++steps_ > scenario_.most_steps || !timeline_.step(until_ns)) return (this->*done)();
     }
   }
   return true;

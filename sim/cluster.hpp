@@ -31,8 +31,10 @@ struct Rank {
   bool wants_room = false;
   bool at_barrier = false;
   bool over = false;
-  bool gone = false;      // with its node
-  bool detached = false;  // from its agent, which has gone or does not answer
+  bool gone = false;          // with its node
+  bool detached = false;      // from its agent, which has gone or does not answer
+  bool busy = false;          // with what it owes
+  std::uint64_t owed_ps = 0;  // of processor time
   Status error;
   std::uint64_t seen_progress = 0;  // of the agent, and when
   std::uint64_t seen_ns = 0;
@@ -56,6 +58,7 @@ class Cluster {
   void go(Rank& rank);
   void go_soon(Rank& rank);
   bool write(Rank& rank);
+  bool pay(Rank& rank);
   void ask(Rank& rank);
   void answered(Rank& rank, std::uint32_t request, Status status);
   void acknowledge(const Rank& rank, bool stable, bool there);
@@ -82,6 +85,7 @@ class Cluster {
   io::Trace trace_;
   io::VirtualNet net_;
   io::VirtualDisk disk_;
+  Processors processors_;
   Folder folder_;  // the file, and each node's journals: real names, virtual contents
   Fd file_;
   Oracle oracle_;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "ior.hpp"
 #include "run.hpp"
 #include "scale.hpp"
 
@@ -14,10 +15,13 @@ using namespace millrace::sim;
 
 constexpr const char* usage =
     "usage: millrace-sim [--trace|--stop] FIRST [COUNT]\n"
-    "       millrace-sim --scale NODES MIB [SHRINK [direct|ring|tree [LANES]]]\n"
+    "       millrace-sim --scale NODES MIB [SHRINK [direct|ring|tree [LANES [PIECE]]]]\n"
+    "       millrace-sim --ior [NAME=VALUE]...\n"
     "Runs the seeds, one line each, and what was wrong. --trace: with all that happened; --stop: no further "
     "than the\n"
-    "first that is bad. --scale: MIB of each node into one file; a byte stands for SHRINK bytes.\n";
+    "first that is bad. --scale: MIB of each node into one file; a byte stands for SHRINK bytes; PIECE of "
+    "them "
+    "are\nwritten at a time. --ior: a run of bench/ior; names are:\n";
 
 bool report(const Scenario& scenario, const Outcome& outcome, bool tell) {
   for (const std::string& line : outcome.trace) std::printf("%s\n", line.c_str());
@@ -28,6 +32,24 @@ bool report(const Scenario& scenario, const Outcome& outcome, bool tell) {
               outcome.errors, outcome.ranks, outcome.problems.empty() ? "good" : "BAD");
   for (const std::string& problem : outcome.problems) std::printf("  %s\n", problem.c_str());
   return outcome.problems.empty();
+}
+
+int tell_usage() {
+  std::fprintf(stderr, "%s%s\n", usage, Ior::names().c_str());
+  return 2;
+}
+
+int run_ior(int argc, char** argv) {
+  Ior ior;
+  for (int at = 2; at < argc; ++at) {
+    if (!ior.set(argv[at])) return tell_usage();
+  }
+  if (ior.machine.nodes == 0 || ior.transfer == 0 || ior.block % ior.transfer != 0) return tell_usage();
+  const Scenario scenario = make_ior(ior);
+  const Outcome outcome = run(scenario);
+  const bool good = report(scenario, outcome, false);
+  std::printf("%" PRIu64 " bytes in %" PRIu64 " ns\n", scenario.file_bytes, outcome.virtual_ns);
+  return good ? 0 : 1;
 }
 
 int run_scale(int argc, char** argv) {
@@ -42,10 +64,9 @@ int run_scale(int argc, char** argv) {
   if (topology == "ring") scale.topology = millrace::Topology::ring;
   if (topology == "tree") scale.topology = millrace::Topology::tree;
   scale.lanes = static_cast<std::uint32_t>(number(6, scale.lanes));
-  if (scale.nodes == 0 || scale.shrink == 0 || scale.lanes == 0) {
-    std::fputs(usage, stderr);
-    return 2;
-  }
+  scale.piece_bytes = number(7, scale.piece_bytes);
+  if (scale.nodes == 0 || scale.shrink == 0 || scale.lanes == 0 || scale.piece_bytes == 0)
+    return tell_usage();
   const Scenario scenario = make_scale(scale);
   const Outcome outcome = run(scenario);
   const double seconds = static_cast<double>(outcome.virtual_ns) / 1e9;
@@ -63,13 +84,11 @@ int main(int argc, char** argv) {
   int at = 1;
   const std::string_view option = argc > at ? argv[at] : "";
   if (option == "--scale") return run_scale(argc, argv);
+  if (option == "--ior") return run_ior(argc, argv);
   const bool trace = option == "--trace";
   const bool stop = option == "--stop";
   if (trace || stop) ++at;
-  if (argc <= at) {
-    std::fputs(usage, stderr);
-    return 2;
-  }
+  if (argc <= at) return tell_usage();
   const std::uint64_t first = std::strtoull(argv[at], nullptr, 10);
   const std::uint64_t count = argc > at + 1 ? std::strtoull(argv[at + 1], nullptr, 10) : 1;
   bool good = true;

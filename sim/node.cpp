@@ -38,20 +38,26 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario, std::str
       protects_(scenario.settings.strategy == Strategy::journal),
       ring_bytes_(scenario.ring_bytes),
       cpu_bytes_per_second_(scenario.cpu_bytes_per_second),
+      costs_(scenario.costs),
       page_(make_page()) {
   const auto watch = [this](int descriptor, std::uint32_t events, std::uint64_t tag) {
     if (events == 0) {
       watched_.erase(tag);
+      tags_.erase(descriptor);
     } else {
       watched_.insert_or_assign(tag, Watched{descriptor, events});
+      tags_.insert_or_assign(descriptor, tag);
+      look_at_.push_back(descriptor);
     }
   };
   const auto say = [this](const std::string& line) { world_.trace.say(now(), number_, line); };
   links_ = std::make_unique<agent::Links>(world.net.of(number), world.timeline, watch, say, first_tag,
                                           scenario.times);
   core_ = std::make_unique<agent::Core>(world.disk.of(number), journals_);
+  core_->keep_quiet();
   rounds_ = std::make_unique<Rounds>(*core_, *links_, page(), world.timeline,
-                                     Rounds::Ways{[this] { return now(); }, say, [](const std::string&) {}});
+                                     Rounds::Ways{[this] { return now(); }, say, [](const std::string&) {}},
+                                     scenario.share_every_ns);
   world.net.on_change(number, [this] { plan(now()); });
   world.disk.on_change(number, [this] { plan(now()); });
 }
@@ -110,6 +116,8 @@ bool Node::push(ChannelId rank, const Item& item) {
     seat.wants_room = producer.begin_wait();
     if (seat.wants_room || !producer.append(frame, payload)) return false;
   }
+  seat.pushed_bytes += transport::record_bytes(frame.length);
+  seat.ends.push_back(seat.pushed_bytes);
   if (item.request != 0) {
     seat.asked = item.request;
     producer.header().requests.fetch_add(1);
@@ -181,11 +189,9 @@ void Node::round() {
   page().sleeping.store(0);
   take_events();
   if (std::exchange(slept_, false)) rounds_->woke();
-  const std::uint64_t before = taken_bytes();
   const Rounds::Round round = rounds_->go();
+  busy_until_ns_ = world_.processors.take(now(), cost_ns());
   look_at_seats();
-  const std::uint64_t after = taken_bytes();  // less, when a rank has gone
-  busy_until_ns_ = now() + round_ns + io::duration_ns(after - std::min(before, after), cpu_bytes_per_second_);
   if (round == Rounds::Round::idle) return sleep();
   plan(busy_until_ns_ + (round == Rounds::Round::held ? held_ns : 0));
 }
@@ -197,17 +203,27 @@ void Node::sleep() {
   if (until != UINT64_MAX) plan(until);
 }
 
+// As epoll does, level triggered: what is ready stays to be looked at.
 void Node::take_events() {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> told;
-  for (const auto& [tag, one] : watched_) {
-    const io::VirtualNet::Ready ready = world_.net.ready(one.descriptor);
+  const std::vector<int> changed = world_.net.take_changed(number_);
+  look_at_.insert(look_at_.end(), changed.begin(), changed.end());
+  std::ranges::sort(look_at_);
+  look_at_.erase(std::ranges::unique(look_at_).begin(), look_at_.end());
+  std::erase_if(look_at_, [this](int descriptor) {
+    const auto tag = tags_.find(descriptor);
+    if (tag == tags_.end()) return true;
+    const std::uint32_t wanted = watched_[tag->second].events;
+    const io::VirtualNet::Ready ready = world_.net.ready(descriptor);
     std::uint32_t events = 0;
-    if (ready.readable) events |= one.events & EPOLLIN;
-    if (ready.writable) events |= one.events & EPOLLOUT;
+    if (ready.readable) events |= wanted & EPOLLIN;
+    if (ready.writable) events |= wanted & EPOLLOUT;
     if (ready.broken) events |= EPOLLERR;
-    if (events != 0) told.emplace_back(tag, events);
-  }
-  for (const auto& [tag, events] : told) links_->handle(tag, events);
+    if (events == 0) return true;
+    told_.emplace_back(tag->second, events);
+    return false;
+  });
+  for (const auto& [tag, events] : told_) links_->handle(tag, events);
+  told_.clear();
 }
 
 // What futexes would wake.
@@ -232,14 +248,20 @@ void Node::look_at_seats() {
   }
 }
 
-// From the rings, by now.
-std::uint64_t Node::taken_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const auto& [rank, seat] : seats_) {
-    if (const agent::Connection* const connection = rounds_->find(rank))
-      bytes += connection->ring().position();
+// Of the round that ends: what it took from rings, and what went over the network and to the disk.
+std::uint64_t Node::cost_ns() {
+  std::uint64_t bytes = 0, records = 0;
+  for (auto& [rank, seat] : seats_) {
+    const agent::Connection* const connection = rounds_->find(rank);
+    const std::uint64_t position = connection != nullptr ? connection->ring().position() : UINT64_MAX;
+    for (; !seat.ends.empty() && seat.ends.front() <= position; seat.ends.pop_front(), ++records)
+      bytes += seat.ends.front() - std::exchange(seat.taken_bytes, seat.ends.front());
   }
-  return bytes;
+  const std::uint64_t net = world_.net.bytes_handled(number_), disk = world_.disk.bytes_asked(number_);
+  const std::uint64_t more_ps = records * costs_.record_ps +
+                                (net - std::exchange(seen_net_bytes_, net)) * costs_.net_byte_ps +
+                                (disk - std::exchange(seen_disk_bytes_, disk)) * costs_.disk_byte_ps;
+  return round_ns + io::duration_ns(bytes, cpu_bytes_per_second_) + more_ps / 1000;
 }
 
 }  // namespace millrace::sim

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "agent/core.hpp"
@@ -29,6 +32,7 @@ struct World {
   io::Trace& trace;
   io::VirtualNet& net;
   io::VirtualDisk& disk;
+  Processors& processors;
 };
 
 // What a rank puts into its ring.
@@ -83,6 +87,9 @@ class Node {
     transport::Producer producer;
     std::uint32_t asked = 0;  // the request whose answer it waits for
     bool wants_room = false;
+    std::deque<std::uint64_t> ends;  // of records that the agent has not taken
+    std::uint64_t pushed_bytes = 0;
+    std::uint64_t taken_bytes = 0;
   };
 
   transport::AgentPage& page() const { return *reinterpret_cast<transport::AgentPage*>(page_.data()); }
@@ -91,7 +98,7 @@ class Node {
   void take_events();
   void look_at_seats();
   void wake(Seat& seat, bool urgent);
-  std::uint64_t taken_bytes() const;
+  std::uint64_t cost_ns();
   void sleep();
   std::uint64_t now() const { return world_.timeline.now_ns(); }
 
@@ -101,11 +108,17 @@ class Node {
   bool protects_;  // strategy journal
   std::uint64_t ring_bytes_;
   std::uint64_t cpu_bytes_per_second_;
+  Costs costs_;
+  std::uint64_t seen_net_bytes_ = 0;  // before this round
+  std::uint64_t seen_disk_bytes_ = 0;
   struct Watched {
     int descriptor;
     std::uint32_t events;
   };
-  std::map<std::uint64_t, Watched> watched_;  // by tag
+  std::map<std::uint64_t, Watched> watched_;                   // by tag
+  std::unordered_map<int, std::uint64_t> tags_;                // by descriptor
+  std::vector<int> look_at_;                                   // descriptors that may be ready
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> told_;  // tags and events; scratch
   transport::Mapping page_;
   std::unique_ptr<agent::Links> links_;
   std::unique_ptr<agent::Core> core_;  // nullptr: the process has gone

@@ -8,8 +8,9 @@ namespace millrace::sim {
 
 namespace {
 
-constexpr std::uint64_t piece = 4 * KiB;
-constexpr std::uint64_t segment = KiB;
+constexpr std::uint64_t segment = 8 * KiB;
+constexpr std::uint64_t light = 256;  // bytes that an answer, a ping, a part of a handshake has at most
+constexpr std::uint64_t patience_ns = 8'000'000'000'000;
 constexpr std::uint64_t memory_bytes_per_second = 4'000'000'000;
 
 std::uint64_t shrunk(std::uint64_t amount, std::uint64_t shrink) {
@@ -23,22 +24,35 @@ Scenario make_scale(const Scale& scale) {
   made.seed = 1;
   made.nodes = scale.nodes;
   made.ring_bytes = 64 * KiB;
-  made.settings.strategy = Strategy::automatic;
+  made.most_steps = 4'000'000'000;
+  // What `auto` holds back of what it carries, 4 MiB of GiB, is next to nothing; of what stands for them it
+  // would be all.
+  made.settings.strategy = Strategy::immediate;
   made.settings.durability = Durability::server;
   made.settings.sort_buffer_bytes = 4 * MiB;
-  made.settings.record_max_bytes = piece;
+  made.settings.record_max_bytes = 4 * KiB;
   made.plan = {scale.topology, std::min(scale.lanes, scale.nodes), MiB};
-  made.net.rate_bytes_per_second = shrunk(scale.link_bytes_per_second, scale.shrink);
+  // Few bytes take long: who is slow is not lost.
+  made.times = {patience_ns, patience_ns, patience_ns / 8};
+  made.patience_ns = patience_ns;
+  made.share_every_ns = patience_ns / 256;
+  made.net.rate_bytes_per_second = scale.link_bytes_per_second;
+  made.net.stands_for = scale.shrink;
+  made.net.light_bytes = light;
   made.net.latency_ns = 5'000;
   made.net.jitter_ns = 1'000;
   made.net.segment_bytes = segment;
-  made.net.send_buffer_bytes = 64 * KiB;
-  made.net.window_bytes = 64 * KiB;
-  made.disk.rate_bytes_per_second = shrunk(scale.disk_bytes_per_second, scale.shrink);
-  made.disk.copy_bytes_per_second = shrunk(memory_bytes_per_second, scale.shrink);
+  made.net.send_buffer_bytes = 16 * KiB;
+  made.net.window_bytes = 16 * KiB;
+  made.disk.rate_bytes_per_second = shrunk(scale.disk_bytes_per_second * made.plan.lanes, scale.shrink);
+  made.disk.copy_bytes_per_second = shrunk(memory_bytes_per_second * made.plan.lanes, scale.shrink);
+  made.disk.cache_bytes = shrunk(64 * MiB, scale.shrink) * made.plan.lanes;
+  made.disk.seek_ns = 0;
   made.disk.jitter_ns = 1'000;
   made.cpu_bytes_per_second = shrunk(memory_bytes_per_second, scale.shrink);
-  const std::uint64_t pieces = shrunk(scale.node_bytes, scale.shrink) / piece;
+  made.costs.net_byte_ps = scale.net_byte_ps;
+  const std::uint64_t piece = scale.piece_bytes;
+  const std::uint64_t pieces = std::max<std::uint64_t>(1, scale.node_bytes / scale.shrink / piece);
   made.file_bytes = pieces * piece * scale.nodes;
   made.programs.resize(scale.nodes);
   for (std::uint64_t rank = 0; rank < scale.nodes; ++rank) {

@@ -13,13 +13,15 @@ struct Scale {
   std::uint32_t nodes = 1024;
   std::uint64_t node_bytes = GiB;
   // A simulated byte stands for so many: memory and work become so many times smaller, rates too, and times
-  // stay what they are. What stays: latencies, the agent's memory (so many times larger, then), and what a
-  // frame adds to a record.
+  // stay what they are. What stays: latencies, handshakes, requests and answers, and the agent's memory (so
+  // many times larger, then).
   std::uint64_t shrink = 4096;
+  std::uint64_t piece_bytes = 4 * KiB;  // simulated ones
   Topology topology = Topology::direct;
   std::uint32_t lanes = 4;
   std::uint64_t link_bytes_per_second = 1'250'000'000;
-  std::uint64_t disk_bytes_per_second = 5'000'000'000;
+  std::uint64_t disk_bytes_per_second = 5'000'000'000;  // of each file server
+  std::uint64_t net_byte_ps = 750;  // of an agent's processor, for each byte sent or received
 };
 
 Scenario make_scale(const Scale& scale);

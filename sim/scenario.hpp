@@ -10,6 +10,7 @@
 #include "extent/extent.hpp"
 #include "io/virtual/virtual_disk.hpp"
 #include "io/virtual/virtual_net.hpp"
+#include "processors.hpp"
 #include "transport/link_io.hpp"
 #include "transport/topology.hpp"
 
@@ -57,7 +58,11 @@ struct Scenario {
   transport::LinkTimes times;
   io::NetOptions net;
   io::DiskOptions disk;
-  std::uint64_t cpu_bytes_per_second = 4'000'000'000;  // that an agent moves
+  std::uint64_t cpu_bytes_per_second = 4'000'000'000;  // that an agent moves out of rings
+  Costs costs;
+  std::uint64_t most_steps = 20'000'000;       // events; more are a run without end
+  std::uint64_t share_every_ns = 250'000'000;  // at most, an agent says that it gets on; twice that: looks
+  std::uint64_t patience_ns = 60'000'000'000;  // the ranks' bound on waits without progress
   std::uint64_t file_bytes = 0;
   std::vector<std::vector<Step>> programs;  // by rank
   std::vector<Fault> faults;

@@ -146,6 +146,19 @@ def servers(selection: Selection) -> list[Case]:
     return [Case(3, "fine-4k", selection.shape(), "ior", arguments, ways, needs, ("network", "disk"))]
 
 
+def predicted(selection: Selection) -> list[Case]:
+    """Bar 4: what predict.py predicts: three patterns, one and two file servers."""
+    ways = [
+        Way(f"{servers} {topology}", DISK, PIPELINE | {"MILLRACE_FILE_SERVERS": servers, "MILLRACE_TOPOLOGY": topology})
+        for topology in ("direct", "ring")
+        for servers in ("1", "2")
+    ]
+    return [
+        Case(4, name, selection.shape(), "ior", _ior(name, selection.at_most), ways)
+        for name in ("fine-4k", "fine-1k", "random-256")
+    ]
+
+
 def scaling(selection: Selection) -> list[Case]:
     """Bar 5: more nodes, the same ranks in all. MPI_File_open takes 50 ms and 5 more for each node."""
     cases = []
@@ -166,7 +179,7 @@ def select(selection: Selection) -> list[Case]:
     cases = network(selection)
     for peer in selection.peers:
         cases += compared(selection, peer)
-    cases += servers(selection) + scaling(selection)
+    cases += servers(selection) + predicted(selection) + scaling(selection)
     return [case for case in cases if selection.wants(case)]
 
 

@@ -288,7 +288,8 @@ bool Core::advance(std::uint64_t now_ns) {
   });
   core.shared.storage.kick();
   core.each_lane([&](OpenFile& file, Lane& lane) {
-    lane.watch.look(now_ns, file.path, *lane.pipeline, lane.requests, core.tracing, core.reports, core.spans);
+    if (core.telling) lane.watch.tell(now_ns, file.path, *lane.pipeline, lane.requests, core.reports);
+    if (core.tracing) lane.watch.look(now_ns, file.path, *lane.pipeline, lane.requests, core.spans);
   });
   moved |= core.retire();
   return moved;
@@ -311,6 +312,8 @@ std::uint64_t Core::partial_bytes() const {
 std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
 
 void Core::trace() { impl_->tracing = true; }
+
+void Core::keep_quiet() { impl_->telling = false; }
 
 std::vector<Span> Core::take_spans() { return std::exchange(impl_->spans, {}); }
 

@@ -139,6 +139,8 @@ class Core {
 
   // From now on spans are kept for take_spans(). Off at first.
   void trace();
+  // No lines about requests that take long: nobody reads them.
+  void keep_quiet();
   std::vector<Span> take_spans();
 
   // A sticky error of the file, to be shown to all its ranks; ok if none.

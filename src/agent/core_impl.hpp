@@ -33,6 +33,7 @@ struct Core::Impl {
   std::vector<std::string> reports;
   std::vector<std::string> messages;
   bool tracing = false;
+  bool telling = true;
   std::vector<Span> spans;
   std::vector<io::Completion> completions;
 

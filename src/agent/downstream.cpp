@@ -23,7 +23,10 @@ class LinkCarrier final : public Carrier {
  public:
   LinkCarrier(std::shared_ptr<Downstream> to, std::size_t record_max_bytes, std::function<void()> connect)
       : to_(std::move(to)), record_max_bytes_(record_max_bytes), connect_(std::move(connect)) {}
-  ~LinkCarrier() override { to_->abandoned = true; }
+  ~LinkCarrier() override {
+    to_->abandoned = true;
+    to_->touch();
+  }
   LinkCarrier(const LinkCarrier&) = delete;
   LinkCarrier& operator=(const LinkCarrier&) = delete;
 
@@ -48,7 +51,9 @@ class LinkCarrier final : public Carrier {
   }
   void flush() override {
     put_bundle();
-    if (to_->io) to_->io->link().flush();
+    if (!to_->io) return;
+    to_->io->link().flush();
+    to_->touch();
   }
   void take_answers(std::vector<Answer>& answers) override {
     answers.insert(answers.end(), to_->answers.begin(), to_->answers.end());
@@ -58,6 +63,7 @@ class LinkCarrier final : public Carrier {
     if (to_->data.empty()) return false;
     data = std::move(to_->data.front());
     to_->data.pop_front();
+    to_->touch();
     return true;
   }
   Status status() const override { return to_->status; }
@@ -78,7 +84,9 @@ class LinkCarrier final : public Carrier {
   }
   void put(const FrameHeader& frame, std::span<const std::byte> payload) {
     if (!to_->io && to_->status.ok()) connect_();
-    if (to_->io) to_->io->link().put(frame, payload);
+    if (!to_->io) return;
+    to_->io->link().put(frame, payload);
+    to_->touch();
   }
 
   std::shared_ptr<Downstream> to_;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "agent/agenda.hpp"
 #include "agent/carrier.hpp"
 #include "io/net.hpp"
 #include "transport/link_io.hpp"
@@ -34,6 +35,7 @@ struct Downstream {
   std::uint32_t fetch = 0;  // the request that may bring data, now; 0: none
   Extent fetched = {};      // ... of this extent
   std::deque<Carrier::Data> data = {};
+  std::shared_ptr<Agenda> agenda = {};  // of Links, once there is a connection
 
   // A reply to this request answers none: it is a sign of progress.
   static constexpr std::uint32_t no_request = 0;
@@ -41,6 +43,10 @@ struct Downstream {
   Status connect(millrace::io::Net& net, const transport::LinkTimes& times, std::uint64_t now_ns);
   // Takes what the other end has said.
   void listen();
+  // The Carrier has done something that Links has to see to.
+  void touch() {
+    if (agenda) agenda->touch(tag);
+  }
 
  private:
   Status take_data(const transport::FrameHeader& frame, const std::byte* payload);

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/links.hpp"
-
 #include <sys/epoll.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "agent/links_impl.hpp"
 #include "transport/bundle.hpp"
 #include "transport/channel.hpp"
 #include "transport/tcp.hpp"
@@ -21,35 +20,9 @@ namespace {
 // Channels of agents are counted from here, so that they do not meet those of ranks (server_ranks.cpp).
 constexpr ChannelId first_channel = 4096;
 constexpr std::size_t max_upstreams = 65536;
-// What waits in a link of bytes that were fetched: enough to keep it busy.
-constexpr std::size_t data_backlog_bytes = std::size_t{1} << 20;
+constexpr std::uint32_t broken = EPOLLERR | EPOLLHUP;
 
 }  // namespace
-
-struct Links::Group {
-  transport::LinkKey key;
-  std::uint32_t node;
-  std::uint32_t lanes;
-  FileSlot file;
-  std::uint64_t file_number;
-  std::uint64_t record_max_bytes;                     // 0: nobody writes
-  std::map<std::uint32_t, std::uint64_t> heard = {};  // by lane: signs of progress from downstream
-};
-
-// The receiving end of a link.
-struct Links::Upstream {
-  transport::LinkIo io;
-  std::uint32_t watched = 0;
-  std::uint32_t events = EPOLLIN;
-  bool joined = false;
-  bool closed = false;  // it has asked to close: what it says after that is of no interest
-  ChannelId channel = 0;
-  FileSlot file = 0;
-  std::uint32_t lane = 0;
-  std::uint64_t record_max_bytes = 0;
-  std::uint64_t shown = 0;           // of what its lane has heard
-  transport::Unbundler bundle = {};  // of the frame that has been taken in part
-};
 
 Links::Links(io::Net& net, const io::Clock& clock, Watch watch, Log log, std::uint64_t first_tag,
              const transport::LinkTimes& times)
@@ -115,6 +88,7 @@ void Links::connect(const std::shared_ptr<Downstream>& to) {
   if (!status.ok())
     return log_("cannot reach the agent at " + transport::to_text(to->address) + ": " + status.describe());
   to->tag = first_tag_ + next_tag_++;
+  to->agenda = to_down_;
   downstreams_.emplace(to->tag, to);
 }
 
@@ -122,8 +96,14 @@ void Links::connect(const std::shared_ptr<Downstream>& to) {
 
 void Links::handle(std::uint64_t tag, std::uint32_t events) {
   if (tag == first_tag_) return accept_all();
-  if (const auto up = upstreams_.find(tag); up != upstreams_.end()) up->second->events |= events;
-  if (const auto down = downstreams_.find(tag); down != downstreams_.end()) down->second->events |= events;
+  if (const auto up = upstreams_.find(tag); up != upstreams_.end()) {
+    up->second->events |= events;
+    from_up_.touch(tag);
+  }
+  if (const auto down = downstreams_.find(tag); down != downstreams_.end()) {
+    down->second->events |= events;
+    to_down_->touch(tag);
+  }
 }
 
 void Links::refresh(int socket, std::uint64_t tag, std::uint32_t& watched, transport::LinkIo& io) {
@@ -135,34 +115,50 @@ void Links::refresh(int socket, std::uint64_t tag, std::uint32_t& watched, trans
   watched = wanted;
 }
 
+// Only links that something has happened to: there may be thousands.
 void Links::pump(std::uint64_t now_ns) {
-  constexpr std::uint32_t broken = EPOLLERR | EPOLLHUP;
-  for (auto place = downstreams_.begin(); place != downstreams_.end();) {
-    Downstream& to = *place->second;
-    const std::uint32_t events = std::exchange(to.events, 0);
-    const Status status =
-        to.io->pump(now_ns, (events & (EPOLLIN | broken)) != 0, (events & (EPOLLOUT | broken)) != 0);
-    const std::uint64_t before = to.progress;
-    to.listen();
-    hear(to.introduction, to.progress - before);
-    if (!status.ok() && to.status.ok()) {
-      to.status = status.code() == Code::timeout ? status : Status(Code::lost_peer, status.error());
-      if (!to.abandoned) log_("lost the agent at " + transport::to_text(to.address) + ": " + to.io->reason());
-    }
-    if (to.abandoned || !to.status.ok()) {
-      if (to.watched != 0) watch_(to.io->socket(), 0, to.tag);
-      to.watched = 0;
-      place = downstreams_.erase(place);
-      continue;
-    }
-    refresh(to.io->socket(), to.tag, to.watched, *to.io);
-    ++place;
+  for (const std::uint64_t tag : to_down_->take(now_ns)) {
+    const auto place = downstreams_.find(tag);
+    if (place == downstreams_.end() || pump(*place->second, now_ns)) continue;
+    downstreams_.erase(place);
+    to_down_->forget(tag);
   }
-  for (auto& [tag, from] : upstreams_) {
-    const std::uint32_t events = std::exchange(from->events, 0);
-    (void)from->io.pump(now_ns, (events & (EPOLLIN | broken)) != 0, (events & (EPOLLOUT | broken)) != 0);
-    refresh(from->io.socket(), tag, from->watched, from->io);
+  for (const std::uint64_t tag : from_up_.take(now_ns)) {
+    if (const auto place = upstreams_.find(tag); place != upstreams_.end()) pump(*place->second, now_ns);
   }
+}
+
+// False: it is over.
+bool Links::pump(Downstream& to, std::uint64_t now_ns) {
+  const std::uint32_t events = std::exchange(to.events, 0);
+  const Status status =
+      to.io->pump(now_ns, (events & (EPOLLIN | broken)) != 0, (events & (EPOLLOUT | broken)) != 0);
+  const std::uint64_t before = to.progress;
+  to.listen();
+  hear(to.introduction, to.progress - before);
+  if (!status.ok() && to.status.ok()) {
+    to.status = status.code() == Code::timeout ? status : Status(Code::lost_peer, status.error());
+    if (!to.abandoned) log_("lost the agent at " + transport::to_text(to.address) + ": " + to.io->reason());
+  }
+  if (to.abandoned || !to.status.ok()) {
+    if (to.watched != 0) watch_(to.io->socket(), 0, to.tag);
+    to.watched = 0;
+    return false;
+  }
+  refresh(to.io->socket(), to.tag, to.watched, *to.io);
+  to_down_->set_deadline(to.tag, to.io->deadline_ns());
+  // What it said may have ended the link: the next round looks at that.
+  if (to.io->restless() || !to.io->status().ok()) to.touch();
+  return true;
+}
+
+void Links::pump(Upstream& from, std::uint64_t now_ns) {
+  const std::uint32_t events = std::exchange(from.events, 0);
+  (void)from.io.pump(now_ns, (events & (EPOLLIN | broken)) != 0, (events & (EPOLLOUT | broken)) != 0);
+  refresh(from.io.socket(), from.tag, from.watched, from.io);
+  from_up_.set_deadline(from.tag, from.io.deadline_ns());
+  if (from.io.restless()) touch(from);
+  heard_.insert(from.tag);
 }
 
 void Links::hear(const transport::LinkIntroduction& from, std::uint64_t signs) {
@@ -190,8 +186,10 @@ void Links::accept_all() {
     const std::uint64_t tag = first_tag_ + next_tag_++;
     auto link = transport::Link::accepting(
         [this](const transport::LinkIntroduction& introduction) { return key_for(introduction); });
-    upstreams_.emplace(tag, std::make_unique<Upstream>(Upstream{transport::LinkIo(
-                                *std::move(stream), std::move(link), times_, clock_.now_ns())}));
+    auto from = std::make_unique<Upstream>(
+        Upstream{transport::LinkIo(*std::move(stream), std::move(link), times_, clock_.now_ns()), tag});
+    upstreams_.emplace(tag, std::move(from));
+    from_up_.touch(tag);
   }
 }
 
@@ -202,7 +200,7 @@ ChannelId Links::free_channel() const {
   return channel;
 }
 
-bool Links::has(ChannelId channel) const { return link_of(channel) != nullptr; }
+bool Links::has(ChannelId channel) const { return upstream_of(channel) != nullptr; }
 
 bool Links::enroll(Upstream& from, Core& core) {
   const transport::LinkIntroduction& who = from.io.link().introduction();
@@ -222,28 +220,38 @@ bool Links::enroll(Upstream& from, Core& core) {
 Drained Links::drain(Core& core, std::vector<PendingRequest>& requests) {
   forget_groups(core);
   Drained result = Drained::done;
-  for (auto place = upstreams_.begin(); place != upstreams_.end();) {
-    Upstream& from = *place->second;
-    std::string why;
-    Drained drained = Drained::done;
-    if (from.io.link().established()) {
-      if (!from.joined && !enroll(from, core)) {
-        drained = Drained::broken;
-        why = "the file is not open here";
-      } else {
-        drained = drain(from, core, requests, why);
-      }
-    }
-    if (drained == Drained::core_is_full) result = drained;
-    if (drained != Drained::broken && (from.io.status().ok() || drained == Drained::core_is_full)) {
-      ++place;
+  for (auto tag = heard_.begin(); tag != heard_.end();) {
+    const auto place = upstreams_.find(*tag);
+    const Drained drained = drain(*place->second, core, requests);
+    if (drained == Drained::core_is_full) {
+      result = drained;
+      ++tag;
       continue;
     }
-    end(from, core, drained == Drained::broken ? why : from.io.reason());
-    if (from.watched != 0) watch_(from.io.socket(), 0, place->first);
-    place = upstreams_.erase(place);
+    tag = heard_.erase(tag);
+    if (drained == Drained::done) continue;
+    from_up_.forget(place->first);
+    upstreams_.erase(place);
   }
   return result;
+}
+
+// Broken: it is over.
+Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests) {
+  std::string why;
+  Drained drained = Drained::done;
+  if (from.io.link().established()) {
+    if (!from.joined && !enroll(from, core)) {
+      drained = Drained::broken;
+      why = "the file is not open here";
+    } else {
+      drained = take_frames(from, core, requests, why);
+    }
+  }
+  if (drained == Drained::core_is_full || (drained == Drained::done && from.io.status().ok())) return drained;
+  end(from, core, drained == Drained::broken ? why : from.io.reason());
+  if (from.watched != 0) watch_(from.io.socket(), 0, from.tag);
+  return Drained::broken;
 }
 
 // A record, or many.
@@ -274,7 +282,8 @@ Drained Links::take_records(Upstream& from, Core& core, const FrameHeader& frame
   return Drained::done;
 }
 
-Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests, std::string& why) {
+Drained Links::take_frames(Upstream& from, Core& core, std::vector<PendingRequest>& requests,
+                           std::string& why) {
   FrameHeader frame{};
   const std::byte* payload = nullptr;
   while (from.io.link().next(frame, payload)) {
@@ -303,6 +312,7 @@ Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& re
         return Drained::broken;
     }
     from.io.link().consume();
+    touch(from);  // there is room again
   }
   return Drained::done;
 }
@@ -318,61 +328,12 @@ void Links::end(Upstream& from, Core& core, const std::string& why) {
   core.abandon(from.channel);
 }
 
-transport::Link* Links::link_of(ChannelId channel) const {
+Links::Upstream* Links::upstream_of(ChannelId channel) const {
   const auto place = joined_.find(channel);
-  return place == joined_.end() ? nullptr : &place->second->io.link();
+  return place == joined_.end() ? nullptr : place->second;
 }
 
-bool Links::answer(ChannelId channel, std::uint32_t request, Status status) {
-  transport::Link* const link = link_of(channel);
-  if (link == nullptr) return false;
-  link->put_reply(0, request, status);
-  link->flush();
-  return true;
-}
-
-// --- what upstream agents have asked for ---
-
-bool Links::has_room(ChannelId channel) const {
-  const transport::Link* const link = link_of(channel);
-  return link != nullptr && link->backlog_bytes() < data_backlog_bytes;
-}
-
-void Links::data(ChannelId channel, std::uint32_t request, std::uint64_t offset,
-                 std::span<const std::byte> bytes) {
-  FrameHeader frame{};
-  frame.kind = Kind::data;
-  frame.request = request;
-  frame.offset = offset;
-  frame.checksum = transport::record_checksum(bytes.data(), static_cast<std::uint32_t>(bytes.size()), offset);
-  link_of(channel)->put(frame, bytes);
-}
-
-void Links::end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t file_bytes) {
-  FrameHeader frame{};
-  frame.kind = Kind::data;
-  frame.request = request;
-  frame.span = file_bytes;
-  link_of(channel)->put(frame, {});
-}
-
-void Links::show_progress(bool own) {
-  for (auto& [tag, from] : upstreams_) {
-    if (!from->joined || from->closed) continue;
-    const auto group = groups_.find(from->io.link().introduction().group);
-    const std::uint64_t heard = group != groups_.end() ? group->second.heard[from->lane] : 0;
-    if (std::exchange(from->shown, heard) == heard && !own) continue;
-    from->io.link().put_reply(0, Downstream::no_request, {});
-    from->io.link().flush();
-  }
-}
-
-std::uint64_t Links::deadline_ns() const {
-  std::uint64_t next = UINT64_MAX;
-  for (const auto& [tag, from] : upstreams_) next = std::min(next, from->io.deadline_ns());
-  for (const auto& [tag, to] : downstreams_) next = std::min(next, to->io->deadline_ns());
-  return next;
-}
+std::uint64_t Links::deadline_ns() const { return std::min(from_up_.deadline_ns(), to_down_->deadline_ns()); }
 
 bool Links::idle() const { return upstreams_.empty() && downstreams_.empty(); }
 

@@ -7,11 +7,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "agent/agenda.hpp"
 #include "agent/carrier.hpp"
 #include "agent/connection.hpp"
 #include "agent/core.hpp"
@@ -88,14 +90,18 @@ class Links final : public FetchTaker {
   void accept_all();
   void refresh(int socket, std::uint64_t tag, std::uint32_t& watched, transport::LinkIo& io);
   void connect(const std::shared_ptr<Downstream>& to);
+  bool pump(Downstream& to, std::uint64_t now_ns);
+  void pump(Upstream& from, std::uint64_t now_ns);
   void hear(const transport::LinkIntroduction& from, std::uint64_t signs);
   bool enroll(Upstream& from, Core& core);
   Drained take_records(Upstream& from, Core& core, const transport::FrameHeader& frame,
                        std::span<const std::byte> payload, std::string& why);
-  Drained drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests, std::string& why);
+  Drained take_frames(Upstream& from, Core& core, std::vector<PendingRequest>& requests, std::string& why);
+  Drained drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests);
   void end(Upstream& from, Core& core, const std::string& why);
   ChannelId free_channel() const;
-  transport::Link* link_of(ChannelId channel) const;
+  Upstream* upstream_of(ChannelId channel) const;
+  void touch(Upstream& from);
 
   io::Net& net_;
   const io::Clock& clock_;
@@ -112,6 +118,9 @@ class Links final : public FetchTaker {
   std::map<ChannelId, Upstream*> joined_;                             // those of them that Core knows
   std::vector<ChannelId> ended_;                                      // take_ended()
   std::map<std::uint64_t, std::shared_ptr<Downstream>> downstreams_;  // by tag
+  Agenda from_up_;                                                    // upstreams_ to pump,
+  std::set<std::uint64_t> heard_;                                     // ... and those to drain then
+  std::shared_ptr<Agenda> to_down_ = std::make_shared<Agenda>();      // downstreams_ to pump
 };
 
 }  // namespace millrace::agent

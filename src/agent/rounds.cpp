@@ -14,9 +14,7 @@ namespace millrace::agent {
 
 namespace {
 
-constexpr std::uint64_t share_every_ns = 250'000'000;
-constexpr std::uint64_t look_every_ns = 500'000'000;  // while somebody waits for an answer
-constexpr std::uint64_t blocked_ns = 10'000'000;      // while there is no room
+constexpr std::uint64_t blocked_ns = 10'000'000;  // while there is no room
 
 // What a rank may not write, it does not get written because another rank may.
 bool writable(const Fd& target) {
@@ -34,8 +32,15 @@ bool sane(const transport::Register& registration, const Fd& target) {
 
 }  // namespace
 
-Rounds::Rounds(Core& core, Links& links, transport::AgentPage& page, const io::Clock& clock, Ways ways)
-    : core_(core), links_(links), page_(page), clock_(clock), ways_(std::move(ways)), states_(page) {}
+Rounds::Rounds(Core& core, Links& links, transport::AgentPage& page, const io::Clock& clock, Ways ways,
+               std::uint64_t share_every_ns)
+    : core_(core),
+      links_(links),
+      page_(page),
+      clock_(clock),
+      ways_(std::move(ways)),
+      share_every_ns_(share_every_ns),
+      states_(page) {}
 
 // --- Ranks ---
 
@@ -110,7 +115,7 @@ std::uint64_t Rounds::deadline_ns() const {
   std::uint64_t until = std::min(core_.next_deadline_ns(), links_.deadline_ns());
   // While a rank waits for an answer that does not depend on storage (a close that waits for other ranks),
   // its agent shows twice a second that it lives, or the rank's bound on waits without progress runs out.
-  if (asked()) until = std::min(until, now_ns + look_every_ns);
+  if (asked()) until = std::min(until, now_ns + 2 * share_every_ns_);
   if (pass_open_) until = std::min(until, now_ns + blocked_ns);
   if (!pass_open_ && something_waits()) until = now_ns;
   return until;
@@ -265,10 +270,11 @@ void Rounds::drop_gone() {
 // their answers, for several ledgers that fail wait for what each other's nodes have to settle.
 void Rounds::forward_of_agents() {
   for (std::vector<PendingRequest>* const requests : {&waiting_, &fresh_}) {
-    const auto rest = std::ranges::stable_partition(
-        *requests, [this](const PendingRequest& one) { return !connections_.contains(one.channel); });
-    std::for_each(requests->begin(), rest.begin(), [this](const PendingRequest& one) { forward(one); });
-    requests->erase(requests->begin(), rest.begin());
+    const auto rest = std::stable_partition(
+        requests->begin(), requests->end(),
+        [this](const PendingRequest& one) { return !connections_.contains(one.channel); });
+    std::for_each(requests->begin(), rest, [this](const PendingRequest& one) { forward(one); });
+    requests->erase(requests->begin(), rest);
   }
 }
 
@@ -334,7 +340,7 @@ void Rounds::share_progress(std::uint64_t now_ns) {
     ++heard_steps_;
     page_.progress.fetch_add(1, std::memory_order_relaxed);
   }
-  if (now_ns - shared_ns_ < share_every_ns) return;
+  if (now_ns - shared_ns_ < share_every_ns_) return;
   const std::uint64_t own = page_.progress.load(std::memory_order_relaxed) - heard_steps_;
   if (own == shared_progress_ && shared_heard_ == heard_progress_) return;
   shared_ns_ = now_ns;

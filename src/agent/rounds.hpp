@@ -30,7 +30,8 @@ class Rounds {
     std::function<void(const std::string& line)> log;     // errors that no rank can be told
     std::function<void(const std::string& line)> report;  // Core's
   };
-  Rounds(Core& core, Links& links, transport::AgentPage& page, const io::Clock& clock, Ways ways);
+  Rounds(Core& core, Links& links, transport::AgentPage& page, const io::Clock& clock, Ways ways,
+         std::uint64_t share_every_ns = 250'000'000);
 
   // --- Ranks ---
 
@@ -92,6 +93,7 @@ class Rounds {
   transport::AgentPage& page_;
   const io::Clock& clock_;
   Ways ways_;
+  std::uint64_t share_every_ns_;  // signs of progress between agents; to ranks, half as often at least
   FileStates states_;
   std::map<ChannelId, std::unique_ptr<Connection>> connections_;
   std::vector<PendingRequest> fresh_;    // seen by the running pass: other rings may hold older records

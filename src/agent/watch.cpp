@@ -18,8 +18,8 @@ const char* stage_of(const Stages& at) { return at.settle ? "sync" : at.drain ? 
 
 }  // namespace
 
-void Watch::progress(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
-                     const Requests& requests, std::vector<std::string>& lines) {
+void Watch::tell(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
+                 const Requests& requests, std::vector<std::string>& lines) {
   const Stages at = requests.stages();
   const bool waits = at.gather || at.drain || at.settle;
   if (waits && asked_ns_ == 0) {
@@ -67,10 +67,7 @@ void Watch::follow(Stage stage, bool now_so, std::uint64_t count, std::uint64_t 
 }
 
 void Watch::look(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
-                 const Requests& requests, bool trace, std::vector<std::string>& lines,
-                 std::vector<Span>& spans) {
-  progress(now_ns, path, pipeline, requests, lines);
-  if (!trace) return;
+                 const Requests& requests, std::vector<Span>& spans) {
   const Stages at = requests.stages();
   const std::uint64_t in = pipeline.counters().bytes_in;
   const std::uint64_t out = pipeline.sink_counters().bytes;

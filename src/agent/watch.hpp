@@ -17,12 +17,15 @@ namespace millrace::agent {
 // spans of its stages (for a trace). Looks only; owned by Core. Not thread safe.
 class Watch {
  public:
-  // Once per advance(). Appends to `lines`, and if `trace` to `spans`.
+  // Once per advance(), whoever wants lines.
+  void tell(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
+            const Requests& requests, std::vector<std::string>& lines);
+  // Once per advance(), whoever wants a trace.
   void look(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
-            const Requests& requests, bool trace, std::vector<std::string>& lines, std::vector<Span>& spans);
+            const Requests& requests, std::vector<Span>& spans);
   // Ends the spans that are open.
   void end(const std::string& path, std::vector<Span>& spans);
-  // When look() has something to say though nothing happens.
+  // When tell() has something to say though nothing happens.
   std::uint64_t next_deadline_ns() const { return next_line_ns_; }
 
  private:
@@ -33,8 +36,6 @@ class Watch {
     std::uint64_t count_before = 0;
     bool was_so = false;
   };
-  void progress(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
-                const Requests& requests, std::vector<std::string>& lines);
   void follow(Stage stage, bool now_so, std::uint64_t count, std::uint64_t now_ns, const std::string& path,
               std::vector<Span>& spans);
   void close(Stage stage, const std::string& path, std::vector<Span>& spans);

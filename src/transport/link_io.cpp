@@ -126,6 +126,11 @@ bool LinkIo::wants_write() const {
   return !link_.outgoing().empty() || (link_.established() && link_.backlog_bytes() != 0);
 }
 
+bool LinkIo::restless() const {
+  if (!status().ok() || stage_ == Stage::connecting) return false;
+  return deaf_ || (!blocked_ && wants_write());
+}
+
 std::uint64_t LinkIo::deadline_ns() const {
   if (!status().ok()) return UINT64_MAX;
   if (!link_.established()) return after(start_ns_, times_.handshake_ns);

@@ -43,6 +43,8 @@ class LinkIo {
 
   bool wants_read();
   bool wants_write() const;
+  // The next pump() has something to do even if nothing happens and no time passes.
+  bool restless() const;
   // When to call pump() even if nothing happens; UINT64_MAX: never.
   std::uint64_t deadline_ns() const;
 

@@ -17,7 +17,7 @@ def add_to(app: typer.Typer) -> None:
 
 def model(
     machine: str | None = typer.Argument(
-        None, metavar="[MACHINE]", help="a300-2, a300-4, a300-8, t2k, oakleaf-fx, or a YAML file of yours."
+        None, metavar="[MACHINE]", help="a300-2, a300-4, a300-8, t2k, oakleaf-fx, virtual-cluster, or a YAML file of yours."
     ),
     method: List[str] | None = typer.Option(
         None, "--method", "-m", metavar="NAME", help="Methods or strategies to compare (all that the machine has)."
@@ -37,7 +37,12 @@ def model(
     pattern: str = typer.Option(
         "32KiB,4MiB", "--pattern", metavar="T,B", help="IOR's transfer and block, or simple-A, full-B ... of BT-IO."
     ),
-    servers: int = typer.Option(1, "--servers", help="File servers, each with its disk, where a ring has several."),
+    servers: str = typer.Option(
+        "1", "--servers", metavar="LIST", help="File servers, each with its disk; on a cluster several numbers: 1,2,4."
+    ),
+    topology: List[str] | None = typer.Option(
+        None, "--topology", metavar="NAME", help="direct, tree or ring, on a cluster with agents (all)."
+    ),
     interval: str | None = typer.Option(
         None, "--interval", metavar="TIME", help="Time between checkpoints: also say which share of the run they take."
     ),
@@ -70,6 +75,7 @@ def model(
         nodes=nodes,
         pattern=pattern,
         servers=servers,
+        topologies=tuple(topology or ()),
         interval=interval,
         as_json=as_json,
     )

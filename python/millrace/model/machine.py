@@ -96,6 +96,29 @@ KINDS: dict[str, dict[str, tuple[str, ...]]] = {
         "shared_share": ("share",),
         "call": _TIME,
     },
+    "cluster": {
+        "nodes": _COUNT,
+        "ranks_per_node": _COUNT,
+        "cores": _COUNT,
+        "shared": _COUNT,
+        "link_rate": _RATE,
+        "link_latency": _TIME,
+        "disk_rate": _RATE,
+        "sync": _TIME,
+        "open": _TIME,
+        "open_step": _TIME,
+        "rank_record": _TIME,
+        "rank_byte": ("ns/B",),
+        "take_record": _TIME,
+        "take_scattered": _TIME,
+        "take_byte": ("ns/B",),
+        "net_byte": ("ns/B",),
+        "disk_byte": ("ns/B",),
+        "message": _TIME,
+        "handshake": _TIME,
+        "wake": _TIME,
+        "late": ("share",),
+    },
     "host": {
         "cores": _COUNT,
         "copy_rate": _RATE,
@@ -204,7 +227,7 @@ def load(path: Path) -> Machine:
             raise ModelError(
                 f"{path}: parameter {name}: unit is {parameter.unit or 'missing'!r}, and should be {units}"
             )
-        if wanted[name] in (_COUNT, _RATE) and parameter.value <= 0 and name != "switches":
+        if wanted[name] in (_COUNT, _RATE) and parameter.value <= 0 and name not in ("switches", "shared"):
             raise ModelError(f"{path}: parameter {name} is more than 0")
     return Machine(str(document.get("name", path.stem)), kind, str(document.get("about", "")), found, path)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millrace.model import engine, engines, filesystem, machine, ring
+from millrace.model import engine, engines, filesystem, machine, network, ring
 from millrace.model.errors import ModelError
 from millrace.units import MIB, parse_bytes, parse_duration
 
@@ -33,7 +33,8 @@ class Request:
     network: str = "ethernet"
     nodes: int = 0
     pattern: str = "32KiB,4MiB"
-    servers: int = 1
+    servers: str = "1"
+    topologies: tuple[str, ...] = ()
     interval: str | None = None
     as_json: bool = False
 
@@ -135,15 +136,42 @@ def _pattern(text: str, size: int) -> ring.Pattern:
 
 def _ring(of: machine.Machine, request: Request) -> list[Answer]:
     strategies = [_choice("method", m, ring.STRATEGIES) for m in request.methods or ring.STRATEGIES]
-    network = _choice("network", request.network, tuple(ring.NETWORKS))
+    link = _choice("network", request.network, tuple(ring.NETWORKS))
     pattern = _pattern(request.pattern, _size("size", request.size))
     buffer = max(1, _size("buffer", request.buffer or "1GiB") // MIB)
-    questions = [ring.Question(pattern, s, buffer, network, request.nodes, servers=request.servers) for s in strategies]
+    servers = _servers(request)
+    if len(servers) != 1:
+        raise ModelError("--servers: one number, on machines with a ring")
+    questions = [ring.Question(pattern, s, buffer, link, request.nodes, servers=servers[0]) for s in strategies]
     answers = engine.ask([ring.plan(of, q) for q in questions])
     found = []
     for q, a in zip(questions, answers, strict=True):
         busiest = f"disk {a['disk_busy_ns'] / max(1, a['end_ns']):.0%}"
         found.append(Answer(q.strategy, ring.result(q, a), pattern.unit, a["end_ns"] / 1e9, busiest))
+    return found
+
+
+def _servers(request: Request) -> list[int]:
+    try:
+        return [int(part) for part in request.servers.split(",")]
+    except ValueError:
+        raise ModelError(f"--servers {request.servers}: numbers, as 1,2,4") from None
+
+
+def _cluster(of: machine.Machine, request: Request) -> list[Answer]:
+    """Every topology with every number of file servers."""
+    nodes = request.nodes or of.count("nodes")
+    per_node = -(-request.ranks // nodes) if request.ranks else of.count("ranks_per_node")
+    record = _size("pattern", request.pattern.partition(",")[0])
+    size = _size("size", request.size)
+    found = []
+    for topology in request.topologies or network.TOPOLOGIES:
+        for servers in _servers(request):
+            question = network.Question(topology, servers, nodes, per_node, size, record)
+            answer = network.ask(of, question)
+            name = f"{topology}, {servers} server{'s' if servers > 1 else ''}"
+            busiest = f"{answer.busiest} {answer.busy_s / answer.seconds:.0%}; {answer.links} links"
+            found.append(Answer(name, answer.rate(question) / MIB, "MiB/s", answer.seconds, busiest))
     return found
 
 
@@ -164,6 +192,7 @@ def _storage(of: machine.Machine, request: Request) -> list[Answer]:
 _ASK: dict[str, Callable[[machine.Machine, Request], list[Answer]]] = {
     "engines": _engines,
     "ring": _ring,
+    "cluster": _cluster,
     "file-system": _storage,
     "host": _storage,
 }

@@ -157,6 +157,7 @@ std::uint64_t Core::next_deadline_ns() const { return UINT64_MAX; }
 std::uint64_t Core::partial_bytes() const { return 0; }
 std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
 void Core::trace() {}
+void Core::keep_quiet() {}
 std::vector<Span> Core::take_spans() { return {}; }
 std::vector<std::string> Core::take_messages() { return {}; }
 bool Core::keeps(FileSlot) const { return false; }

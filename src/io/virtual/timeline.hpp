@@ -4,9 +4,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <random>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "io/clock.hpp"
 
@@ -27,21 +28,29 @@ class Timeline final : public Clock {
   // A time that has passed means now, after what is planned for now.
   Event at(std::uint64_t time_ns, std::function<void()> act);
   Event after(std::uint64_t span_ns, std::function<void()> act);
-  // Of no effect on what has happened.
-  void cancel(const Event& event) { events_.erase(event); }
+  // Of what has not happened yet.
+  void cancel(const Event& event);
 
   // The next event happens. False if none is planned up to `until_ns`; time stays where it is then.
   bool step(std::uint64_t until_ns = UINT64_MAX);
-  std::size_t planned() const { return events_.size(); }
+  std::size_t planned() const { return events_.size() - cancelled_.size(); }
 
   // [0, bound); 0 for a bound of 0.
   std::uint64_t below(std::uint64_t bound) { return bound == 0 ? 0 : random_() % bound; }
   bool chance(std::uint64_t one_in) { return below(one_in) == 0; }
 
  private:
+  struct Planned {
+    Event event;
+    std::function<void()> act;
+  };
+  static bool later(const Planned& a, const Planned& b) { return a.event > b.event; }
+  void drop_cancelled();
+
   std::uint64_t now_ns_ = 1;
   std::uint64_t next_ = 1;
-  std::map<Event, std::function<void()>> events_;
+  std::vector<Planned> events_;                  // a heap, the next one first
+  std::unordered_set<std::uint64_t> cancelled_;  // some of them
   std::mt19937_64 random_;
 };
 

@@ -117,6 +117,7 @@ class VirtualDisk::End final : public Storage {
     active->direct = adopted_[request.file].direct;
     active->bytes = total(request.data, true);
     active->held = total(request.data, false);
+    asked_ += active->held;
     active->request = std::move(request);
     held_.push_back(std::move(active));
   }
@@ -168,6 +169,7 @@ class VirtualDisk::End final : public Storage {
   std::vector<Completion> done_;
   std::uint64_t in_flight_ = 0;
   std::uint64_t most_in_flight_ = 0;
+  std::uint64_t asked_ = 0;
   bool dead_ = false;
 };
 
@@ -236,6 +238,7 @@ std::span<const std::byte> VirtualDisk::contents(const Fd& file) const {
 }
 std::span<const std::byte> VirtualDisk::stable(File file) const { return images_.at(file)->stable; }
 std::uint64_t VirtualDisk::most_in_flight(std::uint32_t node) const { return ends_[node]->most_in_flight_; }
+std::uint64_t VirtualDisk::bytes_asked(std::uint32_t node) const { return ends_[node]->asked_; }
 
 std::uint64_t VirtualDisk::used_bytes() const {
   std::uint64_t used = 0;
@@ -245,11 +248,11 @@ std::uint64_t VirtualDisk::used_bytes() const {
 
 // --- Time ---
 
-// When the disk will have done this too.
-std::uint64_t VirtualDisk::occupy(File file, std::uint64_t offset, std::uint64_t bytes) {
+// When the disk will have done this too: `held` bytes of data, with gaps between them.
+std::uint64_t VirtualDisk::occupy(File file, std::uint64_t offset, std::uint64_t bytes, std::uint64_t held) {
   const bool follows = file == last_file_ && offset == last_end_;
   const std::uint64_t work =
-      (follows ? 0 : options_.seek_ns) + duration_ns(bytes, options_.rate_bytes_per_second);
+      (follows ? 0 : options_.seek_ns) + duration_ns(held, options_.rate_bytes_per_second);
   free_ns_ = std::max(free_ns_, timeline_.now_ns()) + work * slowness_;
   last_file_ = file;
   last_end_ = offset + bytes;
@@ -263,11 +266,12 @@ std::uint64_t VirtualDisk::start(Active& active) {
   trace_.note(timeline_.now_ns(), active.node, "asks the disk: op offset bytes",
               static_cast<std::uint64_t>(request.op), request.offset, active.bytes);
   const std::uint64_t soon = timeline_.now_ns() + options_.call_ns + timeline_.below(options_.jitter_ns + 1);
-  const std::uint64_t copied = soon + duration_ns(active.bytes, options_.copy_bytes_per_second);
+  const std::uint64_t copied = soon + duration_ns(active.held, options_.copy_bytes_per_second);
   switch (request.op) {
     case Op::write: {
       active.digest = digest(request.data);
-      if (active.direct) return std::max(copied, occupy(active.file, request.offset, active.bytes));
+      if (active.direct)
+        return std::max(copied, occupy(active.file, request.offset, active.bytes, active.held));
       // What is more than the cache holds waits until the disk has taken so much.
       const std::uint64_t cached_ns = duration_ns(options_.cache_bytes, options_.rate_bytes_per_second);
       return std::max(copied, free_ns_ > cached_ns ? free_ns_ - cached_ns : 0);
@@ -350,7 +354,7 @@ void VirtualDisk::write(Active& active) {
 void VirtualDisk::settle(const Active& active, std::uint64_t most) {
   Image& image = *images_[active.file];
   const std::uint64_t until =
-      active.direct ? timeline_.now_ns() : occupy(active.file, active.request.offset, most);
+      active.direct ? timeline_.now_ns() : occupy(active.file, active.request.offset, most, active.moved);
   each_part(active.request, most, [&](std::uint64_t at, const std::byte*, std::uint64_t bytes) {
     image.dirty.push_back({active.node, {at, at + bytes}, until});
   });

@@ -77,6 +77,7 @@ class VirtualDisk {
   // Memory changed too early, overlapping writes in flight.
   std::uint64_t misuses() const { return misuses_; }
   std::uint64_t most_in_flight(std::uint32_t node) const;  // bytes of writes
+  std::uint64_t bytes_asked(std::uint32_t node) const;     // of writes and reads so far
 
  private:
   struct Image;
@@ -92,7 +93,7 @@ class VirtualDisk {
   File file_of(const Fd& fd);
   void released(File file);
   int planned_error(Op op);
-  std::uint64_t occupy(File file, std::uint64_t offset, std::uint64_t bytes);
+  std::uint64_t occupy(File file, std::uint64_t offset, std::uint64_t bytes, std::uint64_t held);
   std::uint64_t start(Active& active);
   void complete(std::uint32_t node, const std::shared_ptr<Active>& active);
   void write(Active& active);

@@ -75,6 +75,7 @@ class VirtualNet::End final : public Stream {
       std::ranges::copy(there, to.begin());
       const std::size_t bytes = there.size();
       from.in.pop(bytes);
+      net_.handled(connection_->node[side_], bytes);
       net_.push(connection_, 1 - side_);  // the window has room again
       return Transfer{bytes, false, false};
     }
@@ -90,6 +91,7 @@ class VirtualNet::End final : public Stream {
     if (room == 0) return Transfer{0, true, false};
     from = from.first(std::min(from.size(), room));
     to.out.push(from);
+    net_.handled(connection_->node[side_], from.size());
     net_.push(connection_, side_);
     return Transfer{from.size(), false, false};
   }
@@ -134,8 +136,8 @@ class VirtualNet::Host final : public Net {
   Host(VirtualNet& net, std::uint32_t node) : net_(net), node_(node) {}
 
   Result<std::unique_ptr<Listener>> listen() override {
-    const Listening listening{node_, net_.next_port_++, net_.next_descriptor_++, {}};
-    return std::unique_ptr<Listener>(std::make_unique<Port>(net_, listening));
+    return std::unique_ptr<Listener>(
+        std::make_unique<Port>(net_, Listening{node_, net_.next_port_++, net_.next_descriptor_++, {}}));
   }
   Result<std::unique_ptr<Stream>> connect(const Address& to) override {
     auto made = std::make_shared<Connection>();
@@ -143,12 +145,18 @@ class VirtualNet::Host final : public Net {
     made->node[1] = (static_cast<std::uint32_t>(to.ip[14]) << 8) | to.ip[15];
     made->port = to.port;
     for (int& descriptor : made->descriptor) descriptor = net_.next_descriptor_++;
-    for (int side : {0, 1}) net_.ends_[made->descriptor[side]] = {made, side};
+    for (int side : {0, 1}) {
+      net_.ends_[made->descriptor[side]] = {made, side};
+      if (made->node[side] < net_.hosts_.size())
+        net_.hosts_[made->node[side]]->ends.insert(made->descriptor[side]);
+    }
     net_.timeline_.after(net_.options_.latency_ns, [&net = net_, made] { net.call(made); });
     return std::unique_ptr<Stream>(std::make_unique<End>(net_, std::move(made), 0));
   }
 
   std::function<void()> wake;
+  std::vector<int> changed;  // take_changed()
+  std::set<int> ends;        // descriptors of its streams
   std::uint64_t more_ns = 0;
   bool corrupts = false;
   bool silent = false;
@@ -159,7 +167,7 @@ class VirtualNet::Host final : public Net {
 };
 
 VirtualNet::VirtualNet(Timeline& timeline, Trace& trace, std::uint32_t nodes, const NetOptions& options)
-    : timeline_(timeline), trace_(trace), options_(options) {
+    : timeline_(timeline), trace_(trace), options_(options), handled_(nodes) {
   for (std::uint32_t node = 0; node < nodes; ++node) {
     hosts_.push_back(std::make_unique<Host>(*this, node));
     (void)add_pipe(options.rate_bytes_per_second, options.latency_ns);
@@ -185,8 +193,13 @@ void VirtualNet::on_change(std::uint32_t node, std::function<void()> wake) {
   hosts_[node]->wake = std::move(wake);
 }
 
-void VirtualNet::changed(std::uint32_t node) {
+void VirtualNet::changed(std::uint32_t node, int descriptor) {
+  hosts_[node]->changed.push_back(descriptor);
   if (hosts_[node]->wake) hosts_[node]->wake();
+}
+
+std::vector<int> VirtualNet::take_changed(std::uint32_t node) {
+  return std::exchange(hosts_[node]->changed, {});
 }
 
 VirtualNet::Pipe VirtualNet::add_pipe(std::uint64_t rate_bytes_per_second, std::uint64_t latency_ns) {
@@ -227,11 +240,11 @@ void VirtualNet::call(const Shared& connection) {
   connection->open[1] = true;
   port->second->waiting.push_back(connection);
   trace_.note(timeline_.now_ns(), to, "is called: from port", from, connection->port);
-  changed(to);
+  changed(to, port->second->descriptor);
   timeline_.after(options_.latency_ns, [this, connection, from] {
     connection->answered = true;
     push(connection, 0);
-    changed(from);
+    changed(from, connection->descriptor[0]);
   });
 }
 
@@ -252,7 +265,9 @@ void VirtualNet::push(const Shared& connection, int side) {
     fly(connection, side, std::make_shared<Segment>(), 0);
   // Whoever waits for room is not called from inside another's receive().
   if (was_full && way.out.size() < options_.send_buffer_bytes && connection->open[side])
-    timeline_.after(0, [this, node = connection->node[side]] { changed(node); });
+    timeline_.after(0, [this, node = connection->node[side], descriptor = connection->descriptor[side]] {
+      changed(node, descriptor);
+    });
 }
 
 // Through the pipe of that number on its path.
@@ -263,7 +278,8 @@ void VirtualNet::fly(const Shared& connection, int side, std::shared_ptr<Segment
   if (hop == between + 2) return land(connection, side, std::move(segment));
   const Pipe number = hop == 0 ? 2 * from : hop == between + 1 ? 2 * to + 1 : extra->second[hop - 1];
   Queue& pipe = pipes_[number];
-  pipe.free_ns = std::max(pipe.free_ns, timeline_.now_ns()) + duration_ns(segment->bytes.size(), pipe.rate);
+  const std::uint64_t bytes = options_.stands_for_so_many(segment->bytes.size());
+  pipe.free_ns = std::max(pipe.free_ns, timeline_.now_ns()) + duration_ns(bytes, pipe.rate);
   timeline_.at(pipe.free_ns + pipe.latency_ns,
                [this, connection, side, segment = std::move(segment), hop]() mutable {
                  fly(connection, side, std::move(segment), hop + 1);
@@ -297,7 +313,7 @@ void VirtualNet::deliver(const Shared& connection, int side, Segment& segment) {
   if (segment.bytes.empty()) {
     way.ended = true;
     trace_.note(timeline_.now_ns(), to, "hears the end: from descriptor", connection->node[side], descriptor);
-    return changed(to);
+    return changed(to, connection->descriptor[there]);
   }
   if (!connection->open[there]) return reset(connection, side, ECONNRESET);
   if (std::exchange(host.corrupts, false)) {
@@ -308,7 +324,7 @@ void VirtualNet::deliver(const Shared& connection, int side, Segment& segment) {
   bytes_moved_ += segment.bytes.size();
   trace_.note(timeline_.now_ns(), to, "hears: from descriptor bytes", connection->node[side], descriptor,
               segment.bytes.size());
-  changed(to);
+  changed(to, connection->descriptor[there]);
 }
 
 void VirtualNet::reset(const Shared& connection, int side, int error) {
@@ -318,7 +334,7 @@ void VirtualNet::reset(const Shared& connection, int side, int error) {
     connection->error[side] = error;
     trace_.note(timeline_.now_ns(), connection->node[side], "connection breaks: descriptor errno",
                 static_cast<std::uint64_t>(connection->descriptor[side]), static_cast<std::uint64_t>(error));
-    changed(connection->node[side]);
+    changed(connection->node[side], connection->descriptor[side]);
   });
 }
 
@@ -326,10 +342,10 @@ void VirtualNet::reset(const Shared& connection, int side, int error) {
 void VirtualNet::closed(const Shared& connection, int side) {
   connection->open[side] = false;
   ends_.erase(connection->descriptor[side]);
+  if (connection->node[side] < hosts_.size())
+    hosts_[connection->node[side]]->ends.erase(connection->descriptor[side]);
   push(connection, side);
 }
-
-// --- Faults ---
 
 bool VirtualNet::is_cut(std::uint32_t a, std::uint32_t b) const { return cuts_.contains(std::minmax(a, b)); }
 
@@ -367,9 +383,8 @@ void VirtualNet::crash(std::uint32_t node, bool silent) {
   hosts_[node]->silent = silent;
   hosts_[node]->wake = nullptr;
   std::vector<Shared> lost;
-  for (const auto& [descriptor, end] : ends_) {
-    const Shared connection = end.first.lock();
-    if (connection && connection->node[end.second] == node) lost.push_back(connection);
+  for (const int descriptor : hosts_[node]->ends) {
+    if (const Shared connection = ends_[descriptor].first.lock()) lost.push_back(connection);
   }
   for (const Shared& connection : lost) {
     for (const int side : {0, 1}) {

@@ -24,6 +24,13 @@ struct NetOptions {
   std::uint64_t segment_bytes = 16 << 10;
   std::uint64_t send_buffer_bytes = 256 << 10;
   std::uint64_t window_bytes = 256 << 10;  // on the way, or arrived and not received
+  // For machines that are simulated smaller than they are: a byte takes the time of so many. Not those of
+  // segments of at most light_bytes: handshakes, requests, answers and pings are as many as on the machine.
+  std::uint64_t stands_for = 1;
+  std::uint64_t light_bytes = 0;
+  std::uint64_t stands_for_so_many(std::uint64_t bytes) const {
+    return bytes > light_bytes ? bytes * stands_for : bytes;
+  }
 };
 
 // Streams between nodes in virtual time. What is sent goes in segments through the pipes of its path, one
@@ -54,6 +61,9 @@ class VirtualNet {
     bool broken = false;
   };
   Ready ready(int descriptor) const;
+  // The node's descriptors that may have become ready since this was last asked, in no order. Who leaves one
+  // as it is remembers it: it is not told of again.
+  std::vector<int> take_changed(std::uint32_t node);
 
   // --- What the network is made of ---
 
@@ -76,6 +86,8 @@ class VirtualNet {
   void crash(std::uint32_t node, bool silent);
 
   std::uint64_t bytes_moved() const { return bytes_moved_; }
+  // What the node's process has sent and received so far, as bytes of the machine that is simulated.
+  std::uint64_t bytes_handled(std::uint32_t node) const { return handled_[node]; }
 
  private:
   struct Connection;
@@ -93,9 +105,12 @@ class VirtualNet {
   using Shared = std::shared_ptr<Connection>;
 
   bool is_cut(std::uint32_t a, std::uint32_t b) const;
-  void changed(std::uint32_t node);
+  void changed(std::uint32_t node, int descriptor);
   void call(const Shared& connection);
   void push(const Shared& connection, int side);
+  void handled(std::uint32_t node, std::uint64_t bytes) {
+    handled_[node] += options_.stands_for_so_many(bytes);
+  }
   void fly(const Shared& connection, int side, std::shared_ptr<Segment> segment, std::size_t hop);
   void land(const Shared& connection, int side, std::shared_ptr<Segment> segment);
   void deliver(const Shared& connection, int side, Segment& segment);
@@ -115,6 +130,7 @@ class VirtualNet {
   int next_descriptor_ = 1000;
   std::uint16_t next_port_ = 10000;
   std::uint64_t bytes_moved_ = 0;
+  std::vector<std::uint64_t> handled_;  // bytes_handled()
 };
 
 }  // namespace millrace::io

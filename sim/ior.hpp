@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "scenario.hpp"
+
+namespace millrace::sim {
+
+// A run of bench/ior on a cluster, every byte of it: all ranks write their blocks of one file, sync and
+// close.
+struct Ior {
+  std::uint64_t transfer = 4 * KiB;
+  std::uint64_t block = 16 * KiB;
+  std::uint64_t segments = 256;
+  bool random = false;  // -z: each rank's transfers in an order of chance
+  Scenario machine;     // without programs
+
+  Ior();
+  // "name=value", a whole number or a topology. False: there is no such name, or the value is none.
+  bool set(std::string_view assignment);
+  static std::string names();
+};
+
+Scenario make_ior(const Ior& ior);
+
+}  // namespace millrace::sim
