@@ -147,7 +147,9 @@ void Node::round() {
 // Of the round that ends.
 std::uint64_t Node::cost_ns() {
   const std::uint64_t net = world_.net.bytes_handled(number_), disk = world_.disk.bytes_asked(number_);
-  const std::uint64_t more_ps = moved_records_ * costs_.record_ps +
+  const std::uint64_t carried = links_->records();
+  const std::uint64_t records = moved_records_ + carried - std::exchange(seen_records_, carried);
+  const std::uint64_t more_ps = records * costs_.record_ps +
                                 (net - std::exchange(seen_net_bytes_, net)) * costs_.net_byte_ps +
                                 (disk - std::exchange(seen_disk_bytes_, disk)) * costs_.disk_byte_ps;
   return round_ns + io::duration_ns(moved_bytes_, cpu_bytes_per_second_) + more_ps / 1000;

@@ -127,6 +127,7 @@ class Node {
   std::uint64_t moved_records_ = 0;   // ... and how many
   std::uint64_t seen_net_bytes_ = 0;  // before this round
   std::uint64_t seen_disk_bytes_ = 0;
+  std::uint64_t seen_records_ = 0;  // from links
   bool pass_open_ = false;
   bool slept_ = false;
   std::uint64_t progress_ = 0;
