@@ -25,11 +25,15 @@ GIB = 1 << 30
 NODES = (16, 64, 256, 1024, 4096, 16384)
 SERVERS = (1, 4, 16, 64, 256)
 COLOURS = {"direct": "#2f6db3", "tree": "#3a9a5b", "ring": "#d08a2e"}
-# What the agent itself runs: nodes, bytes that one simulated byte stands for (in a ring four times as many, as each
-# passes so many links), and file servers.
-RUNS = {16: (1024, (1, 4, 16)), 64: (4096, (1, 4, 16)), 256: (16384, (1, 4, 16)), 1024: (65536, (4,))}
-RING_SERVERS = {16: (1, 4), 64: (1, 4), 256: (1, 4), 1024: (1,)}
+# What the agent itself runs: nodes, bytes that one simulated byte stands for, and file servers. In a ring each passes
+# so many links that fewer are simulated.
+RUNS = {16: (1024, (1, 4, 16)), 64: (1024, (1, 4, 16)), 256: (4096, (1, 4, 16)), 1024: (8192, (4,))}
+RING_RUNS = {16: (1024, (1, 4)), 64: (4096, (1, 4)), 256: (16384, (1, 4)), 1024: (262144, (1,))}
 RATE = re.compile(r"GiB in ([0-9.]+) s: ([0-9.]+) GB/s")
+
+
+def runs(topology: str) -> dict[int, tuple[int, tuple[int, ...]]]:
+    return RING_RUNS if topology == "ring" else RUNS
 
 
 def question(topology: str, servers: int, nodes: int) -> network.Question:
@@ -39,7 +43,7 @@ def question(topology: str, servers: int, nodes: int) -> network.Question:
 def agent(program: pathlib.Path, topology: str, servers: int, nodes: int) -> tuple[float, float]:
     """GB/s of the shipped agent, without opening; and the seconds that the simulation took."""
     begin = time.monotonic()
-    shrink = RUNS[nodes][0] * (4 if topology == "ring" else 1)
+    shrink = runs(topology)[nodes][0]
     words = [program, "--scale", nodes, 1024, shrink, topology, servers]
     done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=900, check=False)
     found = RATE.search(done.stdout)
@@ -62,7 +66,7 @@ def overlap(of: machine.Machine, program: pathlib.Path, most: int) -> list[str]:
     worst = 0.0
     for nodes in (n for n in RUNS if n <= most):
         for topology in network.TOPOLOGIES:
-            for servers in RING_SERVERS[nodes] if topology == "ring" else RUNS[nodes][1]:
+            for servers in runs(topology)[nodes][1]:
                 found, took = agent(program, topology, servers, nodes)
                 expected, _ = stations(of, topology, servers, nodes)
                 apart = expected / found - 1
@@ -82,8 +86,10 @@ def tables(of: machine.Machine) -> list[str]:
             found = {t: stations(of, t, servers, nodes) for t in network.TOPOLOGIES}
             cells = [f"{found[t][0]:.2f}" for t in network.TOPOLOGIES]
             lines.append(f"| {nodes} | {servers} | {' | '.join(cells)} | {found['ring'][1].busiest} |")
-    lines += ["", "## Open, close, memory", "", "Four file servers; ms, and what links may take of an agent's memory.", ""]
-    lines.append("| nodes | open | " + " | ".join(f"{t}: first bytes, close, links, MiB" for t in network.TOPOLOGIES) + " |")
+    lines += ["", "## Open, close, memory", ""]
+    lines += ["Four file servers; ms; links of the agent that has most, and what they may take of its memory.", ""]
+    heads = [f"{t}: connecting, close, links, MiB" for t in network.TOPOLOGIES]
+    lines.append(f"| nodes | open | {' | '.join(heads)} |")
     lines.append("| --- | --- | --- | --- | --- |")
     for nodes in NODES:
         cells = []

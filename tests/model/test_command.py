@@ -42,7 +42,8 @@ def test_a_second_server_helps_a_ring():
 
 
 def test_topologies_and_servers_of_a_cluster():
-    found, document = answers("virtual-cluster", "--servers", "1,2", "--topology", "direct", "--topology", "ring", "-s", "4MiB")
+    ways = ("--servers", "1,2", "--topology", "direct", "--topology", "ring")
+    found, document = answers("virtual-cluster", *ways, "-s", "4MiB")
     assert list(found) == ["direct, 1 server", "direct, 2 servers", "ring, 1 server", "ring, 2 servers"]
     assert found["direct, 2 servers"]["rate"] > 1.5 * found["direct, 1 server"]["rate"]
     assert document["parameters"]["late"]["fitted"] is True
