@@ -208,7 +208,7 @@ void Node::take_events() {
   const std::vector<int> changed = world_.net.take_changed(number_);
   look_at_.insert(look_at_.end(), changed.begin(), changed.end());
   std::ranges::sort(look_at_);
-  look_at_.erase(std::ranges::unique(look_at_).begin(), look_at_.end());
+  look_at_.erase(std::unique(look_at_.begin(), look_at_.end()), look_at_.end());
   std::erase_if(look_at_, [this](int descriptor) {
     const auto tag = tags_.find(descriptor);
     if (tag == tags_.end()) return true;
@@ -257,6 +257,8 @@ std::uint64_t Node::cost_ns() {
     for (; !seat.ends.empty() && seat.ends.front() <= position; seat.ends.pop_front(), ++records)
       bytes += seat.ends.front() - std::exchange(seat.taken_bytes, seat.ends.front());
   }
+  const std::uint64_t carried = links_->records();
+  records += carried - std::exchange(seen_records_, carried);
   const std::uint64_t net = world_.net.bytes_handled(number_), disk = world_.disk.bytes_asked(number_);
   const std::uint64_t more_ps = records * costs_.record_ps +
                                 (net - std::exchange(seen_net_bytes_, net)) * costs_.net_byte_ps +

@@ -111,6 +111,7 @@ class Node {
   Costs costs_;
   std::uint64_t seen_net_bytes_ = 0;  // before this round
   std::uint64_t seen_disk_bytes_ = 0;
+  std::uint64_t seen_records_ = 0;  // from links
   struct Watched {
     int descriptor;
     std::uint32_t events;

@@ -12,7 +12,7 @@ namespace millrace::sim {
 // What the processes of a run cost, in picoseconds, beside what Scenario::cpu_bytes_per_second says.
 struct Costs {
   std::uint32_t cores = 0;      // that all nodes share, as a virtual cluster's do; 0: each agent has its own
-  std::uint64_t record_ps = 0;  // an agent takes a record from a rank's ring
+  std::uint64_t record_ps = 0;  // an agent takes a record from a ring or a link
   std::uint64_t net_byte_ps = 0;     // an agent sends or receives a byte, kernel, tag and checksum included
   std::uint64_t disk_byte_ps = 0;    // ... writes it, into the kernel's cache
   std::uint64_t rank_record_ps = 0;  // a rank puts a record into its ring

@@ -267,6 +267,7 @@ Drained Links::take_records(Upstream& from, Core& core, const FrameHeader& frame
   }
   if (frame.kind == Kind::write) {
     core.write(from.channel, from.file, frame.offset, payload);
+    ++records_;
     return Drained::done;
   }
   for (;; from.bundle.taken()) {
@@ -277,6 +278,7 @@ Drained Links::take_records(Upstream& from, Core& core, const FrameHeader& frame
       return Drained::broken;
     if (!core.ready(from.file, from.lane)) return Drained::core_is_full;
     core.write(from.channel, from.file, record.offset, record.data);
+    ++records_;
   }
   from.bundle = {};
   return Drained::done;

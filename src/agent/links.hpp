@@ -62,8 +62,10 @@ class Links final : public FetchTaker {
   // Channels whose agents have gone. What the owner still has of them is void, and none of them is given to
   // another agent before this has told of it.
   std::vector<ChannelId> take_ended() { return std::exchange(ended_, {}); }
-  // Records passed on to core so far.
+  // Frames of records passed on to core so far.
   std::uint64_t frames() const { return frames_; }
+  // ... where a frame of many counts as many.
+  std::uint64_t records() const { return records_; }
   // False if the channel is none of an upstream agent.
   bool answer(ChannelId channel, std::uint32_t request, Status status);
   bool has(ChannelId channel) const;
@@ -111,6 +113,7 @@ class Links final : public FetchTaker {
   std::uint64_t next_tag_ = 1;  // first_tag_ itself is the listener's
   transport::LinkTimes times_;
   std::uint64_t frames_ = 0;
+  std::uint64_t records_ = 0;
   std::uint64_t progress_ = 0;
   std::unique_ptr<io::Listener> listener_;
   std::map<std::uint64_t, Group> groups_;

@@ -104,6 +104,14 @@ TEST(Routes, MoreServersThanNodesAreAsManyAsNodes) {
   EXPECT_EQ(plan_route(settings, 100).lanes, 4u);
 }
 
+TEST(Routes, ManyNodesHaveATreeBecauseAServerHasALinkOfEachOtherwise) {
+  Settings settings;
+  EXPECT_EQ(plan_route(settings, 512).topology, Topology::direct);
+  EXPECT_EQ(plan_route(settings, 513).topology, Topology::tree);
+  settings.topology = Topology::direct;
+  EXPECT_EQ(plan_route(settings, 16384).topology, Topology::direct) << "as wished";
+}
+
 TEST(Routes, StripesAreAsWishedElseTheFilesOwn) {
   Settings settings;
   EXPECT_EQ(plan_route(settings, 4).stripe_bytes, 4 * MiB);

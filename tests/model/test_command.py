@@ -41,6 +41,14 @@ def test_a_second_server_helps_a_ring():
     assert 1.5 * one < two < 2 * one
 
 
+def test_topologies_and_servers_of_a_cluster():
+    ways = ("--servers", "1,2", "--topology", "direct", "--topology", "ring")
+    found, document = answers("virtual-cluster", *ways, "-s", "4MiB")
+    assert list(found) == ["direct, 1 server", "direct, 2 servers", "ring, 1 server", "ring, 2 servers"]
+    assert found["direct, 2 servers"]["rate"] > 1.5 * found["direct, 1 server"]["rate"]
+    assert document["parameters"]["late"]["fitted"] is True
+
+
 def test_a_table_and_where_numbers_come_from():
     done = model("oakleaf-fx", "--nodes", "2", "--size", "1GiB")
     assert done.exit_code == 0 and "shared-file" in done.stdout
@@ -63,6 +71,9 @@ def test_a_table_and_where_numbers_come_from():
         (("t2k", "--pattern", "32KiB,33KiB"), "a block is a multiple"),
         (("t2k", "--pattern", "full-A", "--nodes", "3"), "a square number"),
         (("t2k", "--servers", "0"), "1 to 256 file servers"),
+        (("t2k", "--servers", "1,2"), "one number"),
+        (("virtual-cluster", "--servers", "many"), "numbers, as 1,2,4"),
+        (("virtual-cluster", "--topology", "star"), "known here are direct"),
         (("a300-2", "--interval", "soon"), "is not a time"),
         (("--from-session", "/nonexistent"), "no session"),
     ],

@@ -63,7 +63,9 @@ def test_what_is_wrong_is_named(tmp_path, before, after, said):
 
 
 def test_a_machine_that_is_not_there():
-    with pytest.raises(ModelError, match="there are a300-2, a300-4, a300-8, oakleaf-fx, t2k"):
+    with pytest.raises(
+        ModelError, match="there are a300-2, a300-4, a300-8, cluster-10g, oakleaf-fx, t2k, virtual-cluster"
+    ):
         machine.find("a300-16")
     with pytest.raises(ModelError, match="No such file"):
         machine.find("nowhere/x.yaml")

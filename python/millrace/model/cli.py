@@ -17,7 +17,7 @@ def add_to(app: typer.Typer) -> None:
 
 def model(
     machine: str | None = typer.Argument(
-        None, metavar="[MACHINE]", help="a300-2, a300-4, a300-8, t2k, oakleaf-fx, virtual-cluster, or a YAML file of yours."
+        None, metavar="[MACHINE]", help="a300-2, a300-4, a300-8, t2k, oakleaf-fx, virtual-cluster, or your YAML file."
     ),
     method: List[str] | None = typer.Option(
         None, "--method", "-m", metavar="NAME", help="Methods or strategies to compare (all that the machine has)."

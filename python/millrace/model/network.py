@@ -151,14 +151,15 @@ def stations(machine: Machine, question: Question) -> dict[str, float]:
     for load in loads(question.topology, question.nodes, question.servers):
         uses("link out", load.out * node_bytes / machine["link_rate"] * 1e9)
         uses("link in", load.into * node_bytes / machine["link_rate"] * 1e9)
-        uses("agent", take_ns + (load.out + load.into) * node_bytes * machine["net_byte"])
+        uses("agent", take_ns + load.into * records * take + (load.out + load.into) * node_bytes * machine["net_byte"])
         uses("disk", load.serves * node_bytes / machine["disk_rate"] * 1e9)
+    carried = records * sum(passing - 1 for passing in behind(question.topology, question.nodes))
     crossing = node_bytes * sum(passing - 1 for passing in behind(question.topology, question.nodes))
     written = node_bytes * question.nodes
     cores = machine.count("cores")
     uses("ranks", rank_ns / min(question.ranks_per_node, cores))
     if machine.count("shared") > 0:
-        shared_ns = question.nodes * (take_ns + rank_ns) + 2 * crossing * machine["net_byte"]
+        shared_ns = question.nodes * (take_ns + rank_ns) + 2 * crossing * machine["net_byte"] + carried * take
         uses("processors", (shared_ns + written * machine["disk_byte"]) / cores)
         uses("disk", written / machine["disk_rate"] * 1e9)
     return busy

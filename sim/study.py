@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""The scale study: docs/results/scale.md and its figures, of 16 to 16,384 nodes.
+
+Up to --agent nodes the shipped agent runs in virtual time (millrace-sim --scale); every number of nodes is asked of the
+stations of `millrace model cluster-10g`, and where both have an answer, the page shows how far they are apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "python"))
+
+from millrace.model import machine, network  # noqa: E402
+
+GIB = 1 << 30
+NODES = (16, 64, 256, 1024, 4096, 16384)
+SERVERS = (1, 4, 16, 64, 256)
+COLOURS = {"direct": "#2f6db3", "tree": "#3a9a5b", "ring": "#d08a2e"}
+# What the agent itself runs: nodes, bytes that one simulated byte stands for, and file servers. In a ring each passes
+# so many links that fewer are simulated.
+RUNS = {16: (1024, (1, 4, 16)), 64: (1024, (1, 4, 16)), 256: (4096, (1, 4, 16)), 1024: (8192, (4,))}
+RING_RUNS = {16: (1024, (1, 4)), 64: (4096, (1, 4)), 256: (16384, (1, 4)), 1024: (262144, (1,))}
+RATE = re.compile(r"GiB in ([0-9.]+) s: ([0-9.]+) GB/s")
+
+
+def runs(topology: str) -> dict[int, tuple[int, tuple[int, ...]]]:
+    return RING_RUNS if topology == "ring" else RUNS
+
+
+def question(topology: str, servers: int, nodes: int) -> network.Question:
+    return network.Question(topology, servers, nodes, 1, GIB)
+
+
+def agent(program: pathlib.Path, topology: str, servers: int, nodes: int) -> tuple[float, float]:
+    """GB/s of the shipped agent, without opening; and the seconds that the simulation took."""
+    begin = time.monotonic()
+    shrink = runs(topology)[nodes][0]
+    words = [program, "--scale", nodes, 1024, shrink, topology, servers]
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=900, check=False)
+    found = RATE.search(done.stdout)
+    if done.returncode != 0 or not found:
+        raise SystemExit(f"{' '.join(map(str, words))}: {done.stdout}{done.stderr}")
+    return float(found[2]), time.monotonic() - begin
+
+
+def stations(of: machine.Machine, topology: str, servers: int, nodes: int) -> tuple[float, network.Answer]:
+    asked = question(topology, servers, nodes)
+    answer = network.ask(of, asked)
+    return nodes * GIB / (answer.seconds - network.open_ns(of, nodes) / 1e9) / 1e9, answer
+
+
+def overlap(of: machine.Machine, program: pathlib.Path, most: int) -> list[str]:
+    lines = [
+        "| nodes | servers | topology | agent, GB/s | stations, GB/s | apart | simulated in, s |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    worst = 0.0
+    for nodes in (n for n in RUNS if n <= most):
+        for topology in network.TOPOLOGIES:
+            for servers in runs(topology)[nodes][1]:
+                found, took = agent(program, topology, servers, nodes)
+                expected, _ = stations(of, topology, servers, nodes)
+                apart = expected / found - 1
+                worst = max(worst, abs(apart))
+                lines.append(
+                    f"| {nodes} | {servers} | {topology} | {found:.3f} | {expected:.3f} | {apart:+.1%} | {took:.1f} |"
+                )
+                print(lines[-1], flush=True)
+    return [*lines, "", f"Largest difference: {worst:.1%}."]
+
+
+def tables(of: machine.Machine) -> list[str]:
+    lines = ["| nodes | servers | " + " | ".join(f"{t}, GB/s" for t in network.TOPOLOGIES) + " | ring's busiest |"]
+    lines.append("| --- | --- | --- | --- | --- | --- |")
+    for nodes in NODES:
+        for servers in (s for s in SERVERS if s <= nodes):
+            found = {t: stations(of, t, servers, nodes) for t in network.TOPOLOGIES}
+            cells = [f"{found[t][0]:.2f}" for t in network.TOPOLOGIES]
+            lines.append(f"| {nodes} | {servers} | {' | '.join(cells)} | {found['ring'][1].busiest} |")
+    lines += ["", "## Open, close, memory", ""]
+    lines += ["Four file servers; ms; links of the agent that has most, and what they may take of its memory.", ""]
+    heads = [f"{t}: connecting, close, links, MiB" for t in network.TOPOLOGIES]
+    lines.append(f"| nodes | open | {' | '.join(heads)} |")
+    lines.append("| --- | --- | --- | --- | --- |")
+    for nodes in NODES:
+        cells = []
+        for topology in network.TOPOLOGIES:
+            answer = stations(of, topology, 4, nodes)[1]
+            first = answer.open_s - network.open_ns(of, nodes) / 1e9
+            cells.append(
+                f"{first * 1000:.0f}, {answer.close_s * 1000:.1f}, {answer.links}, {answer.memory / (1 << 20):,.0f}"
+            )
+        lines.append(f"| {nodes} | {network.open_ns(of, nodes) / 1e6:.0f} | {' | '.join(cells)} |")
+    return lines
+
+
+def draw(of: machine.Machine, folder: pathlib.Path) -> None:
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    pyplot.rcParams.update({"svg.hashsalt": "millrace", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
+    pyplot.rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "svg.fonttype": "none"})
+    folder.mkdir(parents=True, exist_ok=True)
+    figure, (rates, memory) = pyplot.subplots(1, 2, figsize=(10, 4))
+    for topology, colour in COLOURS.items():
+        for servers, style in ((1, ":"), (16, "-")):
+            found = [stations(of, topology, servers, n)[0] for n in NODES]
+            rates.plot(NODES, found, style, color=colour, marker="o", markersize=3, label=f"{topology}, {servers}")
+        held = [stations(of, topology, 4, n)[1].memory / (1 << 20) for n in NODES]
+        memory.plot(NODES, held, color=colour, marker="o", markersize=3, label=topology)
+    for axes, label in ((rates, "GB/s, by file servers"), (memory, "MiB of the busiest agent's links, 4 servers")):
+        axes.set(xscale="log", yscale="log", xlabel="nodes", ylabel=label)
+        axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(folder / "scale.svg", metadata={"Date": None})
+
+
+ABOUT = (ROOT / "sim/study.md").read_text()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--agent", type=int, default=1024, help="so many nodes at most of the agent itself (1024)")
+    parser.add_argument("--sim", type=pathlib.Path, default=ROOT / "build/bin/tests/millrace-sim")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs")
+    options = parser.parse_args()
+    of = machine.find("cluster-10g")
+    draw(of, options.out / "images/model")
+    compared = overlap(of, options.sim, options.agent)
+    page = [ABOUT.rstrip(), "", "## The agent in virtual time beside the stations", "", *compared]
+    page += ["", "## Bandwidth", "", *tables(of), "", "![Bandwidth and memory](../images/model/scale.svg)"]
+    (options.out / "results/scale.md").write_text("\n".join(page) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
