@@ -47,6 +47,8 @@ bool Core::ready() const {
                           shared.pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
 }
 
+// Not even what comes back from the journal has precedence: it needs memory that may be stuck until other agents
+// get on, and they until this lane takes more.
 bool Core::ready(FileSlot slot, std::uint32_t lane) const {
   if (ready()) return true;
   const OpenFile* file = impl_->file(slot);
@@ -55,6 +57,25 @@ bool Core::ready(FileSlot slot, std::uint32_t lane) const {
   const Shared& shared = impl_->shared;
   return way.blocks_in_use() + shared.pool->spans(shared.record_max_bytes) <= shared.lane_blocks &&
          shared.pool->has_room(shared.record_max_bytes) && !way.throttled();
+}
+
+bool Core::holds_back(ChannelId channel, FileSlot slot, std::uint32_t lane) const {
+  const OpenFile* file = impl_->file(slot);
+  if (file == nullptr) return false;
+  const Shared& shared = impl_->shared;
+  const std::uint32_t needed =
+      shared.window_blocks + shared.reserved_blocks + shared.pool->spans(shared.record_max_bytes);
+  return shared.pool->blocks.available() < needed &&
+         file->lanes[lane % file->lanes.size()]->requests.ahead(channel);
+}
+
+void Core::mark(ChannelId channel, FileSlot slot, std::uint64_t offset) {
+  (void)impl_->heard(channel);
+  OpenFile* const open = impl_->file(slot);
+  if (open == nullptr) return;
+  for (const auto& lane : open->lanes) {
+    if (lane->requests.has(channel)) lane->requests.mark(channel, offset);
+  }
 }
 
 void Core::write(ChannelId channel, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
@@ -284,7 +305,7 @@ bool Core::advance(std::uint64_t now_ns) {
   core.shared.advance_wanted = false;
   core.each_lane([&](OpenFile&, Lane& lane) {
     moved |= lane.pipeline->pump();
-    core.shared.advance_wanted |= lane.pipeline->throttled();
+    core.shared.advance_wanted |= lane.pipeline->throttled() || lane.pipeline->recalls();
   });
   core.shared.storage.kick();
   core.each_lane([&](OpenFile& file, Lane& lane) {

@@ -235,7 +235,8 @@ Drained Links::drain(Core& core, std::vector<PendingRequest>& requests) {
       }
     }
     if (drained == Drained::core_is_full) result = drained;
-    if (drained != Drained::broken && (from.io.status().ok() || drained == Drained::core_is_full)) {
+    const bool waits = drained == Drained::held || drained == Drained::core_is_full;
+    if (drained != Drained::broken && (from.io.status().ok() || waits)) {
       ++place;
       continue;
     }
@@ -251,6 +252,7 @@ Drained Links::take_records(Upstream& from, Core& core, const FrameHeader& frame
                             std::span<const std::byte> payload, std::string& why) {
   if (payload.size() > from.record_max_bytes || frame.offset > UINT64_MAX / 2 || from.closed)
     return Drained::broken;
+  if (!from.bundle.begun() && core.holds_back(from.channel, from.file, from.lane)) return Drained::held;
   if (!core.ready(from.file, from.lane)) return Drained::core_is_full;
   if (!from.bundle.begun() &&
       transport::record_checksum(payload.data(), frame.length, frame.offset) != frame.checksum) {
@@ -287,6 +289,10 @@ Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& re
         ++frames_;
         break;
       }
+      case Kind::mark:
+        if (!transport::may_mark(frame) || from.closed) return Drained::broken;
+        core.mark(from.channel, from.file, frame.offset);
+        break;
       case Kind::flush:
       case Kind::arrive:
       case Kind::sync:

@@ -107,6 +107,13 @@ std::uint32_t SortBuffer::take_next(std::uint64_t except) {
   return LazyPool::none;
 }
 
+std::uint32_t SortBuffer::take_last(std::uint64_t except) {
+  for (auto place = order_.rbegin(); place != order_.rend(); ++place) {
+    if (place->first != except) return take_at(place->first);
+  }
+  return LazyPool::none;
+}
+
 void SortBuffer::find(Extent extent, std::vector<std::uint64_t>& indices) const {
   if (extent.empty()) return;
   const std::uint64_t last = (extent.end - 1) >> pool_.chunk_shift();
