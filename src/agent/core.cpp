@@ -47,8 +47,8 @@ bool Core::ready() const {
                           shared.pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
 }
 
-// Not even what comes back from the journal has precedence: it needs memory that may be stuck until other agents
-// get on, and they until this lane takes more.
+// Not even what comes back from the journal has precedence: it needs memory that may be stuck until other
+// agents get on, and they until this lane takes more.
 bool Core::ready(FileSlot slot, std::uint32_t lane) const {
   if (ready()) return true;
   const OpenFile* file = impl_->file(slot);
@@ -223,6 +223,7 @@ bool Core::Impl::evict_one() {
 
 void Core::Impl::make_room() {
   if (!shared.pool) return;
+  (void)share_out();
   const BlockPool& pool = *shared.pool;
   const auto short_of = [](const LazyPool& items) {
     return items.available() <= std::max(2U, items.count() / 8);
@@ -243,12 +244,15 @@ void Core::Impl::make_room() {
   });
 }
 
-// Memory of lanes that agents upstream feed. False: there are too many of them.
+// Memory of lanes that agents upstream feed, and what is due to chunks that come back from journals. False:
+// there are too many of these lanes.
 bool Core::Impl::share_out() {
   constexpr std::uint32_t most_blocks = 64;
   std::uint32_t fed = 0;
   each_lane([&fed](const OpenFile&, const Lane& lane) { fed += lane.upstreams > 0 ? 1 : 0; });
   shared.lane_blocks = shared.reserved_blocks = 0;
+  each_lane(
+      [this](const OpenFile&, const Lane& lane) { shared.reserved_blocks += lane.pipeline->blocks_due(); });
   if (fed == 0) return true;
   const std::uint32_t least = 2 * shared.pool->spans(shared.record_max_bytes);
   const std::uint32_t usable = shared.pool->usable_blocks();

@@ -241,6 +241,7 @@ void FilePipeline::put(Departures::iterator departure) {
 
 void FilePipeline::finish(Departures::iterator departure) {
   shared_.leaving_blocks -= departure->blocks;
+  shared_.reserved_blocks += departure->blocks;  // until it is counted anew whose they are
   leaving_blocks_ -= departure->blocks;
   if (departure->chunk != LazyPool::none) {
     free_chunk(*shared_.pool, departure->chunk);

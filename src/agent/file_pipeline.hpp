@@ -152,6 +152,8 @@ class FilePipeline {
   bool throttled() const;
   // First what was asked for comes back from the journal, unless a sweep has it come bit by bit.
   bool recalls() const { return overflow_ && overflow_->wanted() && !sweep_; }
+  // That what comes back from the journal may still need.
+  std::uint32_t blocks_due() const { return overflow_ ? overflow_->blocks_due() : 0; }
   // True while anything is on its way out.
   bool leaving() const { return !departures_.empty(); }
   // About how much has not been handed to the file system yet.

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // The part of FilePipeline that strategy journal adds.
+#include <algorithm>
+
 #include "agent/file_pipeline.hpp"
 
 namespace millrace::agent {
@@ -42,7 +44,10 @@ bool FilePipeline::pump_overflow() {
   std::uint64_t index = 0;
   std::vector<WaiterId> waiters;
   for (;;) {
-    const Overflow::Progress progress = overflow_->pump(to_store_.empty(), shared_.reserved_blocks, index, waiters);
+    const std::uint32_t due = overflow_->blocks_due();
+    const Overflow::Progress progress =
+        overflow_->pump(to_store_.empty(), shared_.reserved_blocks, index, waiters);
+    shared_.reserved_blocks += std::max(due, overflow_->blocks_due()) - due;  // until it is counted anew
     if (progress != Overflow::Progress::loaded) return moved || progress == Overflow::Progress::moved;
     moved = true;
     const bool swept = sweep_ && lowest_held() == index;

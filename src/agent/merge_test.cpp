@@ -44,9 +44,8 @@ nlohmann::json report_of(RingRig& rig, std::uint32_t node) {
 
 TEST(Merge, TheServerWritesInOrderBeforeTheAgentUpstreamIsDone) {
   constexpr std::size_t pieces = 4096;
-  for (const auto& [strategy, buffer] : {std::pair(Strategy::journal, 1 * MiB),
-                                         {Strategy::journal, 4 * MiB},
-                                         {Strategy::sort, 16 * MiB}}) {
+  for (const auto& [strategy, buffer] :
+       {std::pair(Strategy::journal, 1 * MiB), {Strategy::journal, 4 * MiB}, {Strategy::sort, 16 * MiB}}) {
     RingRig rig({Topology::ring, 1, MiB}, 4, 1, buffer_of(strategy, buffer));
     write_in_turns(rig, 4, pieces);
     const std::uint64_t early = rig.node[0]->storage.contents(0).size();
@@ -84,7 +83,8 @@ TEST(Merge, SyncsInTurnMergeToo) {
     std::uint64_t marks = 0;
     for (std::uint32_t round = 1; round <= 3; ++round) {
       for (std::size_t i = 0; i < 1500; ++i) {
-        rig.write(static_cast<std::uint32_t>((i + round) % 5), (i + 700 * (round - 1)) * piece, bytes_of(i * round));
+        rig.write(static_cast<std::uint32_t>((i + round) % 5), (i + 700 * (round - 1)) * piece,
+                  bytes_of(i * round));
         if (i % 64 == 0) rig.step();
       }
       rig.sync_all(round);
@@ -105,12 +105,14 @@ TEST(Merge, MarksThatLieLoseNothing) {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     std::mt19937_64 random(seed);
     const Strategy strategy = seed % 2 == 0 ? Strategy::sort : Strategy::journal;
-    RingRig rig({seed % 3 == 0 ? Topology::tree : Topology::ring, 1, MiB}, 4, 1, buffer_of(strategy, 1 * MiB));
+    RingRig rig({seed % 3 == 0 ? Topology::tree : Topology::ring, 1, MiB}, 4, 1,
+                buffer_of(strategy, 1 * MiB));
     const auto lie = [&] {
       const std::size_t which = random() % rig.ways.size();
       const RingRig::Way& way = rig.ways[which];
       const std::uint64_t offset = random() % 4 == 0 ? UINT64_MAX : random() % (9 * MiB);
-      rig.node[way.to]->core.mark(RingRig::first_upstream + static_cast<ChannelId>(which), rig.slot[way.to], offset);
+      rig.node[way.to]->core.mark(RingRig::first_upstream + static_cast<ChannelId>(which), rig.slot[way.to],
+                                  offset);
     };
     for (std::size_t i = 0; i < 2000; ++i) {
       rig.write(static_cast<std::uint32_t>(random() % 4), i * piece, bytes_of(random()));
@@ -159,7 +161,8 @@ TEST(Merge, AgentsThatServeEachOtherDrainAtTheSameTime) {
           for (std::uint32_t n = 0; n < nodes; ++n) {
             for (; done[n] < stripes * 256 && rig.node[n]->core.ready(); ++done[n], idle = 0) {
               const std::uint64_t stripe = done[n] / 256 * nodes + (n + 1) % nodes;
-              rig.node[n]->core.write(0, rig.slot[n], stripe * MiB + done[n] % 256 * piece, bytes_of(done[n]));
+              rig.node[n]->core.write(0, rig.slot[n], stripe * MiB + done[n] % 256 * piece,
+                                      bytes_of(done[n]));
             }
             if (done[n] < stripes * 256 || closed[n]) continue;
             rig.node[n]->core.close(0, rig.slot[n], 1, counters(1));
@@ -170,8 +173,9 @@ TEST(Merge, AgentsThatServeEachOtherDrainAtTheSameTime) {
         }
         ASSERT_LT(idle, 20000) << "topology " << static_cast<int>(topology) << ", strategy "
                                << static_cast<int>(strategy) << ", room " << room;
-        ASSERT_TRUE(rig.await_all(1, 1'000'000, 100000)) << "topology " << static_cast<int>(topology) << ", strategy "
-                                      << static_cast<int>(strategy) << ", room " << room;
+        ASSERT_TRUE(rig.await_all(1, 1'000'000, 100000))
+            << "topology " << static_cast<int>(topology) << ", strategy " << static_cast<int>(strategy)
+            << ", room " << room;
       }
     }
   }

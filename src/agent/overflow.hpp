@@ -70,9 +70,13 @@ class Overflow {
   // The chunk that is being loaded must not leave the buffer before.
   std::uint64_t loading() const { return loading_; }
 
+  // Blocks of memory that the chunk that is being loaded may still need: nobody else may take them, or it
+  // could not end, nor leave.
+  std::uint32_t blocks_due() const;
+
   enum class Progress { nothing, moved, needs_room, loaded };
-  // One step of loading, which leaves `besides` blocks of memory to others. `loaded`: the chunk `index` is whole
-  // in the buffer; `waiters` are those attached.
+  // One step of loading, which begins if it leaves `besides` blocks of memory to others. `loaded`: the chunk
+  // `index` is whole in the buffer; `waiters` are those attached.
   Progress pump(bool may_start, std::uint32_t besides, std::uint64_t& index, std::vector<WaiterId>& waiters);
 
   bool owns(std::uint32_t owner) const {
@@ -110,7 +114,7 @@ class Overflow {
   bool has_space();
   void begin_segment(Stored& stored);
   std::uint32_t new_segment();
-  bool has_room(std::uint32_t besides) const;
+  bool has_room(std::uint32_t blocks) const;
   void read_segment();
   bool take_segment();
   void forget(std::map<std::uint64_t, Stored>::iterator place);

@@ -27,7 +27,7 @@ struct Wire {
   Status status;
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
-  std::size_t room = 64;  // frames
+  std::size_t room = 64;    // frames
   std::uint64_t asked = 0;  // syncs and closes
   std::uint64_t marks = 0;
   std::uint64_t marked = 0;      // until the next sync or close

@@ -121,6 +121,11 @@ void SortBuffer::find(Extent extent, std::vector<std::uint64_t>& indices) const 
   for (; place != order_.end() && place->first <= last; ++place) indices.push_back(place->first);
 }
 
+std::uint32_t SortBuffer::blocks_of(std::uint64_t index) const {
+  const auto place = order_.find(index);
+  return place == order_.end() ? 0 : pool_.chunk(place->second).blocks;
+}
+
 bool SortBuffer::complete(std::uint64_t index) const {
   const auto place = order_.find(index);
   return place != order_.end() && pool_.chunk(place->second).complete;

@@ -69,6 +69,8 @@ class SortBuffer {
   // Behind the highest index of a chunk; 0 if there is none.
   std::uint64_t end() const { return order_.empty() ? 0 : order_.rbegin()->first + 1; }
 
+  // Of the chunk of that index; 0 if there is none.
+  std::uint32_t blocks_of(std::uint64_t index) const;
   // True if the chunk of that index is there with all its bytes.
   bool complete(std::uint64_t index) const;
 
