@@ -3,6 +3,7 @@
 #include "agent/sort_buffer.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace millrace::agent {
 
@@ -108,10 +109,13 @@ std::uint32_t SortBuffer::take_next(std::uint64_t except) {
 }
 
 std::uint32_t SortBuffer::take_last(std::uint64_t except) {
-  for (auto place = order_.rbegin(); place != order_.rend(); ++place) {
-    if (place->first != except) return take_at(place->first);
+  if (order_.empty()) return LazyPool::none;
+  auto place = std::prev(order_.end());
+  if (place->first == except) {
+    if (place == order_.begin()) return LazyPool::none;
+    --place;
   }
-  return LazyPool::none;
+  return take_at(place->first);
 }
 
 void SortBuffer::find(Extent extent, std::vector<std::uint64_t>& indices) const {
