@@ -35,6 +35,8 @@ class Carrier {
   virtual bool has_room() const = 0;
   // One record of at most record_max bytes. Copies.
   virtual void write(std::uint64_t offset, std::span<const std::byte> data) = 0;
+  // What is written from here to the next sync or close lies at or above `offset`, as far as is known.
+  virtual void mark(std::uint64_t offset) = 0;
   // flush, arrive, sync, close or fetch; `request` is not 0. One fetch at a time, of at most fetch_max_bytes.
   virtual void request(transport::Kind kind, std::uint32_t request, Extent extent) = 0;
   // What was given so far sets out now.

@@ -126,6 +126,7 @@ bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* pay
     case Kind::records:
     case Kind::reply:
     case Kind::ping:
+    case Kind::mark:
     case Kind::data:
       break;
   }

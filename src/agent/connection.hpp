@@ -21,8 +21,8 @@ struct PendingRequest {
   std::uint64_t position = 0;  // in the ring
 };
 
-// What became of draining one ring.
-enum class Drained { done, core_is_full, broken };
+// What became of draining one ring, or one link. `held`: the rest of it can wait, and nobody waits for it.
+enum class Drained { done, held, core_is_full, broken };
 
 // One connected rank: its socket, its ring and the files that it may name. Nothing that the rank sends is
 // trusted. Owned by Server; not thread safe.

@@ -47,6 +47,8 @@ bool Core::ready() const {
                           shared.pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
 }
 
+// Not even what comes back from the journal has precedence: it needs memory that may be stuck until other
+// agents get on, and they until this lane takes more.
 bool Core::ready(FileSlot slot, std::uint32_t lane) const {
   if (ready()) return true;
   const OpenFile* file = impl_->file(slot);
@@ -55,6 +57,25 @@ bool Core::ready(FileSlot slot, std::uint32_t lane) const {
   const Shared& shared = impl_->shared;
   return way.blocks_in_use() + shared.pool->spans(shared.record_max_bytes) <= shared.lane_blocks &&
          shared.pool->has_room(shared.record_max_bytes) && !way.throttled();
+}
+
+bool Core::holds_back(ChannelId channel, FileSlot slot, std::uint32_t lane) const {
+  const OpenFile* file = impl_->file(slot);
+  if (file == nullptr) return false;
+  const Shared& shared = impl_->shared;
+  const std::uint32_t needed =
+      shared.window_blocks + shared.reserved_blocks + shared.pool->spans(shared.record_max_bytes);
+  return shared.pool->blocks.available() < needed &&
+         file->lanes[lane % file->lanes.size()]->requests.ahead(channel);
+}
+
+void Core::mark(ChannelId channel, FileSlot slot, std::uint64_t offset) {
+  (void)impl_->heard(channel);
+  OpenFile* const open = impl_->file(slot);
+  if (open == nullptr) return;
+  for (const auto& lane : open->lanes) {
+    if (lane->requests.has(channel)) lane->requests.mark(channel, offset);
+  }
 }
 
 void Core::write(ChannelId channel, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
@@ -202,6 +223,7 @@ bool Core::Impl::evict_one() {
 
 void Core::Impl::make_room() {
   if (!shared.pool) return;
+  (void)share_out();
   const BlockPool& pool = *shared.pool;
   const auto short_of = [](const LazyPool& items) {
     return items.available() <= std::max(2U, items.count() / 8);
@@ -222,12 +244,15 @@ void Core::Impl::make_room() {
   });
 }
 
-// Memory of lanes that agents upstream feed. False: there are too many of them.
+// Memory of lanes that agents upstream feed, and what is due to chunks that come back from journals. False:
+// there are too many of these lanes.
 bool Core::Impl::share_out() {
   constexpr std::uint32_t most_blocks = 64;
   std::uint32_t fed = 0;
   each_lane([&fed](const OpenFile&, const Lane& lane) { fed += lane.upstreams > 0 ? 1 : 0; });
   shared.lane_blocks = shared.reserved_blocks = 0;
+  each_lane(
+      [this](const OpenFile&, const Lane& lane) { shared.reserved_blocks += lane.pipeline->blocks_due(); });
   if (fed == 0) return true;
   const std::uint32_t least = 2 * shared.pool->spans(shared.record_max_bytes);
   const std::uint32_t usable = shared.pool->usable_blocks();
@@ -284,7 +309,7 @@ bool Core::advance(std::uint64_t now_ns) {
   core.shared.advance_wanted = false;
   core.each_lane([&](OpenFile&, Lane& lane) {
     moved |= lane.pipeline->pump();
-    core.shared.advance_wanted |= lane.pipeline->throttled();
+    core.shared.advance_wanted |= lane.pipeline->throttled() || lane.pipeline->recalls();
   });
   core.shared.storage.kick();
   core.each_lane([&](OpenFile& file, Lane& lane) {

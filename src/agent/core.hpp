@@ -88,6 +88,13 @@ class Core {
   // full.
   bool ready(FileSlot file, std::uint32_t lane) const;
 
+  // True while what an agent upstream sends next can wait, because it is ahead of others in the file, and
+  // they need the memory (ADR 16). It does not keep requests waiting.
+  bool holds_back(ChannelId channel, FileSlot file, std::uint32_t lane) const;
+
+  // An agent upstream has sent all below `offset` that it has for the sync or close that is to come. A hint.
+  void mark(ChannelId channel, FileSlot file, std::uint64_t offset);
+
   // One write record of at most record_max bytes, from a registered channel; copies the bytes. Only after
   // ready(). The checksum has been verified by the caller.
   void write(ChannelId channel, FileSlot file, std::uint64_t offset, std::span<const std::byte> data);

@@ -36,6 +36,13 @@ class LinkCarrier final : public Carrier {
     put_bundle();
     if (!bundle_.add(offset, data, record_max_bytes_)) put_record(Kind::write, offset, data);
   }
+  void mark(std::uint64_t offset) override {
+    put_bundle();
+    FrameHeader frame{};
+    frame.kind = Kind::mark;
+    frame.offset = offset;
+    put(frame, {});
+  }
   void request(Kind kind, std::uint32_t request, Extent extent) override {
     put_bundle();
     FrameHeader frame{};

@@ -103,6 +103,23 @@ TEST_F(Answers, DataOfAFetchComesBeforeItsAnswer) {
   EXPECT_TRUE(carrier_->status().ok());
 }
 
+TEST_F(Answers, AMarkComesAfterTheRecordsThatItFollows) {
+  const std::vector<std::byte> small(100), large(4000);
+  carrier_->write(0, small);
+  carrier_->mark(4096);
+  carrier_->write(4096, large);
+  carrier_->write(8192, small);
+  carrier_->mark(UINT64_MAX);
+  carrier_->flush();
+  pump();
+  std::vector<Kind> kinds;
+  for (const FrameHeader& frame : heard_) kinds.push_back(frame.kind);
+  EXPECT_EQ(kinds, (std::vector{Kind::records, Kind::mark, Kind::write, Kind::records, Kind::mark}));
+  EXPECT_EQ(heard_.at(1).offset, 4096u);
+  EXPECT_EQ(heard_.at(4).offset, UINT64_MAX);
+  for (const FrameHeader& frame : heard_) EXPECT_TRUE(frame.kind != Kind::mark || transport::may_mark(frame));
+}
+
 TEST_F(Answers, WhatIsNotTakenWaitsInTheLinkAndSoDoesTheAnswer) {
   ask();
   for (std::uint64_t i = 0; i < 20; ++i) say(1000 + i * 100, 100);

@@ -138,7 +138,6 @@ void FilePipeline::depart_stage() {
 }
 
 bool FilePipeline::throttled() const {
-  if (overflow_ && overflow_->wanted()) return true;  // first what was asked for comes back
   // A storage that keeps up gets ahead by more than this only where its threads lack a processor: ranks
   // that have to wait leave them theirs, and memory stays small and in cache.
   if (shared_.leaving_blocks > shared_.window_blocks && !departures_.empty() &&
@@ -194,7 +193,8 @@ bool FilePipeline::evict() {
     depart_stage();
     return any;
   }
-  const std::uint32_t id = sort_.take_next(overflow_ ? overflow_->loading() : Overflow::no_chunk);
+  const std::uint64_t stays = overflow_ ? overflow_->loading() : Overflow::no_chunk;
+  const std::uint32_t id = sweep_ ? sort_.take_last(stays) : sort_.take_next(stays);
   if (id == LazyPool::none) return false;
   ++counters_.evictions;
   const Chunk& chunk = shared_.pool->chunk(id);
@@ -241,6 +241,7 @@ void FilePipeline::put(Departures::iterator departure) {
 
 void FilePipeline::finish(Departures::iterator departure) {
   shared_.leaving_blocks -= departure->blocks;
+  shared_.reserved_blocks += departure->blocks;  // until it is counted anew whose they are
   leaving_blocks_ -= departure->blocks;
   if (departure->chunk != LazyPool::none) {
     free_chunk(*shared_.pool, departure->chunk);
@@ -252,7 +253,8 @@ void FilePipeline::finish(Departures::iterator departure) {
 }
 
 bool FilePipeline::pump() {
-  bool moved = overflow_ && pump_overflow();
+  bool moved = advance_sweep();
+  moved |= overflow_ && pump_overflow();
   if (staging_ && !stage_segments_.empty()) {
     depart_stage();
     moved = true;
@@ -274,8 +276,10 @@ bool FilePipeline::pump() {
     if (!segments_.empty()) put(departure);
     if (!departure->handed) continue;
     to_hand_.pop_front();
+    handed_over(*departure);
     if (departure->tickets == 0) finish(departure);
   }
+  say_last_mark();
   // What the outlet holds back until it sees the next segment starts now: there is no next one.
   if (put_since_flush_) outlet_->flush();
   put_since_flush_ = false;

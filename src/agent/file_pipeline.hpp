@@ -7,6 +7,7 @@
 #include <deque>
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -95,6 +96,19 @@ class FilePipeline {
   std::uint32_t watch(Extent extent, WaiterId waiter);
   void take_finished(std::vector<WaiterId>& waiters);
 
+  // From here on, all below `end` departs in file order, as far as it has come; the next agent is told how
+  // far. What is asked for again, with a higher end, goes on from where it is; UINT64_MAX: all that is here.
+  // What comes for a place that has been passed waits for the next depart().
+  void sweep(std::uint64_t end);
+  void end_sweep();
+  bool sweeping() const { return sweep_.has_value(); }
+  // All below the end has been handed to the outlet.
+  bool swept() const { return sweep_ && lowest_held() >= sweep_->end && sweep_->to_hand == 0; }
+  // When the sweep last got on.
+  std::uint64_t swept_ns() const { return sweep_ ? sweep_->moved_ns : 0; }
+  // The lowest place that the sweep has still to pass, a file offset; UINT64_MAX if nothing is here.
+  std::uint64_t lowest_unswept() const;
+
   // One chunk departs because memory is short. False if there is none.
   bool evict();
   // Complete chunks depart (auto), staged records depart (immediate), departures go to the outlet as far as
@@ -136,6 +150,10 @@ class FilePipeline {
   // As dirty(), and the storage's hints count too: while false, the pipeline must not be destroyed.
   bool quiet() const;
   bool throttled() const;
+  // First what was asked for comes back from the journal, unless a sweep has it come bit by bit.
+  bool recalls() const { return overflow_ && overflow_->wanted() && !sweep_; }
+  // That what comes back from the journal may still need.
+  std::uint32_t blocks_due() const { return overflow_ ? overflow_->blocks_due() : 0; }
   // True while anything is on its way out.
   bool leaving() const { return !departures_.empty(); }
   // About how much has not been handed to the file system yet.
@@ -179,6 +197,7 @@ class FilePipeline {
     std::uint32_t tickets = 0;  // puts that are not done
     std::uint64_t since_ns = 0;
     bool handed = false;  // all of it
+    bool swept = false;
     std::vector<WaiterId> waiters;
   };
   using Departures = std::list<Departure>;
@@ -191,6 +210,12 @@ class FilePipeline {
   void stage(std::uint64_t offset, std::span<const std::byte> data);
   void depart_stage();
   Departures::iterator leave(std::uint32_t chunk, std::deque<Departures::iterator>& queue);
+  std::uint64_t lowest_held() const;  // index of a chunk
+  bool advance_sweep();
+  Departures::iterator sweep_out(std::uint32_t chunk);
+  void handed_over(const Departure& departure);
+  void say_mark(std::uint64_t offset);
+  void say_last_mark();
   void depart_stored(Extent extent);
   bool stores(std::uint64_t index);
   bool pump_overflow();
@@ -225,6 +250,19 @@ class FilePipeline {
   std::deque<Departures::iterator> to_hand_;   // to the outlet
   std::deque<Departures::iterator> to_store_;  // to the journal
   std::unordered_map<sink::Ticket, Put> puts_;
+  // Chunks leave in ascending order:
+  //
+  //   | have left | to leave | what upstreams may still write to |
+  //   0        next        end
+  struct Sweep {
+    std::uint64_t next = 0;  // indices of chunks
+    std::uint64_t end = 0;
+    bool whole = false;        // nobody writes any more
+    std::uint64_t marked = 0;  // file offset that the next agent was told
+    std::uint64_t moved_ns = 0;
+    std::uint32_t to_hand = 0;  // departures of it in to_hand_
+  };
+  std::optional<Sweep> sweep_;
   std::uint32_t segments_out_ = 0;
   bool put_since_flush_ = false;
   std::uint64_t puts_made_ = 0;

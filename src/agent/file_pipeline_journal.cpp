@@ -1,16 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // The part of FilePipeline that strategy journal adds.
+#include <algorithm>
+
 #include "agent/file_pipeline.hpp"
 
 namespace millrace::agent {
 
 // True if a chunk that leaves for want of memory goes to the journal. Else it goes to the sink: if there can
 // be no journal, or if all of it is to come back anyway; but never before an older part of it that is stored.
+// While a sweep asks for one chunk after another, what comes after them is stored as before.
 // A full journal is noticed there too: it grows by chunks that it holds already as well.
 bool FilePipeline::stores(std::uint64_t index) {
   if (!overflow_->wanted() && overflow_->full()) overflow_->want(everything);
-  if (!overflow_->holds(index) && (overflow_->wanted() || !overflow_->prepare().ok())) return false;
+  const bool refused = sweep_ ? overflow_->full() : overflow_->wanted();
+  if (!overflow_->holds(index) && (refused || !overflow_->prepare().ok())) return false;
   overflow_->announce(index);
   return true;
 }
@@ -40,12 +44,16 @@ bool FilePipeline::pump_overflow() {
   std::uint64_t index = 0;
   std::vector<WaiterId> waiters;
   for (;;) {
-    const Overflow::Progress progress = overflow_->pump(to_store_.empty(), index, waiters);
+    const std::uint32_t due = overflow_->blocks_due();
+    const Overflow::Progress progress =
+        overflow_->pump(to_store_.empty(), shared_.reserved_blocks, index, waiters);
+    shared_.reserved_blocks += std::max(due, overflow_->blocks_due()) - due;  // until it is counted anew
     if (progress != Overflow::Progress::loaded) return moved || progress == Overflow::Progress::moved;
     moved = true;
+    const bool swept = sweep_ && lowest_held() == index;
     const std::uint32_t id = sort_.take_at(index);
-    if (id == LazyPool::none) continue;
-    leave(id, to_hand_)->waiters.swap(waiters);
+    if (id != LazyPool::none) (swept ? sweep_out(id) : leave(id, to_hand_))->waiters.swap(waiters);
+    advance_sweep();
   }
 }
 

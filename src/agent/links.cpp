@@ -223,8 +223,8 @@ Drained Links::drain(Core& core, std::vector<PendingRequest>& requests) {
   for (auto tag = heard_.begin(); tag != heard_.end();) {
     const auto place = upstreams_.find(*tag);
     const Drained drained = drain(*place->second, core, requests);
-    if (drained == Drained::core_is_full) {
-      result = drained;
+    if (drained == Drained::core_is_full) result = drained;
+    if (drained == Drained::core_is_full || drained == Drained::held) {
       ++tag;
       continue;
     }
@@ -248,7 +248,8 @@ Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& re
       drained = take_frames(from, core, requests, why);
     }
   }
-  if (drained == Drained::core_is_full || (drained == Drained::done && from.io.status().ok())) return drained;
+  const bool waits = drained == Drained::core_is_full || drained == Drained::held;
+  if (waits || (drained == Drained::done && from.io.status().ok())) return drained;
   end(from, core, drained == Drained::broken ? why : from.io.reason());
   if (from.watched != 0) watch_(from.io.socket(), 0, from.tag);
   return Drained::broken;
@@ -259,6 +260,7 @@ Drained Links::take_records(Upstream& from, Core& core, const FrameHeader& frame
                             std::span<const std::byte> payload, std::string& why) {
   if (payload.size() > from.record_max_bytes || frame.offset > UINT64_MAX / 2 || from.closed)
     return Drained::broken;
+  if (!from.bundle.begun() && core.holds_back(from.channel, from.file, from.lane)) return Drained::held;
   if (!core.ready(from.file, from.lane)) return Drained::core_is_full;
   if (!from.bundle.begun() &&
       transport::record_checksum(payload.data(), frame.length, frame.offset) != frame.checksum) {
@@ -298,6 +300,10 @@ Drained Links::take_frames(Upstream& from, Core& core, std::vector<PendingReques
         ++frames_;
         break;
       }
+      case Kind::mark:
+        if (!transport::may_mark(frame) || from.closed) return Drained::broken;
+        core.mark(from.channel, from.file, frame.offset);
+        break;
       case Kind::flush:
       case Kind::arrive:
       case Kind::sync:

@@ -119,6 +119,50 @@ TEST_F(LinksTest, TheRequestOfAnAgentThatHasGoneIsNotThatOfTheNextOne) {
   EXPECT_TRUE(links_.has(requests_[1].channel));
 }
 
+TEST_F(LinksTest, AMarkThatNoAgentSendsEndsTheLink) {
+  const auto sent = [this](const transport::FrameHeader& frame, std::size_t payload) {
+    auto from = agent(1);
+    from->link().put(frame, std::vector<std::byte>(payload));
+    from->link().flush();
+    settle({from.get()});
+    (void)links_.drain(core_, requests_);
+    const bool taken = links_.take_ended().empty();
+    from.reset();
+    settle({});
+    (void)links_.drain(core_, requests_);
+    EXPECT_EQ(links_.take_ended().empty(), !taken);
+    return taken;
+  };
+  transport::FrameHeader mark{};
+  mark.kind = transport::Kind::mark;
+  mark.offset = 5;
+  EXPECT_TRUE(sent(mark, 0));
+  mark.offset = UINT64_MAX;
+  EXPECT_TRUE(sent(mark, 0));
+  EXPECT_FALSE(sent(mark, 8)) << "a payload";
+  mark.offset = UINT64_MAX / 2 + 1;
+  EXPECT_FALSE(sent(mark, 0)) << "no file has that place";
+  mark.offset = 5;
+  mark.request = 1;
+  EXPECT_FALSE(sent(mark, 0)) << "nobody answers it";
+  mark.request = 0;
+  mark.span = 1;
+  EXPECT_FALSE(sent(mark, 0)) << "it has no end";
+  EXPECT_TRUE(requests_.empty());
+}
+
+TEST_F(LinksTest, NoMarkFollowsAClose) {
+  const auto from = agent(1);
+  ask(*from, transport::Kind::close);
+  transport::FrameHeader mark{};
+  mark.kind = transport::Kind::mark;
+  from->link().put(mark, {});
+  from->link().flush();
+  settle({from.get()});
+  (void)links_.drain(core_, requests_);
+  EXPECT_EQ(links_.take_ended().size(), 1u);
+}
+
 TEST_F(LinksTest, ChannelsAreUsedAgainOnceTheirEndIsKnown) {
   auto gone = agent(1);
   ask(*gone, transport::Kind::flush);

@@ -15,6 +15,7 @@ class SinkOutlet final : public Outlet {
 
   sink::Ticket put(std::span<const sink::Segment> batch) override { return sink_->put(batch); }
   void flush() override { sink_->flush(); }
+  void mark(std::uint64_t) override {}
   sink::Ticket settle(transport::Kind, Extent) override { return sink_->sync(); }
   void note(Extent written) override { sink_->note(written); }
   void complete(const io::Completion& completion) override { sink_->complete(completion); }
@@ -40,6 +41,7 @@ class CarrierOutlet final : public Outlet {
 
   sink::Ticket put(std::span<const sink::Segment> batch) override;
   void flush() override { carrier_->flush(); }
+  void mark(std::uint64_t offset) override;
   sink::Ticket settle(transport::Kind kind, Extent extent) override;
   void note(Extent) override {}  // whoever wrote it is on this node, and so is the page cache that has it
   void complete(const io::Completion&) override {}
@@ -93,8 +95,21 @@ sink::Ticket CarrierOutlet::settle(transport::Kind kind, Extent extent) {
   return next_ticket_++;
 }
 
+// Of marks that wait one after another only the last one says anything.
+void CarrierOutlet::mark(std::uint64_t offset) {
+  if (!work_.empty() && work_.back().kind == transport::Kind::mark) work_.pop_back();
+  work_.push_back({0, {}, transport::Kind::mark, {offset, offset}});
+  (void)advance();
+}
+
 // True when all of it has been sent.
 bool CarrierOutlet::send(Work& work) {
+  if (work.kind == transport::Kind::mark) {
+    if (!carrier_->has_room()) return false;
+    carrier_->mark(work.extent.begin);
+    if (work_.size() == 1) carrier_->flush();  // somebody waits for it
+    return true;
+  }
   if (work.kind != transport::Kind::write) {
     if (next_request_ == 0) next_request_ = 1;
     carrier_->request(work.kind, next_request_, work.extent);
@@ -126,7 +141,9 @@ bool CarrierOutlet::advance() {
   if (!carrier_->status().ok()) lose(carrier_->status());
   if (!status_.ok()) {
     moved = !work_.empty();
-    for (const Work& work : work_) done_.push_back({work.ticket, status_});
+    for (const Work& work : work_) {
+      if (work.kind != transport::Kind::mark) done_.push_back({work.ticket, status_});
+    }
     work_.clear();
     return moved;
   }

@@ -25,6 +25,9 @@ class Outlet {
   virtual sink::Ticket put(std::span<const sink::Segment> batch) = 0;
   // The end of a round of put(): nothing is held back for what might follow.
   virtual void flush() = 0;
+  // What is put from here to the next settle() of sync or close lies at or above `offset`, as far as is
+  // known: the next agent is told, if there is one.
+  virtual void mark(std::uint64_t offset) = 0;
   // Everything put before has arrived as safely as `kind` says: flush = it is in the file system, sync = it
   // is on the disk too, close = as the file's durability says, and nobody here has the file open any more.
   // fetch = as flush, and the bytes of `extent` come back.

@@ -178,10 +178,14 @@ std::uint32_t Overflow::watch(Extent extent, WaiterId waiter) {
 }
 
 // For one chunk that is made of nothing in memory yet, in the worst shape.
-bool Overflow::has_room() const {
+bool Overflow::has_room(std::uint32_t blocks) const {
   const BlockPool& pool = buffer_.pool();
-  return pool.blocks.available() >= pool.slots() && pool.fine_maps.available() >= pool.slots() &&
+  return pool.blocks.available() >= blocks && pool.fine_maps.available() >= pool.slots() &&
          pool.chunks.available() >= 1;
+}
+
+std::uint32_t Overflow::blocks_due() const {
+  return loading_ == no_chunk ? 0 : buffer_.pool().slots() - buffer_.blocks_of(loading_);
 }
 
 void Overflow::read_segment() {
@@ -236,7 +240,8 @@ void Overflow::forget(std::map<std::uint64_t, Stored>::iterator place) {
   chunks_.erase(place);
 }
 
-Overflow::Progress Overflow::pump(bool may_start, std::uint64_t& index, std::vector<WaiterId>& waiters) {
+Overflow::Progress Overflow::pump(bool may_start, std::uint32_t besides, std::uint64_t& index,
+                                  std::vector<WaiterId>& waiters) {
   if (reading_) return Progress::nothing;
   if (loading_ == no_chunk) {
     if (!wanted()) {
@@ -244,7 +249,7 @@ Overflow::Progress Overflow::pump(bool may_start, std::uint64_t& index, std::vec
       return Progress::nothing;
     }
     if (!may_start) return Progress::nothing;
-    if (!has_room()) return Progress::needs_room;
+    if (!has_room(buffer_.pool().slots() + besides)) return Progress::needs_room;
     if (!writer_->idle()) {
       writer_->flush();
       return Progress::nothing;
@@ -256,8 +261,7 @@ Overflow::Progress Overflow::pump(bool may_start, std::uint64_t& index, std::vec
     read_segment();
     return Progress::moved;
   }
-  if (status_.ok() && !has_room())
-    return Progress::needs_room;  // another file took it since it was asked for
+  if (status_.ok() && !has_room(blocks_due())) return Progress::needs_room;
   if (status_.ok() && !take_segment()) status_ = Code::corrupt;
   if (!status_.ok()) {  // the owner looks at status() and drops everything
     loading_ = no_chunk;

@@ -54,6 +54,13 @@ class Overflow {
   bool store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byte);
   bool holds(std::uint64_t index) const { return chunks_.contains(index); }
   bool full();
+  // The lowest index that is stored and not below `from`; no_chunk if there is none.
+  std::uint64_t lowest(std::uint64_t from) const {
+    const auto place = chunks_.lower_bound(from);
+    return place == chunks_.end() ? no_chunk : place->first;
+  }
+  // Behind the highest index that is stored; 0 if there is none.
+  std::uint64_t end() const { return chunks_.empty() ? 0 : chunks_.rbegin()->first + 1; }
 
   // All that is stored and has a byte of `extent` is to be loaded.
   void want(Extent extent);
@@ -63,9 +70,14 @@ class Overflow {
   // The chunk that is being loaded must not leave the buffer before.
   std::uint64_t loading() const { return loading_; }
 
+  // Blocks of memory that the chunk that is being loaded may still need: nobody else may take them, or it
+  // could not end, nor leave.
+  std::uint32_t blocks_due() const;
+
   enum class Progress { nothing, moved, needs_room, loaded };
-  // One step of loading. `loaded`: the chunk `index` is whole in the buffer; `waiters` are those attached.
-  Progress pump(bool may_start, std::uint64_t& index, std::vector<WaiterId>& waiters);
+  // One step of loading, which begins if it leaves `besides` blocks of memory to others. `loaded`: the chunk
+  // `index` is whole in the buffer; `waiters` are those attached.
+  Progress pump(bool may_start, std::uint32_t besides, std::uint64_t& index, std::vector<WaiterId>& waiters);
 
   bool owns(std::uint32_t owner) const {
     return owner != 0 && (owner == write_owner_ || owner == read_owner_);
@@ -102,7 +114,7 @@ class Overflow {
   bool has_space();
   void begin_segment(Stored& stored);
   std::uint32_t new_segment();
-  bool has_room() const;
+  bool has_room(std::uint32_t blocks) const;
   void read_segment();
   bool take_segment();
   void forget(std::map<std::uint64_t, Stored>::iterator place);

@@ -70,7 +70,10 @@ void Requests::arrive(ChannelId channel, std::uint32_t request) {
 
 void Requests::sync(ChannelId channel, std::uint32_t request) {
   ++counters_.syncs;
-  if (Member* who = member(channel)) ++who->round;
+  if (Member* who = member(channel)) {
+    ++who->round;
+    who->mark = 0;
+  }
   add(Kind::sync, channel, request);
 }
 
@@ -152,9 +155,9 @@ std::uint64_t Requests::gather_until_ns(const Waiter& waiter) const {
       waiter.kind != Kind::flush && incomplete(waiter.group) ? waiter.start_ns + silence_ns : 0;
   if (waiter.kind != Kind::flush && awaited_ > 0 && upstreams_hold()) until = waiter.start_ns + gather_max_ns;
   for (const Member& m : members_) {
-    const bool here = m.closing || (waiter.kind == Kind::sync && m.round >= waiter.round);
-    if (m.group != waiter.group || m.channel == waiter.channel || here) continue;
-    const std::uint64_t heard = m.channel < channels_.size() ? channels_[m.channel].last_ns : 0;
+    if (asked_too(m, waiter)) continue;
+    std::uint64_t heard = m.channel < channels_.size() ? channels_[m.channel].last_ns : 0;
+    if (m.upstream) heard = std::max(heard, pipeline_.swept_ns());  // it may have to wait for us
     const std::uint64_t longest = m.upstream ? gather_upstream_max_ns : gather_max_ns;
     const std::uint64_t silence = m.upstream && upstreams_hold() ? gather_max_ns : silence_ns;
     until = std::max(until, std::min(std::max(waiter.start_ns, heard) + silence, waiter.start_ns + longest));
@@ -171,13 +174,21 @@ bool Requests::step_gather(std::uint64_t now_ns) {
     }
     if (waiter.step != Step::gather || gather_until_ns(waiter) > now_ns) continue;
     counters_.gather_ns += now_ns - waiter.since_ns;
-    waiter.step = Step::drain;
     waiter.since_ns = now_ns;
-    pipeline_.depart(everything);
-    waiter.departures = pipeline_.watch(everything, id);
     any = true;
+    if (merges()) {
+      waiter.step = Step::sweep;
+    } else {
+      drain(id, waiter);
+    }
   }
   return any;
+}
+
+void Requests::drain(WaiterId id, Waiter& waiter) {
+  waiter.step = Step::drain;
+  pipeline_.depart(everything);
+  waiter.departures = pipeline_.watch(everything, id);
 }
 
 // A sync has nothing to do for bytes that ranks wrote directly: the MPI library's own follows. The next agent
@@ -331,7 +342,9 @@ void Requests::give_up_awaiting(std::uint64_t now_ns) {
 
 bool Requests::advance(std::uint64_t now_ns, std::vector<Reply>& replies) {
   give_up_awaiting(now_ns);
+  now_ns_ = now_ns;
   bool any = step_gather(now_ns);
+  any |= step_sweep();
   any |= step_drain(now_ns, replies);
   any |= step_settle(now_ns, replies);
   any |= step_fetch(replies);
@@ -343,7 +356,7 @@ Stages Requests::stages() const {
   Stages at;
   for (const auto& [id, waiter] : waiters_) {
     at.gather |= waiter.step == Step::gather;
-    at.drain |= waiter.step == Step::drain;
+    at.drain |= waiter.step == Step::sweep || waiter.step == Step::drain;
     at.settle |= waiter.step == Step::settle;
   }
   return at;
@@ -355,7 +368,8 @@ std::uint64_t Requests::next_deadline_ns() const {
     if (!waiter.started) return 0;
     if (waiter.step == Step::gather) next = std::min(next, gather_until_ns(waiter));
   }
-  return next;
+  const std::uint64_t holds_until = merging_ ? pipeline_.swept_ns() + hold_back_ns : 0;
+  return holds_until > now_ns_ ? std::min(next, holds_until) : next;
 }
 
 }  // namespace millrace::agent

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "agent/core.hpp"
@@ -40,7 +41,9 @@ struct Stages {
 // Who has one file open, and what they asked for. A request goes through these steps:
 //
 //   gather   sync, close: until the other ranks of the group have asked too, or have been silent for
-//            100 ms, or for 2 s at most: a chunk that two ranks fill should leave once, complete
+//            100 ms, or for 2 s at most: a chunk that two ranks fill should leave once, complete. With
+//            strategies sort and journal, while only agents are waited for, what these have passed leaves
+//   sweep    ... then the rest leaves in file order
 //   drain    everything asked for departs; until it has arrived
 //   settle   sync, and close with durability disk: one datasync for all that are here; where the pipeline
 //            only carries, every request: the next agent is asked, once for all that are here
@@ -62,6 +65,10 @@ class Requests {
   // Answered at once by the file server; from then on it has the channel's records ahead of all later ones.
   void arrive(ChannelId channel, std::uint32_t request);
   void sync(ChannelId channel, std::uint32_t request);
+  // An agent upstream has sent all below `offset` that it has for the sync or close that is to come.
+  void mark(ChannelId channel, std::uint64_t offset);
+  // True if records of an agent upstream are far enough ahead of others' to wait, should memory be short.
+  bool ahead(ChannelId channel) const;
   // There are fetches.
   void fetch(ChannelId channel, std::uint32_t request, Extent extent);
   // `answered` false: the answer has been given, or will be, by somebody else.
@@ -92,8 +99,11 @@ class Requests {
   std::uint32_t upstreams_seen() const { return upstreams_seen_; }  // agents
 
  private:
+  // So long records that are ahead() wait for the merge to get on; then they are taken all the same.
+  static constexpr std::uint64_t hold_back_ns = 500'000'000;
+
   enum class Kind { arrive, flush, sync, close, fetch };
-  enum class Step { gather, drain, settle, fetch };
+  enum class Step { gather, sweep, drain, settle, fetch };
 
   struct Member {
     ChannelId channel;
@@ -102,6 +112,7 @@ class Requests {
     std::uint32_t round = 0;  // syncs asked for
     bool closing = false;
     bool lost_peer = false;  // to be told with the next answer
+    std::uint64_t mark = 0;  // of an agent
   };
   struct Waiter {
     Kind kind;
@@ -131,6 +142,12 @@ class Requests {
   bool incomplete(std::uint64_t group) const;
   Waiter& add(Kind kind, ChannelId channel, std::uint32_t request);
   bool upstreams_hold() const;
+  bool asked_too(const Member& other, const Waiter& waiter) const;
+  bool merges() const;
+  // How far what leaves for this waiter may be merged now; empty while a rank is waited for.
+  std::optional<std::uint64_t> merges_until(const Waiter& waiter) const;
+  void drain(WaiterId id, Waiter& waiter);
+  bool step_sweep();
   // Until when the wait for the others may last; 0 if nobody is waited for.
   std::uint64_t gather_until_ns(const Waiter& waiter) const;
   bool step_gather(std::uint64_t now_ns);
@@ -157,6 +174,8 @@ class Requests {
   bool settled_ = false;                 // the last member's data has departed, and is durable if it must be
   bool last_settle_ = false;             // the settling under way is for members that have all gone
   bool passed_close_ = false;            // the next agent knows that nobody here has the file open
+  bool merging_ = false;                 // no rank is waited for, but agents are
+  std::uint64_t now_ns_ = 0;
   std::vector<WaiterId> finished_;
   std::vector<Fetches::Done> fetched_;
   std::vector<sink::Ticket> settled_tickets_;

@@ -27,7 +27,11 @@ struct Wire {
   Status status;
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
-  std::size_t room = 64;  // frames
+  std::size_t room = 64;    // frames
+  std::uint64_t asked = 0;  // syncs and closes
+  std::uint64_t marks = 0;
+  std::uint64_t marked = 0;      // until the next sync or close
+  std::uint64_t below_mark = 0;  // records that the last mark had said would not come
 };
 
 class MemoryCarrier final : public Carrier {
@@ -40,9 +44,18 @@ class MemoryCarrier final : public Carrier {
         {transport::Kind::write, 0, {offset, offset + data.size()}, {data.begin(), data.end()}});
     wire_->bytes += data.size();
     ++wire_->records;
+    wire_->below_mark += offset < wire_->marked ? 1 : 0;
+  }
+  void mark(std::uint64_t offset) override {
+    wire_->frames.push_back({transport::Kind::mark, 0, {offset, offset}, {}});
+    wire_->marked = offset;
+    ++wire_->marks;
   }
   void request(transport::Kind kind, std::uint32_t request, Extent extent) override {
     wire_->frames.push_back({kind, request, extent, {}});
+    if (kind != transport::Kind::sync && kind != transport::Kind::close) return;
+    wire_->marked = 0;
+    ++wire_->asked;
   }
   void flush() override {}
   bool take_data(Data& data) override {
@@ -214,8 +227,12 @@ class RingRig {
       Wire::Frame& frame = way.wire->frames.front();
       switch (frame.kind) {
         case transport::Kind::write:
+          if (there.core.holds_back(channel, slot[way.to], way.lane)) return;
           if (!there.core.ready(slot[way.to], way.lane)) return;
           there.core.write(channel, slot[way.to], frame.extent.begin, frame.data);
+          break;
+        case transport::Kind::mark:
+          there.core.mark(channel, slot[way.to], frame.extent.begin);
           break;
         case transport::Kind::flush:
           there.core.flush(channel, slot[way.to], frame.request, frame.extent);

@@ -3,6 +3,7 @@
 #include "agent/sort_buffer.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace millrace::agent {
 
@@ -107,11 +108,26 @@ std::uint32_t SortBuffer::take_next(std::uint64_t except) {
   return LazyPool::none;
 }
 
+std::uint32_t SortBuffer::take_last(std::uint64_t except) {
+  if (order_.empty()) return LazyPool::none;
+  auto place = std::prev(order_.end());
+  if (place->first == except) {
+    if (place == order_.begin()) return LazyPool::none;
+    --place;
+  }
+  return take_at(place->first);
+}
+
 void SortBuffer::find(Extent extent, std::vector<std::uint64_t>& indices) const {
   if (extent.empty()) return;
   const std::uint64_t last = (extent.end - 1) >> pool_.chunk_shift();
   auto place = order_.lower_bound(extent.begin >> pool_.chunk_shift());
   for (; place != order_.end() && place->first <= last; ++place) indices.push_back(place->first);
+}
+
+std::uint32_t SortBuffer::blocks_of(std::uint64_t index) const {
+  const auto place = order_.find(index);
+  return place == order_.end() ? 0 : pool_.chunk(place->second).blocks;
 }
 
 bool SortBuffer::complete(std::uint64_t index) const {

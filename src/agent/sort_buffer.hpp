@@ -52,6 +52,8 @@ class SortBuffer {
   // empty.
   // Not the chunk of index `except`.
   std::uint32_t take_next(std::uint64_t except = UINT64_MAX);
+  // The highest chunk, but not the one of index `except`. LazyPool::none if there is none.
+  std::uint32_t take_last(std::uint64_t except = UINT64_MAX);
   // Every chunk that has a byte of `extent`, ascending; appended to `out` and taken.
   void take_all(Extent extent, std::vector<std::uint32_t>& out);
   // The indices of these chunks, without taking them.
@@ -59,6 +61,16 @@ class SortBuffer {
   // The chunk of that index; none if there is none.
   std::uint32_t take_at(std::uint64_t index);
 
+  // The lowest index of a chunk that is not below `from`; UINT64_MAX if there is none.
+  std::uint64_t lowest(std::uint64_t from) const {
+    const auto place = order_.lower_bound(from);
+    return place == order_.end() ? UINT64_MAX : place->first;
+  }
+  // Behind the highest index of a chunk; 0 if there is none.
+  std::uint64_t end() const { return order_.empty() ? 0 : order_.rbegin()->first + 1; }
+
+  // Of the chunk of that index; 0 if there is none.
+  std::uint32_t blocks_of(std::uint64_t index) const;
   // True if the chunk of that index is there with all its bytes.
   bool complete(std::uint64_t index) const;
 

@@ -134,6 +134,27 @@ TEST(SortBuffer, lowest_chunk_not_below_the_last_leaves_first) {
   EXPECT_EQ(pool.blocks.in_use(), 0u);
 }
 
+TEST(SortBuffer, highest_chunk_leaves_from_the_other_end) {
+  BlockPool pool(MiB, block_bytes);
+  SortBuffer buffer(pool, true);
+  EXPECT_EQ(buffer.lowest(0), UINT64_MAX);
+  EXPECT_EQ(buffer.end(), 0u);
+  const std::uint64_t chunk = pool.chunk_bytes();
+  for (const std::uint64_t index : {5, 1, 9}) buffer.insert(index * chunk, bytes(10, 1));
+  EXPECT_EQ(buffer.lowest(1), 1u);
+  EXPECT_EQ(buffer.lowest(2), 5u);
+  EXPECT_EQ(buffer.lowest(10), UINT64_MAX);
+  EXPECT_EQ(buffer.end(), 10u);
+  std::vector<std::uint64_t> order;
+  for (std::uint32_t id = buffer.take_last(5); id != LazyPool::none; id = buffer.take_last(5)) {
+    order.push_back(index_of(pool, id));
+    free_chunk(pool, id);
+  }
+  EXPECT_EQ(order, (std::vector<std::uint64_t>{9, 1}));
+  EXPECT_EQ(buffer.lowest(0), 5u);
+  EXPECT_EQ(buffer.take_last(5), LazyPool::none);
+}
+
 TEST(SortBuffer, records_for_a_taken_chunk_make_a_new_one) {
   BlockPool pool(MiB, block_bytes);
   SortBuffer buffer(pool, true);

@@ -26,6 +26,7 @@ class TeeOutlet final : public Outlet {
     file_->flush();
     next_->flush();
   }
+  void mark(std::uint64_t offset) override { next_->mark(offset); }
   sink::Ticket settle(transport::Kind kind, Extent extent) override {
     const sink::Ticket here = kind == transport::Kind::sync ? file_->settle(kind, extent) : 0;
     return await(here, next_->settle(kind, extent));

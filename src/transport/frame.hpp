@@ -14,7 +14,7 @@
 // Between agents, the same frames go through a link (link.hpp).
 namespace millrace::transport {
 
-inline constexpr std::uint32_t protocol_version = 7;
+inline constexpr std::uint32_t protocol_version = 8;
 
 enum class Kind : std::uint16_t {
   pad = 0,    // skip to the end of the ring
@@ -33,8 +33,10 @@ enum class Kind : std::uint16_t {
   // Only between agents, before the reply to a fetch and with its number:
   data = 10,     // payload: bytes of the file at offset; none: it is the last, and span is the file's size
   records = 11,  // many small records in one payload (bundle.hpp); offset: where their gaps count from
+  // Only between agents, from upstream, while it drains in file order for a sync or close:
+  mark = 12,  // what comes before that sync or close lies at or above offset; a hint, nothing depends on it
 };
-inline constexpr Kind last_kind = Kind::records;
+inline constexpr Kind last_kind = Kind::mark;
 
 // Frames that a link takes. `pad` is the ring's own.
 constexpr bool travels_on_links(Kind kind) { return kind != Kind::pad && kind <= last_kind; }
@@ -58,6 +60,12 @@ struct FrameHeader {
   std::uint64_t checksum;  // of payload and offset: record_checksum()
 };
 static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHeader>);
+
+// Nothing but an offset, which may be the end of everything.
+constexpr bool may_mark(const FrameHeader& frame) {
+  return frame.length == 0 && frame.request == 0 && frame.span == 0 &&
+         (frame.offset <= UINT64_MAX / 2 || frame.offset == UINT64_MAX);
+}
 
 constexpr bool may_fetch(const FrameHeader& frame) {
   return frame.offset <= UINT64_MAX / 2 && frame.span <= fetch_max_bytes;

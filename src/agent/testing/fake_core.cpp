@@ -108,6 +108,8 @@ Status Core::join(ChannelId, FileSlot, std::uint32_t, std::uint64_t) { return Co
 
 bool Core::ready() const { return !impl_->stuck; }
 bool Core::ready(FileSlot, std::uint32_t) const { return ready(); }
+bool Core::holds_back(ChannelId, FileSlot, std::uint32_t) const { return false; }
+void Core::mark(ChannelId, FileSlot, std::uint64_t) {}
 
 void Core::write(ChannelId, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
   Target& target = impl_->targets[file];
