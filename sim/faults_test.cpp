@@ -9,6 +9,7 @@
 
 #include "oracle.hpp"
 #include "run.hpp"
+#include "scale.hpp"
 
 namespace millrace::sim {
 namespace {
@@ -55,6 +56,29 @@ TEST(Faults, TheSameSeedHasTheSameTrace) {
     EXPECT_EQ(one.hash, other.hash) << scenario.describe();
     EXPECT_LE(one.events, other.trace.size());
   }
+}
+
+// GB/s of 16 nodes with a GiB each and one file server.
+double rate(Topology topology, std::uint64_t shrink) {
+  Scale scale;
+  scale.nodes = 16;
+  scale.lanes = 1;
+  scale.topology = topology;
+  scale.shrink = shrink;
+  const Outcome outcome = run(make_scale(scale));
+  EXPECT_TRUE(outcome.problems.empty()) << outcome.problems.front();
+  return 16.0 * GiB / static_cast<double>(outcome.virtual_ns);
+}
+
+TEST(Scale, TheRateIsTheSameForHalfAsManyBytes) {
+  for (const Topology topology : {Topology::direct, Topology::tree, Topology::ring})
+    EXPECT_NEAR(rate(topology, 2048) / rate(topology, 1024), 1.0, 0.1);
+}
+
+TEST(Scale, AServersLinkIsTheLimitAndInARingAnAgentsProcessor) {
+  EXPECT_NEAR(rate(Topology::direct, 1024), 1.25 * 16 / 15, 0.1);
+  EXPECT_NEAR(rate(Topology::ring, 1024), 1 / 1.5 * 16 / 15, 0.1)
+      << "0.75 ns to receive a byte, and to send it";
 }
 
 TEST(Oracle, FindsWhatIsLostWrongOrOld) {
