@@ -13,7 +13,7 @@ CTEST = ctest --output-on-failure -j $(TEST_JOBS)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap build demo model-figures test test-long test-asan test-asan-short test-tsan test-mpis fuzz bench bench-device format lint install clean
+.PHONY: help bootstrap build demo model-figures scale-study test test-long test-asan test-asan-short test-tsan test-mpis fuzz bench bench-device format lint install clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ bench-device: build  ## file per process, transfers, between processes, as the S
 model-figures: build  ## the papers' figures and values by the model in virtual time (3 minutes)
 	build/bin/millrace model --figures docs/images/model
 	mv docs/images/model/model.md docs/results/model.md
+
+scale-study: build  ## which topology on how many nodes: docs/results/scale.md (7 minutes)
+	$(VENV_PYTHON) sim/study.py
 
 format: bootstrap  ## formats C, C++ and Python
 	scripts/lint format

@@ -3,6 +3,7 @@
 #include "agent/serve.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -29,8 +30,17 @@ std::string stats_path(const Settings& settings) {
   return ::uname(&node) == 0 ? settings.stats_path + "/" + node.nodename + ".jsonl" : "";
 }
 
+// One for each agent upstream: the limit that a login gives (1,024, often) is too low for a file server.
+void raise_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // The background process; says through `ready` how the start went.
 int serve(const char* name, MakeStorage make_storage, Fd ready) {
+  raise_descriptors();
   std::vector<std::string> messages;
   const Settings settings = from_environment(environ, messages);
   ServerOptions options;

@@ -82,8 +82,8 @@ class Producer {
 
   // Sleeps until the consumer has made room, or for one slice of time. True if the head has moved.
   bool wait_room(std::uint32_t slice_ms);
-  // Its first half. True: the consumer has been told to take producer_waits of the header away when half of the
-  // ring is free. False: it is by now.
+  // Its first half. True: the consumer has been told to take producer_waits of the header away when half of
+  // the ring is free. False: it is by now.
   bool begin_wait();
 
   ChannelHeader& header() const { return *reinterpret_cast<ChannelHeader*>(header_.data()); }
