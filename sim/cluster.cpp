@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <numeric>
 #include <utility>
 
 namespace millrace::sim {
@@ -19,9 +18,6 @@ constexpr std::uint64_t longest_ns = 10'000 * second_ns;  // that a run may take
 constexpr std::uint64_t rest_ns = 700 * second_ns;        // ... its agents after the last rank
 constexpr std::uint64_t quantum_ps = 50'000'000;  // a rank works so long before others have their turn
 constexpr std::uint64_t think_ns = 50'000;
-constexpr std::size_t most_problems = 10;
-constexpr std::uint64_t journal_batch_bytes = 2 * MiB;  // of the ledger, and of what does not fit
-constexpr std::uint64_t judged_bytes = 8 * MiB;  // at a time: the oracle takes as much again, many times
 
 // As client::File asks: what ledgers hold has to be in the file for good before others write there.
 transport::Kind kind_of(Step::Kind kind, const FileSettings& settings) {
@@ -226,23 +222,6 @@ void Cluster::answered(Rank& rank, std::uint32_t request, Status status) {
   go_soon(rank);
 }
 
-// `there`: what was promised is in the file by now, not only in a ledger.
-void Cluster::acknowledge(const Rank& rank, bool stable, bool there) {
-  const std::span<const std::byte> file = stable ? disk_.stable(0) : disk_.contents(0);
-  for (const Extent extent : oracle_.acknowledge(rank.number, stable)) {
-    if (!there || scenario_.loses_caches()) continue;
-    if (const std::string wrong = oracle_.check(file, extent, -1, stable); !wrong.empty())
-      return problem(who(rank) + " was answered too early: " + wrong);
-  }
-}
-
-void Cluster::check_read(const Rank& rank) {
-  if (!rank.error.ok() || scenario_.loses_caches()) return;
-  const std::string wrong =
-      oracle_.check(disk_.contents(0), rank.now().extent, static_cast<int>(rank.number), false);
-  if (!wrong.empty()) problem(who(rank) + " reads what is wrong: " + wrong);
-}
-
 void Cluster::fail(Rank& rank, Status status) {
   trace_.note(timeline_.now_ns(), rank.node, "is told of an error: rank code", rank.number,
               static_cast<std::uint64_t>(status.code()));
@@ -367,52 +346,6 @@ bool Cluster::step_until(std::uint64_t until_ns, bool (Cluster::*done)() const) 
     }
   }
   return true;
-}
-
-// Agents that leave what they could not bring to the file are asked no more; each node's journals are
-// recovered, in any order of the nodes.
-std::vector<std::byte> Cluster::recovered() {
-  const std::string file = folder_.path() + "/file";
-  for (const auto& node : nodes_) {
-    if (node->alive()) node->crash(false);
-  }
-  if (!write_out(file, disk_.contents(0))) problem("the file cannot be written");
-  std::vector<std::uint32_t> order(scenario_.nodes);
-  std::iota(order.begin(), order.end(), 0U);
-  for (std::size_t left = order.size(); left > 1; --left)
-    std::swap(order[left - 1], order[timeline_.below(left)]);
-  for (const std::uint32_t n : order) {
-    const auto [status, said] = recover(folder_.path() + "/" + std::to_string(n));
-    if (status != 0) problem("node " + std::to_string(n) + " cannot recover: " + said);
-  }
-  return read_in(file);
-}
-
-void Cluster::judge(std::span<const std::byte> file, bool stable, const char* what) {
-  for (std::uint64_t begin = 0; begin < scenario_.file_bytes && problems_.size() < most_problems;
-       begin += judged_bytes) {
-    const Extent part{begin, std::min(begin + judged_bytes, scenario_.file_bytes)};
-    if (const std::string wrong = oracle_.check(file, part, -1, stable); !wrong.empty())
-      problem(std::string(what) + " is wrong " + wrong);
-  }
-}
-
-void Cluster::judge() {
-  const bool recovers = keeps_ledger(scenario_.settings);
-  // With a ledger, what a close was answered for may be on its way still.
-  if (!recovers || (!crashed_ && all_idle() && errors_ == 0)) {
-    judge(disk_.contents(0), scenario_.loses_caches(), "the file");
-    judge(disk_.stable(0), true, "what is on the disk");
-  }
-  if (disk_.misuses() > 0) problem("memory changed while it was written, or writes in flight overlapped");
-  const bool journals = recovers;
-  const std::uint64_t most = scenario_.settings.sort_buffer_bytes + (journals ? 2 * journal_batch_bytes : 0);
-  for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
-    if (disk_.most_in_flight(n) > most)
-      problem("node " + std::to_string(n) + " had more in flight than its buffers");
-  }
-  if (!recovers) return;
-  judge(recovered(), scenario_.loses_caches(), "the recovered file");
 }
 
 Outcome Cluster::run() {

@@ -80,6 +80,8 @@ class Cluster {
   void problem(const std::string& text);
   std::string who(const Rank& rank) const;
 
+  static constexpr std::size_t most_problems = 10;
+
   const Scenario& scenario_;
   io::Timeline timeline_;
   io::Trace trace_;

@@ -28,7 +28,7 @@ Folder::~Folder() {
   if (!path_.empty()) fs::remove_all(path_, unheeded);
 }
 
-Leftovers::Leftovers(const io::VirtualDisk& disk, const std::string& directory) {
+Leftovers::Leftovers(io::VirtualDisk& disk, const std::string& directory) {
   const auto paths = io::list_owned(directory, journal::suffix);
   if (!paths) return;
   for (const std::string& path : *paths) {

@@ -30,7 +30,7 @@ class Folder {
 // What is in journals of `directory` while their owner still has them open.
 class Leftovers {
  public:
-  Leftovers(const io::VirtualDisk& disk, const std::string& directory);
+  Leftovers(io::VirtualDisk& disk, const std::string& directory);
   // After it has gone, and the names that it takes with it in an orderly end.
   void restore(const std::string& directory) const;
 

@@ -236,13 +236,13 @@ void Node::look_at_seats() {
       const std::uint32_t request = std::exchange(seat.asked, 0);
       world_.trace.note(now(), number_, "answers: channel request code", rank, request,
                         static_cast<std::uint64_t>(status.code()));
-      world_.timeline.after(0, [this, rank, request, status] {
+      world_.timeline.after(0, [this, rank = rank, request, status] {
         if (on_answer) on_answer(rank, request, status);
       });
     }
     if (!seat.wants_room || header.producer_waits.load() != 0) continue;
     seat.wants_room = false;
-    world_.timeline.after(0, [this, rank] {
+    world_.timeline.after(0, [this, rank = rank] {
       if (on_room) on_room(rank);
     });
   }

@@ -69,7 +69,8 @@ class PipelineFile final : public File, private Leaver {
 
  private:
   void leave(bool at_exit) override;
-  Status empty_ledger();
+  // What the ledger holds would come back after a crash, over what the MPI library writes now.
+  Status empty_ledger() { return past_ledger_.store(true, std::memory_order_relaxed), settle_ledger(); }
   Status settle_ledger();
   Choice decide(const Transfer& transfer);
   const char* enroll_with(Session& session);
@@ -231,8 +232,7 @@ Status PipelineFile::order() {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr || in_forked_child()) return {};
   elsewhere_.store(true, std::memory_order_relaxed);
-  // Ledgers of several nodes are recovered in any order: what they hold would come back over what others
-  // write now.
+  // Ledgers are recovered in any order of their nodes, over what others write now.
   if (keeps_ledger(request_.settings)) return settle_ledger();
   if (!on_the_way_.exchange(false, std::memory_order_relaxed)) return session->sticky(slot_);
   const TraceSpan span("order");
@@ -245,12 +245,6 @@ Status PipelineFile::publish() {
   if (!session->dirty(slot_)) return session->sticky(slot_);
   const TraceSpan span("publish");
   return session->request(Kind::flush, slot_, everything, tally_);
-}
-
-// What the ledger holds would come back after a crash, over what the MPI library writes now.
-Status PipelineFile::empty_ledger() {
-  past_ledger_.store(true, std::memory_order_relaxed);
-  return settle_ledger();
 }
 
 // All that the ledger holds is in the file for good, and the ledger is empty.

@@ -7,6 +7,7 @@ SYSTEM_CALLS = {
     "src/base/fd.hpp": "an owned descriptor has to close itself",
     "src/transport/": "the channel between processes is shared memory, futexes and a socket",
     "src/agent/server": "the process around the agent's state machine: epoll, signals, leaving when unused",
+    "src/agent/rounds": "which file a rank names, and whether the rank may write to it",
     "src/agent/connection": "one client's socket and channel, as the server sees it",
     "src/agent/core": "fstat tells which file a descriptor is; poll waits for the last writes in the destructor",
     "src/agent/block_pool": "memory that goes back to the system: mmap, madvise",

@@ -60,6 +60,7 @@ struct VirtualDisk::Image {
   bool created = false;  // by create()
   dev_t device = 0;
   ino_t inode = 0;
+  bool is(const struct stat& about) const { return device == about.st_dev && inode == about.st_ino; }
   std::vector<std::byte> contents;
   std::vector<std::byte> stable;
   std::list<Dirty> dirty;             // as the disk takes it
@@ -180,16 +181,14 @@ VirtualDisk::VirtualDisk(Timeline& timeline, Trace& trace, std::uint32_t nodes, 
 
 VirtualDisk::~VirtualDisk() = default;
 
-Fd VirtualDisk::create() {
-  Fd fd(memfd_create("virtual_disk", MFD_CLOEXEC));
+Fd VirtualDisk::created(Fd fd) {
   if (fd.valid()) images_[file_of(fd)]->created = true;
   return fd;
 }
 
+Fd VirtualDisk::create() { return created(Fd(memfd_create("virtual_disk", MFD_CLOEXEC))); }
 Fd VirtualDisk::create(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
-  if (fd.valid()) images_[file_of(fd)]->created = true;
-  return fd;
+  return created(Fd(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600)));
 }
 
 // The system may give the inode to another file now.
@@ -210,9 +209,7 @@ void VirtualDisk::released(File file) {
 VirtualDisk::File VirtualDisk::file_of(const Fd& fd) {
   struct stat about = {};
   (void)fstat(fd.get(), &about);
-  const auto same = std::ranges::find_if(images_, [&about](const auto& image) {
-    return image->device == about.st_dev && image->inode == about.st_ino;
-  });
+  const auto same = std::ranges::find_if(images_, [&about](const auto& image) { return image->is(about); });
   if (same != images_.end()) return static_cast<File>(same - images_.begin());
   images_.push_back(std::make_unique<Image>());
   images_.back()->device = about.st_dev;
@@ -222,20 +219,11 @@ VirtualDisk::File VirtualDisk::file_of(const Fd& fd) {
 }
 
 Storage& VirtualDisk::of(std::uint32_t node) { return *ends_[node]; }
-
 void VirtualDisk::on_change(std::uint32_t node, std::function<void()> wake) {
   ends_[node]->wake = std::move(wake);
 }
 
 std::span<const std::byte> VirtualDisk::contents(File file) const { return images_.at(file)->contents; }
-std::span<const std::byte> VirtualDisk::contents(const Fd& file) const {
-  struct stat about = {};
-  (void)fstat(file.get(), &about);
-  for (const auto& image : images_) {
-    if (image->device == about.st_dev && image->inode == about.st_ino) return image->contents;
-  }
-  return {};
-}
 std::span<const std::byte> VirtualDisk::stable(File file) const { return images_.at(file)->stable; }
 std::uint64_t VirtualDisk::most_in_flight(std::uint32_t node) const { return ends_[node]->most_in_flight_; }
 std::uint64_t VirtualDisk::bytes_asked(std::uint32_t node) const { return ends_[node]->asked_; }

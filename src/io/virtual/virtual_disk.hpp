@@ -55,8 +55,7 @@ class VirtualDisk {
   void on_change(std::uint32_t node, std::function<void()> wake);
 
   std::span<const std::byte> contents(File file) const;
-  // Nothing, if nobody has adopted it.
-  std::span<const std::byte> contents(const Fd& file) const;
+  std::span<const std::byte> contents(const Fd& file) { return contents(file_of(file)); }
   // What is on the disk itself.
   std::span<const std::byte> stable(File file) const;
 
@@ -91,6 +90,7 @@ class VirtualDisk {
   class End;
 
   File file_of(const Fd& fd);
+  Fd created(Fd fd);
   void released(File file);
   int planned_error(Op op);
   std::uint64_t occupy(File file, std::uint64_t offset, std::uint64_t bytes, std::uint64_t held);
