@@ -5,6 +5,7 @@
 import os
 
 import pytest
+from conftest import TRIES
 from millrace.cluster import slow_disk
 
 pytestmark = pytest.mark.skipif(
@@ -27,11 +28,16 @@ print(timed(lambda: [os.write(fd, b"x" * 4096) for i in range(1000)]))
 
 def test_rate_and_seeks_are_charged(cluster):
     cluster.up("--nodes", 1, "--disk-rate", "40MiB/s", "--seek-time", "5ms")
-    large, seeks, small = map(float, cluster.python(0, TIMED).split())
-    print(f"20 MiB: {large:.3f} s of 0.5; 100 seeks: {seeks:.3f} s of 0.51; 1000 small writes: {small:.3f} s of 0.1")
-    assert 0.45 <= large <= 0.75
-    assert 0.49 <= seeks <= 0.75
-    assert 0.09 <= small <= 0.3
+    least = [float("inf")] * 3
+    # Never less than is charged. A busy machine may take more: then again.
+    for _ in range(TRIES):
+        taken = [float(word) for word in cluster.python(0, TIMED).split()]
+        print("20 MiB: {:.3f} s of 0.5; 100 seeks: {:.3f} s of 0.51; 1000 small writes: {:.3f} s of 0.1".format(*taken))
+        assert all(one >= bound for one, bound in zip(taken, (0.45, 0.49, 0.09), strict=False))
+        least = [min(pair) for pair in zip(taken, least, strict=False)]
+        if all(one <= bound for one, bound in zip(least, (0.75, 0.75, 0.3), strict=False)):
+            return
+    pytest.fail(f"it takes longer than is charged: {least}")
 
 
 READ = """
@@ -47,7 +53,12 @@ print(time.monotonic() - begin)
 @pytest.mark.parametrize(("rate", "least", "most"), [("16MiB/s", 0.45, 1.2), ("none", 0, 0.2)])
 def test_reads_have_a_rate_of_their_own(cluster, rate, least, most):
     cluster.up("--nodes", 1, "--disk-rate", "80MiB/s", "--seek-time", "0us", "--read-rate", rate)
-    assert least <= float(cluster.python(0, READ)) <= most
+    for _ in range(TRIES):
+        taken = float(cluster.python(0, READ))
+        assert least <= taken
+        if taken <= most:
+            return
+    pytest.fail(f"{taken} s, of {least} to {most}")
 
 
 def test_it_is_a_file_system(cluster):

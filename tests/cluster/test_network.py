@@ -5,6 +5,7 @@
 import re
 
 import pytest
+from conftest import TRIES
 
 SINK = """
 import socket, time
@@ -36,15 +37,19 @@ def rate(cluster, source, sink, skip, seconds):
 def test_a_stream_reaches_the_nominal_rate(cluster, bandwidth, bits, skip):
     cluster.up("--nodes", 2, "--bandwidth", bandwidth)
     for source, sink in ((0, 1), (1, 0)):
-        # The best of a few: a busy machine only ever makes a stream slower.
-        measured = max(rate(cluster, source, sink, skip, 1.5)[0] for _ in range(3))
-        print(f"{bandwidth} node{source} -> node{sink}: {measured / bits:.3f} of nominal")
-        assert 0.85 <= measured / bits <= 1.05
+        for _ in range(TRIES):
+            reached = rate(cluster, source, sink, skip, 1.5)[0] / bits
+            print(f"{bandwidth} node{source} -> node{sink}: {reached:.3f} of nominal")
+            assert reached <= 1.05
+            if reached >= 0.85:
+                break
+        else:
+            pytest.fail("never near the nominal rate")
 
 
 def test_unshaped_links_are_faster(cluster):
     cluster.up("--nodes", 2)
-    assert rate(cluster, 0, 1, 2 << 20, 1)[0] > 1.5e9
+    assert any(rate(cluster, 0, 1, 2 << 20, 1)[0] > 1.5e9 for _ in range(TRIES))
 
 
 def test_latency_needs_netem(cluster):
@@ -57,4 +62,5 @@ def test_latency_needs_netem(cluster):
         "try: socket.create_connection(('node1', 9), 5)\nexcept OSError: pass\nprint(time.monotonic() - begin)"
     )
     cluster.python(0, program)
-    assert 0.004 <= float(cluster.python(0, program)) < 0.05
+    taken = [float(cluster.python(0, program)) for _ in range(TRIES)]
+    assert 0.004 <= min(taken) < 0.05

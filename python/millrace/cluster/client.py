@@ -67,7 +67,8 @@ def run(folder: Path, node: str, argv: Sequence[str], cwd: str, environment: Map
         "environment": dict(environment),
     }
     with connect(folder, "run") as link, _signals() as arrived:
-        wire.send(link, request, _standard_streams())
+        with contextlib.suppress(OSError):  # the answer, or its absence, says why
+            wire.send(link, request, _standard_streams())
         while True:
             ready, _, _ = select.select([link, arrived], [], [])
             if arrived in ready:

@@ -20,7 +20,8 @@ def send(link: socket.socket, message: dict[str, Any], fds: tuple[int, ...] = ()
     data = _LENGTH.pack(len(data)) + data
     if fds:
         data = data[socket.send_fds(link, [data], list(fds)) :]
-    link.sendall(data)
+    if data:  # sending nothing fails, too, once the peer has answered and gone
+        link.sendall(data)
 
 
 def receive(link: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:

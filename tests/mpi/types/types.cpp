@@ -5,6 +5,7 @@
 // has it. One process. Usage: types DIRECTORY [FIRST_SEED [LAST_SEED]]
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -197,21 +198,25 @@ void other_types() {
   MPI_Type_free(&type);
 }
 
+// The least of a few times: a busy machine only ever makes a lookup slower.
 void lookups_are_fast() {
   MPI_Datatype derived;
   MPI_Type_vector(3, 2, 4, MPI_DOUBLE, &derived);
   const MPI_Datatype types[] = {MPI_DOUBLE, derived};
   std::uint64_t sum = 0;
-  constexpr int rounds = 200000;
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < rounds; ++i) {
-    asm volatile("" ::: "memory");
-    sum += millrace::front::find_map(types[i & 1])->size;
+  double least_ns = 1e9;
+  constexpr int rounds = 20000;
+  for (int turn = 0; turn < 10; ++turn) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < rounds; ++i) {
+      asm volatile("" ::: "memory");
+      sum += millrace::front::find_map(types[i & 1])->size;
+    }
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
+    least_ns = std::min(least_ns, taken.count() / rounds);
   }
-  const double ns =
-      std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
-  std::printf("lookup %.1f ns (%llu)\n", ns / rounds, static_cast<unsigned long long>(sum));
-  if (ns / rounds > 500) fail("a lookup is slow", 0);
+  std::printf("lookup %.1f ns (%llu)\n", least_ns, static_cast<unsigned long long>(sum));
+  if (least_ns > 500) fail("a lookup is slow", 0);
   MPI_Type_free(&derived);
 }
 
