@@ -113,7 +113,12 @@ class Driver:
         shape = Shape(cases.NODES, cases.PER_NODE, network, o.disk_rate, o.seek_time, READ_RATE, str(self._folder))
         with Nodes(shape, o.build, [self._folder], o.timeout, self._group) as nodes:
             hopeless: set[tuple[str, str]] = set()
-            self.disk.append(nodes.stream(0, self._folder / "stream", STREAM_BYTES))
+            try:
+                self.disk.append(nodes.stream(0, self._folder / "stream", STREAM_BYTES))
+            except RunFailed as problem:
+                print(f"{cases.NETWORKS[network]}: the disk's own rate cannot be measured: {problem}", flush=True)
+                self.left += [point.name for point in points]
+                return
             for point in points:
                 if time.monotonic() > self._end or (point.figure.key, point.label) in hopeless:
                     self.left.append(point.name)
@@ -224,7 +229,7 @@ def main() -> int:
     found = checks.checks(driver.curves())
     write(driver, options, published, found)
     if driver.left:
-        print(f"no time for {len(driver.left)} points (--minutes): {'; '.join(driver.left)}")
+        print(f"not measured (--minutes), {len(driver.left)} points: {'; '.join(driver.left)}")
     print(*(one.line() for one in found), sep="\n")
     reason = draw.available()
     made = [] if reason else draw.draw(options.out, driver.curves(), published, options.format)

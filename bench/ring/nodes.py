@@ -16,6 +16,7 @@ from millrace import scheduling
 
 _UP_TIMEOUT_S = 120
 _PRIVATE = (pathlib.Path("/tmp"), pathlib.Path("/dev/shm"))  # of each node's own, unless told
+_STREAM_TIMEOUT_S = 120  # it writes the file in several ways
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,9 +108,11 @@ class Nodes:
         for node in range(self.shape.nodes):
             self.call(node, command)
 
-    def run_json(self, node: int, command: list[str], settings: dict[str, str] | None = None) -> dict:
+    def run_json(
+        self, node: int, command: list[str], settings: dict[str, str] | None = None, timeout_s: float | None = None
+    ) -> dict:
         environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD" and not k.startswith("MILLRACE_")}
-        return launch.run_json(self.words(node, command), environment | (settings or {}), self.timeout_s)
+        return launch.run_json(self.words(node, command), environment | (settings or {}), timeout_s or self.timeout_s)
 
     def mpi(
         self, program: str, mpi: str, arguments: list[str], settings: dict[str, str] | None, ranks: int = 0
@@ -129,7 +132,8 @@ class Nodes:
     def stream(self, node: int, path: pathlib.Path, size: int, sync: bool = True) -> float:
         """MiB/s of the best way to write one sequential stream there, by a process on that node."""
         command = [str(self.build / "bin/bench/limit"), "--file", str(path), "--size", str(size), "--repetitions", "1"]
-        return self.run_json(node, [*command, "--sync", "fsync" if sync else "none"])["limit_mib_s"]
+        command += ["--sync", "fsync" if sync else "none"]
+        return self.run_json(node, command, timeout_s=max(self.timeout_s, _STREAM_TIMEOUT_S))["limit_mib_s"]
 
     def link(self, sender: int, receiver: int) -> float:
         """MiB/s that a TCP connection carries, after its first second."""
