@@ -234,12 +234,27 @@ void Core::Impl::make_room() {
            !pool.has_room(shared.record_max_bytes, shared.reserved_blocks)))) {
     if (!evict_one()) break;
   }
-  if (pool.has_room(shared.record_max_bytes, shared.reserved_blocks)) return;
-  // What leaves may be stuck until other agents get on, and they may wait for this lane.
+  make_way();
+}
+
+// What leaves, and what is to come back from a journal, may be stuck until other agents get on, and they may
+// wait for a lane here. So while ready() is false for such a reason, a lane that agents feed lets go of what
+// it has, and takes more: with a journal or the file it needs nobody for that, else only agents that are
+// nearer to the file.
+void Core::Impl::make_way() {
+  const BlockPool& pool = *shared.pool;
+  bool stopped = !pool.has_room(shared.record_max_bytes, shared.reserved_blocks);
+  each_lane([&](const OpenFile&, const Lane& lane) {
+    stopped |= lane.pipeline->throttled() || (lane.pipeline->recalls() && lane.pipeline->starved());
+  });
+  if (!stopped) return;
+  const bool none = !pool.has_room(shared.record_max_bytes);
   each_lane([&](const OpenFile&, const Lane& lane) {
     FilePipeline& way = *lane.pipeline;
-    while (lane.upstreams > 0 && !way.leaving() &&
-           way.blocks_in_use() + pool.spans(shared.record_max_bytes) > shared.lane_blocks && way.evict()) {
+    const auto takes = [&] {
+      return !none && way.blocks_in_use() + pool.spans(shared.record_max_bytes) <= shared.lane_blocks;
+    };
+    while (lane.upstreams > 0 && !way.leaving() && !takes() && way.evict()) {
     }
   });
 }
@@ -250,9 +265,11 @@ bool Core::Impl::share_out() {
   constexpr std::uint32_t most_blocks = 64;
   std::uint32_t fed = 0;
   each_lane([&fed](const OpenFile&, const Lane& lane) { fed += lane.upstreams > 0 ? 1 : 0; });
-  shared.lane_blocks = shared.reserved_blocks = 0;
-  each_lane(
-      [this](const OpenFile&, const Lane& lane) { shared.reserved_blocks += lane.pipeline->blocks_due(); });
+  shared.lane_blocks = shared.reserved_blocks = shared.landing_blocks = 0;
+  each_lane([this](const OpenFile&, const Lane& lane) {
+    shared.reserved_blocks += lane.pipeline->blocks_due();
+    if (lane.pipeline->lands()) shared.landing_blocks = shared.pool->slots();
+  });
   if (fed == 0) return true;
   const std::uint32_t least = 2 * shared.pool->spans(shared.record_max_bytes);
   const std::uint32_t usable = shared.pool->usable_blocks();

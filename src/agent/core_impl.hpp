@@ -61,6 +61,7 @@ struct Core::Impl {
   void answer(const Reply& reply);
   bool take_completions();
   void make_room();
+  void make_way();
   bool share_out();
   bool evict_one();
   bool retire();

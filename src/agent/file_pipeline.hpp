@@ -39,7 +39,10 @@ struct Shared {
   std::uint32_t next_owner = 1;   // of sinks and journals
   std::uint32_t lane_blocks = 0;  // that a lane with agents upstream gets, whatever others hold
   std::uint32_t reserved_blocks = 0;  // ... and that such lanes do not hold at present
-  bool ledger_full = false;           // a ledger can take no record now
+  // That a chunk needs which is to come back from a journal and be written here: what comes back to be passed
+  // on leaves them. Other agents' records may wait for that chunk, and what is passed on for them.
+  std::uint32_t landing_blocks = 0;
+  bool ledger_full = false;  // a ledger can take no record now
   std::uint64_t now_ns = 0;
 };
 
@@ -152,6 +155,10 @@ class FilePipeline {
   bool throttled() const;
   // First what was asked for comes back from the journal, unless a sweep has it come bit by bit.
   bool recalls() const { return overflow_ && overflow_->wanted() && !sweep_; }
+  // ... and there was no memory for it.
+  bool starved() const { return starved_; }
+  // Something in the journal is for the file here, not for another agent.
+  bool lands() const { return overflow_ && !overflow_->empty() && !outlet_->carries(); }
   // That what comes back from the journal may still need.
   std::uint32_t blocks_due() const { return overflow_ ? overflow_->blocks_due() : 0; }
   // True while anything is on its way out.
@@ -237,6 +244,7 @@ class FilePipeline {
   SortBuffer sort_;
   std::unique_ptr<Outlet> outlet_;
   std::unique_ptr<Overflow> overflow_;  // strategy journal
+  bool starved_ = false;                // there was no memory for what is to come back from the journal
   Status error_;
 
   // Strategy immediate: the block that is being filled, and what it holds, in order of arrival.

@@ -45,8 +45,9 @@ bool FilePipeline::pump_overflow() {
   std::vector<WaiterId> waiters;
   for (;;) {
     const std::uint32_t due = overflow_->blocks_due();
-    const Overflow::Progress progress =
-        overflow_->pump(to_store_.empty(), shared_.reserved_blocks, index, waiters);
+    const std::uint32_t besides = shared_.reserved_blocks + (outlet_->carries() ? shared_.landing_blocks : 0);
+    const Overflow::Progress progress = overflow_->pump(to_store_.empty(), besides, index, waiters);
+    starved_ = progress == Overflow::Progress::needs_room;
     shared_.reserved_blocks += std::max(due, overflow_->blocks_due()) - due;  // until it is counted anew
     if (progress != Overflow::Progress::loaded) return moved || progress == Overflow::Progress::moved;
     moved = true;
