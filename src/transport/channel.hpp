@@ -80,10 +80,19 @@ class Producer {
     return tail_ - head_;
   }
 
-  // Sleeps until the consumer has made room, or for one slice of time. True if the head has moved.
-  bool wait_room(std::uint32_t slice_ms);
-  // Its first half. True: the consumer has been told to take producer_waits of the header away when half of
-  // the ring is free. False: it is by now.
+  // Waits until the consumer has made room: sleep(word) sleeps while a futex word is 1, or for one slice of
+  // time. True if the head has moved.
+  template <class Sleep>
+  bool wait_room(Sleep&& sleep) {
+    const std::uint64_t before = head_;
+    if (begin_wait()) {
+      sleep(header().producer_waits);
+      end_wait();
+    }
+    return head_ != before;
+  }
+  // Its first half. True: the consumer has been told to wake this end when half of the ring is free. False:
+  // it is by now.
   bool begin_wait();
 
   ChannelHeader& header() const { return *reinterpret_cast<ChannelHeader*>(header_.data()); }
@@ -93,6 +102,8 @@ class Producer {
     head_ = header().head.load(std::memory_order_acquire);
     return tail_ + need - head_ <= ring_bytes_;
   }
+
+  void end_wait();
 
   Fd memory_;
   Mapping header_;
