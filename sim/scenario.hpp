@@ -63,6 +63,7 @@ struct Scenario {
   std::uint64_t most_steps = 20'000'000;       // events; more are a run without end
   std::uint64_t share_every_ns = 250'000'000;  // at most, an agent says that it gets on; twice that: looks
   std::uint64_t patience_ns = 60'000'000'000;  // the ranks' bound on waits without progress
+  std::uint32_t slice_ms = 100;                // ... who look so often meanwhile
   std::uint64_t file_bytes = 0;
   std::vector<std::vector<Step>> programs;  // by rank
   std::vector<Fault> faults;

@@ -91,9 +91,6 @@ class Producer {
     }
     return head_ != before;
   }
-  // Its first half. True: the consumer has been told to wake this end when half of the ring is free. False:
-  // it is by now.
-  bool begin_wait();
 
   ChannelHeader& header() const { return *reinterpret_cast<ChannelHeader*>(header_.data()); }
 
@@ -103,6 +100,8 @@ class Producer {
     return tail_ + need - head_ <= ring_bytes_;
   }
 
+  // True: the consumer has been told to wake this end when half of the ring is free. False: it is by now.
+  bool begin_wait();
   void end_wait();
 
   Fd memory_;
