@@ -30,6 +30,7 @@ struct Rank {
   std::uint32_t file = 0;  // as the agent knows it
   client::Tally tally;
   std::vector<std::byte> memory;  // that it writes from
+  std::vector<client::Piece> pieces;
   bool at_barrier = false;
   bool over = false;
   bool gone = false;          // with its node
@@ -56,13 +57,13 @@ class Cluster {
   void think(Rank& rank);
   void pay(Rank& rank);
   void take(Rank& rank, const Step& step);
-  void write(Rank& rank, Extent extent);
+  void write(Rank& rank, const Step& step);
   void read(Rank& rank, Extent extent);
   void sync(Rank& rank);
   void arrive(Rank& rank);
   void close(Rank& rank);
   Status ask(Rank& rank, transport::Kind kind, Extent extent);
-  void fail(Rank& rank, Status status);
+  bool told(Rank& rank, Status status);
   void meet(Rank& rank);
   void release();
   void end(Rank& rank);

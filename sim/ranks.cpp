@@ -42,7 +42,7 @@ void Cluster::take(Rank& rank, const Step& step) {
   if (skips || rank.gone) return;
   switch (step.kind) {
     case Step::Kind::write:
-      return write(rank, step.extent);
+      return write(rank, step);
     case Step::Kind::read:
       return read(rank, step.extent);
     case Step::Kind::sync:
@@ -52,38 +52,39 @@ void Cluster::take(Rank& rank, const Step& step) {
   }
 }
 
-void Cluster::write(Rank& rank, Extent extent) {
-  const std::uint32_t number = oracle_.add(rank.number, extent);
-  trace_.note(timeline_.now_ns(), rank.node, "writes: rank offset bytes", rank.number, extent.begin,
-              extent.size());
-  rank.memory.resize(extent.size());
-  oracle_.fill(number, extent.begin, rank.memory);
-  const client::Piece piece{extent.begin, rank.memory.data(), rank.memory.size()};
+void Cluster::write(Rank& rank, const Step& step) {
+  const std::uint64_t bytes = step.extent.size();
+  rank.memory.resize(step.pieces * bytes);
+  rank.pieces.clear();
+  std::uint32_t number = 0;
+  for (std::uint32_t i = 0; i < step.pieces; ++i) {
+    const Extent extent = step.piece(i);
+    number = oracle_.add(rank.number, extent);
+    trace_.note(timeline_.now_ns(), rank.node, "writes: rank offset bytes", rank.number, extent.begin, bytes);
+    const auto memory = std::span(rank.memory).subspan(i * bytes, bytes);
+    oracle_.fill(number, extent.begin, memory);
+    rank.pieces.push_back({extent.begin, memory.data(), memory.size()});
+  }
   rank.seat->forget_waits();
-  const Status status =
-      rank.session->write(rank.file, {&piece, 1}, scenario_.settings.record_max_bytes, rank.tally);
-  if (rank.gone) return;
-  if (!status.ok()) return fail(rank, status);
-  oracle_.finish(number);
+  const FileSettings& settings = scenario_.settings;
+  const Status status = rank.session->write(rank.file, rank.pieces, settings.record_max_bytes, rank.tally);
+  if (!told(rank, status)) return;
+  for (std::uint32_t i = 0; i < step.pieces; ++i) oracle_.finish(number - i);
   const std::uint64_t most =
-      std::min(scenario_.settings.record_max_bytes, transport::max_payload(scenario_.ring_bytes));
-  rank.owed_ps += (extent.size() + most - 1) / most * scenario_.costs.rank_record_ps +
-                  extent.size() * scenario_.costs.rank_byte_ps;
+      std::min(settings.record_max_bytes, transport::max_payload(scenario_.ring_bytes));
+  rank.owed_ps += step.pieces * ((bytes + most - 1) / most * scenario_.costs.rank_record_ps +
+                                 bytes * scenario_.costs.rank_byte_ps);
 }
 
 void Cluster::read(Rank& rank, Extent extent) {
   const bool asks = rank.session->dirty(rank.file);
   const Status status = asks ? ask(rank, Kind::flush, extent) : rank.session->sticky(rank.file);
-  if (!status.ok() && !asks) fail(rank, status);
-  if (rank.gone) return;
-  if (status.ok()) check_read(rank, extent);
+  if (told(rank, status)) check_read(rank, extent);
   if (asks) think(rank);
 }
 
 void Cluster::sync(Rank& rank) {
-  const Status status = ask(rank, Kind::sync, everything);
-  if (rank.gone) return;
-  if (status.ok()) acknowledge(rank, true, true);
+  if (told(rank, ask(rank, Kind::sync, everything))) acknowledge(rank, true, true);
   think(rank);
 }
 
@@ -91,17 +92,19 @@ void Cluster::sync(Rank& rank) {
 void Cluster::arrive(Rank& rank) {
   const bool ledger = keeps_ledger(scenario_.settings);
   if (ledger && !rank.session->keeps(rank.file)) {
-    const Status status = rank.session->sticky(rank.file);
-    if (!status.ok()) fail(rank, status);
+    (void)told(rank, rank.session->sticky(rank.file));
     return;
   }
-  (void)ask(rank, ledger ? Kind::sync : Kind::arrive, everything);
+  (void)told(rank, ask(rank, ledger ? Kind::sync : Kind::arrive, everything));
   think(rank);
 }
 
+// An agent that died with nothing of the file in its hands has lost nothing.
 void Cluster::close(Rank& rank) {
-  const Status status = ask(rank, Kind::close, everything);
-  if (rank.gone || !status.ok() || !rank.error.ok()) return;
+  const bool safe = !rank.session->dirty(rank.file) && scenario_.settings.durability == Durability::server;
+  Status status = ask(rank, Kind::close, everything);
+  if (status.code() == Code::lost_agent && safe) status = rank.session->sticky(rank.file);
+  if (!told(rank, status) || !rank.error.ok()) return;
   acknowledge(rank, ends_on_disk(scenario_.settings), scenario_.settings.durability != Durability::node);
 }
 
@@ -113,11 +116,12 @@ Status Cluster::ask(Rank& rank, Kind kind, Extent extent) {
   if (rank.gone) return status;
   trace_.note(timeline_.now_ns(), rank.node, "is answered: rank kind code", rank.number,
               static_cast<std::uint64_t>(kind), static_cast<std::uint64_t>(status.code()));
-  if (!status.ok()) fail(rank, status);
   return status;
 }
 
-void Cluster::fail(Rank& rank, Status status) {
+// False: the rank has gone, or is told of an error.
+bool Cluster::told(Rank& rank, Status status) {
+  if (rank.gone || status.ok()) return !rank.gone;
   trace_.note(timeline_.now_ns(), rank.node, "is told of an error: rank code", rank.number,
               static_cast<std::uint64_t>(status.code()));
   if (rank.error.ok()) ++errors_;
@@ -126,6 +130,7 @@ void Cluster::fail(Rank& rank, Status status) {
     problem(who(rank) + " was told of an error though nothing failed: " + status.describe());
   if (status.code() == Code::timeout && rank.seat->timed_out() && !scenario_.stands_still(rank.node))
     problem(who(rank) + " gave up: its agent did not tell it what is wrong");
+  return false;
 }
 
 void Cluster::meet(Rank& rank) {

@@ -59,7 +59,7 @@ Scenario make_scale(const Scale& scale) {
   for (std::uint64_t rank = 0; rank < scale.nodes; ++rank) {
     for (std::uint64_t i = 0; i < pieces; ++i) {
       const std::uint64_t begin = (i * scale.nodes + rank) * piece;
-      made.programs[rank].push_back({Step::Kind::write, {begin, begin + piece}});
+      made.programs[rank].push_back({Step::Kind::write, 1, {begin, begin + piece}});
     }
     made.programs[rank].push_back({Step::Kind::close});
   }

@@ -22,7 +22,11 @@ namespace millrace::sim {
 struct Step {
   enum class Kind : std::uint8_t { write, read, sync, arrive, barrier, close };
   Kind kind;
-  Extent extent = {};  // write, read
+  std::uint32_t pieces = 1;  // write: as many in one call, each so much further on
+  Extent extent = {};        // write, read
+  std::uint64_t stride = 0;
+
+  Extent piece(std::uint32_t i) const { return {extent.begin + i * stride, extent.end + i * stride}; }
 };
 
 enum class FaultKind : std::uint8_t {
