@@ -41,6 +41,8 @@ Cluster::Cluster(const Scenario& scenario, bool keep_trace)
     nodes_.push_back(
         std::make_unique<Node>(World{timeline_, trace_, net_, disk_, processors_}, n, scenario, journals));
   }
+  for (std::uint32_t n = 1; scenario.stands_in && n < scenario.nodes; ++n)
+    stand_ins_.push_back(disk_.create(stand_in(n)));
   for (std::uint32_t number = 0; number < ranks_.size(); ++number) {
     Rank& rank = ranks_[number];
     rank.number = number;
@@ -103,13 +105,14 @@ Status Cluster::open(Rank& rank, const std::vector<transport::TcpAddress>& addre
   if (scenario_.nodes > 1) {
     registration.routing = transport::routing_of(scenario_.plan, addresses, rank.node);
     registration.routing.key = key_of(scenario_.seed);
+    registration.routing.stands_in = scenario_.stands_in ? 1 : 0;
   }
   std::strcpy(registration.path, "/data/file");  // for reports only
-  const Result<std::uint32_t> file = rank.session->enroll(registration, file_.get());
+  const Result<std::uint32_t> file = rank.session->enroll(registration, file_of(rank).get());
   if (!file) return file.status();
   rank.file = *file;
   if (scenario_.settings.strategy == Strategy::journal)
-    rank.session->protect(client::protect(rank.file, file_.get()));
+    rank.session->protect(client::protect(rank.file, file_of(rank).get()));
   return {};
 }
 

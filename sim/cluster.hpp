@@ -59,6 +59,7 @@ class Cluster {
   void take(Rank& rank, const Step& step);
   void write(Rank& rank, const Step& step);
   void read(Rank& rank, Extent extent);
+  Status fetch(Rank& rank, Extent extent);
   void sync(Rank& rank);
   void arrive(Rank& rank);
   void close(Rank& rank);
@@ -69,7 +70,7 @@ class Cluster {
   void end(Rank& rank);
   void vanish(Rank& rank);
   void acknowledge(const Rank& rank, bool stable, bool there);
-  void check_read(const Rank& rank, Extent extent);
+  void check_read(const Rank& rank, std::span<const std::byte> file, Extent extent);
   void befall(const Fault& fault);
   void crash(std::uint32_t node, bool host);
   bool all_over() const;
@@ -80,6 +81,13 @@ class Cluster {
   std::vector<std::byte> recovered();
   void problem(const std::string& text);
   std::string who(const Rank& rank) const;
+  std::string stand_in(std::uint32_t node) const {
+    return folder_.path() + "/stand-in-" + std::to_string(node);
+  }
+  // What ranks on that node read and hand over as the file.
+  const Fd& file_of(const Rank& rank) const {
+    return stand_ins_.empty() || rank.node == 0 ? file_ : stand_ins_[rank.node - 1];
+  }
 
   static constexpr std::size_t most_problems = 10;
   static constexpr std::uint64_t think_ns = 50'000;  // at most, between what a rank asks
@@ -92,6 +100,7 @@ class Cluster {
   Processors processors_;
   Folder folder_;  // the file, and each node's journals: real names, virtual contents
   Fd file_;
+  std::vector<Fd> stand_ins_;  // of all nodes but the first
   Oracle oracle_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Rank> ranks_;

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node.hpp"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -112,6 +114,12 @@ void Node::hang_up(ChannelId rank) {
   if (connection == nullptr) return;
   connection->set_gone();
   plan(now());
+}
+
+Result<std::uint64_t> Node::size_of(const std::string& path) const {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return Status::from_errno(errno);
+  return std::uint64_t{world_.disk.contents(file).size()};
 }
 
 // --- Faults ---

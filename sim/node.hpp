@@ -61,6 +61,8 @@ class Node {
   bool serves(agent::ChannelId rank) const { return alive() && rounds_->find(rank) != nullptr; }
   // The rank hangs up. What it published is still good.
   void hang_up(agent::ChannelId rank);
+  // Of a file on the virtual disk.
+  Result<std::uint64_t> size_of(const std::string& path) const;
   void say(const std::string& line) const { world_.trace.say(now(), number_, line); }
 
   // --- For the run ---

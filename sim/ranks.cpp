@@ -77,10 +77,25 @@ void Cluster::write(Rank& rank, const Step& step) {
 }
 
 void Cluster::read(Rank& rank, Extent extent) {
-  const bool asks = rank.session->dirty(rank.file);
-  const Status status = asks ? ask(rank, Kind::flush, extent) : rank.session->sticky(rank.file);
-  if (told(rank, status)) check_read(rank, extent);
+  const Fd& file = file_of(rank);
+  const bool fetches = file.get() != file_.get();
+  const bool asks = fetches || rank.session->dirty(rank.file);
+  const Status status = fetches ? fetch(rank, extent)
+                        : asks  ? ask(rank, Kind::flush, extent)
+                                : rank.session->sticky(rank.file);
+  if (told(rank, status)) check_read(rank, disk_.contents(file), extent);
   if (asks) think(rank);
+}
+
+Status Cluster::fetch(Rank& rank, Extent extent) {
+  trace_.note(timeline_.now_ns(), rank.node, "fetches: rank offset bytes", rank.number, extent.begin,
+              extent.size());
+  rank.seat->forget_waits();
+  const Status status = rank.session->fetch(rank.file, stand_in(rank.node), extent, rank.tally);
+  if (!rank.gone)
+    trace_.note(timeline_.now_ns(), rank.node, "has fetched: rank code", rank.number,
+                static_cast<std::uint64_t>(status.code()));
+  return status;
 }
 
 void Cluster::sync(Rank& rank) {

@@ -80,6 +80,8 @@ void add_phase(Dice& dice, Dice& rows, Scenario& scenario, const Layout& layout,
     }
     program.push_back({end});
     program.push_back({Step::Kind::barrier});
+    if (syncs && rows.one_in(3))
+      program.push_back({Step::Kind::read, 1, part_of(rows, {0, layout.file_bytes})});
   }
 }
 
@@ -179,6 +181,9 @@ Scenario make_scenario(std::uint64_t seed) {
   scenario.seed = seed;
   set_machine(dice, scenario);
   set_file(dice, scenario);
+  // Ledgers of such files are not recovered on other nodes.
+  scenario.stands_in = scenario.nodes > 1 && !keeps_ledger(scenario.settings) && rows.one_in(3);
+  if (scenario.stands_in) scenario.plan.lanes = 1;
   const std::uint64_t ranks = std::uint64_t{scenario.nodes} * scenario.ranks_per_node;
   scenario.programs.resize(ranks);
   const bool blocks = dice.one_in(3);  // else interleaved
@@ -229,7 +234,8 @@ std::string Scenario::describe() const {
                      std::to_string(static_cast<unsigned>(settings.strategy)) + ", durability " +
                      std::to_string(static_cast<unsigned>(settings.durability)) + ", topology " +
                      std::to_string(static_cast<unsigned>(plan.topology)) + ", " +
-                     std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes";
+                     std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes" +
+                     (stands_in ? " of the first node" : "");
   for (const Fault& fault : faults) {
     text += "\n  " + std::string(name_of(fault.kind)) + " " + std::to_string(fault.amount) + ", node " +
             std::to_string(fault.node) + " (" + std::to_string(fault.other) + "), from " +

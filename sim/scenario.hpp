@@ -18,7 +18,8 @@
 namespace millrace::sim {
 
 // One step of a rank's program. Ranks write only what is theirs in a phase; phases end with a sync or an
-// arrive of all, and a barrier, so that of two writes to one byte MPI says which is the later one.
+// arrive of all, and a barrier, so that of two writes to one byte MPI says which is the later one. They read
+// what they have just written, and after a sync and a barrier what anybody has.
 struct Step {
   enum class Kind : std::uint8_t { write, read, sync, arrive, barrier, close };
   Kind kind;
@@ -59,6 +60,8 @@ struct Scenario {
   std::uint64_t ring_bytes = 0;  // of each rank's channel
   FileSettings settings;
   transport::RoutePlan plan;
+  // Only the first node sees the file, which is the file server; elsewhere another file stands in for it.
+  bool stands_in = false;
   transport::LinkTimes times;
   io::NetOptions net;
   io::DiskOptions disk;

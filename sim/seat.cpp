@@ -97,7 +97,7 @@ Result<std::size_t> Seat::receive(std::span<std::byte> answer) {
 
 void Seat::hang_up() { node_.hang_up(channel_); }
 
-Result<std::uint64_t> Seat::size_of(const std::string&) { return Code::unsupported; }
+Result<std::uint64_t> Seat::size_of(const std::string& path) { return node_.size_of(path); }
 
 void Seat::say(const std::string& line) { node_.say(line); }
 
