@@ -70,7 +70,7 @@ class Cluster {
   void end(Rank& rank);
   void vanish(Rank& rank);
   void acknowledge(const Rank& rank, bool stable, bool there);
-  void check_read(const Rank& rank, std::span<const std::byte> file, Extent extent);
+  void check_read(const Rank& rank, Extent extent, std::uint32_t begun);
   void befall(const Fault& fault);
   void crash(std::uint32_t node, bool host);
   bool all_over() const;

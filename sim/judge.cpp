@@ -27,9 +27,11 @@ void Cluster::acknowledge(const Rank& rank, bool stable, bool there) {
   }
 }
 
-void Cluster::check_read(const Rank& rank, std::span<const std::byte> file, Extent extent) {
+// `begun`: the oracle's moment then. What comes from another node may be as old.
+void Cluster::check_read(const Rank& rank, Extent extent, std::uint32_t begun) {
   if (scenario_.loses_caches()) return;
-  const std::string wrong = oracle_.check(file, extent, static_cast<int>(rank.number), false);
+  const std::string wrong =
+      oracle_.check(disk_.contents(file_of(rank)), extent, static_cast<int>(rank.number), false, begun);
   if (!wrong.empty()) problem(who(rank) + " reads what is wrong: " + wrong);
 }
 

@@ -77,13 +77,13 @@ void Cluster::write(Rank& rank, const Step& step) {
 }
 
 void Cluster::read(Rank& rank, Extent extent) {
-  const Fd& file = file_of(rank);
-  const bool fetches = file.get() != file_.get();
+  const bool fetches = file_of(rank).get() != file_.get();
   const bool asks = fetches || rank.session->dirty(rank.file);
+  const std::uint32_t begun = fetches ? oracle_.moment() : UINT32_MAX;
   const Status status = fetches ? fetch(rank, extent)
                         : asks  ? ask(rank, Kind::flush, extent)
                                 : rank.session->sticky(rank.file);
-  if (told(rank, status)) check_read(rank, disk_.contents(file), extent);
+  if (told(rank, status)) check_read(rank, extent, begun);
   if (asks) think(rank);
 }
 
