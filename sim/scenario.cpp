@@ -60,7 +60,7 @@ Step write_of(Dice& dice, const Layout& layout, Extent extent, std::uint64_t& bu
   const std::uint64_t stride = layout.cell * layout.ranks;
   const std::uint64_t most = std::min((layout.file_bytes - extent.end) / stride,
                                       std::min<std::uint64_t>(budget / extent.size(), 100));
-  const std::uint64_t more = dice.one_in(4) ? dice.magnitude(0, most) : 0;
+  const std::uint64_t more = most > 0 && dice.one_in(4) ? dice.magnitude(1, most) : 0;
   budget -= more * extent.size();
   return {Step::Kind::write, static_cast<std::uint32_t>(1 + more), extent, stride};
 }

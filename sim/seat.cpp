@@ -51,7 +51,10 @@ void Seat::sleep() {
 }
 
 void Seat::sleep_until(std::uint64_t time_ns) {
-  if (gone_) return;
+  if (gone_) {
+    beyond_ns_ += time_ns - std::min(time_ns, now_ns());
+    return;
+  }
   plan(time_ns);
   fiber_->stop();
 }
@@ -61,10 +64,10 @@ void Seat::sleep_until(std::uint64_t time_ns) {
 void Seat::wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                       std::uint32_t bound_ms) {
   timed_out_ = false;
-  if (gone_ || word.load() != expected) return;
+  if (word.load() != expected) return;
   word_ = &word;
   expected_ = expected;
-  sleep_until(timeline_.now_ns() + bound_ms * ms);
+  sleep_until(now_ns() + bound_ms * ms);
   word_ = nullptr;
   timed_out_ = word.load() == expected;
 }
@@ -75,7 +78,7 @@ void Seat::look() {
   rouse_after(0);
 }
 
-void Seat::pause(std::uint32_t for_ms) { sleep_until(timeline_.now_ns() + for_ms * ms); }
+void Seat::pause(std::uint32_t for_ms) { sleep_until(now_ns() + for_ms * ms); }
 
 bool Seat::hung_up() { return gone_ || !node_.serves(channel_); }
 

@@ -53,7 +53,7 @@ class Seat final : public client::Contact {
 
   // --- client::Contact ---
 
-  std::uint64_t now_ns() const override { return timeline_.now_ns(); }
+  std::uint64_t now_ns() const override { return timeline_.now_ns() + beyond_ns_; }
   void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                   std::uint32_t bound_ms) override;
   void pause(std::uint32_t for_ms) override;
@@ -80,6 +80,7 @@ class Seat final : public client::Contact {
   std::vector<std::byte> answer_;
   bool timed_out_ = false;
   bool gone_ = false;
+  std::uint64_t beyond_ns_ = 0;  // who has gone waits in a time of its own, so that all waits have an end
 };
 
 }  // namespace millrace::sim
