@@ -13,25 +13,10 @@ namespace millrace::sim {
 
 namespace {
 
-constexpr std::uint64_t second_ns = 1'000'000'000;
+constexpr std::uint64_t ms = 1'000'000;
+constexpr std::uint64_t second_ns = 1000 * ms;
 constexpr std::uint64_t longest_ns = 10'000 * second_ns;  // that a run may take, and
 constexpr std::uint64_t rest_ns = 700 * second_ns;        // ... its agents after the last rank
-constexpr std::uint64_t quantum_ps = 50'000'000;  // a rank works so long before others have their turn
-constexpr std::uint64_t think_ns = 50'000;
-
-// As client::File asks: what ledgers hold has to be in the file for good before others write there.
-transport::Kind kind_of(Step::Kind kind, const FileSettings& settings) {
-  switch (kind) {
-    case Step::Kind::read:
-      return transport::Kind::flush;
-    case Step::Kind::sync:
-      return transport::Kind::sync;
-    case Step::Kind::arrive:
-      return keeps_ledger(settings) ? transport::Kind::sync : transport::Kind::arrive;
-    default:
-      return transport::Kind::close;
-  }
-}
 
 std::array<std::byte, 32> key_of(std::uint64_t seed) {
   std::array<std::byte, 32> key{};
@@ -55,25 +40,20 @@ Cluster::Cluster(const Scenario& scenario, bool keep_trace)
     std::filesystem::create_directory(journals);
     nodes_.push_back(
         std::make_unique<Node>(World{timeline_, trace_, net_, disk_, processors_}, n, scenario, journals));
-    const std::uint32_t first = n * scenario.ranks_per_node;
-    nodes_[n]->on_answer = [this, first](agent::ChannelId channel, std::uint32_t request, Status status) {
-      answered(ranks_[first + channel], request, status);
-    };
-    nodes_[n]->on_room = [this, first](agent::ChannelId channel) {
-      Rank& rank = ranks_[first + channel];
-      if (std::exchange(rank.wants_room, false)) go(rank);
-    };
   }
+  for (std::uint32_t n = 1; scenario.stands_in && n < scenario.nodes; ++n)
+    stand_ins_.push_back(disk_.create(stand_in(n)));
   for (std::uint32_t number = 0; number < ranks_.size(); ++number) {
     Rank& rank = ranks_[number];
     rank.number = number;
     rank.node = number / scenario.ranks_per_node;
-    rank.channel = number % scenario.ranks_per_node;
     rank.program = &scenario.programs[number];
   }
 }
 
-Cluster::~Cluster() = default;
+Cluster::~Cluster() {
+  for (Rank& rank : ranks_) vanish(rank);
+}
 
 void Cluster::problem(const std::string& text) {
   if (problems_.size() < most_problems) problems_.push_back(text);
@@ -85,198 +65,55 @@ std::string Cluster::who(const Rank& rank) const {
   return "rank " + std::to_string(rank.number) + " on node " + std::to_string(rank.node);
 }
 
+bool Cluster::connect_all() {
+  for (Rank& rank : ranks_) {
+    const agent::ChannelId channel = rank.number % scenario_.ranks_per_node;
+    Result<client::SessionParts> parts = nodes_[rank.node]->connect(channel);
+    if (!parts) problem(who(rank) + " cannot connect: " + parts.status().describe());
+    if (!parts) return false;
+    auto seat = std::make_unique<Seat>(*nodes_[rank.node], channel, timeline_);
+    rank.seat = seat.get();
+    nodes_[rank.node]->seated(channel, rank.seat);
+    parts->contact = std::move(seat);
+    parts->timeout_ms = scenario_.patience_ns / ms;
+    parts->slice_ms = scenario_.slice_ms;
+    rank.session = std::make_unique<client::Session>(*std::move(parts));
+  }
+  return true;
+}
+
 // What the ranks' MPI_File_open does by collective calls.
 bool Cluster::open_all() {
   std::vector<transport::TcpAddress> addresses;
-  for (std::uint32_t n = 0; n < scenario_.nodes; ++n)
-    addresses.push_back(io::VirtualNet::address_of(n, nodes_[n]->listen()));
+  for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
+    const Result<std::uint16_t> port = ranks_[std::size_t{n} * scenario_.ranks_per_node].session->meet();
+    addresses.push_back(io::VirtualNet::address_of(n, port ? *port : std::uint16_t{0}));
+  }
   for (Rank& rank : ranks_) {
-    transport::Register registration{};
-    registration.group = 1;
-    registration.members = scenario_.ranks_per_node;
-    registration.settings = scenario_.settings;
-    if (scenario_.nodes > 1) {
-      registration.routing = transport::routing_of(scenario_.plan, addresses, rank.node);
-      registration.routing.key = key_of(scenario_.seed);
-    }
-    std::strcpy(registration.path, "/data/file");  // for reports only
-    const Status status = nodes_[rank.node]->open(rank.channel, file_, registration);
+    const Status status = open(rank, addresses);
     if (!status.ok()) problem(who(rank) + " cannot open the file: " + status.describe());
     if (!status.ok()) return false;
   }
   return true;
 }
 
-// --- Ranks ---
-
-void Cluster::go_soon(Rank& rank) {
-  timeline_.after(timeline_.below(think_ns), [this, &rank] { go(rank); });
-}
-
-void Cluster::go(Rank& rank) {
-  while (!rank.over && !rank.gone && !rank.waits() && !rank.at_barrier && !rank.busy) {
-    if (pay(rank)) return;
-    const Step::Kind kind = rank.now().kind;
-    const bool skips = !rank.error.ok() || failed_;
-    if (kind == Step::Kind::barrier) {
-      meet(rank);
-    } else if (skips && kind != Step::Kind::close) {
-      rank.write = 0;
-      ++rank.step;
-    } else if (kind == Step::Kind::write) {
-      if (!write(rank)) return;
-    } else {
-      ask(rank);
-    }
+Status Cluster::open(Rank& rank, const std::vector<transport::TcpAddress>& addresses) {
+  transport::Register registration{};
+  registration.group = 1;
+  registration.members = scenario_.ranks_per_node;
+  registration.settings = scenario_.settings;
+  if (scenario_.nodes > 1) {
+    registration.routing = transport::routing_of(scenario_.plan, addresses, rank.node);
+    registration.routing.key = key_of(scenario_.seed);
+    registration.routing.stands_in = scenario_.stands_in ? 1 : 0;
   }
-}
-
-// True: it works first for what it has done, and goes on then.
-bool Cluster::pay(Rank& rank) {
-  if (rank.owed_ps < quantum_ps) return false;
-  rank.busy = true;
-  const std::uint64_t until = processors_.take(timeline_.now_ns(), std::exchange(rank.owed_ps, 0) / 1000);
-  timeline_.at(until, [this, &rank] {
-    rank.busy = false;
-    go(rank);
-  });
-  return true;
-}
-
-// As client::Session does. False: no room.
-bool Cluster::write(Rank& rank) {
-  if (rank.detached) {
-    fail(rank, Code::lost_agent);
-    return true;
-  }
-  const Extent extent = rank.now().extent;
-  if (rank.write == 0) {
-    rank.write = oracle_.add(rank.number, extent);
-    rank.written = 0;
-    trace_.note(timeline_.now_ns(), rank.node, "writes: rank offset bytes", rank.number, extent.begin,
-                extent.size());
-  }
-  while (rank.written < extent.size()) {
-    const std::uint64_t offset = extent.begin + rank.written;
-    const std::uint64_t record_max = scenario_.settings.record_max_bytes;
-    const std::uint64_t most = std::min(record_max, transport::max_payload(scenario_.ring_bytes));
-    std::uint64_t bytes = std::min(most, extent.end - offset);
-    if (extent.end - offset > most && most == record_max) bytes = most - offset % most;
-    Item item{transport::Kind::write, 0, {offset, offset + bytes}, std::vector<std::byte>(bytes)};
-    oracle_.fill(rank.write, offset, item.data);
-    if (!nodes_[rank.node]->push(rank.channel, item)) {
-      rank.wants_room = true;
-      rank.seen_ns = timeline_.now_ns();
-      return false;
-    }
-    rank.written += bytes;
-    rank.owed_ps += scenario_.costs.rank_record_ps + bytes * scenario_.costs.rank_byte_ps;
-  }
-  oracle_.finish(std::exchange(rank.write, 0));
-  ++rank.step;
-  return true;
-}
-
-void Cluster::ask(Rank& rank) {
-  if (rank.detached) {
-    fail(rank, Code::lost_agent);
-    if (rank.now().kind == Step::Kind::close) end(rank);
-    ++rank.step;
-    return;
-  }
-  const bool reads = rank.now().kind == Step::Kind::read;
-  if (reads && !nodes_[rank.node]->dirty()) {
-    check_read(rank);
-    ++rank.step;
-    return;
-  }
-  if (rank.now().kind == Step::Kind::arrive && keeps_ledger(scenario_.settings) &&
-      !nodes_[rank.node]->keeps()) {
-    ++rank.step;
-    return;
-  }
-  const Item item{kind_of(rank.now().kind, scenario_.settings), rank.next_request++,
-                  reads ? rank.now().extent : everything};
-  rank.asked = item.request;
-  rank.seen_ns = timeline_.now_ns();
-  trace_.note(timeline_.now_ns(), rank.node, "asks: rank request kind", rank.number, item.request,
-              static_cast<std::uint64_t>(item.kind));
-  if (nodes_[rank.node]->push(rank.channel, item)) return;
-  rank.asked = 0;
-  rank.wants_room = true;
-}
-
-void Cluster::answered(Rank& rank, std::uint32_t request, Status status) {
-  if (rank.gone || rank.detached) return;
-  if (rank.asked == 0 || rank.asked != request)
-    return problem(who(rank) + " was answered what it did not ask");
-  rank.asked = 0;
-  const Step step = rank.now();
-  if (!status.ok()) fail(rank, status);
-  if (rank.error.ok() && step.kind == Step::Kind::sync) acknowledge(rank, true, true);
-  if (rank.error.ok() && step.kind == Step::Kind::close)
-    acknowledge(rank, ends_on_disk(scenario_.settings), scenario_.settings.durability != Durability::node);
-  if (step.kind == Step::Kind::read) check_read(rank);
-  if (step.kind == Step::Kind::close) end(rank);
-  ++rank.step;
-  go_soon(rank);
-}
-
-void Cluster::fail(Rank& rank, Status status) {
-  trace_.note(timeline_.now_ns(), rank.node, "is told of an error: rank code", rank.number,
-              static_cast<std::uint64_t>(status.code()));
-  if (rank.error.ok()) ++errors_;
-  if (rank.error.ok()) rank.error = status;
-  if (scenario_.benign())
-    problem(who(rank) + " was told of an error though nothing failed: " + status.describe());
-}
-
-// Its agent has gone, or it gives up waiting.
-void Cluster::detach(Rank& rank, Status status) {
-  if (rank.over || rank.gone || rank.detached) return;
-  nodes_[rank.node]->leave(rank.channel);
-  rank.detached = true;
-  fail(rank, status);
-  const bool asked = rank.asked != 0;
-  rank.asked = 0;
-  rank.wants_room = false;
-  if (asked && rank.now().kind == Step::Kind::close) end(rank);
-  go_soon(rank);
-}
-
-void Cluster::end(Rank& rank) {
-  rank.over = true;
-  over_ns_ = timeline_.now_ns();
-}
-
-void Cluster::meet(Rank& rank) {
-  rank.at_barrier = true;
-  release();
-}
-
-void Cluster::release() {
-  const auto elsewhere = [](const Rank& one) { return !one.gone && !one.over && !one.at_barrier; };
-  if (std::ranges::any_of(ranks_, elsewhere)) return;
-  failed_ |= std::ranges::any_of(ranks_, [](const Rank& one) { return one.gone || !one.error.ok(); });
-  for (Rank& one : ranks_) {
-    if (one.gone || !std::exchange(one.at_barrier, false)) continue;
-    ++one.step;
-    go_soon(one);
-  }
-}
-
-// A rank whose agent gets nothing done gives up.
-void Cluster::watch() {
-  for (Rank& rank : ranks_) {
-    if (!rank.waits() || rank.gone) continue;
-    const std::uint64_t progress = nodes_[rank.node]->progress();
-    if (std::exchange(rank.seen_progress, progress) != progress) rank.seen_ns = timeline_.now_ns();
-    if (timeline_.now_ns() - rank.seen_ns <= scenario_.patience_ns) continue;
-    if (!scenario_.stands_still(rank.node))
-      problem(who(rank) + " gave up: its agent did not tell it what is wrong");
-    detach(rank, Code::timeout);
-  }
-  timeline_.after(second_ns, [this] { watch(); });
+  std::strcpy(registration.path, "/data/file");  // for reports only
+  const Result<std::uint32_t> file = rank.session->enroll(registration, file_of(rank).get());
+  if (!file) return file.status();
+  rank.file = *file;
+  if (scenario_.settings.strategy == Strategy::journal)
+    rank.session->protect(client::protect(rank.file, file_of(rank).get()));
+  return {};
 }
 
 // --- Faults ---
@@ -316,14 +153,9 @@ void Cluster::befall(const Fault& fault) {
 void Cluster::crash(std::uint32_t node, bool host) {
   crashed_ = true;
   if (nodes_[node]->alive()) nodes_[node]->crash(host);
+  if (!host) return;
   for (Rank& rank : ranks_) {
-    if (rank.node != node || rank.over) continue;
-    if (host) {
-      rank.gone = true;
-    } else {
-      if (scenario_.writes_survive() && !rank.detached) oracle_.acknowledge_finished(rank.number);
-      detach(rank, Code::lost_agent);
-    }
+    if (rank.node == node && !rank.over) vanish(rank);
   }
   release();
 }
@@ -349,10 +181,9 @@ bool Cluster::step_until(std::uint64_t until_ns, bool (Cluster::*done)() const) 
 }
 
 Outcome Cluster::run() {
-  if (open_all()) {
+  if (connect_all() && open_all()) {
     for (const Fault& fault : scenario_.faults) timeline_.at(fault.at_ns, [this, fault] { befall(fault); });
-    for (Rank& rank : ranks_) go_soon(rank);
-    watch();
+    for (Rank& rank : ranks_) rank.seat->begin([this, &rank] { live(rank); }, timeline_.below(think_ns));
     if (!step_until(longest_ns, &Cluster::all_over)) {
       for (const Rank& rank : ranks_) {
         if (!rank.over && !rank.gone)

@@ -8,39 +8,34 @@
 #include <string>
 #include <vector>
 
+#include "client/session.hpp"
 #include "leftovers.hpp"
 #include "node.hpp"
 #include "oracle.hpp"
 #include "run.hpp"
 #include "scenario.hpp"
+#include "seat.hpp"
 
 namespace millrace::sim {
 
-// A rank and how far it is in its program. It goes on until it waits: for room in its ring, for an answer, or
-// for the others. After an error it writes no more, but still meets the others, and closes.
+// A rank: its program is straight code in a fiber of its own, over the shipped session. After an error it
+// writes no more, but still meets the others, and closes.
 struct Rank {
   std::uint32_t number = 0;
   std::uint32_t node = 0;
-  agent::ChannelId channel = 0;
   const std::vector<Step>* program = nullptr;
   std::size_t step = 0;
-  std::uint32_t write = 0;  // the oracle's number of the write that it is at; 0: none
-  std::uint64_t written = 0;
-  std::uint32_t next_request = 1;
-  std::uint32_t asked = 0;  // the request that it waits for
-  bool wants_room = false;
+  Seat* seat = nullptr;  // the session's contact
+  std::unique_ptr<client::Session> session;
+  std::uint32_t file = 0;  // as the agent knows it
+  client::Tally tally;
+  std::vector<std::byte> memory;  // that it writes from
+  std::vector<client::Piece> pieces;
   bool at_barrier = false;
   bool over = false;
   bool gone = false;          // with its node
-  bool detached = false;      // from its agent, which has gone or does not answer
-  bool busy = false;          // with what it owes
   std::uint64_t owed_ps = 0;  // of processor time
   Status error;
-  std::uint64_t seen_progress = 0;  // of the agent, and when
-  std::uint64_t seen_ns = 0;
-
-  const Step& now() const { return (*program)[step]; }
-  bool waits() const { return asked != 0 || wants_room; }
 };
 
 // All machines of a run, its ranks, and what befalls them.
@@ -54,21 +49,28 @@ class Cluster {
   Outcome run();
 
  private:
+  bool connect_all();
   bool open_all();
-  void go(Rank& rank);
-  void go_soon(Rank& rank);
-  bool write(Rank& rank);
-  bool pay(Rank& rank);
-  void ask(Rank& rank);
-  void answered(Rank& rank, std::uint32_t request, Status status);
-  void acknowledge(const Rank& rank, bool stable, bool there);
-  void check_read(const Rank& rank);
-  void end(Rank& rank);
+  Status open(Rank& rank, const std::vector<transport::TcpAddress>& addresses);
+  // Of a rank's program, in its fiber.
+  void live(Rank& rank);
+  void think(Rank& rank);
+  void pay(Rank& rank);
+  void take(Rank& rank, const Step& step);
+  void write(Rank& rank, const Step& step);
+  void read(Rank& rank, Extent extent);
+  Status fetch(Rank& rank, Extent extent);
+  void sync(Rank& rank);
+  void arrive(Rank& rank);
+  void close(Rank& rank);
+  Status ask(Rank& rank, transport::Kind kind, Extent extent);
+  bool told(Rank& rank, Status status);
   void meet(Rank& rank);
   void release();
-  void detach(Rank& rank, Status status);
-  void fail(Rank& rank, Status status);
-  void watch();
+  void end(Rank& rank);
+  void vanish(Rank& rank);
+  void acknowledge(const Rank& rank, bool stable, bool there);
+  void check_read(const Rank& rank, Extent extent, std::uint32_t begun);
   void befall(const Fault& fault);
   void crash(std::uint32_t node, bool host);
   bool all_over() const;
@@ -79,8 +81,16 @@ class Cluster {
   std::vector<std::byte> recovered();
   void problem(const std::string& text);
   std::string who(const Rank& rank) const;
+  std::string stand_in(std::uint32_t node) const {
+    return folder_.path() + "/stand-in-" + std::to_string(node);
+  }
+  // What ranks on that node read and hand over as the file.
+  const Fd& file_of(const Rank& rank) const {
+    return stand_ins_.empty() || rank.node == 0 ? file_ : stand_ins_[rank.node - 1];
+  }
 
   static constexpr std::size_t most_problems = 10;
+  static constexpr std::uint64_t think_ns = 50'000;  // at most, between what a rank asks
 
   const Scenario& scenario_;
   io::Timeline timeline_;
@@ -90,6 +100,7 @@ class Cluster {
   Processors processors_;
   Folder folder_;  // the file, and each node's journals: real names, virtual contents
   Fd file_;
+  std::vector<Fd> stand_ins_;  // of all nodes but the first
   Oracle oracle_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Rank> ranks_;

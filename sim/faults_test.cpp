@@ -6,7 +6,10 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <memory>
+#include <string>
 
+#include "fiber.hpp"
 #include "oracle.hpp"
 #include "run.hpp"
 #include "scale.hpp"
@@ -81,6 +84,35 @@ TEST(Scale, AServersLinkIsTheLimitAndInARingAnAgentsProcessor) {
       << "0.75 ns to receive a byte, and to send it";
 }
 
+TEST(Fiber, GoesOnWhereItStoppedAndReturnsThroughItsFrames) {
+  std::string said;
+  struct Frame {
+    explicit Frame(std::string& text) : out(text) {}
+    ~Frame() { out += "left "; }
+    Frame(const Frame&) = delete;
+    Frame& operator=(const Frame&) = delete;
+    std::string& out;
+  };
+  std::unique_ptr<Fiber> first, second;
+  const auto body = [&said](const std::unique_ptr<Fiber>& self, const char* name) {
+    const Frame frame(said);
+    for (int i = 0; i < 2; ++i) {
+      said += name + std::to_string(i) + " ";
+      self->stop();
+    }
+  };
+  first = std::make_unique<Fiber>([&] { body(first, "a"); });
+  second = std::make_unique<Fiber>([&] { body(second, "b"); });
+  const Fiber never([] { FAIL(); });
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(first->ended());
+    first->resume();
+    second->resume();
+  }
+  EXPECT_TRUE(first->ended() && second->ended());
+  EXPECT_EQ(said, "a0 b0 a1 b1 left left ");
+}
+
 TEST(Oracle, FindsWhatIsLostWrongOrOld) {
   Oracle oracle;
   std::vector<std::byte> file(100);
@@ -92,6 +124,7 @@ TEST(Oracle, FindsWhatIsLostWrongOrOld) {
   EXPECT_NE(oracle.check(file, {0, 100}, 1, false), "") << "but its own rank has to see it";
   oracle.acknowledge(1, false);
   EXPECT_NE(oracle.check(file, {0, 100}, -1, false), "") << "old";
+  EXPECT_EQ(oracle.check(file, {0, 100}, -1, false, oracle.moment() - 1), "") << "but it was right before";
   EXPECT_EQ(oracle.check(file, {0, 100}, -1, true), "") << "nothing was promised to be on the disk";
   oracle.fill(second, 20, std::span(file).subspan(20, 20));
   EXPECT_EQ(oracle.check(file, {0, 100}, 1, false), "");

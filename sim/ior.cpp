@@ -113,7 +113,7 @@ Scenario make_ior(const Ior& ior) {
     for (std::size_t i = offsets.size(); ior.random && i > 1; --i)
       std::swap(offsets[i - 1], offsets[chance() % i]);
     for (const std::uint64_t offset : offsets)
-      made.programs[rank].push_back({Step::Kind::write, {offset, offset + ior.transfer}});
+      made.programs[rank].push_back({Step::Kind::write, 1, {offset, offset + ior.transfer}});
     made.programs[rank].push_back({Step::Kind::sync});
     made.programs[rank].push_back({Step::Kind::close});
   }

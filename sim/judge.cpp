@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "agent/fetches.hpp"
 #include "cluster.hpp"
 
 namespace millrace::sim {
@@ -26,10 +27,11 @@ void Cluster::acknowledge(const Rank& rank, bool stable, bool there) {
   }
 }
 
-void Cluster::check_read(const Rank& rank) {
-  if (!rank.error.ok() || scenario_.loses_caches()) return;
+// `begun`: the oracle's moment then. What comes from another node may be as old.
+void Cluster::check_read(const Rank& rank, Extent extent, std::uint32_t begun) {
+  if (scenario_.loses_caches()) return;
   const std::string wrong =
-      oracle_.check(disk_.contents(0), rank.now().extent, static_cast<int>(rank.number), false);
+      oracle_.check(disk_.contents(file_of(rank)), extent, static_cast<int>(rank.number), false, begun);
   if (!wrong.empty()) problem(who(rank) + " reads what is wrong: " + wrong);
 }
 
@@ -69,7 +71,9 @@ void Cluster::judge() {
     judge(disk_.stable(0), true, "what is on the disk");
   }
   if (disk_.misuses() > 0) problem("memory changed while it was written, or writes in flight overlapped");
-  const std::uint64_t most = scenario_.settings.sort_buffer_bytes + (recovers ? 2 * journal_batch_bytes : 0);
+  const std::uint64_t fetched_bytes = agent::Fetches::pieces_max * agent::Fetches::piece_bytes;
+  const std::uint64_t most = scenario_.settings.sort_buffer_bytes + (recovers ? 2 * journal_batch_bytes : 0) +
+                             (scenario_.stands_in ? fetched_bytes : 0);
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
     if (disk_.most_in_flight(n) > most)
       problem("node " + std::to_string(n) + " had more in flight than its buffers");

@@ -2,19 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node.hpp"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "leftovers.hpp"
+#include "seat.hpp"
 
 namespace millrace::sim {
 
 using agent::ChannelId;
 using agent::Rounds;
-using transport::Kind;
 
 namespace {
 
@@ -22,11 +25,10 @@ constexpr std::uint64_t first_tag = std::uint64_t{1} << 32;
 constexpr std::uint64_t round_ns = 2'000;  // what a round costs, beside what it moves
 constexpr std::uint64_t held_ns = 100'000;
 
-transport::Mapping make_page() {
-  const Result<Fd> memory = transport::make_memory("millrace-sim", sizeof(transport::AgentPage));
-  if (!memory) return {};
-  Result<transport::Mapping> page = transport::map(memory->get(), sizeof(transport::AgentPage));
-  return page ? *std::move(page) : transport::Mapping();
+template <class Message>
+std::vector<std::byte> bytes_of(const Message& message) {
+  const auto bytes = std::as_bytes(std::span(&message, 1));
+  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace
@@ -35,11 +37,15 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario, std::str
     : world_(world),
       number_(number),
       journals_(std::move(journals)),
-      protects_(scenario.settings.strategy == Strategy::journal),
       ring_bytes_(scenario.ring_bytes),
       cpu_bytes_per_second_(scenario.cpu_bytes_per_second),
       costs_(scenario.costs),
-      page_(make_page()) {
+      seats_(scenario.ranks_per_node),
+      taken_(scenario.ranks_per_node) {
+  Result<Fd> memory = transport::make_memory("millrace-sim", sizeof(transport::AgentPage));
+  if (memory) page_memory_ = *std::move(memory);
+  Result<transport::Mapping> mapping = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
+  if (mapping) page_ = *std::move(mapping);
   const auto watch = [this](int descriptor, std::uint32_t events, std::uint64_t tag) {
     if (events == 0) {
       watched_.erase(tag);
@@ -66,16 +72,16 @@ Node::~Node() {
   if (alive()) crash(false);
 }
 
-std::uint16_t Node::listen() {
-  const Result<std::uint16_t> port = links_->listen();
-  return port ? *port : 0;
-}
+// --- Ranks ---
 
-Status Node::open(ChannelId rank, const Fd& file, const transport::Register& registration) {
+// As client/start greets, and Server answers.
+Result<client::SessionParts> Node::connect(ChannelId rank) {
   Result<transport::Producer> producer = transport::Producer::create(ring_bytes_);
   if (!producer) return producer.status();
   Result<transport::Consumer> ring = transport::Consumer::attach(Fd(::dup(producer->memory())), ring_bytes_);
   if (!ring) return ring.status();
+  Result<transport::Mapping> page = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
+  if (!page) return page.status();
   agent::Connection& connection = rounds_->join(Fd());
   if (connection.id() != rank) return Code::invalid;
   transport::Hello hello{};
@@ -83,71 +89,40 @@ Status Node::open(ChannelId rank, const Fd& file, const transport::Register& reg
   hello.pid = rank;
   hello.channel_bytes = ring_bytes_;
   connection.greet(*std::move(ring), hello);
-  seats_[rank].producer = *std::move(producer);
-  const transport::Registered registered = rounds_->enroll(connection, registration, Fd(::dup(file.get())));
-  file_ = registered.file;
-  protected_ = client::protect(file_, file.get());
+  return client::SessionParts{*std::move(producer), *std::move(page), nullptr, 60'000, true, journals_};
+}
+
+void Node::seated(ChannelId rank, Seat* seat) { seats_[rank] = seat; }
+
+// As Server does.
+std::vector<std::byte> Node::ask(ChannelId rank, std::span<const std::byte> message, int descriptor) {
+  agent::Connection* const connection = alive() ? rounds_->find(rank) : nullptr;
+  if (connection == nullptr) return {};
   plan(now());
-  return registered.status;
+  if (message.size() == sizeof(transport::Meet)) {
+    const Result<std::uint16_t> port = links_->listen();
+    return bytes_of(transport::Met{port.status(), port ? *port : std::uint16_t{0}, 0});
+  }
+  transport::Register registration{};
+  if (message.size() != sizeof registration) return {};
+  std::memcpy(&registration, message.data(), sizeof registration);
+  return bytes_of(rounds_->enroll(*connection, registration, Fd(::dup(descriptor))));
 }
 
-// As client::Session writes and asks.
-bool Node::push(ChannelId rank, const Item& item) {
-  Seat& seat = seats_.at(rank);
-  transport::Producer& producer = seat.producer;
-  transport::FrameHeader frame{};
-  transport::ClientCounters counters{};
-  const void* payload = item.data.data();
-  frame.kind = item.kind;
-  frame.file = file_;
-  frame.request = item.request;
-  frame.offset = item.extent.begin;
-  frame.length = static_cast<std::uint32_t>(item.data.size());
-  frame.span = item.kind == Kind::write        ? now()
-               : item.extent.end == UINT64_MAX ? UINT64_MAX
-                                               : item.extent.size();
-  if (item.kind == Kind::close) {
-    frame.length = sizeof counters;
-    payload = &counters;
-  }
-  if (!producer.append(frame, payload)) {
-    producer.publish();
-    wake(seat, true);
-    seat.wants_room = producer.begin_wait();
-    if (seat.wants_room || !producer.append(frame, payload)) return false;
-  }
-  seat.pushed_bytes += transport::record_bytes(frame.length);
-  seat.ends.push_back(seat.pushed_bytes);
-  if (item.request != 0) {
-    seat.asked = item.request;
-    producer.header().requests.fetch_add(1);
-  }
-  producer.publish();
-  if (item.kind == Kind::write) {
-    page().files[file_].fresh.fetch_or(transport::places(item.extent));
-    page().files[file_].dirty.store(transport::state_dirty);
-  }
-  wake(seat, item.request != 0);
-  return true;
-}
-
-bool Node::dirty() const { return page().files[file_].dirty.load() != transport::state_clean; }
-
-bool Node::keeps() const { return dirty() || page().files[file_].kept.load() != 0; }
-
-void Node::wake(Seat& seat, bool urgent) {
-  if (!alive() || page().sleeping.load() == 0) return;
-  if (!urgent && seat.producer.fill() < transport::wake_threshold(ring_bytes_)) return;
-  page().sleeping.store(0);
+void Node::hang_up(ChannelId rank) {
+  agent::Connection* const connection = alive() ? rounds_->find(rank) : nullptr;
+  if (connection == nullptr) return;
+  connection->set_gone();
   plan(now());
 }
 
-void Node::leave(ChannelId rank) {
-  seats_.erase(rank);
-  if (!alive()) return;
-  if (agent::Connection* const connection = rounds_->find(rank)) connection->set_gone();
-  plan(now());
+Result<std::uint64_t> Node::size_of(const std::string& path) const {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return Status::from_errno(errno);
+  return std::uint64_t{world_.disk.contents(file).size()};
 }
+
+// --- Faults ---
 
 void Node::pause(std::uint64_t for_ns) {
   busy_until_ns_ = std::max(busy_until_ns_, now() + for_ns);
@@ -167,11 +142,6 @@ void Node::crash(bool host) {
   core_.reset();
   links_.reset();
   left.restore(journals_);
-  for (const auto& [rank, seat] : seats_) {
-    if (host || !protects_) continue;
-    if (const Status saved = client::rescue(seat.producer, protected_, journals_); !saved.ok())
-      world_.trace.say(now(), number_, "a rank cannot save its ring: " + saved.describe());
-  }
 }
 
 // --- The loop ---
@@ -191,7 +161,9 @@ void Node::round() {
   if (std::exchange(slept_, false)) rounds_->woke();
   const Rounds::Round round = rounds_->go();
   busy_until_ns_ = world_.processors.take(now(), cost_ns());
-  look_at_seats();
+  for (Seat* const seat : seats_) {
+    if (seat != nullptr) seat->look();
+  }
   if (round == Rounds::Round::idle) return sleep();
   plan(busy_until_ns_ + (round == Rounds::Round::held ? held_ns : 0));
 }
@@ -226,36 +198,16 @@ void Node::take_events() {
   told_.clear();
 }
 
-// What futexes would wake.
-void Node::look_at_seats() {
-  for (auto& [rank, seat] : seats_) {
-    const transport::ChannelHeader& header = seat.producer.header();
-    const transport::ReplySlot& slot = header.replies[seat.asked % transport::reply_slots];
-    if (seat.asked != 0 && slot.done.load() == seat.asked) {
-      const Status status{static_cast<Code>(slot.code.load()), slot.error.load()};
-      const std::uint32_t request = std::exchange(seat.asked, 0);
-      world_.trace.note(now(), number_, "answers: channel request code", rank, request,
-                        static_cast<std::uint64_t>(status.code()));
-      world_.timeline.after(0, [this, rank = rank, request, status] {
-        if (on_answer) on_answer(rank, request, status);
-      });
-    }
-    if (!seat.wants_room || header.producer_waits.load() != 0) continue;
-    seat.wants_room = false;
-    world_.timeline.after(0, [this, rank = rank] {
-      if (on_room) on_room(rank);
-    });
-  }
-}
-
 // Of the round that ends: what it took from rings, and what went over the network and to the disk.
 std::uint64_t Node::cost_ns() {
   std::uint64_t bytes = 0, records = 0;
-  for (auto& [rank, seat] : seats_) {
+  for (ChannelId rank = 0; rank < taken_.size(); ++rank) {
     const agent::Connection* const connection = rounds_->find(rank);
-    const std::uint64_t position = connection != nullptr ? connection->ring().position() : UINT64_MAX;
-    for (; !seat.ends.empty() && seat.ends.front() <= position; seat.ends.pop_front(), ++records)
-      bytes += seat.ends.front() - std::exchange(seat.taken_bytes, seat.ends.front());
+    if (connection == nullptr) continue;
+    const Taken now_taken{connection->ring().position(), connection->records()};
+    bytes += now_taken.bytes - taken_[rank].bytes;
+    records += now_taken.records - taken_[rank].records;
+    taken_[rank] = now_taken;
   }
   const std::uint64_t carried = links_->records();
   records += carried - std::exchange(seen_records_, carried);

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -16,7 +16,7 @@
 #include "agent/core.hpp"
 #include "agent/links.hpp"
 #include "agent/rounds.hpp"
-#include "client/rescue.hpp"
+#include "client/session.hpp"
 #include "io/virtual/timeline.hpp"
 #include "io/virtual/trace.hpp"
 #include "io/virtual/virtual_disk.hpp"
@@ -35,17 +35,11 @@ struct World {
   Processors& processors;
 };
 
-// What a rank puts into its ring.
-struct Item {
-  transport::Kind kind;
-  std::uint32_t request = 0;  // 0 for a record
-  Extent extent = {};
-  std::vector<std::byte> data = {};
-};
+class Seat;
 
 // The agent of a node: the shipped Core, Links and Rounds, and the rings and the page that its ranks share
-// with it. Sleeps until something changes or a deadline comes, as Server does; a round takes time. Where the
-// client waits on a futex, its rank is called.
+// with it. Sleeps until something changes or a deadline comes, as Server does; a round takes time. It is the
+// other end of its ranks' sessions, whose contacts are seats.
 class Node {
  public:
   // `journals`: the node's folder for them.
@@ -54,50 +48,44 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Called with answers, and when a rank's ring has room again.
-  std::function<void(agent::ChannelId rank, std::uint32_t request, Status status)> on_answer;
-  std::function<void(agent::ChannelId rank)> on_room;
+  // --- For seats ---
 
-  // The port at which other agents reach this one.
-  std::uint16_t listen();
-  // Ranks come in the order of their numbers.
-  Status open(agent::ChannelId rank, const Fd& file, const transport::Register& registration);
-  // False: the ring is full; on_room comes.
-  bool push(agent::ChannelId rank, const Item& item);
-  // False: every byte that ranks of the node wrote is in the file, as far as they can see.
-  bool dirty() const;
-  // False: and the ledger is empty.
-  bool keeps() const;
-  // The rank hangs up without closing. What it published is still good.
-  void leave(agent::ChannelId rank);
+  // The ring and the page of a rank's session. Ranks come in the order of their numbers.
+  Result<client::SessionParts> connect(agent::ChannelId rank);
+  // Who is told of what futexes wake for; nullptr: nobody any more.
+  void seated(agent::ChannelId rank, Seat* seat);
+  // The agent's answer to a message, which came with a descriptor.
+  std::vector<std::byte> ask(agent::ChannelId rank, std::span<const std::byte> message, int descriptor);
+  void wake() { plan(now()); }
+  // False: the agent has gone, or has dropped the rank.
+  bool serves(agent::ChannelId rank) const { return alive() && rounds_->find(rank) != nullptr; }
+  // The rank hangs up. What it published is still good.
+  void hang_up(agent::ChannelId rank);
+  // Of a file on the virtual disk.
+  Result<std::uint64_t> size_of(const std::string& path) const;
+  void say(const std::string& line) const { world_.trace.say(now(), number_, line); }
+
+  // --- For the run ---
+
   // The process stands still.
   void pause(std::uint64_t for_ns);
-  // The process goes, or the host with it: what journals it leaves is in the folder then. Ranks that lose
-  // their agent save what it had not kept.
+  // The process goes, or the host with it: what journals it leaves is in the folder then.
   void crash(bool host);
 
   bool alive() const { return core_ != nullptr; }
   bool idle() const { return core_ == nullptr || core_->idle(); }
-  // Changes while the agent gets something done.
-  std::uint64_t progress() const { return page().progress.load(); }
 
  private:
-  // A rank's end of its ring.
-  struct Seat {
-    transport::Producer producer;
-    std::uint32_t asked = 0;  // the request whose answer it waits for
-    bool wants_room = false;
-    std::deque<std::uint64_t> ends;  // of records that the agent has not taken
-    std::uint64_t pushed_bytes = 0;
-    std::uint64_t taken_bytes = 0;
+  // What has been taken from a rank's ring.
+  struct Taken {
+    std::uint64_t bytes = 0;
+    std::uint64_t records = 0;
   };
 
   transport::AgentPage& page() const { return *reinterpret_cast<transport::AgentPage*>(page_.data()); }
   void plan(std::uint64_t time_ns);
   void round();
   void take_events();
-  void look_at_seats();
-  void wake(Seat& seat, bool urgent);
   std::uint64_t cost_ns();
   void sleep();
   std::uint64_t now() const { return world_.timeline.now_ns(); }
@@ -105,7 +93,6 @@ class Node {
   World world_;
   std::uint32_t number_;
   std::string journals_;
-  bool protects_;  // strategy journal
   std::uint64_t ring_bytes_;
   std::uint64_t cpu_bytes_per_second_;
   Costs costs_;
@@ -120,13 +107,13 @@ class Node {
   std::unordered_map<int, std::uint64_t> tags_;                // by descriptor
   std::vector<int> look_at_;                                   // descriptors that may be ready
   std::vector<std::pair<std::uint64_t, std::uint32_t>> told_;  // tags and events; scratch
+  Fd page_memory_;
   transport::Mapping page_;
   std::unique_ptr<agent::Links> links_;
   std::unique_ptr<agent::Core> core_;  // nullptr: the process has gone
   std::unique_ptr<agent::Rounds> rounds_;
-  agent::FileSlot file_ = 0;
-  client::Protected protected_{};
-  std::map<agent::ChannelId, Seat> seats_;
+  std::vector<Seat*> seats_;  // by channel
+  std::vector<Taken> taken_;  // likewise
   std::optional<io::Timeline::Event> planned_;
   std::uint64_t busy_until_ns_ = 0;
   bool slept_ = false;

@@ -22,9 +22,10 @@ void Oracle::fill(std::uint32_t write, std::uint64_t offset, std::span<std::byte
 
 std::vector<Extent> Oracle::acknowledge(std::uint32_t rank, bool stable) {
   std::vector<Extent> fresh;
+  ++moment_;
   for (Write& write : writes_) {
-    if (write.rank != rank || (stable ? write.stable : write.acknowledged)) continue;
-    write.acknowledged = true;
+    if (write.rank != rank || (stable ? write.stable : write.acknowledged != 0)) continue;
+    if (write.acknowledged == 0) write.acknowledged = moment_;
     write.stable |= stable;
     fresh.push_back(write.extent);
   }
@@ -32,10 +33,14 @@ std::vector<Extent> Oracle::acknowledge(std::uint32_t rank, bool stable) {
 }
 
 void Oracle::acknowledge_finished(std::uint32_t rank) {
-  for (Write& write : writes_) write.acknowledged |= write.rank == rank && write.finished;
+  ++moment_;
+  for (Write& write : writes_) {
+    if (write.rank == rank && write.finished && write.acknowledged == 0) write.acknowledged = moment_;
+  }
 }
 
-std::string Oracle::check(std::span<const std::byte> file, Extent range, int strict, bool stable) const {
+std::string Oracle::check(std::span<const std::byte> file, Extent range, int strict, bool stable,
+                          std::uint32_t as_of) const {
   std::vector<std::uint32_t> last(range.size()), least(range.size());
   std::uint32_t number = 0;
   for (const Write& write : writes_) {
@@ -45,8 +50,8 @@ std::string Oracle::check(std::span<const std::byte> file, Extent range, int str
     const auto end = begin + static_cast<std::ptrdiff_t>(both.size());
     if (both.empty()) continue;
     std::fill(last.begin() + begin, last.begin() + end, number);
-    const bool counts =
-        (stable ? write.stable : write.acknowledged) || static_cast<int>(write.rank) == strict;
+    const bool acknowledged = write.acknowledged != 0 && write.acknowledged <= as_of;
+    const bool counts = (stable ? write.stable : acknowledged) || static_cast<int>(write.rank) == strict;
     if (counts) std::fill(least.begin() + begin, least.begin() + end, number);
   }
   for (std::size_t i = 0; i < last.size(); ++i) {

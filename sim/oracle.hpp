@@ -31,23 +31,28 @@ class Oracle {
   std::vector<Extent> acknowledge(std::uint32_t rank, bool stable);
   // ... as far as they have returned.
   void acknowledge_finished(std::uint32_t rank);
+  // Grows with each of these calls.
+  std::uint32_t moment() const { return moment_; }
 
   // What is wrong with `file` in `range`; empty if nothing is. Each byte has to be that of the last write
   // that was acknowledged, or of a later one; zero where none was. `strict` >= 0: where that rank was the
   // last to write, its write has to be there. `stable`: only what is on the disk counts as acknowledged.
-  std::string check(std::span<const std::byte> file, Extent range, int strict, bool stable) const;
+  // `as_of`: only what was by that moment, for `file` may be as old.
+  std::string check(std::span<const std::byte> file, Extent range, int strict, bool stable,
+                    std::uint32_t as_of = UINT32_MAX) const;
 
  private:
   struct Write {
     std::uint32_t rank;
     Extent extent;
     bool finished = false;
-    bool acknowledged = false;
+    std::uint32_t acknowledged = 0;  // at which moment; 0: not yet
     bool stable = false;
   };
   std::string complain(std::byte found, std::uint64_t offset, std::uint32_t least) const;
 
   std::vector<Write> writes_;  // number n is writes_[n - 1]
+  std::uint32_t moment_ = 0;
 };
 
 }  // namespace millrace::sim

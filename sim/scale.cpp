@@ -35,6 +35,7 @@ Scenario make_scale(const Scale& scale) {
   // Few bytes take long: who is slow is not lost.
   made.times = {patience_ns, patience_ns, patience_ns / 8};
   made.patience_ns = patience_ns;
+  made.slice_ms = patience_ns / 256 / 1'000'000;
   made.share_every_ns = patience_ns / 256;
   made.net.rate_bytes_per_second = scale.link_bytes_per_second;
   made.net.stands_for = scale.shrink;
@@ -58,7 +59,7 @@ Scenario make_scale(const Scale& scale) {
   for (std::uint64_t rank = 0; rank < scale.nodes; ++rank) {
     for (std::uint64_t i = 0; i < pieces; ++i) {
       const std::uint64_t begin = (i * scale.nodes + rank) * piece;
-      made.programs[rank].push_back({Step::Kind::write, {begin, begin + piece}});
+      made.programs[rank].push_back({Step::Kind::write, 1, {begin, begin + piece}});
     }
     made.programs[rank].push_back({Step::Kind::close});
   }

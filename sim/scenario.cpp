@@ -55,20 +55,33 @@ Extent part_of(Dice& dice, Extent whole) {
   return {begin, begin + dice.between(1, whole.end - begin)};
 }
 
-void add_phase(Dice& dice, Scenario& scenario, const Layout& layout, std::uint64_t writes, bool syncs) {
+// Some writes go on in the rank's next rows, in the same call.
+Step write_of(Dice& dice, const Layout& layout, Extent extent, std::uint64_t& budget) {
+  const std::uint64_t stride = layout.cell * layout.ranks;
+  const std::uint64_t most = std::min((layout.file_bytes - extent.end) / stride,
+                                      std::min<std::uint64_t>(budget / extent.size(), 100));
+  const std::uint64_t more = most > 0 && dice.one_in(4) ? dice.magnitude(1, most) : 0;
+  budget -= more * extent.size();
+  return {Step::Kind::write, static_cast<std::uint32_t>(1 + more), extent, stride};
+}
+
+void add_phase(Dice& dice, Dice& rows, Scenario& scenario, const Layout& layout, std::uint64_t writes,
+               bool syncs) {
   const Step::Kind end = syncs ? Step::Kind::sync : Step::Kind::arrive;
   for (std::size_t rank = 0; rank < scenario.programs.size(); ++rank) {
     std::vector<Step>& program = scenario.programs[rank];
-    std::uint64_t budget = 512 * KiB;
+    std::uint64_t budget = 512 * KiB, budget_of_rows = 256 * KiB;
     for (std::uint64_t i = dice.below(writes + 1); i > 0; --i) {
       const Extent extent = part_of(dice, layout.cell_of(dice, rank));
       if (extent.empty() || extent.size() > budget) continue;
       budget -= extent.size();
-      program.push_back({Step::Kind::write, extent});
-      if (dice.one_in(20)) program.push_back({Step::Kind::read, part_of(dice, extent)});
+      program.push_back(write_of(rows, layout, extent, budget_of_rows));
+      if (dice.one_in(20)) program.push_back({Step::Kind::read, 1, part_of(dice, extent)});
     }
     program.push_back({end});
     program.push_back({Step::Kind::barrier});
+    if (syncs && rows.one_in(3))
+      program.push_back({Step::Kind::read, 1, part_of(rows, {0, layout.file_bytes})});
   }
 }
 
@@ -163,11 +176,14 @@ const char* name_of(FaultKind kind) {
 }
 
 Scenario make_scenario(std::uint64_t seed) {
-  Dice dice(seed);
+  Dice dice(seed), rows(~seed);
   Scenario scenario;
   scenario.seed = seed;
   set_machine(dice, scenario);
   set_file(dice, scenario);
+  // Ledgers of such files are not recovered on other nodes.
+  scenario.stands_in = scenario.nodes > 1 && !keeps_ledger(scenario.settings) && rows.one_in(3);
+  if (scenario.stands_in) scenario.plan.lanes = 1;
   const std::uint64_t ranks = std::uint64_t{scenario.nodes} * scenario.ranks_per_node;
   scenario.programs.resize(ranks);
   const bool blocks = dice.one_in(3);  // else interleaved
@@ -177,7 +193,7 @@ Scenario make_scenario(std::uint64_t seed) {
   const std::uint64_t writes = dice.magnitude(4, 200);
   for (std::uint64_t phase = dice.between(1, 4); phase > 0; --phase) {
     const Layout layout{cell, dice.below(ranks), scenario.file_bytes, ranks};
-    add_phase(dice, scenario, layout, writes, !dice.one_in(3));
+    add_phase(dice, rows, scenario, layout, writes, !dice.one_in(3));
   }
   for (auto& program : scenario.programs) program.push_back({Step::Kind::close});
   for (std::uint64_t i = dice.one_in(4) ? 0 : dice.between(1, 3); i > 0; --i)
@@ -218,7 +234,8 @@ std::string Scenario::describe() const {
                      std::to_string(static_cast<unsigned>(settings.strategy)) + ", durability " +
                      std::to_string(static_cast<unsigned>(settings.durability)) + ", topology " +
                      std::to_string(static_cast<unsigned>(plan.topology)) + ", " +
-                     std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes";
+                     std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes" +
+                     (stands_in ? " of the first node" : "");
   for (const Fault& fault : faults) {
     text += "\n  " + std::string(name_of(fault.kind)) + " " + std::to_string(fault.amount) + ", node " +
             std::to_string(fault.node) + " (" + std::to_string(fault.other) + "), from " +

@@ -18,11 +18,16 @@
 namespace millrace::sim {
 
 // One step of a rank's program. Ranks write only what is theirs in a phase; phases end with a sync or an
-// arrive of all, and a barrier, so that of two writes to one byte MPI says which is the later one.
+// arrive of all, and a barrier, so that of two writes to one byte MPI says which is the later one. They read
+// what they have just written, and after a sync and a barrier what anybody has.
 struct Step {
   enum class Kind : std::uint8_t { write, read, sync, arrive, barrier, close };
   Kind kind;
-  Extent extent = {};  // write, read
+  std::uint32_t pieces = 1;  // write: as many in one call, each so much further on
+  Extent extent = {};        // write, read
+  std::uint64_t stride = 0;
+
+  Extent piece(std::uint32_t i) const { return {extent.begin + i * stride, extent.end + i * stride}; }
 };
 
 enum class FaultKind : std::uint8_t {
@@ -55,6 +60,8 @@ struct Scenario {
   std::uint64_t ring_bytes = 0;  // of each rank's channel
   FileSettings settings;
   transport::RoutePlan plan;
+  // Only the first node sees the file, which is the file server; elsewhere another file stands in for it.
+  bool stands_in = false;
   transport::LinkTimes times;
   io::NetOptions net;
   io::DiskOptions disk;
@@ -63,6 +70,7 @@ struct Scenario {
   std::uint64_t most_steps = 20'000'000;       // events; more are a run without end
   std::uint64_t share_every_ns = 250'000'000;  // at most, an agent says that it gets on; twice that: looks
   std::uint64_t patience_ns = 60'000'000'000;  // the ranks' bound on waits without progress
+  std::uint32_t slice_ms = 100;                // ... who look so often meanwhile
   std::uint64_t file_bytes = 0;
   std::vector<std::vector<Step>> programs;  // by rank
   std::vector<Fault> faults;

@@ -71,6 +71,7 @@ Drained Connection::drain(Core& core, std::uint64_t until, std::vector<PendingRe
     }
     if (!take(core, frame, payload, requests, damaged, why)) return Drained::broken;
     ring_.consume(frame);
+    ++records_;
   }
   return Drained::done;
 }

@@ -40,6 +40,8 @@ class Connection {
   transport::Consumer& ring() { return ring_; }
   const transport::Consumer& ring() const { return ring_; }
   std::uint64_t ring_bytes() const { return ring_bytes_; }
+  // Taken from it so far.
+  std::uint64_t records() const { return records_; }
 
   void greet(transport::Consumer ring, const transport::Hello& hello);
   // `kept`: the ring has its records until the file's ledger does.
@@ -84,6 +86,7 @@ class Connection {
   Fd socket_;
   transport::Consumer ring_;
   std::uint64_t ring_bytes_ = 0;
+  std::uint64_t records_ = 0;
   std::uint32_t pid_ = 0;
   bool greeted_ = false;
   bool gone_ = false;

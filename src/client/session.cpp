@@ -2,23 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/session.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <ctime>
 
 #include "client/trace.hpp"
-#include "transport/socket.hpp"
 
 namespace millrace::client {
 
 using transport::FrameHeader;
 using transport::Kind;
-using transport::now_ns;
 
 namespace {
-constexpr std::uint32_t slice_ms = 100;  // how soon the death of the agent is seen
 constexpr std::uint64_t notes_wake_bytes = 2 * MiB;
 constexpr std::uint64_t sample_every = 64;  // calls per measured one
 }  // namespace
@@ -34,14 +27,13 @@ Status Session::exchange(const Message& message, std::initializer_list<int> desc
   const std::lock_guard lock(mutex_);
   const Saver saver(*this);
   if (lost()) return Code::lost_agent;
-  if (!transport::send(parts_.socket.get(), message, descriptors).ok()) return lose();
+  if (!parts_.contact->send(std::as_bytes(std::span(&message, 1)), descriptors).ok()) return lose();
   Patience patience = begin_wait();
-  while (!transport::wait_readable(parts_.socket.get(), slice_ms)) {
+  while (!parts_.contact->wait_answer(parts_.slice_ms)) {
     if (Status status = keep_waiting(patience); !status.ok()) return status;
   }
-  Result<transport::Received> received =
-      transport::receive_message(parts_.socket.get(), &answer, sizeof answer);
-  if (!received || received->size != sizeof answer) return lose();
+  const Result<std::size_t> received = parts_.contact->receive(std::as_writable_bytes(std::span(&answer, 1)));
+  if (!received || *received != sizeof answer) return lose();
   return answer.status;
 }
 
@@ -73,7 +65,7 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
   FrameHeader frame{};
   frame.kind = Kind::write;
   frame.file = file;
-  frame.span = transport::read_stamp(clock_);
+  frame.span = clock_ == transport::StampClock::counter ? transport::read_stamp(clock_) : now_ns();
   for (const Piece& piece : pieces) {
     const auto* data = static_cast<const std::byte*>(piece.data);
     for (std::uint64_t done = 0; done < piece.size;) {
@@ -128,9 +120,7 @@ void Session::publish(bool urgent) {
   if (sleeping.load(std::memory_order_seq_cst) == 0) return;
   if (!urgent && parts_.producer.fill() < transport::wake_threshold(parts_.producer.ring_bytes())) return;
   if (sleeping.exchange(0, std::memory_order_seq_cst) == 0) return;
-  const std::uint64_t one = 1;
-  while (::write(parts_.wake.get(), &one, sizeof one) < 0 && errno == EINTR) {
-  }
+  parts_.contact->wake();
 }
 
 Status Session::wait_for_room(Tally* tally) {
@@ -140,7 +130,10 @@ Status Session::wait_for_room(Tally* tally) {
   publish(true);
   Patience patience = begin_wait();
   Status status;
-  while (status.ok() && !parts_.producer.wait_room(slice_ms)) status = keep_waiting(patience);
+  const auto sleep = [this](const std::atomic<std::uint32_t>& word) {
+    parts_.contact->wait_while(word, 1, parts_.slice_ms);
+  };
+  while (status.ok() && !parts_.producer.wait_room(sleep)) status = keep_waiting(patience);
   if (tally != nullptr) tally->counters.wait_ns += now_ns() - begin_ns;
   return status;
 }
@@ -150,18 +143,18 @@ Session::Patience Session::begin_wait() {
 }
 
 Status Session::keep_waiting(Patience& patience) {
-  if (transport::hung_up(parts_.socket.get())) return lose();
+  if (parts_.contact->hung_up()) return lose();
   const std::uint64_t progress = page().progress.load(std::memory_order_relaxed);
   const std::uint64_t now = now_ns();
   // A look that comes later than its slice is no longer wait: this process slept.
-  patience.waited_ns += std::min(now - patience.looked_ns, 2 * slice_ms * std::uint64_t{1'000'000});
+  patience.waited_ns += std::min(now - patience.looked_ns, 2 * parts_.slice_ms * std::uint64_t{1'000'000});
   patience.looked_ns = now;
   if (progress != patience.progress) patience = {progress, now};
   return patience.waited_ns < parts_.timeout_ms * 1'000'000 ? Status() : Status(Code::timeout);
 }
 
 Status Session::lose() {
-  if (!lost_.exchange(true)) log(Status(Code::lost_agent).describe());
+  if (!lost_.exchange(true)) parts_.contact->say(Status(Code::lost_agent).describe());
   return Code::lost_agent;
 }
 
@@ -170,9 +163,10 @@ void Session::save() {
   if (!lost()) return;
   for (const Protected& file : std::exchange(protected_, {})) {
     const Status saved = rescue(parts_.producer, file, parts_.journal_directory);
-    log(saved.ok() ? file.path + ": what was written to it is in journals in " + parts_.journal_directory +
-                         ": run millrace recover on this node"
-                   : file.path + ": what the agent had not kept yet is lost: " + saved.describe());
+    parts_.contact->say(saved.ok()
+                            ? file.path + ": what was written to it is in journals in " +
+                                  parts_.journal_directory + ": run millrace recover on this node"
+                            : file.path + ": what the agent had not kept yet is lost: " + saved.describe());
   }
 }
 
@@ -228,8 +222,7 @@ Result<std::uint32_t> Session::take_slot(std::unique_lock<CallLock>& lock) {
       return next_generation_++ * transport::reply_slots + slot;
     }
     lock.unlock();
-    const timespec pause{0, 1'000'000};
-    ::nanosleep(&pause, nullptr);
+    parts_.contact->pause(1);
     lock.lock();
     if (Status status = keep_waiting(patience); !status.ok()) return status;
   }
@@ -242,7 +235,7 @@ Status Session::wait_for_answer(std::uint32_t id) {
   for (;;) {
     const std::uint32_t seen = slot.done.load(std::memory_order_acquire);
     if (seen == id) break;
-    transport::futex_wait(slot.done, seen, slice_ms);
+    parts_.contact->wait_while(slot.done, seen, parts_.slice_ms);
     if (slot.done.load(std::memory_order_acquire) == id) break;
     if (Status status = keep_waiting(patience); !status.ok()) {
       // The last answer may have come with the hang-up.
@@ -284,15 +277,13 @@ void Session::note(std::uint32_t file, Extent extent) {
 void Session::leave() {
   const std::lock_guard lock(mutex_);
   lost_.store(true);
-  parts_.socket.reset();
-  parts_.wake.reset();
+  parts_.contact->hang_up();
 }
 
 void Session::abandon_in_child() {
   protected_.clear();
   lost_.store(true);
-  parts_.socket.reset();
-  parts_.wake.reset();
+  parts_.contact->hang_up();
 }
 
 }  // namespace millrace::client

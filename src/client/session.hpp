@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/fd.hpp"
 #include "client/call_lock.hpp"
+#include "client/contact.hpp"
 #include "client/file.hpp"
 #include "client/rescue.hpp"
 #include "transport/channel.hpp"
@@ -30,11 +30,11 @@ struct Tally {
 struct SessionParts {
   transport::Producer producer;
   transport::Mapping page;
-  Fd socket;
-  Fd wake;
+  std::unique_ptr<Contact> contact;
   std::uint64_t timeout_ms = 60'000;
   bool serialized = false;  // calls never overlap: no locking
   std::string journal_directory = {};
+  std::uint32_t slice_ms = 100;  // how soon the death of the agent is seen
 };
 
 // This process's connection with the agent. Thread safe: one lock around the ring, none while a thread
@@ -118,6 +118,7 @@ class Session {
   Status wait_for_room(Tally* tally);
   Result<std::uint32_t> take_slot(std::unique_lock<CallLock>& lock);
   Status wait_for_answer(std::uint32_t id);
+  std::uint64_t now_ns() const { return parts_.contact->now_ns(); }
   Patience begin_wait();
   Status keep_waiting(Patience& patience);
   Status lose();

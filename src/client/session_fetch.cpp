@@ -1,9 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 
 #include "client/session.hpp"
 #include "client/trace.hpp"
@@ -14,14 +11,16 @@ namespace millrace::client {
 // behind it, so that nothing lies behind the end.
 Status Session::fetch(std::uint32_t file, const std::string& place, Extent extent, Tally& tally) {
   const TraceSpan span("fetch", extent.size());
-  struct stat about {};
+  std::uint64_t size = 0;
   do {
     const Extent step{extent.begin, extent.begin + std::min(extent.size(), transport::fetch_max_bytes)};
     const Status status = request(transport::Kind::fetch, file, step, tally);
     if (!status.ok()) return status;
-    if (::stat(place.c_str(), &about) != 0) return Status::from_errno(errno);
+    const Result<std::uint64_t> now = parts_.contact->size_of(place);
+    if (!now) return now.status();
+    size = *now;
     extent.begin = step.end;
-  } while (!extent.empty() && extent.begin <= static_cast<std::uint64_t>(about.st_size));
+  } while (!extent.empty() && extent.begin <= size);
   return {};
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/local.hpp"
 #include "client/job.hpp"
+#include "client/socket_contact.hpp"
 #include "transport/socket.hpp"
 
 namespace millrace::client {
@@ -113,9 +114,9 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std:
   if (!transport::is_sealed_memory(page.get(), sizeof(transport::AgentPage))) return Code::unsupported;
   Result<transport::Mapping> mapping = transport::map(page.get(), sizeof(transport::AgentPage));
   if (!mapping) return mapping.status();
-  return std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(mapping), std::move(socket),
-                                                std::move(received->descriptors[1]), settings.timeout_ms,
-                                                serialized, local_directory(settings)});
+  auto contact = std::make_unique<SocketContact>(std::move(socket), std::move(received->descriptors[1]));
+  return std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(mapping), std::move(contact),
+                                                settings.timeout_ms, serialized, local_directory(settings)});
 }
 
 }  // namespace

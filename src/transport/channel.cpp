@@ -38,14 +38,9 @@ bool Producer::begin_wait() {
   return false;
 }
 
-bool Producer::wait_room(std::uint32_t slice_ms) {
-  const std::uint64_t before = head_;
-  if (begin_wait()) {
-    futex_wait(header().producer_waits, 1, slice_ms);
-    head_ = header().head.load(std::memory_order_acquire);
-    header().producer_waits.store(0, std::memory_order_relaxed);
-  }
-  return head_ != before;
+void Producer::end_wait() {
+  head_ = header().head.load(std::memory_order_acquire);
+  header().producer_waits.store(0, std::memory_order_relaxed);
 }
 
 Result<Consumer> Consumer::attach(Fd memory, std::uint64_t ring_bytes) {

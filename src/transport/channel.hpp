@@ -80,11 +80,17 @@ class Producer {
     return tail_ - head_;
   }
 
-  // Sleeps until the consumer has made room, or for one slice of time. True if the head has moved.
-  bool wait_room(std::uint32_t slice_ms);
-  // Its first half. True: the consumer has been told to take producer_waits of the header away when half of
-  // the ring is free. False: it is by now.
-  bool begin_wait();
+  // Waits until the consumer has made room: sleep(word) sleeps while a futex word is 1, or for one slice of
+  // time. True if the head has moved.
+  template <class Sleep>
+  bool wait_room(Sleep&& sleep) {
+    const std::uint64_t before = head_;
+    if (begin_wait()) {
+      sleep(header().producer_waits);
+      end_wait();
+    }
+    return head_ != before;
+  }
 
   ChannelHeader& header() const { return *reinterpret_cast<ChannelHeader*>(header_.data()); }
 
@@ -93,6 +99,10 @@ class Producer {
     head_ = header().head.load(std::memory_order_acquire);
     return tail_ + need - head_ <= ring_bytes_;
   }
+
+  // True: the consumer has been told to wake this end when half of the ring is free. False: it is by now.
+  bool begin_wait();
+  void end_wait();
 
   Fd memory_;
   Mapping header_;

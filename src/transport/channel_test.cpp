@@ -40,6 +40,10 @@ std::vector<std::byte> random_bytes(std::mt19937& random, std::size_t size) {
   return bytes;
 }
 
+auto sleep_for(std::uint32_t bound_ms) {
+  return [bound_ms](const std::atomic<std::uint32_t>& word) { futex_wait(word, 1, bound_ms); };
+}
+
 void produce(Producer& producer, unsigned seed, int records) {
   std::mt19937 random(seed);
   std::uint64_t offset = 0;
@@ -47,7 +51,7 @@ void produce(Producer& producer, unsigned seed, int records) {
     const std::vector<std::byte> data = random_bytes(random, random() % producer.max_payload());
     while (!producer.append(write_frame(offset, data.size()), data.data())) {
       producer.publish();
-      producer.wait_room(100);
+      producer.wait_room(sleep_for(100));
     }
     offset += data.size();
     if (random() % 3 == 0) producer.publish();
@@ -142,7 +146,7 @@ TEST(Channel, AFullRingTakesNothingMoreUntilHalfIsFree) {
   while (pair.producer.append(write_frame(0, data.size()), data.data())) ++taken;
   EXPECT_EQ(taken, static_cast<int>(min_channel_bytes / record_bytes(4096)));
   pair.producer.publish();
-  EXPECT_FALSE(pair.producer.wait_room(1));
+  EXPECT_FALSE(pair.producer.wait_room(sleep_for(1)));
   ASSERT_TRUE(pair.consumer.snapshot());
   pair.producer.header().producer_waits = 1;
   for (int i = 0; i < taken; ++i) {

@@ -22,7 +22,7 @@ SYSTEM_CALLS = {
     "src/client/process": "a line on stderr without stdio, which the program may have closed",
     "src/client/rescue": "fstat tells which file the agent has",
     "src/client/report": "appends whole lines to the report, O_APPEND",
-    "src/client/session": "wakes the agent by its eventfd",
+    "src/client/socket_contact": "a session's seam to the system: wakes the agent by its eventfd, pauses, stat",
     "src/client/stage": "makes and finds copies of files on the node; reads the file that is copied",
     "src/client/start": "starts the agent: posix_spawn",
     "src/client/testing/": "jobs of forked ranks",

@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <unistd.h>
-
 #include <memory>
 
 #include "client/session.hpp"
-#include "transport/socket.hpp"
+#include "client/socket_contact.hpp"
 
 namespace millrace::client::testing {
 
@@ -22,8 +20,9 @@ class NullAgent {
     Result<transport::Mapping> page = transport::map(memory->get(), sizeof(transport::AgentPage));
     reinterpret_cast<transport::AgentPage*>(page->data())->stamp_clock =
         static_cast<std::uint32_t>(transport::choose_stamp_clock());
-    session = std::make_unique<Session>(
-        SessionParts{*std::move(producer), *std::move(page), Fd(), Fd(), 60'000, serialized});
+    session = std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(page),
+                                                     std::make_unique<SocketContact>(Fd(), Fd()), 60'000,
+                                                     serialized});
   }
   // Call at least once per half ring of records.
   void take_all() { header_->head.store(header_->tail.load()); }

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "seat.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "node.hpp"
+
+namespace millrace::sim {
+
+namespace {
+constexpr std::uint64_t ms = 1'000'000;
+}  // namespace
+
+Seat::Seat(Node& node, agent::ChannelId channel, io::Timeline& timeline)
+    : node_(node), channel_(channel), timeline_(timeline) {}
+
+Seat::~Seat() { node_.seated(channel_, nullptr); }
+
+void Seat::begin(std::function<void()> program, std::uint64_t after_ns) {
+  fiber_ = std::make_unique<Fiber>(std::move(program));
+  plan(timeline_.now_ns() + after_ns);
+}
+
+// --- Time ---
+
+// The earlier of two plans holds.
+void Seat::plan(std::uint64_t time_ns) {
+  if (planned_ && planned_->first <= time_ns) return;
+  if (planned_) timeline_.cancel(*planned_);
+  planned_ = timeline_.at(time_ns, [this] { go_on(); });
+}
+
+void Seat::go_on() {
+  planned_.reset();
+  fiber_->resume();
+}
+
+void Seat::rouse_after(std::uint64_t span_ns) { plan(timeline_.now_ns() + span_ns); }
+
+void Seat::vanish() {
+  gone_ = true;
+  if (planned_) timeline_.cancel(*planned_);
+  planned_.reset();
+  if (fiber_ != nullptr && fiber_->begun()) fiber_->resume();
+}
+
+void Seat::sleep() {
+  if (!gone_) fiber_->stop();
+}
+
+void Seat::sleep_until(std::uint64_t time_ns) {
+  if (gone_) {
+    beyond_ns_ += time_ns - std::min(time_ns, now_ns());
+    return;
+  }
+  plan(time_ns);
+  fiber_->stop();
+}
+
+// --- client::Contact ---
+
+void Seat::wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                      std::uint32_t bound_ms) {
+  timed_out_ = false;
+  if (word.load() != expected) return;
+  word_ = &word;
+  expected_ = expected;
+  sleep_until(now_ns() + bound_ms * ms);
+  word_ = nullptr;
+  timed_out_ = word.load() == expected;
+}
+
+void Seat::look() {
+  if (word_ == nullptr || word_->load() == expected_) return;
+  word_ = nullptr;
+  rouse_after(0);
+}
+
+void Seat::pause(std::uint32_t for_ms) { sleep_until(now_ns() + for_ms * ms); }
+
+bool Seat::hung_up() { return gone_ || !node_.serves(channel_); }
+
+void Seat::wake() { node_.wake(); }
+
+// The agent answers at once: files are opened before time begins.
+Status Seat::send(std::span<const std::byte> message, std::initializer_list<int> descriptors) {
+  if (hung_up()) return Code::lost_agent;
+  answer_ = node_.ask(channel_, message, descriptors.size() == 0 ? -1 : *descriptors.begin());
+  return {};
+}
+
+bool Seat::wait_answer(std::uint32_t) { return true; }
+
+Result<std::size_t> Seat::receive(std::span<std::byte> answer) {
+  std::copy_n(answer_.begin(), std::min(answer.size(), answer_.size()), answer.begin());
+  return std::exchange(answer_, {}).size();
+}
+
+void Seat::hang_up() { node_.hang_up(channel_); }
+
+Result<std::uint64_t> Seat::size_of(const std::string& path) { return node_.size_of(path); }
+
+void Seat::say(const std::string& line) { node_.say(line); }
+
+}  // namespace millrace::sim

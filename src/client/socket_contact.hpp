@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <utility>
+
+#include "base/fd.hpp"
+#include "client/contact.hpp"
+
+namespace millrace::client {
+
+// The system's: the agent is a process at the other end of a UNIX socket.
+class SocketContact final : public Contact {
+ public:
+  // `wake`: the eventfd that wakes the agent.
+  SocketContact(Fd socket, Fd wake) : socket_(std::move(socket)), wake_(std::move(wake)) {}
+
+  std::uint64_t now_ns() const override;
+  void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                  std::uint32_t bound_ms) override;
+  void pause(std::uint32_t for_ms) override;
+  bool hung_up() override;
+  void wake() override;
+  Status send(std::span<const std::byte> message, std::initializer_list<int> descriptors) override;
+  bool wait_answer(std::uint32_t bound_ms) override;
+  Result<std::size_t> receive(std::span<std::byte> answer) override;
+  void hang_up() override;
+  Result<std::uint64_t> size_of(const std::string& path) override;
+  void say(const std::string& line) override;
+
+ private:
+  Fd socket_;
+  Fd wake_;
+};
+
+}  // namespace millrace::client
