@@ -39,11 +39,11 @@ class Fiber {
   bool begun_ = false;
   bool ended_ = false;
   // What sanitizers want to know of both stacks.
-  void* fake_inside_ = nullptr;
-  const void* outside_bottom_ = nullptr;
-  std::size_t outside_bytes_ = 0;
-  void* thread_inside_ = nullptr;
-  void* thread_outside_ = nullptr;
+  [[maybe_unused]] void* fake_inside_ = nullptr;
+  [[maybe_unused]] const void* outside_bottom_ = nullptr;
+  [[maybe_unused]] std::size_t outside_bytes_ = 0;
+  [[maybe_unused]] void* thread_inside_ = nullptr;
+  [[maybe_unused]] void* thread_outside_ = nullptr;
 };
 
 }  // namespace millrace::sim
