@@ -135,7 +135,8 @@ Rounds::Pass Rounds::drain() {
     if (hold_back()) return Pass::held;
     begin_pass();
   }
-  const Pass merged = std::max(drain_rings(), drain_links());
+  const Pass of_links = drain_links();
+  const Pass merged = std::max(of_links, drain_rings());
   for (const FileSlot file : damaged_) states_.damaged(file);
   damaged_.clear();
   for (const auto& [id, why] : broken_) drop(id, why);
