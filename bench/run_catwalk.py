@@ -84,7 +84,8 @@ class Driver:
         self._options, self._folder, self._group = options, folder, group
         self.measured: list[Measured] = []
         self.disk: list[float] = []
-        self.left: list[str] = []  # for which there was no time
+        self.left: list[str] = []  # points that were not run
+        self.failed = False  # a network had no disk to compare with
         self._end = time.monotonic() + 60 * options.minutes
 
     def go_on(self, chosen: list[tuple[str, list[cases.Point]]]) -> None:
@@ -118,6 +119,7 @@ class Driver:
             except RunFailed as problem:
                 print(f"{cases.NETWORKS[network]}: the disk's own rate cannot be measured: {problem}", flush=True)
                 self.left += [point.name for point in points]
+                self.failed = True
                 return
             for point in points:
                 if time.monotonic() > self._end or (point.figure.key, point.label) in hopeless:
@@ -229,13 +231,13 @@ def main() -> int:
     found = checks.checks(driver.curves())
     write(driver, options, published, found)
     if driver.left:
-        print(f"not measured (--minutes), {len(driver.left)} points: {'; '.join(driver.left)}")
+        print(f"not run, {len(driver.left)} points: {'; '.join(driver.left)}")
     print(*(one.line() for one in found), sep="\n")
     reason = draw.available()
     made = [] if reason else draw.draw(options.out, driver.curves(), published, options.format)
     print(reason or f"drawn: {', '.join(path.name for path in made)}")
     print(f"{len(driver.measured)} points in {time.monotonic() - begin:.0f} s; {options.out}/catwalk.json, checks.txt")
-    return 0 if all(one.mib_s for one in driver.measured) else 1
+    return 0 if not driver.failed and all(one.mib_s for one in driver.measured) else 1
 
 
 if __name__ == "__main__":

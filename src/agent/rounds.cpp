@@ -135,6 +135,7 @@ Rounds::Pass Rounds::drain() {
     if (hold_back()) return Pass::held;
     begin_pass();
   }
+  // One after the other: arguments of one call have no order.
   const Pass of_links = drain_links();
   const Pass merged = std::max(of_links, drain_rings());
   for (const FileSlot file : damaged_) states_.damaged(file);

@@ -33,9 +33,9 @@ def test_rate_and_seeks_are_charged(cluster):
     for _ in range(TRIES):
         taken = [float(word) for word in cluster.python(0, TIMED).split()]
         print("20 MiB: {:.3f} s of 0.5; 100 seeks: {:.3f} s of 0.51; 1000 small writes: {:.3f} s of 0.1".format(*taken))
-        assert all(one >= bound for one, bound in zip(taken, (0.45, 0.49, 0.09), strict=False))
-        least = [min(pair) for pair in zip(taken, least, strict=False)]
-        if all(one <= bound for one, bound in zip(least, (0.75, 0.75, 0.3), strict=False)):
+        assert all(one >= bound for one, bound in zip(taken, (0.45, 0.49, 0.09), strict=True))
+        least = [min(pair) for pair in zip(taken, least, strict=True)]
+        if all(one <= bound for one, bound in zip(least, (0.75, 0.75, 0.3), strict=True)):
             return
     pytest.fail(f"it takes longer than is charged: {least}")
 
