@@ -57,12 +57,10 @@ Ior::Ior() {
   machine.seed = 1;
   machine.nodes = 4;
   machine.ranks_per_node = 4;
-  machine.ring_bytes = 8 * MiB;
+  const Settings shipped;
+  machine.settings = shipped.file;
+  machine.ring_bytes = shipped.channel_bytes;
   machine.most_steps = 1'000'000'000;
-  machine.settings.strategy = Strategy::automatic;
-  machine.settings.durability = Durability::server;
-  machine.settings.sort_buffer_bytes = 64 * MiB;
-  machine.settings.record_max_bytes = 256 * KiB;
   machine.plan = {Topology::direct, 1, 4 * MiB};
   machine.net.segment_bytes = 64 * KiB;
   machine.disk.cache_bytes = GiB;

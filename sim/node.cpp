@@ -149,7 +149,7 @@ void Node::crash(bool host) {
 void Node::plan(std::uint64_t time_ns) {
   if (!alive()) return;
   const std::uint64_t when = std::max({time_ns, busy_until_ns_, now()});
-  if (planned_ && planned_->first <= when) return;
+  if (planned_ && planned_->time_ns <= when) return;
   if (planned_) world_.timeline.cancel(*planned_);
   planned_ = world_.timeline.at(when, [this] { round(); });
 }

@@ -27,7 +27,7 @@ void Seat::begin(std::function<void()> program, std::uint64_t after_ns) {
 
 // The earlier of two plans holds.
 void Seat::plan(std::uint64_t time_ns) {
-  if (planned_ && planned_->first <= time_ns) return;
+  if (planned_ && planned_->time_ns <= time_ns) return;
   if (planned_) timeline_.cancel(*planned_);
   planned_ = timeline_.at(time_ns, [this] { go_on(); });
 }

@@ -75,6 +75,24 @@ def test_more_ranks_cost_each_method_what_they_were_measured_to_cost(tmp_path):
     assert [c.title for c in sections.build(made)][-1] == "Twice as many ranks"
 
 
+def test_what_a_file_costs_whatever_its_size_is_told_from_the_rest(tmp_path):
+    slow = ("shared-file", "32 KiB", "POSIX, one shared file", [("write", 320, 50, [320])])  # 100 ms
+    fast = ("shared-file", "32 KiB", "ROMIO independent", [("write", 640, 50, [640])])  # 50 ms
+    larger = ("size", "32 KiB", "ROMIO independent", [("write", 1024, 50, [1024])])  # 125 ms
+    results = {"ior.32KiB.posix.mpich": slow, "ior.32KiB.independent.mpich": fast, "size.32KiB.mpich": larger}
+    bytes_of = {name: (128 if name.startswith("size") else 32) << 20 for name in results}
+    made = make(tmp_path / "both", results, bytes_of)
+    assert advise.start_of_file(made) == pytest.approx(0.025)
+    for amount, expected in (("32MiB", (0.05, 0.1)), ("64MiB", (0.075, 0.175)), ("8MiB", (0.03125, 0.04375))):
+        found = advise.predict(made, application(piece="32KiB", checkpoint=amount))
+        assert [p.seconds for p in found] == pytest.approx(list(expected))
+    (note,) = [n for n in advise.caveats(made, application(piece="32KiB")) if "whatever its size" in n]
+    assert "25 ms" in note
+
+    del results["size.32KiB.mpich"]
+    assert advise.start_of_file(make(tmp_path / "one", results, bytes_of)) == 0
+
+
 def test_between_two_pieces_rates_lie_between_and_outside_the_nearest_counts(session):
     rate = {p.method: p.rate_mib_s for p in advise.predict(session, application(piece="2KiB"))}
     assert rate["ROMIO independent"] == pytest.approx((100 * 200) ** 0.5)

@@ -3,8 +3,9 @@
 """`millrace advise`: which I/O method an application should use, from what a session measured (settings: tuning.py).
 
 A method's rate at the application's piece is read off the measured pieces, between two of them on a straight line in
-logarithms, outside of them as the nearest; a checkpoint takes its bytes by that rate. Up to twice as many ranks as
-measured cost each method what they cost it with pieces of 4 KiB. Other numbers of ranks, and file sizes, are not
+logarithms, outside of them as the nearest; that is the rate of a file as large as the measured ones. A part of its time
+is there whatever the size (opening, the end of a sync), as a larger file showed; the rest grows with the bytes. Up to
+twice as many ranks as measured cost each method what they cost it with pieces of 4 KiB. Other numbers of ranks are not
 modelled, and the answer says where they differ.
 """
 
@@ -52,6 +53,15 @@ class _Method:
     points: dict[int, float] = dataclasses.field(default_factory=dict)
     ranks: int = 0  # that measured them
     twice: float = 1  # rate with twice as many, by that rate
+    file_bytes: int = 0  # that were measured; 0: unknown
+
+    def seconds(self, amount: int, rate_mib_s: float, start_s: float) -> float:
+        """Of a checkpoint, at the rate of a file of the measured size."""
+        if not self.file_bytes or not start_s:
+            return amount / (1 << 20) / rate_mib_s
+        measured = self.file_bytes / (1 << 20) / rate_mib_s
+        start = min(start_s, measured / 2)
+        return start + (measured - start) * amount / self.file_bytes
 
     def rate(self, piece: int, ranks: int) -> tuple[float, str]:
         """MiB/s, and from which measurements."""
@@ -89,12 +99,27 @@ def _methods(session: Session) -> list[_Method]:
         name = case["method"] + (f" ({case['mpi']})" if several else "")
         method = found.setdefault(name, _Method(name, short, ranks=int(case["ranks"])))
         method.points[transfer] = _write(result)
+        method.file_bytes = int(result["raw"].get("bytes", 0))
     for result in cases_of(session, "ranks"):
         method = found.get(result["case"]["method"] + (f" ({result['case']['mpi']})" if several else ""))
         once = method.points.get(_piece(result["case"]["pattern"])) if method else None
         if method and once:
             method.twice = _write(result) / once
     return list(found.values())
+
+
+def start_of_file(session: Session) -> float:
+    """Seconds that a file takes whatever its size: two sizes lie on a line. 0 where one only was measured."""
+    for result in cases_of(session, "size"):
+        case, large = result["case"], int(result["raw"].get("bytes", 0))
+        same = ("method", "mpi", "pattern")
+        for other in cases_of(session, "shared-file"):
+            small = int(other["raw"].get("bytes", 0))
+            if not 0 < small < large or any(other["case"][name] != case[name] for name in same):
+                continue
+            of_small, of_large = small / (1 << 20) / _write(other), large / (1 << 20) / _write(result)
+            return max(0.0, of_small - (of_large - of_small) * small / (large - small))
+    return 0.0
 
 
 def _piece(pattern: str) -> int:
@@ -115,10 +140,12 @@ def _change(application: Application, short: str) -> str:
 def predict(session: Session, application: Application) -> list[Prediction]:
     """Fastest first."""
     found = []
+    start_s = start_of_file(session)
     for method in _methods(session):
         rate, why = method.rate(application.piece_bytes, application.ranks)
-        seconds = application.checkpoint_bytes / (1 << 20) / rate
+        seconds = method.seconds(application.checkpoint_bytes, rate, start_s)
         share = seconds / (seconds + application.interval_s)
+        rate = application.checkpoint_bytes / (1 << 20) / seconds
         found.append(Prediction(method.name, rate, seconds, share, _change(application, method.short), why))
     if not found:
         raise EvaluationError(
@@ -132,6 +159,8 @@ def caveats(session: Session, application: Application) -> list[str]:
     found = []
     results = cases_of(session, "shared-file")
     ranks = {int(r["case"]["ranks"]) for r in results + cases_of(session, "ranks")}
+    if start_s := start_of_file(session):
+        found.append(f"of each file {start_s * 1000:.0f} ms pass whatever its size (measured with two sizes)")
     if application.ranks not in ranks:
         measured = ", ".join(map(str, sorted(ranks)))
         found.append(f"measured with {measured} ranks, not {application.ranks}: the order holds better than the times")

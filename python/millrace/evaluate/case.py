@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # In the order of the report.
-SECTIONS = ("memory", "compute", "geofem", "link", "storage", "shared-file", "ranks", "strategy", "mapping")
+SECTIONS = ("memory", "compute", "geofem", "link", "storage", "shared-file", "ranks", "size", "strategy", "mapping")
 SECTIONS += ("checkpoint", "file-per-process", "metadata", "ipc", "device")
 OWN_FILES = "a file per rank"  # a method, beside those of one shared file
 

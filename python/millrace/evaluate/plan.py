@@ -5,7 +5,7 @@
 `quick` takes under five minutes on two processors; `full` uses sizes that caches do not hide; `paper` uses the papers'
 own sizes, halved until they fit: at most a quarter of the usable memory for arrays and matrices, of the usable disk for
 files, and four ranks for each processor. What measures memory leaves the caches: three arrays take at least four times
-the last-level cache together. So does HPL's matrix, which the arrays of STREAM in hpcc follow, up to 256 MiB and where
+the last-level cache together. So does HPL's matrix, which the arrays of STREAM in hpcc follow, up to 240 MiB and where
 the BLAS is fast.
 """
 
@@ -21,7 +21,8 @@ from millrace.units import format_bytes, human_bytes
 
 MIB, GIB = 1 << 20, 1 << 30
 CACHES = 4  # times the last-level cache: what arrays take together, at least
-LARGE_MATRIX = 256 * MIB  # more only for a cache costs minutes of hpcc's RandomAccess
+LARGE_MATRIX = 240 * MIB  # from 256 MiB on, the table of RandomAccess in hpcc is twice as large: another half minute
+LARGER = 4  # times the size of a shared file: what a file costs whatever its size
 CATALOGUE = {"mpich": "ROMIO", "openmpi": "OMPIO"}
 
 
@@ -202,7 +203,7 @@ def _methods(p: Profile, mpi: str, transfer: str, block: str) -> tuple[tuple[str
 
 
 def _shared_files(p: Profile, mpi: str) -> Iterator[Case]:
-    """IOR's patterns, and the one in which methods differ most with twice as many ranks."""
+    """IOR's patterns, the one in which methods differ most with twice as many ranks, and a larger file."""
     rows = [("ior", "shared-file", pattern, transfer, block, p) for pattern, transfer, block in p.patterns]
     rows.append(("ranks", "ranks", "4 KiB", "4k", "16k", dataclasses.replace(p, ranks=2 * p.ranks)))
     for kind, section, pattern, transfer, block, q in rows:
@@ -213,6 +214,14 @@ def _shared_files(p: Profile, mpi: str) -> Iterator[Case]:
                 method=method, pattern=pattern, disk_bytes=p.file_bytes, timeout_s=600,
                 about=f"IOR, {pattern} per call, {q.ranks} ranks, {files}, fsync",
             )  # fmt: skip
+    pattern, transfer, block = p.patterns[0]
+    large = dataclasses.replace(p, file_bytes=LARGER * p.file_bytes)
+    method, short, arguments, _ = next(one for one in _methods(large, mpi, transfer, block) if one[1] == "independent")
+    yield Case(
+        f"size.{pattern.replace(' ', '')}.{short}.{mpi}", "size", "ior", arguments, p.ranks, mpi,
+        method=method, pattern=pattern, disk_bytes=large.file_bytes, timeout_s=600,
+        about=f"IOR, {pattern} per call, {p.ranks} ranks, a file {LARGER} times as large, fsync",
+    )  # fmt: skip
     yield Case(
         f"ior.fpp.{mpi}", "shared-file", "ior", _own_file(p, "1m"), p.ranks, mpi,
         method=OWN_FILES, pattern="file per rank", disk_bytes=p.file_bytes, timeout_s=600,

@@ -3,12 +3,19 @@
 #include "io/virtual/timeline.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::io {
 
 Timeline::Event Timeline::at(std::uint64_t time_ns, std::function<void()> act) {
-  const Event event{std::max(time_ns, now_ns_), next_++};
-  events_.push_back({event, std::move(act)});
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(acts_.size()));
+    acts_.emplace_back();
+  }
+  const Event event{std::max(time_ns, now_ns_), next_++, free_.back()};
+  free_.pop_back();
+  acts_[event.slot] = {event.number, std::move(act)};
+  events_.push_back(event);
   std::ranges::push_heap(events_, later);
   return event;
 }
@@ -18,11 +25,18 @@ Timeline::Event Timeline::after(std::uint64_t span_ns, std::function<void()> act
 }
 
 void Timeline::cancel(const Event& event) {
-  if (event.first >= now_ns_) cancelled_.insert(event.second);
+  if (acts_[event.slot].number == event.number) (void)take(event.slot);
+}
+
+// The slot is free then, and may have another event at once: numbers tell them apart.
+std::function<void()> Timeline::take(std::uint32_t slot) {
+  acts_[slot].number = 0;
+  free_.push_back(slot);
+  return std::exchange(acts_[slot].act, nullptr);
 }
 
 void Timeline::drop_cancelled() {
-  while (!events_.empty() && !cancelled_.empty() && cancelled_.erase(events_.front().event.second) > 0) {
+  while (!events_.empty() && acts_[events_.front().slot].number != events_.front().number) {
     std::ranges::pop_heap(events_, later);
     events_.pop_back();
   }
@@ -30,12 +44,12 @@ void Timeline::drop_cancelled() {
 
 bool Timeline::step(std::uint64_t until_ns) {
   drop_cancelled();
-  if (events_.empty() || events_.front().event.first > until_ns) return false;
+  if (events_.empty() || events_.front().time_ns > until_ns) return false;
+  const Event next = events_.front();
   std::ranges::pop_heap(events_, later);
-  const Planned next = std::move(events_.back());
   events_.pop_back();
-  now_ns_ = next.event.first;
-  next.act();
+  now_ns_ = next.time_ns;
+  take(next.slot)();
   return true;
 }
 

@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <random>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "io/clock.hpp"
@@ -18,8 +16,11 @@ namespace millrace::io {
 // run comes from here too. Not thread safe.
 class Timeline final : public Clock {
  public:
-  // When, and the how manieth that was planned.
-  using Event = std::pair<std::uint64_t, std::uint64_t>;
+  struct Event {
+    std::uint64_t time_ns;
+    std::uint64_t number;  // the how manieth that was planned
+    std::uint32_t slot;    // of what happens then
+  };
 
   explicit Timeline(std::uint64_t seed) : random_(seed) {}
 
@@ -28,29 +29,33 @@ class Timeline final : public Clock {
   // A time that has passed means now, after what is planned for now.
   Event at(std::uint64_t time_ns, std::function<void()> act);
   Event after(std::uint64_t span_ns, std::function<void()> act);
-  // Of what has not happened yet.
+  // Of what has happened, or is cancelled: nothing.
   void cancel(const Event& event);
 
   // The next event happens. False if none is planned up to `until_ns`; time stays where it is then.
   bool step(std::uint64_t until_ns = UINT64_MAX);
-  std::size_t planned() const { return events_.size() - cancelled_.size(); }
+  std::size_t planned() const { return acts_.size() - free_.size(); }
 
   // [0, bound); 0 for a bound of 0.
   std::uint64_t below(std::uint64_t bound) { return bound == 0 ? 0 : random_() % bound; }
   bool chance(std::uint64_t one_in) { return below(one_in) == 0; }
 
  private:
-  struct Planned {
-    Event event;
+  static bool later(const Event& a, const Event& b) {
+    return a.time_ns != b.time_ns ? a.time_ns > b.time_ns : a.number > b.number;
+  }
+  struct Act {
+    std::uint64_t number = 0;  // of its event; 0: it was cancelled
     std::function<void()> act;
   };
-  static bool later(const Planned& a, const Planned& b) { return a.event > b.event; }
+  std::function<void()> take(std::uint32_t slot);
   void drop_cancelled();
 
   std::uint64_t now_ns_ = 1;
   std::uint64_t next_ = 1;
-  std::vector<Planned> events_;                  // a heap, the next one first
-  std::unordered_set<std::uint64_t> cancelled_;  // some of them
+  std::vector<Event> events_;  // a heap, the next one first; some are cancelled
+  std::vector<Act> acts_;      // by slot
+  std::vector<std::uint32_t> free_;
   std::mt19937_64 random_;
 };
 

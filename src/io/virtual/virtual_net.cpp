@@ -106,11 +106,11 @@ class VirtualNet::End final : public Stream {
 class VirtualNet::Port final : public Listener {
  public:
   Port(VirtualNet& net, const Listening& listening) : net_(net), listening_(listening) {
-    net_.listeners_[listening_.descriptor] = &listening_;
+    listening_.descriptor = net_.new_descriptor({{}, 0, &listening_});
     net_.ports_[{listening_.node, listening_.port}] = &listening_;
   }
   ~Port() override {
-    net_.listeners_.erase(listening_.descriptor);
+    net_.place(listening_.descriptor) = {};
     net_.ports_.erase({listening_.node, listening_.port});
     for (const Shared& one : listening_.waiting) net_.closed(one, 1);
   }
@@ -137,16 +137,15 @@ class VirtualNet::Host final : public Net {
 
   Result<std::unique_ptr<Listener>> listen() override {
     return std::unique_ptr<Listener>(
-        std::make_unique<Port>(net_, Listening{node_, net_.next_port_++, net_.next_descriptor_++, {}}));
+        std::make_unique<Port>(net_, Listening{node_, net_.next_port_++, 0, {}}));
   }
   Result<std::unique_ptr<Stream>> connect(const Address& to) override {
     auto made = std::make_shared<Connection>();
     made->node[0] = node_;
     made->node[1] = (static_cast<std::uint32_t>(to.ip[14]) << 8) | to.ip[15];
     made->port = to.port;
-    for (int& descriptor : made->descriptor) descriptor = net_.next_descriptor_++;
     for (int side : {0, 1}) {
-      net_.ends_[made->descriptor[side]] = {made, side};
+      made->descriptor[side] = net_.new_descriptor({made, side});
       if (made->node[side] < net_.hosts_.size())
         net_.hosts_[made->node[side]]->ends.insert(made->descriptor[side]);
     }
@@ -211,13 +210,19 @@ void VirtualNet::route(std::uint32_t from, std::uint32_t to, std::vector<Pipe> p
   routes_[{from, to}] = std::move(pipes);
 }
 
+int VirtualNet::new_descriptor(Place place) {
+  places_.push_back(std::move(place));
+  return first_descriptor + static_cast<int>(places_.size()) - 1;
+}
+
 VirtualNet::Ready VirtualNet::ready(int descriptor) const {
-  if (const auto listener = listeners_.find(descriptor); listener != listeners_.end())
-    return {!listener->second->waiting.empty(), false, false};
-  const auto place = ends_.find(descriptor);
-  const Shared connection = place != ends_.end() ? place->second.first.lock() : nullptr;
+  const auto index = static_cast<std::size_t>(descriptor - first_descriptor);
+  if (descriptor < first_descriptor || index >= places_.size()) return {};
+  const Place& place = places_[index];
+  if (place.listening != nullptr) return {!place.listening->waiting.empty(), false, false};
+  const Shared connection = place.connection.lock();
   if (!connection) return {};
-  const int side = place->second.second;
+  const int side = place.side;
   const Direction& from = connection->way[1 - side];
   const bool connected = side == 1 || connection->answered;
   return {from.in.size() > 0 || from.ended,
@@ -275,11 +280,11 @@ void VirtualNet::fly(const Shared& connection, int side, std::shared_ptr<Segment
   const std::uint32_t from = connection->node[side], to = connection->node[1 - side];
   const auto extra = routes_.find({from, to});
   const std::size_t between = extra != routes_.end() ? extra->second.size() : 0;
-  if (hop == between + 2) return land(connection, side, std::move(segment));
   const Pipe number = hop == 0 ? 2 * from : hop == between + 1 ? 2 * to + 1 : extra->second[hop - 1];
   Queue& pipe = pipes_[number];
   const std::uint64_t bytes = options_.stands_for_so_many(segment->bytes.size());
   pipe.free_ns = std::max(pipe.free_ns, timeline_.now_ns()) + duration_ns(bytes, pipe.rate);
+  if (hop == between + 1) return land(connection, side, std::move(segment), pipe.free_ns + pipe.latency_ns);
   timeline_.at(pipe.free_ns + pipe.latency_ns,
                [this, connection, side, segment = std::move(segment), hop]() mutable {
                  fly(connection, side, std::move(segment), hop + 1);
@@ -287,11 +292,12 @@ void VirtualNet::fly(const Shared& connection, int side, std::shared_ptr<Segment
 }
 
 // In order, whatever chance adds.
-void VirtualNet::land(const Shared& connection, int side, std::shared_ptr<Segment> segment) {
+void VirtualNet::land(const Shared& connection, int side, std::shared_ptr<Segment> segment,
+                      std::uint64_t soonest_ns) {
   Direction& way = connection->way[side];
   const std::uint64_t more = hosts_[connection->node[0]]->more_ns + hosts_[connection->node[1]]->more_ns;
   const std::uint64_t late = more + timeline_.below(options_.jitter_ns + 1);
-  way.landed_ns = std::max(way.landed_ns, timeline_.now_ns() + late);
+  way.landed_ns = std::max(way.landed_ns, soonest_ns + late);
   timeline_.at(way.landed_ns, [this, connection, side, segment = std::move(segment)]() mutable {
     Direction& here = connection->way[side];
     if (is_cut(connection->node[0], connection->node[1]) || !here.held.empty()) {
@@ -341,7 +347,7 @@ void VirtualNet::reset(const Shared& connection, int side, int error) {
 // Nobody has this side any more: what was sent still goes, and then the end.
 void VirtualNet::closed(const Shared& connection, int side) {
   connection->open[side] = false;
-  ends_.erase(connection->descriptor[side]);
+  place(connection->descriptor[side]) = {};
   if (connection->node[side] < hosts_.size())
     hosts_[connection->node[side]]->ends.erase(connection->descriptor[side]);
   push(connection, side);
@@ -357,10 +363,10 @@ void VirtualNet::cut(std::uint32_t a, std::uint32_t b) {
 void VirtualNet::heal(std::uint32_t a, std::uint32_t b) {
   trace_.note(timeline_.now_ns(), a, "healed with", b);
   cuts_.erase(std::minmax(a, b));
-  for (const auto& [descriptor, end] : ends_) {
-    const Shared connection = end.first.lock();
+  for (const Place& end : places_) {
+    const Shared connection = end.connection.lock();
     if (!connection || std::minmax(connection->node[0], connection->node[1]) != std::minmax(a, b)) continue;
-    const int side = end.second;
+    const int side = end.side;
     timeline_.after(timeline_.below(retransmit_ns), [this, connection, side] {
       Direction& way = connection->way[1 - side];
       while (!way.held.empty() && !is_cut(connection->node[0], connection->node[1])) {
@@ -384,7 +390,7 @@ void VirtualNet::crash(std::uint32_t node, bool silent) {
   hosts_[node]->wake = nullptr;
   std::vector<Shared> lost;
   for (const int descriptor : hosts_[node]->ends) {
-    if (const Shared connection = ends_[descriptor].first.lock()) lost.push_back(connection);
+    if (const Shared connection = place(descriptor).connection.lock()) lost.push_back(connection);
   }
   for (const Shared& connection : lost) {
     for (const int side : {0, 1}) {

@@ -103,6 +103,15 @@ class VirtualNet {
   };
   struct Segment;
   using Shared = std::shared_ptr<Connection>;
+  struct Place {  // what a descriptor means: one side of a connection, or a port, or nothing any more
+    std::weak_ptr<Connection> connection;
+    int side = 0;
+    const Listening* listening = nullptr;
+  };
+
+  static constexpr int first_descriptor = 1000;
+  int new_descriptor(Place place);
+  Place& place(int descriptor) { return places_[static_cast<std::size_t>(descriptor - first_descriptor)]; }
 
   bool is_cut(std::uint32_t a, std::uint32_t b) const;
   void changed(std::uint32_t node, int descriptor);
@@ -112,7 +121,7 @@ class VirtualNet {
     handled_[node] += options_.stands_for_so_many(bytes);
   }
   void fly(const Shared& connection, int side, std::shared_ptr<Segment> segment, std::size_t hop);
-  void land(const Shared& connection, int side, std::shared_ptr<Segment> segment);
+  void land(const Shared& connection, int side, std::shared_ptr<Segment> segment, std::uint64_t soonest_ns);
   void deliver(const Shared& connection, int side, Segment& segment);
   void reset(const Shared& connection, int side, int error);
   void closed(const Shared& connection, int side);
@@ -124,10 +133,8 @@ class VirtualNet {
   std::vector<Queue> pipes_;  // of node n: 2n out, 2n + 1 in; then those that were added
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Pipe>> routes_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> cuts_;
-  std::map<int, std::pair<std::weak_ptr<Connection>, int>> ends_;  // by descriptor
-  std::map<int, Listening*> listeners_;
+  std::vector<Place> places_;  // by descriptor, from first_descriptor on
   std::map<std::pair<std::uint32_t, std::uint16_t>, Listening*> ports_;
-  int next_descriptor_ = 1000;
   std::uint16_t next_port_ = 10000;
   std::uint64_t bytes_moved_ = 0;
   std::vector<std::uint64_t> handled_;  // bytes_handled()

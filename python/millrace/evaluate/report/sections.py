@@ -37,6 +37,7 @@ _TITLES = {
         "IOR's patterns: all ranks write one file. Open, transfers, sync and close count.",
     ),
     "ranks": ("Twice as many ranks", "The same by twice as many ranks: what that costs each method."),
+    "size": ("A larger file", "The same into a file four times as large: what a file costs whatever its size."),
     "strategy": (
         "Strategies of Millrace",
         "One shared file in pieces of 4 KiB, by strategy and by sort buffer, as in the Catwalk-ROMIO paper.",
@@ -195,6 +196,7 @@ _DRAW: dict[str, Callable[[list[Result]], list[tuple[str, str]]]] = {
     "storage": _storage,
     "shared-file": _patterns,
     "ranks": _patterns,
+    "size": _patterns,
     "checkpoint": _patterns,
     "file-per-process": _own_files,
     "ipc": _ipc,
