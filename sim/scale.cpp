@@ -3,6 +3,7 @@
 #include "scale.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace millrace::sim {
 
@@ -31,7 +32,10 @@ Scenario make_scale(const Scale& scale) {
   made.settings.durability = Durability::server;
   made.settings.sort_buffer_bytes = 4 * MiB;
   made.settings.record_max_bytes = 4 * KiB;
-  made.plan = {scale.topology, std::min(scale.lanes, scale.nodes), MiB};
+  // One piece of each node at least: else a node's pieces would all go to the same file server, as they never do
+  // where a file has thousands of stripes.
+  const std::uint64_t stripe = std::max(MiB, std::bit_ceil(scale.nodes * scale.piece_bytes));
+  made.plan = {scale.topology, std::min(scale.lanes, scale.nodes), stripe};
   // Few bytes take long: who is slow is not lost.
   made.times = {patience_ns, patience_ns, patience_ns / 8};
   made.patience_ns = patience_ns;

@@ -27,12 +27,12 @@ SERVERS = (1, 4, 16, 64, 256)
 COLOURS = {"direct": "#2f6db3", "tree": "#3a9a5b", "ring": "#d08a2e"}
 # What the agent itself runs: nodes, bytes that one simulated byte stands for, and file servers. In a ring each passes
 # so many links that fewer are simulated.
-RUNS = {16: (1024, (1, 4, 16)), 64: (1024, (1, 4, 16)), 256: (4096, (1, 4, 16)), 1024: (8192, (4,))}
-RING_RUNS = {16: (1024, (1, 4)), 64: (4096, (1, 4)), 256: (16384, (1, 4)), 1024: (262144, (1,))}
+RUNS = ((16, 1024, (1, 4, 16)), (64, 1024, (1, 4, 16)), (256, 4096, (1, 4, 16)), (1024, 8192, (4,)))
+RING_RUNS = ((16, 1024, (1, 4)), (64, 4096, (1, 4)), (256, 16384, (1, 4)), (1024, 262144, (1,)), (1024, 65536, (4,)))
 RATE = re.compile(r"GiB in ([0-9.]+) s: ([0-9.]+) GB/s")
 
 
-def runs(topology: str) -> dict[int, tuple[int, tuple[int, ...]]]:
+def runs(topology: str) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
     return RING_RUNS if topology == "ring" else RUNS
 
 
@@ -40,10 +40,9 @@ def question(topology: str, servers: int, nodes: int) -> network.Question:
     return network.Question(topology, servers, nodes, 1, GIB)
 
 
-def agent(program: pathlib.Path, topology: str, servers: int, nodes: int) -> tuple[float, float]:
+def agent(program: pathlib.Path, topology: str, servers: int, nodes: int, shrink: int) -> tuple[float, float]:
     """GB/s of the shipped agent, without opening; and the seconds that the simulation took."""
     begin = time.monotonic()
-    shrink = runs(topology)[nodes][0]
     words = [program, "--scale", nodes, 1024, shrink, topology, servers]
     done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=900, check=False)
     found = RATE.search(done.stdout)
@@ -64,10 +63,10 @@ def overlap(of: machine.Machine, program: pathlib.Path, most: int) -> list[str]:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     worst = 0.0
-    for nodes in (n for n in RUNS if n <= most):
-        for topology in network.TOPOLOGIES:
-            for servers in runs(topology)[nodes][1]:
-                found, took = agent(program, topology, servers, nodes)
+    for topology in network.TOPOLOGIES:
+        for nodes, shrink, counts in (run for run in runs(topology) if run[0] <= most):
+            for servers in counts:
+                found, took = agent(program, topology, servers, nodes, shrink)
                 expected, _ = stations(of, topology, servers, nodes)
                 apart = expected / found - 1
                 worst = max(worst, abs(apart))
