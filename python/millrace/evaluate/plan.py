@@ -5,7 +5,7 @@
 `quick` takes under five minutes on two processors; `full` uses sizes that caches do not hide; `paper` uses the papers'
 own sizes, halved until they fit: at most a quarter of the usable memory for arrays and matrices, of the usable disk for
 files, and four ranks for each processor. What measures memory leaves the caches: three arrays take at least four times
-the last-level cache together. So does HPL's matrix, which the arrays of STREAM in hpcc follow, up to 240 MiB and where
+the last-level cache together. So does HPL's matrix, which the arrays of STREAM in hpcc follow, up to 256 MiB and where
 the BLAS is fast.
 """
 
@@ -21,7 +21,7 @@ from millrace.units import format_bytes, human_bytes
 
 MIB, GIB = 1 << 20, 1 << 30
 CACHES = 4  # times the last-level cache: what arrays take together, at least
-LARGE_MATRIX = 240 * MIB  # from 256 MiB on, the table of RandomAccess in hpcc is twice as large: another half minute
+LARGE_MATRIX = 256 * MIB  # more only for a cache costs minutes of hpcc's RandomAccess
 LARGER = 4  # times the size of a shared file: what a file costs whatever its size
 CATALOGUE = {"mpich": "ROMIO", "openmpi": "OMPIO"}
 
