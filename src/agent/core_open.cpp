@@ -75,7 +75,7 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
   auto& files = impl_->files;
   const auto same = std::find_if(files.begin(), files.end(), [&](const auto& file) {
     return file && file->device == about.st_dev && file->inode == about.st_ino &&
-           file->reads_only == (registration.reads_only != 0);
+           file->reads_only == (registration.reads_only != 0) && !file->left_by(registration.group);
   });
   FileSlot slot = static_cast<FileSlot>(same - files.begin());
   if (same == files.end()) {
