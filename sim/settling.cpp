@@ -20,8 +20,8 @@ constexpr std::uint64_t patience_ns = 700'000 * ms;  // as judge.cpp has with ag
 constexpr std::size_t stacks = 16;                   // recovery was not made for a rank's stack
 
 struct Found {
-  bool living = false;
-  bool dead = false;
+  std::size_t living = 0;
+  std::size_t dead = 0;
 };
 
 Found look(const std::string& directory) {
@@ -30,7 +30,7 @@ Found look(const std::string& directory) {
   if (!paths) return found;
   for (const std::string& path : *paths) {
     const Result<Fd> file = io::open_owned(path);
-    if (file) (io::is_locked(*file) ? found.living : found.dead) = true;
+    if (file) ++(io::is_locked(*file) ? found.living : found.dead);
   }
   return found;
 }
@@ -63,15 +63,18 @@ void Settling::settle() {
   const std::uint64_t until_ns = now_ns() + patience_ns;
   for (std::uint32_t wait_ms = 1; now_ns() < until_ns; wait_ms = std::min(2 * wait_ms, 16U)) {
     const Found found = look(journals_);
-    if (found.dead && !recover()) return;
-    if (!found.dead && !found.living) return;
-    if (!found.dead) pause(wait_ms);
+    if (found.dead > unusable_) {
+      recover();
+    } else if (found.living == 0) {
+      return;
+    } else {
+      pause(wait_ms);
+    }
   }
   problem_ = "agents do not bring what they keep to the file";
 }
 
-// False: it is not to be tried again.
-bool Settling::recover() {
+void Settling::recover() {
   Leftovers(world_.disk, journals_, true).restore(journals_);
   process_ = world_.disk.start(node_);
   if (ends_) world_.disk.crash(*process_, false);
@@ -87,9 +90,9 @@ bool Settling::recover() {
   process_.reset();
   world_.trace.note(world_.timeline.now_ns(), node_, "has recovered: status", static_cast<std::uint64_t>(status));
   world_.trace.say(world_.timeline.now_ns(), node_, said.str() + refused.str());
-  if (std::exchange(killed_, false) && !ends_) return true;
+  if (std::exchange(killed_, false) && !ends_) return;
   if (status != 0) problem_ = refused.str();
-  return status == 0;
+  unusable_ = look(journals_).dead;
 }
 
 // --- agent::Pace ---

@@ -39,7 +39,7 @@ class Settling final : public agent::Pace {
 
  private:
   void settle();
-  bool recover();
+  void recover();
   void sleep_for(std::uint64_t span_ns);
 
   World world_;
@@ -48,6 +48,7 @@ class Settling final : public agent::Pace {
   std::unique_ptr<Fiber> fiber_;
   std::optional<io::Timeline::Event> planned_;  // when it goes on
   std::optional<io::VirtualDisk::Process> process_;
+  std::size_t unusable_ = 0;  // journals that recovery has left
   bool killed_ = false;
   bool ends_ = false;  // with the run: it waits for nothing any more
   std::uint64_t beyond_ns_ = 0;

@@ -41,16 +41,13 @@ Core::~Core() {
   }
 }
 
-bool Core::ready() const {
-  const Shared& shared = impl_->shared;
-  return !shared.pool || (!shared.advance_wanted && !shared.ledger_full &&
-                          shared.pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
-}
+bool Core::ready() const { return impl_->has_memory() && !impl_->shared.ledger_full; }
 
-// Not even what comes back from the journal has precedence: it needs memory that may be stuck until other
+// What agents upstream pass on is in no ledger here: a full one does not keep it waiting, or nodes whose ledgers
+// fail would wait for each other. Not even what comes back from the journal has precedence: it needs memory that may be stuck until other
 // agents get on, and they until this lane takes more.
 bool Core::ready(FileSlot slot, std::uint32_t lane) const {
-  if (ready()) return true;
+  if (impl_->has_memory()) return true;
   const OpenFile* file = impl_->file(slot);
   if (file == nullptr) return true;
   const FilePipeline& way = *file->lanes[lane % file->lanes.size()]->pipeline;

@@ -42,6 +42,12 @@ Status Core::Impl::prepare_pool(const FileSettings& settings) {
   return {};
 }
 
+bool Core::Impl::has_memory() const {
+  const BlockPool* const pool = shared.pool.get();
+  return !pool ||
+         (!shared.advance_wanted && pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
+}
+
 Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const transport::Register& registration,
                                  Route route) {
   const Status prepared = prepare_pool(registration.settings);

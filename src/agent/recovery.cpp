@@ -301,8 +301,11 @@ int Recovery::run() {
   const auto paths = list();
   if (!paths) return 1;
   for (const std::string& path : *paths) take(path);
-  // The order in which they were begun: where two are of one target, the later one is newer.
-  std::ranges::sort(found_, {}, [](const Found& one) { return one.summary.header.created_ns; });
+  // The order in which they were begun: where two are of one target, the later one is newer. File systems count
+  // time in ticks of milliseconds: of one tick, what a rank has saved from its ring is newer than any ledger.
+  std::ranges::stable_sort(found_, {}, [](const Found& one) {
+    return std::pair(one.summary.header.created_ns, is_rescue(one.path));
+  });
   std::vector<std::pair<std::uint64_t, std::uint64_t>> broken;
   for (Found& found : found_) {
     const std::pair target(found.summary.header.device, found.summary.header.inode);
