@@ -261,7 +261,8 @@ void Core::Impl::make_way() {
 bool Core::Impl::share_out() {
   constexpr std::uint32_t most_blocks = 64;
   std::uint32_t fed = 0;
-  each_lane([&fed](const OpenFile&, const Lane& lane) { fed += lane.upstreams > 0 ? 1 : 0; });
+  const auto feeds = [](const OpenFile& file, const Lane& lane) { return lane.upstreams > 0 && !file.replaced; };
+  each_lane([&](const OpenFile& file, const Lane& lane) { fed += feeds(file, lane) ? 1 : 0; });
   shared.lane_blocks = shared.reserved_blocks = shared.landing_blocks = 0;
   each_lane([this](const OpenFile&, const Lane& lane) {
     shared.reserved_blocks += lane.pipeline->blocks_due();
@@ -271,9 +272,9 @@ bool Core::Impl::share_out() {
   const std::uint32_t least = 2 * shared.pool->spans(shared.record_max_bytes);
   const std::uint32_t usable = shared.pool->usable_blocks();
   shared.lane_blocks = std::max(least, std::min(most_blocks, usable / (4 * fed)));
-  each_lane([this](const OpenFile&, const Lane& lane) {
+  each_lane([&](const OpenFile& file, const Lane& lane) {
     const std::uint32_t held = lane.pipeline->blocks_in_use();
-    if (lane.upstreams > 0 && held < shared.lane_blocks) shared.reserved_blocks += shared.lane_blocks - held;
+    if (feeds(file, lane) && held < shared.lane_blocks) shared.reserved_blocks += shared.lane_blocks - held;
   });
   return std::uint64_t{fed} * least <= usable / 2;
 }

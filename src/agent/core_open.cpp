@@ -80,8 +80,11 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
   if (::fstat(target.get(), &about) != 0) return Status::from_errno(errno);
   auto& files = impl_->files;
   const auto same = std::find_if(files.begin(), files.end(), [&](const auto& file) {
-    return file && file->device == about.st_dev && file->inode == about.st_ino &&
-           file->reads_only == (registration.reads_only != 0) && !file->left_by(registration.group);
+    if (!file || file->device != about.st_dev || file->inode != about.st_ino ||
+        file->reads_only != (registration.reads_only != 0))
+      return false;
+    file->replaced = file->left_by(registration.group);
+    return !file->replaced;
   });
   FileSlot slot = static_cast<FileSlot>(same - files.begin());
   if (same == files.end()) {

@@ -48,6 +48,7 @@ struct OpenFile {
   dev_t device = 0;
   ino_t inode = 0;
   bool reads_only = false;  // its descriptor may be open for reading only
+  bool replaced = false;    // left_by() ranks that have opened it anew: no memory is kept for it
   std::string path;
   FileSettings asked;
   std::uint64_t stripe_bytes = 0;
