@@ -41,13 +41,11 @@ Cluster::Cluster(const Scenario& scenario, bool keep_trace)
     nodes_.push_back(
         std::make_unique<Node>(World{timeline_, trace_, net_, disk_, processors_}, n, scenario, journals));
   }
-  for (std::uint32_t n = 1; scenario.stands_in && n < scenario.nodes; ++n)
-    stand_ins_.push_back(disk_.create(stand_in(n)));
   for (std::uint32_t number = 0; number < ranks_.size(); ++number) {
     Rank& rank = ranks_[number];
     rank.number = number;
     rank.node = number / scenario.ranks_per_node;
-    rank.program = &scenario.programs[number];
+    rank.program = &scenario_.programs[number];
   }
 }
 
@@ -67,23 +65,34 @@ std::string Cluster::who(const Rank& rank) const {
 
 bool Cluster::connect_all() {
   for (Rank& rank : ranks_) {
-    const agent::ChannelId channel = rank.number % scenario_.ranks_per_node;
-    Result<client::SessionParts> parts = nodes_[rank.node]->connect(channel);
-    if (!parts) problem(who(rank) + " cannot connect: " + parts.status().describe());
-    if (!parts) return false;
-    auto seat = std::make_unique<Seat>(*nodes_[rank.node], channel, timeline_);
-    rank.seat = seat.get();
-    nodes_[rank.node]->seated(channel, rank.seat);
-    parts->contact = std::move(seat);
-    parts->timeout_ms = scenario_.patience_ns / ms;
-    parts->slice_ms = scenario_.slice_ms;
-    rank.session = std::make_unique<client::Session>(*std::move(parts));
+    if (rank.session != nullptr) continue;
+    const Status status = connect(rank);
+    if (!status.ok()) problem(who(rank) + " cannot connect: " + status.describe());
+    if (!status.ok()) return false;
   }
   return true;
 }
 
+Status Cluster::connect(Rank& rank) {
+  agent::ChannelId channel = 0;
+  Result<client::SessionParts> parts = nodes_[rank.node]->connect(channel);
+  if (!parts) return parts.status();
+  auto seat = std::make_unique<Seat>(*nodes_[rank.node], channel, timeline_);
+  rank.seat = seat.get();
+  nodes_[rank.node]->seated(channel, rank.seat);
+  parts->contact = std::move(seat);
+  parts->timeout_ms = scenario_.patience_ns / ms;
+  parts->slice_ms = scenario_.slice_ms;
+  rank.session = std::make_unique<client::Session>(*std::move(parts));
+  return {};
+}
+
 // What the ranks' MPI_File_open does by collective calls.
 bool Cluster::open_all() {
+  ++openings_;
+  stand_ins_.clear();
+  for (std::uint32_t n = 1; scenario_.stands_in && n < scenario_.nodes; ++n)
+    stand_ins_.push_back(disk_.create(stand_in(n)));
   std::vector<transport::TcpAddress> addresses;
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
     const Result<std::uint16_t> port = ranks_[std::size_t{n} * scenario_.ranks_per_node].session->meet();
@@ -99,12 +108,12 @@ bool Cluster::open_all() {
 
 Status Cluster::open(Rank& rank, const std::vector<transport::TcpAddress>& addresses) {
   transport::Register registration{};
-  registration.group = 1;
+  registration.group = openings_;
   registration.members = scenario_.ranks_per_node;
   registration.settings = scenario_.settings;
   if (scenario_.nodes > 1) {
     registration.routing = transport::routing_of(scenario_.plan, addresses, rank.node);
-    registration.routing.key = key_of(scenario_.seed);
+    registration.routing.key = key_of(scenario_.seed + openings_);
     registration.routing.stands_in = scenario_.stands_in ? 1 : 0;
   }
   std::strcpy(registration.path, "/data/file");  // for reports only
@@ -122,6 +131,7 @@ void Cluster::befall(const Fault& fault) {
   trace_.note(timeline_.now_ns(), fault.node, name_of(fault.kind), fault.amount, fault.for_ns, fault.other);
   switch (fault.kind) {
     case FaultKind::slow_disk:
+      lasts(fault);
       disk_.slow(fault.amount);
       timeline_.after(fault.for_ns, [this] { disk_.slow(1); });
       return;
@@ -132,14 +142,17 @@ void Cluster::befall(const Fault& fault) {
     case FaultKind::sync_error:
       return disk_.fail(io::Op::datasync, fault.amount, EIO);
     case FaultKind::cut:
+      lasts(fault);
       net_.cut(fault.node, fault.other);
       timeline_.after(fault.for_ns, [this, fault] { net_.heal(fault.node, fault.other); });
       return;
     case FaultKind::delay:
+      lasts(fault);
       net_.delay(fault.node, fault.amount);
       timeline_.after(fault.for_ns, [this, fault] { net_.delay(fault.node, 0); });
       return;
     case FaultKind::pause:
+      lasts(fault);
       return nodes_[fault.node]->pause(fault.for_ns);
     case FaultKind::corrupt:
       return net_.corrupt(fault.node);
@@ -147,12 +160,14 @@ void Cluster::befall(const Fault& fault) {
       return crash(fault.node, false);
     case FaultKind::lose_node:
       return crash(fault.node, true);
+    case FaultKind::clock_jump:
+      return nodes_[fault.node]->jump(fault.amount);
   }
 }
 
 void Cluster::crash(std::uint32_t node, bool host) {
   crashed_ = true;
-  if (nodes_[node]->alive()) nodes_[node]->crash(host);
+  if (host || nodes_[node]->alive()) nodes_[node]->crash(host);
   if (!host) return;
   for (Rank& rank : ranks_) {
     if (rank.node == node && !rank.over) vanish(rank);
@@ -180,18 +195,34 @@ bool Cluster::step_until(std::uint64_t until_ns, bool (Cluster::*done)() const) 
   return true;
 }
 
+// The ranks' programs, and what befalls them. False: some do not end.
+bool Cluster::play() {
+  const std::uint64_t begin_ns = openings_ == 1 ? 0 : timeline_.now_ns();
+  for (const Fault& fault : scenario_.faults)
+    planned_.push_back(timeline_.at(begin_ns + fault.at_ns, [this, fault] { befall(fault); }));
+  for (Rank& rank : ranks_) rank.seat->begin([this, &rank] { live(rank); }, timeline_.below(think_ns));
+  if (step_until(timeline_.now_ns() + longest_ns, &Cluster::all_over)) return true;
+  for (const Rank& rank : ranks_) {
+    if (!rank.over && !rank.gone)
+      problem(who(rank) + " does not end: it is at step " + std::to_string(rank.step));
+  }
+  return false;
+}
+
 Outcome Cluster::run() {
+  const std::vector<Opening> later = std::exchange(scenario_.later, {});
+  next_ = later.data();
+  const Opening* const end = next_ + later.size();
+  if (next_ == end) next_ = nullptr;
   if (connect_all() && open_all()) {
-    for (const Fault& fault : scenario_.faults) timeline_.at(fault.at_ns, [this, fault] { befall(fault); });
-    for (Rank& rank : ranks_) rank.seat->begin([this, &rank] { live(rank); }, timeline_.below(think_ns));
-    if (!step_until(longest_ns, &Cluster::all_over)) {
-      for (const Rank& rank : ranks_) {
-        if (!rank.over && !rank.gone)
-          problem(who(rank) + " does not end: it is at step " + std::to_string(rank.step));
-      }
-    } else if (!step_until(timeline_.now_ns() + rest_ns, &Cluster::all_idle)) {
-      problem("the agents do not come to rest");
+    bool played = play();
+    while (played && next_ != nullptr) {
+      const Opening& opening = *next_;
+      next_ = &opening + 1 == end ? nullptr : &opening + 1;
+      played = open_again(opening) && play();
     }
+    if (played && !step_until(timeline_.now_ns() + rest_ns, &Cluster::all_idle))
+      problem("the agents do not come to rest");
     judge();
   }
   return {problems_,

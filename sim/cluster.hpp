@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,6 +16,7 @@
 #include "run.hpp"
 #include "scenario.hpp"
 #include "seat.hpp"
+#include "settling.hpp"
 
 namespace millrace::sim {
 
@@ -50,7 +52,9 @@ class Cluster {
 
  private:
   bool connect_all();
+  Status connect(Rank& rank);
   bool open_all();
+  bool play();
   Status open(Rank& rank, const std::vector<transport::TcpAddress>& addresses);
   // Of a rank's program, in its fiber.
   void live(Rank& rank);
@@ -76,13 +80,22 @@ class Cluster {
   bool all_over() const;
   bool all_idle() const;
   bool step_until(std::uint64_t until_ns, bool (Cluster::*done)() const);
+  // Of a file that is opened again (reopen.cpp).
+  bool open_again(const Opening& opening);
+  void lasts(const Fault& fault) { calm_ns_ = std::max(calm_ns_, timeline_.now_ns() + fault.for_ns); }
+  void calm(std::uint64_t after_ns);
+  bool settle(const Opening& opening);
+  bool all_settled() const;
+  bool replace_agents(bool all);
+  void begin_again(const Opening& opening);
+  bool stays(const Rank& rank) const;
   void judge();
   void judge(std::span<const std::byte> file, bool stable, const char* what);
   std::vector<std::byte> recovered();
   void problem(const std::string& text);
   std::string who(const Rank& rank) const;
   std::string stand_in(std::uint32_t node) const {
-    return folder_.path() + "/stand-in-" + std::to_string(node);
+    return folder_.path() + "/stand-in-" + std::to_string(openings_) + "-" + std::to_string(node);
   }
   // What ranks on that node read and hand over as the file.
   const Fd& file_of(const Rank& rank) const {
@@ -92,7 +105,7 @@ class Cluster {
   static constexpr std::size_t most_problems = 10;
   static constexpr std::uint64_t think_ns = 50'000;  // at most, between what a rank asks
 
-  const Scenario& scenario_;
+  Scenario scenario_;  // programs and faults are those of the opening that is on
   io::Timeline timeline_;
   io::Trace trace_;
   io::VirtualNet net_;
@@ -104,6 +117,12 @@ class Cluster {
   Oracle oracle_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Rank> ranks_;
+  std::vector<std::unique_ptr<Settling>> settling_;  // by node
+  std::vector<io::Timeline::Event> planned_;         // faults
+  std::uint64_t calm_ns_ = 0;                        // when those that have begun are over
+  const Opening* next_ = nullptr;                    // the opening after this one
+  std::uint32_t openings_ = 0;                       // so far
+  std::uint32_t old_errors_ = 0;                     // of those before
   bool crashed_ = false;  // an agent, or a node with it
   bool failed_ = false;   // a rank has met the others with an error: nobody writes any more
   std::uint32_t errors_ = 0;

@@ -4,6 +4,7 @@
 // many.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -22,22 +23,32 @@ std::uint64_t number(const char* name, std::uint64_t otherwise) {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
+bool has_jump(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.faults,
+                             [](const Fault& fault) { return fault.kind == FaultKind::clock_jump; });
+}
+
 TEST(Faults, EveryPromiseHoldsUnderEverySeed) {
   const std::uint64_t first = number("MILLRACE_TEST_SEED", 1);
   const std::uint64_t seeds = number("MILLRACE_TEST_SEEDS", 200);
-  std::uint64_t told = 0, faulty = 0, bad = 0;
+  std::uint64_t told = 0, faulty = 0, bad = 0, again = 0, jumps = 0;
   for (std::uint64_t seed = first; seed < first + seeds && bad < 5; ++seed) {
     const Scenario scenario = make_scenario(seed);
     const Outcome outcome = run(scenario);
     faulty += scenario.faults.empty() ? 0 : 1;
+    again += scenario.later.size();
+    jumps += has_jump(scenario) ? 1 : 0;
     told += outcome.errors;
     bad += outcome.problems.empty() ? 0 : 1;
     for (const std::string& problem : outcome.problems)
       ADD_FAILURE() << problem << "\nto see it: millrace-sim --trace " << seed << "\n" << scenario.describe();
   }
-  std::cout << seeds << " seeds, " << faulty << " with faults, " << told << " ranks told of errors\n";
+  std::cout << seeds << " seeds, " << faulty << " with faults, " << jumps << " of them jumps of a clock, " << again
+            << " times opened again, " << told << " ranks told of errors\n";
   if (seeds < 100) return;
   EXPECT_GT(faulty, seeds / 2);
+  EXPECT_GT(again, seeds / 10);
+  EXPECT_GT(jumps, seeds / 20);
   EXPECT_GT(told, seeds / 10) << "faults that nobody meets test nothing";
 }
 
@@ -45,7 +56,9 @@ TEST(Faults, EveryPromiseHoldsUnderEverySeed) {
 TEST(Faults, WhatWasFoundStaysRight) {
   // 1125, 1459: a node goes down before the header of its journal is on the disk. 7990: a ledger keeps bytes
   // that another node has written over since, and comes back over them.
-  for (const std::uint64_t seed : {1125, 1459, 7990}) {
+  // 48: full ledgers of several nodes wait for each other. 76, 217: who opens a file again joins what is left of
+  // the first open, with its links and errors.
+  for (const std::uint64_t seed : {1125, 1459, 7990, 48, 76, 217}) {
     const Scenario scenario = make_scenario(seed);
     for (const std::string& problem : run(scenario).problems)
       ADD_FAILURE() << problem << "\n" << scenario.describe();
@@ -133,6 +146,41 @@ TEST(Oracle, FindsWhatIsLostWrongOrOld) {
   oracle.fill(first, 50, std::span(file).subspan(50, 1));
   file[5] = std::byte{1};
   EXPECT_NE(oracle.check(file, {0, 100}, -1, false), "") << "where nobody wrote";
+}
+
+TEST(Oracle, WhatWasAcknowledgedIsThereWhenTheFileIsOpenedAgain) {
+  Oracle oracle;
+  std::vector<std::byte> file(100);
+  const std::uint32_t stable = oracle.add(0, {0, 10});
+  oracle.acknowledge(0, true);
+  (void)oracle.add(0, {10, 20});
+  oracle.acknowledge(0, false);
+  (void)oracle.add(0, {20, 30});  // told of an error
+  oracle.fill(stable, 0, std::span(file).first(10));
+  EXPECT_NE(oracle.check(file, {0, 100}, -1, false), "");
+  oracle.begin_again(true);
+  EXPECT_EQ(oracle.check(file, {0, 100}, -1, false), "") << "the node's cache was lost";
+  EXPECT_TRUE(oracle.acknowledge(0, true).empty()) << "a sync covers nothing of who was there before";
+  EXPECT_EQ(oracle.check(file, {0, 100}, 0, false), "") << "nor does a rank see it as its own";
+  const std::uint32_t newer = oracle.add(0, {0, 10});
+  oracle.acknowledge(0, false);
+  EXPECT_NE(oracle.check(file, {0, 100}, -1, false), "") << "old bytes came back";
+  oracle.fill(newer, 0, std::span(file).first(10));
+  EXPECT_EQ(oracle.check(file, {0, 100}, -1, false), "");
+}
+
+// Long enough for everybody to be called silent, and too short.
+TEST(Clock, AJumpOfANodeIsNoWrongByteAndAShortOneNoError) {
+  for (const std::uint64_t span_ns : {std::uint64_t{3'000'000'000}, std::uint64_t{300'000'000'000}}) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      Scenario scenario = make_scenario(seed);
+      scenario.later.clear();
+      scenario.faults = {{FaultKind::clock_jump, 500'000, 0, 0, 0, span_ns}};
+      EXPECT_EQ(scenario.benign(), span_ns < 4'000'000'000U);
+      for (const std::string& problem : run(scenario).problems)
+        ADD_FAILURE() << problem << "\n" << scenario.describe();
+    }
+  }
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ constexpr std::size_t stack_bytes = std::size_t{512} << 10;
 constexpr std::size_t stack_bytes = std::size_t{64} << 10;
 #endif
 
-transport::Mapping make_stack() {
-  const std::size_t bytes = guard_bytes + stack_bytes;
+transport::Mapping make_stack(std::size_t stacks) {
+  const std::size_t bytes = guard_bytes + stacks * stack_bytes;
   void* const memory =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) std::abort();
@@ -53,10 +53,11 @@ transport::Mapping make_stack() {
 
 }  // namespace
 
-Fiber::Fiber(std::function<void()> body) : body_(std::move(body)), stack_(make_stack()) {
+Fiber::Fiber(std::function<void()> body, std::size_t stacks)
+    : body_(std::move(body)), stack_(make_stack(stacks)) {
   ::getcontext(&inside_);
   inside_.uc_stack.ss_sp = stack_.data() + guard_bytes;
-  inside_.uc_stack.ss_size = stack_bytes;
+  inside_.uc_stack.ss_size = stacks * stack_bytes;
   // makecontext() passes ints.
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   ::makecontext(&inside_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self >> 32),
@@ -82,7 +83,7 @@ void Fiber::resume() {
 #endif
 #if defined(MILLRACE_FIBER_ASAN)
   void* fake = nullptr;
-  ::__sanitizer_start_switch_fiber(&fake, inside_.uc_stack.ss_sp, stack_bytes);
+  ::__sanitizer_start_switch_fiber(&fake, inside_.uc_stack.ss_sp, inside_.uc_stack.ss_size);
 #endif
   ::swapcontext(&outside_, &inside_);
 #if defined(MILLRACE_FIBER_ASAN)

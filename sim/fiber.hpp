@@ -16,7 +16,8 @@ namespace millrace::sim {
 // what lies on its stack has destructors.
 class Fiber {
  public:
-  explicit Fiber(std::function<void()> body);
+  // Its stack is as large as `stacks` of the usual ones.
+  explicit Fiber(std::function<void()> body, std::size_t stacks = 1);
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;

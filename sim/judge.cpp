@@ -78,7 +78,7 @@ void Cluster::judge(std::span<const std::byte> file, bool stable, const char* wh
 void Cluster::judge() {
   const bool recovers = keeps_ledger(scenario_.settings);
   // With a ledger, what a close was answered for may be on its way still.
-  if (!recovers || (!crashed_ && all_idle() && errors_ == 0)) {
+  if (!recovers || (!crashed_ && all_idle() && errors_ == old_errors_)) {
     judge(disk_.contents(0), scenario_.loses_caches(), "the file");
     judge(disk_.stable(0), true, "what is on the disk");
   }
@@ -87,7 +87,7 @@ void Cluster::judge() {
   const std::uint64_t most = scenario_.settings.sort_buffer_bytes + (recovers ? 2 * journal_batch_bytes : 0) +
                              (scenario_.stands_in ? fetched_bytes : 0);
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
-    if (disk_.most_in_flight(n) > most)
+    if (nodes_[n]->most_in_flight() > most)
       problem("node " + std::to_string(n) + " had more in flight than its buffers");
   }
   if (!recovers) return;

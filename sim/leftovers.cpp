@@ -28,12 +28,12 @@ Folder::~Folder() {
   if (!path_.empty()) fs::remove_all(path_, unheeded);
 }
 
-Leftovers::Leftovers(io::VirtualDisk& disk, const std::string& directory) {
+Leftovers::Leftovers(io::VirtualDisk& disk, const std::string& directory, bool dead) {
   const auto paths = io::list_owned(directory, journal::suffix);
   if (!paths) return;
   for (const std::string& path : *paths) {
     const Result<Fd> file = io::open_owned(path);
-    if (!file) continue;
+    if (!file || !disk.knows(*file) || (dead && io::is_locked(*file))) continue;
     const std::span<const std::byte> contents = disk.contents(*file);
     files_.emplace_back(path, std::vector<std::byte>(contents.begin(), contents.end()));
   }

@@ -27,10 +27,11 @@ class Folder {
   std::string path_;
 };
 
-// What is in journals of `directory` while their owner still has them open.
+// What is in journals of `directory` that the disk knows.
 class Leftovers {
  public:
-  Leftovers(io::VirtualDisk& disk, const std::string& directory);
+  // `dead`: only those that nobody has open; else of their owner too.
+  Leftovers(io::VirtualDisk& disk, const std::string& directory, bool dead);
   // After it has gone, and the names that it takes with it in an orderly end.
   void restore(const std::string& directory) const;
 

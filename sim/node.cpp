@@ -36,12 +36,20 @@ std::vector<std::byte> bytes_of(const Message& message) {
 Node::Node(World world, std::uint32_t number, const Scenario& scenario, std::string journals)
     : world_(world),
       number_(number),
+      process_(number),
+      clock_(world.timeline),
       journals_(std::move(journals)),
+      times_(scenario.times),
+      share_every_ns_(scenario.share_every_ns),
       ring_bytes_(scenario.ring_bytes),
       cpu_bytes_per_second_(scenario.cpu_bytes_per_second),
       costs_(scenario.costs),
       seats_(scenario.ranks_per_node),
       taken_(scenario.ranks_per_node) {
+  start();
+}
+
+void Node::start() {
   Result<Fd> memory = transport::make_memory("millrace-sim", sizeof(transport::AgentPage));
   if (memory) page_memory_ = *std::move(memory);
   Result<transport::Mapping> mapping = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
@@ -57,15 +65,14 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario, std::str
     }
   };
   const auto say = [this](const std::string& line) { world_.trace.say(now(), number_, line); };
-  links_ = std::make_unique<agent::Links>(world.net.of(number), world.timeline, watch, say, first_tag,
-                                          scenario.times);
-  core_ = std::make_unique<agent::Core>(world.disk.of(number), journals_);
+  links_ = std::make_unique<agent::Links>(world_.net.of(number_), clock_, watch, say, first_tag, times_);
+  core_ = std::make_unique<agent::Core>(world_.disk.of(process_), journals_);
   core_->keep_quiet();
-  rounds_ = std::make_unique<Rounds>(*core_, *links_, page(), world.timeline,
-                                     Rounds::Ways{[this] { return now(); }, say, [](const std::string&) {}},
-                                     scenario.share_every_ns);
-  world.net.on_change(number, [this] { plan(now()); });
-  world.disk.on_change(number, [this] { plan(now()); });
+  rounds_ = std::make_unique<Rounds>(
+      *core_, *links_, page(), clock_,
+      Rounds::Ways{[this] { return clock_.now_ns(); }, say, [](const std::string&) {}}, share_every_ns_);
+  world_.net.on_change(number_, [this] { plan(now()); });
+  world_.disk.on_change(process_, [this] { plan(now()); });
 }
 
 Node::~Node() {
@@ -75,7 +82,7 @@ Node::~Node() {
 // --- Ranks ---
 
 // As client/start greets, and Server answers.
-Result<client::SessionParts> Node::connect(ChannelId rank) {
+Result<client::SessionParts> Node::connect(ChannelId& rank) {
   Result<transport::Producer> producer = transport::Producer::create(ring_bytes_);
   if (!producer) return producer.status();
   Result<transport::Consumer> ring = transport::Consumer::attach(Fd(::dup(producer->memory())), ring_bytes_);
@@ -83,7 +90,10 @@ Result<client::SessionParts> Node::connect(ChannelId rank) {
   Result<transport::Mapping> page = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
   if (!page) return page.status();
   agent::Connection& connection = rounds_->join(Fd());
-  if (connection.id() != rank) return Code::invalid;
+  rank = connection.id();
+  seats_.resize(std::max<std::size_t>(seats_.size(), rank + 1));
+  taken_.resize(seats_.size());
+  taken_[rank] = {};
   transport::Hello hello{};
   hello.version = transport::protocol_version;
   hello.pid = rank;
@@ -133,15 +143,48 @@ void Node::pause(std::uint64_t for_ns) {
 
 // Core may be destroyed with requests in flight: the disk ends them first.
 void Node::crash(bool host) {
+  world_.disk.crash(process_, host);
+  world_.net.crash(number_, host);
+  const Leftovers left(world_.disk, journals_, false);
+  stop();
+  left.restore(journals_);
+}
+
+void Node::jump(std::uint64_t by_ns) {
+  clock_.jump(by_ns);
+  plan(now());
+  for (Seat* const seat : seats_) {
+    if (seat != nullptr) seat->jumped();
+  }
+}
+
+void Node::leave() {
+  world_.net.on_change(number_, nullptr);
+  world_.disk.on_change(process_, nullptr);
+  stop();
+}
+
+void Node::stop() {
   if (planned_) world_.timeline.cancel(*planned_);
   planned_.reset();
-  world_.disk.crash(number_, host);
-  world_.net.crash(number_, host);
-  const Leftovers left(world_.disk, journals_);
   rounds_.reset();
   core_.reset();
   links_.reset();
-  left.restore(journals_);
+  most_in_flight_ = most_in_flight();
+}
+
+void Node::restart() {
+  process_ = world_.disk.start(number_);
+  world_.net.restart(number_);
+  watched_.clear();
+  tags_.clear();
+  look_at_.clear();
+  told_.clear();
+  seen_net_bytes_ = world_.net.bytes_handled(number_);
+  seen_disk_bytes_ = seen_records_ = 0;
+  busy_until_ns_ = 0;
+  slept_ = false;
+  start();
 }
 
 // --- The loop ---
@@ -172,7 +215,7 @@ void Node::sleep() {
   page().sleeping.store(1);
   slept_ = true;
   const std::uint64_t until = rounds_->deadline_ns();
-  if (until != UINT64_MAX) plan(until);
+  if (until != UINT64_MAX) plan(until - std::min(until, clock_.ahead_ns()));
 }
 
 // As epoll does, level triggered: what is ready stays to be looked at.
@@ -211,7 +254,7 @@ std::uint64_t Node::cost_ns() {
   }
   const std::uint64_t carried = links_->records();
   records += carried - std::exchange(seen_records_, carried);
-  const std::uint64_t net = world_.net.bytes_handled(number_), disk = world_.disk.bytes_asked(number_);
+  const std::uint64_t net = world_.net.bytes_handled(number_), disk = world_.disk.bytes_asked(process_);
   const std::uint64_t more_ps = records * costs_.record_ps +
                                 (net - std::exchange(seen_net_bytes_, net)) * costs_.net_byte_ps +
                                 (disk - std::exchange(seen_disk_bytes_, disk)) * costs_.disk_byte_ps;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@
 #include "agent/links.hpp"
 #include "agent/rounds.hpp"
 #include "client/session.hpp"
+#include "io/clock.hpp"
 #include "io/virtual/timeline.hpp"
 #include "io/virtual/trace.hpp"
 #include "io/virtual/virtual_disk.hpp"
@@ -37,6 +39,19 @@ struct World {
 
 class Seat;
 
+// A node's clock: time, and what it has jumped.
+class NodeClock final : public io::Clock {
+ public:
+  explicit NodeClock(const io::Timeline& timeline) : timeline_(timeline) {}
+  std::uint64_t now_ns() const override { return timeline_.now_ns() + ahead_ns_; }
+  std::uint64_t ahead_ns() const { return ahead_ns_; }
+  void jump(std::uint64_t by_ns) { ahead_ns_ += by_ns; }
+
+ private:
+  const io::Timeline& timeline_;
+  std::uint64_t ahead_ns_ = 0;
+};
+
 // The agent of a node: the shipped Core, Links and Rounds, and the rings and the page that its ranks share
 // with it. Sleeps until something changes or a deadline comes, as Server does; a round takes time. It is the
 // other end of its ranks' sessions, whose contacts are seats.
@@ -50,8 +65,8 @@ class Node {
 
   // --- For seats ---
 
-  // The ring and the page of a rank's session. Ranks come in the order of their numbers.
-  Result<client::SessionParts> connect(agent::ChannelId rank);
+  // The ring and the page of a rank's session, and its channel.
+  Result<client::SessionParts> connect(agent::ChannelId& rank);
   // Who is told of what futexes wake for; nullptr: nobody any more.
   void seated(agent::ChannelId rank, Seat* seat);
   // The agent's answer to a message, which came with a descriptor.
@@ -63,6 +78,7 @@ class Node {
   void hang_up(agent::ChannelId rank);
   // Of a file on the virtual disk.
   Result<std::uint64_t> size_of(const std::string& path) const;
+  const io::Clock& clock() const { return clock_; }
   void say(const std::string& line) const { world_.trace.say(now(), number_, line); }
 
   // --- For the run ---
@@ -71,9 +87,18 @@ class Node {
   void pause(std::uint64_t for_ns);
   // The process goes, or the host with it: what journals it leaves is in the folder then.
   void crash(bool host);
+  // The host's clock, as all its processes see it.
+  void jump(std::uint64_t by_ns);
+  // Nobody needs the agent any more, which is idle.
+  void leave();
+  // Another agent, after one that has gone. Nobody has a seat at the old one any more.
+  void restart();
 
   bool alive() const { return core_ != nullptr; }
   bool idle() const { return core_ == nullptr || core_->idle(); }
+  const std::string& journals() const { return journals_; }
+  // The most that any agent here had in flight to the disk.
+  std::uint64_t most_in_flight() const { return std::max(most_in_flight_, world_.disk.most_in_flight(process_)); }
 
  private:
   // What has been taken from a rank's ring.
@@ -82,6 +107,8 @@ class Node {
     std::uint64_t records = 0;
   };
 
+  void start();
+  void stop();
   transport::AgentPage& page() const { return *reinterpret_cast<transport::AgentPage*>(page_.data()); }
   void plan(std::uint64_t time_ns);
   void round();
@@ -92,13 +119,18 @@ class Node {
 
   World world_;
   std::uint32_t number_;
+  io::VirtualDisk::Process process_;
+  NodeClock clock_;
   std::string journals_;
+  transport::LinkTimes times_;
+  std::uint64_t share_every_ns_;
   std::uint64_t ring_bytes_;
   std::uint64_t cpu_bytes_per_second_;
   Costs costs_;
   std::uint64_t seen_net_bytes_ = 0;  // before this round
   std::uint64_t seen_disk_bytes_ = 0;
   std::uint64_t seen_records_ = 0;  // from links
+  std::uint64_t most_in_flight_ = 0;  // of agents that have gone
   struct Watched {
     int descriptor;
     std::uint32_t events;

@@ -23,7 +23,7 @@ void Oracle::fill(std::uint32_t write, std::uint64_t offset, std::span<std::byte
 std::vector<Extent> Oracle::acknowledge(std::uint32_t rank, bool stable) {
   std::vector<Extent> fresh;
   ++moment_;
-  for (Write& write : writes_) {
+  for (Write& write : std::span(writes_).subspan(before_)) {
     if (write.rank != rank || (stable ? write.stable : write.acknowledged != 0)) continue;
     if (write.acknowledged == 0) write.acknowledged = moment_;
     write.stable |= stable;
@@ -34,8 +34,16 @@ std::vector<Extent> Oracle::acknowledge(std::uint32_t rank, bool stable) {
 
 void Oracle::acknowledge_finished(std::uint32_t rank) {
   ++moment_;
-  for (Write& write : writes_) {
+  for (Write& write : std::span(writes_).subspan(before_)) {
     if (write.rank == rank && write.finished && write.acknowledged == 0) write.acknowledged = moment_;
+  }
+}
+
+void Oracle::begin_again(bool lost) {
+  ++moment_;
+  before_ = writes_.size();
+  for (Write& write : writes_) {
+    if (lost && !write.stable) write.acknowledged = 0;
   }
 }
 
@@ -51,7 +59,8 @@ std::string Oracle::check(std::span<const std::byte> file, Extent range, int str
     if (both.empty()) continue;
     std::fill(last.begin() + begin, last.begin() + end, number);
     const bool acknowledged = write.acknowledged != 0 && write.acknowledged <= as_of;
-    const bool counts = (stable ? write.stable : acknowledged) || static_cast<int>(write.rank) == strict;
+    const bool own = static_cast<int>(write.rank) == strict && number > before_;
+    const bool counts = (stable ? write.stable : acknowledged) || own;
     if (counts) std::fill(least.begin() + begin, least.begin() + end, number);
   }
   for (std::size_t i = 0; i < last.size(); ++i) {

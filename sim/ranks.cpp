@@ -166,7 +166,7 @@ void Cluster::release() {
 // What writes returned for is in the ring of who loses its agent, and is saved.
 void Cluster::end(Rank& rank) {
   if (rank.session->lost() && scenario_.writes_survive()) oracle_.acknowledge_finished(rank.number);
-  rank.session->leave();
+  if (!stays(rank)) rank.session->leave();
   rank.over = true;
   over_ns_ = timeline_.now_ns();
 }

@@ -65,11 +65,11 @@ Step write_of(Dice& dice, const Layout& layout, Extent extent, std::uint64_t& bu
   return {Step::Kind::write, static_cast<std::uint32_t>(1 + more), extent, stride};
 }
 
-void add_phase(Dice& dice, Dice& rows, Scenario& scenario, const Layout& layout, std::uint64_t writes,
-               bool syncs) {
+void add_phase(Dice& dice, Dice& rows, std::vector<std::vector<Step>>& programs, const Layout& layout,
+               std::uint64_t writes, bool syncs) {
   const Step::Kind end = syncs ? Step::Kind::sync : Step::Kind::arrive;
-  for (std::size_t rank = 0; rank < scenario.programs.size(); ++rank) {
-    std::vector<Step>& program = scenario.programs[rank];
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    std::vector<Step>& program = programs[rank];
     std::uint64_t budget = 512 * KiB, budget_of_rows = 256 * KiB;
     for (std::uint64_t i = dice.below(writes + 1); i > 0; --i) {
       const Extent extent = part_of(dice, layout.cell_of(dice, rank));
@@ -114,6 +114,53 @@ Fault make_fault(Dice& dice, const Scenario& scenario) {
       fault.amount = dice.magnitude(1, 100) - 1;
   }
   return fault;
+}
+
+Fault make_jump(Dice& dice, const Scenario& scenario) {
+  Fault fault{FaultKind::clock_jump};
+  fault.at_ns = dice.magnitude(ms / 100, 2 * second);
+  fault.node = static_cast<std::uint32_t>(dice.below(scenario.nodes));
+  fault.amount = dice.magnitude(ms, 300 * second);
+  return fault;
+}
+
+bool crashes(const std::vector<Fault>& faults) {
+  return std::ranges::any_of(faults, [](const Fault& fault) {
+    return fault.kind == FaultKind::kill_agent || fault.kind == FaultKind::lose_node;
+  });
+}
+
+bool loses_a_node(const std::vector<Fault>& faults) {
+  return std::ranges::any_of(faults, [](const Fault& fault) { return fault.kind == FaultKind::lose_node; });
+}
+
+// Whose lost node a job does not outlive.
+Opening make_opening(Dice& dice, const Scenario& scenario, std::uint64_t cell, bool recovers) {
+  Opening opening;
+  const std::vector<Fault>& before =
+      scenario.later.empty() ? scenario.faults : scenario.later.back().faults;
+  opening.after_ns = dice.magnitude(ms / 100, 2 * second);
+  opening.keeps_agents = dice.one_in(2);
+  opening.keeps_ranks = opening.keeps_agents && dice.one_in(2) && !loses_a_node(before);
+  opening.programs.resize(scenario.programs.size());
+  const std::uint64_t ranks = scenario.programs.size(), writes = dice.magnitude(4, 100);
+  for (auto& program : opening.programs) {
+    if (dice.one_in(2))
+      program.push_back({Step::Kind::read, 1, part_of(dice, {0, scenario.file_bytes})});
+  }
+  // What is read must not be written meanwhile.
+  for (auto& program : opening.programs) program.push_back({Step::Kind::barrier});
+  for (std::uint64_t phase = dice.between(1, 2); phase > 0; --phase) {
+    const Layout layout{cell, dice.below(ranks), scenario.file_bytes, ranks};
+    add_phase(dice, dice, opening.programs, layout, writes, !dice.one_in(3));
+  }
+  for (auto& program : opening.programs) program.push_back({Step::Kind::close});
+  for (std::uint64_t i = dice.one_in(2) ? 0 : dice.between(1, 2); i > 0; --i)
+    opening.faults.push_back(make_fault(dice, scenario));
+  if (dice.one_in(8)) opening.faults.push_back(make_jump(dice, scenario));
+  if (recovers && dice.one_in(3)) opening.recovery_dies_ns = dice.magnitude(1'000, 20 * ms);
+  opening.recovery_node = static_cast<std::uint32_t>(dice.below(scenario.nodes));
+  return opening;
 }
 
 void set_machine(Dice& dice, Scenario& scenario) {
@@ -171,6 +218,8 @@ const char* name_of(FaultKind kind) {
       return "fault: agent killed";
     case FaultKind::lose_node:
       return "fault: node lost";
+    case FaultKind::clock_jump:
+      return "fault: the clock jumps, ns";
   }
   return "";
 }
@@ -193,19 +242,37 @@ Scenario make_scenario(std::uint64_t seed) {
   const std::uint64_t writes = dice.magnitude(4, 200);
   for (std::uint64_t phase = dice.between(1, 4); phase > 0; --phase) {
     const Layout layout{cell, dice.below(ranks), scenario.file_bytes, ranks};
-    add_phase(dice, rows, scenario, layout, writes, !dice.one_in(3));
+    add_phase(dice, rows, scenario.programs, layout, writes, !dice.one_in(3));
   }
   for (auto& program : scenario.programs) program.push_back({Step::Kind::close});
   for (std::uint64_t i = dice.one_in(4) ? 0 : dice.between(1, 3); i > 0; --i)
     scenario.faults.push_back(make_fault(dice, scenario));
+  Dice later(seed ^ 0xA5A5A5A5);
+  if (later.one_in(8)) scenario.faults.push_back(make_jump(later, scenario));
+  const std::vector<Fault>* faults = &scenario.faults;
+  for (int openings = 0; openings < 2 && later.one_in(crashes(*faults) ? 2 : 10); ++openings) {
+    scenario.later.push_back(make_opening(later, scenario, cell, crashes(*faults)));
+    faults = &scenario.later.back().faults;
+  }
   return scenario;
 }
+
+namespace {
+
+std::string describe_fault(const Fault& fault) {
+  return "\n  " + std::string(name_of(fault.kind)) + " " + std::to_string(fault.amount) + ", node " +
+         std::to_string(fault.node) + " (" + std::to_string(fault.other) + "), from " +
+         std::to_string(fault.at_ns / 1000) + " us for " + std::to_string(fault.for_ns / 1000) + " us";
+}
+
+}  // namespace
 
 bool Scenario::benign() const {
   return std::ranges::all_of(faults, [this](const Fault& fault) {
     if (fault.kind == FaultKind::cut && nodes == 1) return true;
     // Shorter than what a link takes for the loss of its peer.
     if (fault.kind == FaultKind::cut || fault.kind == FaultKind::pause) return fault.for_ns < 4 * second;
+    if (fault.kind == FaultKind::clock_jump) return fault.amount < 4 * second;
     return fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::delay;
   });
 }
@@ -214,7 +281,7 @@ bool Scenario::writes_survive() const {
   return settings.strategy == Strategy::journal && std::ranges::all_of(faults, [](const Fault& fault) {
            return fault.kind == FaultKind::kill_agent || fault.kind == FaultKind::pause ||
                   fault.kind == FaultKind::cut || fault.kind == FaultKind::delay ||
-                  fault.kind == FaultKind::slow_disk;
+                  fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::clock_jump;
          });
 }
 
@@ -236,10 +303,15 @@ std::string Scenario::describe() const {
                      std::to_string(static_cast<unsigned>(plan.topology)) + ", " +
                      std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes" +
                      (stands_in ? " of the first node" : "");
-  for (const Fault& fault : faults) {
-    text += "\n  " + std::string(name_of(fault.kind)) + " " + std::to_string(fault.amount) + ", node " +
-            std::to_string(fault.node) + " (" + std::to_string(fault.other) + "), from " +
-            std::to_string(fault.at_ns / 1000) + " us for " + std::to_string(fault.for_ns / 1000) + " us";
+  for (const Fault& fault : faults) text += describe_fault(fault);
+  for (const Opening& opening : later) {
+    text += std::string("\n  opened again by ") + (opening.keeps_ranks ? "the same" : "other") + " ranks, " +
+            (opening.keeps_agents ? "the same" : "other") + " agents, after " +
+            std::to_string(opening.after_ns / 1000) + " us";
+    if (opening.recovery_dies_ns > 0)
+      text += "; recovery on node " + std::to_string(opening.recovery_node) + " dies after " +
+              std::to_string(opening.recovery_dies_ns / 1000) + " us";
+    for (const Fault& fault : opening.faults) text += describe_fault(fault);
   }
   return text;
 }

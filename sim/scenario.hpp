@@ -41,6 +41,7 @@ enum class FaultKind : std::uint8_t {
   corrupt,      // a wrong bit in what comes to `node`
   kill_agent,   // the process
   lose_node,    // the host, with its ranks and what its cache had
+  clock_jump,   // of the host's clock, by `amount` ns
 };
 const char* name_of(FaultKind kind);
 
@@ -51,6 +52,19 @@ struct Fault {
   std::uint32_t node = 0;
   std::uint32_t other = 0;
   std::uint64_t amount = 0;
+};
+
+// The file is opened once more, after all ranks have closed it or have gone. Agents that died, and hosts that
+// were lost, are there again by then.
+struct Opening {
+  std::uint64_t after_ns = 0;
+  bool keeps_ranks = false;   // whose agents live; else there are other processes everywhere
+  bool keeps_agents = false;  // that live, else they leave before
+  std::vector<std::vector<Step>> programs;  // by rank
+  std::vector<Fault> faults;
+  // The recovery of this node's journals is killed so long after its beginning; 0: it is not.
+  std::uint64_t recovery_dies_ns = 0;
+  std::uint32_t recovery_node = 0;
 };
 
 struct Scenario {
@@ -74,6 +88,7 @@ struct Scenario {
   std::uint64_t file_bytes = 0;
   std::vector<std::vector<Step>> programs;  // by rank
   std::vector<Fault> faults;
+  std::vector<Opening> later;
 
   // Nothing goes wrong that anybody has to be told of.
   bool benign() const;

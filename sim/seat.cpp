@@ -51,15 +51,22 @@ void Seat::sleep() {
 }
 
 void Seat::sleep_until(std::uint64_t time_ns) {
+  const std::uint64_t now = timeline_.now_ns() + beyond_ns_;
+  sleep_for(time_ns - std::min(time_ns, now));
+}
+
+void Seat::sleep_for(std::uint64_t span_ns) {
   if (gone_) {
-    beyond_ns_ += time_ns - std::min(time_ns, now_ns());
+    beyond_ns_ += span_ns;
     return;
   }
-  plan(time_ns);
+  plan(timeline_.now_ns() + span_ns);
   fiber_->stop();
 }
 
 // --- client::Contact ---
+
+std::uint64_t Seat::now_ns() const { return node_.clock().now_ns() + beyond_ns_; }
 
 void Seat::wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                       std::uint32_t bound_ms) {
@@ -67,9 +74,17 @@ void Seat::wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expe
   if (word.load() != expected) return;
   word_ = &word;
   expected_ = expected;
-  sleep_until(now_ns() + bound_ms * ms);
+  sleep_for(bound_ms * ms);
   word_ = nullptr;
   timed_out_ = word.load() == expected;
+}
+
+bool Seat::serves() { return !hung_up(); }
+
+void Seat::jumped() {
+  if (word_ == nullptr) return;
+  word_ = nullptr;
+  rouse_after(0);
 }
 
 void Seat::look() {
@@ -78,7 +93,7 @@ void Seat::look() {
   rouse_after(0);
 }
 
-void Seat::pause(std::uint32_t for_ms) { sleep_until(now_ns() + for_ms * ms); }
+void Seat::pause(std::uint32_t for_ms) { sleep_for(for_ms * ms); }
 
 bool Seat::hung_up() { return gone_ || !node_.serves(channel_); }
 

@@ -46,14 +46,18 @@ class Seat final : public client::Contact {
 
   // It goes on then at the latest, wherever it sleeps.
   void rouse_after(std::uint64_t span_ns);
+  // The agent that it was made for is there, and knows the rank.
+  bool serves();
   // The host goes, and so does the program.
   void vanish();
+  // The node's clock has jumped: waits in a session are over.
+  void jumped();
   // The agent has had a round: futexes wake who waits for a word that has changed.
   void look();
 
   // --- client::Contact ---
 
-  std::uint64_t now_ns() const override { return timeline_.now_ns() + beyond_ns_; }
+  std::uint64_t now_ns() const override;
   void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                   std::uint32_t bound_ms) override;
   void pause(std::uint32_t for_ms) override;
@@ -69,6 +73,7 @@ class Seat final : public client::Contact {
  private:
   void plan(std::uint64_t time_ns);
   void go_on();
+  void sleep_for(std::uint64_t span_ns);
 
   Node& node_;
   agent::ChannelId channel_;

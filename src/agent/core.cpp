@@ -41,16 +41,13 @@ Core::~Core() {
   }
 }
 
-bool Core::ready() const {
-  const Shared& shared = impl_->shared;
-  return !shared.pool || (!shared.advance_wanted && !shared.ledger_full &&
-                          shared.pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
-}
+bool Core::ready() const { return impl_->has_memory() && !impl_->shared.ledger_full; }
 
-// Not even what comes back from the journal has precedence: it needs memory that may be stuck until other
+// What agents upstream pass on is in no ledger here: a full one does not keep it waiting, or nodes whose ledgers
+// fail would wait for each other. Not even what comes back from the journal has precedence: it needs memory that may be stuck until other
 // agents get on, and they until this lane takes more.
 bool Core::ready(FileSlot slot, std::uint32_t lane) const {
-  if (ready()) return true;
+  if (impl_->has_memory()) return true;
   const OpenFile* file = impl_->file(slot);
   if (file == nullptr) return true;
   const FilePipeline& way = *file->lanes[lane % file->lanes.size()]->pipeline;
@@ -264,7 +261,8 @@ void Core::Impl::make_way() {
 bool Core::Impl::share_out() {
   constexpr std::uint32_t most_blocks = 64;
   std::uint32_t fed = 0;
-  each_lane([&fed](const OpenFile&, const Lane& lane) { fed += lane.upstreams > 0 ? 1 : 0; });
+  const auto feeds = [](const OpenFile& file, const Lane& lane) { return lane.upstreams > 0 && !file.replaced; };
+  each_lane([&](const OpenFile& file, const Lane& lane) { fed += feeds(file, lane) ? 1 : 0; });
   shared.lane_blocks = shared.reserved_blocks = shared.landing_blocks = 0;
   each_lane([this](const OpenFile&, const Lane& lane) {
     shared.reserved_blocks += lane.pipeline->blocks_due();
@@ -274,9 +272,9 @@ bool Core::Impl::share_out() {
   const std::uint32_t least = 2 * shared.pool->spans(shared.record_max_bytes);
   const std::uint32_t usable = shared.pool->usable_blocks();
   shared.lane_blocks = std::max(least, std::min(most_blocks, usable / (4 * fed)));
-  each_lane([this](const OpenFile&, const Lane& lane) {
+  each_lane([&](const OpenFile& file, const Lane& lane) {
     const std::uint32_t held = lane.pipeline->blocks_in_use();
-    if (lane.upstreams > 0 && held < shared.lane_blocks) shared.reserved_blocks += shared.lane_blocks - held;
+    if (feeds(file, lane) && held < shared.lane_blocks) shared.reserved_blocks += shared.lane_blocks - held;
   });
   return std::uint64_t{fed} * least <= usable / 2;
 }

@@ -66,6 +66,7 @@ struct Core::Impl {
   bool evict_one();
   bool retire();
   bool anything_open() const;
+  bool has_memory() const;
 };
 
 }  // namespace millrace::agent

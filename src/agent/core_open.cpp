@@ -42,6 +42,12 @@ Status Core::Impl::prepare_pool(const FileSettings& settings) {
   return {};
 }
 
+bool Core::Impl::has_memory() const {
+  const BlockPool* const pool = shared.pool.get();
+  return !pool ||
+         (!shared.advance_wanted && pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
+}
+
 Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const transport::Register& registration,
                                  Route route) {
   const Status prepared = prepare_pool(registration.settings);
@@ -74,8 +80,11 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
   if (::fstat(target.get(), &about) != 0) return Status::from_errno(errno);
   auto& files = impl_->files;
   const auto same = std::find_if(files.begin(), files.end(), [&](const auto& file) {
-    return file && file->device == about.st_dev && file->inode == about.st_ino &&
-           file->reads_only == (registration.reads_only != 0);
+    if (!file || file->device != about.st_dev || file->inode != about.st_ino ||
+        file->reads_only != (registration.reads_only != 0))
+      return false;
+    file->replaced = file->left_by(registration.group);
+    return !file->replaced;
   });
   FileSlot slot = static_cast<FileSlot>(same - files.begin());
   if (same == files.end()) {

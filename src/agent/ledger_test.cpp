@@ -140,6 +140,28 @@ TEST_F(Ledgers, one_that_fails_does_not_wait_for_what_agents_upstream_pass_on) {
   EXPECT_TRUE(rig->core.ready());
 }
 
+TEST_F(Ledgers, one_that_fails_does_not_keep_what_agents_upstream_pass_on_out_of_memory_that_is_free) {
+  start({.faults = {{.op = io::Op::write, .first = 1, .every = 0, .error = EIO}}});
+  auto wire = std::make_shared<Wire>();
+  Route route;
+  route.lanes.push_back({std::make_unique<MemoryCarrier>(wire), 1});
+  transport::Register registration{};
+  registration.group = 1;
+  registration.members = 1;
+  registration.settings = asked(Strategy::journal, Durability::disk);
+  std::strcpy(registration.path, "/data/file");
+  const FileSlot slot = *rig->core.open(0, Fd(::dup(file.get())), registration, std::move(route));
+  ASSERT_TRUE(rig->core.join(100, slot, 0, 1).ok());
+  const std::vector<std::byte> data(4 * KiB);
+  rig->core.write(0, slot, 0, data);
+  for (int i = 0; i < 100 && rig->core.ready(); ++i) rig->step();
+  ASSERT_FALSE(rig->core.ready());
+  for (std::uint64_t i = 1; i < 64; ++i) {
+    ASSERT_TRUE(rig->core.ready(slot, 0)) << i;
+    rig->core.write(100, slot, i * data.size(), data);
+  }
+}
+
 TEST_F(Ledgers, without_a_directory_durability_node_is_like_disk) {
   rig = std::make_unique<Rig>(io::MemoryOptions{}, "/nowhere");
   file = rig->storage.create();

@@ -81,6 +81,13 @@ bool OpenFile::over() const {
       lanes, [](const auto& lane) { return lane->requests.over() && lane->pipeline->quiet(); });
 }
 
+bool OpenFile::left_by(std::uint64_t group) const {
+  if (dirty() || (ledger && !ledger->empty())) return false;
+  return std::ranges::none_of(lanes, [group](const auto& lane) {
+    return lane->requests.used_by_ranks() || lane->requests.knows(group);
+  });
+}
+
 Status OpenFile::error() const {
   for (const auto& lane : lanes) {
     if (!lane->pipeline->error().ok()) return lane->pipeline->error();

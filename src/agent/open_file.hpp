@@ -48,6 +48,7 @@ struct OpenFile {
   dev_t device = 0;
   ino_t inode = 0;
   bool reads_only = false;  // its descriptor may be open for reading only
+  bool replaced = false;    // left_by() ranks that have opened it anew: no memory is kept for it
   std::string path;
   FileSettings asked;
   std::uint64_t stripe_bytes = 0;
@@ -80,6 +81,9 @@ struct OpenFile {
   // At the end of everything: what is to be told of the ledger; empty if nothing is.
   std::string ledger_message() const;
 
+  // Only agents of other nodes still have to hear, or to say, that it is closed, and nothing more of it is to be
+  // written: what other ranks open now has a route and errors of its own.
+  bool left_by(std::uint64_t group) const;
   // Nobody has it open, and nothing is left to do.
   bool over() const;
   Status error() const;

@@ -55,13 +55,14 @@ struct Found {
 
 class Recovery {
  public:
-  Recovery(const Options& options, io::Storage& storage, std::ostream& out, std::ostream& error)
-      : options_(options), storage_(storage), out_(out), error_(error) {}
+  Recovery(const Options& options, io::Storage& storage, std::ostream& out, std::ostream& error, Pace& pace)
+      : options_(options), storage_(storage), out_(out), error_(error), pace_(pace) {}
   int run();
 
  private:
   std::optional<std::vector<std::string>> list();
   bool wait_for_living();
+  bool lock(const Fd& file);
   void take(const std::string& path);
   bool usable(Found& found);
   Result<Fd> open_target(const Found& found, std::string& why);
@@ -76,15 +77,24 @@ class Recovery {
   io::Storage& storage_;
   std::ostream& out_;
   std::ostream& error_;
+  Pace& pace_;
   std::vector<Found> found_;
   std::size_t living_ = 0;
   bool failed_ = false;
 };
 
-void pause_ms(long milliseconds) {
-  const timespec pause{milliseconds / 1000, milliseconds % 1000 * 1'000'000};
-  ::nanosleep(&pause, nullptr);
-}
+class SystemPace final : public Pace {
+ public:
+  std::uint64_t now_ns() const override { return transport::now_ns(); }
+  void pause(std::uint32_t for_ms) override {
+    const timespec pause{for_ms / 1000, for_ms % 1000 * 1'000'000L};
+    ::nanosleep(&pause, nullptr);
+  }
+  void wait_for(io::Storage& storage) override {
+    pollfd ready{storage.event_fd(), POLLIN, 0};
+    if (ready.fd >= 0) (void)::poll(&ready, 1, 100);
+  }
+};
 
 bool unreadable_header(const journal::Summary& summary) {
   return summary.verdict == journal::Verdict::not_a_journal ||
@@ -95,10 +105,10 @@ bool unreadable_header(const journal::Summary& summary) {
 bool is_rescue(const std::string& path) { return path.ends_with(std::string("-rescue") + journal::suffix); }
 
 // Who only looks holds the lock for a moment.
-bool lock(const Fd& file) {
+bool Recovery::lock(const Fd& file) {
   for (int tries = 0; tries < 20; ++tries) {
     if (io::take_lock(file)) return true;
-    pause_ms(2);
+    pace_.pause(2);
   }
   return false;
 }
@@ -114,7 +124,7 @@ std::optional<std::vector<std::string>> Recovery::list() {
 
 // True when nobody has a journal any more; false after --timeout without progress.
 bool Recovery::wait_for_living() {
-  std::uint64_t since_ns = transport::now_ns();
+  std::uint64_t since_ns = pace_.now_ns();
   std::uint64_t seen = 0;
   std::size_t told = 0;
   for (;;) {
@@ -128,7 +138,7 @@ bool Recovery::wait_for_living() {
       ++living;
       progress += io::touched_ns(*file);
     }
-    const std::uint64_t now_ns = transport::now_ns();
+    const std::uint64_t now_ns = pace_.now_ns();
     if (living == 0) return true;
     if (living != told)
       out_ << "waiting for " << living << (living == 1 ? " file" : " files") << " that agents are writing"
@@ -141,7 +151,7 @@ bool Recovery::wait_for_living() {
              "agents have made no progress; they may wait for their disk or for other nodes");
       return false;
     }
-    pause_ms(50);
+    pace_.pause(50);
   }
 }
 
@@ -235,9 +245,7 @@ Status Recovery::write_all(const Found& found, Fd target) {
   Result<FileSlot> slot = core.open(0, std::move(target), registration);
   if (!slot) return slot.status();
   const auto step = [&] {
-    if (core.advance(transport::now_ns())) return;
-    pollfd ready{storage_.event_fd(), POLLIN, 0};
-    if (ready.fd >= 0) (void)::poll(&ready, 1, 100);
+    if (!core.advance(pace_.now_ns())) pace_.wait_for(storage_);
   };
   Result<Fd> file = io::duplicate(found.file);
   if (!file) return file.status();
@@ -250,7 +258,7 @@ Status Recovery::write_all(const Found& found, Fd target) {
     if (record.type != journal::Type::data) continue;
     while (!core.ready() && core.error(*slot).ok()) step();
     if (!core.error(*slot).ok()) break;
-    if (const std::uint64_t now_ns = transport::now_ns(); now_ns - shown_ns > 250'000'000) {
+    if (const std::uint64_t now_ns = pace_.now_ns(); now_ns - shown_ns > 250'000'000) {
       shown_ns = now_ns;
       io::touch(found.file);  // for those who wait
     }
@@ -293,8 +301,11 @@ int Recovery::run() {
   const auto paths = list();
   if (!paths) return 1;
   for (const std::string& path : *paths) take(path);
-  // The order in which they were begun: where two are of one target, the later one is newer.
-  std::ranges::sort(found_, {}, [](const Found& one) { return one.summary.header.created_ns; });
+  // The order in which they were begun: where two are of one target, the later one is newer. File systems count
+  // time in ticks of milliseconds: of one tick, what a rank has saved from its ring is newer than any ledger.
+  std::ranges::stable_sort(found_, {}, [](const Found& one) {
+    return std::pair(one.summary.header.created_ns, is_rescue(one.path));
+  });
   std::vector<std::pair<std::uint64_t, std::uint64_t>> broken;
   for (Found& found : found_) {
     const std::pair target(found.summary.header.device, found.summary.header.inode);
@@ -319,6 +330,12 @@ int Recovery::run() {
 
 int recover(std::span<const std::string> arguments, const Settings& settings, io::Storage& storage,
             std::ostream& out, std::ostream& error) {
+  SystemPace pace;
+  return recover(arguments, settings, storage, out, error, pace);
+}
+
+int recover(std::span<const std::string> arguments, const Settings& settings, io::Storage& storage,
+            std::ostream& out, std::ostream& error, Pace& pace) {
   Options options;
   options.directory = local_directory(settings);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -341,7 +358,7 @@ int recover(std::span<const std::string> arguments, const Settings& settings, io
       return help ? 0 : 2;
     }
   }
-  return Recovery(options, storage, out, error).run();
+  return Recovery(options, storage, out, error, pace).run();
 }
 
 }  // namespace millrace::agent

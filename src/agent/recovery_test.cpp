@@ -101,6 +101,13 @@ TEST_F(Recovery, LaterRecordsAndLaterJournalsWin) {
   EXPECT_EQ(content(), now);
 }
 
+TEST_F(Recovery, OfOneTickWhatARankHasSavedIsNewerThanItsLedger) {
+  put("100-1-rescue", {{10, "saved"}}, 1);
+  put("99-1", {{10, "older"}}, 1);
+  EXPECT_EQ(run().status, 0);
+  EXPECT_EQ(content().substr(10, 5), "saved");
+}
+
 TEST_F(Recovery, ADryRunOnlySays) {
   put("a", {{0, "new"}});
   const Ran ran = run({"--dry-run"});

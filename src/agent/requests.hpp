@@ -90,6 +90,10 @@ class Requests {
   bool used_by_ranks() const {
     return std::ranges::any_of(members_, [](const Member& m) { return !m.upstream && !m.closing; });
   }
+  // A channel of the group has been here.
+  bool knows(std::uint64_t group) const {
+    return std::ranges::find(groups_, group, &Group::number) != groups_.end();
+  }
   // True once, if a rank of the channel's group has gone.
   bool take_lost_peer(ChannelId channel);
   Stages stages() const;

@@ -247,6 +247,39 @@ TEST(Ring, AnAgentThatNeverComesIsGivenUp) {
   EXPECT_TRUE(rig.core.idle());
 }
 
+TEST(Ring, AFileThatRanksHereHaveClosedIsAnotherOneForWhoOpensItNext) {
+  Rig rig;
+  const Fd file = rig.storage.create();
+  transport::Register registration{};
+  registration.group = 1;
+  registration.members = 1;
+  registration.settings = tiny(Strategy::automatic, true);
+  const auto open = [&] {
+    Route route;
+    route.lanes.emplace_back().upstreams = 1;
+    return *rig.core.open(0, Fd(::dup(file.get())), registration, std::move(route));
+  };
+  const FileSlot first = open();
+  ASSERT_TRUE(rig.core.join(100, first, 0, 1).ok());
+  rig.fill(0, first, 0, 100, 1);
+  rig.core.close(0, first, 1, counters(1));
+  registration.group = 2;
+  EXPECT_EQ(open(), first) << "bytes of it are to come";
+  rig.core.close(0, first, 2, counters(1));
+  ASSERT_TRUE(rig.await(0, 1) && rig.await(0, 2));
+  ASSERT_FALSE(rig.core.idle()) << "the agent of another node has it open";
+  registration.group = 3;
+  const FileSlot next = open();
+  EXPECT_NE(next, first);
+  EXPECT_EQ(open(), next) << "ranks of one open share it";
+  rig.core.abandon(100);  // breaks the first one only
+  rig.fill(0, next, 50, 100, 2);
+  rig.core.flush(0, next, 3, everything);
+  ASSERT_TRUE(rig.await(0, 3));
+  EXPECT_TRUE(rig.reply(0, 3).ok());
+  EXPECT_TRUE(rig.same(0));
+}
+
 TEST(Ring, WhereAPeerIsLostNobodyElseIsAwaited) {
   RingRig rig({Topology::ring, 1, MiB}, 3, 1, with(Strategy::automatic, true));
   rig.node[1]->core.close(0, rig.slot[1], 1, counters(1));

@@ -24,7 +24,7 @@ namespace {
 struct Found {
   bool open = false;      // some rank has the target open
   bool draining = false;  // an agent is bringing it to the target
-  bool dead = false;      // nobody is
+  std::size_t dead = 0;   // nobody is: so many
   std::uint64_t progress = 0;
 };
 
@@ -43,7 +43,7 @@ Found look(const std::string& directory, const struct stat& target) {
     const Result<Fd> file = io::open_owned(path);
     if (!file || !is_of(*file, target)) continue;
     if (!io::is_locked(*file)) {
-      found.dead = true;
+      ++found.dead;
     } else if (io::is_sealed(*file)) {
       found.draining = true;
       found.progress += io::touched_ns(*file);
@@ -84,17 +84,18 @@ void settle_ledgers(const char* path) {
   struct stat target {};
   if (!settings.enabled || ::stat(io::owned_folder(directory).c_str(), &target) != 0) return;
   if (::stat(path, &target) != 0) return;
-  bool tried = false;
+  std::size_t unusable = 0;  // that recovery has left
   std::uint64_t progress = 0;
   std::uint64_t since_ns = transport::now_ns();
   for (long wait_ms = 1;; wait_ms = wait_ms < 16 ? 2 * wait_ms : wait_ms) {
     const Found found = look(directory, target);
-    if (found.dead && tried) {
-      log(std::string(path) + ": bytes that were written before a crash are in " + directory +
-          " and not in the file; millrace recover says why, and finishes it");
-    } else if (found.dead) {
-      tried = true;
+    // An agent that we have waited for may leave one too.
+    if (found.dead > unusable) {
       (void)run_recovery(settings, directory);
+      unusable = look(directory, target).dead;
+      if (unusable > 0)
+        log(std::string(path) + ": bytes that were written before a crash are in " + directory +
+            " and not in the file; millrace recover says why, and finishes it");
       continue;
     }
     if (found.open) flush_open(path, target);

@@ -80,9 +80,11 @@ class Session {
 
   // The file's error, whether or not the agent still lives.
   Status sticky(std::uint32_t file);
-  // From now on, if the agent is lost, this file's records that it has not made safe are saved.
+  // From now on, if the agent is lost, this file's records that it has not made safe are saved. Takes the
+  // place of what the agent knew by that number before: else records of this file would be saved as that one's.
   void protect(Protected file) {
     const std::lock_guard lock(mutex_);
+    std::erase_if(protected_, [&file](const Protected& one) { return one.file == file.file; });
     protected_.push_back(std::move(file));
   }
   // Hangs up: the agent takes what is in the ring, and this is the end.

@@ -4,36 +4,18 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <list>
+#include <string>
 #include <utility>
 
-#include "base/checksum.hpp"
-#include "extent/extent.hpp"
+#include "io/virtual/virtual_disk_impl.hpp"
 
 namespace millrace::io {
 
 namespace {
-
-constexpr std::uint64_t sector = 512;
-
-std::uint64_t total(const std::vector<iovec>& data, bool gaps) {
-  std::uint64_t bytes = 0;
-  for (const iovec& part : data) bytes += gaps || part.iov_base != nullptr ? part.iov_len : 0;
-  return bytes;
-}
-
-std::uint64_t digest(const std::vector<iovec>& data) {
-  std::uint64_t sum = 0;
-  for (const iovec& part : data) {
-    if (part.iov_base != nullptr) sum = checksum(part.iov_base, part.iov_len, sum);
-  }
-  return sum;
-}
 
 // Calls f(where in the file, memory, bytes) for the parts that are no gaps, of the first `most` bytes.
 template <class F>
@@ -47,136 +29,20 @@ void each_part(const Request& request, std::uint64_t most, F f) {
   }
 }
 
+bool has_name(const Fd& fd) {
+  struct stat about = {};
+  return fstat(fd.get(), &about) == 0 && about.st_nlink > 0;
+}
+
 }  // namespace
 
-// In the cache, and not on the disk.
-struct VirtualDisk::Dirty {
-  std::uint32_t node;
-  Extent extent;
-  std::uint64_t until_ns;
-};
-
-struct VirtualDisk::Image {
-  bool created = false;  // by create()
-  dev_t device = 0;
-  ino_t inode = 0;
-  bool is(const struct stat& about) const { return device == about.st_dev && inode == about.st_ino; }
-  std::vector<std::byte> contents;
-  std::vector<std::byte> stable;
-  std::list<Dirty> dirty;             // as the disk takes it
-  std::vector<std::uint32_t> losses;  // by node: how often bytes of its cache did not come to the disk
-};
-
-struct VirtualDisk::Active {
-  Request request;
-  std::uint32_t node = 0;
-  File file = 0;
-  Handle handle = 0;
-  bool direct = false;
-  bool over = false;
-  std::uint64_t bytes = 0;  // gaps included
-  std::uint64_t held = 0;   // of memory
-  std::uint64_t moved = 0;
-  std::uint64_t digest = 0;
-  int error = 0;
-
-  Extent extent() const { return {request.offset, request.offset + bytes}; }
-};
-
-class VirtualDisk::End final : public Storage {
- public:
-  struct Adopted {
-    Fd fd;  // kept open, so that the inode cannot be given to another file
-    File file = 0;
-    bool direct = false;
-    std::uint32_t told = 0;  // of so many losses
-  };
-
-  End(VirtualDisk& disk, std::uint32_t node) : disk_(disk), node_(node) {}
-
-  Result<Handle> adopt(Fd file, bool direct) override {
-    const File number = disk_.file_of(file);
-    adopted_.push_back({std::move(file), number, direct, disk_.images_[number]->losses[node_]});
-    return static_cast<Handle>(adopted_.size() - 1);
-  }
-  void release(Handle file) override {
-    adopted_[file].fd.reset();
-    disk_.released(adopted_[file].file);
-  }
-  Result<std::uint64_t> size(Handle file) override {
-    return std::uint64_t{disk_.images_[adopted_[file].file]->contents.size()};
-  }
-  Status resize(Handle file, std::uint64_t bytes) override {
-    disk_.images_[adopted_[file].file]->contents.resize(bytes);
-    return {};
-  }
-  void submit(Request request) override {
-    auto active = std::make_shared<Active>();
-    active->node = node_;
-    active->handle = request.file;
-    active->file = adopted_[request.file].file;
-    active->direct = adopted_[request.file].direct;
-    active->bytes = total(request.data, true);
-    active->held = total(request.data, false);
-    asked_ += active->held;
-    active->request = std::move(request);
-    held_.push_back(std::move(active));
-  }
-  void kick() override {
-    for (const auto& active : held_) begin(active);
-    held_.clear();
-  }
-  void poll(std::vector<Completion>& out) override {
-    out.insert(out.end(), done_.begin(), done_.end());
-    done_.clear();
-  }
-  int event_fd() const override { return -1; }
-
-  void begin(const std::shared_ptr<Active>& active) {
-    if (dead_) {
-      done_.push_back({active->request.token, Status::from_errno(EIO), 0});
-      return;
-    }
-    const std::uint64_t when = disk_.start(*active);
-    if (active->request.op == Op::write) {
-      check(*active);
-      in_flight_ += active->held;
-      most_in_flight_ = std::max(most_in_flight_, in_flight_);
-    }
-    active_.push_back(active);
-    disk_.timeline_.at(when, [&disk = disk_, node = node_, active] { disk.complete(node, active); });
-  }
-  // Of two writes in flight with a byte in common, either may be the last.
-  void check(const Active& active) {
-    for (const auto& other : active_) {
-      if (other->request.op == Op::write && other->file == active.file &&
-          other->extent().intersects(active.extent()))
-        ++disk_.misuses_;
-    }
-  }
-  void end(const Active& active) {
-    if (active.request.op == Op::write) in_flight_ -= active.held;
-    std::erase_if(active_, [&active](const auto& one) { return one.get() == &active; });
-    done_.push_back({active.request.token, Status::from_errno(active.error), active.moved});
-  }
-
-  std::function<void()> wake;
-
-  VirtualDisk& disk_;
-  std::uint32_t node_;
-  std::vector<Adopted> adopted_;
-  std::vector<std::shared_ptr<Active>> held_;
-  std::vector<std::shared_ptr<Active>> active_;
-  std::vector<Completion> done_;
-  std::uint64_t in_flight_ = 0;
-  std::uint64_t most_in_flight_ = 0;
-  std::uint64_t asked_ = 0;
-  bool dead_ = false;
-};
-
 VirtualDisk::VirtualDisk(Timeline& timeline, Trace& trace, std::uint32_t nodes, const DiskOptions& options)
-    : timeline_(timeline), trace_(trace), options_(options) {
-  for (std::uint32_t node = 0; node < nodes; ++node) ends_.push_back(std::make_unique<End>(*this, node));
+    : timeline_(timeline),
+      trace_(trace),
+      nodes_(nodes),
+      options_(options),
+      capacity_bytes_(options.capacity_bytes) {
+  for (std::uint32_t node = 0; node < nodes; ++node) (void)start(node);
 }
 
 VirtualDisk::~VirtualDisk() = default;
@@ -191,44 +57,62 @@ Fd VirtualDisk::create(const std::string& path) {
   return created(Fd(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600)));
 }
 
-// The system may give the inode to another file now.
-void VirtualDisk::released(File file) {
+// The system may give the inode to another file now, if this one has no name. A descriptor of its own keeps it
+// otherwise: the last one's may have a lock.
+void VirtualDisk::released(File file, const Fd& fd) {
   const auto has = [file](const End::Adopted& one) { return one.file == file && one.fd.valid(); };
   for (const auto& end : ends_) {
     if (std::ranges::any_of(end->adopted_, has)) return;
   }
   Image& image = *images_[file];
   if (image.created) return;
-  image.device = 0;
-  image.inode = 0;
-  image.contents.clear();
-  image.stable.clear();
-  image.dirty.clear();
+  const std::string own = "/proc/self/fd/" + std::to_string(fd.get());
+  if (has_name(fd)) image.kept.reset(::open(own.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!image.kept.valid()) image.forget();
+}
+
+void VirtualDisk::forget_nameless() {
+  for (const auto& image : images_) {
+    if (image->kept.valid() && !has_name(image->kept)) image->forget();
+  }
+}
+
+bool VirtualDisk::knows(const Fd& file) const {
+  struct stat about = {};
+  return fstat(file.get(), &about) == 0 &&
+         std::ranges::any_of(images_, [&about](const auto& image) { return image->is(about); });
 }
 
 VirtualDisk::File VirtualDisk::file_of(const Fd& fd) {
   struct stat about = {};
   (void)fstat(fd.get(), &about);
+  forget_nameless();
   const auto same = std::ranges::find_if(images_, [&about](const auto& image) { return image->is(about); });
   if (same != images_.end()) return static_cast<File>(same - images_.begin());
   images_.push_back(std::make_unique<Image>());
   images_.back()->device = about.st_dev;
   images_.back()->inode = about.st_ino;
-  images_.back()->losses.resize(ends_.size());
+  images_.back()->losses.resize(nodes_);
   return images_.size() - 1;
 }
 
-Storage& VirtualDisk::of(std::uint32_t node) { return *ends_[node]; }
-void VirtualDisk::on_change(std::uint32_t node, std::function<void()> wake) {
-  ends_[node]->wake = std::move(wake);
+VirtualDisk::Process VirtualDisk::start(std::uint32_t node) {
+  ends_.push_back(std::make_unique<End>(*this, node));
+  return static_cast<Process>(ends_.size() - 1);
+}
+
+Storage& VirtualDisk::of(Process process) { return *ends_[process]; }
+void VirtualDisk::on_change(Process process, std::function<void()> wake) {
+  ends_[process]->wake = std::move(wake);
 }
 
 std::span<const std::byte> VirtualDisk::contents(File file) const { return images_.at(file)->contents; }
 std::span<const std::byte> VirtualDisk::stable(File file) const { return images_.at(file)->stable; }
-std::uint64_t VirtualDisk::most_in_flight(std::uint32_t node) const { return ends_[node]->most_in_flight_; }
-std::uint64_t VirtualDisk::bytes_asked(std::uint32_t node) const { return ends_[node]->asked_; }
+std::uint64_t VirtualDisk::most_in_flight(Process process) const { return ends_[process]->most_in_flight_; }
+std::uint64_t VirtualDisk::bytes_asked(Process process) const { return ends_[process]->asked_; }
 
-std::uint64_t VirtualDisk::used_bytes() const {
+std::uint64_t VirtualDisk::used_bytes() {
+  forget_nameless();
   std::uint64_t used = 0;
   for (const auto& image : images_) used += image->contents.size();
   return used;
@@ -280,10 +164,9 @@ std::uint64_t VirtualDisk::start(Active& active) {
 
 // --- Completion ---
 
-void VirtualDisk::complete(std::uint32_t node, const std::shared_ptr<Active>& active) {
+void VirtualDisk::complete(End& end, const std::shared_ptr<Active>& active) {
   if (active->over) return;
   active->over = true;
-  End& end = *ends_[node];
   const Request& request = active->request;
   Image& image = *images_[active->file];
   if (request.op == Op::write) write(*active);
@@ -295,9 +178,9 @@ void VirtualDisk::complete(std::uint32_t node, const std::shared_ptr<Active>& ac
       std::memcpy(to, image.contents.data() + at, bytes);
     });
   }
-  if (request.op == Op::datasync) synced(*active);
+  if (request.op == Op::datasync) synced(end, *active);
   if (request.op == Op::writeback) active->error = 0;
-  trace_.note(timeline_.now_ns(), node, "disk answers: op offset errno",
+  trace_.note(timeline_.now_ns(), end.node_, "disk answers: op offset errno",
               static_cast<std::uint64_t>(request.op), request.offset,
               static_cast<std::uint64_t>(active->error));
   end.end(*active);
@@ -312,9 +195,9 @@ void VirtualDisk::lose(const Active& active) {
 }
 
 // Every handle of a node is told once of such a loss.
-void VirtualDisk::synced(Active& active) {
+void VirtualDisk::synced(End& end, Active& active) {
   const std::uint32_t losses = images_[active.file]->losses[active.node];
-  if (std::exchange(ends_[active.node]->adopted_[active.handle].told, losses) != losses) active.error = EIO;
+  if (std::exchange(end.adopted_[active.handle].told, losses) != losses) active.error = EIO;
 }
 
 // Into the cache; the disk follows.
@@ -356,45 +239,6 @@ void VirtualDisk::settle(const Active& active, std::uint64_t most) {
       image.dirty.pop_front();
     }
   });
-}
-
-// --- Faults ---
-
-void VirtualDisk::fail(Op op, std::uint64_t skip, int error) { planned_.push_back({op, skip, error}); }
-
-int VirtualDisk::planned_error(Op op) {
-  int error = 0;
-  for (Planned& one : planned_) {
-    if (one.op != op || one.error == 0) continue;
-    if (one.skip-- == 0) error = std::exchange(one.error, 0);
-  }
-  return error;
-}
-
-void VirtualDisk::crash(std::uint32_t node, bool host) {
-  End& end = *ends_[node];
-  end.dead_ = true;
-  end.wake = nullptr;
-  const auto active = std::exchange(end.active_, {});
-  for (const auto& one : active) {
-    one->error = EIO;
-    if (one->request.op == Op::write) write(*one);
-    one->over = true;
-    end.done_.push_back({one->request.token, Status::from_errno(EIO), 0});
-  }
-  if (!host) return;
-  for (const auto& image : images_) {
-    for (const Dirty& one : image->dirty) {
-      if (one.node != node) continue;
-      for (std::uint64_t at = one.extent.begin; at < one.extent.end; at = (at / sector + 1) * sector) {
-        if (timeline_.chance(2)) continue;
-        const std::uint64_t until = std::min((at / sector + 1) * sector, one.extent.end);
-        for (std::uint64_t byte = at; byte < until; ++byte)
-          image->contents[byte] = byte < image->stable.size() ? image->stable[byte] : std::byte{0};
-      }
-    }
-    std::erase_if(image->dirty, [node](const Dirty& one) { return one.node == node; });
-  }
 }
 
 }  // namespace millrace::io

@@ -34,11 +34,12 @@ struct DiskOptions {
 //   write -> | cache: contents() | -> [disk: rate, seeks] -> stable()
 //
 // Descriptors of one file (device and inode) are one file; what their real file holds is neither read nor
-// written. What was not made by create() goes with its last handle: it has no name here. A write reads its
-// memory when it completes, so that who changes it before has a wrong file.
+// written. What was not made by create() goes with its last handle and its name. A write reads its memory when it
+// completes, so that who changes it before has a wrong file.
 class VirtualDisk {
  public:
   using File = std::size_t;
+  using Process = std::uint32_t;  // of each node n, n is the first
 
   VirtualDisk(Timeline& timeline, Trace& trace, std::uint32_t nodes, const DiskOptions& options);
   ~VirtualDisk();
@@ -49,13 +50,17 @@ class VirtualDisk {
   Fd create();
   // A real file that is empty, likewise.
   Fd create(const std::string& path);
-  // A node's end; valid as long as this is.
-  Storage& of(std::uint32_t node);
-  // Called when poll() of that node has something new.
-  void on_change(std::uint32_t node, std::function<void()> wake);
+  // One more process of a node: an agent that comes after one that has gone, or a recovery beside it.
+  Process start(std::uint32_t node);
+  // A process's end; valid as long as this is.
+  Storage& of(Process process);
+  // Called when its poll() has something new.
+  void on_change(Process process, std::function<void()> wake);
 
   std::span<const std::byte> contents(File file) const;
   std::span<const std::byte> contents(const Fd& file) { return contents(file_of(file)); }
+  // Whether it is here at all.
+  bool knows(const Fd& file) const;
   // What is on the disk itself.
   std::span<const std::byte> stable(File file) const;
 
@@ -64,19 +69,22 @@ class VirtualDisk {
   // The disk takes so many times as long.
   void slow(std::uint64_t times) { slowness_ = times; }
   void set_capacity(std::uint64_t bytes) { options_.capacity_bytes = bytes; }
+  // No more of all that: from now on the disk is as it should be.
+  void repair();
   // The request of this kind after `skip` more fails, on whatever node. A write has moved a part by then; a
   // datasync loses what it was to bring to the disk, as page caches do.
   void fail(Op op, std::uint64_t skip, int error);
-  // The node's process has gone: of writes in flight, any part may have been done; requests end at once from
-  // now on. If `host`, the cache goes too: of each 512 bytes that are not on the disk, chance decides.
-  void crash(std::uint32_t node, bool host);
+  // The process has gone: of writes in flight, any part may have been done; requests end at once from now on.
+  // If `host`, so have all processes of its node, and the cache: of each 512 bytes that are not on the disk,
+  // chance decides.
+  void crash(Process process, bool host);
 
   // --- What the user of a Storage must not do, and what it may be held to ---
 
   // Memory changed too early, overlapping writes in flight.
   std::uint64_t misuses() const { return misuses_; }
-  std::uint64_t most_in_flight(std::uint32_t node) const;  // bytes of writes
-  std::uint64_t bytes_asked(std::uint32_t node) const;     // of writes and reads so far
+  std::uint64_t most_in_flight(Process process) const;  // bytes of writes
+  std::uint64_t bytes_asked(Process process) const;     // of writes and reads so far
 
  private:
   struct Image;
@@ -91,22 +99,26 @@ class VirtualDisk {
 
   File file_of(const Fd& fd);
   Fd created(Fd fd);
-  void released(File file);
+  void released(File file, const Fd& fd);
+  void forget_nameless();
   int planned_error(Op op);
   std::uint64_t occupy(File file, std::uint64_t offset, std::uint64_t bytes, std::uint64_t held);
   std::uint64_t start(Active& active);
-  void complete(std::uint32_t node, const std::shared_ptr<Active>& active);
+  void complete(End& end, const std::shared_ptr<Active>& active);
+  void kill(End& end);
   void write(Active& active);
   void settle(const Active& active, std::uint64_t most);
   void lose(const Active& active);
-  void synced(Active& active);
-  std::uint64_t used_bytes() const;
+  void synced(End& end, Active& active);
+  std::uint64_t used_bytes();
 
   Timeline& timeline_;
   Trace& trace_;
+  std::uint32_t nodes_;
   DiskOptions options_;
+  std::uint64_t capacity_bytes_;  // of the disk as it should be
   std::vector<std::unique_ptr<Image>> images_;
-  std::vector<std::unique_ptr<End>> ends_;
+  std::vector<std::unique_ptr<End>> ends_;  // of processes
   std::vector<Planned> planned_;
   std::uint64_t free_ns_ = 0;  // when the disk has done all that it was given
   File last_file_ = 0;

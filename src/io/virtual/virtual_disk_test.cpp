@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/virtual/virtual_disk.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <string>
 #include <utility>
 
 namespace millrace::io {
@@ -122,6 +126,55 @@ TEST(VirtualDisk, RequestsOfACrashedProcessEndAtOnce) {
   world.storage().poll(done);
   ASSERT_EQ(done.size(), 2u);
   for (const Completion& one : done) EXPECT_FALSE(one.status.ok());
+}
+
+TEST(VirtualDisk, AnotherProcessOfTheNodeGoesOnAfterOneThatWasKilled) {
+  World world;
+  (void)world.run(Op::write, 0, 4096);
+  world.disk.crash(0, false);
+  const VirtualDisk::Process next = world.disk.start(0);
+  Storage& storage = world.disk.of(next);
+  const Handle handle = *storage.adopt(Fd(::dup(world.fd.get())), false);
+  storage.submit({Op::datasync, handle, 0, 0, {}, 1});
+  storage.kick();
+  std::vector<Completion> done;
+  do storage.poll(done);
+  while (done.empty() && world.timeline.step());
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_TRUE(done[0].status.ok());
+  EXPECT_EQ(world.disk.stable(0).size(), 4096u) << "what the first one wrote was in the node's cache";
+  world.disk.crash(0, true);
+  storage.submit({Op::datasync, handle, 0, 0, {}, 2});
+  storage.kick();
+  storage.poll(done);
+  ASSERT_EQ(done.size(), 2u);
+  EXPECT_FALSE(done[1].status.ok()) << "a lost host takes all its processes with it";
+}
+
+TEST(VirtualDisk, ADiskThatIsRepairedFailsNoMore) {
+  World world(DiskOptions{.capacity_bytes = 100'000});
+  world.disk.set_capacity(10);
+  world.disk.fail(Op::write, 0, EIO);
+  world.disk.repair();
+  EXPECT_TRUE(world.run(Op::write, 0, 4096).first.status.ok());
+}
+
+TEST(VirtualDisk, WhatHasANameStaysUntilItLosesIt) {
+  World world;
+  std::string path = testing::TempDir() + "virtual_disk_test-XXXXXX";
+  Fd named(::mkstemp(path.data()));
+  ASSERT_TRUE(named.valid());
+  const Fd again(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  EXPECT_FALSE(world.disk.knows(again));
+  const Handle target = world.file;
+  world.file = *world.storage().adopt(std::move(named), false);
+  (void)world.run(Op::write, 0, 100);
+  world.storage().release(std::exchange(world.file, target));
+  EXPECT_TRUE(world.disk.knows(again));
+  EXPECT_EQ(world.disk.contents(again).size(), 100u);
+  ::unlink(path.c_str());
+  (void)world.run(Op::write, 0, 100);
+  EXPECT_FALSE(world.disk.knows(again));
 }
 
 TEST(VirtualDisk, WhatHasNoNameGoesWithItsLastHandle) {

@@ -4,166 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
+#include <utility>
 
-#include "io/virtual/byte_queue.hpp"
+#include "io/virtual/virtual_net_impl.hpp"
 
 namespace millrace::io {
 
 namespace {
-
-constexpr std::uint64_t retry_ns = 1'000'000'000;     // of a connection that nobody answers
-constexpr std::uint64_t retransmit_ns = 200'000'000;  // at most so long after a cut is healed
-
+constexpr std::uint64_t retry_ns = 1'000'000'000;  // of a connection that nobody answers
 }  // namespace
-
-struct VirtualNet::Segment {
-  std::vector<std::byte> bytes;  // none: the end
-};
-
-// What one end says to the other.
-struct VirtualNet::Direction {
-  ByteQueue out;             // sent, not on its way
-  ByteQueue in;              // arrived
-  std::uint64_t flying = 0;  // on its way
-  std::uint64_t landed_ns = 0;
-  std::deque<std::shared_ptr<Segment>> held;  // by a cut
-  bool finishing = false;                     // the end is on its way
-  bool ended = false;                         // ... and has arrived
-};
-
-struct VirtualNet::Connection {
-  std::uint32_t node[2] = {};
-  int descriptor[2] = {};
-  bool open[2] = {true, false};  // somebody has this end, or may accept it
-  bool answered = false;         // the connecting side knows that it is connected
-  std::uint16_t port = 0;
-  int error[2] = {};  // to be told once
-  bool broken[2] = {};
-  Direction way[2];  // from side 0, from side 1
-};
-
-struct VirtualNet::Listening {
-  std::uint32_t node;
-  std::uint16_t port;
-  int descriptor;
-  std::deque<Shared> waiting;
-};
-
-// One side of a connection.
-class VirtualNet::End final : public Stream {
- public:
-  End(VirtualNet& net, Shared connection, int side)
-      : net_(net), connection_(std::move(connection)), side_(side) {}
-  ~End() override { net_.closed(connection_, side_); }
-  End(const End&) = delete;
-  End& operator=(const End&) = delete;
-
-  Status tune(std::uint32_t) override { return {}; }
-  Result<bool> finish_connect() override {
-    if (const Status status = error(); !status.ok()) return status;
-    return side_ == 1 || connection_->answered;
-  }
-  Status error() override {
-    const int met = std::exchange(connection_->error[side_], 0);
-    return met == 0 ? Status() : Status(Code::lost_peer, met);
-  }
-  Result<Transfer> receive(std::span<std::byte> to) override {
-    Direction& from = connection_->way[1 - side_];
-    const std::span<const std::byte> there = from.in.front(to.size());
-    if (!there.empty()) {
-      std::ranges::copy(there, to.begin());
-      const std::size_t bytes = there.size();
-      from.in.pop(bytes);
-      net_.handled(connection_->node[side_], bytes);
-      net_.push(connection_, 1 - side_);  // the window has room again
-      return Transfer{bytes, false, false};
-    }
-    if (connection_->broken[side_]) return Status(Code::lost_peer, ECONNRESET);
-    return from.ended ? Transfer{0, false, true} : Transfer{0, true, false};
-  }
-  Result<Transfer> send(std::span<const std::byte> from) override {
-    if (connection_->broken[side_]) return Status(Code::lost_peer, ECONNRESET);
-    if (connection_->way[1 - side_].ended && !connection_->open[1 - side_])
-      return Status(Code::lost_peer, EPIPE);
-    Direction& to = connection_->way[side_];
-    const std::size_t room = net_.options_.send_buffer_bytes - to.out.size();
-    if (room == 0) return Transfer{0, true, false};
-    from = from.first(std::min(from.size(), room));
-    to.out.push(from);
-    net_.handled(connection_->node[side_], from.size());
-    net_.push(connection_, side_);
-    return Transfer{from.size(), false, false};
-  }
-  int descriptor() const override { return connection_->descriptor[side_]; }
-
- private:
-  VirtualNet& net_;
-  Shared connection_;
-  int side_;
-};
-
-class VirtualNet::Port final : public Listener {
- public:
-  Port(VirtualNet& net, const Listening& listening) : net_(net), listening_(listening) {
-    listening_.descriptor = net_.new_descriptor({{}, 0, &listening_});
-    net_.ports_[{listening_.node, listening_.port}] = &listening_;
-  }
-  ~Port() override {
-    net_.place(listening_.descriptor) = {};
-    net_.ports_.erase({listening_.node, listening_.port});
-    for (const Shared& one : listening_.waiting) net_.closed(one, 1);
-  }
-  Port(const Port&) = delete;
-  Port& operator=(const Port&) = delete;
-
-  Result<std::unique_ptr<Stream>> accept() override {
-    if (listening_.waiting.empty()) return std::unique_ptr<Stream>();
-    Shared next = std::move(listening_.waiting.front());
-    listening_.waiting.pop_front();
-    return std::unique_ptr<Stream>(std::make_unique<End>(net_, std::move(next), 1));
-  }
-  std::uint16_t port() const override { return listening_.port; }
-  int descriptor() const override { return listening_.descriptor; }
-
- private:
-  VirtualNet& net_;
-  Listening listening_;
-};
-
-class VirtualNet::Host final : public Net {
- public:
-  Host(VirtualNet& net, std::uint32_t node) : net_(net), node_(node) {}
-
-  Result<std::unique_ptr<Listener>> listen() override {
-    return std::unique_ptr<Listener>(
-        std::make_unique<Port>(net_, Listening{node_, net_.next_port_++, 0, {}}));
-  }
-  Result<std::unique_ptr<Stream>> connect(const Address& to) override {
-    auto made = std::make_shared<Connection>();
-    made->node[0] = node_;
-    made->node[1] = (static_cast<std::uint32_t>(to.ip[14]) << 8) | to.ip[15];
-    made->port = to.port;
-    for (int side : {0, 1}) {
-      made->descriptor[side] = net_.new_descriptor({made, side});
-      if (made->node[side] < net_.hosts_.size())
-        net_.hosts_[made->node[side]]->ends.insert(made->descriptor[side]);
-    }
-    net_.timeline_.after(net_.options_.latency_ns, [&net = net_, made] { net.call(made); });
-    return std::unique_ptr<Stream>(std::make_unique<End>(net_, std::move(made), 0));
-  }
-
-  std::function<void()> wake;
-  std::vector<int> changed;  // take_changed()
-  std::set<int> ends;        // descriptors of its streams
-  std::uint64_t more_ns = 0;
-  bool corrupts = false;
-  bool silent = false;
-
- private:
-  VirtualNet& net_;
-  std::uint32_t node_;
-};
 
 VirtualNet::VirtualNet(Timeline& timeline, Trace& trace, std::uint32_t nodes, const NetOptions& options)
     : timeline_(timeline), trace_(trace), options_(options), handled_(nodes) {
@@ -312,7 +161,8 @@ void VirtualNet::deliver(const Shared& connection, int side, Segment& segment) {
   const int there = 1 - side;
   const std::uint32_t to = connection->node[there];
   Host& host = *hosts_[to];
-  if (host.silent || connection->broken[there]) return;
+  if (host.silent) return;
+  if (connection->broken[there]) return reset(connection, side, ECONNRESET);
   const auto descriptor = static_cast<std::uint64_t>(connection->descriptor[there]);
   Direction& way = connection->way[side];
   way.flying -= segment.bytes.size();
@@ -351,56 +201,6 @@ void VirtualNet::closed(const Shared& connection, int side) {
   if (connection->node[side] < hosts_.size())
     hosts_[connection->node[side]]->ends.erase(connection->descriptor[side]);
   push(connection, side);
-}
-
-bool VirtualNet::is_cut(std::uint32_t a, std::uint32_t b) const { return cuts_.contains(std::minmax(a, b)); }
-
-void VirtualNet::cut(std::uint32_t a, std::uint32_t b) {
-  trace_.note(timeline_.now_ns(), a, "fault: cut from", b);
-  cuts_.insert(std::minmax(a, b));
-}
-
-void VirtualNet::heal(std::uint32_t a, std::uint32_t b) {
-  trace_.note(timeline_.now_ns(), a, "healed with", b);
-  cuts_.erase(std::minmax(a, b));
-  for (const Place& end : places_) {
-    const Shared connection = end.connection.lock();
-    if (!connection || std::minmax(connection->node[0], connection->node[1]) != std::minmax(a, b)) continue;
-    const int side = end.side;
-    timeline_.after(timeline_.below(retransmit_ns), [this, connection, side] {
-      Direction& way = connection->way[1 - side];
-      while (!way.held.empty() && !is_cut(connection->node[0], connection->node[1])) {
-        const auto segment = std::move(way.held.front());
-        way.held.pop_front();
-        deliver(connection, 1 - side, *segment);
-      }
-    });
-  }
-}
-
-void VirtualNet::delay(std::uint32_t node, std::uint64_t more_ns) {
-  trace_.note(timeline_.now_ns(), node, "fault: delayed by", more_ns);
-  hosts_[node]->more_ns = more_ns;
-}
-
-void VirtualNet::corrupt(std::uint32_t node) { hosts_[node]->corrupts = true; }
-
-void VirtualNet::crash(std::uint32_t node, bool silent) {
-  hosts_[node]->silent = silent;
-  hosts_[node]->wake = nullptr;
-  std::vector<Shared> lost;
-  for (const int descriptor : hosts_[node]->ends) {
-    if (const Shared connection = place(descriptor).connection.lock()) lost.push_back(connection);
-  }
-  for (const Shared& connection : lost) {
-    for (const int side : {0, 1}) {
-      if (connection->node[side] == node) {
-        connection->broken[side] = true;  // nothing more goes out
-      } else if (!silent) {
-        reset(connection, side, ECONNRESET);
-      }
-    }
-  }
 }
 
 }  // namespace millrace::io

@@ -84,6 +84,10 @@ class VirtualNet {
   // The process there is gone with all its streams: the others are told. If `silent` it is the host: they are
   // not.
   void crash(std::uint32_t node, bool silent);
+  // Another process takes its place, on a host that is up again: who still sends to the one before is told.
+  void restart(std::uint32_t node);
+  // No wrong bit is to come any more.
+  void repair();
 
   std::uint64_t bytes_moved() const { return bytes_moved_; }
   // What the node's process has sent and received so far, as bytes of the machine that is simulated.

@@ -155,6 +155,46 @@ TEST(VirtualNet, ACrashedProcessIsToldOfAndACrashedHostIsNot) {
   }
 }
 
+TEST(VirtualNet, AHostThatIsUpAgainTellsWhoStillSendsToTheOneBefore) {
+  World world;
+  auto flow = world.flow(1);
+  world.net.crash(0, true);
+  const std::vector<std::byte> some(100);
+  EXPECT_TRUE(flow.from->send(some).ok());
+  while (world.timeline.step()) {
+  }
+  EXPECT_FALSE(world.net.ready(flow.from->descriptor()).broken) << "nobody can tell";
+  world.net.restart(0);
+  EXPECT_TRUE(flow.from->send(some).ok());
+  while (world.timeline.step()) {
+  }
+  EXPECT_TRUE(world.net.ready(flow.from->descriptor()).broken);
+  EXPECT_EQ(flow.from->error(), Status(Code::lost_peer, ECONNRESET));
+}
+
+TEST(VirtualNet, StreamsBetweenTheSameTwoNodesOvertakeEachOther) {
+  World world;
+  auto one = world.flow(1), other = world.flow(1);
+  const std::vector<std::byte> some(100);
+  int overtaken = 0;
+  for (int i = 0; i < 100; ++i) {
+    (void)one.from->send(some);
+    (void)other.from->send(some);
+    const auto came = [&world](const World::Flow& flow) {
+      return world.net.ready(flow.to->descriptor()).readable;
+    };
+    while (!came(one) && !came(other) && world.timeline.step()) {
+    }
+    overtaken += came(other) ? 1 : 0;
+    while (world.timeline.step()) {
+    }
+    world.move(one, 0);
+    world.move(other, 0);
+  }
+  EXPECT_GT(overtaken, 20) << "though sent later";
+  EXPECT_LT(overtaken, 80);
+}
+
 TEST(VirtualNet, NobodyListensIsRefused) {
   World world;
   const auto stream = *world.net.of(1).connect(VirtualNet::address_of(2, 4711));

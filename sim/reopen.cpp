@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The part of Cluster that opens the file once more: who died is there again, and what was left is settled.
+#include <algorithm>
+#include <utility>
+
+#include "cluster.hpp"
+
+namespace millrace::sim {
+
+namespace {
+constexpr std::uint64_t second_ns = 1'000'000'000;
+constexpr std::uint64_t bound_ns = 800 * second_ns;  // of all that is waited for
+}  // namespace
+
+// A process whose agent has gone writes without one from then on: another one takes the rank's place.
+bool Cluster::stays(const Rank& rank) const {
+  return next_ != nullptr && next_->keeps_ranks && !rank.gone && !rank.session->lost();
+}
+
+bool Cluster::all_settled() const {
+  return std::ranges::all_of(settling_, [](const auto& one) { return one->over(); });
+}
+
+bool Cluster::open_again(const Opening& opening) {
+  calm(opening.after_ns);
+  for (Rank& rank : ranks_) {
+    const bool stays = opening.keeps_ranks && !rank.gone && !rank.session->lost() && rank.seat->serves();
+    if (stays) continue;
+    rank.session.reset();
+    rank.seat = nullptr;
+  }
+  if (!settle(opening)) return false;
+  judge(disk_.contents(0), scenario_.loses_caches(), "the file that is opened again");
+  judge(disk_.stable(0), true, "what is on the disk before the file is opened again");
+  if (!replace_agents(!opening.keeps_agents)) return false;
+  begin_again(opening);
+  return connect_all() && open_all();
+}
+
+// What has gone wrong is over, and what has not does not any more.
+void Cluster::calm(std::uint64_t after_ns) {
+  for (const io::Timeline::Event& fault : planned_) {
+    if (fault.first > timeline_.now_ns()) timeline_.cancel(fault);
+  }
+  planned_.clear();
+  bool passed = false;
+  timeline_.at(std::max(timeline_.now_ns(), calm_ns_) + after_ns, [&passed] { passed = true; });
+  while (!passed) (void)timeline_.step();
+  disk_.repair();
+  net_.repair();
+}
+
+bool Cluster::settle(const Opening& opening) {
+  settling_.clear();
+  for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
+    const World world{timeline_, trace_, net_, disk_, processors_};
+    settling_.push_back(std::make_unique<Settling>(world, n, nodes_[n]->journals()));
+  }
+  for (const auto& one : settling_) timeline_.after(timeline_.below(think_ns), [&one] { one->begin(); });
+  if (opening.recovery_dies_ns > 0)
+    timeline_.after(opening.recovery_dies_ns, [this, n = opening.recovery_node] { settling_[n]->kill(); });
+  const bool settled = step_until(timeline_.now_ns() + bound_ns, &Cluster::all_settled);
+  if (!settled) problem("what was left is not settled");
+  for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
+    if (!settling_[n]->problem().empty())
+      problem("node " + std::to_string(n) + " cannot settle: " + settling_[n]->problem());
+  }
+  return settled;
+}
+
+// Those that have died, or all.
+bool Cluster::replace_agents(bool all) {
+  if (all && !step_until(timeline_.now_ns() + bound_ns, &Cluster::all_idle)) {
+    problem("the agents do not come to rest before the file is opened again");
+    return false;
+  }
+  for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
+    Node& node = *nodes_[n];
+    if (all && node.alive()) node.leave();
+    if (node.alive()) continue;
+    trace_.note(timeline_.now_ns(), n, "another agent");
+    node.restart();
+  }
+  return true;
+}
+
+void Cluster::begin_again(const Opening& opening) {
+  oracle_.begin_again(scenario_.loses_caches());
+  scenario_.programs = opening.programs;
+  scenario_.faults = opening.faults;
+  crashed_ = failed_ = false;
+  old_errors_ = errors_;
+  for (Rank& rank : ranks_) {
+    rank.program = &scenario_.programs[rank.number];
+    rank.step = 0;
+    rank.tally = {};
+    rank.at_barrier = rank.over = rank.gone = false;
+    rank.error = {};
+  }
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The part of VirtualDisk that is what goes wrong.
+#include <cerrno>
+#include <utility>
+
+#include "io/virtual/virtual_disk_impl.hpp"
+
+namespace millrace::io {
+
+namespace {
+constexpr std::uint64_t sector = 512;
+}  // namespace
+
+void VirtualDisk::fail(Op op, std::uint64_t skip, int error) { planned_.push_back({op, skip, error}); }
+
+int VirtualDisk::planned_error(Op op) {
+  int error = 0;
+  for (Planned& one : planned_) {
+    if (one.op != op || one.error == 0) continue;
+    if (one.skip-- == 0) error = std::exchange(one.error, 0);
+  }
+  return error;
+}
+
+void VirtualDisk::repair() {
+  planned_.clear();
+  slowness_ = 1;
+  options_.capacity_bytes = capacity_bytes_;
+}
+
+void VirtualDisk::kill(End& end) {
+  end.dead_ = true;
+  end.wake = nullptr;
+  const auto active = std::exchange(end.active_, {});
+  for (const auto& one : active) {
+    one->error = EIO;
+    if (one->request.op == Op::write) write(*one);
+    one->over = true;
+    end.done_.push_back({one->request.token, Status::from_errno(EIO), 0});
+  }
+}
+
+void VirtualDisk::crash(Process process, bool host) {
+  const std::uint32_t node = ends_[process]->node_;
+  kill(*ends_[process]);
+  if (!host) return;
+  for (const auto& end : ends_) {
+    if (end->node_ == node && !end->dead_) kill(*end);
+  }
+  for (const auto& image : images_) {
+    for (const Dirty& one : image->dirty) {
+      if (one.node != node) continue;
+      for (std::uint64_t at = one.extent.begin; at < one.extent.end; at = (at / sector + 1) * sector) {
+        if (timeline_.chance(2)) continue;
+        const std::uint64_t until = std::min((at / sector + 1) * sector, one.extent.end);
+        for (std::uint64_t byte = at; byte < until; ++byte)
+          image->contents[byte] = byte < image->stable.size() ? image->stable[byte] : std::byte{0};
+      }
+    }
+    std::erase_if(image->dirty, [node](const Dirty& one) { return one.node == node; });
+  }
+}
+
+}  // namespace millrace::io

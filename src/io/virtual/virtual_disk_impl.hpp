@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// What VirtualDisk is made of: for its own files only.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <functional>
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/checksum.hpp"
+#include "extent/extent.hpp"
+#include "io/virtual/virtual_disk.hpp"
+
+namespace millrace::io {
+
+inline std::uint64_t total(const std::vector<iovec>& data, bool gaps) {
+  std::uint64_t bytes = 0;
+  for (const iovec& part : data) bytes += gaps || part.iov_base != nullptr ? part.iov_len : 0;
+  return bytes;
+}
+
+inline std::uint64_t digest(const std::vector<iovec>& data) {
+  std::uint64_t sum = 0;
+  for (const iovec& part : data) {
+    if (part.iov_base != nullptr) sum = checksum(part.iov_base, part.iov_len, sum);
+  }
+  return sum;
+}
+
+// In the cache, and not on the disk.
+struct VirtualDisk::Dirty {
+  std::uint32_t node;
+  Extent extent;
+  std::uint64_t until_ns;
+};
+
+struct VirtualDisk::Image {
+  bool created = false;  // by create()
+  Fd kept;               // while it has a name, so that its inode is no other file's
+  dev_t device = 0;
+  ino_t inode = 0;
+  bool is(const struct stat& about) const { return device == about.st_dev && inode == about.st_ino; }
+  void forget() {
+    device = 0;
+    inode = 0;
+    kept.reset();
+    contents.clear();
+    stable.clear();
+    dirty.clear();
+  }
+  std::vector<std::byte> contents;
+  std::vector<std::byte> stable;
+  std::list<Dirty> dirty;             // as the disk takes it
+  std::vector<std::uint32_t> losses;  // by node: how often bytes of its cache did not come to the disk
+};
+
+struct VirtualDisk::Active {
+  Request request;
+  std::uint32_t node = 0;
+  File file = 0;
+  Handle handle = 0;
+  bool direct = false;
+  bool over = false;
+  std::uint64_t bytes = 0;  // gaps included
+  std::uint64_t held = 0;   // of memory
+  std::uint64_t moved = 0;
+  std::uint64_t digest = 0;
+  int error = 0;
+
+  Extent extent() const { return {request.offset, request.offset + bytes}; }
+};
+
+class VirtualDisk::End final : public Storage {
+ public:
+  struct Adopted {
+    Fd fd;  // kept open, so that the inode cannot be given to another file
+    File file = 0;
+    bool direct = false;
+    std::uint32_t told = 0;  // of so many losses
+  };
+
+  End(VirtualDisk& disk, std::uint32_t node) : disk_(disk), node_(node) {}
+
+  Result<Handle> adopt(Fd file, bool direct) override {
+    const File number = disk_.file_of(file);
+    adopted_.push_back({std::move(file), number, direct, disk_.images_[number]->losses[node_]});
+    return static_cast<Handle>(adopted_.size() - 1);
+  }
+  void release(Handle file) override {
+    const Fd fd = std::move(adopted_[file].fd);
+    disk_.released(adopted_[file].file, fd);
+  }
+  Result<std::uint64_t> size(Handle file) override {
+    return std::uint64_t{disk_.images_[adopted_[file].file]->contents.size()};
+  }
+  Status resize(Handle file, std::uint64_t bytes) override {
+    disk_.images_[adopted_[file].file]->contents.resize(bytes);
+    return {};
+  }
+  void submit(Request request) override {
+    auto active = std::make_shared<Active>();
+    active->node = node_;
+    active->handle = request.file;
+    active->file = adopted_[request.file].file;
+    active->direct = adopted_[request.file].direct;
+    active->bytes = total(request.data, true);
+    active->held = total(request.data, false);
+    asked_ += active->held;
+    active->request = std::move(request);
+    held_.push_back(std::move(active));
+  }
+  void kick() override {
+    for (const auto& active : held_) begin(active);
+    held_.clear();
+  }
+  void poll(std::vector<Completion>& out) override {
+    out.insert(out.end(), done_.begin(), done_.end());
+    done_.clear();
+  }
+  int event_fd() const override { return -1; }
+
+  void begin(const std::shared_ptr<Active>& active) {
+    if (dead_) {
+      done_.push_back({active->request.token, Status::from_errno(EIO), 0});
+      return;
+    }
+    const std::uint64_t when = disk_.start(*active);
+    if (active->request.op == Op::write) {
+      check(*active);
+      in_flight_ += active->held;
+      most_in_flight_ = std::max(most_in_flight_, in_flight_);
+    }
+    active_.push_back(active);
+    disk_.timeline_.at(when, [this, active] { disk_.complete(*this, active); });
+  }
+  // Of two writes in flight with a byte in common, either may be the last.
+  void check(const Active& active) {
+    for (const auto& other : active_) {
+      if (other->request.op == Op::write && other->file == active.file &&
+          other->extent().intersects(active.extent()))
+        ++disk_.misuses_;
+    }
+  }
+  void end(const Active& active) {
+    if (active.request.op == Op::write) in_flight_ -= active.held;
+    std::erase_if(active_, [&active](const auto& one) { return one.get() == &active; });
+    done_.push_back({active.request.token, Status::from_errno(active.error), active.moved});
+  }
+
+  std::function<void()> wake;
+
+  VirtualDisk& disk_;
+  std::uint32_t node_;
+  std::vector<Adopted> adopted_;
+  std::vector<std::shared_ptr<Active>> held_;
+  std::vector<std::shared_ptr<Active>> active_;
+  std::vector<Completion> done_;
+  std::uint64_t in_flight_ = 0;
+  std::uint64_t most_in_flight_ = 0;
+  std::uint64_t asked_ = 0;
+  bool dead_ = false;
+};
+
+}  // namespace millrace::io
