@@ -123,8 +123,8 @@ class Cluster {
   const Opening* next_ = nullptr;                    // the opening after this one
   std::uint32_t openings_ = 0;                       // so far
   std::uint32_t old_errors_ = 0;                     // of those before
-  bool crashed_ = false;  // an agent, or a node with it
-  bool failed_ = false;   // a rank has met the others with an error: nobody writes any more
+  bool crashed_ = false;                             // an agent, or a node with it
+  bool failed_ = false;  // a rank has met the others with an error: nobody writes any more
   std::uint32_t errors_ = 0;
   std::uint64_t over_ns_ = 0;  // when the last rank ended
   std::uint64_t steps_ = 0;

@@ -43,8 +43,8 @@ TEST(Faults, EveryPromiseHoldsUnderEverySeed) {
     for (const std::string& problem : outcome.problems)
       ADD_FAILURE() << problem << "\nto see it: millrace-sim --trace " << seed << "\n" << scenario.describe();
   }
-  std::cout << seeds << " seeds, " << faulty << " with faults, " << jumps << " of them jumps of a clock, " << again
-            << " times opened again, " << told << " ranks told of errors\n";
+  std::cout << seeds << " seeds, " << faulty << " with faults, " << jumps << " of them jumps of a clock, "
+            << again << " times opened again, " << told << " ranks told of errors\n";
   if (seeds < 100) return;
   EXPECT_GT(faulty, seeds / 2);
   EXPECT_GT(again, seeds / 10);
@@ -56,8 +56,8 @@ TEST(Faults, EveryPromiseHoldsUnderEverySeed) {
 TEST(Faults, WhatWasFoundStaysRight) {
   // 1125, 1459: a node goes down before the header of its journal is on the disk. 7990: a ledger keeps bytes
   // that another node has written over since, and comes back over them.
-  // 48: full ledgers of several nodes wait for each other. 76, 217: who opens a file again joins what is left of
-  // the first open, with its links and errors.
+  // 48: full ledgers of several nodes wait for each other. 76, 217: who opens a file again joins what is left
+  // of the first open, with its links and errors.
   for (const std::uint64_t seed : {1125, 1459, 7990, 48, 76, 217}) {
     const Scenario scenario = make_scenario(seed);
     for (const std::string& problem : run(scenario).problems)

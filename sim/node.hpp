@@ -98,7 +98,9 @@ class Node {
   bool idle() const { return core_ == nullptr || core_->idle(); }
   const std::string& journals() const { return journals_; }
   // The most that any agent here had in flight to the disk.
-  std::uint64_t most_in_flight() const { return std::max(most_in_flight_, world_.disk.most_in_flight(process_)); }
+  std::uint64_t most_in_flight() const {
+    return std::max(most_in_flight_, world_.disk.most_in_flight(process_));
+  }
 
  private:
   // What has been taken from a rank's ring.
@@ -129,7 +131,7 @@ class Node {
   Costs costs_;
   std::uint64_t seen_net_bytes_ = 0;  // before this round
   std::uint64_t seen_disk_bytes_ = 0;
-  std::uint64_t seen_records_ = 0;  // from links
+  std::uint64_t seen_records_ = 0;    // from links
   std::uint64_t most_in_flight_ = 0;  // of agents that have gone
   struct Watched {
     int descriptor;

@@ -31,8 +31,8 @@ class Oracle {
   std::vector<Extent> acknowledge(std::uint32_t rank, bool stable);
   // ... as far as they have returned.
   void acknowledge_finished(std::uint32_t rank);
-  // The file is opened again, by ranks of the same numbers: none of them has written anything yet. `lost`: what
-  // was not on the disk is not promised any more.
+  // The file is opened again, by ranks of the same numbers: none of them has written anything yet. `lost`:
+  // what was not on the disk is not promised any more.
   void begin_again(bool lost);
   // Grows with each of these calls.
   std::uint32_t moment() const { return moment_; }
@@ -55,7 +55,7 @@ class Oracle {
   std::string complain(std::byte found, std::uint64_t offset, std::uint32_t least) const;
 
   std::vector<Write> writes_;  // number n is writes_[n - 1]
-  std::size_t before_ = 0;  // so many are of who had the file open before
+  std::size_t before_ = 0;     // so many are of who had the file open before
   std::uint32_t moment_ = 0;
 };
 

@@ -137,16 +137,14 @@ bool loses_a_node(const std::vector<Fault>& faults) {
 // Whose lost node a job does not outlive.
 Opening make_opening(Dice& dice, const Scenario& scenario, std::uint64_t cell, bool recovers) {
   Opening opening;
-  const std::vector<Fault>& before =
-      scenario.later.empty() ? scenario.faults : scenario.later.back().faults;
+  const std::vector<Fault>& before = scenario.later.empty() ? scenario.faults : scenario.later.back().faults;
   opening.after_ns = dice.magnitude(ms / 100, 2 * second);
   opening.keeps_agents = dice.one_in(2);
   opening.keeps_ranks = opening.keeps_agents && dice.one_in(2) && !loses_a_node(before);
   opening.programs.resize(scenario.programs.size());
   const std::uint64_t ranks = scenario.programs.size(), writes = dice.magnitude(4, 100);
   for (auto& program : opening.programs) {
-    if (dice.one_in(2))
-      program.push_back({Step::Kind::read, 1, part_of(dice, {0, scenario.file_bytes})});
+    if (dice.one_in(2)) program.push_back({Step::Kind::read, 1, part_of(dice, {0, scenario.file_bytes})});
   }
   // What is read must not be written meanwhile.
   for (auto& program : opening.programs) program.push_back({Step::Kind::barrier});

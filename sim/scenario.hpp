@@ -58,8 +58,8 @@ struct Fault {
 // were lost, are there again by then.
 struct Opening {
   std::uint64_t after_ns = 0;
-  bool keeps_ranks = false;   // whose agents live; else there are other processes everywhere
-  bool keeps_agents = false;  // that live, else they leave before
+  bool keeps_ranks = false;                 // whose agents live; else there are other processes everywhere
+  bool keeps_agents = false;                // that live, else they leave before
   std::vector<std::vector<Step>> programs;  // by rank
   std::vector<Fault> faults;
   // The recovery of this node's journals is killed so long after its beginning; 0: it is not.

@@ -88,7 +88,8 @@ void Settling::recover() {
   std::ostringstream said, refused;
   const int status = agent::recover(words, Settings(), world_.disk.of(*process_), said, refused, *this);
   process_.reset();
-  world_.trace.note(world_.timeline.now_ns(), node_, "has recovered: status", static_cast<std::uint64_t>(status));
+  world_.trace.note(world_.timeline.now_ns(), node_, "has recovered: status",
+                    static_cast<std::uint64_t>(status));
   world_.trace.say(world_.timeline.now_ns(), node_, said.str() + refused.str());
   if (std::exchange(killed_, false) && !ends_) return;
   if (status != 0) problem_ = refused.str();

@@ -43,9 +43,9 @@ Core::~Core() {
 
 bool Core::ready() const { return impl_->has_memory() && !impl_->shared.ledger_full; }
 
-// What agents upstream pass on is in no ledger here: a full one does not keep it waiting, or nodes whose ledgers
-// fail would wait for each other. Not even what comes back from the journal has precedence: it needs memory that may be stuck until other
-// agents get on, and they until this lane takes more.
+// What agents upstream pass on is in no ledger here: a full one does not keep it waiting, or nodes whose
+// ledgers fail would wait for each other. Not even what comes back from the journal has precedence: it needs
+// memory that may be stuck until other agents get on, and they until this lane takes more.
 bool Core::ready(FileSlot slot, std::uint32_t lane) const {
   if (impl_->has_memory()) return true;
   const OpenFile* file = impl_->file(slot);
@@ -261,7 +261,9 @@ void Core::Impl::make_way() {
 bool Core::Impl::share_out() {
   constexpr std::uint32_t most_blocks = 64;
   std::uint32_t fed = 0;
-  const auto feeds = [](const OpenFile& file, const Lane& lane) { return lane.upstreams > 0 && !file.replaced; };
+  const auto feeds = [](const OpenFile& file, const Lane& lane) {
+    return lane.upstreams > 0 && !file.replaced;
+  };
   each_lane([&](const OpenFile& file, const Lane& lane) { fed += feeds(file, lane) ? 1 : 0; });
   shared.lane_blocks = shared.reserved_blocks = shared.landing_blocks = 0;
   each_lane([this](const OpenFile&, const Lane& lane) {

@@ -44,8 +44,7 @@ Status Core::Impl::prepare_pool(const FileSettings& settings) {
 
 bool Core::Impl::has_memory() const {
   const BlockPool* const pool = shared.pool.get();
-  return !pool ||
-         (!shared.advance_wanted && pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
+  return !pool || (!shared.advance_wanted && pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
 }
 
 Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const transport::Register& registration,

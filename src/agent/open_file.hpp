@@ -81,8 +81,8 @@ struct OpenFile {
   // At the end of everything: what is to be told of the ledger; empty if nothing is.
   std::string ledger_message() const;
 
-  // Only agents of other nodes still have to hear, or to say, that it is closed, and nothing more of it is to be
-  // written: what other ranks open now has a route and errors of its own.
+  // Only agents of other nodes still have to hear, or to say, that it is closed, and nothing more of it is to
+  // be written: what other ranks open now has a route and errors of its own.
   bool left_by(std::uint64_t group) const;
   // Nobody has it open, and nothing is left to do.
   bool over() const;

@@ -301,8 +301,9 @@ int Recovery::run() {
   const auto paths = list();
   if (!paths) return 1;
   for (const std::string& path : *paths) take(path);
-  // The order in which they were begun: where two are of one target, the later one is newer. File systems count
-  // time in ticks of milliseconds: of one tick, what a rank has saved from its ring is newer than any ledger.
+  // The order in which they were begun: where two are of one target, the later one is newer. File systems
+  // count time in ticks of milliseconds: of one tick, what a rank has saved from its ring is newer than any
+  // ledger.
   std::ranges::stable_sort(found_, {}, [](const Found& one) {
     return std::pair(one.summary.header.created_ns, is_rescue(one.path));
   });

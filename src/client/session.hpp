@@ -81,7 +81,8 @@ class Session {
   // The file's error, whether or not the agent still lives.
   Status sticky(std::uint32_t file);
   // From now on, if the agent is lost, this file's records that it has not made safe are saved. Takes the
-  // place of what the agent knew by that number before: else records of this file would be saved as that one's.
+  // place of what the agent knew by that number before: else records of this file would be saved as that
+  // one's.
   void protect(Protected file) {
     const std::lock_guard lock(mutex_);
     std::erase_if(protected_, [&file](const Protected& one) { return one.file == file.file; });

@@ -57,8 +57,8 @@ Fd VirtualDisk::create(const std::string& path) {
   return created(Fd(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600)));
 }
 
-// The system may give the inode to another file now, if this one has no name. A descriptor of its own keeps it
-// otherwise: the last one's may have a lock.
+// The system may give the inode to another file now, if this one has no name. A descriptor of its own keeps
+// it otherwise: the last one's may have a lock.
 void VirtualDisk::released(File file, const Fd& fd) {
   const auto has = [file](const End::Adopted& one) { return one.file == file && one.fd.valid(); };
   for (const auto& end : ends_) {

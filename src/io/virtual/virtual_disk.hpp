@@ -34,8 +34,8 @@ struct DiskOptions {
 //   write -> | cache: contents() | -> [disk: rate, seeks] -> stable()
 //
 // Descriptors of one file (device and inode) are one file; what their real file holds is neither read nor
-// written. What was not made by create() goes with its last handle and its name. A write reads its memory when it
-// completes, so that who changes it before has a wrong file.
+// written. What was not made by create() goes with its last handle and its name. A write reads its memory
+// when it completes, so that who changes it before has a wrong file.
 class VirtualDisk {
  public:
   using File = std::size_t;
