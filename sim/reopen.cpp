@@ -41,7 +41,7 @@ bool Cluster::open_again(const Opening& opening) {
 // What has gone wrong is over, and what has not does not any more.
 void Cluster::calm(std::uint64_t after_ns) {
   for (const io::Timeline::Event& fault : planned_) {
-    if (fault.first > timeline_.now_ns()) timeline_.cancel(fault);
+    timeline_.cancel(fault);
   }
   planned_.clear();
   bool passed = false;
