@@ -68,6 +68,7 @@ struct VirtualDisk::Image {
 };
 
 struct VirtualDisk::Active {
+  End* end = nullptr;  // whose it is
   Request request;
   std::uint32_t node = 0;
   File file = 0;
@@ -112,6 +113,7 @@ class VirtualDisk::End final : public Storage {
   }
   void submit(Request request) override {
     auto active = std::make_shared<Active>();
+    active->end = this;
     active->node = node_;
     active->handle = request.file;
     active->file = adopted_[request.file].file;
@@ -144,7 +146,7 @@ class VirtualDisk::End final : public Storage {
       most_in_flight_ = std::max(most_in_flight_, in_flight_);
     }
     active_.push_back(active);
-    disk_.timeline_.at(when, [&disk = disk_, node = node_, active] { disk.complete(node, active); });
+    disk_.timeline_.at(when, [&disk = disk_, active] { disk.complete(active); });
   }
   // Of two writes in flight with a byte in common, either may be the last.
   void check(const Active& active) {
@@ -194,9 +196,8 @@ Fd VirtualDisk::create(const std::string& path) {
 // The system may give the inode to another file now.
 void VirtualDisk::released(File file) {
   const auto has = [file](const End::Adopted& one) { return one.file == file && one.fd.valid(); };
-  for (const auto& end : ends_) {
-    if (std::ranges::any_of(end->adopted_, has)) return;
-  }
+  const auto any = [&has](const auto& end) { return std::ranges::any_of(end->adopted_, has); };
+  if (std::ranges::any_of(ends_, any) || std::ranges::any_of(joined_, any)) return;
   Image& image = *images_[file];
   if (image.created) return;
   image.device = 0;
@@ -219,6 +220,11 @@ VirtualDisk::File VirtualDisk::file_of(const Fd& fd) {
 }
 
 Storage& VirtualDisk::of(std::uint32_t node) { return *ends_[node]; }
+Storage& VirtualDisk::join(std::uint32_t node, std::function<void()> wake) {
+  joined_.push_back(std::make_unique<End>(*this, node));
+  joined_.back()->wake = std::move(wake);
+  return *joined_.back();
+}
 void VirtualDisk::on_change(std::uint32_t node, std::function<void()> wake) {
   ends_[node]->wake = std::move(wake);
 }
@@ -271,7 +277,9 @@ std::uint64_t VirtualDisk::start(Active& active) {
     case Op::datasync: {
       std::uint64_t until = soon;
       if (active.error != 0) lose(active);
-      for (const Dirty& one : images_[active.file]->dirty) until = std::max(until, one.until_ns);
+      const std::list<Dirty>& dirty = images_[active.file]->dirty;
+      if (dirty.empty()) return soon;
+      for (const Dirty& one : dirty) until = std::max(until, one.until_ns);
       return until + options_.sync_ns;
     }
   }
@@ -280,10 +288,10 @@ std::uint64_t VirtualDisk::start(Active& active) {
 
 // --- Completion ---
 
-void VirtualDisk::complete(std::uint32_t node, const std::shared_ptr<Active>& active) {
+void VirtualDisk::complete(const std::shared_ptr<Active>& active) {
   if (active->over) return;
   active->over = true;
-  End& end = *ends_[node];
+  End& end = *active->end;
   const Request& request = active->request;
   Image& image = *images_[active->file];
   if (request.op == Op::write) write(*active);
@@ -297,7 +305,7 @@ void VirtualDisk::complete(std::uint32_t node, const std::shared_ptr<Active>& ac
   }
   if (request.op == Op::datasync) synced(*active);
   if (request.op == Op::writeback) active->error = 0;
-  trace_.note(timeline_.now_ns(), node, "disk answers: op offset errno",
+  trace_.note(timeline_.now_ns(), active->node, "disk answers: op offset errno",
               static_cast<std::uint64_t>(request.op), request.offset,
               static_cast<std::uint64_t>(active->error));
   end.end(*active);
@@ -314,7 +322,7 @@ void VirtualDisk::lose(const Active& active) {
 // Every handle of a node is told once of such a loss.
 void VirtualDisk::synced(Active& active) {
   const std::uint32_t losses = images_[active.file]->losses[active.node];
-  if (std::exchange(ends_[active.node]->adopted_[active.handle].told, losses) != losses) active.error = EIO;
+  if (std::exchange(active.end->adopted_[active.handle].told, losses) != losses) active.error = EIO;
 }
 
 // Into the cache; the disk follows.
@@ -371,18 +379,24 @@ int VirtualDisk::planned_error(Op op) {
   return error;
 }
 
-void VirtualDisk::crash(std::uint32_t node, bool host) {
-  End& end = *ends_[node];
-  end.dead_ = true;
-  end.wake = nullptr;
-  const auto active = std::exchange(end.active_, {});
+void VirtualDisk::end(End& process) {
+  process.dead_ = true;
+  process.wake = nullptr;
+  const auto active = std::exchange(process.active_, {});
   for (const auto& one : active) {
     one->error = EIO;
     if (one->request.op == Op::write) write(*one);
     one->over = true;
-    end.done_.push_back({one->request.token, Status::from_errno(EIO), 0});
+    process.done_.push_back({one->request.token, Status::from_errno(EIO), 0});
   }
+}
+
+void VirtualDisk::crash(std::uint32_t node, bool host) {
+  end(*ends_[node]);
   if (!host) return;
+  for (const auto& process : joined_) {
+    if (process->node_ == node) end(*process);
+  }
   for (const auto& image : images_) {
     for (const Dirty& one : image->dirty) {
       if (one.node != node) continue;

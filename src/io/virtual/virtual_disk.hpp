@@ -51,6 +51,8 @@ class VirtualDisk {
   Fd create(const std::string& path);
   // A node's end; valid as long as this is.
   Storage& of(std::uint32_t node);
+  // Another process of a node, over the same cache; likewise. `wake`: as on_change().
+  Storage& join(std::uint32_t node, std::function<void()> wake);
   // Called when poll() of that node has something new.
   void on_change(std::uint32_t node, std::function<void()> wake);
 
@@ -68,7 +70,8 @@ class VirtualDisk {
   // datasync loses what it was to bring to the disk, as page caches do.
   void fail(Op op, std::uint64_t skip, int error);
   // The node's process has gone: of writes in flight, any part may have been done; requests end at once from
-  // now on. If `host`, the cache goes too: of each 512 bytes that are not on the disk, chance decides.
+  // now on. If `host`, those that joined and the cache go too: of each 512 bytes that are not on the disk,
+  // chance decides.
   void crash(std::uint32_t node, bool host);
 
   // --- What the user of a Storage must not do, and what it may be held to ---
@@ -95,10 +98,11 @@ class VirtualDisk {
   int planned_error(Op op);
   std::uint64_t occupy(File file, std::uint64_t offset, std::uint64_t bytes, std::uint64_t held);
   std::uint64_t start(Active& active);
-  void complete(std::uint32_t node, const std::shared_ptr<Active>& active);
+  void complete(const std::shared_ptr<Active>& active);
   void write(Active& active);
   void settle(const Active& active, std::uint64_t most);
   void lose(const Active& active);
+  void end(End& process);
   void synced(Active& active);
   std::uint64_t used_bytes() const;
 
@@ -106,7 +110,8 @@ class VirtualDisk {
   Trace& trace_;
   DiskOptions options_;
   std::vector<std::unique_ptr<Image>> images_;
-  std::vector<std::unique_ptr<End>> ends_;
+  std::vector<std::unique_ptr<End>> ends_;    // of the nodes
+  std::vector<std::unique_ptr<End>> joined_;  // further processes
   std::vector<Planned> planned_;
   std::uint64_t free_ns_ = 0;  // when the disk has done all that it was given
   File last_file_ = 0;
