@@ -3,9 +3,7 @@
 #include "cluster.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -18,12 +16,6 @@ constexpr std::uint64_t second_ns = 1000 * ms;
 constexpr std::uint64_t longest_ns = 10'000 * second_ns;  // that a run may take, and
 constexpr std::uint64_t rest_ns = 700 * second_ns;        // ... its agents after the last rank
 
-std::array<std::byte, 32> key_of(std::uint64_t seed) {
-  std::array<std::byte, 32> key{};
-  std::memcpy(key.data(), &seed, sizeof seed);
-  return key;
-}
-
 }  // namespace
 
 Cluster::Cluster(const Scenario& scenario, bool keep_trace)
@@ -33,7 +25,8 @@ Cluster::Cluster(const Scenario& scenario, bool keep_trace)
       net_(timeline_, trace_, scenario.nodes, scenario.net),
       disk_(timeline_, trace_, scenario.nodes, scenario.disk),
       processors_(scenario.costs.cores),
-      file_(disk_.create(folder_.path() + "/file")),
+      path_(folder_.path() + "/file"),
+      file_(disk_.create(path_)),
       ranks_(std::size_t{scenario.nodes} * scenario.ranks_per_node) {
   for (std::uint32_t n = 0; n < scenario.nodes; ++n) {
     const std::string journals = folder_.path() + "/" + std::to_string(n);
@@ -71,49 +64,16 @@ bool Cluster::connect_all() {
     Result<client::SessionParts> parts = nodes_[rank.node]->connect(channel);
     if (!parts) problem(who(rank) + " cannot connect: " + parts.status().describe());
     if (!parts) return false;
-    auto seat = std::make_unique<Seat>(*nodes_[rank.node], channel, timeline_);
-    rank.seat = seat.get();
-    nodes_[rank.node]->seated(channel, rank.seat);
-    parts->contact = std::move(seat);
+    auto contact = std::make_unique<Seat>(*nodes_[rank.node], channel, timeline_);
+    Seat& seat = *contact;
+    nodes_[rank.node]->seated(channel, &seat);
+    parts->contact = std::move(contact);
     parts->timeout_ms = scenario_.patience_ns / ms;
     parts->slice_ms = scenario_.slice_ms;
-    rank.session = std::make_unique<client::Session>(*std::move(parts));
+    rank.process = std::make_unique<RankProcess>(
+        rank.node, scenario_.process, std::make_unique<client::Session>(*std::move(parts)), seat, disk_);
   }
   return true;
-}
-
-// What the ranks' MPI_File_open does by collective calls.
-bool Cluster::open_all() {
-  std::vector<transport::TcpAddress> addresses;
-  for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
-    const Result<std::uint16_t> port = ranks_[std::size_t{n} * scenario_.ranks_per_node].session->meet();
-    addresses.push_back(io::VirtualNet::address_of(n, port ? *port : std::uint16_t{0}));
-  }
-  for (Rank& rank : ranks_) {
-    const Status status = open(rank, addresses);
-    if (!status.ok()) problem(who(rank) + " cannot open the file: " + status.describe());
-    if (!status.ok()) return false;
-  }
-  return true;
-}
-
-Status Cluster::open(Rank& rank, const std::vector<transport::TcpAddress>& addresses) {
-  transport::Register registration{};
-  registration.group = 1;
-  registration.members = scenario_.ranks_per_node;
-  registration.settings = scenario_.settings;
-  if (scenario_.nodes > 1) {
-    registration.routing = transport::routing_of(scenario_.plan, addresses, rank.node);
-    registration.routing.key = key_of(scenario_.seed);
-    registration.routing.stands_in = scenario_.stands_in ? 1 : 0;
-  }
-  std::strcpy(registration.path, "/data/file");  // for reports only
-  const Result<std::uint32_t> file = rank.session->enroll(registration, file_of(rank).get());
-  if (!file) return file.status();
-  rank.file = *file;
-  if (scenario_.settings.strategy == Strategy::journal)
-    rank.session->protect(client::protect(rank.file, file_of(rank).get()));
-  return {};
 }
 
 // --- Faults ---
@@ -183,7 +143,8 @@ bool Cluster::step_until(std::uint64_t until_ns, bool (Cluster::*done)() const) 
 Outcome Cluster::run() {
   if (connect_all() && open_all()) {
     for (const Fault& fault : scenario_.faults) timeline_.at(fault.at_ns, [this, fault] { befall(fault); });
-    for (Rank& rank : ranks_) rank.seat->begin([this, &rank] { live(rank); }, timeline_.below(think_ns));
+    for (Rank& rank : ranks_)
+      rank.process->seat().begin([this, &rank] { live(rank); }, timeline_.below(think_ns));
     if (!step_until(longest_ns, &Cluster::all_over)) {
       for (const Rank& rank : ranks_) {
         if (!rank.over && !rank.gone)

@@ -60,6 +60,7 @@ Ior::Ior() {
   machine.ring_bytes = 8 * MiB;
   machine.most_steps = 1'000'000'000;
   machine.settings.strategy = Strategy::automatic;
+  machine.process.direct_above_bytes = UINT64_MAX;  // it is about the pipeline
   machine.settings.durability = Durability::server;
   machine.settings.sort_buffer_bytes = 64 * MiB;
   machine.settings.record_max_bytes = 256 * KiB;

@@ -38,11 +38,10 @@ void Cluster::check_read(const Rank& rank, Extent extent, std::uint32_t begun) {
 // Agents that leave what they could not bring to the file are asked no more; each node's journals are
 // recovered, in any order of the nodes.
 std::vector<std::byte> Cluster::recovered() {
-  const std::string file = folder_.path() + "/file";
   for (const auto& node : nodes_) {
     if (node->alive()) node->crash(false);
   }
-  if (!write_out(file, disk_.contents(0))) problem("the file cannot be written");
+  if (!write_out(path_, disk_.contents(0))) problem("the file cannot be written");
   std::vector<std::uint32_t> order(scenario_.nodes);
   std::iota(order.begin(), order.end(), 0U);
   for (std::size_t left = order.size(); left > 1; --left)
@@ -51,7 +50,7 @@ std::vector<std::byte> Cluster::recovered() {
     const auto [status, said] = recover(folder_.path() + "/" + std::to_string(n));
     if (status != 0) problem("node " + std::to_string(n) + " cannot recover: " + said);
   }
-  return read_in(file);
+  return read_in(path_);
 }
 
 void Cluster::judge(std::span<const std::byte> file, bool stable, const char* what) {

@@ -65,8 +65,31 @@ Step write_of(Dice& dice, const Layout& layout, Extent extent, std::uint64_t& bu
   return {Step::Kind::write, static_cast<std::uint32_t>(1 + more), extent, stride};
 }
 
-void add_phase(Dice& dice, Dice& rows, Scenario& scenario, const Layout& layout, std::uint64_t writes,
-               bool syncs) {
+// How a program goes about it: some turn the pipeline off and on, some close the file and open it again.
+struct Habits {
+  explicit Habits(std::uint64_t seed) : dice(seed ^ 0xF11E), turns(dice.one_in(3)), reopens(dice.one_in(3)) {}
+
+  void turn(std::vector<Step>& program) {
+    if (turns && dice.one_in(4))
+      program.push_back({dice.one_in(2) ? Step::Kind::direct : Step::Kind::pipeline});
+  }
+  // Between two phases.
+  void reopen(Scenario& scenario) {
+    if (!reopens || dice.one_in(2)) return;
+    for (auto& program : scenario.programs) {
+      for (const Step::Kind kind :
+           {Step::Kind::close, Step::Kind::barrier, Step::Kind::open, Step::Kind::barrier})
+        program.push_back({kind});
+    }
+  }
+
+  Dice dice;
+  bool turns;
+  bool reopens;
+};
+
+void add_phase(Dice& dice, Dice& rows, Habits& habits, Scenario& scenario, const Layout& layout,
+               std::uint64_t writes, bool syncs) {
   const Step::Kind end = syncs ? Step::Kind::sync : Step::Kind::arrive;
   for (std::size_t rank = 0; rank < scenario.programs.size(); ++rank) {
     std::vector<Step>& program = scenario.programs[rank];
@@ -75,6 +98,7 @@ void add_phase(Dice& dice, Dice& rows, Scenario& scenario, const Layout& layout,
       const Extent extent = part_of(dice, layout.cell_of(dice, rank));
       if (extent.empty() || extent.size() > budget) continue;
       budget -= extent.size();
+      habits.turn(program);
       program.push_back(write_of(rows, layout, extent, budget_of_rows));
       if (dice.one_in(20)) program.push_back({Step::Kind::read, 1, part_of(dice, extent)});
     }
@@ -191,9 +215,13 @@ Scenario make_scenario(std::uint64_t seed) {
                                  ? scenario.file_bytes / ranks + 1
                                  : dice.magnitude(1, std::min<std::uint64_t>(scenario.file_bytes, 300 * KiB));
   const std::uint64_t writes = dice.magnitude(4, 200);
+  Habits habits(seed);
+  // What waits for the ledgers of an earlier open is not simulated.
+  habits.reopens = habits.reopens && !keeps_ledger(scenario.settings);
   for (std::uint64_t phase = dice.between(1, 4); phase > 0; --phase) {
     const Layout layout{cell, dice.below(ranks), scenario.file_bytes, ranks};
-    add_phase(dice, rows, scenario, layout, writes, !dice.one_in(3));
+    add_phase(dice, rows, habits, scenario, layout, writes, !dice.one_in(3));
+    if (phase > 1) habits.reopen(scenario);
   }
   for (auto& program : scenario.programs) program.push_back({Step::Kind::close});
   for (std::uint64_t i = dice.one_in(4) ? 0 : dice.between(1, 3); i > 0; --i)
