@@ -120,8 +120,9 @@ class Cluster {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Rank> ranks_;
   std::vector<Opening> openings_;
-  bool crashed_ = false;  // an agent, or a node with it
-  bool failed_ = false;   // a rank has met the others with an error: nobody writes any more
+  bool crashed_ = false;   // an agent, or a node with it
+  std::uint32_t met_ = 0;  // the oracle's moment when the ranks last met
+  bool failed_ = false;    // a rank has met the others with an error: nobody writes any more
   std::uint32_t errors_ = 0;
   std::uint64_t over_ns_ = 0;  // when the last rank ended
   std::uint64_t steps_ = 0;

@@ -31,7 +31,7 @@ void Cluster::acknowledge(const Rank& rank, bool stable, bool there) {
 void Cluster::check_read(const Rank& rank, Extent extent, std::uint32_t begun) {
   if (scenario_.loses_caches()) return;
   const std::string wrong =
-      oracle_.check(disk_.contents(file_of(rank)), extent, static_cast<int>(rank.number), false, begun);
+      oracle_.check(disk_.contents(file_of(rank)), extent, static_cast<int>(rank.number), false, begun, met_);
   if (!wrong.empty()) problem(who(rank) + " reads what is wrong: " + wrong);
 }
 

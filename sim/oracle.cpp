@@ -39,8 +39,15 @@ void Oracle::acknowledge_finished(std::uint32_t rank) {
   }
 }
 
+void Oracle::order(std::uint32_t rank) {
+  ++moment_;
+  for (Write& write : writes_) {
+    if (write.rank == rank && write.ordered == 0) write.ordered = moment_;
+  }
+}
+
 std::string Oracle::check(std::span<const std::byte> file, Extent range, int strict, bool stable,
-                          std::uint32_t as_of) const {
+                          std::uint32_t as_of, std::uint32_t ordered_by) const {
   std::vector<std::uint32_t> last(range.size()), least(range.size());
   std::uint32_t number = 0;
   for (const Write& write : writes_) {
@@ -51,7 +58,9 @@ std::string Oracle::check(std::span<const std::byte> file, Extent range, int str
     if (both.empty()) continue;
     std::fill(last.begin() + begin, last.begin() + end, number);
     const bool acknowledged = write.acknowledged != 0 && write.acknowledged <= as_of;
-    const bool counts = (stable ? write.stable : acknowledged) || static_cast<int>(write.rank) == strict;
+    const bool ordered = write.ordered != 0 && write.ordered <= ordered_by;
+    const bool counts = (stable ? write.stable : acknowledged) ||
+                        (strict >= 0 && (ordered || static_cast<int>(write.rank) == strict));
     if (counts) std::fill(least.begin() + begin, least.begin() + end, number);
   }
   for (std::size_t i = 0; i < last.size(); ++i) {

@@ -133,10 +133,10 @@ void Cluster::sync(Rank& rank) {
 
 // A collective function that moves no bytes of the file. Where nodes do not work together, programs sync.
 void Cluster::arrive(Rank& rank) {
-  if (scenario_.nodes == 1 || rank.file == nullptr) return;
-  if (!openings_.back().routed) return sync(rank);
+  const bool routed = openings_.back().routed;
+  if (scenario_.nodes > 1 && rank.file != nullptr && !routed) return sync(rank);
   note(rank, "arrives: rank");
-  (void)told(rank, rank.file->order());
+  if (told(rank, routed && rank.file != nullptr ? rank.file->order() : Status())) oracle_.order(rank.number);
   think(rank);
 }
 
@@ -188,6 +188,7 @@ void Cluster::release() {
   const auto elsewhere = [](const Rank& one) { return !one.gone && !one.over && !one.at_barrier; };
   if (std::ranges::any_of(ranks_, elsewhere)) return;
   failed_ |= std::ranges::any_of(ranks_, [](const Rank& one) { return one.gone || !one.error.ok(); });
+  met_ = oracle_.moment();
   for (Rank& one : ranks_) {
     if (!one.gone && std::exchange(one.at_barrier, false))
       one.process->seat().rouse_after(1 + timeline_.below(think_ns));

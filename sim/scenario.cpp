@@ -104,8 +104,8 @@ void add_phase(Dice& dice, Dice& rows, Habits& habits, Scenario& scenario, const
     }
     program.push_back({end});
     program.push_back({Step::Kind::barrier});
-    if (syncs && rows.one_in(3))
-      program.push_back({Step::Kind::read, 1, part_of(rows, {0, layout.file_bytes})});
+    Dice& whether = syncs ? rows : habits.dice;
+    if (whether.one_in(3)) program.push_back({Step::Kind::read, 1, part_of(whether, {0, layout.file_bytes})});
   }
 }
 

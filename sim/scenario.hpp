@@ -19,7 +19,7 @@ namespace millrace::sim {
 
 // One step of a rank's program. Ranks write only what is theirs in a phase; phases end with a sync or an
 // arrive of all, and a barrier, so that of two writes to one byte MPI says which is the later one. They read
-// what they have just written, and after a sync and a barrier what anybody has.
+// what they have just written, and after such a step and a barrier what anybody has.
 struct Step {
   enum class Kind : std::uint8_t {
     write,
