@@ -71,6 +71,8 @@ class PipelineFile final : public File, private Leaver {
   Choice decide(const Transfer& transfer);
   const char* enroll_with(Session& session);
   Session* session_of_group();
+  // What other ranks of the node wrote may be lost, though this one has no part in it.
+  Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
   bool known_to_agent();
   bool goes_to_disk() const;
   bool may_turn_off() const;
@@ -97,10 +99,10 @@ class PipelineFile final : public File, private Leaver {
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
   std::atomic<std::uint64_t> flushes_{0};
-  std::atomic<bool> on_the_way_{false};  // this rank has written since the last order()
-  std::atomic<bool> elsewhere_{
-      false};  // other nodes may have written before an order(), and it may be pending
+  std::atomic<bool> on_the_way_{false};   // this rank has written since the last order()
+  std::atomic<bool> elsewhere_{false};    // other nodes may have written before an order()
   std::atomic<bool> past_ledger_{false};  // the MPI library wrote to a file that has a ledger
+  std::atomic<bool> bereft_{false};       // the agent went with bytes of others before this rank had met it
   std::atomic<bool> closed_{false};
 };
 
@@ -156,6 +158,7 @@ const char* PipelineFile::enroll_with(Session& session) {
   Result<std::uint32_t> slot = session.enroll(registration, target.get());
   if (!slot) {
     process_.say("the agent does not take " + request_.path + ": " + slot.status().describe());
+    bereft_.store(session.lost() && session.holds(place_.number()));
     return "the agent refused the file";
   }
   slot_ = *slot;
@@ -179,7 +182,7 @@ Status PipelineFile::flush(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) {
     // Another rank may have bytes pending, though this one never wrote.
-    if (!known_to_agent() || !enroll(false)) return {};
+    if (!known_to_agent() || !enroll(false)) return without_agent();
     session = session_.load();
   }
   const bool dirty = session->dirty(slot_);
@@ -247,12 +250,12 @@ Status PipelineFile::publish() {
 // All that the ledger holds is in the file for good, and the ledger is empty.
 Status PipelineFile::settle_ledger() {
   Session* session = session_of_group();
-  if (session == nullptr) return {};
+  if (session == nullptr) return without_agent();
   if (!session->keeps(slot_)) return session->sticky(slot_);
   return ask(*session, Kind::sync, everything);
 }
 
-// Order counts only where bytes overlap: what lies elsewhere may reach the file before or after.
+// Order counts only where bytes overlap.
 Status PipelineFile::prepare_direct_write(Extent extent) {
   if (keeps_ledger(request_.settings)) return empty_ledger();
   Session* session = session_.load(std::memory_order_acquire);
@@ -262,8 +265,7 @@ Status PipelineFile::prepare_direct_write(Extent extent) {
   return flush(extent);
 }
 
-// Bytes that have to be on the disk at the end may as well set out at once. Where nobody asks for that, the
-// kernel knows better when to write.
+// Bytes that have to be on the disk at the end may as well set out at once.
 void PipelineFile::note_direct_write(Extent extent) {
   if (process_.is_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes)
     return;
@@ -298,7 +300,7 @@ Session* PipelineFile::session_of_group() {
 Status PipelineFile::sync() {
   process_.lessons().syncs.store(true, std::memory_order_relaxed);
   Session* session = session_of_group();
-  if (session == nullptr) return {};
+  if (session == nullptr) return without_agent();
   on_the_way_.store(false, std::memory_order_relaxed);
   const TraceSpan span("sync");
   return ask(*session, Kind::sync, everything);
@@ -341,8 +343,8 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
   tally_.counters.direct_calls = direct_calls_.load();
   tally_.counters.direct_bytes = direct_bytes_.load();
   Session* session = kind == Kind::close ? session_of_group() : session_.load();
-  report(session != nullptr ? session->status(slot_) : Status());
-  if (session == nullptr) return {};
+  report(session != nullptr ? session->status(slot_) : without_agent());
+  if (session == nullptr) return without_agent();
   const TraceSpan span("close");
   // A close that the ledger answers does not wait for the file; what the MPI library wrote may depend on it.
   if (kind == Kind::close && past_ledger_.load(std::memory_order_relaxed)) (void)empty_ledger();
