@@ -65,9 +65,14 @@ Step write_of(Dice& dice, const Layout& layout, Extent extent, std::uint64_t& bu
   return {Step::Kind::write, static_cast<std::uint32_t>(1 + more), extent, stride};
 }
 
-// How a program goes about it: some turn the pipeline off and on, some close the file and open it again.
+// How a program goes about it: some turn the pipeline off and on, some close the file and open it again, some
+// have a rank that only reads.
 struct Habits {
-  explicit Habits(std::uint64_t seed) : dice(seed ^ 0xF11E), turns(dice.one_in(3)), reopens(dice.one_in(3)) {}
+  Habits(std::uint64_t seed, std::uint64_t ranks)
+      : dice(seed ^ 0xF11E),
+        turns(dice.one_in(3)),
+        reopens(dice.one_in(3)),
+        reader(dice.one_in(4) ? dice.below(ranks) : UINT64_MAX) {}
 
   void turn(std::vector<Step>& program) {
     if (turns && dice.one_in(4))
@@ -86,6 +91,7 @@ struct Habits {
   Dice dice;
   bool turns;
   bool reopens;
+  std::uint64_t reader;
 };
 
 void add_phase(Dice& dice, Dice& rows, Habits& habits, Scenario& scenario, const Layout& layout,
@@ -96,7 +102,7 @@ void add_phase(Dice& dice, Dice& rows, Habits& habits, Scenario& scenario, const
     std::uint64_t budget = 512 * KiB, budget_of_rows = 256 * KiB;
     for (std::uint64_t i = dice.below(writes + 1); i > 0; --i) {
       const Extent extent = part_of(dice, layout.cell_of(dice, rank));
-      if (extent.empty() || extent.size() > budget) continue;
+      if (extent.empty() || extent.size() > budget || rank == habits.reader) continue;
       budget -= extent.size();
       habits.turn(program);
       program.push_back(write_of(rows, layout, extent, budget_of_rows));
@@ -215,7 +221,7 @@ Scenario make_scenario(std::uint64_t seed) {
                                  ? scenario.file_bytes / ranks + 1
                                  : dice.magnitude(1, std::min<std::uint64_t>(scenario.file_bytes, 300 * KiB));
   const std::uint64_t writes = dice.magnitude(4, 200);
-  Habits habits(seed);
+  Habits habits(seed, ranks);
   // What waits for the ledgers of an earlier open is not simulated.
   habits.reopens = habits.reopens && !keeps_ledger(scenario.settings);
   for (std::uint64_t phase = dice.between(1, 4); phase > 0; --phase) {
