@@ -3,9 +3,7 @@
 #include "cluster.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -18,12 +16,6 @@ constexpr std::uint64_t second_ns = 1000 * ms;
 constexpr std::uint64_t longest_ns = 10'000 * second_ns;  // that a run may take, and
 constexpr std::uint64_t rest_ns = 700 * second_ns;        // ... its agents after the last rank
 
-std::array<std::byte, 32> key_of(std::uint64_t seed) {
-  std::array<std::byte, 32> key{};
-  std::memcpy(key.data(), &seed, sizeof seed);
-  return key;
-}
-
 }  // namespace
 
 Cluster::Cluster(const Scenario& scenario, bool keep_trace)
@@ -33,7 +25,8 @@ Cluster::Cluster(const Scenario& scenario, bool keep_trace)
       net_(timeline_, trace_, scenario.nodes, scenario.net),
       disk_(timeline_, trace_, scenario.nodes, scenario.disk),
       processors_(scenario.costs.cores),
-      file_(disk_.create(folder_.path() + "/file")),
+      path_(folder_.path() + "/file"),
+      file_(disk_.create(path_)),
       ranks_(std::size_t{scenario.nodes} * scenario.ranks_per_node) {
   for (std::uint32_t n = 0; n < scenario.nodes; ++n) {
     const std::string journals = folder_.path() + "/" + std::to_string(n);
@@ -65,7 +58,7 @@ std::string Cluster::who(const Rank& rank) const {
 
 bool Cluster::connect_all() {
   for (Rank& rank : ranks_) {
-    if (rank.session != nullptr) continue;
+    if (rank.process != nullptr) continue;
     const Status status = connect(rank);
     if (!status.ok()) problem(who(rank) + " cannot connect: " + status.describe());
     if (!status.ok()) return false;
@@ -77,51 +70,14 @@ Status Cluster::connect(Rank& rank) {
   agent::ChannelId channel = 0;
   Result<client::SessionParts> parts = nodes_[rank.node]->connect(channel);
   if (!parts) return parts.status();
-  auto seat = std::make_unique<Seat>(*nodes_[rank.node], channel, timeline_);
-  rank.seat = seat.get();
-  nodes_[rank.node]->seated(channel, rank.seat);
-  parts->contact = std::move(seat);
+  auto contact = std::make_unique<Seat>(*nodes_[rank.node], channel, timeline_);
+  Seat& seat = *contact;
+  nodes_[rank.node]->seated(channel, &seat);
+  parts->contact = std::move(contact);
   parts->timeout_ms = scenario_.patience_ns / ms;
   parts->slice_ms = scenario_.slice_ms;
-  rank.session = std::make_unique<client::Session>(*std::move(parts));
-  return {};
-}
-
-// What the ranks' MPI_File_open does by collective calls.
-bool Cluster::open_all() {
-  ++openings_;
-  stand_ins_.clear();
-  for (std::uint32_t n = 1; scenario_.stands_in && n < scenario_.nodes; ++n)
-    stand_ins_.push_back(disk_.create(stand_in(n)));
-  std::vector<transport::TcpAddress> addresses;
-  for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
-    const Result<std::uint16_t> port = ranks_[std::size_t{n} * scenario_.ranks_per_node].session->meet();
-    addresses.push_back(io::VirtualNet::address_of(n, port ? *port : std::uint16_t{0}));
-  }
-  for (Rank& rank : ranks_) {
-    const Status status = open(rank, addresses);
-    if (!status.ok()) problem(who(rank) + " cannot open the file: " + status.describe());
-    if (!status.ok()) return false;
-  }
-  return true;
-}
-
-Status Cluster::open(Rank& rank, const std::vector<transport::TcpAddress>& addresses) {
-  transport::Register registration{};
-  registration.group = openings_;
-  registration.members = scenario_.ranks_per_node;
-  registration.settings = scenario_.settings;
-  if (scenario_.nodes > 1) {
-    registration.routing = transport::routing_of(scenario_.plan, addresses, rank.node);
-    registration.routing.key = key_of(scenario_.seed + openings_);
-    registration.routing.stands_in = scenario_.stands_in ? 1 : 0;
-  }
-  std::strcpy(registration.path, "/data/file");  // for reports only
-  const Result<std::uint32_t> file = rank.session->enroll(registration, file_of(rank).get());
-  if (!file) return file.status();
-  rank.file = *file;
-  if (scenario_.settings.strategy == Strategy::journal)
-    rank.session->protect(client::protect(rank.file, file_of(rank).get()));
+  rank.process = std::make_unique<RankProcess>(
+      rank.node, scenario_.process, std::make_unique<client::Session>(*std::move(parts)), seat, disk_);
   return {};
 }
 
@@ -200,7 +156,8 @@ bool Cluster::play() {
   const std::uint64_t begin_ns = openings_ == 1 ? 0 : timeline_.now_ns();
   for (const Fault& fault : scenario_.faults)
     planned_.push_back(timeline_.at(begin_ns + fault.at_ns, [this, fault] { befall(fault); }));
-  for (Rank& rank : ranks_) rank.seat->begin([this, &rank] { live(rank); }, timeline_.below(think_ns));
+  for (Rank& rank : ranks_)
+    rank.process->seat().begin([this, &rank] { live(rank); }, timeline_.below(think_ns));
   if (step_until(timeline_.now_ns() + longest_ns, &Cluster::all_over)) return true;
   for (const Rank& rank : ranks_) {
     if (!rank.over && !rank.gone)

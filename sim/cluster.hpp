@@ -5,33 +5,43 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "client/session.hpp"
+#include "client/file.hpp"
 #include "leftovers.hpp"
 #include "node.hpp"
 #include "oracle.hpp"
+#include "rank_process.hpp"
 #include "run.hpp"
 #include "scenario.hpp"
-#include "seat.hpp"
 #include "settling.hpp"
 
 namespace millrace::sim {
 
-// A rank: its program is straight code in a fiber of its own, over the shipped session. After an error it
+// What the ranks have agreed on as they opened the file.
+struct Agreement {
+  std::uint64_t group = 0;
+  bool routed = false;  // its nodes work together
+  bool alone = false;   // all of them leave it to the MPI library
+  client::Costs costs;
+  std::vector<transport::TcpAddress> addresses;
+};
+
+// A rank: its program is straight code in a fiber of its own, over the shipped client. After an error it
 // writes no more, but still meets the others, and closes.
 struct Rank {
   std::uint32_t number = 0;
   std::uint32_t node = 0;
   const std::vector<Step>* program = nullptr;
   std::size_t step = 0;
-  Seat* seat = nullptr;  // the session's contact
-  std::unique_ptr<client::Session> session;
-  std::uint32_t file = 0;  // as the agent knows it
-  client::Tally tally;
-  std::vector<std::byte> memory;  // that it writes from
+  std::unique_ptr<RankProcess> process;
+  std::unique_ptr<client::File> file;  // nullptr: the MPI library has it alone, or nobody
+  std::size_t opened = 0;              // how often
+  std::optional<io::Handle> handle;    // the MPI library's, of the same file, while it is open
+  std::vector<std::byte> memory;       // that it writes from
   std::vector<client::Piece> pieces;
   bool at_barrier = false;
   bool over = false;
@@ -55,19 +65,23 @@ class Cluster {
   Status connect(Rank& rank);
   bool open_all();
   bool play();
-  Status open(Rank& rank, const std::vector<transport::TcpAddress>& addresses);
+  Agreement agree();
+  Status open(Rank& rank);
   // Of a rank's program, in its fiber.
   void live(Rank& rank);
   void think(Rank& rank);
   void pay(Rank& rank);
   void take(Rank& rank, const Step& step);
   void write(Rank& rank, const Step& step);
+  Status write(Rank& rank, std::uint64_t bytes);
+  Status write_directly(Rank& rank);
+  Status write_past(Rank& rank, Status status);
   void read(Rank& rank, Extent extent);
-  Status fetch(Rank& rank, Extent extent);
   void sync(Rank& rank);
   void arrive(Rank& rank);
+  void turn(Rank& rank, const char* why_direct);
   void close(Rank& rank);
-  Status ask(Rank& rank, transport::Kind kind, Extent extent);
+  void note(Rank& rank, const char* what, std::uint64_t first = 0, std::uint64_t second = 0);
   bool told(Rank& rank, Status status);
   void meet(Rank& rank);
   void release();
@@ -97,10 +111,10 @@ class Cluster {
   std::string stand_in(std::uint32_t node) const {
     return folder_.path() + "/stand-in-" + std::to_string(openings_) + "-" + std::to_string(node);
   }
+  // Another file stands in for it on the rank's node.
+  bool is_elsewhere(const Rank& rank) const { return !stand_ins_.empty() && rank.node != 0; }
   // What ranks on that node read and hand over as the file.
-  const Fd& file_of(const Rank& rank) const {
-    return stand_ins_.empty() || rank.node == 0 ? file_ : stand_ins_[rank.node - 1];
-  }
+  const Fd& file_of(const Rank& rank) const { return is_elsewhere(rank) ? stand_ins_[rank.node - 1] : file_; }
 
   static constexpr std::size_t most_problems = 10;
   static constexpr std::uint64_t think_ns = 50'000;  // at most, between what a rank asks
@@ -112,6 +126,7 @@ class Cluster {
   io::VirtualDisk disk_;
   Processors processors_;
   Folder folder_;  // the file, and each node's journals: real names, virtual contents
+  std::string path_;
   Fd file_;
   std::vector<Fd> stand_ins_;  // of all nodes but the first
   Oracle oracle_;
@@ -123,7 +138,9 @@ class Cluster {
   const Opening* next_ = nullptr;                    // the opening after this one
   std::uint32_t openings_ = 0;                       // so far
   std::uint32_t old_errors_ = 0;                     // of those before
+  std::vector<Agreement> agreements_;                // of all of them, and of programs that open it again
   bool crashed_ = false;                             // an agent, or a node with it
+  std::uint32_t met_ = 0;                            // the oracle's moment when the ranks last met
   bool failed_ = false;  // a rank has met the others with an error: nobody writes any more
   std::uint32_t errors_ = 0;
   std::uint64_t over_ns_ = 0;  // when the last rank ended

@@ -61,6 +61,7 @@ Ior::Ior() {
   machine.settings = shipped.file;
   machine.ring_bytes = shipped.channel_bytes;
   machine.most_steps = 1'000'000'000;
+  machine.process.direct_above_bytes = UINT64_MAX;  // it is about the pipeline
   machine.plan = {Topology::direct, 1, 4 * MiB};
   machine.net.segment_bytes = 64 * KiB;
   machine.disk.cache_bytes = GiB;

@@ -43,18 +43,17 @@ void Cluster::acknowledge(const Rank& rank, bool stable, bool there) {
 void Cluster::check_read(const Rank& rank, Extent extent, std::uint32_t begun) {
   if (scenario_.loses_caches()) return;
   const std::string wrong =
-      oracle_.check(disk_.contents(file_of(rank)), extent, static_cast<int>(rank.number), false, begun);
+      oracle_.check(disk_.contents(file_of(rank)), extent, static_cast<int>(rank.number), false, begun, met_);
   if (!wrong.empty()) problem(who(rank) + " reads what is wrong: " + wrong);
 }
 
 // Agents that leave what they could not bring to the file are asked no more; each node's journals are
 // recovered, in any order of the nodes.
 std::vector<std::byte> Cluster::recovered() {
-  const std::string file = folder_.path() + "/file";
   for (const auto& node : nodes_) {
     if (node->alive()) node->crash(false);
   }
-  if (!write_out(file, disk_.contents(0))) problem("the file cannot be written");
+  if (!write_out(path_, disk_.contents(0))) problem("the file cannot be written");
   std::vector<std::uint32_t> order(scenario_.nodes);
   std::iota(order.begin(), order.end(), 0U);
   for (std::size_t left = order.size(); left > 1; --left)
@@ -63,7 +62,7 @@ std::vector<std::byte> Cluster::recovered() {
     const auto [status, said] = recover(folder_.path() + "/" + std::to_string(n));
     if (status != 0) problem("node " + std::to_string(n) + " cannot recover: " + said);
   }
-  return read_in(file);
+  return read_in(path_);
 }
 
 void Cluster::judge(std::span<const std::byte> file, bool stable, const char* what) {

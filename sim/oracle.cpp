@@ -39,16 +39,25 @@ void Oracle::acknowledge_finished(std::uint32_t rank) {
   }
 }
 
+// What was ordered is promised to nobody who opens it now.
 void Oracle::begin_again(bool lost) {
   ++moment_;
   before_ = writes_.size();
   for (Write& write : writes_) {
+    write.ordered = 0;
     if (lost && !write.stable) write.acknowledged = 0;
   }
 }
 
+void Oracle::order(std::uint32_t rank) {
+  ++moment_;
+  for (Write& write : std::span(writes_).subspan(before_)) {
+    if (write.rank == rank && write.ordered == 0) write.ordered = moment_;
+  }
+}
+
 std::string Oracle::check(std::span<const std::byte> file, Extent range, int strict, bool stable,
-                          std::uint32_t as_of) const {
+                          std::uint32_t as_of, std::uint32_t ordered_by) const {
   std::vector<std::uint32_t> last(range.size()), least(range.size());
   std::uint32_t number = 0;
   for (const Write& write : writes_) {
@@ -60,7 +69,8 @@ std::string Oracle::check(std::span<const std::byte> file, Extent range, int str
     std::fill(last.begin() + begin, last.begin() + end, number);
     const bool acknowledged = write.acknowledged != 0 && write.acknowledged <= as_of;
     const bool own = static_cast<int>(write.rank) == strict && number > before_;
-    const bool counts = (stable ? write.stable : acknowledged) || own;
+    const bool ordered = write.ordered != 0 && write.ordered <= ordered_by;
+    const bool counts = (stable ? write.stable : acknowledged) || own || (strict >= 0 && ordered);
     if (counts) std::fill(least.begin() + begin, least.begin() + end, number);
   }
   for (std::size_t i = 0; i < last.size(); ++i) {

@@ -34,15 +34,18 @@ class Oracle {
   // The file is opened again, by ranks of the same numbers: none of them has written anything yet. `lost`:
   // what was not on the disk is not promised any more.
   void begin_again(bool lost);
+  // All of them come before what anybody reads from now on, if it is told of no error.
+  void order(std::uint32_t rank);
   // Grows with each of these calls.
   std::uint32_t moment() const { return moment_; }
 
   // What is wrong with `file` in `range`; empty if nothing is. Each byte has to be that of the last write
-  // that was acknowledged, or of a later one; zero where none was. `strict` >= 0: where that rank was the
-  // last to write, its write has to be there. `stable`: only what is on the disk counts as acknowledged.
-  // `as_of`: only what was by that moment, for `file` may be as old.
+  // that was acknowledged, or of a later one; zero where none was. `strict` >= 0: as that rank reads it,
+  // whose own writes have to be there, and what came before in an order(). `stable`: only what is on the disk
+  // counts as acknowledged. `as_of`: only what was by that moment, for `file` may be as old; `ordered_by`:
+  // likewise for order().
   std::string check(std::span<const std::byte> file, Extent range, int strict, bool stable,
-                    std::uint32_t as_of = UINT32_MAX) const;
+                    std::uint32_t as_of = UINT32_MAX, std::uint32_t ordered_by = UINT32_MAX) const;
 
  private:
   struct Write {
@@ -50,6 +53,7 @@ class Oracle {
     Extent extent;
     bool finished = false;
     std::uint32_t acknowledged = 0;  // at which moment; 0: not yet
+    std::uint32_t ordered = 0;       // likewise
     bool stable = false;
   };
   std::string complain(std::byte found, std::uint64_t offset, std::uint32_t least) const;

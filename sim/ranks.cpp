@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// The part of Cluster that is the ranks' programs: straight code over the shipped session, each in its fiber.
-// Where client::File decides something above the session, it is decided as there.
+// The part of Cluster that is the ranks' programs: straight code over the shipped client, each in its fiber.
+// What a front does with the MPI library is done here as there.
 #include <algorithm>
 #include <utility>
 
 #include "cluster.hpp"
 
 namespace millrace::sim {
-
-using transport::Kind;
 
 namespace {
 
@@ -26,13 +24,14 @@ void Cluster::live(Rank& rank) {
 }
 
 void Cluster::think(Rank& rank) {
-  if (!rank.gone) rank.seat->sleep_until(timeline_.now_ns() + timeline_.below(think_ns));
+  if (!rank.gone) rank.process->seat().sleep_until(timeline_.now_ns() + timeline_.below(think_ns));
 }
 
 // It works first for what it has done, and goes on then.
 void Cluster::pay(Rank& rank) {
   if (rank.owed_ps < quantum_ps) return;
-  rank.seat->sleep_until(processors_.take(timeline_.now_ns(), std::exchange(rank.owed_ps, 0) / 1000));
+  rank.process->seat().sleep_until(
+      processors_.take(timeline_.now_ns(), std::exchange(rank.owed_ps, 0) / 1000));
 }
 
 void Cluster::take(Rank& rank, const Step& step) {
@@ -47,6 +46,13 @@ void Cluster::take(Rank& rank, const Step& step) {
       return read(rank, step.extent);
     case Step::Kind::sync:
       return sync(rank);
+    case Step::Kind::direct:
+      return turn(rank, "atomic mode");
+    case Step::Kind::pipeline:
+      return turn(rank, nullptr);
+    case Step::Kind::open:
+      note(rank, "opens: rank");
+      return (void)told(rank, open(rank));
     default:
       return arrive(rank);
   }
@@ -60,78 +66,101 @@ void Cluster::write(Rank& rank, const Step& step) {
   for (std::uint32_t i = 0; i < step.pieces; ++i) {
     const Extent extent = step.piece(i);
     number = oracle_.add(rank.number, extent);
-    trace_.note(timeline_.now_ns(), rank.node, "writes: rank offset bytes", rank.number, extent.begin, bytes);
     const auto memory = std::span(rank.memory).subspan(i * bytes, bytes);
     oracle_.fill(number, extent.begin, memory);
     rank.pieces.push_back({extent.begin, memory.data(), memory.size()});
   }
-  rank.seat->forget_waits();
-  const FileSettings& settings = scenario_.settings;
-  const Status status = rank.session->write(rank.file, rank.pieces, settings.record_max_bytes, rank.tally);
+  note(rank, "writes: rank pieces bytes", step.pieces, step.pieces * bytes);
+  const Status status = write(rank, step.pieces * bytes);
   if (!told(rank, status)) return;
   for (std::uint32_t i = 0; i < step.pieces; ++i) oracle_.finish(number - i);
   const std::uint64_t most =
-      std::min(settings.record_max_bytes, transport::max_payload(scenario_.ring_bytes));
+      std::min(scenario_.settings.record_max_bytes, transport::max_payload(scenario_.ring_bytes));
   rank.owed_ps += step.pieces * ((bytes + most - 1) / most * scenario_.costs.rank_record_ps +
                                  bytes * scenario_.costs.rank_byte_ps);
 }
 
-void Cluster::read(Rank& rank, Extent extent) {
-  const bool fetches = file_of(rank).get() != file_.get();
-  const bool asks = fetches || rank.session->dirty(rank.file);
-  const std::uint32_t begun = fetches ? oracle_.moment() : UINT32_MAX;
-  const Status status = fetches ? fetch(rank, extent)
-                        : asks  ? ask(rank, Kind::flush, extent)
-                                : rank.session->sticky(rank.file);
-  if (told(rank, status)) check_read(rank, extent, begun);
-  if (asks) think(rank);
-}
-
-Status Cluster::fetch(Rank& rank, Extent extent) {
-  trace_.note(timeline_.now_ns(), rank.node, "fetches: rank offset bytes", rank.number, extent.begin,
-              extent.size());
-  rank.seat->forget_waits();
-  const Status status = rank.session->fetch(rank.file, stand_in(rank.node), extent, rank.tally);
-  if (!rank.gone)
-    trace_.note(timeline_.now_ns(), rank.node, "has fetched: rank code", rank.number,
-                static_cast<std::uint64_t>(status.code()));
+Status Cluster::write(Rank& rank, std::uint64_t bytes) {
+  if (rank.file == nullptr) return write_past(rank, {});
+  const bool pipeline =
+      is_elsewhere(rank) || rank.file->takes_pipeline(bytes, rank.pieces.size(), false, false);
+  const std::uint64_t start = rank.file->start_timing();
+  const Status status = pipeline ? rank.file->write(rank.pieces) : write_directly(rank);
+  rank.file->stop_timing(start);
   return status;
 }
 
-void Cluster::sync(Rank& rank) {
-  if (told(rank, ask(rank, Kind::sync, everything))) acknowledge(rank, true, true);
-  think(rank);
+Status Cluster::write_directly(Rank& rank) {
+  const client::Piece& last = rank.pieces.back();
+  const Extent hull{rank.pieces.front().offset, last.offset + last.size};
+  const Status status = write_past(rank, rank.file->prepare_direct_write(hull));
+  if (status.ok()) rank.file->note_direct_write(hull);
+  return status;
 }
 
-// What ledgers hold has to be in the file for good before others write there.
-void Cluster::arrive(Rank& rank) {
-  const bool ledger = keeps_ledger(scenario_.settings);
-  if (ledger && !rank.session->keeps(rank.file)) {
-    (void)told(rank, rank.session->sticky(rank.file));
-    return;
+// By the MPI library, unless something is wrong already.
+Status Cluster::write_past(Rank& rank, Status status) {
+  for (const client::Piece& piece : rank.pieces) {
+    if (!status.ok()) break;
+    note(rank, "writes past the pipeline: rank offset bytes", piece.offset, piece.size);
+    status = rank.process->write(*rank.handle, piece.offset,
+                                 std::span(static_cast<const std::byte*>(piece.data), piece.size));
   }
-  (void)told(rank, ask(rank, ledger ? Kind::sync : Kind::arrive, everything));
+  return status;
+}
+
+void Cluster::read(Rank& rank, Extent extent) {
+  const bool fetches = is_elsewhere(rank);
+  const std::uint32_t begun = fetches ? oracle_.moment() : UINT32_MAX;
+  note(rank, "reads: rank offset bytes", extent.begin, extent.size());
+  Status status;
+  if (rank.file != nullptr) status = fetches ? rank.file->fetch(extent) : rank.file->flush(extent);
+  if (told(rank, status)) check_read(rank, extent, begun);
+  if (rank.file != nullptr) rank.file->note_direct_call(extent.size());
   think(rank);
 }
 
-// An agent that died with nothing of the file in its hands has lost nothing.
+void Cluster::sync(Rank& rank) {
+  note(rank, "syncs: rank");
+  const std::uint64_t start = rank.file != nullptr ? rank.file->start_timing() : 0;
+  Status status = rank.file != nullptr ? rank.file->sync() : Status();
+  const Status library = rank.process->sync(*rank.handle);
+  if (status.ok()) status = library;
+  if (rank.file != nullptr) rank.file->stop_timing(start);
+  if (told(rank, status)) acknowledge(rank, true, true);
+  think(rank);
+}
+
+// A collective function that moves no bytes of the file. Where nodes do not work together, programs sync.
+void Cluster::arrive(Rank& rank) {
+  const bool routed = agreements_.back().routed;
+  if (scenario_.nodes > 1 && rank.file != nullptr && !routed) return sync(rank);
+  note(rank, "arrives: rank");
+  if (told(rank, routed && rank.file != nullptr ? rank.file->order() : Status())) oracle_.order(rank.number);
+  think(rank);
+}
+
+void Cluster::turn(Rank& rank, const char* why_direct) {
+  if (rank.file == nullptr || is_elsewhere(rank)) return;
+  note(rank, "turns: rank direct", why_direct != nullptr ? 1 : 0);
+  (void)told(rank, rank.file->set_direct(why_direct));
+}
+
 void Cluster::close(Rank& rank) {
-  const bool safe = !rank.session->dirty(rank.file) && scenario_.settings.durability == Durability::server;
-  Status status = ask(rank, Kind::close, everything);
-  if (status.code() == Code::lost_agent && safe) status = rank.session->sticky(rank.file);
+  if (!rank.handle || rank.gone) return;
+  note(rank, "closes: rank");
+  const Status status = rank.file != nullptr ? rank.file->close() : Status();
+  if (rank.gone) return;
+  rank.file = nullptr;
+  rank.process->close(*rank.handle);
+  rank.handle.reset();
   if (!told(rank, status) || !rank.error.ok()) return;
   acknowledge(rank, ends_on_disk(scenario_.settings), scenario_.settings.durability != Durability::node);
 }
 
-Status Cluster::ask(Rank& rank, Kind kind, Extent extent) {
-  trace_.note(timeline_.now_ns(), rank.node, "asks: rank kind", rank.number,
-              static_cast<std::uint64_t>(kind));
-  rank.seat->forget_waits();
-  const Status status = rank.session->request(kind, rank.file, extent, rank.tally);
-  if (rank.gone) return status;
-  trace_.note(timeline_.now_ns(), rank.node, "is answered: rank kind code", rank.number,
-              static_cast<std::uint64_t>(kind), static_cast<std::uint64_t>(status.code()));
-  return status;
+void Cluster::note(Rank& rank, const char* what, std::uint64_t first, std::uint64_t second) {
+  rank.process->seat().forget_waits();
+  trace_.note(timeline_.now_ns(), rank.node, what, rank.number, first, second);
 }
 
 // False: the rank has gone, or is told of an error.
@@ -143,7 +172,8 @@ bool Cluster::told(Rank& rank, Status status) {
   if (rank.error.ok()) rank.error = status;
   if (scenario_.benign())
     problem(who(rank) + " was told of an error though nothing failed: " + status.describe());
-  if (status.code() == Code::timeout && rank.seat->timed_out() && !scenario_.stands_still(rank.node))
+  if (status.code() == Code::timeout && rank.process->seat().timed_out() &&
+      !scenario_.stands_still(rank.node))
     problem(who(rank) + " gave up: its agent did not tell it what is wrong");
   return false;
 }
@@ -151,31 +181,31 @@ bool Cluster::told(Rank& rank, Status status) {
 void Cluster::meet(Rank& rank) {
   rank.at_barrier = true;
   release();
-  rank.seat->sleep();
+  rank.process->seat().sleep();
 }
 
 void Cluster::release() {
   const auto elsewhere = [](const Rank& one) { return !one.gone && !one.over && !one.at_barrier; };
   if (std::ranges::any_of(ranks_, elsewhere)) return;
   failed_ |= std::ranges::any_of(ranks_, [](const Rank& one) { return one.gone || !one.error.ok(); });
+  met_ = oracle_.moment();
   for (Rank& one : ranks_) {
-    if (!one.gone && std::exchange(one.at_barrier, false)) one.seat->rouse_after(timeline_.below(think_ns));
+    if (!one.gone && std::exchange(one.at_barrier, false))
+      one.process->seat().rouse_after(1 + timeline_.below(think_ns));
   }
 }
 
 // What writes returned for is in the ring of who loses its agent, and is saved.
 void Cluster::end(Rank& rank) {
-  if (rank.session->lost() && scenario_.writes_survive()) oracle_.acknowledge_finished(rank.number);
-  if (!stays(rank)) rank.session->leave();
+  if (rank.process->session().lost() && scenario_.writes_survive()) oracle_.acknowledge_finished(rank.number);
+  if (!stays(rank)) rank.process->session().leave();
   rank.over = true;
   over_ns_ = timeline_.now_ns();
 }
 
-// With its host. It saves nothing, and its program returns from wherever it is.
+// With its host.
 void Cluster::vanish(Rank& rank) {
-  if (rank.seat == nullptr || std::exchange(rank.gone, true)) return;
-  rank.session->abandon_in_child();
-  rank.seat->vanish();
+  if (rank.process != nullptr && !std::exchange(rank.gone, true)) rank.process->vanish();
 }
 
 }  // namespace millrace::sim

@@ -15,7 +15,7 @@ constexpr std::uint64_t bound_ns = 800 * second_ns;  // of all that is waited fo
 
 // A process whose agent has gone writes without one from then on: another one takes the rank's place.
 bool Cluster::stays(const Rank& rank) const {
-  return next_ != nullptr && next_->keeps_ranks && !rank.gone && !rank.session->lost();
+  return next_ != nullptr && next_->keeps_ranks && !rank.gone && !rank.process->session().lost();
 }
 
 bool Cluster::all_settled() const {
@@ -25,10 +25,12 @@ bool Cluster::all_settled() const {
 bool Cluster::open_again(const Opening& opening) {
   calm(opening.after_ns);
   for (Rank& rank : ranks_) {
-    const bool stays = opening.keeps_ranks && !rank.gone && !rank.session->lost() && rank.seat->serves();
-    if (stays) continue;
-    rank.session.reset();
-    rank.seat = nullptr;
+    rank.file = nullptr;
+    if (rank.handle) rank.process->close(*rank.handle);
+    rank.handle.reset();
+    const bool stays =
+        opening.keeps_ranks && !rank.gone && !rank.process->session().lost() && rank.process->seat().serves();
+    if (!stays) rank.process = nullptr;
   }
   if (!settle(opening)) return false;
   judge(disk_.contents(0), scenario_.loses_caches(), "the file that is opened again");
@@ -94,7 +96,7 @@ void Cluster::begin_again(const Opening& opening) {
   for (Rank& rank : ranks_) {
     rank.program = &scenario_.programs[rank.number];
     rank.step = 0;
-    rank.tally = {};
+    rank.opened = agreements_.size();
     rank.at_barrier = rank.over = rank.gone = false;
     rank.error = {};
   }

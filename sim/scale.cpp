@@ -32,8 +32,8 @@ Scenario make_scale(const Scale& scale) {
   made.settings.durability = Durability::server;
   made.settings.sort_buffer_bytes = 4 * MiB;
   made.settings.record_max_bytes = 4 * KiB;
-  // One piece of each node at least: else a node's pieces would all go to the same file server, as they never do
-  // where a file has thousands of stripes.
+  // One piece of each node at least: else a node's pieces would all go to the same file server, as they never
+  // do where a file has thousands of stripes.
   const std::uint64_t stripe = std::max(MiB, std::bit_ceil(scale.nodes * scale.piece_bytes));
   made.plan = {scale.topology, std::min(scale.lanes, scale.nodes), stripe};
   // Few bytes take long: who is slow is not lost.

@@ -65,23 +65,53 @@ Step write_of(Dice& dice, const Layout& layout, Extent extent, std::uint64_t& bu
   return {Step::Kind::write, static_cast<std::uint32_t>(1 + more), extent, stride};
 }
 
-void add_phase(Dice& dice, Dice& rows, std::vector<std::vector<Step>>& programs, const Layout& layout,
-               std::uint64_t writes, bool syncs) {
+// How a program goes about it: some turn the pipeline off and on, some close the file and open it again, some
+// have a rank that only reads.
+struct Habits {
+  Habits(std::uint64_t seed, std::uint64_t ranks)
+      : dice(seed ^ 0xF11E),
+        turns(dice.one_in(3)),
+        reopens(dice.one_in(3)),
+        reader(dice.one_in(4) ? dice.below(ranks) : UINT64_MAX) {}
+
+  void turn(std::vector<Step>& program) {
+    if (turns && dice.one_in(4))
+      program.push_back({dice.one_in(2) ? Step::Kind::direct : Step::Kind::pipeline});
+  }
+  // Between two phases.
+  void reopen(std::vector<std::vector<Step>>& programs) {
+    if (!reopens || dice.one_in(2)) return;
+    for (auto& program : programs) {
+      for (const Step::Kind kind :
+           {Step::Kind::close, Step::Kind::barrier, Step::Kind::open, Step::Kind::barrier})
+        program.push_back({kind});
+    }
+  }
+
+  Dice dice;
+  bool turns;
+  bool reopens;
+  std::uint64_t reader;
+};
+
+void add_phase(Dice& dice, Dice& rows, Habits& habits, std::vector<std::vector<Step>>& programs,
+               const Layout& layout, std::uint64_t writes, bool syncs) {
   const Step::Kind end = syncs ? Step::Kind::sync : Step::Kind::arrive;
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
     std::vector<Step>& program = programs[rank];
     std::uint64_t budget = 512 * KiB, budget_of_rows = 256 * KiB;
     for (std::uint64_t i = dice.below(writes + 1); i > 0; --i) {
       const Extent extent = part_of(dice, layout.cell_of(dice, rank));
-      if (extent.empty() || extent.size() > budget) continue;
+      if (extent.empty() || extent.size() > budget || rank == habits.reader) continue;
       budget -= extent.size();
+      habits.turn(program);
       program.push_back(write_of(rows, layout, extent, budget_of_rows));
       if (dice.one_in(20)) program.push_back({Step::Kind::read, 1, part_of(dice, extent)});
     }
     program.push_back({end});
     program.push_back({Step::Kind::barrier});
-    if (syncs && rows.one_in(3))
-      program.push_back({Step::Kind::read, 1, part_of(rows, {0, layout.file_bytes})});
+    Dice& whether = syncs ? rows : habits.dice;
+    if (whether.one_in(3)) program.push_back({Step::Kind::read, 1, part_of(whether, {0, layout.file_bytes})});
   }
 }
 
@@ -135,7 +165,8 @@ bool loses_a_node(const std::vector<Fault>& faults) {
 }
 
 // Whose lost node a job does not outlive.
-Opening make_opening(Dice& dice, const Scenario& scenario, std::uint64_t cell, bool recovers) {
+Opening make_opening(Dice& dice, Habits& habits, const Scenario& scenario, std::uint64_t cell,
+                     bool recovers) {
   Opening opening;
   const std::vector<Fault>& before = scenario.later.empty() ? scenario.faults : scenario.later.back().faults;
   opening.after_ns = dice.magnitude(ms / 100, 2 * second);
@@ -150,7 +181,7 @@ Opening make_opening(Dice& dice, const Scenario& scenario, std::uint64_t cell, b
   for (auto& program : opening.programs) program.push_back({Step::Kind::barrier});
   for (std::uint64_t phase = dice.between(1, 2); phase > 0; --phase) {
     const Layout layout{cell, dice.below(ranks), scenario.file_bytes, ranks};
-    add_phase(dice, dice, opening.programs, layout, writes, !dice.one_in(3));
+    add_phase(dice, dice, habits, opening.programs, layout, writes, !dice.one_in(3));
   }
   for (auto& program : opening.programs) program.push_back({Step::Kind::close});
   for (std::uint64_t i = dice.one_in(2) ? 0 : dice.between(1, 2); i > 0; --i)
@@ -238,9 +269,13 @@ Scenario make_scenario(std::uint64_t seed) {
                                  ? scenario.file_bytes / ranks + 1
                                  : dice.magnitude(1, std::min<std::uint64_t>(scenario.file_bytes, 300 * KiB));
   const std::uint64_t writes = dice.magnitude(4, 200);
+  Habits habits(seed, ranks);
+  // What waits for the ledgers of an earlier open is not simulated.
+  habits.reopens = habits.reopens && !keeps_ledger(scenario.settings);
   for (std::uint64_t phase = dice.between(1, 4); phase > 0; --phase) {
     const Layout layout{cell, dice.below(ranks), scenario.file_bytes, ranks};
-    add_phase(dice, rows, scenario.programs, layout, writes, !dice.one_in(3));
+    add_phase(dice, rows, habits, scenario.programs, layout, writes, !dice.one_in(3));
+    if (phase > 1) habits.reopen(scenario.programs);
   }
   for (auto& program : scenario.programs) program.push_back({Step::Kind::close});
   for (std::uint64_t i = dice.one_in(4) ? 0 : dice.between(1, 3); i > 0; --i)
@@ -249,7 +284,7 @@ Scenario make_scenario(std::uint64_t seed) {
   if (later.one_in(8)) scenario.faults.push_back(make_jump(later, scenario));
   const std::vector<Fault>* faults = &scenario.faults;
   for (int openings = 0; openings < 2 && later.one_in(crashes(*faults) ? 2 : 10); ++openings) {
-    scenario.later.push_back(make_opening(later, scenario, cell, crashes(*faults)));
+    scenario.later.push_back(make_opening(later, habits, scenario, cell, crashes(*faults)));
     faults = &scenario.later.back().faults;
   }
   return scenario;

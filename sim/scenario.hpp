@@ -19,9 +19,19 @@ namespace millrace::sim {
 
 // One step of a rank's program. Ranks write only what is theirs in a phase; phases end with a sync or an
 // arrive of all, and a barrier, so that of two writes to one byte MPI says which is the later one. They read
-// what they have just written, and after a sync and a barrier what anybody has.
+// what they have just written, and after such a step and a barrier what anybody has.
 struct Step {
-  enum class Kind : std::uint8_t { write, read, sync, arrive, barrier, close };
+  enum class Kind : std::uint8_t {
+    write,
+    read,
+    sync,
+    arrive,
+    barrier,
+    close,
+    direct,    // from now on writes go past the pipeline
+    pipeline,  // ... no more
+    open,      // again: all ranks have closed
+  };
   Kind kind;
   std::uint32_t pieces = 1;  // write: as many in one call, each so much further on
   Extent extent = {};        // write, read
@@ -73,6 +83,7 @@ struct Scenario {
   std::uint32_t ranks_per_node = 1;
   std::uint64_t ring_bytes = 0;  // of each rank's channel
   FileSettings settings;
+  Settings process;  // of each rank
   transport::RoutePlan plan;
   // Only the first node sees the file, which is the file server; elsewhere another file stands in for it.
   bool stands_in = false;

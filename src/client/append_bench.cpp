@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// The rank's part of a write: one call of one record (Call) or of many pieces (Batch), the agent's part left
-// out.
+// The rank's part of a write: one call of one record (call), the same with a file's choice of its way
+// (file_call), or one of many pieces (batch); the agent's part left out.
 #include <benchmark/benchmark.h>
 
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "client/testing/null_agent.hpp"
@@ -20,6 +23,29 @@ void call(benchmark::State& state, bool serialized) {
   for (auto _ : state) {
     const Piece piece{offset, data.data(), data.size()};
     benchmark::DoNotOptimize(agent.session->write(0, {&piece, 1}, 32 * KiB, tally));
+    offset += data.size();
+    if ((since += data.size()) >= 256 * KiB) {
+      agent.take_all();
+      since = 0;
+    }
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+
+void file_call(benchmark::State& state) {
+  testing::NullAgent agent;
+  testing::NullProcess process(agent);
+  const Result<Fd> target = transport::make_memory("target", 4096);
+  OpenRequest request;
+  request.path = "/proc/self/fd/" + std::to_string(target->get());
+  const std::unique_ptr<File> file = open(std::move(request), process);
+  const std::vector<std::byte> data(static_cast<std::size_t>(state.range(0)));
+  std::uint64_t offset = 0;
+  std::uint64_t since = 0;
+  for (auto _ : state) {
+    if (!file->takes_pipeline(data.size(), 1, false, false)) return state.SkipWithError("past the pipeline");
+    const Piece piece{offset, data.data(), data.size()};
+    benchmark::DoNotOptimize(file->write({&piece, 1}));
     offset += data.size();
     if ((since += data.size()) >= 256 * KiB) {
       agent.take_all();
@@ -49,6 +75,7 @@ void batch(benchmark::State& state) {
 
 BENCHMARK_CAPTURE(call, serialized, true)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096)->Arg(32768);
 BENCHMARK_CAPTURE(call, thread_multiple, false)->Arg(256);
+BENCHMARK(file_call)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096);
 BENCHMARK(batch)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096);
 
 }  // namespace

@@ -60,6 +60,30 @@ TEST(ClientFault, AKilledAgentIsSeenWithinTwoSeconds) {
   EXPECT_EQ(job.wait(rank, 2), 0);
 }
 
+TEST(ClientFault, WhoNeverWroteIsToldOfWhatTheAgentTookWithIt) {
+  for (const bool flushed : {false, true}) {
+    Job job("bereft", {"MILLRACED_FAKE=hold", "MILLRACE_STRATEGY=sort"});
+    const std::string path = job.path("data");
+    create(path);
+    EXPECT_EQ(job.run([&] {
+      const Code expected = flushed ? Code::ok : Code::lost_agent;
+      auto writer = open_file(path, 2), reader = open_file(path, 2), quiet = open_file(path, 2);
+      RANK_CHECK(write_range(*writer, 1, 0, 1000, 100) == 0);
+      if (flushed) RANK_CHECK(writer->flush(everything).ok());
+      const pid_t agent = job.agent();
+      RANK_CHECK(agent > 0 && ::kill(agent, SIGKILL) == 0 && Job::ends_within(agent, 2));
+      for (int i = 0; i < 2; ++i) RANK_CHECK(reader->flush({0, 1000}).code() == expected);
+      RANK_CHECK(!reader->takes_pipeline(100, 1, false, false));
+      RANK_CHECK(reader->prepare_direct_write({0, 100}).code() == expected);
+      RANK_CHECK(reader->sync().code() == expected);
+      RANK_CHECK(reader->close().code() == expected);
+      RANK_CHECK(quiet->close().code() == expected);
+      return 0;
+    }),
+              0);
+  }
+}
+
 TEST(ClientFault, AnAgentThatMakesNoProgressRunsIntoTheBound) {
   if (Job::real_agent()) GTEST_SKIP() << "needs an agent that is stuck";
   Job job("stuck", {"MILLRACED_FAKE=stuck", "MILLRACE_TIMEOUT=300ms"});

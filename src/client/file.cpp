@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -23,10 +22,6 @@ namespace {
 
 using transport::Kind;
 
-// The program has called MPI_File_sync, so it is likely to do so again.
-std::atomic<bool> program_syncs{false};
-MixedSeries mixed_series;
-Trials trials;
 constexpr const char* read_too_often = "files of this name are read after every few writes";
 // A rank that writes less than this to a file directly leaves writeback to the kernel.
 constexpr std::uint64_t early_bytes = 4 * MiB;
@@ -34,12 +29,13 @@ constexpr std::uint64_t early_bytes = 4 * MiB;
 // The one kind of File: it may never take the pipeline, but it always counts and reports.
 class PipelineFile final : public File, private Leaver {
  public:
-  PipelineFile(OpenRequest request, const char* barred) : request_(std::move(request)), barred_(barred) {
-    if (may_turn_off() && (request_.mixed || mixed_series.has(request_.path)))
+  PipelineFile(OpenRequest request, const char* barred, Process& process)
+      : process_(process), request_(std::move(request)), barred_(barred) {
+    if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
       turned_off_.store(read_too_often);
     if (barred == nullptr && !place_.remember(request_.place.empty() ? request_.path : request_.place))
       barred_.store("the file can't be found by its name");
-    add_leaver(this);
+    process_.add(this);
   }
   ~PipelineFile() override { (void)close(); }
 
@@ -59,9 +55,9 @@ class PipelineFile final : public File, private Leaver {
   Status close() override;
   bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
   Status set_direct(const char* reason) override;
-  std::uint64_t start_timing() override { return stint_.timed() ? transport::now_ns() : 0; }
+  std::uint64_t start_timing() override { return stint_.timed() ? process_.now_ns() : 0; }
   void stop_timing(std::uint64_t start) override {
-    if (start != 0) stint_.took(transport::now_ns() - start);
+    if (start != 0) stint_.took(process_.now_ns() - start);
   }
   const FileSettings& settings() const override { return request_.settings; }
 
@@ -75,6 +71,8 @@ class PipelineFile final : public File, private Leaver {
   Choice decide(const Transfer& transfer);
   const char* enroll_with(Session& session);
   Session* session_of_group();
+  // What other ranks of the node wrote may be lost, though this one has no part in it.
+  Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
   bool known_to_agent();
   bool goes_to_disk() const;
   bool may_turn_off() const;
@@ -83,6 +81,7 @@ class PipelineFile final : public File, private Leaver {
   Status make_durable() const;
   void report(Status status);
 
+  Process& process_;
   OpenRequest request_;
   Place place_;
   std::atomic<const char*> barred_;                 // why this open can't take the pipeline, for good
@@ -100,18 +99,18 @@ class PipelineFile final : public File, private Leaver {
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
   std::atomic<std::uint64_t> flushes_{0};
-  std::atomic<bool> on_the_way_{false};  // this rank has written since the last order()
-  std::atomic<bool> elsewhere_{
-      false};  // other nodes may have written before an order(), and it may be pending
+  std::atomic<bool> on_the_way_{false};   // this rank has written since the last order()
+  std::atomic<bool> elsewhere_{false};    // other nodes may have written before an order()
   std::atomic<bool> past_ledger_{false};  // the MPI library wrote to a file that has a ledger
+  std::atomic<bool> bereft_{false};       // the agent went with bytes of others before this rank had met it
   std::atomic<bool> closed_{false};
 };
 
 Choice PipelineFile::decide(const Transfer& transfer) {
-  if (in_forked_child()) return {false, "a child of fork() writes past the pipeline"};
+  if (process_.is_child()) return {false, "a child of fork() writes past the pipeline"};
   if (const char* why = barred_.load(std::memory_order_relaxed)) return {false, why};
   if (const char* why = turned_off_.load(std::memory_order_relaxed)) return {false, why};
-  const Choice choice = choose(process_settings(), request_.settings, transfer);
+  const Choice choice = choose(process_.settings(), request_.settings, transfer);
   if (!choice.pipeline || transfer.bytes == 0 || registered() || enroll(true)) return choice;
   return {false, barred_.load(std::memory_order_relaxed)};
 }
@@ -135,7 +134,7 @@ bool PipelineFile::enroll(bool may_start) {
   if (registered()) return true;
   if (barred_.load() != nullptr) return false;
   const char* why = nullptr;
-  Session* session = process_session(may_start, why);
+  Session* session = process_.session(may_start, why);
   if (session != nullptr) why = enroll_with(*session);
   if (why != nullptr) barred_.store(why);
   return registered();
@@ -158,7 +157,8 @@ const char* PipelineFile::enroll_with(Session& session) {
   std::memcpy(registration.path, request_.path.data(), length);
   Result<std::uint32_t> slot = session.enroll(registration, target.get());
   if (!slot) {
-    log("the agent does not take " + request_.path + ": " + slot.status().describe());
+    process_.say("the agent does not take " + request_.path + ": " + slot.status().describe());
+    bereft_.store(session.lost() && session.holds(place_.number()));
     return "the agent refused the file";
   }
   slot_ = *slot;
@@ -170,7 +170,7 @@ const char* PipelineFile::enroll_with(Session& session) {
 Status PipelineFile::write(std::span<const Piece> pieces) {
   if (pieces.empty()) return {};
   Session* session = session_.load(std::memory_order_acquire);
-  if (session == nullptr || closed_.load(std::memory_order_relaxed) || in_forked_child())
+  if (session == nullptr || closed_.load(std::memory_order_relaxed) || process_.is_child())
     return Code::unsupported;
   const TraceSpan span("write", tracing ? pieces.size() : 0);
   if (!on_the_way_.load(std::memory_order_relaxed)) on_the_way_.store(true, std::memory_order_relaxed);
@@ -178,11 +178,11 @@ Status PipelineFile::write(std::span<const Piece> pieces) {
 }
 
 Status PipelineFile::flush(Extent extent) {
-  if (extent.empty() || in_forked_child()) return {};
+  if (extent.empty() || process_.is_child()) return {};
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) {
     // Another rank may have bytes pending, though this one never wrote.
-    if (!known_to_agent() || !enroll(false)) return {};
+    if (!known_to_agent() || !enroll(false)) return without_agent();
     session = session_.load();
   }
   const bool dirty = session->dirty(slot_);
@@ -190,10 +190,10 @@ Status PipelineFile::flush(Extent extent) {
   if (!dirty && !elsewhere) return session->sticky(slot_);
   if (elsewhere) extent = everything;
   // Where the file ends is for what is pending behind it to say: a hole in front of that reads as zeros.
-  struct stat about {};
-  if (extent.end != UINT64_MAX &&
-      (::stat(place_.path().c_str(), &about) != 0 || extent.end > static_cast<std::uint64_t>(about.st_size)))
-    extent.end = UINT64_MAX;
+  if (extent.end != UINT64_MAX) {
+    const Result<std::uint64_t> size = process_.size_of(place_.path());
+    if (!size || extent.end > *size) extent.end = UINT64_MAX;
+  }
   const TraceSpan span("flush", extent.size());
   flushes_.fetch_add(1, std::memory_order_relaxed);
   std::uint64_t fresh = 0;
@@ -203,7 +203,7 @@ Status PipelineFile::flush(Extent extent) {
     tally_.fresh_bytes = 0;
     if (dirty && may_turn_off() && watch_.flushed(fresh)) {
       turned_off_.store("read after every few writes");
-      mixed_series.add(request_.path);
+      process_.lessons().mixed.add(request_.path);
     }
   }
   const Status status = ask(*session, Kind::flush, extent);
@@ -214,7 +214,7 @@ Status PipelineFile::flush(Extent extent) {
 // Where a file server on another node writes the file, this node's file system has to look again.
 Status PipelineFile::ask(Session& session, Kind kind, Extent extent) {
   const Status status = session.request(kind, slot_, extent, tally_);
-  if (request_.routing.lanes > 0) refresh(place_.path());
+  if (request_.routing.lanes > 0) process_.look_again(place_.path());
   return status;
 }
 
@@ -222,7 +222,7 @@ Status PipelineFile::ask(Session& session, Kind kind, Extent extent) {
 bool PipelineFile::known_to_agent() {
   if (barred_.load(std::memory_order_relaxed) != nullptr) return false;
   const char* why = nullptr;
-  Session* session = process_session(false, why);
+  Session* session = process_.session(false, why);
   if (session == nullptr) return false;
   const std::lock_guard lock(known_mutex_);
   return session->knows(place_.number(), openings_seen_);
@@ -230,7 +230,7 @@ bool PipelineFile::known_to_agent() {
 
 Status PipelineFile::order() {
   Session* session = session_.load(std::memory_order_acquire);
-  if (session == nullptr || in_forked_child()) return {};
+  if (session == nullptr || process_.is_child()) return {};
   elsewhere_.store(true, std::memory_order_relaxed);
   // Ledgers are recovered in any order of their nodes, over what others write now.
   if (keeps_ledger(request_.settings)) return settle_ledger();
@@ -241,7 +241,7 @@ Status PipelineFile::order() {
 
 Status PipelineFile::publish() {
   Session* session = session_.load(std::memory_order_acquire);
-  if (session == nullptr || in_forked_child()) return {};
+  if (session == nullptr || process_.is_child()) return {};
   if (!session->dirty(slot_)) return session->sticky(slot_);
   const TraceSpan span("publish");
   return session->request(Kind::flush, slot_, everything, tally_);
@@ -250,25 +250,24 @@ Status PipelineFile::publish() {
 // All that the ledger holds is in the file for good, and the ledger is empty.
 Status PipelineFile::settle_ledger() {
   Session* session = session_of_group();
-  if (session == nullptr) return {};
+  if (session == nullptr) return without_agent();
   if (!session->keeps(slot_)) return session->sticky(slot_);
   return ask(*session, Kind::sync, everything);
 }
 
-// Order counts only where bytes overlap: what lies elsewhere may reach the file before or after.
+// Order counts only where bytes overlap.
 Status PipelineFile::prepare_direct_write(Extent extent) {
   if (keeps_ledger(request_.settings)) return empty_ledger();
   Session* session = session_.load(std::memory_order_acquire);
-  if (session != nullptr && !in_forked_child() && !elsewhere_.load(std::memory_order_relaxed) &&
+  if (session != nullptr && !process_.is_child() && !elsewhere_.load(std::memory_order_relaxed) &&
       !session->pending(slot_, extent))
     return session->sticky(slot_);
   return flush(extent);
 }
 
-// Bytes that have to be on the disk at the end may as well set out at once. Where nobody asks for that, the
-// kernel knows better when to write.
+// Bytes that have to be on the disk at the end may as well set out at once.
 void PipelineFile::note_direct_write(Extent extent) {
-  if (in_forked_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes)
+  if (process_.is_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes)
     return;
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr && barred_.load(std::memory_order_relaxed) == nullptr && enroll(true))
@@ -277,7 +276,7 @@ void PipelineFile::note_direct_write(Extent extent) {
 }
 
 bool PipelineFile::goes_to_disk() const {
-  return ends_on_disk(request_.settings) || program_syncs.load(std::memory_order_relaxed);
+  return ends_on_disk(request_.settings) || process_.lessons().syncs.load(std::memory_order_relaxed);
 }
 
 // Where nothing else was asked for, a file may go back to the MPI library.
@@ -293,15 +292,15 @@ void PipelineFile::note_direct_call(std::uint64_t bytes) {
 // For collective requests: a rank that wrote nothing comes too, where there is an agent, so that others need
 // not guess whether it will.
 Session* PipelineFile::session_of_group() {
-  if (in_forked_child()) return nullptr;
+  if (process_.is_child()) return nullptr;
   if (!registered() && request_.members > 1 && known_to_agent()) (void)enroll(false);
   return session_.load(std::memory_order_acquire);
 }
 
 Status PipelineFile::sync() {
-  program_syncs.store(true, std::memory_order_relaxed);
+  process_.lessons().syncs.store(true, std::memory_order_relaxed);
   Session* session = session_of_group();
-  if (session == nullptr) return {};
+  if (session == nullptr) return without_agent();
   on_the_way_.store(false, std::memory_order_relaxed);
   const TraceSpan span("sync");
   return ask(*session, Kind::sync, everything);
@@ -315,24 +314,26 @@ Status PipelineFile::set_direct(const char* reason) {
 }
 
 void PipelineFile::report(Status status) {
-  if (process_settings().stats_path.empty()) return;
+  const std::string& path = process_.settings().stats_path;
+  if (path.empty()) return;
   const char* pipeline = why_pipeline_.load();
   const char* direct = why_direct_.load() != nullptr ? why_direct_.load() : barred_.load();
   if (request_.mixed) direct = turned_off_.load();
-  append_line(process_settings().stats_path,
+  append_line(path,
               to_json({request_.path, pipeline != nullptr ? pipeline : "", direct != nullptr ? direct : "",
                        request_.settings.strategy, tally_.counters, flushes_.load(), status}));
 }
 
 Status PipelineFile::close() {
   if (closed_.exchange(true)) return {};
-  remove_leaver(this);
-  if (in_forked_child()) return {};
+  process_.remove(this);
+  if (process_.is_child()) return {};
   const std::uint64_t start = start_timing();
   Status status = settle(Kind::close, everything);
   if (status.ok()) status = make_durable();
   stop_timing(start);
-  if (status.ok()) stint_.end(trials, request_.path, tally_.counters.bytes + direct_bytes_.load());
+  if (status.ok())
+    stint_.end(process_.lessons().trials, request_.path, tally_.counters.bytes + direct_bytes_.load());
   return status;
 }
 
@@ -342,8 +343,8 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
   tally_.counters.direct_calls = direct_calls_.load();
   tally_.counters.direct_bytes = direct_bytes_.load();
   Session* session = kind == Kind::close ? session_of_group() : session_.load();
-  report(session != nullptr ? session->status(slot_) : Status());
-  if (session == nullptr) return {};
+  report(session != nullptr ? session->status(slot_) : without_agent());
+  if (session == nullptr) return without_agent();
   const TraceSpan span("close");
   // A close that the ledger answers does not wait for the file; what the MPI library wrote may depend on it.
   if (kind == Kind::close && past_ledger_.load(std::memory_order_relaxed)) (void)empty_ledger();
@@ -360,28 +361,26 @@ Status PipelineFile::make_durable() const {
   if (!ends_on_disk(request_.settings) || !request_.writable || direct_calls_.load() == 0) return {};
   const Fd file = place_.open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {
-    log(request_.path + " is gone or has another name: what the MPI library wrote may not be on the disk");
+    process_.say(request_.path +
+                 " is gone or has another name: what the MPI library wrote may not be on the disk");
     return {};
   }
   if (!file.valid()) return Status::from_errno(errno);
-  return ::fdatasync(file.get()) == 0 ? Status() : Status::from_errno(errno);
+  return process_.datasync(file);
 }
 
 // What the program left open. At exit other ranks can't be counted on to close as well: flush only.
 void PipelineFile::leave(bool at_exit) {
   if (closed_.exchange(true)) return;
-  remove_leaver(this);
+  process_.remove(this);
   const Status status = settle(at_exit ? Kind::flush : Kind::close, everything);
-  if (!status.ok()) log(request_.path + ": " + status.describe());
+  if (!status.ok()) process_.say(request_.path + ": " + status.describe());
 }
 
 }  // namespace
 
-Costs costs_of(std::string_view path) { return trials.costs(path); }
-bool is_mixed(std::string_view path) { return mixed_series.has(path); }
-
-std::unique_ptr<File> open(OpenRequest request) {
-  const Settings& settings = process_settings();
+std::unique_ptr<File> open(OpenRequest request, Process& process) {
+  const Settings& settings = process.settings();
   const char* barred = nullptr;
   if (!settings.enabled) {
     barred = "turned off";
@@ -391,7 +390,7 @@ std::unique_ptr<File> open(OpenRequest request) {
     barred = "the path is set to stay direct";
   }
   const bool routed = request.routing.lanes > 0;
-  auto file = std::make_unique<PipelineFile>(std::move(request), barred);
+  auto file = std::make_unique<PipelineFile>(std::move(request), barred, process);
   // Agents of other nodes count on this one's part, whether or not a rank here writes.
   if (routed && barred == nullptr) (void)file->enroll(true);
   return file;

@@ -58,7 +58,7 @@ Found look(const std::string& directory, const struct stat& target) {
 void flush_open(const char* path, const struct stat& target) {
   const char* why = nullptr;
   std::uint64_t seen = 0;
-  Session* session = process_session(false, why);
+  Session* session = own_process().session(false, why);
   if (session == nullptr || !session->knows(transport::file_number(target.st_dev, target.st_ino), seen))
     return;
   OpenRequest request;

@@ -3,10 +3,14 @@
 #include "client/process.hpp"
 
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "client/start.hpp"
@@ -19,30 +23,47 @@ namespace {
 constexpr std::uint64_t look_again_ns = 1'000'000;  // see grace_ns in agent/server_ranks.cpp
 constexpr std::size_t max_logged = 64;
 
-struct Process {
-  std::mutex mutex;
-  Settings settings;
-  std::unique_ptr<Session> session;
-  std::atomic<Session*> ready{nullptr};
-  const char* unable = nullptr;
-  std::atomic<std::uint64_t> looked_ns{0};
-  std::mutex files_mutex;
-  std::vector<Leaver*> files;
-  std::atomic<bool> child{false};
-  std::atomic<bool> serialized{false};
-  bool left = false;
-  std::mutex log_mutex;
-  std::vector<std::string> logged;
+// This process: its settings are its environment's.
+class OwnProcess final : public Process {
+ public:
+  explicit OwnProcess(Settings settings) : settings_(std::move(settings)) {}
+
+  const Settings& settings() const override { return settings_; }
+  Session* session(bool may_start, const char*& why) override;
+  void add(Leaver* leaver) override;
+  void remove(Leaver* leaver) override;
+  std::uint64_t now_ns() const override { return transport::now_ns(); }
+  Result<std::uint64_t> size_of(const std::string& path) override;
+  Status datasync(const Fd& file) override;
+  void look_again(const std::string& path) override { refresh(path); }
+  void say(const std::string& line) override { tell(line, true); }
+
+  void tell(const std::string& line, bool once);
+  void serialize() { serialized_.store(true); }
+  void leave(bool at_exit);
+
+ private:
+  static void in_child();
+
+  const Settings settings_;
+  std::mutex mutex_;
+  std::unique_ptr<Session> session_;
+  std::atomic<Session*> ready_{nullptr};
+  const char* unable_ = nullptr;
+  std::atomic<std::uint64_t> looked_ns_{0};
+  std::mutex files_mutex_;
+  std::vector<Leaver*> files_;
+  std::atomic<bool> serialized_{false};
+  bool left_ = false;
+  std::mutex log_mutex_;
+  std::vector<std::string> logged_;
 };
 
-void leave_process(bool at_exit);
-
 // Lives as long as the process: exit handlers of others may still write.
-Process& process() {
-  static Process& one = []() -> Process& {
-    auto* made = new Process;
+OwnProcess& process() {
+  static OwnProcess& one = []() -> OwnProcess& {
     std::vector<std::string> messages;
-    made->settings = from_environment(environ, messages);
+    auto* made = new OwnProcess(from_environment(environ, messages));
     for (const std::string& message : messages) {
       const std::string line = "millrace: " + message + "\n";
       if (::write(STDERR_FILENO, line.data(), line.size()) < 0) break;
@@ -50,11 +71,6 @@ Process& process() {
     return *made;
   }();
   return one;
-}
-
-void in_child() {
-  process().child.store(true);
-  if (Session* session = process().ready.load()) session->abandon_in_child();
 }
 
 const char* words_for(Status status) {
@@ -73,75 +89,86 @@ const char* words_for(Status status) {
   }
 }
 
-}  // namespace
+void OwnProcess::in_child() {
+  process().set_child();
+  if (Session* session = process().ready_.load()) session->abandon_in_child();
+}
 
-const Settings& process_settings() { return process().settings; }
-
-bool in_forked_child() { return process().child.load(std::memory_order_relaxed); }
-
-Session* process_session(bool may_start, const char*& why) {
-  Process& self = process();
-  if (Session* session = self.ready.load(std::memory_order_acquire)) return session;
+Session* OwnProcess::session(bool may_start, const char*& why) {
+  if (Session* session = ready_.load(std::memory_order_acquire)) return session;
   if (!may_start) {
-    const std::uint64_t now = transport::now_ns();
-    if (now - self.looked_ns.load(std::memory_order_relaxed) < look_again_ns) return nullptr;
-    self.looked_ns.store(now, std::memory_order_relaxed);
+    const std::uint64_t now = now_ns();
+    if (now - looked_ns_.load(std::memory_order_relaxed) < look_again_ns) return nullptr;
+    looked_ns_.store(now, std::memory_order_relaxed);
   }
-  const std::lock_guard lock(self.mutex);
-  if (Session* session = self.ready.load()) return session;
-  if (self.left) self.unable = "MPI has been finalized";
-  why = self.unable;
-  if (self.unable != nullptr) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (Session* session = ready_.load()) return session;
+  if (left_) unable_ = "MPI has been finalized";
+  why = unable_;
+  if (unable_ != nullptr) return nullptr;
   const TraceSpan span("connect");
-  Result<std::unique_ptr<Session>> session =
-      connect_session(self.settings, may_start, self.serialized.load());
+  Result<std::unique_ptr<Session>> session = connect_session(settings_, may_start, serialized_.load());
   if (!session) {
     if (!may_start && session.status().code() == Code::not_found) return nullptr;
-    why = self.unable = words_for(session.status());
-    log(std::string("files are written by the MPI library alone: ") + why);
+    why = unable_ = words_for(session.status());
+    say(std::string("files are written by the MPI library alone: ") + why);
     return nullptr;
   }
-  self.session = *std::move(session);
+  session_ = *std::move(session);
   ::pthread_atfork(nullptr, nullptr, &in_child);
-  std::atexit([] { leave_process(true); });
-  trace_begin(self.settings.trace_directory);
-  self.ready.store(self.session.get(), std::memory_order_release);
-  return self.session.get();
+  std::atexit([] { process().leave(true); });
+  trace_begin(settings_.trace_directory);
+  ready_.store(session_.get(), std::memory_order_release);
+  return session_.get();
 }
 
-void add_leaver(Leaver* leaver) {
-  const std::lock_guard lock(process().files_mutex);
-  process().files.push_back(leaver);
+void OwnProcess::add(Leaver* leaver) {
+  const std::lock_guard lock(files_mutex_);
+  files_.push_back(leaver);
 }
 
-void remove_leaver(Leaver* leaver) {
-  const std::lock_guard lock(process().files_mutex);
-  std::erase(process().files, leaver);
+void OwnProcess::remove(Leaver* leaver) {
+  const std::lock_guard lock(files_mutex_);
+  std::erase(files_, leaver);
 }
 
-namespace {
+Result<std::uint64_t> OwnProcess::size_of(const std::string& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0) return Status::from_errno(errno);
+  return static_cast<std::uint64_t>(about.st_size);
+}
 
-void leave_process(bool at_exit) {
-  Process& self = process();
-  if (self.child.load()) return;
+Status OwnProcess::datasync(const Fd& file) {
+  return ::fdatasync(file.get()) == 0 ? Status() : Status::from_errno(errno);
+}
+
+void OwnProcess::leave(bool at_exit) {
+  if (is_child()) return;
   {
-    const std::lock_guard lock(self.mutex);
-    if (self.left) return;
-    self.left = true;
+    const std::lock_guard lock(mutex_);
+    if (left_) return;
+    left_ = true;
   }
   std::vector<Leaver*> files;
   {
-    const std::lock_guard lock(self.files_mutex);
-    files = self.files;
+    const std::lock_guard lock(files_mutex_);
+    files = files_;
   }
   for (Leaver* file : files) file->leave(at_exit);
-  if (Session* session = self.ready.load()) session->leave();
+  if (Session* session = ready_.load()) session->leave();
   trace_end();
 }
 
-}  // namespace
-
-namespace {
+void OwnProcess::tell(const std::string& line, bool once) {
+  const std::lock_guard lock(log_mutex_);
+  if (once) {
+    if (std::find(logged_.begin(), logged_.end(), line) != logged_.end()) return;
+    if (logged_.size() >= max_logged) return;
+    logged_.push_back(line);
+  }
+  const std::string text = "millrace: " + line + "\n";
+  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+}
 
 // An address of this node at which other nodes may reach it: of the first interface asked for that has one.
 Result<transport::TcpAddress> own_address() {
@@ -156,9 +183,16 @@ Result<transport::TcpAddress> own_address() {
 
 }  // namespace
 
+Process& own_process() { return process(); }
+const Settings& process_settings() { return process().settings(); }
+
+std::unique_ptr<File> open(OpenRequest request) { return open(std::move(request), process()); }
+Costs costs_of(std::string_view path) { return process().lessons().trials.costs(path); }
+bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path); }
+
 Result<transport::TcpAddress> meet() {
   const char* why = nullptr;
-  Session* session = process_session(true, why);
+  Session* session = process().session(true, why);
   if (session == nullptr) return Code::lost_agent;
   const Result<transport::TcpAddress> own = own_address();
   if (!own) {
@@ -173,20 +207,10 @@ Result<transport::TcpAddress> meet() {
   return address;
 }
 
-void calls_are_serialized() { process().serialized.store(true); }
+void calls_are_serialized() { process().serialize(); }
 
-void finalize() { leave_process(false); }
+void finalize() { process().leave(false); }
 
-void log(const std::string& line, bool once) {
-  Process& self = process();
-  const std::lock_guard lock(self.log_mutex);
-  if (once) {
-    if (std::find(self.logged.begin(), self.logged.end(), line) != self.logged.end()) return;
-    if (self.logged.size() >= max_logged) return;
-    self.logged.push_back(line);
-  }
-  const std::string text = "millrace: " + line + "\n";
-  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
-}
+void log(const std::string& line, bool once) { process().tell(line, once); }
 
 }  // namespace millrace::client

@@ -2,27 +2,81 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/settings.hpp"
+#include "client/file.hpp"
+#include "client/series.hpp"
 #include "client/session.hpp"
 
 namespace millrace::client {
 
-// The state that a process has once: its session and its open files.
-
-// The session, made at the first call that needs it; nullptr if there is none. `why` then says why, in
-// words for the report. With `may_start` false only an agent that runs already is joined, and it is
-// looked for at most once per millisecond.
-Session* process_session(bool may_start, const char*& why);
-
-// True in a child of fork(): the ring and the files belong to the parent.
-bool in_forked_child();
-
-// Files that finalize() has to close.
+// A file that finalize() has to close.
 class Leaver {
  public:
   virtual ~Leaver() = default;
   virtual void leave(bool at_exit) = 0;
 };
-void add_leaver(Leaver* leaver);
-void remove_leaver(Leaver* leaver);
+
+// What the files of a process have taught it.
+struct Lessons {
+  std::atomic<bool> syncs{false};  // the program has called MPI_File_sync, so it is likely to do so again
+  MixedSeries mixed;
+  Trials trials;
+};
+
+// The process that a file is open in, as the file sees it, a seam: what there is once, and what it asks of
+// the system beside its session. Nothing of it that is virtual is needed by a write of a file that takes the
+// pipeline already. Implementations: process.cpp (this process), sim/rank_process.hpp (a rank in virtual
+// time). Outlives its files. Thread safe.
+class Process {
+ public:
+  Process() = default;
+  virtual ~Process() = default;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  virtual const Settings& settings() const = 0;
+
+  // The session, made at the first call that needs it; nullptr if there is none. `why` then says why, in
+  // words for the report. With `may_start` false only an agent that runs already is joined, and it is
+  // looked for at most once per millisecond.
+  virtual Session* session(bool may_start, const char*& why) = 0;
+
+  virtual void add(Leaver* leaver) = 0;
+  virtual void remove(Leaver* leaver) = 0;
+
+  // True in a child of fork(): the ring and the files belong to the parent.
+  bool is_child() const { return child_.load(std::memory_order_relaxed); }
+
+  Lessons& lessons() { return lessons_; }
+
+  // Monotonic.
+  virtual std::uint64_t now_ns() const = 0;
+  // How long a file is.
+  virtual Result<std::uint64_t> size_of(const std::string& path) = 0;
+  // What the MPI library wrote to it for this rank is on its disk.
+  virtual Status datasync(const Fd& file) = 0;
+  // refresh().
+  virtual void look_again(const std::string& path) = 0;
+  // To whom runs the program, once.
+  virtual void say(const std::string& line) = 0;
+
+ protected:
+  void set_child() { child_.store(true); }
+
+ private:
+  std::atomic<bool> child_{false};
+  Lessons lessons_;
+};
+
+// The one that this code runs in.
+Process& own_process();
+
+// open() in any process.
+std::unique_ptr<File> open(OpenRequest request, Process& process);
 
 }  // namespace millrace::client

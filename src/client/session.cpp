@@ -257,6 +257,14 @@ bool Session::knows(std::uint64_t number, std::uint64_t& seen) {
   return false;
 }
 
+bool Session::holds(std::uint64_t number) {
+  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
+  for (std::uint32_t file = 0; file < slots; ++file) {
+    if (state(file).number.load() == number && keeps(file)) return true;
+  }
+  return false;
+}
+
 void Session::note(std::uint32_t file, Extent extent) {
   const std::lock_guard lock(mutex_);
   if (lost() || extent.empty()) return;

@@ -68,6 +68,8 @@ class Session {
   // False: no rank of the node has a file of this number open through the pipeline. `seen` (0 at first)
   // spares the search while no other file is opened.
   bool knows(std::uint64_t number, std::uint64_t& seen);
+  // True: some rank of the node wrote to a file of this number what may not be in it.
+  bool holds(std::uint64_t number);
   // False: no rank of the node has bytes pending there.
   bool pending(std::uint32_t file, Extent extent) {
     const std::uint64_t wanted = transport::places(extent);

@@ -2,12 +2,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <utility>
 
-#include "client/session.hpp"
-#include "client/socket_contact.hpp"
+#include "client/process.hpp"
+#include "transport/memory.hpp"
 
 namespace millrace::client::testing {
+
+// Its agent agrees to everything.
+class NullContact final : public Contact {
+ public:
+  std::uint64_t now_ns() const override { return transport::now_ns(); }
+  void wait_while(const std::atomic<std::uint32_t>&, std::uint32_t, std::uint32_t) override {}
+  void pause(std::uint32_t) override {}
+  bool hung_up() override { return false; }
+  void wake() override {}
+  Status send(std::span<const std::byte>, std::initializer_list<int>) override { return {}; }
+  bool wait_answer(std::uint32_t) override { return true; }
+  Result<std::size_t> receive(std::span<std::byte> answer) override {
+    std::ranges::fill(answer, std::byte{0});
+    return answer.size();
+  }
+  void hang_up() override {}
+  Result<std::uint64_t> size_of(const std::string&) override { return std::uint64_t{0}; }
+  void say(const std::string&) override {}
+};
 
 // A session whose agent takes everything at once and does nothing with it: what is measured is the rank's
 // part.
@@ -21,8 +43,7 @@ class NullAgent {
     reinterpret_cast<transport::AgentPage*>(page->data())->stamp_clock =
         static_cast<std::uint32_t>(transport::choose_stamp_clock());
     session = std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(page),
-                                                     std::make_unique<SocketContact>(Fd(), Fd()), 60'000,
-                                                     serialized});
+                                                     std::make_unique<NullContact>(), 60'000, serialized});
   }
   // Call at least once per half ring of records.
   void take_all() { header_->head.store(header_->tail.load()); }
@@ -31,6 +52,26 @@ class NullAgent {
 
  private:
   transport::ChannelHeader* header_ = nullptr;
+};
+
+// A process whose agent is that one.
+class NullProcess final : public Process {
+ public:
+  explicit NullProcess(NullAgent& agent) : agent_(agent) {}
+
+  const Settings& settings() const override { return settings_; }
+  Session* session(bool, const char*&) override { return agent_.session.get(); }
+  void add(Leaver*) override {}
+  void remove(Leaver*) override {}
+  std::uint64_t now_ns() const override { return transport::now_ns(); }
+  Result<std::uint64_t> size_of(const std::string&) override { return std::uint64_t{0}; }
+  Status datasync(const Fd&) override { return {}; }
+  void look_again(const std::string&) override {}
+  void say(const std::string&) override {}
+
+ private:
+  Settings settings_;
+  NullAgent& agent_;
 };
 
 }  // namespace millrace::client::testing

@@ -155,7 +155,9 @@ std::uint64_t VirtualDisk::start(Active& active) {
     case Op::datasync: {
       std::uint64_t until = soon;
       if (active.error != 0) lose(active);
-      for (const Dirty& one : images_[active.file]->dirty) until = std::max(until, one.until_ns);
+      const std::list<Dirty>& dirty = images_[active.file]->dirty;
+      if (dirty.empty()) return soon;
+      for (const Dirty& one : dirty) until = std::max(until, one.until_ns);
       return until + options_.sync_ns;
     }
   }

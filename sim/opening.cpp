@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The part of Cluster that is MPI_File_open: what ranks agree on by collective calls, as the front does.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "cluster.hpp"
+
+namespace millrace::sim {
+
+namespace {
+
+std::array<std::byte, 32> key_of(std::uint64_t seed, std::uint64_t group) {
+  std::array<std::byte, 32> key{};
+  std::memcpy(key.data(), &seed, sizeof seed);
+  std::memcpy(key.data() + sizeof seed, &group, sizeof group);
+  return key;
+}
+
+}  // namespace
+
+// Each node's first rank asks where its agent listens; costs are the maxima over the ranks.
+Agreement Cluster::agree() {
+  Agreement made;
+  made.group = agreements_.size() + 1;
+  made.routed = scenario_.nodes > 1;
+  for (std::uint32_t n = 0; made.routed && n < scenario_.nodes; ++n) {
+    const Result<std::uint16_t> port =
+        ranks_[std::size_t{n} * scenario_.ranks_per_node].process->session().meet();
+    made.addresses.push_back(io::VirtualNet::address_of(n, port ? *port : std::uint16_t{0}));
+    if (!port) made.routed = false;
+  }
+  const bool leavable = scenario_.settings.strategy == Strategy::automatic &&
+                        scenario_.settings.durability == Durability::server && !scenario_.stands_in;
+  made.alone = leavable;
+  for (const Rank& rank : ranks_) {
+    client::Lessons& lessons = rank.process->lessons();
+    const client::Costs own = lessons.trials.costs(path_);
+    made.costs.pipeline = std::max(made.costs.pipeline, own.pipeline);
+    made.costs.direct = std::max(made.costs.direct, own.direct);
+    made.alone &= lessons.mixed.has(path_);
+  }
+  return made;
+}
+
+Status Cluster::open(Rank& rank) {
+  if (agreements_.size() == rank.opened) agreements_.push_back(agree());
+  const Agreement& opening = agreements_[rank.opened++];
+  // A file of one node is not opened where a node has no agent.
+  if (scenario_.stands_in && !opening.routed) return Code::lost_agent;
+  const Result<io::Handle> handle = rank.process->open(file_of(rank));
+  if (!handle) return handle.status();
+  rank.handle = *handle;
+  if (opening.alone) return {};
+  client::OpenRequest request;
+  request.path = path_;
+  if (is_elsewhere(rank)) request.place = stand_in(rank.node);
+  request.group = opening.group;
+  request.members = scenario_.ranks_per_node;
+  request.settings = scenario_.settings;
+  request.costs = opening.costs;
+  if (opening.routed) {
+    request.routing = transport::routing_of(scenario_.plan, opening.addresses, rank.node);
+    request.routing.key = key_of(scenario_.seed, opening.group);
+    request.routing.stands_in = scenario_.stands_in ? 1 : 0;
+  }
+  rank.file = client::open(std::move(request), *rank.process);
+  return rank.file->registered() || !opening.routed ? Status() : Status(Code::lost_agent);
+}
+
+// False: it can't be opened, though nothing has gone wrong yet.
+bool Cluster::open_all() {
+  ++openings_;
+  stand_ins_.clear();
+  for (std::uint32_t n = 1; scenario_.stands_in && n < scenario_.nodes; ++n)
+    stand_ins_.push_back(disk_.create(stand_in(n)));
+  for (Rank& rank : ranks_) {
+    const Status status = open(rank);
+    if (!status.ok()) problem(who(rank) + " cannot open the file: " + status.describe());
+    if (!status.ok()) return false;
+  }
+  return true;
+}
+
+}  // namespace millrace::sim

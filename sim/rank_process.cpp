@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "rank_process.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace millrace::sim {
+
+RankProcess::RankProcess(std::uint32_t node, Settings settings, std::unique_ptr<client::Session> session,
+                         Seat& seat, io::VirtualDisk& disk)
+    : settings_(std::move(settings)),
+      session_(std::move(session)),
+      seat_(seat),
+      disk_(disk),
+      on_disk_(disk.start(node)),
+      disk_end_(disk.of(on_disk_)) {
+  disk.on_change(on_disk_, [&seat] {
+    if (!seat.gone()) seat.rouse_after(0);
+  });
+}
+
+RankProcess::~RankProcess() { disk_.on_change(on_disk_, nullptr); }
+
+// As a child of fork() leaves what is its parent's: every wait ends, nothing is saved.
+void RankProcess::vanish() {
+  set_child();
+  session_->abandon_in_child();
+  seat_.vanish();
+}
+
+client::Session* RankProcess::session(bool, const char*&) { return session_.get(); }
+
+Result<io::Handle> RankProcess::open(const Fd& file) { return disk_end_.adopt(Fd(::dup(file.get())), false); }
+
+Status RankProcess::write(io::Handle file, std::uint64_t offset, std::span<const std::byte> data) {
+  io::Request request{io::Op::write, file, offset, data.size(), {}, 0};
+  request.data.push_back({const_cast<std::byte*>(data.data()), data.size()});
+  return carry_out(std::move(request));
+}
+
+Status RankProcess::sync(io::Handle file) { return carry_out({io::Op::datasync, file, 0, 0, {}, 0}); }
+
+Status RankProcess::datasync(const Fd& file) {
+  const Result<io::Handle> handle = open(file);
+  if (!handle) return handle.status();
+  const Status status = sync(*handle);
+  close(*handle);
+  return status;
+}
+
+// One call at a time, as the kernel does them.
+Status RankProcess::carry_out(io::Request request) {
+  if (seat_.gone()) return Code::io;
+  done_.clear();
+  disk_end_.submit(std::move(request));
+  disk_end_.kick();
+  while (disk_end_.poll(done_), done_.empty()) {
+    if (seat_.gone()) return Code::io;
+    seat_.sleep();
+  }
+  return done_.front().status;
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/process.hpp"
+#include "io/virtual/virtual_disk.hpp"
+#include "seat.hpp"
+
+namespace millrace::sim {
+
+// The process of a rank: what its client::Files ask, and what the MPI library in it does to their files by
+// itself. Names of files are real ones, what they hold is on the virtual disk. Calls block in the rank's
+// fiber.
+class RankProcess final : public client::Process {
+ public:
+  // On a node whose agent is the other end of `session`, whose contact `seat` is.
+  RankProcess(std::uint32_t node, Settings settings, std::unique_ptr<client::Session> session, Seat& seat,
+              io::VirtualDisk& disk);
+  ~RankProcess() override;
+
+  Seat& seat() { return seat_; }
+  client::Session& session() { return *session_; }
+  // It goes with its host, wherever it is.
+  void vanish();
+
+  // --- The MPI library ---
+
+  // A file that it has open from now on.
+  Result<io::Handle> open(const Fd& file);
+  void close(io::Handle file) { disk_end_.release(file); }
+  Status write(io::Handle file, std::uint64_t offset, std::span<const std::byte> data);
+  Status sync(io::Handle file);
+
+  // --- client::Process ---
+
+  const Settings& settings() const override { return settings_; }
+  client::Session* session(bool may_start, const char*& why) override;
+  void add(client::Leaver*) override {}  // no program leaves a file open
+  void remove(client::Leaver*) override {}
+  std::uint64_t now_ns() const override { return seat_.now_ns(); }
+  Result<std::uint64_t> size_of(const std::string& path) override { return seat_.size_of(path); }
+  Status datasync(const Fd& file) override;
+  void look_again(const std::string&) override {}  // caches of the virtual disk are never old
+  void say(const std::string& line) override { seat_.say(line); }
+
+ private:
+  Status carry_out(io::Request request);
+
+  const Settings settings_;
+  std::unique_ptr<client::Session> session_;
+  Seat& seat_;
+  io::VirtualDisk& disk_;
+  io::VirtualDisk::Process on_disk_;
+  io::Storage& disk_end_;
+  std::vector<io::Completion> done_;
+};
+
+}  // namespace millrace::sim
