@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t journal_batch_bytes = 2 * MiB;  // of the ledger, and of what does not fit
 constexpr std::uint64_t judged_bytes = 8 * MiB;  // at a time: the oracle takes as much again, many times
 
-// What holds of each of them holds of all that lies between them too, and many are looked at faster so.
+// While nobody has lost an agent, and bytes with it that are in a ring to be saved, what holds of each of
+// them holds of all that lies between them too, and many are looked at faster so.
 std::vector<Extent> joined(std::vector<Extent> extents) {
   constexpr std::size_t few = 64;
   if (extents.size() <= few) return extents;
@@ -32,7 +33,9 @@ std::vector<Extent> joined(std::vector<Extent> extents) {
 // `there`: what was promised is in the file by now, not only in a ledger.
 void Cluster::acknowledge(const Rank& rank, bool stable, bool there) {
   const std::span<const std::byte> file = stable ? disk_.stable(0) : disk_.contents(0);
-  for (const Extent extent : joined(oracle_.acknowledge(rank.number, stable))) {
+  std::vector<Extent> fresh = oracle_.acknowledge(rank.number, stable);
+  if (errors_ == 0) fresh = joined(std::move(fresh));
+  for (const Extent extent : fresh) {
     if (!there || scenario_.loses_caches()) continue;
     if (const std::string wrong = oracle_.check(file, extent, -1, stable); !wrong.empty())
       return problem(who(rank) + " was answered too early: " + wrong);
