@@ -28,9 +28,20 @@ def build(source: str, folder: Path, c: str, cxx: str) -> Path:
     return folder / "bin" / "tests" / "millrace-sim"
 
 
-def lines(program: str | Path, seeds: int) -> list[str]:
-    done = subprocess.run([str(program), "1", str(seeds)], capture_output=True, text=True, timeout=BOUND_S, check=False)
+def lines(command: list[str | Path], seeds: int) -> list[str]:
+    words = [*map(str, command), "1", str(seeds)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=BOUND_S, check=False)
     return [line for line in done.stdout.splitlines() if line.startswith("seed")]
+
+
+def same(ours: list[str], theirs: list[str], here: str, there: str) -> bool:
+    """Whether all runs are; says which is not."""
+    for one, two in itertools.zip_longest(ours, theirs):
+        if one != two:
+            print(f"{here}: {one}\n{there}: {two}")
+            return False
+    print(f"{len(ours)} runs, the same from {here} and {there}")
+    return True
 
 
 def main() -> int:
@@ -42,13 +53,8 @@ def main() -> int:
         return 77
     c, cxx = here[0]
     other = build(source, Path(folder), c, cxx)
-    ours, theirs = lines(program, seeds), lines(other, seeds)
-    for one, two in itertools.zip_longest(ours, theirs):
-        if one != two:
-            print(f"{compiler}: {one}\n{cxx}: {two}")
-            return 1
-    print(f"{len(ours)} runs, the same from {compiler} and {cxx}")
-    return 0 if len(ours) == seeds else 1
+    ours = lines([program], seeds)
+    return 0 if same(ours, lines([other], seeds), compiler, cxx) and len(ours) == seeds else 1
 
 
 if __name__ == "__main__":

@@ -3,24 +3,18 @@
 """machines.py PROGRAM [SEEDS]: the same runs of millrace-sim on other machines, hash by hash.
 
 The other machines are processors as QEMU plays them for one process (Debian's qemu-user): older models, without the
-instructions that this one's libraries choose, and another page of time. Exit status 77 where there is no QEMU.
+instructions that libraries choose on newer ones. Exit status 77 where there is no QEMU.
 """
 
 from __future__ import annotations
 
-import itertools
 import platform
 import shutil
-import subprocess
 import sys
 
+from compilers import lines, same
+
 MODELS = ("Nehalem", "Opteron_G5")
-BOUND_S = 1800
-
-
-def lines(command: list[str], seeds: int) -> list[str]:
-    done = subprocess.run([*command, "1", str(seeds)], capture_output=True, text=True, timeout=BOUND_S, check=False)
-    return [line for line in done.stdout.splitlines() if line.startswith("seed")]
 
 
 def main() -> int:
@@ -30,14 +24,9 @@ def main() -> int:
         print("skipped: there is no qemu-x86_64 here (Debian and Ubuntu: apt-get install qemu-user)")
         return 77
     ours = lines([program], seeds)
-    for model in MODELS:
-        theirs = lines(["qemu-x86_64", "-cpu", model, program], seeds)
-        for one, two in itertools.zip_longest(ours, theirs):
-            if one != two:
-                print(f"here: {one}\n{model}: {two}")
-                return 1
-        print(f"{len(ours)} runs, the same on this processor and on a {model}")
-    return 0 if len(ours) == seeds else 1
+    elsewhere = {model: lines(["qemu-x86_64", "-cpu", model, program], seeds) for model in MODELS}
+    found = [same(ours, theirs, "this processor", f"a {model}") for model, theirs in elsewhere.items()]
+    return 0 if all(found) and len(ours) == seeds else 1
 
 
 if __name__ == "__main__":

@@ -77,14 +77,15 @@ class Selection:
         return case.bar in self.bars and any(fnmatch.fnmatch(case.pattern, p) for p in self.patterns)
 
 
-def _ior(pattern: str, at_most: str) -> list[str]:
+def ior(pattern: str, at_most: str) -> list[str]:
+    """The arguments of a pattern's run."""
     return ["-a", "MPIIO", "--preset", pattern, "--at-most", at_most, "-w", "-e", "-W"]
 
 
 def network(selection: Selection) -> list[Case]:
     """Bar 1: each pattern at the speed of the server's link or disk, whichever is slower."""
     shape = selection.shape()
-    programs = {name: ("ior", _ior(name, selection.at_most), piece) for name, (piece, _) in PATTERNS.items()}
+    programs = {name: ("ior", ior(name, selection.at_most), piece) for name, (piece, _) in PATTERNS.items()}
     for name, (dims, piece) in BRICKS.items():
         if shape.ranks in BRICK_GRIDS:
             grid = BRICK_GRIDS[shape.ranks]
@@ -113,7 +114,7 @@ def compared(selection: Selection, peer: str) -> list[Case]:
         "fine-256": (100, "1m"),
     }
     programs = {
-        name: ("ior", _ior(name, selection.at_most), ratio, ("--at-most", size))
+        name: ("ior", ior(name, selection.at_most), ratio, ("--at-most", size))
         for name, (ratio, size) in ratios.items()
     }
     words = ["-C", "W", "--meet", "neighbours", "--verify", "plain"]  # BT's ranks meet by messages
@@ -142,7 +143,7 @@ def servers(selection: Selection) -> list[Case]:
     least = {2: 1.8, 4: 3.2}
     needs = [Need(f"{n} servers", "1 servers", least[n]) for n in counts if n > 1]
     size = "256m" if selection.at_most == "64m" else selection.at_most
-    arguments = _ior("fine-4k", size)
+    arguments = ior("fine-4k", size)
     return [Case(3, "fine-4k", selection.shape(), "ior", arguments, ways, needs, ("network", "disk"))]
 
 
@@ -154,7 +155,7 @@ def predicted(selection: Selection) -> list[Case]:
         for servers in ("1", "2")
     ]
     return [
-        Case(4, name, selection.shape(), "ior", _ior(name, selection.at_most), ways)
+        Case(4, name, selection.shape(), "ior", ior(name, selection.at_most), ways)
         for name in ("fine-4k", "fine-1k", "random-256")
     ]
 
@@ -170,7 +171,7 @@ def scaling(selection: Selection) -> list[Case]:
         ways = [Way("direct", DISK, ONE_SERVER | PIPELINE)]
         needs = [Need("direct", "server", 0.90)]
         limits = ("network", "disk", "server")
-        arguments = _ior("fine-4k", selection.at_most)
+        arguments = ior("fine-4k", selection.at_most)
         cases.append(Case(5, "fine-4k", shape, "ior", arguments, ways, needs, limits, 1, 50 + 5 * nodes))
     return cases
 

@@ -20,16 +20,14 @@ import threading
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
+from bars.cases import PATTERNS  # noqa: E402
+
 import ring  # noqa: E402, F401  (the places of the modules below)
 from ring import cases  # noqa: E402
 from ring.nodes import Nodes, Shape  # noqa: E402
 
 SIZE = 64 << 20
-PATTERNS = {
-    "fine-4k": (4096, ("-t", "4k", "-b", "16k")),
-    "fine-1k": (1024, ("-t", "1k", "-b", "1k")),
-    "random-256": (256, ("-t", "256", "-b", "256", "-z")),
-}
+BASE = "fine-4k"
 NODES, PER_NODE = 4, 4
 LOOK_EVERY_S = 0.05
 
@@ -74,9 +72,9 @@ class Agents:
         return sum(self._seconds.values())
 
 
-def taken(transfer: int) -> float:
-    """How often records of so many bytes are taken for one file."""
-    return SIZE / transfer * (1 + (NODES - 1) / NODES)
+def taken(pattern: str) -> float:
+    """How often records are taken for one file."""
+    return SIZE / PATTERNS[pattern][0] * (1 + (NODES - 1) / NODES)
 
 
 def main() -> int:
@@ -90,15 +88,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=options.build) as name:
         folder = pathlib.Path(name)
         with Nodes(Shape(NODES, PER_NODE, "1gbit"), options.build.absolute(), [folder], 120) as nodes:
-            for pattern, (transfer, words) in PATTERNS.items():
-                size = ["--at-least", str(SIZE), "--at-most", str(SIZE)]
-                arguments = ["-w", "-W", "-e", "-i", str(options.files), *words, *size, "-o", str(folder / "file")]
+            for pattern in (BASE, "fine-1k", "random-256"):
+                arguments = [*cases.ior(pattern, str(SIZE)), "-i", str(options.files), "-o", str(folder / "file")]
                 settings = cases.PIPELINE | cases.ONE_SERVER | {"MILLRACE_TOPOLOGY": "direct"}
                 with Agents() as agents:
                     nodes.mpi("ior", "mpich", arguments, settings)
                 spent[pattern] = agents.seconds / options.files
-                more = taken(transfer) - taken(PATTERNS["fine-4k"][0])
-                cost = f"{(spent[pattern] - spent['fine-4k']) / more * 1e9:.0f}" if more else ""
+                more = taken(pattern) - taken(BASE)
+                cost = f"{(spent[pattern] - spent[BASE]) / more * 1e9:.0f}" if more else ""
                 print(f"| {pattern} | {spent[pattern]:.3f} | {cost} |", flush=True)
     return 0
 

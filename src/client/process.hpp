@@ -29,8 +29,8 @@ struct Lessons {
 };
 
 // The process that a file is open in, as the file sees it, a seam: what there is once, and what it asks of
-// the system beside its session. Nothing of it that is virtual is needed by a write of a file that takes the
-// pipeline already. Implementations: process.cpp (this process), sim/rank_process.hpp (a rank in virtual
+// the system beside its session. Of what is virtual, a write of a file that takes the pipeline already needs
+// settings() alone. Implementations: process.cpp (this process), sim/rank_process.hpp (a rank in virtual
 // time). Outlives its files. Thread safe.
 class Process {
  public:
