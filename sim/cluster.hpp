@@ -102,7 +102,7 @@ class Cluster {
   bool all_settled() const;
   bool replace_agents(bool all);
   void begin_again(const Opening& opening);
-  bool stays(const Rank& rank) const;
+  static bool stays(const Rank& rank, const Opening& next);
   void judge();
   void judge(std::span<const std::byte> file, bool stable, const char* what);
   std::vector<std::byte> recovered();

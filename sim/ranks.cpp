@@ -198,7 +198,7 @@ void Cluster::release() {
 // What writes returned for is in the ring of who loses its agent, and is saved.
 void Cluster::end(Rank& rank) {
   if (rank.process->session().lost() && scenario_.writes_survive()) oracle_.acknowledge_finished(rank.number);
-  if (!stays(rank)) rank.process->session().leave();
+  if (next_ == nullptr || !stays(rank, *next_)) rank.process->session().leave();
   rank.over = true;
   over_ns_ = timeline_.now_ns();
 }

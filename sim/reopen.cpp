@@ -14,8 +14,8 @@ constexpr std::uint64_t bound_ns = 800 * second_ns;  // of all that is waited fo
 }  // namespace
 
 // A process whose agent has gone writes without one from then on: another one takes the rank's place.
-bool Cluster::stays(const Rank& rank) const {
-  return next_ != nullptr && next_->keeps_ranks && !rank.gone && !rank.process->session().lost();
+bool Cluster::stays(const Rank& rank, const Opening& next) {
+  return next.keeps_ranks && !rank.gone && !rank.process->session().lost();
 }
 
 bool Cluster::all_settled() const {
@@ -28,9 +28,7 @@ bool Cluster::open_again(const Opening& opening) {
     rank.file = nullptr;
     if (rank.handle) rank.process->close(*rank.handle);
     rank.handle.reset();
-    const bool stays =
-        opening.keeps_ranks && !rank.gone && !rank.process->session().lost() && rank.process->seat().serves();
-    if (!stays) rank.process = nullptr;
+    if (!stays(rank, opening) || !rank.process->seat().serves()) rank.process = nullptr;
   }
   if (!settle(opening)) return false;
   judge(disk_.contents(0), scenario_.loses_caches(), "the file that is opened again");
@@ -42,9 +40,7 @@ bool Cluster::open_again(const Opening& opening) {
 
 // What has gone wrong is over, and what has not does not any more.
 void Cluster::calm(std::uint64_t after_ns) {
-  for (const io::Timeline::Event& fault : planned_) {
-    timeline_.cancel(fault);
-  }
+  for (const io::Timeline::Event& fault : planned_) timeline_.cancel(fault);
   planned_.clear();
   bool passed = false;
   timeline_.at(std::max(timeline_.now_ns(), calm_ns_) + after_ns, [&passed] { passed = true; });
