@@ -42,6 +42,7 @@ class RankProcess final : public client::Process {
 
   const Settings& settings() const override { return settings_; }
   client::Session* session(bool may_start, const char*& why) override;
+  bool agent_has_gone() override { return session_->gone(); }
   void add(client::Leaver*) override {}  // no program leaves a file open
   void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return seat_.now_ns(); }

@@ -78,6 +78,10 @@ TEST(ClientFault, WhoNeverWroteIsToldOfWhatTheAgentTookWithIt) {
       RANK_CHECK(reader->sync().code() == expected);
       RANK_CHECK(reader->close().code() == expected);
       RANK_CHECK(quiet->close().code() == expected);
+      // The same file, and with it its number: nothing of this open was lost.
+      auto later = open_file(path, 1);
+      RANK_CHECK(!later->takes_pipeline(100, 1, false, false) && later->flush(everything).ok());
+      RANK_CHECK(later->prepare_direct_write({0, 100}).ok() && later->sync().ok() && later->close().ok());
       return 0;
     }),
               0);

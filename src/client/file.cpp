@@ -35,6 +35,8 @@ class PipelineFile final : public File, private Leaver {
       turned_off_.store(read_too_often);
     if (barred == nullptr && !place_.remember(request_.place.empty() ? request_.path : request_.place))
       barred_.store("the file can't be found by its name");
+    // What it took along was not of this open, whatever other file has had this one's number.
+    if (barred == nullptr && process_.agent_has_gone()) barred_.store("the agent has gone");
     process_.add(this);
   }
   ~PipelineFile() override { (void)close(); }
@@ -289,8 +291,7 @@ void PipelineFile::note_direct_call(std::uint64_t bytes) {
   direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-// For collective requests: a rank that wrote nothing comes too, where there is an agent, so that others need
-// not guess whether it will.
+// For collective requests: where there is an agent, a rank that wrote nothing comes too; others count on it.
 Session* PipelineFile::session_of_group() {
   if (process_.is_child()) return nullptr;
   if (!registered() && request_.members > 1 && known_to_agent()) (void)enroll(false);

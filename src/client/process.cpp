@@ -30,6 +30,7 @@ class OwnProcess final : public Process {
 
   const Settings& settings() const override { return settings_; }
   Session* session(bool may_start, const char*& why) override;
+  bool agent_has_gone() override;
   void add(Leaver* leaver) override;
   void remove(Leaver* leaver) override;
   std::uint64_t now_ns() const override { return transport::now_ns(); }
@@ -120,6 +121,11 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   trace_begin(settings_.trace_directory);
   ready_.store(session_.get(), std::memory_order_release);
   return session_.get();
+}
+
+bool OwnProcess::agent_has_gone() {
+  Session* session = ready_.load(std::memory_order_acquire);
+  return session != nullptr && session->gone();
 }
 
 void OwnProcess::add(Leaver* leaver) {

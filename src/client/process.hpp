@@ -46,6 +46,9 @@ class Process {
   // looked for at most once per millisecond.
   virtual Session* session(bool may_start, const char*& why) = 0;
 
+  // There was an agent, and this process has no other.
+  virtual bool agent_has_gone() = 0;
+
   virtual void add(Leaver* leaver) = 0;
   virtual void remove(Leaver* leaver) = 0;
 

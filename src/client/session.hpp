@@ -78,6 +78,9 @@ class Session {
   }
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
+  // Whether or not a call has met with it yet.
+  bool gone() { return lost() || parts_.contact->hung_up(); }
+
   CallLock& mutex() { return mutex_; }
 
   // The file's error, whether or not the agent still lives.
