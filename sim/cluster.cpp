@@ -31,8 +31,7 @@ Cluster::Cluster(const Scenario& scenario, bool keep_trace)
   for (std::uint32_t n = 0; n < scenario.nodes; ++n) {
     const std::string journals = folder_.path() + "/" + std::to_string(n);
     std::filesystem::create_directory(journals);
-    nodes_.push_back(
-        std::make_unique<Node>(World{timeline_, trace_, net_, disk_, processors_}, n, scenario, journals));
+    nodes_.push_back(std::make_unique<Node>(world(), n, scenario, journals));
   }
   for (std::uint32_t number = 0; number < ranks_.size(); ++number) {
     Rank& rank = ranks_[number];
@@ -56,6 +55,13 @@ std::string Cluster::who(const Rank& rank) const {
   return "rank " + std::to_string(rank.number) + " on node " + std::to_string(rank.node);
 }
 
+Settings Cluster::settings_of(std::uint32_t node) const {
+  Settings settings = scenario_.process;
+  settings.timeout_ms = scenario_.patience_ns / ms;
+  settings.journal_directory = nodes_[node]->journals();
+  return settings;
+}
+
 bool Cluster::connect_all() {
   for (Rank& rank : ranks_) {
     if (rank.process != nullptr) continue;
@@ -76,8 +82,8 @@ Status Cluster::connect(Rank& rank) {
   parts->contact = std::move(contact);
   parts->timeout_ms = scenario_.patience_ns / ms;
   parts->slice_ms = scenario_.slice_ms;
-  rank.process = std::make_unique<RankProcess>(
-      rank.node, scenario_.process, std::make_unique<client::Session>(*std::move(parts)), seat, disk_);
+  rank.process = std::make_unique<RankProcess>(world(), rank.node, settings_of(rank.node),
+                                               std::make_unique<client::Session>(*std::move(parts)), seat);
   return {};
 }
 

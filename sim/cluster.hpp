@@ -61,6 +61,9 @@ class Cluster {
   Outcome run();
 
  private:
+  World world() { return {timeline_, trace_, net_, disk_, processors_}; }
+  // Of a rank there.
+  Settings settings_of(std::uint32_t node) const;
   bool connect_all();
   Status connect(Rank& rank);
   bool open_all();

@@ -3,6 +3,7 @@
 #include "leftovers.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -49,6 +50,14 @@ void Leftovers::restore(const std::string& directory) const {
     write_out(path, contents);
     fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, unheeded);
   }
+}
+
+bool read_start(io::VirtualDisk& disk, const Fd& journal, void* into, std::size_t size) {
+  if (!disk.knows(journal)) return io::read_start(journal, into, size);
+  const std::span<const std::byte> contents = disk.contents(journal);
+  if (contents.size() < size) return false;
+  std::memcpy(into, contents.data(), size);
+  return true;
 }
 
 bool write_out(const std::string& file, std::span<const std::byte> contents) {

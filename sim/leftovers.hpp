@@ -39,6 +39,9 @@ class Leftovers {
   std::vector<std::pair<std::string, std::vector<std::byte>>> files_;  // path, contents
 };
 
+// The first bytes of a journal: of a virtual one, or of one that is real by now.
+bool read_start(io::VirtualDisk& disk, const Fd& journal, void* into, std::size_t size);
+
 // `file` is a real one now.
 bool write_out(const std::string& file, std::span<const std::byte> contents);
 std::vector<std::byte> read_in(const std::string& file);

@@ -7,17 +7,21 @@
 #include <cerrno>
 #include <utility>
 
+#include "leftovers.hpp"
+
 namespace millrace::sim {
 
-RankProcess::RankProcess(std::uint32_t node, Settings settings, std::unique_ptr<client::Session> session,
-                         Seat& seat, io::VirtualDisk& disk)
-    : settings_(std::move(settings)),
+RankProcess::RankProcess(World world, std::uint32_t node, Settings settings,
+                         std::unique_ptr<client::Session> session, Seat& seat)
+    : world_(world),
+      node_(node),
+      settings_(std::move(settings)),
       session_(std::move(session)),
       seat_(seat),
-      disk_(disk),
-      on_disk_(disk.start(node)),
-      disk_end_(disk.of(on_disk_)) {
-  disk.on_change(on_disk_, [&seat] {
+      disk_(world.disk),
+      on_disk_(disk_.start(node)),
+      disk_end_(disk_.of(on_disk_)) {
+  disk_.on_change(on_disk_, [&seat] {
     if (!seat.gone()) seat.rouse_after(0);
   });
 }
@@ -32,6 +36,17 @@ void RankProcess::vanish() {
 }
 
 client::Session* RankProcess::session(bool, const char*&) { return session_.get(); }
+
+bool RankProcess::read_start(const Fd& journal, void* into, std::size_t size) {
+  return sim::read_start(disk_, journal, into, size);
+}
+
+bool RankProcess::recover(const std::string& directory) {
+  if (seat_.gone()) return true;
+  recovering_ = std::make_unique<Recovering>(world_, node_, directory, [this] { seat_.rouse_after(0); });
+  while (!recovering_->over() && !seat_.gone()) seat_.sleep();
+  return !std::exchange(recovering_, nullptr)->killed();
+}
 
 Result<io::Handle> RankProcess::open(const Fd& file) { return disk_end_.adopt(Fd(::dup(file.get())), false); }
 

@@ -11,6 +11,8 @@
 
 #include "client/process.hpp"
 #include "io/virtual/virtual_disk.hpp"
+#include "node.hpp"
+#include "recovering.hpp"
 #include "seat.hpp"
 
 namespace millrace::sim {
@@ -21,8 +23,8 @@ namespace millrace::sim {
 class RankProcess final : public client::Process {
  public:
   // On a node whose agent is the other end of `session`, whose contact `seat` is.
-  RankProcess(std::uint32_t node, Settings settings, std::unique_ptr<client::Session> session, Seat& seat,
-              io::VirtualDisk& disk);
+  RankProcess(World world, std::uint32_t node, Settings settings, std::unique_ptr<client::Session> session,
+              Seat& seat);
   ~RankProcess() override;
 
   Seat& seat() { return seat_; }
@@ -49,14 +51,20 @@ class RankProcess final : public client::Process {
   Result<std::uint64_t> size_of(const std::string& path) override { return seat_.size_of(path); }
   Status datasync(const Fd& file) override;
   void look_again(const std::string&) override {}  // caches of the virtual disk are never old
+  void pause(std::uint32_t for_ms) override { seat_.pause(for_ms); }
+  bool read_start(const Fd& journal, void* into, std::size_t size) override;
+  bool recover(const std::string& directory) override;
   void say(const std::string& line) override { seat_.say(line); }
 
  private:
   Status carry_out(io::Request request);
 
+  World world_;
+  std::uint32_t node_;
   const Settings settings_;
   std::unique_ptr<client::Session> session_;
   Seat& seat_;
+  std::unique_ptr<Recovering> recovering_;
   io::VirtualDisk& disk_;
   io::VirtualDisk::Process on_disk_;
   io::Storage& disk_end_;

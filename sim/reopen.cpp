@@ -52,12 +52,12 @@ void Cluster::calm(std::uint64_t after_ns) {
 bool Cluster::settle(const Opening& opening) {
   settling_.clear();
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
-    const World world{timeline_, trace_, net_, disk_, processors_};
-    settling_.push_back(std::make_unique<Settling>(world, n, nodes_[n]->journals()));
+    settling_.push_back(std::make_unique<Settling>(world(), n, settings_of(n), path_));
   }
   for (const auto& one : settling_) timeline_.after(timeline_.below(think_ns), [&one] { one->begin(); });
   if (opening.recovery_dies_ns > 0)
-    timeline_.after(opening.recovery_dies_ns, [this, n = opening.recovery_node] { settling_[n]->kill(); });
+    timeline_.after(opening.recovery_dies_ns,
+                    [this, n = opening.recovery_node] { settling_[n]->kill_recovery(); });
   const bool settled = step_until(timeline_.now_ns() + bound_ns, &Cluster::all_settled);
   if (!settled) problem("what was left is not settled");
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {

@@ -81,9 +81,12 @@ struct Habits {
   // Between two phases.
   void reopen(std::vector<std::vector<Step>>& programs) {
     if (!reopens || dice.one_in(2)) return;
+    const bool waits = dice.one_in(2);  // for each other, between close and open
     for (auto& program : programs) {
+      program.push_back({Step::Kind::close});
+      if (waits) program.push_back({Step::Kind::barrier});
       for (const Step::Kind kind :
-           {Step::Kind::close, Step::Kind::barrier, Step::Kind::open, Step::Kind::barrier})
+           {Step::Kind::settle, Step::Kind::barrier, Step::Kind::open, Step::Kind::barrier})
         program.push_back({kind});
     }
   }
@@ -270,8 +273,6 @@ Scenario make_scenario(std::uint64_t seed) {
                                  : dice.magnitude(1, std::min<std::uint64_t>(scenario.file_bytes, 300 * KiB));
   const std::uint64_t writes = dice.magnitude(4, 200);
   Habits habits(seed, ranks);
-  // What waits for the ledgers of an earlier open is not simulated.
-  habits.reopens = habits.reopens && !keeps_ledger(scenario.settings);
   for (std::uint64_t phase = dice.between(1, 4); phase > 0; --phase) {
     const Layout layout{cell, dice.below(ranks), scenario.file_bytes, ranks};
     add_phase(dice, rows, habits, scenario.programs, layout, writes, !dice.one_in(3));

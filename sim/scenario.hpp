@@ -30,6 +30,7 @@ struct Step {
     close,
     direct,    // from now on writes go past the pipeline
     pipeline,  // ... no more
+    settle,    // what closes have left to go on, as before every open
     open,      // again: all ranks have closed
   };
   Kind kind;

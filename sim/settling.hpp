@@ -7,50 +7,54 @@
 #include <optional>
 #include <string>
 
-#include "agent/recovery.hpp"
+#include "client/process.hpp"
 #include "fiber.hpp"
 #include "io/virtual/timeline.hpp"
 #include "node.hpp"
+#include "recovering.hpp"
 
 namespace millrace::sim {
 
-// What a process does on a node before it opens a file that was open before, as client/ledgers does: while
-// agents that live are bringing journals to the file it waits, and what dead ones have left the shipped
-// recovery brings there, in virtual time and on the virtual disk. In a fiber of its own.
-class Settling final : public agent::Pace {
+// A process of a job that comes later: before it opens the file, on a node that may have no agent yet, it
+// runs the shipped client::settle_ledgers(). In a fiber of its own.
+class Settling final : public client::Process {
  public:
-  Settling(World world, std::uint32_t node, std::string journals);
+  // Settings of a rank on that node.
+  Settling(World world, std::uint32_t node, Settings settings, std::string path);
   ~Settling() override;
-  Settling(const Settling&) = delete;
-  Settling& operator=(const Settling&) = delete;
 
-  void begin();
+  void begin() { fiber_->resume(); }
   bool over() const { return fiber_->ended(); }
-  // The process that recovers dies, wherever it is. Another one comes.
-  void kill();
-  // What is not in the file, and why; empty if all is.
+  // The recovery that it waits for, if any, dies.
+  void kill_recovery();
+  // What it has told the user; empty if all is in the file.
   const std::string& problem() const { return problem_; }
 
-  // --- agent::Pace ---
+  // --- client::Process ---
 
+  const Settings& settings() const override { return settings_; }
+  client::Session* session(bool, const char*&) override { return nullptr; }
+  bool agent_has_gone() override { return false; }
+  void add(client::Leaver*) override {}
+  void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return world_.timeline.now_ns() + beyond_ns_; }
+  Result<std::uint64_t> size_of(const std::string&) override { return Code::unsupported; }
+  Status datasync(const Fd&) override { return Code::unsupported; }
+  void look_again(const std::string&) override {}
   void pause(std::uint32_t for_ms) override;
-  void wait_for(io::Storage& storage) override;
+  bool read_start(const Fd& journal, void* into, std::size_t size) override;
+  bool recover(const std::string& directory) override;
+  void say(const std::string& line) override { problem_ += line; }
 
  private:
-  void settle();
-  void recover();
-  void sleep_for(std::uint64_t span_ns);
-
   World world_;
   std::uint32_t node_;
-  std::string journals_;
+  const Settings settings_;
+  std::string path_;
+  std::unique_ptr<Recovering> recovering_;
   std::unique_ptr<Fiber> fiber_;
   std::optional<io::Timeline::Event> planned_;  // when it goes on
-  std::optional<io::VirtualDisk::Process> process_;
-  std::size_t unusable_ = 0;  // journals that recovery has left
-  bool killed_ = false;
-  bool ends_ = false;  // with the run: it waits for nothing any more
+  bool ends_ = false;                           // with the run: it waits for nothing any more
   std::uint64_t beyond_ns_ = 0;
   std::string problem_;
 };

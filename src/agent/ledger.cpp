@@ -81,8 +81,9 @@ void Ledger::seal(bool sealed) {
   io::set_sealed(file_, sealed);
 }
 
-void Ledger::show_progress() {
-  if (file_.valid()) io::touch(file_);
+void Ledger::show_progress(std::uint64_t now_ns) {
+  if (first_shown_ns_ == 0) first_shown_ns_ = now_ns;
+  if (file_.valid()) io::touch(file_, target_.created_ns + (now_ns - first_shown_ns_));
 }
 
 void Ledger::complete(const io::Completion& completion) {

@@ -66,8 +66,8 @@ class Ledger {
 
   // Nobody has the target open any more: what is here drains by itself.
   void seal(bool sealed);
-  // For those who wait for that.
-  void show_progress();
+  // For those who wait for that. The time of its creation goes on by the caller's clock.
+  void show_progress(std::uint64_t now_ns);
 
   bool owns(std::uint32_t owner) const { return writer_ != nullptr && owner == owner_; }
   void complete(const io::Completion& completion);
@@ -93,6 +93,7 @@ class Ledger {
   bool given_up_ = false;
   bool promised_ = false;
   bool sealed_ = false;
+  std::uint64_t first_shown_ns_ = 0;
   std::string problem_;
 };
 

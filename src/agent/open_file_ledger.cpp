@@ -54,7 +54,7 @@ void OpenFile::show_progress(std::uint64_t now_ns) {
   if (bytes == shown_bytes_ || now_ns - shown_ns_ < show_every_ns) return;
   shown_bytes_ = bytes;
   shown_ns_ = now_ns;
-  ledger->show_progress();
+  ledger->show_progress(now_ns);
 }
 
 // This node's own records are safe, and none has been taken since: what agents upstream pass on meanwhile is

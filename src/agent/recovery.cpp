@@ -253,6 +253,7 @@ Status Recovery::write_all(const Found& found, Fd target) {
   journal::JournalReader reader(source, 4 * MiB);
   if (reader.open() != journal::Verdict::clean) return Code::corrupt;
   journal::Record record;
+  const std::uint64_t begin_ns = pace_.now_ns();
   std::uint64_t shown_ns = 0;
   while (reader.place().position < found.summary.end && reader.next(record)) {
     if (record.type != journal::Type::data) continue;
@@ -260,7 +261,8 @@ Status Recovery::write_all(const Found& found, Fd target) {
     if (!core.error(*slot).ok()) break;
     if (const std::uint64_t now_ns = pace_.now_ns(); now_ns - shown_ns > 250'000'000) {
       shown_ns = now_ns;
-      io::touch(found.file);  // for those who wait
+      // For those who wait.
+      io::touch(found.file, found.summary.header.created_ns + (now_ns - begin_ns));
     }
     core.write(0, *slot, record.offset, record.data);
   }

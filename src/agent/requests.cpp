@@ -13,7 +13,6 @@ constexpr ChannelId no_channel = UINT32_MAX;
 constexpr std::uint64_t silence_ns = 100'000'000;  // a rank that sends nothing for so long is not waited for
 constexpr std::uint64_t worth_waiting_bytes = 8 * MiB;
 constexpr std::uint64_t gather_max_ns = 2'000'000'000;  // and no rank for longer than this
-constexpr std::uint64_t await_ns = 60'000'000'000;      // for an agent upstream, when nobody else is left
 // An agent whose records still come in has a link's bandwidth between its ranks and here.
 constexpr std::uint64_t gather_upstream_max_ns = 600'000'000'000;
 
@@ -328,16 +327,12 @@ bool Requests::settle_after_last() {
   return true;
 }
 
-// An agent that has not come when everybody else has long gone is lost.
+// An agent that has not come long after the open, when everybody else has gone, is lost. It is not waited for
+// from then on only: agents wait for each other, and their bounds would add up.
 void Requests::give_up_awaiting(std::uint64_t now_ns) {
+  if (begun_ns_ == 0) begun_ns_ = now_ns;
   if (pipeline_.carries() && !pipeline_.error().ok()) awaited_ = 0;  // nothing could be passed on
-  if (!nobody() || awaited_ == 0) {
-    alone_since_ns_ = 0;
-  } else if (alone_since_ns_ == 0) {
-    alone_since_ns_ = now_ns;
-  } else if (now_ns - alone_since_ns_ >= await_ns) {
-    awaited_ = 0;
-  }
+  if (nobody() && now_ns - begun_ns_ >= transport::await_ns) awaited_ = 0;
 }
 
 bool Requests::advance(std::uint64_t now_ns, std::vector<Reply>& replies) {
@@ -363,7 +358,7 @@ Stages Requests::stages() const {
 }
 
 std::uint64_t Requests::next_deadline_ns() const {
-  std::uint64_t next = alone_since_ns_ != 0 ? alone_since_ns_ + await_ns : UINT64_MAX;
+  std::uint64_t next = nobody() && awaited_ > 0 ? begun_ns_ + transport::await_ns : UINT64_MAX;
   for (const auto& [id, waiter] : waiters_) {
     if (!waiter.started) return 0;
     if (waiter.step == Step::gather) next = std::min(next, gather_until_ns(waiter));

@@ -170,7 +170,7 @@ class Requests {
   std::vector<Member> members_;
   std::vector<Group> groups_;           // of all members that ever came
   std::uint32_t awaited_;               // agents that have not come yet
-  std::uint64_t alone_since_ns_ = 0;    // nobody but awaited ones; 0: not so
+  std::uint64_t begun_ns_ = 0;          // at the first advance()
   std::map<WaiterId, Waiter> waiters_;  // in the order in which they came
   WaiterId next_waiter_ = 1;
   sink::Ticket settle_ticket_ = 0;       // the settling under way

@@ -4,17 +4,14 @@
 #include <sys/stat.h>
 
 #include <cstring>
-#include <ctime>
 #include <string>
 
 #include "base/local.hpp"
 #include "client/file.hpp"
 #include "client/process.hpp"
-#include "client/start.hpp"
 #include "io/posix/owned.hpp"
 #include "journal/format.hpp"
 #include "transport/layout.hpp"
-#include "transport/memory.hpp"
 
 namespace millrace::client {
 
@@ -28,20 +25,22 @@ struct Found {
   std::uint64_t progress = 0;
 };
 
-bool is_of(const Fd& file, const struct stat& target) {
+constexpr int most_deaths = 3;  // of recoveries, at one open
+
+bool is_of(Process& process, const Fd& file, const struct stat& target) {
   journal::FileHeader header;
-  if (!io::read_start(file, &header, sizeof header)) return false;
+  if (!process.read_start(file, &header, sizeof header)) return false;
   return std::memcmp(header.magic, journal::magic, sizeof journal::magic) == 0 &&
          header.device == target.st_dev && header.inode == target.st_ino;
 }
 
-Found look(const std::string& directory, const struct stat& target) {
+Found look(Process& process, const std::string& directory, const struct stat& target) {
   Found found;
   const Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
   if (!paths) return found;
   for (const std::string& path : *paths) {
     const Result<Fd> file = io::open_owned(path);
-    if (!file || !is_of(*file, target)) continue;
+    if (!file || !is_of(process, *file, target)) continue;
     if (!io::is_locked(*file)) {
       ++found.dead;
     } else if (io::is_sealed(*file)) {
@@ -55,61 +54,70 @@ Found look(const std::string& directory, const struct stat& target) {
 }
 
 // Ranks of this job have the file open, or are just closing it.
-void flush_open(const char* path, const struct stat& target) {
+void flush_open(Process& process, const char* path, const struct stat& target) {
   const char* why = nullptr;
   std::uint64_t seen = 0;
-  Session* session = own_process().session(false, why);
+  Session* session = process.session(false, why);
   if (session == nullptr || !session->knows(transport::file_number(target.st_dev, target.st_ino), seen))
     return;
   OpenRequest request;
   request.path = path;
-  request.group = transport::now_ns() | 1u;
-  request.settings = process_settings().file;
-  const std::unique_ptr<File> file = open(std::move(request));
+  request.group = process.now_ns() | 1u;
+  request.settings = process.settings().file;
+  const std::unique_ptr<File> file = open(std::move(request), process);
   Status status = file->flush(everything);
   if (const Status closed = file->close(); status.ok()) status = closed;
-  if (!status.ok()) log(std::string(path) + ": " + status.describe());
+  if (!status.ok()) process.say(std::string(path) + ": " + status.describe());
 }
 
-void pause_ms(long milliseconds) {
-  const timespec pause{0, milliseconds * 1'000'000};
-  ::nanosleep(&pause, nullptr);
+// Returns how many are left.
+std::size_t recover(Process& process, const char* path, const std::string& directory,
+                    const struct stat& target) {
+  std::size_t left = 0;
+  for (int deaths = 0; deaths < most_deaths; ++deaths) {
+    const bool ended = process.recover(directory);
+    left = look(process, directory, target).dead;
+    if (ended || left == 0) break;
+  }
+  if (left > 0)
+    process.say(std::string(path) + ": bytes that were written before a crash are in " + directory +
+                " and not in the file; millrace recover says why, and finishes it");
+  return left;
 }
 
 }  // namespace
 
-void settle_ledgers(const char* path) {
-  const Settings& settings = process_settings();
+void settle_ledgers(const char* path, Process& process) {
+  const Settings& settings = process.settings();
   const std::string directory = local_directory(settings);
   struct stat target {};
   if (!settings.enabled || ::stat(io::owned_folder(directory).c_str(), &target) != 0) return;
   if (::stat(path, &target) != 0) return;
+  // An agent gives another one up by itself, without a sign of progress before.
+  const std::uint64_t bound_ns = settings.timeout_ms * 1'000'000 + transport::await_ns;
   std::size_t unusable = 0;  // that recovery has left
   std::uint64_t progress = 0;
-  std::uint64_t since_ns = transport::now_ns();
-  for (long wait_ms = 1;; wait_ms = wait_ms < 16 ? 2 * wait_ms : wait_ms) {
-    const Found found = look(directory, target);
+  std::uint64_t since_ns = process.now_ns();
+  for (std::uint32_t wait_ms = 1;; wait_ms = wait_ms < 16 ? 2 * wait_ms : wait_ms) {
+    const Found found = look(process, directory, target);
     // An agent that we have waited for may leave one too.
     if (found.dead > unusable) {
-      (void)run_recovery(settings, directory);
-      unusable = look(directory, target).dead;
-      if (unusable > 0)
-        log(std::string(path) + ": bytes that were written before a crash are in " + directory +
-            " and not in the file; millrace recover says why, and finishes it");
+      unusable = recover(process, path, directory, target);
       continue;
     }
-    if (found.open) flush_open(path, target);
+    if (found.open) flush_open(process, path, target);
     if (!found.draining) return;
-    const std::uint64_t now_ns = transport::now_ns();
+    const std::uint64_t now_ns = process.now_ns();
     if (found.progress != progress) since_ns = now_ns;
     progress = found.progress;
-    if (now_ns - since_ns > settings.timeout_ms * 1'000'000) {
-      log(std::string(path) + ": an agent is still writing what was closed before, without progress for " +
-          std::to_string(settings.timeout_ms / 1000) +
-          " s: what is read may be old; millrace drain waits for it");
+    if (now_ns - since_ns > bound_ns) {
+      process.say(std::string(path) +
+                  ": an agent is still writing what was closed before, without progress for " +
+                  std::to_string(bound_ns / 1'000'000'000) +
+                  " s: what is read may be old; millrace drain waits for it");
       return;
     }
-    pause_ms(wait_ms);
+    process.pause(wait_ms);
   }
 }
 

@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "client/start.hpp"
 #include "client/trace.hpp"
+#include "io/posix/owned.hpp"
 
 namespace millrace::client {
 
@@ -37,6 +39,11 @@ class OwnProcess final : public Process {
   Result<std::uint64_t> size_of(const std::string& path) override;
   Status datasync(const Fd& file) override;
   void look_again(const std::string& path) override { refresh(path); }
+  void pause(std::uint32_t for_ms) override;
+  bool read_start(const Fd& journal, void* into, std::size_t size) override {
+    return io::read_start(journal, into, size);
+  }
+  bool recover(const std::string& directory) override { return run_recovery(settings_, directory); }
   void say(const std::string& line) override { tell(line, true); }
 
   void tell(const std::string& line, bool once);
@@ -148,6 +155,11 @@ Status OwnProcess::datasync(const Fd& file) {
   return ::fdatasync(file.get()) == 0 ? Status() : Status::from_errno(errno);
 }
 
+void OwnProcess::pause(std::uint32_t for_ms) {
+  const timespec pause{for_ms / 1000, for_ms % 1000 * 1'000'000L};
+  ::nanosleep(&pause, nullptr);
+}
+
 void OwnProcess::leave(bool at_exit) {
   if (is_child()) return;
   {
@@ -193,6 +205,7 @@ Process& own_process() { return process(); }
 const Settings& process_settings() { return process().settings(); }
 
 std::unique_ptr<File> open(OpenRequest request) { return open(std::move(request), process()); }
+void settle_ledgers(const char* path) { settle_ledgers(path, process()); }
 Costs costs_of(std::string_view path) { return process().lessons().trials.costs(path); }
 bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path); }
 

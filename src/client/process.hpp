@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -65,6 +66,12 @@ class Process {
   virtual Status datasync(const Fd& file) = 0;
   // refresh().
   virtual void look_again(const std::string& path) = 0;
+  virtual void pause(std::uint32_t for_ms) = 0;
+  // The first `size` bytes of a journal; false if there are fewer.
+  virtual bool read_start(const Fd& journal, void* into, std::size_t size) = 0;
+  // Has another process bring to their targets what dead agents have left in a folder of journals, and waits
+  // for a while. False: that process has been killed, or there was none.
+  virtual bool recover(const std::string& directory) = 0;
   // To whom runs the program, once.
   virtual void say(const std::string& line) = 0;
 
@@ -79,7 +86,8 @@ class Process {
 // The one that this code runs in.
 Process& own_process();
 
-// open() in any process.
+// open() and settle_ledgers() in any process.
 std::unique_ptr<File> open(OpenRequest request, Process& process);
+void settle_ledgers(const char* path, Process& process);
 
 }  // namespace millrace::client

@@ -68,10 +68,10 @@ struct Spawn {
 };
 
 // Runs a program of Millrace's and waits for its end: millraced goes to the background by itself and leaves
-// when it listens. posix_spawn shares
-// memory with the child until exec: no atfork or exit handler of the program runs, and a large program
-// costs no copy of its page tables.
-Status launch(std::string path, std::vector<std::string> words) {
+// when it listens. Returns its exit status; Code::io if it was killed. posix_spawn shares memory with the
+// child until exec: no atfork or exit handler of the program runs, and a large program costs no copy of its
+// page tables.
+Result<int> launch(std::string path, std::vector<std::string> words) {
   std::vector<char*> arguments{path.data()};
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -85,10 +85,9 @@ Status launch(std::string path, std::vector<std::string> words) {
   for (;;) {
     int exit_status = 0;
     const pid_t done = ::waitpid(child, &exit_status, WNOHANG);
-    if (done == child) {
-      return WIFEXITED(exit_status) ? Status::from_errno(WEXITSTATUS(exit_status)) : Status(Code::io);
-    }
-    if (done < 0 && errno == ECHILD) return {};  // the program reaps all children: connecting will tell
+    if (done == child && !WIFEXITED(exit_status)) return Code::io;
+    if (done == child) return WEXITSTATUS(exit_status);
+    if (done < 0 && errno == ECHILD) return 0;  // the program reaps all children: connecting will tell
     if (transport::now_ns() - begin_ns > start_bound_ns) return Code::timeout;
     pause_ms(1);
   }
@@ -137,11 +136,12 @@ std::string agent_program(const Settings& settings) {
   return folder + "/../bin/millraced";
 }
 
-Status run_recovery(const Settings& settings, const std::string& directory) {
+bool run_recovery(const Settings& settings, const std::string& directory) {
   const std::string agent = agent_program(settings);
   const std::size_t slash = agent.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : agent.substr(0, slash + 1);
-  return launch(folder + "millrace-recover", {"--dir", directory});
+  const Result<int> left = launch(folder + "millrace-recover", {"--dir", directory});
+  return left.ok() || left.status().code() == Code::timeout;
 }
 
 Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized) {
@@ -163,7 +163,9 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
     } else if (Result<Fd> lock = transport::claim(name + "-start"); lock) {
       // The one that starts it; unless it has come up since we were refused.
       if (!transport::connect_to(name).ok()) {
-        if (Status status = launch(agent_program(settings), {name}); !status.ok()) return status;
+        const Result<int> left = launch(agent_program(settings), {name});
+        if (!left) return left.status();
+        if (*left != 0) return Status::from_errno(*left);
       }
       continue;
     }

@@ -15,7 +15,8 @@ namespace millrace::client {
 std::string agent_program(const Settings& settings);
 
 // Runs `millrace-recover` for a directory; waits for its end, but not longer than for the start of an agent.
-Status run_recovery(const Settings& settings, const std::string& directory);
+// False: it was killed, or is not there.
+bool run_recovery(const Settings& settings, const std::string& directory);
 
 // Connects with the job's agent; if there is none, starts it when `may_start`, else fails with not_found.
 // Bounded to ten seconds.

@@ -41,6 +41,9 @@ inline constexpr Kind last_kind = Kind::mark;
 // Frames that a link takes. `pad` is the ring's own.
 constexpr bool travels_on_links(Kind kind) { return kind != Kind::pad && kind <= last_kind; }
 
+// How long after an open an agent still waits for another one that has not come, when nobody else is left.
+inline constexpr std::uint64_t await_ns = 60'000'000'000;
+
 // What one fetch may ask for.
 inline constexpr std::uint64_t fetch_max_bytes = std::uint64_t{4} << 20;
 

@@ -68,6 +68,9 @@ class NullProcess final : public Process {
   Result<std::uint64_t> size_of(const std::string&) override { return std::uint64_t{0}; }
   Status datasync(const Fd&) override { return {}; }
   void look_again(const std::string&) override {}
+  void pause(std::uint32_t) override {}
+  bool read_start(const Fd&, void*, std::size_t) override { return false; }
+  bool recover(const std::string&) override { return false; }
   void say(const std::string&) override {}
 
  private:

@@ -139,7 +139,12 @@ bool is_sealed(const Fd& file) {
   return ::fstat(file.get(), &about) == 0 && (about.st_mode & S_IWUSR) == 0;
 }
 
-void touch(const Fd& file) { (void)::futimens(file.get(), nullptr); }
+void touch(const Fd& file, std::uint64_t time_ns) {
+  const timespec changed{static_cast<time_t>(time_ns / 1'000'000'000),
+                         static_cast<long>(time_ns % 1'000'000'000)};
+  const timespec times[]{{0, UTIME_OMIT}, changed};
+  (void)::futimens(file.get(), times);
+}
 
 std::uint64_t touched_ns(const Fd& file) {
   struct stat about {};

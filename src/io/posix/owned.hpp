@@ -55,8 +55,8 @@ Status remove_owned(const std::string& path);
 void set_sealed(const Fd& file, bool sealed);
 bool is_sealed(const Fd& file);
 
-// Sets the time of its last change to now: a sign of progress.
-void touch(const Fd& file);
+// Sets the time of its last change: another one is a sign of progress. Since 1970.
+void touch(const Fd& file, std::uint64_t time_ns);
 std::uint64_t touched_ns(const Fd& file);
 
 // Absolute, as the kernel knows the open file; empty if it does not.

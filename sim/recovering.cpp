@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "recovering.hpp"
+
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "leftovers.hpp"
+
+namespace millrace::sim {
+
+namespace {
+constexpr std::uint64_t ms = 1'000'000;
+constexpr std::uint64_t start_ns = ms;  // of a process
+constexpr std::size_t stacks = 16;      // recovery was not made for a rank's stack
+}  // namespace
+
+Recovering::Recovering(World world, std::uint32_t node, std::string journals, std::function<void()> over)
+    : world_(world),
+      node_(node),
+      journals_(std::move(journals)),
+      over_(std::move(over)),
+      process_(world.disk.start(node)),
+      fiber_(std::make_unique<Fiber>([this] { recover(); }, stacks)) {
+  world_.disk.on_change(process_, [this] {
+    if (planned_ && !this->over()) go_on_after(0);
+  });
+  go_on_after(start_ns);
+}
+
+// A fiber has to end before it goes.
+Recovering::~Recovering() {
+  ends_ = true;
+  if (planned_) world_.timeline.cancel(*planned_);
+  if (!over()) kill();
+  while (fiber_->begun() && !over()) fiber_->resume();
+  world_.disk.on_change(process_, nullptr);
+}
+
+void Recovering::kill() {
+  killed_ = true;
+  world_.disk.crash(process_, false);
+}
+
+void Recovering::recover() {
+  Leftovers(world_.disk, journals_, true).restore(journals_);
+  const std::vector<std::string> words = {"--dir", journals_};
+  std::ostringstream said, refused;
+  const int status = agent::recover(words, Settings(), world_.disk.of(process_), said, refused, *this);
+  world_.trace.note(world_.timeline.now_ns(), node_, "has recovered: status",
+                    static_cast<std::uint64_t>(status));
+  world_.trace.say(world_.timeline.now_ns(), node_, said.str() + refused.str());
+  if (ends_) return;
+  planned_ = world_.timeline.after(0, [this] {
+    planned_.reset();
+    over_();
+  });
+}
+
+// --- agent::Pace ---
+
+void Recovering::go_on_after(std::uint64_t span_ns) {
+  if (planned_) world_.timeline.cancel(*planned_);
+  planned_ = world_.timeline.after(span_ns, [this] {
+    planned_.reset();
+    fiber_->resume();
+  });
+}
+
+void Recovering::pause(std::uint32_t for_ms) {
+  if (ends_) {
+    beyond_ns_ += for_ms * ms;
+    return;
+  }
+  go_on_after(for_ms * ms);
+  fiber_->stop();
+}
+
+void Recovering::wait_for(io::Storage&) { pause(100); }
+
+}  // namespace millrace::sim

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/recovery.hpp"
+#include "fiber.hpp"
+#include "io/virtual/timeline.hpp"
+#include "node.hpp"
+
+namespace millrace::sim {
+
+// The process millrace-recover on a node: the shipped recovery, in virtual time and on the virtual disk. In a
+// fiber of its own.
+class Recovering final : public agent::Pace {
+ public:
+  // Begins by itself; `over` is called when it has ended.
+  Recovering(World world, std::uint32_t node, std::string journals, std::function<void()> over);
+  ~Recovering() override;
+  Recovering(const Recovering&) = delete;
+  Recovering& operator=(const Recovering&) = delete;
+
+  bool over() const { return fiber_->ended(); }
+  // The process dies, wherever it is.
+  void kill();
+  bool killed() const { return killed_; }
+
+  // --- agent::Pace ---
+
+  std::uint64_t now_ns() const override { return world_.timeline.now_ns() + beyond_ns_; }
+  void pause(std::uint32_t for_ms) override;
+  void wait_for(io::Storage& storage) override;
+
+ private:
+  void recover();
+  void go_on_after(std::uint64_t span_ns);
+
+  World world_;
+  std::uint32_t node_;
+  std::string journals_;
+  std::function<void()> over_;
+  io::VirtualDisk::Process process_;
+  std::unique_ptr<Fiber> fiber_;
+  std::optional<io::Timeline::Event> planned_;  // when it goes on
+  bool killed_ = false;
+  bool ends_ = false;  // with the run: it waits for nothing any more
+  std::uint64_t beyond_ns_ = 0;
+};
+
+}  // namespace millrace::sim
