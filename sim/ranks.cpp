@@ -52,7 +52,7 @@ void Cluster::take(Rank& rank, const Step& step) {
       return turn(rank, nullptr);
     case Step::Kind::settle:
       note(rank, "settles: rank");
-      return client::settle_ledgers(path_.c_str(), *rank.process);
+      return client::settle_ledgers(path_.c_str(), true, *rank.process);
     case Step::Kind::open:
       note(rank, "opens: rank");
       return (void)told(rank, open(rank));

@@ -17,7 +17,7 @@ Settling::Settling(World world, std::uint32_t node, Settings settings, std::stri
       node_(node),
       settings_(std::move(settings)),
       path_(std::move(path)),
-      fiber_(std::make_unique<Fiber>([this] { client::settle_ledgers(path_.c_str(), *this); })) {}
+      fiber_(std::make_unique<Fiber>([this] { client::settle_ledgers(path_.c_str(), true, *this); })) {}
 
 // A fiber has to end before it goes.
 Settling::~Settling() {

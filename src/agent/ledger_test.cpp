@@ -162,6 +162,33 @@ TEST_F(Ledgers, one_that_fails_does_not_keep_what_agents_upstream_pass_on_out_of
   }
 }
 
+TEST_F(Ledgers, one_that_holds_nothing_does_not_tie_who_opens_the_file_next_to_a_file_that_has_failed) {
+  start({.faults = {{.op = io::Op::write, .first = 1, .every = 1, .error = ENOSPC}}});
+  transport::Register registration{};
+  registration.group = 1;
+  registration.members = 1;
+  registration.settings = asked(Strategy::sort, Durability::node);
+  std::strcpy(registration.path, "/data/file");
+  const auto open = [&] {
+    Route route;
+    route.lanes.emplace_back().upstreams = 1;
+    return *rig->core.open(0, Fd(::dup(file.get())), registration, std::move(route));
+  };
+  const FileSlot slot = open();
+  rig->fill(0, slot, 0, 3000, 1);
+  rig->core.close(0, slot, 1, {});
+  ASSERT_TRUE(rig->await(0, 1));
+  EXPECT_EQ(rig->reply(0, 1).code(), Code::no_space);
+  for (int i = 0; i < 100; ++i) rig->step(ms);
+  ASSERT_FALSE(rig->core.idle()) << "an agent of another node may still come";
+  registration.group = 2;
+  const FileSlot next = open();
+  EXPECT_NE(next, slot);
+  EXPECT_TRUE(rig->core.error(next).ok());
+  rig.reset();
+  std::filesystem::remove_all(io::owned_folder(folder()));
+}
+
 TEST_F(Ledgers, without_a_directory_durability_node_is_like_disk) {
   rig = std::make_unique<Rig>(io::MemoryOptions{}, "/nowhere");
   file = rig->storage.create();

@@ -82,7 +82,7 @@ bool OpenFile::over() const {
 }
 
 bool OpenFile::left_by(std::uint64_t group) const {
-  if (dirty() || (ledger && !ledger->empty())) return false;
+  if (dirty() || (ledger && ledger->counts())) return false;
   return std::ranges::none_of(lanes, [group](const auto& lane) {
     return lane->requests.used_by_ranks() || lane->requests.knows(group);
   });

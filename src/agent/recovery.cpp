@@ -32,7 +32,8 @@ constexpr const char* usage =
     "  --dry-run   only says what there is\n"
     "  --force     also into a file of that path that is another one (restored from elsewhere), and up to "
     "the\n"
-    "              first damage of a journal\n"
+    "              first damage of a journal, and where a file was written again without what a journal "
+    "holds\n"
     "  --drain     first waits for journals that living agents are still writing to their files\n"
     "  --timeout   gives up waiting after so long without progress (default 60s)\n"
     "Exit status: 0 everything is in its file, 1 something is not, 2 wrong use.\n";
@@ -51,6 +52,7 @@ struct Found {
   Fd file;
   journal::Summary summary;
   std::string target;
+  bool passed_over = false;  // its target was opened and written without it
 };
 
 class Recovery {
@@ -169,7 +171,8 @@ void Recovery::take(const std::string& path) {
   if (!second) return refuse(path, second.status().describe());
   io::set_sealed(*file, true);  // who opens the target waits for us
   journal::FileSource source(*std::move(second));
-  Found found{path, *std::move(file), journal::scan(source), {}};
+  const bool passed_over = io::is_passed_over(*file);
+  Found found{path, *std::move(file), journal::scan(source), {}, passed_over};
   if (usable(found)) found_.push_back(std::move(found));
 }
 
@@ -277,16 +280,17 @@ Status Recovery::write_all(const Found& found, Fd target) {
 }
 
 void Recovery::finish(Found& found) {
+  const std::string what = std::to_string(found.summary.records) + " records, " +
+                           std::to_string(found.summary.payload_bytes) + " bytes";
+  if (found.passed_over && !options_.force) {
+    return refuse(found.path, found.target + " was opened for writing without these " + what +
+                                  ", and may hold newer ones; --force writes them all the same");
+  }
   std::string why;
   Result<Fd> target = open_target(found, why);
   if (!target) {
-    return refuse(found.path, why.empty()
-                                  ? target.status().describe()
-                                  : why + " (" + std::to_string(found.summary.records) + " records, " +
-                                        std::to_string(found.summary.payload_bytes) + " bytes)");
+    return refuse(found.path, why.empty() ? target.status().describe() : why + " (" + what + ")");
   }
-  const std::string what = std::to_string(found.summary.records) + " records, " +
-                           std::to_string(found.summary.payload_bytes) + " bytes";
   if (options_.dry_run) {
     out_ << found.path << ": " << what << " for " << found.target << '\n';
     return;
@@ -318,7 +322,7 @@ int Recovery::run() {
     }
     const bool before = std::exchange(failed_, false);
     finish(found);
-    if (failed_) broken.push_back(target);
+    if (failed_ && !found.passed_over) broken.push_back(target);
     failed_ |= before;
   }
   if (living_ > 0)

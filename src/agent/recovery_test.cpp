@@ -108,6 +108,23 @@ TEST_F(Recovery, OfOneTickWhatARankHasSavedIsNewerThanItsLedger) {
   EXPECT_EQ(content().substr(10, 5), "saved");
 }
 
+TEST_F(Recovery, WhatSomebodyHasWrittenWithoutComesBackOnlyByForce) {
+  put("a", {{0, "older"}}, 1);
+  put("b", {{1, "new"}}, 2);
+  io::set_passed_over(*io::open_owned(place("a")));
+  Ran ran = run();
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.error.find(target + " was opened for writing without these 1 records, 5 bytes"),
+            std::string::npos)
+      << ran.error;
+  EXPECT_EQ(content().substr(0, 6), ".new..") << "a later one does not wait for it";
+  EXPECT_FALSE(fs::exists(place("b")));
+  EXPECT_TRUE(io::is_passed_over(*io::open_owned(place("a")))) << "looking at it changes nothing";
+  ran = run({"--force"});
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  EXPECT_EQ(content().substr(0, 6), "older.");
+}
+
 TEST_F(Recovery, ADryRunOnlySays) {
   put("a", {{0, "new"}});
   const Ran ran = run({"--dry-run"});

@@ -235,16 +235,20 @@ TEST(Ring, AnAgentThatNeverComesIsGivenUp) {
   registration.settings = tiny(Strategy::automatic, true);
   Route route;
   route.lanes.emplace_back();
-  route.lanes[0].upstreams = 1;
+  route.lanes[0].upstreams = 2;
   auto slot = rig.core.open(0, Fd(::dup(file.get())), registration, std::move(route));
   ASSERT_TRUE(slot);
+  ASSERT_TRUE(rig.core.join(100, *slot, 0, 1).ok());
   rig.core.close(0, *slot, 1, counters(1));
   ASSERT_TRUE(rig.await(0, 1));
   rig.step(ms);
   EXPECT_FALSE(rig.core.idle()) << "it may still come";
   rig.step(61'000 * ms);
   rig.step(ms);
-  EXPECT_TRUE(rig.core.idle());
+  EXPECT_FALSE(rig.core.idle()) << "the one that has come is still there";
+  rig.core.close(100, *slot, 1, counters(1));
+  for (int i = 0; i < 10; ++i) rig.step(ms);
+  EXPECT_TRUE(rig.core.idle()) << "a minute after the open is over by now";
 }
 
 TEST(Ring, AFileThatRanksHereHaveClosedIsAnotherOneForWhoOpensItNext) {

@@ -42,7 +42,7 @@ Found look(Process& process, const std::string& directory, const struct stat& ta
     const Result<Fd> file = io::open_owned(path);
     if (!file || !is_of(process, *file, target)) continue;
     if (!io::is_locked(*file)) {
-      ++found.dead;
+      found.dead += io::is_passed_over(*file) ? 0 : 1;
     } else if (io::is_sealed(*file)) {
       found.draining = true;
       found.progress += io::touched_ns(*file);
@@ -71,28 +71,20 @@ void flush_open(Process& process, const char* path, const struct stat& target) {
 }
 
 // Returns how many are left.
-std::size_t recover(Process& process, const char* path, const std::string& directory,
-                    const struct stat& target) {
+std::size_t recover(Process& process, const std::string& directory, const struct stat& target) {
   std::size_t left = 0;
   for (int deaths = 0; deaths < most_deaths; ++deaths) {
     const bool ended = process.recover(directory);
     left = look(process, directory, target).dead;
     if (ended || left == 0) break;
   }
-  if (left > 0)
-    process.say(std::string(path) + ": bytes that were written before a crash are in " + directory +
-                " and not in the file; millrace recover says why, and finishes it");
   return left;
 }
 
-}  // namespace
-
-void settle_ledgers(const char* path, Process& process) {
+// Returns how many ledgers are left that recovery could not bring to the target.
+std::size_t settle(Process& process, const char* path, const std::string& directory,
+                   const struct stat& target) {
   const Settings& settings = process.settings();
-  const std::string directory = local_directory(settings);
-  struct stat target {};
-  if (!settings.enabled || ::stat(io::owned_folder(directory).c_str(), &target) != 0) return;
-  if (::stat(path, &target) != 0) return;
   // An agent gives another one up by itself, without a sign of progress before.
   const std::uint64_t bound_ns = settings.timeout_ms * 1'000'000 + transport::await_ns;
   std::size_t unusable = 0;  // that recovery has left
@@ -102,11 +94,11 @@ void settle_ledgers(const char* path, Process& process) {
     const Found found = look(process, directory, target);
     // An agent that we have waited for may leave one too.
     if (found.dead > unusable) {
-      unusable = recover(process, path, directory, target);
+      unusable = recover(process, directory, target);
       continue;
     }
     if (found.open) flush_open(process, path, target);
-    if (!found.draining) return;
+    if (!found.draining) return found.dead;
     const std::uint64_t now_ns = process.now_ns();
     if (found.progress != progress) since_ns = now_ns;
     progress = found.progress;
@@ -115,10 +107,33 @@ void settle_ledgers(const char* path, Process& process) {
                   ": an agent is still writing what was closed before, without progress for " +
                   std::to_string(bound_ns / 1'000'000'000) +
                   " s: what is read may be old; millrace drain waits for it");
-      return;
+      return found.dead;
     }
     process.pause(wait_ms);
   }
+}
+
+// What they hold must not come back later over what is written now.
+void pass_over(Process& process, const std::string& directory, const struct stat& target) {
+  const Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
+  for (std::size_t i = 0; paths && i < paths->size(); ++i) {
+    const Result<Fd> file = io::open_owned((*paths)[i]);
+    if (file && is_of(process, *file, target) && !io::is_locked(*file)) io::set_passed_over(*file);
+  }
+}
+
+}  // namespace
+
+void settle_ledgers(const char* path, bool writes, Process& process) {
+  const std::string directory = local_directory(process.settings());
+  struct stat target {};
+  if (!process.settings().enabled || ::stat(io::owned_folder(directory).c_str(), &target) != 0) return;
+  if (::stat(path, &target) != 0 || settle(process, path, directory, target) == 0) return;
+  if (writes) pass_over(process, directory, target);
+  process.say(
+      std::string(path) + ": bytes that were written before a crash are in " + directory +
+      " and not in the file; millrace recover says why, and " +
+      (writes ? "writes them only with --force now, for the file may hold newer ones" : "finishes it"));
 }
 
 }  // namespace millrace::client

@@ -205,7 +205,7 @@ Process& own_process() { return process(); }
 const Settings& process_settings() { return process().settings(); }
 
 std::unique_ptr<File> open(OpenRequest request) { return open(std::move(request), process()); }
-void settle_ledgers(const char* path) { settle_ledgers(path, process()); }
+void settle_ledgers(const char* path, bool writes) { settle_ledgers(path, writes, process()); }
 Costs costs_of(std::string_view path) { return process().lessons().trials.costs(path); }
 bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path); }
 

@@ -88,6 +88,6 @@ Process& own_process();
 
 // open() and settle_ledgers() in any process.
 std::unique_ptr<File> open(OpenRequest request, Process& process);
-void settle_ledgers(const char* path, Process& process);
+void settle_ledgers(const char* path, bool writes, Process& process);
 
 }  // namespace millrace::client

@@ -86,13 +86,13 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   add(std::move(open));
 }
 
-void flush_others(const char* filename) {
+void flush_others(const char* filename, int amode) {
   if (filename == nullptr) return;
   const bool any = files_generation.load(std::memory_order_relaxed) != 1;  // was ever open
   try {
     const std::optional<std::string> path = kernel_path(filename);
     if (path && any) flush_same_file(path->c_str());
-    if (path) client::settle_ledgers(path->c_str());
+    if (path) client::settle_ledgers(path->c_str(), (amode & MPI_MODE_RDONLY) == 0);
   } catch (...) {
     client::log("out of memory at open: what another handle has written may not be seen yet");
   }
@@ -130,7 +130,7 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
   // A second handle finds what was written before it came: one that only reads has no part in the pipeline,
   // and one that appends asks for the size.
   if (scope.outermost()) {
-    flush_others(filename);
+    flush_others(filename, amode);
     if (int result = MPI_SUCCESS; opened_on_first(entry, comm, filename, amode, info, fh, result))
       return result;
   }

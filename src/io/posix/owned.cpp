@@ -130,13 +130,25 @@ Status remove_owned(const std::string& path) {
   return status;
 }
 
+// Marks are bits of its mode.
 void set_sealed(const Fd& file, bool sealed) {
-  (void)::fchmod(file.get(), sealed ? S_IRUSR : S_IRUSR | S_IWUSR);
+  const mode_t kept = is_passed_over(file) ? S_IXUSR : 0;
+  (void)::fchmod(file.get(), S_IRUSR | (sealed ? 0 : S_IWUSR) | kept);
 }
 
 bool is_sealed(const Fd& file) {
   struct stat about {};
   return ::fstat(file.get(), &about) == 0 && (about.st_mode & S_IWUSR) == 0;
+}
+
+void set_passed_over(const Fd& file) {
+  struct stat about {};
+  if (::fstat(file.get(), &about) == 0) (void)::fchmod(file.get(), (about.st_mode & S_IRWXU) | S_IXUSR);
+}
+
+bool is_passed_over(const Fd& file) {
+  struct stat about {};
+  return ::fstat(file.get(), &about) == 0 && (about.st_mode & S_IXUSR) != 0;
 }
 
 void touch(const Fd& file, std::uint64_t time_ns) {

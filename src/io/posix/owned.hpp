@@ -55,6 +55,10 @@ Status remove_owned(const std::string& path);
 void set_sealed(const Fd& file, bool sealed);
 bool is_sealed(const Fd& file);
 
+// A mark on a file whose owner has died: somebody has gone on without what it holds.
+void set_passed_over(const Fd& file);
+bool is_passed_over(const Fd& file);
+
 // Sets the time of its last change: another one is a sign of progress. Since 1970.
 void touch(const Fd& file, std::uint64_t time_ns);
 std::uint64_t touched_ns(const Fd& file);

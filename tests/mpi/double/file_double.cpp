@@ -151,7 +151,7 @@ const Settings& process_settings() {
   return settings;
 }
 
-void settle_ledgers(const char* /*path*/) {}
+void settle_ledgers(const char* /*path*/, bool /*writes*/) {}
 
 void finalize() {}
 

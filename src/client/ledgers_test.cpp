@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Before an open: what is waited for, recovered, and gone on without.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "client/testing/null_agent.hpp"
+#include "io/posix/owned.hpp"
+#include "journal/format.hpp"
+
+namespace millrace::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t ms = 1'000'000;
+constexpr std::uint64_t second = 1000 * ms;
+
+// Its time passes in pauses only, and its recoveries are the test's.
+class Scripted final : public Process {
+ public:
+  explicit Scripted(const std::string& directory) { settings_.journal_directory = directory; }
+
+  const Settings& settings() const override { return settings_; }
+  Session* session(bool, const char*&) override { return nullptr; }
+  bool agent_has_gone() override { return false; }
+  void add(Leaver*) override {}
+  void remove(Leaver*) override {}
+  std::uint64_t now_ns() const override { return now_ns_; }
+  Result<std::uint64_t> size_of(const std::string&) override { return Code::unsupported; }
+  Status datasync(const Fd&) override { return Code::unsupported; }
+  void look_again(const std::string&) override {}
+  void pause(std::uint32_t for_ms) override {
+    now_ns_ += for_ms * ms;
+    if (while_waiting) while_waiting();
+  }
+  bool read_start(const Fd& journal, void* into, std::size_t size) override {
+    return io::read_start(journal, into, size);
+  }
+  bool recover(const std::string&) override { return ++recoveries, recovery && recovery(); }
+  void say(const std::string& line) override { said.push_back(line); }
+
+  std::function<void()> while_waiting;
+  std::function<bool()> recovery;
+  int recoveries = 0;
+  std::vector<std::string> said;
+
+ private:
+  Settings settings_;
+  std::uint64_t now_ns_ = second;
+};
+
+class Ledgers : public ::testing::Test {
+ protected:
+  Ledgers()
+      : root_(::testing::TempDir() + "millrace-ledgers-" +
+              ::testing::UnitTest::GetInstance()->current_test_info()->name()),
+        target(root_ + "/data"),
+        process((fs::create_directory(root_), root_)) {
+    std::ofstream(target) << "data";
+    std::ofstream(root_ + "/other") << "data";
+  }
+  ~Ledgers() override { fs::remove_all(root_); }
+
+  io::Owned ledger(const std::string& name = "data") const {
+    auto made = io::create_owned(root_, journal::suffix);
+    EXPECT_TRUE(made.ok());
+    struct stat about {};
+    EXPECT_EQ(::stat((root_ + "/" + name).c_str(), &about), 0);
+    journal::FileHeader header{};
+    std::memcpy(header.magic, journal::magic, sizeof header.magic);
+    header.device = about.st_dev;
+    header.inode = about.st_ino;
+    EXPECT_TRUE(io::write_durably(made->file, std::as_bytes(std::span(&header, 1))).ok());
+    return *std::move(made);
+  }
+  std::string of_a_dead_agent() const { return ledger().path; }
+  void settle(bool writes) { settle_ledgers(target.c_str(), writes, process); }
+  static bool passed_over(const std::string& path) { return io::is_passed_over(*io::open_owned(path)); }
+
+  std::string root_, target;
+  Scripted process;
+};
+
+TEST_F(Ledgers, ADeadAgentsIsRecovered) {
+  const std::string path = of_a_dead_agent();
+  process.recovery = [&] { return fs::remove(path); };
+  settle(true);
+  EXPECT_EQ(process.recoveries, 1);
+  EXPECT_TRUE(process.said.empty());
+}
+
+TEST_F(Ledgers, OfAnotherFileIsLeftAlone) {
+  const std::string path = ledger("other").path;
+  settle(true);
+  EXPECT_EQ(process.recoveries, 0);
+  EXPECT_FALSE(passed_over(path));
+}
+
+TEST_F(Ledgers, AfterARecoveryThatWasKilledAnotherOneComes) {
+  const std::string path = of_a_dead_agent();
+  process.recovery = [&] { return process.recoveries > 1 && fs::remove(path); };
+  settle(true);
+  EXPECT_EQ(process.recoveries, 2);
+  EXPECT_TRUE(process.said.empty());
+}
+
+TEST_F(Ledgers, WhoReadsIsToldOfWhatCannotBeRecovered) {
+  const std::string path = of_a_dead_agent();
+  process.recovery = [] { return true; };
+  settle(false);
+  EXPECT_EQ(process.recoveries, 1) << "it has said why: it would again";
+  ASSERT_EQ(process.said.size(), 1U);
+  EXPECT_NE(process.said[0].find("finishes it"), std::string::npos) << process.said[0];
+  EXPECT_FALSE(passed_over(path));
+  settle(false);
+  EXPECT_EQ(process.recoveries, 2) << "by now it may be possible";
+}
+
+TEST_F(Ledgers, WhoWritesGoesOnWithoutItForGood) {
+  const std::string path = of_a_dead_agent();
+  process.recovery = [] { return true; };
+  settle(true);
+  ASSERT_EQ(process.said.size(), 1U);
+  EXPECT_NE(process.said[0].find("--force"), std::string::npos) << process.said[0];
+  EXPECT_TRUE(passed_over(path));
+  settle(true);
+  EXPECT_EQ(process.recoveries, 1) << "nobody brings it back by itself";
+  EXPECT_EQ(process.said.size(), 1U);
+}
+
+TEST_F(Ledgers, OneThatDrainsIsWaitedForAsLongAsItGetsOn) {
+  io::Owned living = ledger();
+  io::set_sealed(living.file, true);
+  int waits = 0;
+  process.while_waiting = [&] {
+    if (++waits % 1000 == 0) io::touch(living.file, living.created_ns + process.now_ns());
+    if (waits == 20'000) (void)io::remove_owned(living.path);
+  };
+  settle(true);
+  EXPECT_EQ(waits, 20'000);
+  EXPECT_GT(process.now_ns(), 300 * second);
+  EXPECT_TRUE(process.said.empty());
+}
+
+TEST_F(Ledgers, OneThatDoesNotGetOnIsNotWaitedForLongerThanItsAgentMayWait) {
+  const io::Owned living = ledger();
+  io::set_sealed(living.file, true);
+  settle(true);
+  ASSERT_EQ(process.said.size(), 1U);
+  EXPECT_NE(process.said[0].find("without progress for 120 s"), std::string::npos) << process.said[0];
+  EXPECT_GE(process.now_ns(), 120 * second);
+  EXPECT_LT(process.now_ns(), 130 * second);
+  EXPECT_FALSE(passed_over(living.path)) << "its agent will still bring it";
+}
+
+TEST_F(Ledgers, WhatOthersHaveOpenIsNotWaitedFor) {
+  const io::Owned living = ledger();
+  settle(true);
+  EXPECT_EQ(process.now_ns(), second);
+  EXPECT_EQ(process.recoveries, 0);
+  EXPECT_TRUE(process.said.empty());
+}
+
+}  // namespace
+}  // namespace millrace::client
