@@ -13,7 +13,7 @@
 
 namespace millrace::agent {
 
-// How a recovery waits. Implementations: recovery.cpp (the system's), sim/settling.hpp (virtual time).
+// How a recovery waits. Implementations: recovery.cpp (the system's), sim/recovering.hpp (virtual time).
 class Pace : public io::Clock {
  public:
   virtual void pause(std::uint32_t for_ms) = 0;

@@ -32,7 +32,7 @@ struct Lessons {
 // The process that a file is open in, as the file sees it, a seam: what there is once, and what it asks of
 // the system beside its session. Of what is virtual, a write of a file that takes the pipeline already needs
 // settings() alone. Implementations: process.cpp (this process), sim/rank_process.hpp (a rank in virtual
-// time). Outlives its files. Thread safe.
+// time), sim/settling.hpp (one before it opens a file). Outlives its files. Thread safe.
 class Process {
  public:
   Process() = default;
