@@ -45,6 +45,9 @@ SYSTEM_CALLS = {
 INCLUDES: dict[tuple[str, str], str] = {
     ("src/client/ledgers.cpp", "io/posix/owned.hpp"): "ledgers are files that any process looks at (ADR 8)",
     ("src/client/ledgers.cpp", "journal/format.hpp"): "... and their headers say whose they are",
+    ("src/client/process.cpp", "io/posix/owned.hpp"): "... and reads in",
+    ("src/client/ledgers_test.cpp", "io/posix/owned.hpp"): "it makes some",
+    ("src/client/ledgers_test.cpp", "journal/format.hpp"): "... with headers",
     ("src/client/rescue.cpp", "io/posix/owned.hpp"): "... which a rank adds to when the agent has gone",
     ("src/client/rescue.cpp", "journal/format.hpp"): "... in their format",
 }
