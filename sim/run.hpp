@@ -18,7 +18,7 @@ struct Outcome {
   std::uint64_t moved_bytes = 0;  // over the network
   std::uint32_t errors = 0;       // ranks that were told of an error
   std::uint32_t ranks = 0;
-  std::uint32_t copies = 0;  // of staged files that ranks were told to have, and read
+  std::uint32_t copies = 0;        // of staged files that ranks were told to have, and read
   std::vector<std::string> trace;  // if kept
 };
 

@@ -26,12 +26,12 @@ Stage make_stage(Dice& dice) {
 }
 
 bool is_collective(const Step& step) {
-  return step.kind != Step::Kind::write && step.kind != Step::Kind::read &&
-         step.kind != Step::Kind::direct && step.kind != Step::Kind::pipeline;
+  return step.kind != Step::Kind::write && step.kind != Step::Kind::read && step.kind != Step::Kind::direct &&
+         step.kind != Step::Kind::pipeline;
 }
 
-// Where all ranks are between the same two collective functions: after so many barriers, before the next. Each
-// may have written something by then, or may write more after it.
+// Where all ranks are between the same two collective functions: after so many barriers, before the next.
+// Each may have written something by then, or may write more after it.
 void insert(Dice& dice, std::vector<Step>& program, std::uint64_t barriers) {
   auto first = program.begin();
   for (; barriers > 0; ++first) barriers -= first->kind == Step::Kind::barrier ? 1 : 0;

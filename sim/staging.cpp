@@ -36,8 +36,10 @@ bool Original::readable_to(std::uint64_t end) {
     return false;
   }
   if (!std::exchange(planned_, true)) {
-    if (stage_.harm_after_ns == 0) harm();
-    else world_.timeline.after(stage_.harm_after_ns, [this] { harm(); });
+    if (stage_.harm_after_ns == 0)
+      harm();
+    else
+      world_.timeline.after(stage_.harm_after_ns, [this] { harm(); });
   }
   return true;
 }
@@ -177,7 +179,8 @@ void Cluster::judge_copies() {
 // An agent may have so much more in flight.
 std::uint64_t Cluster::staged_bytes() const {
   std::uint64_t most = 0;
-  for (const auto& staging : stagings_) most = std::max<std::uint64_t>(most, staging->original.bytes().size());
+  for (const auto& staging : stagings_)
+    most = std::max<std::uint64_t>(most, staging->original.bytes().size());
   return std::min(most, client::stage_settings().sort_buffer_bytes);
 }
 

@@ -43,8 +43,7 @@ void Core::Impl::allow_records(std::uint32_t most_bytes) {
   shared.record_max_bytes = most_bytes;
   const std::uint64_t window =
       std::min<std::uint64_t>(pool.blocks.count() / 4, window_max_bytes >> pool.block_shift());
-  shared.window_blocks =
-      std::max({static_cast<std::uint32_t>(window), pool.spans(most_bytes), pool.slots()});
+  shared.window_blocks = std::max({static_cast<std::uint32_t>(window), pool.spans(most_bytes), pool.slots()});
 }
 
 // What has been refused leaves the others what they had before: were room kept for its larger records, there
