@@ -67,8 +67,9 @@ TEST(Faults, WhatWasFoundStaysRight) {
   // 1125, 1459: a node goes down before the header of its journal is on the disk. 7990: a ledger keeps bytes
   // that another node has written over since, and comes back over them.
   // 48: full ledgers of several nodes wait for each other. 76, 217: who opens a file again joins what is left
-  // of the first open, with its links and errors.
-  for (const std::uint64_t seed : {1125, 1459, 7990, 48, 76, 217}) {
+  // of the first open, with its links and errors. 1394: an agent that refuses a file keeps room for its
+  // records, and has none for those of the file that is open.
+  for (const std::uint64_t seed : {1125, 1459, 7990, 48, 76, 217, 1394}) {
     const Scenario scenario = make_scenario(seed);
     for (const std::string& problem : run(scenario).problems)
       ADD_FAILURE() << problem << "\n" << scenario.describe();

@@ -3,6 +3,8 @@
 #include "stage.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "dice.hpp"
@@ -43,7 +45,8 @@ void insert(Dice& dice, std::vector<Step>& program, std::uint64_t barriers) {
 std::optional<Stage> stage_some(Dice& dice, std::vector<std::vector<Step>>& programs) {
   if (!dice.one_in(4)) return std::nullopt;
   const auto barriers = std::ranges::count(programs.front(), Step::Kind::barrier, &Step::kind);
-  const std::uint64_t after = dice.below(static_cast<std::uint64_t>(barriers) + 1);
+  // What programs read they mostly read first.
+  const std::uint64_t after = dice.one_in(2) ? 0 : dice.below(static_cast<std::uint64_t>(barriers) + 1);
   for (auto& program : programs) insert(dice, program, after);
   return make_stage(dice);
 }
@@ -51,7 +54,7 @@ std::optional<Stage> stage_some(Dice& dice, std::vector<std::vector<Step>>& prog
 }  // namespace
 
 std::string Stage::describe() const {
-  const std::string text = "\n  stages a file of " + std::to_string(bytes) + " bytes";
+  std::string text = "\n  stages a file of " + std::to_string(bytes) + " bytes";
   if (harm == Harm::none) return text;
   constexpr const char* words[] = {"", "rewritten", "cut short", "grown", "unreadable"};
   return text + ", which is " + words[static_cast<std::size_t>(harm)] + " at " + std::to_string(harm_at) +
