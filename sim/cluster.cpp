@@ -195,6 +195,7 @@ Outcome Cluster::run() {
           net_.bytes_moved(),
           errors_,
           static_cast<std::uint32_t>(ranks_.size()),
+          copies_,
           trace_.lines()};
 }
 

@@ -18,6 +18,7 @@
 #include "run.hpp"
 #include "scenario.hpp"
 #include "settling.hpp"
+#include "staging.hpp"
 
 namespace millrace::sim {
 
@@ -86,6 +87,7 @@ class Cluster {
   void close(Rank& rank);
   void note(Rank& rank, const char* what, std::uint64_t first = 0, std::uint64_t second = 0);
   bool told(Rank& rank, Status status);
+  void check_patience(const Rank& rank, Status status);
   void meet(Rank& rank);
   void release();
   void end(Rank& rank);
@@ -106,6 +108,16 @@ class Cluster {
   bool replace_agents(bool all);
   void begin_again(const Opening& opening);
   static bool stays(const Rank& rank, const Opening& next);
+  // Of a file that is staged (staging.cpp).
+  void stage(Rank& rank);
+  Staging& current_staging();
+  bool all_of(Rank& rank, std::uint32_t& yes, bool mine);
+  bool prepare(Rank& rank, Staging& staging);
+  std::unique_ptr<client::File> join(Rank& rank, const Staging& staging);
+  bool pass(Rank& rank, Staging& staging, client::File* chain);
+  void read_copy(Rank& rank, const Staging& staging, const Held& copy);
+  void judge_copies();
+  std::uint64_t staged_bytes() const;
   void judge();
   void judge(std::span<const std::byte> file, bool stable, const char* what);
   std::vector<std::byte> recovered();
@@ -136,6 +148,7 @@ class Cluster {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Rank> ranks_;
   std::vector<std::unique_ptr<Settling>> settling_;  // by node
+  std::vector<std::unique_ptr<Staging>> stagings_;   // so far, the last one may be on
   std::vector<io::Timeline::Event> planned_;         // faults
   std::uint64_t calm_ns_ = 0;                        // when those that have begun are over
   const Opening* next_ = nullptr;                    // the opening after this one
@@ -146,6 +159,7 @@ class Cluster {
   std::uint32_t met_ = 0;                            // the oracle's moment when the ranks last met
   bool failed_ = false;  // a rank has met the others with an error: nobody writes any more
   std::uint32_t errors_ = 0;
+  std::uint32_t copies_ = 0;
   std::uint64_t over_ns_ = 0;  // when the last rank ended
   std::uint64_t steps_ = 0;
   std::vector<std::string> problems_;

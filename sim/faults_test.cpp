@@ -28,27 +28,37 @@ bool has_jump(const Scenario& scenario) {
                              [](const Fault& fault) { return fault.kind == FaultKind::clock_jump; });
 }
 
+std::uint64_t stagings(const Scenario& scenario) {
+  const auto stages = [](const Opening& opening) { return opening.stage.has_value(); };
+  return (scenario.stage ? 1 : 0) + static_cast<std::uint64_t>(std::ranges::count_if(scenario.later, stages));
+}
+
 TEST(Faults, EveryPromiseHoldsUnderEverySeed) {
   const std::uint64_t first = number("MILLRACE_TEST_SEED", 1);
   const std::uint64_t seeds = number("MILLRACE_TEST_SEEDS", 200);
-  std::uint64_t told = 0, faulty = 0, bad = 0, again = 0, jumps = 0;
+  std::uint64_t told = 0, faulty = 0, bad = 0, again = 0, jumps = 0, staged = 0, copied = 0;
   for (std::uint64_t seed = first; seed < first + seeds && bad < 5; ++seed) {
     const Scenario scenario = make_scenario(seed);
     const Outcome outcome = run(scenario);
     faulty += scenario.faults.empty() ? 0 : 1;
     again += scenario.later.size();
     jumps += has_jump(scenario) ? 1 : 0;
+    staged += stagings(scenario);
+    copied += outcome.copies > 0 ? 1 : 0;
     told += outcome.errors;
     bad += outcome.problems.empty() ? 0 : 1;
     for (const std::string& problem : outcome.problems)
       ADD_FAILURE() << problem << "\nto see it: millrace-sim --trace " << seed << "\n" << scenario.describe();
   }
   std::cout << seeds << " seeds, " << faulty << " with faults, " << jumps << " of them jumps of a clock, "
-            << again << " times opened again, " << told << " ranks told of errors\n";
+            << again << " times opened again, " << staged << " files staged, " << copied
+            << " runs with copies on all nodes, " << told << " ranks told of errors\n";
   if (seeds < 100) return;
   EXPECT_GT(faulty, seeds / 2);
   EXPECT_GT(again, seeds / 10);
   EXPECT_GT(jumps, seeds / 20);
+  EXPECT_GT(staged, seeds / 10);
+  EXPECT_GT(copied, staged / 4);
   EXPECT_GT(told, seeds / 10) << "faults that nobody meets test nothing";
 }
 
@@ -57,8 +67,9 @@ TEST(Faults, WhatWasFoundStaysRight) {
   // 1125, 1459: a node goes down before the header of its journal is on the disk. 7990: a ledger keeps bytes
   // that another node has written over since, and comes back over them.
   // 48: full ledgers of several nodes wait for each other. 76, 217: who opens a file again joins what is left
-  // of the first open, with its links and errors.
-  for (const std::uint64_t seed : {1125, 1459, 7990, 48, 76, 217}) {
+  // of the first open, with its links and errors. 1394: an agent that refuses a file keeps room for its
+  // records, and has none for those of the file that is open.
+  for (const std::uint64_t seed : {1125, 1459, 7990, 48, 76, 217, 1394}) {
     const Scenario scenario = make_scenario(seed);
     for (const std::string& problem : run(scenario).problems)
       ADD_FAILURE() << problem << "\n" << scenario.describe();

@@ -85,9 +85,10 @@ void Cluster::judge() {
     judge(disk_.stable(0), true, "what is on the disk");
   }
   if (disk_.misuses() > 0) problem("memory changed while it was written, or writes in flight overlapped");
+  judge_copies();
   const std::uint64_t fetched_bytes = agent::Fetches::pieces_max * agent::Fetches::piece_bytes;
   const std::uint64_t most = scenario_.settings.sort_buffer_bytes + (recovers ? 2 * journal_batch_bytes : 0) +
-                             (scenario_.stands_in ? fetched_bytes : 0);
+                             (scenario_.stands_in ? fetched_bytes : 0) + staged_bytes();
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
     if (nodes_[n]->most_in_flight() > most)
       problem("node " + std::to_string(n) + " had more in flight than its buffers");

@@ -56,6 +56,13 @@ Status RankProcess::write(io::Handle file, std::uint64_t offset, std::span<const
   return carry_out(std::move(request));
 }
 
+Result<std::size_t> RankProcess::read(io::Handle file, std::uint64_t offset, std::span<std::byte> data) {
+  io::Request request{io::Op::read, file, offset, data.size(), {}, 0};
+  request.data.push_back({data.data(), data.size()});
+  if (const Status status = carry_out(std::move(request)); !status.ok()) return status;
+  return std::size_t{done_.front().bytes};
+}
+
 Status RankProcess::sync(io::Handle file) { return carry_out({io::Op::datasync, file, 0, 0, {}, 0}); }
 
 Status RankProcess::datasync(const Fd& file) {

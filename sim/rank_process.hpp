@@ -38,6 +38,7 @@ class RankProcess final : public client::Process {
   Result<io::Handle> open(const Fd& file);
   void close(io::Handle file) { disk_end_.release(file); }
   Status write(io::Handle file, std::uint64_t offset, std::span<const std::byte> data);
+  Result<std::size_t> read(io::Handle file, std::uint64_t offset, std::span<std::byte> data);
   Status sync(io::Handle file);
 
   // --- client::Process ---

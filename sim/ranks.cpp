@@ -38,6 +38,7 @@ void Cluster::take(Rank& rank, const Step& step) {
   const bool skips = !rank.error.ok() || failed_;
   if (step.kind == Step::Kind::barrier) return meet(rank);
   if (step.kind == Step::Kind::close) return close(rank);
+  if (step.kind == Step::Kind::stage) return stage(rank);
   if (skips || rank.gone) return;
   switch (step.kind) {
     case Step::Kind::write:
@@ -175,10 +176,14 @@ bool Cluster::told(Rank& rank, Status status) {
   if (rank.error.ok()) rank.error = status;
   if (scenario_.benign())
     problem(who(rank) + " was told of an error though nothing failed: " + status.describe());
-  if (status.code() == Code::timeout && rank.process->seat().timed_out() &&
+  check_patience(rank, status);
+  return false;
+}
+
+void Cluster::check_patience(const Rank& rank, Status status) {
+  if (!rank.gone && status.code() == Code::timeout && rank.process->seat().timed_out() &&
       !scenario_.stands_still(rank.node))
     problem(who(rank) + " gave up: its agent did not tell it what is wrong");
-  return false;
 }
 
 void Cluster::meet(Rank& rank) {

@@ -86,6 +86,7 @@ bool Cluster::replace_agents(bool all) {
 void Cluster::begin_again(const Opening& opening) {
   oracle_.begin_again(scenario_.loses_caches());
   scenario_.programs = opening.programs;
+  scenario_.stage = opening.stage;
   scenario_.faults = opening.faults;
   crashed_ = failed_ = false;
   old_errors_ = errors_;

@@ -18,6 +18,7 @@ struct Outcome {
   std::uint64_t moved_bytes = 0;  // over the network
   std::uint32_t errors = 0;       // ranks that were told of an error
   std::uint32_t ranks = 0;
+  std::uint32_t copies = 0;        // of staged files that ranks were told to have, and read
   std::vector<std::string> trace;  // if kept
 };
 
@@ -26,6 +27,8 @@ struct Outcome {
 //   - no byte that a successful sync or close covers is lost, none is wrong, the later of two writes is there
 //   - reads after a flush see what the rank wrote
 //   - every request is answered, every rank ends, and so do agents; nobody sees an error where nothing failed
+//   - who is told that a staged file has come to every node reads what it was when it was stamped; where
+//     nothing failed, everybody is; copies go when nobody has them open
 //   - no memory is changed while it is written, no two writes in flight overlap, and what is in flight is
 //     less than the agent's buffers
 Outcome run(const Scenario& scenario, bool keep_trace = false);

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <random>
+
+#include "dice.hpp"
 
 namespace millrace::sim {
 
@@ -12,27 +13,6 @@ namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t second = 1000 * ms;
-
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : random_(seed * 0x9E3779B97F4A7C15u + 1) {}
-  std::uint64_t below(std::uint64_t bound) { return bound == 0 ? 0 : random_() % bound; }
-  std::uint64_t between(std::uint64_t least, std::uint64_t most) { return least + below(most - least + 1); }
-  bool one_in(std::uint64_t n) { return below(n) == 0; }
-  template <class T>
-  T pick(std::initializer_list<T> choices) {
-    return choices.begin()[below(choices.size())];
-  }
-  // Small ones as often as large ones.
-  std::uint64_t magnitude(std::uint64_t least, std::uint64_t most) {
-    std::uint64_t top = least;
-    while (top < most && !one_in(4)) top *= 4;
-    return between(least, std::min(std::max(top, least), most));
-  }
-
- private:
-  std::mt19937_64 random_;
-};
 
 // Who may write what in a phase.
 struct Layout {
@@ -288,6 +268,7 @@ Scenario make_scenario(std::uint64_t seed) {
     scenario.later.push_back(make_opening(later, habits, scenario, cell, crashes(*faults)));
     faults = &scenario.later.back().faults;
   }
+  add_stages(scenario);
   return scenario;
 }
 
@@ -337,6 +318,7 @@ std::string Scenario::describe() const {
                      std::to_string(static_cast<unsigned>(plan.topology)) + ", " +
                      std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes" +
                      (stands_in ? " of the first node" : "");
+  if (stage) text += stage->describe();
   for (const Fault& fault : faults) text += describe_fault(fault);
   for (const Opening& opening : later) {
     text += std::string("\n  opened again by ") + (opening.keeps_ranks ? "the same" : "other") + " ranks, " +
@@ -345,6 +327,7 @@ std::string Scenario::describe() const {
     if (opening.recovery_dies_ns > 0)
       text += "; recovery on node " + std::to_string(opening.recovery_node) + " dies after " +
               std::to_string(opening.recovery_dies_ns / 1000) + " us";
+    if (opening.stage) text += opening.stage->describe();
     for (const Fault& fault : opening.faults) text += describe_fault(fault);
   }
   return text;

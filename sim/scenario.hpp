@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "io/virtual/virtual_disk.hpp"
 #include "io/virtual/virtual_net.hpp"
 #include "processors.hpp"
+#include "stage.hpp"
 #include "transport/link_io.hpp"
 #include "transport/topology.hpp"
 
@@ -32,6 +34,7 @@ struct Step {
     pipeline,  // ... no more
     settle,    // what closes have left to go on, as before every open
     open,      // again: all ranks have closed
+    stage,     // another file comes to every node: all ranks, whatever they have been told
   };
   Kind kind;
   std::uint32_t pieces = 1;  // write: as many in one call, each so much further on
@@ -72,6 +75,7 @@ struct Opening {
   bool keeps_ranks = false;                 // whose agents live; else there are other processes everywhere
   bool keeps_agents = false;                // that live, else they leave before
   std::vector<std::vector<Step>> programs;  // by rank
+  std::optional<Stage> stage;               // for which they have a step
   std::vector<Fault> faults;
   // The recovery of this node's journals is killed so long after its beginning; 0: it is not.
   std::uint64_t recovery_dies_ns = 0;
@@ -99,6 +103,7 @@ struct Scenario {
   std::uint32_t slice_ms = 100;                // ... who look so often meanwhile
   std::uint64_t file_bytes = 0;
   std::vector<std::vector<Step>> programs;  // by rank
+  std::optional<Stage> stage;               // for which they have a step
   std::vector<Fault> faults;
   std::vector<Opening> later;
 

@@ -69,9 +69,10 @@ class Core {
   // Memory is one pool for all files: the first file's sort_buffer and record_max fix it for as long as any
   // file is open; a later file shares it, whatever its own sort_buffer says. A file that is open already
   // keeps the strategy, sink and durability with which it was opened first. Code::unsupported if the pool
-  // cannot hold two of this file's largest records. With a route, records travel along it; the target is
-  // written where this agent is the file server of a lane. A file that is open already keeps its first
-  // route; one that all ranks of this node have closed is another one.
+  // cannot hold two of this file's largest records, for each lane that agents feed; other files lose nothing
+  // then. With a route, records travel along it; the target is written where this agent is the file server of
+  // a lane. A file that is open already keeps its first route; one that all ranks of this node have closed is
+  // another one.
   Result<FileSlot> open(ChannelId channel, Fd target, const transport::Register& registration,
                         Route route = {});
 

@@ -34,12 +34,28 @@ Status Core::Impl::prepare_pool(const FileSettings& settings) {
   const BlockPool& pool = *shared.pool;
   // Two of its records at least, or nothing would overlap.
   if (pool.spans(record_max) * 2 > pool.blocks.count()) return Code::unsupported;
-  shared.record_max_bytes = std::max(shared.record_max_bytes, record_max);
+  allow_records(std::max(shared.record_max_bytes, record_max));
+  return {};
+}
+
+void Core::Impl::allow_records(std::uint32_t most_bytes) {
+  const BlockPool& pool = *shared.pool;
+  shared.record_max_bytes = most_bytes;
   const std::uint64_t window =
       std::min<std::uint64_t>(pool.blocks.count() / 4, window_max_bytes >> pool.block_shift());
-  shared.window_blocks =
-      std::max({static_cast<std::uint32_t>(window), pool.spans(shared.record_max_bytes), pool.slots()});
-  return {};
+  shared.window_blocks = std::max({static_cast<std::uint32_t>(window), pool.spans(most_bytes), pool.slots()});
+}
+
+// What has been refused leaves the others what they had before: were room kept for its larger records, there
+// might be none for theirs.
+Status Core::Impl::refuse(Status why, std::uint32_t record_max_before) {
+  if (anything_open()) {
+    allow_records(record_max_before);
+    (void)share_out();
+  } else {
+    shared.pool.reset();
+  }
+  return why;
 }
 
 bool Core::Impl::has_memory() const {
@@ -49,25 +65,18 @@ bool Core::Impl::has_memory() const {
 
 Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const transport::Register& registration,
                                  Route route) {
+  const std::uint32_t record_max_before = shared.record_max_bytes;
   const Status prepared = prepare_pool(registration.settings);
   if (!prepared.ok()) return prepared;
   auto file = OpenFile::open(shared, std::move(target), about, registration, std::move(route), channels);
-  if (!file) {
-    if (!anything_open()) shared.pool.reset();
-    return file.status();
-  }
+  if (!file) return refuse(file.status(), record_max_before);
   auto place = std::find(files.begin(), files.end(), nullptr);
   if (place == files.end()) place = files.emplace(files.end());
   (*file)->number = ++files_opened;
   *place = *std::move(file);
   if (!share_out()) {
     place->reset();
-    if (anything_open()) {
-      (void)share_out();
-    } else {
-      shared.pool.reset();
-    }
-    return Code::unsupported;
+    return refuse(Code::unsupported, record_max_before);
   }
   return static_cast<FileSlot>(place - files.begin());
 }
@@ -91,8 +100,11 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
     if (!added) return added.status();
     slot = *added;
   } else {
+    const std::uint32_t record_max_before = impl_->shared.record_max_bytes;
     const Status prepared = impl_->prepare_pool(registration.settings);
     if (!prepared.ok()) return prepared;
+    if (impl_->shared.record_max_bytes > record_max_before && !impl_->share_out())
+      return impl_->refuse(Code::unsupported, record_max_before);
     if (registration.settings.strategy != files[slot]->asked.strategy)
       files[slot]->asked = registration.settings;
     files[slot]->join(impl_->shared, registration.settings);

@@ -290,6 +290,26 @@ TEST_F(Core, several_files_share_one_bound_of_memory) {
   }
 }
 
+TEST_F(Core, a_file_that_is_refused_for_want_of_memory_takes_none_of_the_others) {
+  start();
+  transport::Register registration{};
+  registration.settings = tiny(Strategy::automatic, true);
+  Route route{MiB, false, {}};
+  for (int lane = 0; lane < 4; ++lane) route.lanes.push_back({nullptr, 1});
+  const auto slot = rig->core.open(0, Fd(::dup(file.get())), registration, std::move(route));
+  ASSERT_TRUE(slot);
+  ASSERT_TRUE(rig->core.ready());
+  registration.settings.record_max_bytes = 128 * KiB;
+  Route other;
+  other.lanes.push_back({nullptr, 1});
+  const auto refused = rig->core.open(0, rig->storage.create(), registration, std::move(other));
+  ASSERT_EQ(refused.status().code(), Code::unsupported);
+  EXPECT_TRUE(rig->core.ready()) << "nobody may write any more";
+  const auto larger = rig->core.open(1, Fd(::dup(file.get())), registration);
+  ASSERT_EQ(larger.status().code(), Code::unsupported);
+  EXPECT_TRUE(rig->core.ready());
+}
+
 TEST_F(Core, destroying_it_in_the_middle_waits_for_what_is_in_flight) {
   start({.max_delay_polls = 20});
   for (const Strategy strategy :

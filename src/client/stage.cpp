@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "client/series.hpp"
@@ -56,6 +57,26 @@ std::uint32_t type_of(const std::string& path) {
   struct statfs about {};
   return ::statfs(path.c_str(), &about) == 0 ? static_cast<std::uint32_t>(about.f_type) : 0;
 }
+
+// A file that this process has open.
+class OwnSource final : public Source {
+ public:
+  explicit OwnSource(Fd file) : file_(std::move(file)) {}
+
+  FileStamp stamp() override { return stamp_of(file_.get()); }
+
+  Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> data) override {
+    ssize_t got = -1;
+    do {
+      got = ::pread(file_.get(), data.data(), data.size(), static_cast<off_t>(offset));
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return Status::from_errno(errno);
+    return static_cast<std::size_t>(got);
+  }
+
+ private:
+  const Fd file_;
+};
 
 }  // namespace
 
@@ -130,23 +151,26 @@ FileSettings stage_settings() {
   return settings;
 }
 
-Status send_whole(File& copy, const std::string& source, const FileStamp& stamp) {
-  const Fd file(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
+Result<std::unique_ptr<Source>> open_source(const std::string& path) {
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return Status::from_errno(errno);
-  if (stamp_of(file.get()) != stamp) return Code::corrupt;
+  return std::unique_ptr<Source>(std::make_unique<OwnSource>(std::move(file)));
+}
+
+Status send_whole(File& copy, Source& source, const FileStamp& stamp) {
+  if (source.stamp() != stamp) return Code::corrupt;
   std::vector<std::byte> data(read_bytes);
   for (std::uint64_t at = 0; at < stamp.size;) {
     const std::size_t wanted = std::min<std::uint64_t>(data.size(), stamp.size - at);
-    const ssize_t got = ::pread(file.get(), data.data(), wanted, static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Status::from_errno(errno);
-    if (got == 0) return Code::corrupt;
-    const Piece piece{at, data.data(), static_cast<std::uint64_t>(got)};
+    const Result<std::size_t> got = source.read(at, std::span(data).first(wanted));
+    if (!got) return got.status();
+    if (*got == 0) return Code::corrupt;
+    const Piece piece{at, data.data(), *got};
     if (Status status = copy.write({&piece, 1}); !status.ok()) return status;
     at += piece.size;
   }
   if (Status status = copy.flush(everything); !status.ok()) return status;
-  return stamp_of(file.get()) == stamp ? Status() : Status(Code::corrupt);
+  return source.stamp() == stamp ? Status() : Status(Code::corrupt);
 }
 
 void ReadShares::add(std::string_view path, std::uint64_t bytes, std::uint64_t size) {

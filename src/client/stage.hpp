@@ -4,8 +4,11 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -49,9 +52,24 @@ bool is_remote(const std::string& path);
 
 // How the agents pass the bytes of a file on that is staged.
 FileSettings stage_settings();
-// Reads all of the file at `source` and sends it through `copy`; ok if every node has it. Code::corrupt if it
-// is not what its stamp says any more.
-Status send_whole(File& copy, const std::string& source, const FileStamp& stamp);
+// The file that is sent, a seam: what is asked of it. Implementations: open_source() (the system's),
+// sim/staging.hpp (one in virtual time). Not thread safe.
+class Source {
+ public:
+  Source() = default;
+  virtual ~Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  // What it is now.
+  virtual FileStamp stamp() = 0;
+  // Its bytes from `offset` on: at least one of them, or none where it ends.
+  virtual Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> data) = 0;
+};
+Result<std::unique_ptr<Source>> open_source(const std::string& path);
+// Reads all of the source and sends it through `copy`; ok if every node has it. Code::corrupt if it is not
+// what its stamp says any more.
+Status send_whole(File& copy, Source& source, const FileStamp& stamp);
 
 // How much of the files of a series this rank has read, in thousandths of their size, for the life of the
 // process. Thread safe.

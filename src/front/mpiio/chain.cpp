@@ -197,7 +197,8 @@ bool Staging::join() {
 bool Staging::pass() {
   Status status;
   if (rank_ == 0) {
-    status = client::send_whole(*chain_, plan_.path, offers_[0].original);
+    const auto source = client::open_source(plan_.path);
+    status = source ? client::send_whole(*chain_, **source, offers_[0].original) : source.status();
     if (!status.ok())
       tell(status.code() == Code::corrupt ? "it changed while it was copied" : status.describe());
   }

@@ -57,6 +57,12 @@ Fd VirtualDisk::create(const std::string& path) {
   return created(Fd(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600)));
 }
 
+void VirtualDisk::put(const Fd& file, std::span<const std::byte> bytes) {
+  Image& image = *images_[file_of(file)];
+  image.contents.assign(bytes.begin(), bytes.end());
+  image.stable = image.contents;
+}
+
 // The system may give the inode to another file now, if this one has no name. A descriptor of its own keeps
 // it otherwise: the last one's may have a lock.
 void VirtualDisk::released(File file, const Fd& fd) {

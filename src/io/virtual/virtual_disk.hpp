@@ -50,6 +50,9 @@ class VirtualDisk {
   Fd create();
   // A real file that is empty, likewise.
   Fd create(const std::string& path);
+  // Another machine has written the file anew: these are its bytes, in every cache and on the disk. Nobody
+  // here writes to it.
+  void put(const Fd& file, std::span<const std::byte> bytes);
   // One more process of a node: an agent that comes after one that has gone, or a recovery beside it.
   Process start(std::uint32_t node);
   // A process's end; valid as long as this is.

@@ -48,6 +48,17 @@ struct World {
   }
 };
 
+TEST(VirtualDisk, WhatAnotherMachineHasWrittenIsReadAndOutlivesACrash) {
+  World world;
+  world.disk.put(world.fd, std::vector<std::byte>(700, std::byte{8}));
+  world.disk.put(world.fd, std::vector<std::byte>(300, std::byte{9}));
+  EXPECT_EQ(world.run(Op::read, 0, 1000).first.bytes, 300u);
+  EXPECT_EQ(world.data[299], std::byte{9});
+  world.disk.crash(0, true);
+  EXPECT_EQ(world.disk.stable(0).size(), 300u);
+  EXPECT_EQ(world.disk.contents(0)[0], std::byte{9});
+}
+
 TEST(VirtualDisk, TheCacheIsQuickAndADatasyncWaitsForTheDisk) {
   World world;
   EXPECT_LT(world.run(Op::write, 0, 1 << 20).second, second_ns / 1000);

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "stage.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dice.hpp"
+#include "scenario.hpp"
+
+namespace millrace::sim {
+
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+Stage make_stage(Dice& dice) {
+  Stage stage;
+  stage.bytes = dice.one_in(8) ? dice.magnitude(1, 16 * KiB) : dice.magnitude(16 * KiB, 4 * MiB);
+  if (!dice.one_in(3)) return stage;
+  stage.harm = dice.pick(
+      {Stage::Harm::rewritten, Stage::Harm::cut_short, Stage::Harm::grown, Stage::Harm::unreadable});
+  stage.harm_at = dice.below(stage.bytes + 1);
+  stage.harm_after_ns = dice.one_in(2) ? 0 : dice.magnitude(ms / 100, 200 * ms);
+  return stage;
+}
+
+bool is_collective(const Step& step) {
+  return step.kind != Step::Kind::write && step.kind != Step::Kind::read && step.kind != Step::Kind::direct &&
+         step.kind != Step::Kind::pipeline;
+}
+
+// Where all ranks are between the same two collective functions: after so many barriers, before the next.
+// Each may have written something by then, or may write more after it.
+void insert(Dice& dice, std::vector<Step>& program, std::uint64_t barriers) {
+  auto first = program.begin();
+  for (; barriers > 0; ++first) barriers -= first->kind == Step::Kind::barrier ? 1 : 0;
+  const auto last = std::find_if(first, program.end(), is_collective);
+  const std::uint64_t place = dice.below(static_cast<std::uint64_t>(last - first) + 1);
+  program.insert(first + static_cast<std::ptrdiff_t>(place), {Step::Kind::stage});
+}
+
+std::optional<Stage> stage_some(Dice& dice, std::vector<std::vector<Step>>& programs) {
+  if (!dice.one_in(4)) return std::nullopt;
+  const auto barriers = std::ranges::count(programs.front(), Step::Kind::barrier, &Step::kind);
+  // What programs read they mostly read first.
+  const std::uint64_t after = dice.one_in(2) ? 0 : dice.below(static_cast<std::uint64_t>(barriers) + 1);
+  for (auto& program : programs) insert(dice, program, after);
+  return make_stage(dice);
+}
+
+}  // namespace
+
+std::string Stage::describe() const {
+  std::string text = "\n  stages a file of " + std::to_string(bytes) + " bytes";
+  if (harm == Harm::none) return text;
+  constexpr const char* words[] = {"", "rewritten", "cut short", "grown", "unreadable"};
+  return text + ", which is " + words[static_cast<std::size_t>(harm)] + " at " + std::to_string(harm_at) +
+         " of them, after " + std::to_string(harm_after_ns / 1000) + " us";
+}
+
+void add_stages(Scenario& scenario) {
+  if (scenario.nodes == 1) return;
+  Dice dice(scenario.seed ^ 0x57A6E);
+  scenario.stage = stage_some(dice, scenario.programs);
+  for (Opening& opening : scenario.later) opening.stage = stage_some(dice, opening.programs);
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace millrace::sim {
+
+struct Scenario;
+
+// A file that is copied to every node's own storage, from one node to the next (stage=whole), beside what the
+// programs do with theirs.
+struct Stage {
+  enum class Harm : std::uint8_t { none, rewritten, cut_short, grown, unreadable };
+  std::uint64_t bytes = 0;
+  // What befalls the file itself: once so much of it is asked for, after so long.
+  Harm harm = Harm::none;
+  std::uint64_t harm_at = 0;
+  std::uint64_t harm_after_ns = 0;
+
+  std::string describe() const;
+};
+
+// Some of the programs that several nodes run stage a file, chosen by dice of their own.
+void add_stages(Scenario& scenario);
+
+}  // namespace millrace::sim

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "client/route.hpp"
+#include "client/stage.hpp"
+#include "node.hpp"
+#include "rank_process.hpp"
+#include "stage.hpp"
+
+namespace millrace::sim {
+
+// The file that is staged, on the virtual disk, and somebody on another machine who may change it. Outlives
+// what it plans.
+class Original {
+ public:
+  Original(const Stage& stage, std::uint32_t number, const World& world);
+
+  const Fd& file() const { return file_; }
+  client::FileStamp stamp() const { return stamp_; }
+  // What it holds while nobody has harmed it.
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+  bool harmed() const { return harmed_; }
+  // Somebody reads on to `end`: the harm comes then, or is planned. False: that can't be read.
+  bool readable_to(std::uint64_t end);
+
+ private:
+  void harm();
+
+  World world_;
+  Stage stage_;
+  std::vector<std::byte> bytes_;
+  Fd file_;
+  client::FileStamp stamp_;
+  bool planned_ = false;
+  bool harmed_ = false;
+};
+
+// A file as a process has it open.
+class Held {
+ public:
+  Held(RankProcess& process, const Fd& file) : process_(process), file_(process.open(file)) {}
+  ~Held() {
+    if (file_) process_.close(*file_);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> data) const {
+    return file_ ? process_.read(*file_, offset, data) : file_.status();
+  }
+
+ private:
+  RankProcess& process_;
+  Result<io::Handle> file_;
+};
+
+// The original, as the rank that sends it has it open. Some reads bring less than is asked for.
+class VirtualSource final : public client::Source {
+ public:
+  VirtualSource(Original& original, RankProcess& process, io::Timeline& timeline)
+      : original_(original), held_(process, original.file()), timeline_(timeline) {}
+
+  client::FileStamp stamp() override { return original_.stamp(); }
+  Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> data) override;
+
+ private:
+  Original& original_;
+  Held held_;
+  io::Timeline& timeline_;
+};
+
+// One file on its way to all nodes: what the ranks have told each other of it.
+struct Staging {
+  struct Copy {
+    std::string path;
+    Fd file;  // what path means, after it has no name any more, too
+    client::AgentAddress agent;
+  };
+
+  Staging(const Stage& stage, std::uint32_t opening_, std::uint32_t nodes, const World& world)
+      : opening(opening_), original(stage, opening_, world), copies(nodes) {}
+
+  const std::uint32_t opening;
+  Original original;
+  client::FileStamp stamp;   // of the original, before
+  std::vector<Copy> copies;  // by node
+  // So many ranks have said yes.
+  std::uint32_t prepared = 0, joined = 0, sent = 0, whole = 0;
+};
+
+}  // namespace millrace::sim
