@@ -68,7 +68,8 @@ def main() -> None:
     keys, chosen = [], []
     for file, entries in sorted(files.items()):
         different: dict[tuple, dict[str, str]] = {}
-        for entry in sorted(entries, key=lambda entry: entry["command"]):
+        # Of equal ones that with the most warnings: the compiler's own are looked at too.
+        for entry in sorted(entries, key=lambda entry: (-entry["command"].count(" -W"), entry["command"])):
             different.setdefault(reading(entry["command"], file), entry)
         key = hashlib.sha256(os.environ.get("CHECKS", "").encode())
         for (_, headers), entry in different.items():
