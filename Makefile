@@ -77,7 +77,7 @@ model-figures: build  ## the papers' figures and values by the model in virtual 
 	build/bin/millrace model --figures docs/images/model
 	mv docs/images/model/model.md docs/results/model.md
 
-scale-study: build  ## which topology on how many nodes: docs/results/scale.md (7 minutes)
+scale-study: build  ## which topology on how many nodes: docs/results/scale.md (8 minutes)
 	$(VENV_PYTHON) sim/study.py
 
 format: bootstrap  ## formats C, C++ and Python

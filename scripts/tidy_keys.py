@@ -1,7 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
 """Prints "KEY FILE" for each file that clang-tidy reads: KEY changes with the file, the headers of this
-repository that it includes, how it is compiled, and $CHECKS (what is checked, and by which version)."""
+repository that it includes, how it is compiled, and $CHECKS (what is checked, and by which version).
+
+Many files are compiled several times, and clang-tidy reads them as often. Where it would read the same again, once is
+enough: build/tidy/compile_commands.json, which this writes, has each file once for each MPI and each set of macros."""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ import shlex
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(rb'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
+# What says nothing about what is read: warnings, where code may lie, and the macro that CMake has for each library.
+SILENT = re.compile(r"-W.*|-f(PIC|PIE)|-D\w+_EXPORTS")
 
 
 @functools.cache
@@ -40,24 +45,41 @@ def closure(file: pathlib.Path, folders: list[pathlib.Path]) -> set[pathlib.Path
     return found
 
 
+def reading(command: str, file: pathlib.Path) -> tuple[tuple[str, ...], frozenset[pathlib.Path]]:
+    """What makes two commands of a file differ for who only reads it: words, and which of our headers are found."""
+    words = shlex.split(command)
+    out = words.index("-o")
+    words = words[:out] + words[out + 2 :]
+    ours = [word for word in words if word.startswith("-I") and pathlib.Path(word[2:]).is_relative_to(ROOT)]
+    said = tuple(word for word in words if word not in ours and not SILENT.fullmatch(word))
+    return said, frozenset(closure(file, [pathlib.Path(word[2:]) for word in words if word.startswith("-I")]))
+
+
 def main() -> None:
-    entries = {
-        entry["file"]: entry["command"] for entry in json.loads((ROOT / "build/compile_commands.json").read_text())
-    }
-    for name, command in sorted(entries.items()):
-        file = pathlib.Path(name)
+    files: dict[pathlib.Path, list[dict[str, str]]] = {}
+    for entry in json.loads((ROOT / "build/compile_commands.json").read_text()):
+        file = pathlib.Path(entry["file"])
         if not file.is_relative_to(ROOT) or file.suffix not in (".c", ".cpp") or not file.is_file():
             continue
         # What the build compiles, without the tests: their macros are not ours.
         short = str(file.relative_to(ROOT))
-        if short.startswith(("build", "tests/")) or short.endswith("_test.cpp"):
-            continue
-        words = shlex.split(command)
-        folders = [pathlib.Path(word[2:]) for word in words if word.startswith("-I")]
-        key = hashlib.sha256((os.environ.get("CHECKS", "") + command).encode())
-        for one in sorted(closure(file, folders)):
-            key.update(str(one).encode() + digest(one))
-        print(key.hexdigest()[:32], short)
+        if not short.startswith(("build", "tests/")) and not short.endswith("_test.cpp"):
+            files.setdefault(file, []).append(entry)
+    keys, chosen = [], []
+    for file, entries in sorted(files.items()):
+        different: dict[tuple, dict[str, str]] = {}
+        # Of equal ones that with the most warnings: the compiler's own are looked at too.
+        for entry in sorted(entries, key=lambda entry: (-entry["command"].count(" -W"), entry["command"])):
+            different.setdefault(reading(entry["command"], file), entry)
+        key = hashlib.sha256(os.environ.get("CHECKS", "").encode())
+        for (_, headers), entry in different.items():
+            key.update(entry["command"].encode())
+            for one in sorted(headers):
+                key.update(str(one).encode() + digest(one))
+        chosen += different.values()
+        keys.append(f"{key.hexdigest()[:32]} {file.relative_to(ROOT)}")
+    (ROOT / "build/tidy/compile_commands.json").write_text(json.dumps(chosen, indent=1))
+    print("\n".join(keys))
 
 
 if __name__ == "__main__":

@@ -19,9 +19,16 @@ constexpr std::uint64_t judged_bytes = 8 * MiB;  // at a time: the oracle takes 
 // them holds of all that lies between them too, and many are looked at faster so.
 std::vector<Extent> joined(std::vector<Extent> extents) {
   constexpr std::size_t few = 64;
+  constexpr std::uint64_t sparse = 16;
   if (extents.size() <= few) return extents;
   Extent hull = extents.front();
-  for (const Extent one : extents) hull = {std::min(hull.begin, one.begin), std::max(hull.end, one.end)};
+  std::uint64_t bytes = 0;
+  for (const Extent one : extents) {
+    hull = {std::min(hull.begin, one.begin), std::max(hull.end, one.end)};
+    bytes += one.size();
+  }
+  // One rank's pieces among those of many, in a large file.
+  if (hull.size() > judged_bytes && hull.size() / bytes >= sparse) return extents;
   extents.clear();
   for (std::uint64_t begin = hull.begin; begin < hull.end; begin += judged_bytes)
     extents.push_back({begin, std::min(begin + judged_bytes, hull.end)});
