@@ -93,8 +93,7 @@ void Cluster::stage(Rank& rank) {
 // The first rank that comes to it makes it.
 Staging& Cluster::current_staging() {
   if (stagings_.empty() || stagings_.back()->opening != openings_) {
-    const World world{timeline_, trace_, net_, disk_, processors_};
-    stagings_.push_back(std::make_unique<Staging>(*scenario_.stage, openings_, scenario_.nodes, world));
+    stagings_.push_back(std::make_unique<Staging>(*scenario_.stage, openings_, scenario_.nodes, world()));
   }
   return *stagings_.back();
 }
