@@ -46,6 +46,7 @@ void Ledger::append(std::uint64_t offset, std::span<const std::byte> data) {
     }
   }
   writer_->append(offset, data);
+  appended_ = writer_->records();
 }
 
 void Ledger::flush() {
@@ -56,7 +57,6 @@ void Ledger::sync() {
   if (writer_ == nullptr) return;
   if (!promised_) (void)io::sync_name(path_);  // once; where a file system refuses it, it keeps names itself
   promised_ = true;
-  writer_->commit();
   writer_->sync();
 }
 
@@ -64,6 +64,7 @@ bool Ledger::clear() {
   if (!quiet()) return false;
   if (writer_ != nullptr) base_ += writer_->records();
   writer_.reset();
+  appended_ = 0;
   if (file_.valid()) (void)io::remove_owned(path_);
   file_.reset();
   promised_ = sealed_ = false;

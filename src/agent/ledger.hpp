@@ -43,9 +43,9 @@ class Ledger {
   bool ready() const { return !failing_ && (writer_ == nullptr || writer_->ready()); }
   void append(std::uint64_t offset, std::span<const std::byte> data);
 
-  // Records appended so far, over its whole life; those whose bytes the node's file system has, so that they
-  // outlive this process; those that its disk has.
-  std::uint64_t mark() const { return base_ + (writer_ ? writer_->records() : 0); }
+  // Up to the last record appended so far, over its whole life; those whose bytes the node's file system has,
+  // so that they outlive this process; those that its disk has.
+  std::uint64_t mark() const { return base_ + appended_; }
   std::uint64_t written() const { return base_ + (writer_ ? writer_->written() : 0); }
   std::uint64_t stable() const { return base_ + (writer_ ? writer_->stable() : 0); }
   // Starts writing what is there.
@@ -90,7 +90,8 @@ class Ledger {
   std::uint32_t owner_ = 0;
   Fd file_;  // has the lock
   std::string path_;
-  std::uint64_t base_ = 0;  // records of earlier files
+  std::uint64_t base_ = 0;      // records of earlier files
+  std::uint64_t appended_ = 0;  // records up to the last one that was not the writer's own
   bool failing_ = false;
   bool given_up_ = false;
   bool promised_ = false;

@@ -71,9 +71,10 @@ TEST_F(Ledgers, a_close_with_durability_node_is_answered_when_the_ledger_is_stab
   ASSERT_TRUE(rig->await(0, 1, 1));
   EXPECT_TRUE(rig->reply(0, 1).ok());
   EXPECT_EQ(offsets_in_ledger(), (std::vector<std::uint64_t>{5000, 0, 50}));
-  const auto stable = rig->storage.stable(1);
-  journal::MemorySource source(stable);
-  EXPECT_TRUE(journal::scan(source).committed);
+  journal::MemorySource source(rig->storage.stable(1));
+  const journal::Summary summary = journal::scan(source);
+  EXPECT_EQ(summary.verdict, journal::Verdict::clean);
+  EXPECT_EQ(summary.payload_bytes, 310U);
   settle();
   EXPECT_TRUE(rig->core.idle());
   EXPECT_TRUE(rig->same(0));

@@ -27,6 +27,7 @@ enum class Layout : std::uint32_t {
   runs = 1,  // sorted runs
   log = 2,   // records in the order of writing
 };
+// commit: of the payload, its first `offset` bytes had been datasynced before this was written.
 enum class Type : std::uint16_t { data = 1, run = 2, commit = 3 };
 
 struct FileHeader {

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "journal/test_journal.hpp"
 
@@ -152,6 +154,39 @@ TEST(Journal, ALogTakesRecordsInAnyOrderAndNoRuns) {
   EXPECT_TRUE(summary.runs.empty());
   EXPECT_TRUE(summary.committed);
   EXPECT_EQ(summary.extent, (Extent{50, 114}));
+}
+
+// A crash in the middle of a sync may leave what lies behind and lose what lies before: that is no damage of
+// what somebody counts on.
+TEST(Journal, ACommitTellsWhatWasSafeBeforeItWasWritten) {
+  Identity who = TestJournal::identity();
+  who.layout = Layout::log;
+  TestJournal journal(who);
+  journal.append(0, "first");
+  journal.writer->sync();
+  while (journal.writer->stable() == 0) {
+    MemorySource source(journal.storage->contents(0));
+    ASSERT_EQ(scan(source).commits, 0U) << "nothing is safe yet";
+    journal.round();
+    if (journal.writer->written() == 1 && journal.written.size() == 1) journal.append(100, "later");
+  }
+  journal.finish();
+  const std::vector<std::byte> bytes = journal.bytes();
+  MemorySource whole(bytes);
+  EXPECT_EQ(scan(whole).commits, 1U);
+  EXPECT_EQ(scan(whole).records, 2U);
+  const auto somebody_counts_on = [&bytes](std::string_view what) {
+    std::vector<std::byte> damaged = bytes;
+    const auto same = [](std::byte one, char other) { return one == static_cast<std::byte>(other); };
+    const auto at = std::search(damaged.begin(), damaged.end(), what.begin(), what.end(), same);
+    *at = std::byte{0};
+    MemorySource source(damaged);
+    const Summary summary = scan(source);
+    EXPECT_EQ(summary.verdict, Verdict::corrupt);
+    return commit_behind(source, summary);
+  };
+  EXPECT_TRUE(somebody_counts_on("first"));
+  EXPECT_FALSE(somebody_counts_on("later")) << "the commit behind it is of what was safe before";
 }
 
 TEST(Journal, AnUnknownLayoutIsCorrupt) {

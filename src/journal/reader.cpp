@@ -110,7 +110,7 @@ bool JournalReader::valid(const RecordHeader& header) const {
     case Type::run:
       return header.length == 0 && header.offset == 0 && header_.layout == Layout::runs;
     case Type::commit:
-      return header.length == 0 && header.offset == place_.payload_bytes;
+      return header.length == 0 && header.offset <= place_.payload_bytes;
   }
   return false;
 }
@@ -181,9 +181,9 @@ bool some_commit(Source& source, std::uint64_t position, Is&& is) {
 }  // namespace
 
 bool commit_behind(Source& source, const Summary& summary) {
-  const std::uint64_t seed = summary.header.checksum;
-  return some_commit(source, summary.end, [seed](const RecordHeader& header) {
-    return header.header_checksum == header_checksum(header, seed);
+  return some_commit(source, summary.end, [&summary](const RecordHeader& header) {
+    return header.header_checksum == header_checksum(header, summary.header.checksum) &&
+           header.offset > summary.payload_bytes;
   });
 }
 

@@ -112,8 +112,8 @@ struct Summary {
 
 Summary scan(Source& source);
 
-// For a log that is corrupt at `summary.end`: true if a valid commit record lies anywhere behind that, so
-// that somebody may count on what is damaged.
+// For a log that is corrupt at `summary.end`: true if a valid commit record of what lies there is anywhere
+// behind that, so that somebody may count on what is damaged.
 bool commit_behind(Source& source, const Summary& summary);
 
 // True for what a crash of the node may leave of a journal in which nothing was ever committed: a header that

@@ -33,8 +33,8 @@ struct TestJournal {
     written.emplace_back(offset, data);
   }
   void commit() {
-    wait_ready();
-    writer->commit();
+    writer->sync();
+    drain();
   }
   void wait_ready() {
     for (int rounds = 0; !writer->ready() && rounds < 10'000; ++rounds) round();

@@ -62,11 +62,6 @@ void JournalWriter::append(std::uint64_t offset, std::span<const std::byte> data
   if (batch_.size() + room_needed > batch_bytes) start();
 }
 
-void JournalWriter::commit() {
-  if (!status_.ok()) return;
-  put(Type::commit, payload_bytes_, {});
-}
-
 void JournalWriter::flush() {
   if (!status_.ok()) return;
   wanted_ = !batch_.empty();
@@ -77,6 +72,7 @@ void JournalWriter::sync() {
   if (!status_.ok()) return;
   sync_wanted_ = true;
   sync_end_ = next_sequence_;
+  sync_payload_ = payload_bytes_;
   flush();
 }
 
@@ -95,6 +91,7 @@ void JournalWriter::start() {
     sync_wanted_ = false;
     sync_flying_ = true;
     syncing_ = written_;
+    syncing_payload_ = sync_payload_;
     request.op = io::Op::datasync;
     submit(std::move(request));
   } else if (full || wanted_) {
@@ -112,7 +109,14 @@ void JournalWriter::start() {
 void JournalWriter::complete(const io::Completion& completion) {
   assert(!flying_.empty() || sync_flying_);
   if (status_.ok()) status_ = completion.status;
-  if (status_.ok() && sync_flying_) stable_ = syncing_;
+  if (status_.ok() && sync_flying_) {
+    stable_ = syncing_;
+    // It finds room also where ready() says no, and goes at once.
+    if (syncing_payload_ > std::exchange(committed_payload_, syncing_payload_)) {
+      put(Type::commit, syncing_payload_, {});
+      wanted_ = true;
+    }
+  }
   if (status_.ok() && !flying_.empty()) written_ = flying_end_;
   flying_.clear();
   sync_flying_ = false;

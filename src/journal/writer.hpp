@@ -36,11 +36,10 @@ class JournalWriter {
   bool ready() const;
   // One data record of 1 byte to payload_max.
   void append(std::uint64_t offset, std::span<const std::byte> data);
-  // Appends a commit record; it finds room also where ready() says no.
-  void commit();
   // Starts writing what is buffered.
   void flush();
-  // flush(), then a datasync once all of it is written; what is appended later does not put that off.
+  // flush(), then a datasync once all of it is written; what is appended later does not put that off. After
+  // it a commit record says what is safe by now: before it, one would be a promise that a crash can break.
   void sync();
 
   void complete(const io::Completion& completion);
@@ -84,6 +83,8 @@ class JournalWriter {
   std::uint64_t written_ = 0;
   std::uint64_t sync_end_ = 0;  // records that the sync that is wanted is to cover
   std::uint64_t syncing_ = 0;   // ... that the one in flight covers
+  // Their payload: of what is wanted, in flight, and told by a commit.
+  std::uint64_t sync_payload_ = 0, syncing_payload_ = 0, committed_payload_ = 0;
   std::uint64_t stable_ = 0;
   Status status_;
 };
