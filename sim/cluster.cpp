@@ -131,6 +131,7 @@ void Cluster::crash(std::uint32_t node, bool host) {
   crashed_ = true;
   if (host || nodes_[node]->alive()) nodes_[node]->crash(host);
   if (!host) return;
+  for (const auto& staging : stagings_) staging->copies[node].lost = true;
   for (Rank& rank : ranks_) {
     if (rank.node == node && !rank.over) vanish(rank);
   }

@@ -169,7 +169,8 @@ void Cluster::read_copy(Rank& rank, const Staging& staging, const Held& copy) {
 void Cluster::judge_copies() {
   for (const auto& staging : stagings_) {
     for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
-      if (staging->copies[n].file.valid() && disk_.knows(staging->copies[n].file))
+      const Staging::Copy& copy = staging->copies[n];
+      if (!copy.lost && copy.file.valid() && disk_.knows(copy.file))
         problem("node " + std::to_string(n) + " keeps a copy that nobody has open");
     }
   }

@@ -82,6 +82,7 @@ struct Staging {
     std::string path;
     Fd file;  // what path means, after it has no name any more, too
     client::AgentAddress agent;
+    bool lost = false;  // with its host, and whoever would have taken its name away
   };
 
   Staging(const Stage& stage, std::uint32_t opening_, std::uint32_t nodes, const World& world)
