@@ -75,6 +75,11 @@ bool Ledger::clear() {
 void Ledger::give_up() {
   failing_ = false;
   given_up_ = true;
+  // Where nothing became stable nobody was told that it is safe, and it must not come back.
+  if (writer_ == nullptr || writer_->stable() > 0 || !file_.valid()) return;
+  (void)io::remove_owned(path_);
+  file_.reset();
+  promised_ = false;
 }
 
 void Ledger::seal(bool sealed) {

@@ -64,7 +64,7 @@ class Ledger {
   // True if a close has been answered on the strength of what is in it.
   bool promised() const { return promised_; }
   // What is in it still has to come to the target.
-  bool counts() const { return writer_ != nullptr && (!given_up_ || (promised_ && writer_->written() > 0)); }
+  bool counts() const { return writer_ != nullptr && (!given_up_ || promised_); }
 
   // Nobody has the target open any more: what is here drains by itself.
   void seal(bool sealed);
