@@ -18,15 +18,14 @@ RankProcess::RankProcess(World world, std::uint32_t node, Settings settings,
       settings_(std::move(settings)),
       session_(std::move(session)),
       seat_(seat),
-      disk_(world.disk),
-      on_disk_(disk_.start(node)),
-      disk_end_(disk_.of(on_disk_)) {
-  disk_.on_change(on_disk_, [&seat] {
+      on_disk_(world_.disk.start(node)),
+      disk_end_(world_.disk.of(on_disk_)) {
+  world_.disk.on_change(on_disk_, [&seat] {
     if (!seat.gone()) seat.rouse_after(0);
   });
 }
 
-RankProcess::~RankProcess() { disk_.on_change(on_disk_, nullptr); }
+RankProcess::~RankProcess() { world_.disk.on_change(on_disk_, nullptr); }
 
 // As a child of fork() leaves what is its parent's: every wait ends, nothing is saved.
 void RankProcess::vanish() {
@@ -38,7 +37,7 @@ void RankProcess::vanish() {
 client::Session* RankProcess::session(bool, const char*&) { return session_.get(); }
 
 bool RankProcess::read_start(const Fd& journal, void* into, std::size_t size) {
-  return sim::read_start(disk_, journal, into, size);
+  return sim::read_start(world_.disk, journal, into, size);
 }
 
 bool RankProcess::recover(const std::string& directory) {

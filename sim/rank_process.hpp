@@ -66,7 +66,6 @@ class RankProcess final : public client::Process {
   std::unique_ptr<client::Session> session_;
   Seat& seat_;
   std::unique_ptr<Recovering> recovering_;
-  io::VirtualDisk& disk_;
   io::VirtualDisk::Process on_disk_;
   io::Storage& disk_end_;
   std::vector<io::Completion> done_;

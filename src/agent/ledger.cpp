@@ -64,7 +64,7 @@ bool Ledger::clear() {
   if (!quiet()) return false;
   if (writer_ != nullptr) base_ += writer_->records();
   writer_.reset();
-  appended_ = 0;
+  appended_ = first_shown_ns_ = 0;
   if (file_.valid()) (void)io::remove_owned(path_);
   file_.reset();
   promised_ = sealed_ = false;

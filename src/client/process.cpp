@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <ctime>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -39,7 +38,7 @@ class OwnProcess final : public Process {
   Result<std::uint64_t> size_of(const std::string& path) override;
   Status datasync(const Fd& file) override;
   void look_again(const std::string& path) override { refresh(path); }
-  void pause(std::uint32_t for_ms) override;
+  void pause(std::uint32_t for_ms) override { pause_ms(for_ms); }
   bool read_start(const Fd& journal, void* into, std::size_t size) override {
     return io::read_start(journal, into, size);
   }
@@ -153,11 +152,6 @@ Result<std::uint64_t> OwnProcess::size_of(const std::string& path) {
 
 Status OwnProcess::datasync(const Fd& file) {
   return ::fdatasync(file.get()) == 0 ? Status() : Status::from_errno(errno);
-}
-
-void OwnProcess::pause(std::uint32_t for_ms) {
-  const timespec pause{for_ms / 1000, for_ms % 1000 * 1'000'000L};
-  ::nanosleep(&pause, nullptr);
 }
 
 void OwnProcess::leave(bool at_exit) {

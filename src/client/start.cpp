@@ -26,11 +26,6 @@ namespace {
 
 constexpr std::uint64_t start_bound_ns = 10'000'000'000;
 
-void pause_ms(long milliseconds) {
-  const timespec pause{0, milliseconds * 1'000'000};
-  ::nanosleep(&pause, nullptr);
-}
-
 // The environment without what makes a preload of the agent.
 std::vector<char*> agent_environment() {
   std::vector<char*> kept;
@@ -136,6 +131,11 @@ std::string agent_program(const Settings& settings) {
   return folder + "/../bin/millraced";
 }
 
+void pause_ms(std::uint32_t for_ms) {
+  const timespec pause{for_ms / 1000, for_ms % 1000 * 1'000'000L};
+  ::nanosleep(&pause, nullptr);
+}
+
 bool run_recovery(const Settings& settings, const std::string& directory) {
   const std::string agent = agent_program(settings);
   const std::size_t slash = agent.rfind('/');
@@ -150,7 +150,7 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
   const std::uint64_t hash = checksum(key.data(), key.size());
   const std::string name = transport::agent_name(hash);
   const std::uint64_t begin_ns = transport::now_ns();
-  long wait_ms = 1;
+  std::uint32_t wait_ms = 1;
   while (transport::now_ns() - begin_ns < start_bound_ns) {
     Result<Fd> socket = transport::connect_to(name);
     if (socket) {

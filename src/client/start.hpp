@@ -14,6 +14,8 @@ namespace millrace::client {
 // Path of millraced: the setting, else beside the library that this code is in.
 std::string agent_program(const Settings& settings);
 
+void pause_ms(std::uint32_t for_ms);
+
 // Runs `millrace-recover` for a directory; waits for its end, but not longer than for the start of an agent.
 // False: it was killed, or is not there.
 bool run_recovery(const Settings& settings, const std::string& directory);
