@@ -44,7 +44,7 @@ function(millrace_test name)
   add_executable(${name}_test ${ARG_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gmock GTest::gtest_main millrace_flags)
   add_test(NAME unit.${name} COMMAND ${name}_test)
-  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 120)
+  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 600)
 endfunction()
 
 option(MILLRACE_FUZZ "Build libFuzzer targets (clang only)" OFF)

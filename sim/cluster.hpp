@@ -67,6 +67,7 @@ class Cluster {
   Settings settings_of(std::uint32_t node) const;
   bool connect_all();
   Status connect(Rank& rank);
+  void count_opening();
   bool open_all();
   bool play();
   Agreement agree();

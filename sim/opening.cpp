@@ -70,12 +70,17 @@ Status Cluster::open(Rank& rank) {
   return rank.file->registered() || !opening.routed ? Status() : Status(Code::lost_agent);
 }
 
-// False: it can't be opened, though nothing has gone wrong yet.
-bool Cluster::open_all() {
+// Where only the first node sees the file, another one stands in for it on the others, each time.
+void Cluster::count_opening() {
   ++openings_;
   stand_ins_.clear();
   for (std::uint32_t n = 1; scenario_.stands_in && n < scenario_.nodes; ++n)
     stand_ins_.push_back(disk_.create(stand_in(n)));
+}
+
+// Before time begins. False: it can't be opened, though nothing has gone wrong yet.
+bool Cluster::open_all() {
+  count_opening();
   for (Rank& rank : ranks_) {
     const Status status = open(rank);
     if (!status.ok()) problem(who(rank) + " cannot open the file: " + status.describe());

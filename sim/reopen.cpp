@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// The part of Cluster that opens the file once more: who died is there again, and what was left is settled.
+// The part of Cluster between two openings of the file: who died is there again, and what was left is
+// settled. Programs open it themselves then.
 #include <algorithm>
 #include <utility>
 
@@ -35,7 +36,8 @@ bool Cluster::open_again(const Opening& opening) {
   judge(disk_.stable(0), true, "what is on the disk before the file is opened again");
   if (!replace_agents(!opening.keeps_agents)) return false;
   begin_again(opening);
-  return connect_all() && open_all();
+  count_opening();
+  return connect_all();
 }
 
 // What has gone wrong is over, and what has not does not any more.

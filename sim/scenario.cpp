@@ -45,6 +45,12 @@ Step write_of(Dice& dice, const Layout& layout, Extent extent, std::uint64_t& bu
   return {Step::Kind::write, static_cast<std::uint32_t>(1 + more), extent, stride};
 }
 
+void open(std::vector<Step>& program) {
+  for (const Step::Kind kind :
+       {Step::Kind::settle, Step::Kind::barrier, Step::Kind::open, Step::Kind::barrier})
+    program.push_back({kind});
+}
+
 // How a program goes about it: some turn the pipeline off and on, some close the file and open it again, some
 // have a rank that only reads.
 struct Habits {
@@ -65,9 +71,7 @@ struct Habits {
     for (auto& program : programs) {
       program.push_back({Step::Kind::close});
       if (waits) program.push_back({Step::Kind::barrier});
-      for (const Step::Kind kind :
-           {Step::Kind::settle, Step::Kind::barrier, Step::Kind::open, Step::Kind::barrier})
-        program.push_back({kind});
+      open(program);
     }
   }
 
@@ -158,6 +162,7 @@ Opening make_opening(Dice& dice, Habits& habits, const Scenario& scenario, std::
   opening.programs.resize(scenario.programs.size());
   const std::uint64_t ranks = scenario.programs.size(), writes = dice.magnitude(4, 100);
   for (auto& program : opening.programs) {
+    open(program);
     if (dice.one_in(2)) program.push_back({Step::Kind::read, 1, part_of(dice, {0, scenario.file_bytes})});
   }
   // What is read must not be written meanwhile.

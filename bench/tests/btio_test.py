@@ -74,7 +74,7 @@ class Btio(BenchTest):
         trace = self.directory / "trace"
         launch = ["mpiexec.hydra", "-n", "4", "strace", "-ff", "-e", "trace=openat,pwrite64", "-o", trace]
         program = [harness.BIN / "btio-mpich", "-C", "S", "-m", "simple", "--steps", "10", "--no-warm", "-o", self.file]
-        done = subprocess.run([*launch, *program], capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run([*launch, *program], capture_output=True, text=True, timeout=400, check=False)
         if "ptrace" in done.stderr:
             self.skipTest("strace is not permitted here")
         self.assertEqual(done.returncode, 0, done.stderr)

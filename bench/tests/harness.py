@@ -27,7 +27,7 @@ def mpis(program):
     return [m for m in LAUNCHERS if (BIN / f"{program}-{m}").exists() and shutil.which(LAUNCHERS[m])]
 
 
-def bounded(command, timeout_s=100):
+def bounded(command, timeout_s=400):
     """(status, stdout, stderr) of a program; everything that it started is ended when the time is over."""
     process = subprocess.Popen(
         [str(c) for c in command],
@@ -52,7 +52,7 @@ class BenchTest(unittest.TestCase):
         self.file = self.directory / "file"
 
     def start(self, program, mpi, ranks, *arguments):
-        launcher = Launcher(BUILD, pathlib.Path("none"), 100)
+        launcher = Launcher(BUILD, pathlib.Path("none"), 400)
         return bounded(launcher.command(program, mpi, ranks, [str(a) for a in arguments], False))
 
     def run_ok(self, program, mpi, ranks, *arguments):
@@ -72,7 +72,7 @@ class BenchTest(unittest.TestCase):
                 [BIN / f"{program}-{mpi}", *arguments],
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=400,
                 env=environment,
                 check=False,
             )

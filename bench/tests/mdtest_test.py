@@ -89,7 +89,7 @@ class Mdtest(BenchTest):
         trace = self.directory / "trace"
         command = ["mpiexec.hydra", "-n", "3", "strace", "-ff", "-e", "trace=%file", "-o", trace]
         program = [harness.BIN / "mdtest-mpich", "-n", "2", "-F", "-N", "1", "--limit-items", "0", "-d", out]
-        done = subprocess.run([*command, *program], capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run([*command, *program], capture_output=True, text=True, timeout=400, check=False)
         if "ptrace" in done.stderr:
             self.skipTest("strace is not permitted here")
         self.assertEqual(done.returncode, 0, done.stderr)

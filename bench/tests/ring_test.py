@@ -43,7 +43,7 @@ class Drivers(BenchTest):
 
     def drive(self, program, *arguments):
         where = ["--build", BUILD, "--dir", self.directory, "--out", self.directory / "out"]
-        return bounded([*program, *where, "--mpi", mpis("ior")[0], *arguments], 120)
+        return bounded([*program, *where, "--mpi", mpis("ior")[0], "--timeout", "300", *arguments], 1000)
 
     def test_a_tiny_run_of_the_bars_across_nodes(self):
         small = ["--nodes", "2", "--per-node", "1", "--at-most", "1m", "--rounds", "1", "--repetitions", "1"]

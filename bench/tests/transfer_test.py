@@ -18,7 +18,7 @@ def transfer(*arguments, **environment):
         [BIN / "transfer", *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=400,
         env=dict(os.environ, **environment),
         check=False,
     )

@@ -25,7 +25,8 @@ void FileStates::opened(FileSlot file, std::uint64_t number, const Core& core) {
 
 void FileStates::closed(FileSlot file) {
   if (!in_use(file) || --slots_[file].opens > 0) return;
-  if (page_.files[file].dirty.load() == transport::state_clean) page_.files[file].number.store(0);
+  FileState& state = page_.files[file];
+  if (state.dirty.exchange(transport::state_left) == transport::state_clean) state.number.store(0);
 }
 
 void FileStates::damaged(FileSlot file) {

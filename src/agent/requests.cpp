@@ -312,9 +312,9 @@ void Requests::begin_settling() {
 
 // All have gone, some perhaps without closing: their bytes are written all the same.
 bool Requests::settle_after_last() {
-  if (!nobody() || awaited_ > 0 || settled_ || settle_ticket_ != 0) return false;
-  pipeline_.depart(everything);
-  if (pipeline_.holds()) return false;
+  if (!nobody() || settled_ || settle_ticket_ != 0) return false;
+  pipeline_.depart(everything);  // also while agents are awaited: they may never come
+  if (pipeline_.holds() || awaited_ > 0) return false;
   const bool unstable = ends_on_disk(pipeline_.settings()) && pipeline_.error().ok() && pipeline_.unsettled();
   const bool untold = pipeline_.carries() && !passed_close_;
   if (unstable || untold) {

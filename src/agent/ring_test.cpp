@@ -251,6 +251,24 @@ TEST(Ring, AnAgentThatNeverComesIsGivenUp) {
   EXPECT_TRUE(rig.core.idle()) << "a minute after the open is over by now";
 }
 
+TEST(Ring, WhatARankLeftThatHasGoneWaitsForNoAgent) {
+  Rig rig;
+  const Fd file = rig.storage.create();
+  transport::Register registration{};
+  registration.group = 1;
+  registration.members = 1;
+  registration.settings = tiny(Strategy::sort, true);
+  Route route;
+  route.lanes.emplace_back().upstreams = 1;
+  const FileSlot slot = *rig.core.open(0, Fd(::dup(file.get())), registration, std::move(route));
+  rig.fill(0, slot, 0, 100, 1);
+  rig.core.abandon(0);
+  for (int i = 0; i < 10; ++i) rig.step(ms);
+  EXPECT_FALSE(rig.core.dirty(slot));
+  EXPECT_TRUE(rig.same(0));
+  EXPECT_FALSE(rig.core.idle()) << "it may still come";
+}
+
 TEST(Ring, AFileThatRanksHereHaveClosedIsAnotherOneForWhoOpensItNext) {
   Rig rig;
   const Fd file = rig.storage.create();

@@ -147,6 +147,45 @@ TEST(Client, SixtyFourRanksShareOneAgent) {
   EXPECT_TRUE(job.agent_leaves_within(5));
 }
 
+TEST(Client, WhoOpensAFileWaitsForWhatOthersLeftWithTheAgent) {
+  Job job("left", {"MILLRACED_FAKE=keep"});
+  const std::string path = job.path("data"), other = job.path("other");
+  create(path);
+  create(other);
+  int over[2];
+  ASSERT_EQ(::pipe(over), 0);
+  const pid_t witness = job.start([&] {  // the agent stays
+    ::close(over[1]);
+    auto file = open_file(other);
+    RANK_CHECK(write_range(*file, 1, 0, 100, 100) == 0);
+    char end = 0;
+    RANK_CHECK(::read(over[0], &end, 1) == 0);
+    return file->close().ok() ? 0 : 1;
+  });
+  EXPECT_EQ(job.run([&] {
+    ::close(over[1]);
+    auto file = open_file(path);
+    RANK_CHECK(write_range(*file, 7, 0, 5000, 100) == 0);
+    ::_exit(0);  // without closing
+    return 0;
+  }),
+            0);
+  EXPECT_EQ(job.run([&] {
+    ::close(over[1]);
+    const auto left = [&] {
+      settle_ledgers(path.c_str(), true);
+      return contents(path) == pattern(7, 0, 5000);
+    };
+    for (int i = 0; i < 1000 && !left(); ++i) ::usleep(10'000);  // until the agent has seen that it is gone
+    RANK_CHECK(left());
+    return 0;
+  }),
+            0);
+  ::close(over[0]);
+  ::close(over[1]);
+  EXPECT_EQ(job.wait(witness), 0);
+}
+
 TEST(Client, ARankReadsWhatAnotherOneWroteBefore) {
   Job job("visible", {"MILLRACED_FAKE=hold"});
   const std::string path = job.path("data");

@@ -112,8 +112,9 @@ bool is_mixed(std::string_view path);
 // the reason in the report and one log line per process.
 std::unique_ptr<File> open(OpenRequest request);
 
-// Before the MPI library opens a file: what closed files of this node still lack (durability node) is waited
-// for, and finished where its agent has died. Costs one look at a folder that is rarely there. What can't be
+// Before the MPI library opens a file: what closed files of this node still lack (durability node), or ranks
+// left that went without closing, is waited for, and finished where its agent has died. Costs one look at a
+// folder that is rarely there, and one at the agent's page. What can't be
 // finished is told on stderr; who `writes` then writes without it, and recovery leaves it alone from then on.
 void settle_ledgers(const char* path, bool writes);
 

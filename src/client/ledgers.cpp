@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// What earlier closes have left to go on, as its readers see it: the files of agent/ledger.hpp.
+// What earlier closes have left to go on: ledgers, as their readers see them (the files of agent/ledger.hpp),
+// and what this node's agent still has of files that their ranks have left.
 #include <sys/stat.h>
 
 #include <cstring>
@@ -53,13 +54,8 @@ Found look(Process& process, const std::string& directory, const struct stat& ta
   return found;
 }
 
-// Ranks of this job have the file open, or are just closing it.
-void flush_open(Process& process, const char* path, const struct stat& target) {
-  const char* why = nullptr;
-  std::uint64_t seen = 0;
-  Session* session = process.session(false, why);
-  if (session == nullptr || !session->knows(transport::file_number(target.st_dev, target.st_ino), seen))
-    return;
+// Asks this node's agent for what it has of the file.
+void flush_open(Process& process, const char* path) {
   OpenRequest request;
   request.path = path;
   request.group = process.now_ns() | 1u;
@@ -68,6 +64,21 @@ void flush_open(Process& process, const char* path, const struct stat& target) {
   Status status = file->flush(everything);
   if (const Status closed = file->close(); status.ok()) status = closed;
   if (!status.ok()) process.say(std::string(path) + ": " + status.describe());
+}
+
+// Ranks of this job have the file open, or are just closing it.
+bool is_open_here(Process& process, const struct stat& target) {
+  const char* why = nullptr;
+  std::uint64_t seen = 0;
+  Session* session = process.session(false, why);
+  return session != nullptr && session->knows(transport::file_number(target.st_dev, target.st_ino), seen);
+}
+
+// Others have gone or closed it, and the agent is not done with what they wrote.
+bool was_left_here(Process& process, const struct stat& target) {
+  const char* why = nullptr;
+  Session* session = process.session(false, why);
+  return session != nullptr && session->was_left(transport::file_number(target.st_dev, target.st_ino));
 }
 
 // Returns how many are left.
@@ -97,7 +108,7 @@ std::size_t settle(Process& process, const char* path, const std::string& direct
       unusable = recover(process, directory, target);
       continue;
     }
-    if (found.open) flush_open(process, path, target);
+    if (found.open && is_open_here(process, target)) flush_open(process, path);
     if (!found.draining) return found.dead;
     const std::uint64_t now_ns = process.now_ns();
     if (found.progress != progress) since_ns = now_ns;
@@ -126,9 +137,14 @@ void pass_over(Process& process, const std::string& directory, const struct stat
 
 void settle_ledgers(const char* path, bool writes, Process& process) {
   const std::string directory = local_directory(process.settings());
-  struct stat target {};
-  if (!process.settings().enabled || ::stat(io::owned_folder(directory).c_str(), &target) != 0) return;
-  if (::stat(path, &target) != 0 || settle(process, path, directory, target) == 0) return;
+  struct stat folder {
+  }, target{};
+  if (!process.settings().enabled || ::stat(path, &target) != 0) return;
+  const bool any = ::stat(io::owned_folder(directory).c_str(), &folder) == 0;
+  const std::size_t left = any ? settle(process, path, directory, target) : 0;
+  // Else who opens it now would be told of what goes wrong with bytes of others.
+  if (was_left_here(process, target)) flush_open(process, path);
+  if (left == 0) return;
   if (writes) pass_over(process, directory, target);
   process.say(
       std::string(path) + ": bytes that were written before a crash are in " + directory +

@@ -265,6 +265,13 @@ bool Session::holds(std::uint64_t number) {
   return false;
 }
 
+bool Session::was_left(std::uint64_t number) {
+  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
+  return std::any_of(page().files, page().files + slots, [number](const transport::FileState& file) {
+    return file.number.load() == number && file.dirty.load() == transport::state_left;
+  });
+}
+
 void Session::note(std::uint32_t file, Extent extent) {
   const std::lock_guard lock(mutex_);
   if (lost() || extent.empty()) return;

@@ -70,6 +70,8 @@ class Session {
   bool knows(std::uint64_t number, std::uint64_t& seen);
   // True: some rank of the node wrote to a file of this number what may not be in it.
   bool holds(std::uint64_t number);
+  // True: and no rank of the node has it open.
+  bool was_left(std::uint64_t number);
   // False: no rank of the node has bytes pending there.
   bool pending(std::uint32_t file, Extent extent) {
     const std::uint64_t wanted = transport::places(extent);

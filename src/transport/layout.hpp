@@ -64,6 +64,7 @@ struct FileState {
 inline constexpr std::uint32_t state_clean = 0;
 inline constexpr std::uint32_t state_dirty = 1;
 inline constexpr std::uint32_t state_draining = 2;
+inline constexpr std::uint32_t state_left = 3;  // bytes were pending when the last rank left the file
 
 // The agent's memfd, mapped by every client.
 struct AgentPage {

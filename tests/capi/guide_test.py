@@ -37,10 +37,10 @@ def main() -> int:
             program.write_text(text)
             command = [compilers[language], *options[language], f"-I{include}", *(module * (language == "fortran"))]
             command += [program, "-o", "example", f"-L{library.parent}", "-lmillrace_io"]
-            subprocess.run(command, cwd=folder, timeout=60, check=True)
+            subprocess.run(command, cwd=folder, timeout=400, check=True)
             environment = {**os.environ, "LD_LIBRARY_PATH": str(library.parent)}
             done = subprocess.run(
-                ["./example"], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+                ["./example"], cwd=folder, env=environment, capture_output=True, text=True, timeout=400, check=False
             )
             if done.returncode != 0:
                 print(f"example {number} ({language}): status {done.returncode}\n{done.stdout}{done.stderr}")

@@ -22,7 +22,9 @@ def main() -> int:
         for program in programs:
             with tempfile.TemporaryDirectory(prefix="millrace-capi-") as folder:
                 command = [program, device, folder, functions]
-                done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+                done = subprocess.run(
+                    command, env=environment, capture_output=True, text=True, timeout=400, check=False
+                )
                 well = done.returncode == 0 and done.stdout.strip() == "all is well" and done.stderr == ""
                 written |= {path.read_bytes() for path in Path(folder).iterdir()}
             if not well:

@@ -69,7 +69,7 @@ exec "$@"
 def millrace(world):
     """Runs the command; returns the finished process."""
 
-    def call(*words, timeout=60, **more):
+    def call(*words, timeout=400, **more):
         return subprocess.run(
             [sys.executable, "-m", "millrace", *map(str, words)],
             capture_output=True,

@@ -29,7 +29,7 @@ def rate(cluster, source, sink, skip, seconds):
     listener = cluster.start(sink, "/usr/bin/python3", "-c", SINK.format(skip=skip))
     assert listener.stdout.readline() == "listening\n"
     cluster.python(source, SOURCE.format(host=f"node{sink}", seconds=seconds))
-    said, errors = listener.communicate(timeout=60)
+    said, errors = listener.communicate(timeout=400)
     return float(re.search(r"rate (\S+)", said)[1]), errors
 
 

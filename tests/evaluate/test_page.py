@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
 
 def browse(tmp_path, *words):
     command = [BROWSER, *QUIET, f"--user-data-dir={tmp_path}/profile", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=90, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=400, check=True).stdout
 
 
 def first_pixel(path: Path) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ SKIP = 77
 LAUNCHERS = {"mpich": "mpiexec.hydra", "ompi": "mpirun.openmpi"}
 
 
-def run(*command: object, folder: Path, bound_s: float = 120) -> subprocess.CompletedProcess[str]:
+def run(*command: object, folder: Path, bound_s: float = 600) -> subprocess.CompletedProcess[str]:
     """In an environment that knows nothing of a source tree, a build, or a Python environment."""
     foreign = ("MILLRACE", "PYTHON", "VIRTUAL_ENV", "LD_", "CMAKE")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}

@@ -33,7 +33,7 @@ def parse():
     parser.add_argument("--launcher", required=True)
     parser.add_argument("--preload", required=True)
     parser.add_argument("--ranks", default="2")
-    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--timeout", type=float, default=280)
     parser.add_argument("--shim", help="preloaded in both runs, if it exists")
     parser.add_argument("--before", default="", help="a tool preloaded before Millrace, and in the stock run")
     parser.add_argument("--after", default="", help="a tool preloaded after Millrace, and in the stock run")

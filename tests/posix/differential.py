@@ -22,7 +22,7 @@ def ran(command: list[str], folder: Path, environment: dict[str, str]) -> tuple[
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, timeout=100, stdin=subprocess.DEVNULL, check=False
+        command, cwd=folder, env=environment, capture_output=True, timeout=400, stdin=subprocess.DEVNULL, check=False
     )
     files = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
     return done.returncode, done.stdout + done.stderr, files

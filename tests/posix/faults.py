@@ -34,7 +34,7 @@ class Faults(unittest.TestCase):
         environment = {**os.environ, **(MODES[mode] if mode else {}), **fault, "LD_PRELOAD": ":".join(libraries)}
         file = Path(folder) / "file"
         words = [CAREFUL, str(file), *map(str, call)]
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=400, check=True)
         return done.stdout.splitlines(), file.read_bytes()
 
     def check(self, folder: str, error: str, **fault: str) -> None:
@@ -86,7 +86,7 @@ class Faults(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder, self.subTest(mode=mode):
                 environment = {**os.environ, **MODES[mode], "LD_PRELOAD": LIBRARY}
                 words = ["bash", "-c", script, "-", CAREFUL, f"{folder}/file", str(7 * MIB), "2"]
-                done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=True)
+                done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=400, check=True)
                 self.assertEqual(done.stdout.splitlines(), ["write EFBIG", f"{5 * MIB} {5 * MIB}"])
 
 

@@ -33,7 +33,7 @@ class Bench:
             env=self.environment if preload else dict(os.environ),
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=400,
             stdin=subprocess.DEVNULL,
             check=False,
         )

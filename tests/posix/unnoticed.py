@@ -25,7 +25,7 @@ def calls(program: str, preload: str) -> list[str]:
         log = Path(folder) / "log"
         command = ["strace", "-o", str(log), *(["-E", f"LD_PRELOAD={preload}"] if preload else [])]
         command += [program, str(Path(folder) / "file"), "70000", "20"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
         if done.returncode != 0:
             print(f"strace does not work here: {done.stderr[-200:]}")
             sys.exit(SKIP)

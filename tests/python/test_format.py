@@ -145,7 +145,7 @@ def test_the_command_lists_and_verifies(saved, program, tmp_path):
     data[-1] ^= 1
     saved.write_bytes(data)
     runner = program(code, saved)
-    assert runner.communicate(timeout=60) == (
+    assert runner.communicate(timeout=400) == (
         "",
         f"millrace: {saved} is damaged: wrong bytes in 'layer.b' (1 of 1 chunks)\n",
     )

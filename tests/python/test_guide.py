@@ -19,4 +19,4 @@ def test_examples_of_the_guide(program, number):
         pytest.importorskip("numpy")
     elif native.find() is None:
         pytest.skip("the C library is not built")
-    assert program(code).communicate(timeout=60) == ("", "")
+    assert program(code).communicate(timeout=400) == ("", "")

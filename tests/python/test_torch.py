@@ -128,7 +128,7 @@ def test_a_copy_for_the_background(tmp_path):
     value = torch.arange(3 << 18)
     saving = millrace.save(tmp_path / "tree", value, wait=False)
     value.zero_()
-    saving.wait(60)
+    saving.wait(240)
     assert torch.equal(millrace.load(tmp_path / "tree"), torch.arange(3 << 18))
 
 

@@ -240,7 +240,7 @@ def test_import_is_light():
         "print([m for m in ('numpy', 'torch', 'cupy', 'ctypes', 'typer') if m in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT / "python", capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], cwd=ROOT / "python", capture_output=True, text=True, check=True, timeout=400
     )
     assert done.stdout.strip() == "[]"
 

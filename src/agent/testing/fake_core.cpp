@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // A Core for tests of the process around it: no buffer, no order, blocking writes. What it does beyond that
-// is told by MILLRACED_FAKE: "hold" keeps records until they are flushed, "stuck" takes none at all.
+// is told by MILLRACED_FAKE: "hold" keeps records until they are flushed or nobody has the file open, "keep"
+// until they are flushed, "stuck" takes none at all.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +39,7 @@ struct Core::Impl {
   std::vector<Reply> replies;
   std::vector<std::string> reports;
   bool hold = false;
+  bool keep = false;
   bool stuck = false;
 
   static void put(Target& target, std::uint64_t offset, std::span<const std::byte> data) {
@@ -60,7 +62,7 @@ struct Core::Impl {
     const auto found = target.opens.find(channel);
     if (found == target.opens.end()) return;
     if (whole || --found->second == 0) target.opens.erase(found);
-    if (!target.opens.empty()) return;
+    if (!target.opens.empty() || (keep && !target.held.empty())) return;
     settle(target);
     reports.push_back(
         "{\"kind\":\"agent\",\"path\":\"fake\",\"records_in\":" + std::to_string(target.records) + "}");
@@ -71,7 +73,8 @@ struct Core::Impl {
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the signature is the contract's
 Core::Core(io::Storage&, std::string) : impl_(std::make_unique<Impl>()) {
   const char* fake = std::getenv("MILLRACED_FAKE");
-  impl_->hold = fake != nullptr && std::string_view(fake) == "hold";
+  impl_->keep = fake != nullptr && std::string_view(fake) == "keep";
+  impl_->hold = impl_->keep || (fake != nullptr && std::string_view(fake) == "hold");
   impl_->stuck = fake != nullptr && std::string_view(fake) == "stuck";
 }
 Core::~Core() = default;

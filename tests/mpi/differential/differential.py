@@ -41,7 +41,7 @@ def parse():
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--chunk", type=int, default=20, help="cases per launch, with the same settings")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds per launch")
+    parser.add_argument("--timeout", type=float, default=400, help="seconds per launch")
     parser.add_argument("--set", action="append", default=[], help="NAME=VALUE instead of random settings")
     parser.add_argument("--also", action="append", default=[], help="NAME=VALUE beside random settings")
     parser.add_argument("--cluster", default="", help="a virtual cluster that is up: the launches run across its nodes")
