@@ -65,7 +65,8 @@ bool Ledger::clear() {
   if (writer_ != nullptr) base_ += writer_->records();
   writer_.reset();
   appended_ = first_shown_ns_ = 0;
-  if (file_.valid()) (void)io::remove_owned(path_);
+  // It must not come back over what is written later.
+  if (file_.valid()) (void)(promised_ ? io::remove_durably(path_) : io::remove_owned(path_));
   file_.reset();
   promised_ = sealed_ = false;
   given_up_ |= std::exchange(failing_, false);

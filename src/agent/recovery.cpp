@@ -298,7 +298,7 @@ void Recovery::finish(Found& found) {
   const Status written = write_all(found, *std::move(target));
   if (!written.ok())
     return refuse(found.path, found.target + ": " + written.describe() + "; the journal stays");
-  if (Status gone = io::remove_owned(found.path); !gone.ok()) return refuse(found.path, gone.describe());
+  if (Status gone = io::remove_durably(found.path); !gone.ok()) return refuse(found.path, gone.describe());
   out_ << found.target << ": recovered " << what << '\n';
 }
 

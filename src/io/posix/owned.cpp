@@ -130,6 +130,13 @@ Status remove_owned(const std::string& path) {
   return status;
 }
 
+Status remove_durably(const std::string& path) {
+  const Fd folder(::open(path.substr(0, path.rfind('/')).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Status status = remove_owned(path);
+  if (folder.valid()) (void)::fsync(folder.get());  // also of one that has gone with its last name
+  return status;
+}
+
 // Marks are bits of its mode.
 void set_sealed(const Fd& file, bool sealed) {
   const mode_t kept = is_passed_over(file) ? S_IXUSR : 0;

@@ -50,6 +50,8 @@ bool is_locked(const Fd& file);
 
 // Takes the name away, and the folder if it is empty then.
 Status remove_owned(const std::string& path);
+// ... so that no crash of the node brings it back; where a file system refuses that, it keeps names itself.
+Status remove_durably(const std::string& path);
 
 // A mark on the file that others see: its owner only waits for what goes on by itself.
 void set_sealed(const Fd& file, bool sealed);
