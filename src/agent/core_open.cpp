@@ -81,21 +81,29 @@ Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const tran
   return static_cast<FileSlot>(place - files.begin());
 }
 
+// The open file that this open joins; files.size() if there is none. Others of the same target, which ranks
+// have left, make way.
+FileSlot Core::Impl::find(const struct stat& about, const transport::Register& registration) {
+  FileSlot slot = 0;
+  for (; slot < files.size(); ++slot) {
+    OpenFile* const file = files[slot].get();
+    if (file == nullptr || file->device != about.st_dev || file->inode != about.st_ino ||
+        file->reads_only != (registration.reads_only != 0))
+      continue;
+    file->replaced = file->left_by(registration.group);
+    if (!file->replaced) break;
+  }
+  return slot;
+}
+
 Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register& registration,
                             Route route) {
   if (!target.valid() || !sound(registration.settings)) return Code::invalid;
   struct stat about {};
   if (::fstat(target.get(), &about) != 0) return Status::from_errno(errno);
   auto& files = impl_->files;
-  const auto same = std::find_if(files.begin(), files.end(), [&](const auto& file) {
-    if (!file || file->device != about.st_dev || file->inode != about.st_ino ||
-        file->reads_only != (registration.reads_only != 0))
-      return false;
-    file->replaced = file->left_by(registration.group);
-    return !file->replaced;
-  });
-  FileSlot slot = static_cast<FileSlot>(same - files.begin());
-  if (same == files.end()) {
+  FileSlot slot = impl_->find(about, registration);
+  if (slot == files.size()) {
     auto added = impl_->add(std::move(target), about, registration, std::move(route));
     if (!added) return added.status();
     slot = *added;

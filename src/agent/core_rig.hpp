@@ -45,6 +45,21 @@ class Rig {
     if (!slot) std::abort();
     return *slot;
   }
+  // Channel 0, the only rank of a group, opens a file that agents upstream will have open too; `next`: where
+  // all of it is passed on to, if anywhere.
+  FileSlot open_fed(const Fd& file, const FileSettings& settings, std::uint32_t upstreams,
+                    std::uint64_t group = 1, std::unique_ptr<Carrier> next = nullptr) {
+    transport::Register registration{};
+    registration.group = group;
+    registration.members = 1;
+    registration.settings = settings;
+    std::strcpy(registration.path, "/data/file");
+    Route route;
+    route.lanes.push_back({std::move(next), upstreams});
+    auto slot = core.open(0, Fd(::dup(file.get())), registration, std::move(route));
+    if (!slot) std::abort();
+    return *slot;
+  }
 
   // As a client does: waits until the record may be taken, and cuts it at record_max.
   void write(ChannelId channel, FileSlot slot, std::uint64_t offset, std::span<const std::byte> data,

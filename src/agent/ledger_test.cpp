@@ -119,14 +119,8 @@ TEST_F(Ledgers, one_that_cannot_be_written_makes_durability_node_like_disk) {
 TEST_F(Ledgers, one_that_fails_does_not_wait_for_what_agents_upstream_pass_on) {
   start({.faults = {{.op = io::Op::write, .first = 1, .every = 0, .error = EIO}}});
   auto wire = std::make_shared<Wire>();
-  Route route;
-  route.lanes.push_back({std::make_unique<MemoryCarrier>(wire), 1});
-  transport::Register registration{};
-  registration.group = 1;
-  registration.members = 1;
-  registration.settings = asked(Strategy::journal, Durability::disk);
-  std::strcpy(registration.path, "/data/file");
-  const FileSlot slot = *rig->core.open(0, Fd(::dup(file.get())), registration, std::move(route));
+  const FileSlot slot = rig->open_fed(file, asked(Strategy::journal, Durability::disk), 1, 1,
+                                      std::make_unique<MemoryCarrier>(wire));
   ASSERT_TRUE(rig->core.join(100, slot, 0, 1).ok());
   const std::vector<std::byte> data(100);
   rig->core.write(0, slot, 0, data);
@@ -144,14 +138,8 @@ TEST_F(Ledgers, one_that_fails_does_not_wait_for_what_agents_upstream_pass_on) {
 TEST_F(Ledgers, one_that_fails_does_not_keep_what_agents_upstream_pass_on_out_of_memory_that_is_free) {
   start({.faults = {{.op = io::Op::write, .first = 1, .every = 0, .error = EIO}}});
   auto wire = std::make_shared<Wire>();
-  Route route;
-  route.lanes.push_back({std::make_unique<MemoryCarrier>(wire), 1});
-  transport::Register registration{};
-  registration.group = 1;
-  registration.members = 1;
-  registration.settings = asked(Strategy::journal, Durability::disk);
-  std::strcpy(registration.path, "/data/file");
-  const FileSlot slot = *rig->core.open(0, Fd(::dup(file.get())), registration, std::move(route));
+  const FileSlot slot = rig->open_fed(file, asked(Strategy::journal, Durability::disk), 1, 1,
+                                      std::make_unique<MemoryCarrier>(wire));
   ASSERT_TRUE(rig->core.join(100, slot, 0, 1).ok());
   const std::vector<std::byte> data(4 * KiB);
   rig->core.write(0, slot, 0, data);
@@ -165,17 +153,10 @@ TEST_F(Ledgers, one_that_fails_does_not_keep_what_agents_upstream_pass_on_out_of
 
 TEST_F(Ledgers, one_that_holds_nothing_does_not_tie_who_opens_the_file_next_to_a_file_that_has_failed) {
   start({.faults = {{.op = io::Op::write, .first = 1, .every = 1, .error = ENOSPC}}});
-  transport::Register registration{};
-  registration.group = 1;
-  registration.members = 1;
-  registration.settings = asked(Strategy::sort, Durability::node);
-  std::strcpy(registration.path, "/data/file");
-  const auto open = [&] {
-    Route route;
-    route.lanes.emplace_back().upstreams = 1;
-    return *rig->core.open(0, Fd(::dup(file.get())), registration, std::move(route));
+  const auto open = [&](std::uint64_t group) {
+    return rig->open_fed(file, asked(Strategy::sort, Durability::node), 1, group);
   };
-  const FileSlot slot = open();
+  const FileSlot slot = open(1);
   rig->fill(0, slot, 0, 3000, 1);
   rig->core.close(0, slot, 1, {});
   ASSERT_TRUE(rig->await(0, 1));
@@ -183,8 +164,7 @@ TEST_F(Ledgers, one_that_holds_nothing_does_not_tie_who_opens_the_file_next_to_a
   for (int i = 0; i < 100; ++i) rig->step(ms);
   ASSERT_FALSE(rig->core.idle()) << "an agent of another node may still come";
   EXPECT_EQ(names(), 0U) << "nobody was told that it is safe: it must not come back";
-  registration.group = 2;
-  const FileSlot next = open();
+  const FileSlot next = open(2);
   EXPECT_NE(next, slot);
   EXPECT_TRUE(rig->core.error(next).ok());
 }

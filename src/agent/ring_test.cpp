@@ -229,24 +229,16 @@ TEST(Ring, ALostLinkIsAnErrorOnBothSidesAndNothingHangs) {
 TEST(Ring, AnAgentThatNeverComesIsGivenUp) {
   Rig rig;
   const Fd file = rig.storage.create();
-  transport::Register registration{};
-  registration.group = 1;
-  registration.members = 1;
-  registration.settings = tiny(Strategy::automatic, true);
-  Route route;
-  route.lanes.emplace_back();
-  route.lanes[0].upstreams = 2;
-  auto slot = rig.core.open(0, Fd(::dup(file.get())), registration, std::move(route));
-  ASSERT_TRUE(slot);
-  ASSERT_TRUE(rig.core.join(100, *slot, 0, 1).ok());
-  rig.core.close(0, *slot, 1, counters(1));
+  const FileSlot slot = rig.open_fed(file, tiny(Strategy::automatic, true), 2);
+  ASSERT_TRUE(rig.core.join(100, slot, 0, 1).ok());
+  rig.core.close(0, slot, 1, counters(1));
   ASSERT_TRUE(rig.await(0, 1));
   rig.step(ms);
   EXPECT_FALSE(rig.core.idle()) << "it may still come";
   rig.step(61'000 * ms);
   rig.step(ms);
   EXPECT_FALSE(rig.core.idle()) << "the one that has come is still there";
-  rig.core.close(100, *slot, 1, counters(1));
+  rig.core.close(100, slot, 1, counters(1));
   for (int i = 0; i < 10; ++i) rig.step(ms);
   EXPECT_TRUE(rig.core.idle()) << "a minute after the open is over by now";
 }
@@ -254,13 +246,7 @@ TEST(Ring, AnAgentThatNeverComesIsGivenUp) {
 TEST(Ring, WhatARankLeftThatHasGoneWaitsForNoAgent) {
   Rig rig;
   const Fd file = rig.storage.create();
-  transport::Register registration{};
-  registration.group = 1;
-  registration.members = 1;
-  registration.settings = tiny(Strategy::sort, true);
-  Route route;
-  route.lanes.emplace_back().upstreams = 1;
-  const FileSlot slot = *rig.core.open(0, Fd(::dup(file.get())), registration, std::move(route));
+  const FileSlot slot = rig.open_fed(file, tiny(Strategy::sort, true), 1);
   rig.fill(0, slot, 0, 100, 1);
   rig.core.abandon(0);
   for (int i = 0; i < 10; ++i) rig.step(ms);
@@ -272,28 +258,20 @@ TEST(Ring, WhatARankLeftThatHasGoneWaitsForNoAgent) {
 TEST(Ring, AFileThatRanksHereHaveClosedIsAnotherOneForWhoOpensItNext) {
   Rig rig;
   const Fd file = rig.storage.create();
-  transport::Register registration{};
-  registration.group = 1;
-  registration.members = 1;
-  registration.settings = tiny(Strategy::automatic, true);
-  const auto open = [&] {
-    Route route;
-    route.lanes.emplace_back().upstreams = 1;
-    return *rig.core.open(0, Fd(::dup(file.get())), registration, std::move(route));
+  const auto open = [&](std::uint64_t group) {
+    return rig.open_fed(file, tiny(Strategy::automatic, true), 1, group);
   };
-  const FileSlot first = open();
+  const FileSlot first = open(1);
   ASSERT_TRUE(rig.core.join(100, first, 0, 1).ok());
   rig.fill(0, first, 0, 100, 1);
   rig.core.close(0, first, 1, counters(1));
-  registration.group = 2;
-  EXPECT_EQ(open(), first) << "bytes of it are to come";
+  EXPECT_EQ(open(2), first) << "bytes of it are to come";
   rig.core.close(0, first, 2, counters(1));
   ASSERT_TRUE(rig.await(0, 1) && rig.await(0, 2));
   ASSERT_FALSE(rig.core.idle()) << "the agent of another node has it open";
-  registration.group = 3;
-  const FileSlot next = open();
+  const FileSlot next = open(3);
   EXPECT_NE(next, first);
-  EXPECT_EQ(open(), next) << "ranks of one open share it";
+  EXPECT_EQ(open(3), next) << "ranks of one open share it";
   rig.core.abandon(100);  // breaks the first one only
   rig.fill(0, next, 50, 100, 2);
   rig.core.flush(0, next, 3, everything);
