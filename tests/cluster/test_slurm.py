@@ -17,13 +17,25 @@ def slurm_pair(cluster):
     return cluster
 
 
+def srun_ring(pair, *words):
+    """
+    The ended step. Open MPI 4.1 without Millrace crashes now and then in MPI_Init on a busy machine (a jump to nowhere
+    in mca_btl_tcp.so, where a message is early): 1 launch of about 40 with three busy loops beside it. Again then.
+    """
+    for _ in range(4):
+        done = pair.run(0, "srun", *words, cwd="/")
+        if done.returncode == 0 or "Failing at address: (nil)" not in done.stderr:
+            break
+    return done
+
+
 @pytest.mark.parametrize(("mpi", "options"), [("mpich", []), ("ompi", ["--mpi=pmix"])])
 def test_srun_starts_ranks_on_all_nodes(slurm_pair, mpi, options):
     program = BUILD / "bin/tests" / f"ring_{mpi}"
     if not program.exists():
         pytest.skip(f"no {mpi} here")
     for _ in range(3):
-        done = slurm_pair.run(0, "srun", *options, "-N2", "--ntasks-per-node=2", program, cwd="/")
+        done = srun_ring(slurm_pair, *options, "-N2", "--ntasks-per-node=2", program)
         assert done.returncode == 0, done.stderr
         assert sorted(re.findall(r"on (\S+): right", done.stdout)) == ["node0", "node0", "node1", "node1"]
 
