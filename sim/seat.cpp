@@ -99,7 +99,7 @@ bool Seat::hung_up() { return gone_ || !node_.serves(channel_); }
 
 void Seat::wake() { node_.wake(); }
 
-// The agent answers at once: files are opened before time begins.
+// The agent answers at once.
 Status Seat::send(std::span<const std::byte> message, std::initializer_list<int> descriptors) {
   if (hung_up()) return Code::lost_agent;
   answer_ = node_.ask(channel_, message, descriptors.size() == 0 ? -1 : *descriptors.begin());

@@ -114,8 +114,8 @@ std::unique_ptr<File> open(OpenRequest request);
 
 // Before the MPI library opens a file: what closed files of this node still lack (durability node), or ranks
 // left that went without closing, is waited for, and finished where its agent has died. Costs one look at a
-// folder that is rarely there, and one at the agent's page. What can't be
-// finished is told on stderr; who `writes` then writes without it, and recovery leaves it alone from then on.
+// folder that is rarely there, and one at the agent's page. What can't be finished is told on stderr; who
+// `writes` then writes without it, and recovery leaves it alone from then on.
 void settle_ledgers(const char* path, bool writes);
 
 // File systems that remember a file's size for a while (FUSE, NFS) look again: another node has written it.

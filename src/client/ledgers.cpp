@@ -3,6 +3,7 @@
 // What earlier closes have left to go on: ledgers, as their readers see them (the files of agent/ledger.hpp),
 // and what this node's agent still has of files that their ranks have left.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <string>
@@ -66,18 +67,22 @@ void flush_open(Process& process, const char* path) {
   if (!status.ok()) process.say(std::string(path) + ": " + status.describe());
 }
 
+// With this node's agent, if one runs already.
+Session* running(Process& process) {
+  const char* why = nullptr;
+  return process.session(false, why);
+}
+
 // Ranks of this job have the file open, or are just closing it.
 bool is_open_here(Process& process, const struct stat& target) {
-  const char* why = nullptr;
   std::uint64_t seen = 0;
-  Session* session = process.session(false, why);
+  Session* session = running(process);
   return session != nullptr && session->knows(transport::file_number(target.st_dev, target.st_ino), seen);
 }
 
 // Others have gone or closed it, and the agent is not done with what they wrote.
 bool was_left_here(Process& process, const struct stat& target) {
-  const char* why = nullptr;
-  Session* session = process.session(false, why);
+  Session* session = running(process);
   return session != nullptr && session->was_left(transport::file_number(target.st_dev, target.st_ino));
 }
 
@@ -137,10 +142,9 @@ void pass_over(Process& process, const std::string& directory, const struct stat
 
 void settle_ledgers(const char* path, bool writes, Process& process) {
   const std::string directory = local_directory(process.settings());
-  struct stat folder {
-  }, target{};
+  struct stat target {};
   if (!process.settings().enabled || ::stat(path, &target) != 0) return;
-  const bool any = ::stat(io::owned_folder(directory).c_str(), &folder) == 0;
+  const bool any = ::access(io::owned_folder(directory).c_str(), F_OK) == 0;
   const std::size_t left = any ? settle(process, path, directory, target) : 0;
   // Else who opens it now would be told of what goes wrong with bytes of others.
   if (was_left_here(process, target)) flush_open(process, path);

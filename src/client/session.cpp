@@ -247,29 +247,31 @@ Status Session::wait_for_answer(std::uint32_t id) {
           slot.error.load(std::memory_order_relaxed)};
 }
 
+// Whether the agent has a file of that number of which `is` is true.
+template <class Is>
+bool Session::any_file(std::uint64_t number, Is&& is) {
+  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
+  for (std::uint32_t file = 0; file < slots; ++file) {
+    if (state(file).number.load() == number && is(file)) return true;
+  }
+  return false;
+}
+
 bool Session::knows(std::uint64_t number, std::uint64_t& seen) {
   const std::uint64_t openings = page().openings.load();
   if (openings == seen) return false;
-  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
-  const auto same = [number](const transport::FileState& file) { return file.number.load() == number; };
-  if (std::any_of(page().files, page().files + slots, same)) return true;
+  if (any_file(number, [](std::uint32_t) { return true; })) return true;
   seen = openings;
   return false;
 }
 
 bool Session::holds(std::uint64_t number) {
-  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
-  for (std::uint32_t file = 0; file < slots; ++file) {
-    if (state(file).number.load() == number && keeps(file)) return true;
-  }
-  return false;
+  return any_file(number, [this](std::uint32_t file) { return keeps(file); });
 }
 
 bool Session::was_left(std::uint64_t number) {
-  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
-  return std::any_of(page().files, page().files + slots, [number](const transport::FileState& file) {
-    return file.number.load() == number && file.dirty.load() == transport::state_left;
-  });
+  return any_file(number,
+                  [this](std::uint32_t file) { return state(file).dirty.load() == transport::state_left; });
 }
 
 void Session::note(std::uint32_t file, Extent extent) {

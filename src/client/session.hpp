@@ -119,6 +119,8 @@ class Session {
   };
 
   transport::AgentPage& page() { return *reinterpret_cast<transport::AgentPage*>(parts_.page.data()); }
+  template <class Is>
+  bool any_file(std::uint64_t number, Is&& is);
   transport::FileState& state(std::uint32_t file) { return page().files[file]; }
   void show();
   template <class Answer, class Message>

@@ -195,7 +195,7 @@ def test_passes_a_signal_on(world, options):
         assert child.stdout.readline() == "ready\n"
         child.send_signal(signal.SIGUSR1)
         assert child.stdout.read() == "got it\n"
-        assert child.wait(120) == 5
+        assert child.wait(20) == 5
 
 
 def test_without_reports_there_is_no_process_in_between(world):
@@ -219,7 +219,7 @@ def test_leaves_no_temporary_files(millrace, world, monkeypatch):
 def test_no_signal_is_lost_to_a_thread(millrace):
     # The end of a child was once delivered to the thread that reads reports, about every tenth time.
     for _ in range(30):
-        assert millrace("run", "--stats", "--", "true", timeout=120).returncode == 0
+        assert millrace("run", "--stats", "--", "true", timeout=20).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -266,9 +266,6 @@ def test_bare_stats_does_not_eat_the_program(millrace):
 
 
 def test_starts_quickly(millrace):
-    def spent():
-        begin = time.monotonic()
-        millrace("run", "true")
-        return time.monotonic() - begin
-
-    assert min(spent() for _ in range(3)) < 10  # generous: a busy machine; about 0.15 s otherwise
+    begin = time.monotonic()
+    millrace("run", "true")
+    assert time.monotonic() - begin < 10  # generous: a busy machine; about 0.15 s otherwise

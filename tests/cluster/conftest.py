@@ -22,7 +22,7 @@ BOUND_S = 240
 TRIES = 10  # of what a busy machine can only make slower, until it is fast enough once
 
 
-def eventually(condition: Callable[[], object], bound_s: float = 60) -> bool:
+def eventually(condition: Callable[[], object], bound_s: float = 10) -> bool:
     deadline = time.monotonic() + bound_s
     while time.monotonic() < deadline:
         if condition():

@@ -69,7 +69,7 @@ class Job:
             )
         return self
 
-    def run(self, name: str, *arguments: object, bound_s: float = 400, **settings: object) -> Job:
+    def run(self, name: str, *arguments: object, bound_s: float = 90, **settings: object) -> Job:
         """To a good end."""
         self.start(name, *arguments, **settings)
         assert self.wait(bound_s) == 0, self.told
@@ -115,7 +115,7 @@ class Job:
             found.setdefault(int(rank), []).append(f"{call} {name}")
         return found
 
-    def expect_nothing_left(self, bound_s: float = 120) -> None:
+    def expect_nothing_left(self, bound_s: float = 30) -> None:
         assert eventually(lambda: not self.processes(), bound_s), f"left: {self.processes()}\n{self.told}"
 
     def end(self) -> None:

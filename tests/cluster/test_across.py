@@ -78,7 +78,7 @@ def test_the_uses_that_programs_make_of_communicators_and_files(nodes, mpi, topo
         "after_barrier",
         *(["many", "quick"] if LONG else []),
     ]
-    job.run("across", job.folder, *uses, bound_s=900, sort_buffer="1MiB", **route(topology, servers))
+    job.run("across", job.folder, *uses, bound_s=300, sort_buffer="1MiB", **route(topology, servers))
     assert "FAIL" not in job.out and [f"pass {name}" in job.out for name in uses] == [True] * len(uses), job.told
     job.expect_nothing_left()
 
@@ -106,7 +106,7 @@ def test_a_second_job_on_the_same_nodes_at_the_same_time(nodes):
     for number, job in enumerate(jobs):
         job.start("across", job.folder, "parts", "read_back", node=number)
     for job in jobs:
-        assert job.wait(400) == 0 and "FAIL" not in job.out and "pass read_back" in job.out, job.told
+        assert job.wait(120) == 0 and "FAIL" not in job.out and "pass read_back" in job.out, job.told
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_libraries_that_order_their_writes_by_barriers(nodes, monkeypatch, clien
         ("millrace", {"strategy": "sort", **route("direct", 3)}),
     ):
         (job.folder / name).mkdir()
-        job.run(f"client_{client}", job.folder / name, bound_s=600, **settings)
+        job.run(f"client_{client}", job.folder / name, bound_s=200, **settings)
         files = {path.name: path.read_bytes() for path in (job.folder / name).iterdir()}
         found[name] = ([line for line in job.out.splitlines() if line.startswith("answer")], files)
     assert found["stock"][0] and found["stock"][1] and found["stock"] == found["millrace"], job.told

@@ -17,8 +17,8 @@ from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, pattern, shared_folder
 NODES, PER_NODE = 3, 2
 PIECE, PIECES, STOP = 1024, 2000, 500
 WHOLE = NODES * PER_NODE * PIECE * PIECES
-BOUND_S = 240
-AWAITED_S = 240  # for agents to leave: one may wait a minute for another that never comes
+BOUND_S = 60
+AWAITED_S = 90  # for agents to leave: one may wait a minute for another that never comes
 FIRST = int(os.environ.get("TEST_FIRST_SEED", "1"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("TEST_POINTS", "50" if LONG else "2")))
 

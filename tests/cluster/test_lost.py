@@ -15,8 +15,8 @@ from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, pattern, shared_folder, s
 
 NODES, PER_NODE = 3, 2
 PIECE, PIECES = 1024, 4000
-BOUND_S = 150  # for a job to end, with MILLRACE_TIMEOUT of TIMEOUT_S; also where tests share the processors
-AWAITED_S = 240  # for agents to leave: one may wait a minute for another that never comes
+BOUND_S = 45  # for a job to end, with MILLRACE_TIMEOUT of TIMEOUT_S; also where tests share the processors
+AWAITED_S = 75  # for agents to leave: one may wait a minute for another that never comes
 FIRST = int(os.environ.get("TEST_FIRST_SEED", "1"))
 POINTS = range(FIRST, FIRST + int(os.environ.get("TEST_POINTS", "50" if LONG else "2")))
 
@@ -51,7 +51,7 @@ class Victim:
         self.job.start("victim", *words, f"go={self.go_file}", **self.settings)
 
     def at_stop(self):
-        assert eventually(lambda: self.job.out.count("at ") == NODES * PER_NODE, 240), self.job.told
+        assert eventually(lambda: self.job.out.count("at ") == NODES * PER_NODE, 60), self.job.told
 
     def go(self):
         """The fault comes a little before, or somewhere after."""

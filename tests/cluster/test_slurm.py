@@ -62,5 +62,5 @@ def test_a_killed_node_comes_back_to_slurm(slurm_pair):
         seen[:] = slurm_pair.run(0, "sinfo", "-h", "-N", "-o", "%N %t").stdout.split()
         return seen == ["node0", "idle", "node1", "idle"]
 
-    assert eventually(both_idle, 120), seen
+    assert eventually(both_idle, 40), seen
     assert slurm_pair.run(0, "srun", "-N2", "true").returncode == 0

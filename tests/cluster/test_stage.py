@@ -43,7 +43,7 @@ class Reading:
         settings = {"stage": "whole", "stage_directory": self.copies, "timeout": f"{TIMEOUT_S}s"} | settings
         self.job.start(self.program, self.job.folder, path, *arguments, **settings)
 
-    def end(self, bound_s=240):
+    def end(self, bound_s=60):
         assert self.job.wait(bound_s) == 0, self.job.told
         assert "FAIL" not in self.job.out and "end" in self.job.out, self.job.told
         assert list(self.copies.iterdir()) == []
@@ -154,7 +154,7 @@ def test_auto_copies_what_nodes_have_read_whole_before():
 def test_a_copy_has_no_name_while_it_is_used(nodes):
     path = make(nodes.folder / "killed")
     read = Reading(nodes, "mpich", path, "wait", 60)
-    assert eventually(lambda: read.staged == ["whole"], 120), read.job.told
+    assert eventually(lambda: read.staged == ["whole"], 20), read.job.told
     assert list(read.copies.iterdir()) == []
     read.job.end()
     read.job.expect_nothing_left()
@@ -202,13 +202,13 @@ def test_a_file_that_may_only_be_read_is_fetched_where_it_is_not_staged(nodes):
 def test_reads_fail_when_the_way_to_the_file_is_lost(nodes, mpi, topology, node):
     there = f"/tmp/lost-{mpi}"
     read = Writing(nodes, mpi, there, "wait", per_node=1, target="first", topology=topology)
-    assert eventually(lambda: read.job.out.count("reads") == 3, 120), read.job.told
+    assert eventually(lambda: read.job.out.count("reads") == 3, 20), read.job.told
     os.kill(read.agents()[node], signal.SIGKILL)
     started = time.monotonic()
-    assert eventually(lambda: "rank 2 read failed" in read.job.out, 8 * TIMEOUT_S), read.job.told
+    assert eventually(lambda: "rank 2 read failed" in read.job.out, 3 * TIMEOUT_S), read.job.told
     if node == 0:
-        assert eventually(lambda: "rank 1 read failed" in read.job.out, 8 * TIMEOUT_S), read.job.told
-    assert time.monotonic() - started < 8 * TIMEOUT_S
+        assert eventually(lambda: "rank 1 read failed" in read.job.out, 3 * TIMEOUT_S), read.job.told
+    assert time.monotonic() - started < 3 * TIMEOUT_S
     read.job.end()
     read.job.expect_nothing_left()
 

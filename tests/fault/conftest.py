@@ -28,7 +28,7 @@ LAUNCHERS = {
     "ompi": os.environ.get("TEST_MPIEXEC_OMPI") or shutil.which("mpirun.openmpi") or "",
 }
 LINGER_MS = 1000
-STRAY_BOUND_S = 90.0  # in which the agent has drained and left after the last rank
+STRAY_BOUND_S = 20.0  # in which the agent has drained and left after the last rank
 _TICK_S = 0.02
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -144,7 +144,7 @@ class Job:
         return found
 
     def agent(self) -> int:
-        assert eventually(lambda: len(self.agents()) == 1, 120), f"agents: {self.agents()}\n{self.err}"
+        assert eventually(lambda: len(self.agents()) == 1, 20), f"agents: {self.agents()}\n{self.err}"
         return self.agents()[0]
 
     def at_stop(self, ranks: int = 2) -> dict[int, int]:
@@ -188,7 +188,7 @@ class Job:
 
     def expect_nothing_left(self) -> None:
         assert eventually(lambda: not self.agents(), STRAY_BOUND_S), f"the agent stays: {self.agents()}"
-        assert eventually(lambda: not self.members(), 120), f"strays: {self.members()}"
+        assert eventually(lambda: not self.members(), 10), f"strays: {self.members()}"
         assert self.sockets() == []
         left = [path for path in self.temporary.rglob("*") if "millrace" in path.name.lower()]
         assert left == [], "temporary files"

@@ -10,7 +10,7 @@ from disk import break_disk, remount_read_only, small_disk
 from test_kill import SEEN_S
 
 MIB = 1 << 20
-BOUND_S = 240.0
+BOUND_S = 60.0
 
 
 @pytest.fixture

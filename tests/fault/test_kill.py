@@ -10,7 +10,7 @@ import pytest
 from conftest import pattern
 
 PIECE, STOP, PIECES = 1024, 2000, 4000
-SEEN_S = 30.0  # in which ranks have seen that the agent is gone, and have ended: half of what MILLRACE_TIMEOUT is unset
+SEEN_S = 10.0  # in which ranks have seen that the agent is gone, and have ended; a wait looks ten times a second
 
 
 def begin(job, tmp_path, **settings):

@@ -18,7 +18,7 @@ from conftest import BUILD, eventually, pattern
 from disk import freeze, small_disk, thaw
 from test_kill import PIECE, PIECES, SEEN_S, STOP
 
-BOUND_S = 240.0
+BOUND_S = 60.0
 LONG = bool(os.environ.get("TEST_LONG"))
 FIRST = int(os.environ.get("TEST_FIRST_SEED", "1"))
 SEEDS = range(FIRST, FIRST + (50 if LONG else 2))
@@ -63,7 +63,7 @@ def strike(pids):
 
 def kill(*pids):
     strike(pids)
-    assert eventually(lambda: all(gone(pid) for pid in pids), 120)
+    assert eventually(lambda: all(gone(pid) for pid in pids), 20)
 
 
 def close_while_frozen(job, disk, *words):
@@ -85,7 +85,7 @@ def kill_frozen(disk, *pids):
     """Who writes to the disk can only die when it thaws, and may finish one write."""
     strike(pids)
     thaw(disk)
-    assert eventually(lambda: all(gone(pid) for pid in pids), 120)
+    assert eventually(lambda: all(gone(pid) for pid in pids), 20)
 
 
 def test_a_close_returns_before_the_bytes_are_in_the_file_and_the_agent_goes_on(held):
@@ -230,6 +230,6 @@ def test_after_a_sync_the_journal_holds_nothing_more(job, tmp_path):
     path = tmp_path / "data"
     job.victim(path, "pieces=2000", "sync=1", "hold=sync", strategy="journal")
     job.at_stop()
-    assert eventually(lambda: ledgers(job) == [], 120), ledgers(job)
+    assert eventually(lambda: ledgers(job) == [], 5), ledgers(job)
     job.go("held")
     assert job.wait(BOUND_S) == 0 and job.errors() == {}

@@ -7,7 +7,7 @@ import json
 import pytest
 from conftest import BUILD
 
-BOUND_S = 240.0
+BOUND_S = 60.0
 
 
 def run(job, options, *words, ranks=2):

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from conftest import BUILD, ROOT, pattern
 
-BOUND_S = 240.0
+BOUND_S = 30.0
 SIZE = 2 * 1024 * 1024
 
 
