@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import secrets
 import shutil
 import signal
@@ -22,6 +21,7 @@ from conftest import BUILD, ROOT, Cluster, eventually, words
 
 sys.path.insert(0, str(ROOT / "tests"))
 from launch import launch  # noqa: E402
+from victim import ERROR  # noqa: E402
 
 LAUNCHERS = {
     "mpich": os.environ.get("TEST_MPIEXEC_MPICH") or shutil.which("mpiexec.hydra"),
@@ -111,7 +111,7 @@ class Job:
 
     def errors(self) -> dict[int, list[str]]:
         found: dict[int, list[str]] = {}
-        for rank, call, name in re.findall(r"^error (\d+) (\w+) (.*)$", self.out, re.M):
+        for rank, call, name in ERROR.findall(self.out):
             found.setdefault(int(rank), []).append(f"{call} {name}")
         return found
 
@@ -168,12 +168,6 @@ def shared_folder() -> Iterator[Path]:
     """Nodes have a /tmp of their own, but see the build folder."""
     with tempfile.TemporaryDirectory(prefix="across-", dir=BUILD) as folder:
         yield Path(folder)
-
-
-def pattern(offset: int, size: int) -> bytes:
-    """What victim.c writes there."""
-    period = bytes(((at * 7) + (at >> 10)) & 255 for at in range(256 * 1024))
-    return (period * (size // len(period) + 2))[offset % len(period) :][:size]
 
 
 def spent(since: float) -> float:

@@ -12,7 +12,8 @@ import time
 
 import pytest
 from conftest import BUILD, eventually
-from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, pattern, shared_folder
+from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, shared_folder
+from victim import pattern
 
 NODES, PER_NODE = 3, 2
 PIECE, PIECES, STOP = 1024, 2000, 500

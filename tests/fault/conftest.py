@@ -21,6 +21,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 from launch import launch  # noqa: E402
+from victim import ERROR  # noqa: E402
 
 BUILD = Path(os.environ.get("TEST_BUILD", ROOT / "build"))
 LAUNCHERS = {
@@ -40,11 +41,6 @@ def eventually(condition: Callable[[], object], bound_s: float) -> bool:
             return True
         time.sleep(_TICK_S)
     return bool(condition())
-
-
-def pattern(offset: int, size: int) -> bytes:
-    """What victim.c writes there."""
-    return bytes(((at * 7) + (at >> 10)) & 255 for at in range(offset, offset + size))
 
 
 def _marked(mark: str) -> dict[int, str]:
@@ -152,7 +148,7 @@ class Job:
         found: dict[int, int] = {}
 
         def all_there() -> bool:
-            found.update({int(rank): int(pid) for rank, pid in re.findall(r"^at (\d+) (\d+)$", self.out, re.M)})
+            found.update({int(rank): int(pid) for rank, pid in re.findall(r"at (\d+) (\d+)\D", self.out)})
             return len(found) == ranks
 
         assert eventually(all_there, 60), f"{self.out}\n{self.err}"
@@ -167,7 +163,7 @@ class Job:
     def errors(self) -> dict[int, list[tuple[str, str]]]:
         """The errors that each rank saw: call and class."""
         found: dict[int, list[tuple[str, str]]] = {}
-        for rank, call, name in re.findall(r"^error (\d+) (\w+) (.*)$", self.out, re.M):
+        for rank, call, name in ERROR.findall(self.out):
             found.setdefault(int(rank), []).append((call, name))
         return found
 

@@ -37,8 +37,9 @@ def _run(*command: object) -> subprocess.CompletedProcess:
 
 
 @contextlib.contextmanager
-def small_disk(folder: Path, mebibytes: int = 32) -> Iterator[Path]:
-    """A mounted disk of that size; unmounted and removed whatever happens in between, seen by this process alone."""
+def small_disk(folder: Path, mebibytes: int = 32, block: int = 4096) -> Iterator[Path]:
+    """A mounted disk of that size, used in blocks of `block` bytes; unmounted and removed whatever happens in between,
+    seen by this process alone."""
     if os.geteuid() != 0:
         pytest.skip("mounting a disk needs root")
     _keep_mounts_private()
@@ -46,7 +47,7 @@ def small_disk(folder: Path, mebibytes: int = 32) -> Iterator[Path]:
     place.mkdir()
     with image.open("wb") as file:
         file.truncate(mebibytes << 20)
-    made = _run("mkfs.ext4", "-q", "-F", "-m", "0", image)
+    made = _run("mkfs.ext4", "-q", "-F", "-m", "0", "-b", block, image)
     if made.returncode != 0:
         pytest.skip(f"no mkfs.ext4: {made.stderr.strip()}")
     try:

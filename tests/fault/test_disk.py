@@ -5,11 +5,13 @@
 import re
 
 import pytest
-from conftest import pattern
 from disk import break_disk, remount_read_only, small_disk
 from test_kill import SEEN_S
+from victim import pattern
 
 MIB = 1 << 20
+# Half of each block of a disk is one rank's, the other half the other's: neither's fit on a disk of 32 MiB.
+PIECE, PIECES = 1024, 20 * 1024
 BOUND_S = 60.0
 
 
@@ -31,7 +33,7 @@ def job_on_disk(disk, job):
 )
 def test_a_full_disk_is_an_error_on_every_rank(job_on_disk, disk, strategy, sort_buffer):
     job = job_on_disk
-    job.victim(disk / "data", f"pieces={20 * 1024}", strategy=strategy, sort_buffer=sort_buffer)
+    job.victim(disk / "data", f"pieces={PIECES}", strategy=strategy, sort_buffer=sort_buffer)
     assert job.wait(BOUND_S) == 0
     errors = job.errors()
     assert set(errors) == {0, 1}, job.out
@@ -39,16 +41,32 @@ def test_a_full_disk_is_an_error_on_every_rank(job_on_disk, disk, strategy, sort
     assert "the file system is full: free some space" in job.err and str(disk / "data") in job.err
 
 
+@pytest.mark.parametrize(("strategy", "sort_buffer"), [("sort", "256MiB"), ("journal", "4MiB")])
+def test_a_rank_that_closed_before_the_disk_was_full_has_its_bytes_in_the_file(tmp_path, job, strategy, sort_buffer):
+    with small_disk(tmp_path, block=PIECE) as disk:
+        path = disk / "data"
+        job.victim(path, f"pieces={PIECES}", "late=1000", strategy=strategy, sort_buffer=sort_buffer)
+        assert job.wait(BOUND_S) == 0
+        errors = job.errors()
+        assert 1 in errors and {name for seen in errors.values() for _, name in seen} == {"MPI_ERR_NO_SPACE"}, job.out
+        if 0 not in errors:
+            bytes_there = path.read_bytes()
+            for at in range(0, 2 * PIECES * PIECE, 2 * PIECE):
+                assert bytes_there[at : at + PIECE] == pattern(at, PIECE), f"piece at {at} of rank 0, which closed well"
+        job.expect_nothing_left()
+
+
 def test_sync_tells_of_a_full_disk(job_on_disk, disk):
     job = job_on_disk
-    job.victim(disk / "data", f"pieces={20 * 1024}", "sync=1", strategy="sort")
+    job.victim(disk / "data", f"pieces={PIECES}", "sync=1", strategy="sort")
     assert job.wait(BOUND_S) == 0
-    assert all(("sync", "MPI_ERR_NO_SPACE") in seen for seen in job.errors().values()), job.out
+    errors = job.errors()
+    assert set(errors) == {0, 1} and all(("sync", "MPI_ERR_NO_SPACE") in seen for seen in errors.values()), job.out
 
 
 def test_after_room_was_made_the_next_file_is_whole(job_on_disk, disk):
     job = job_on_disk
-    job.victim(disk / "data", f"pieces={20 * 1024}", f"second={disk / 'second'}", sort_buffer="4MiB")
+    job.victim(disk / "data", f"pieces={PIECES}", f"second={disk / 'second'}", sort_buffer="4MiB")
     assert job.wait(BOUND_S) == 0
     assert len(re.findall(r"second closed \d MPI_SUCCESS", job.out)) == 2, job.out
     assert "second error" not in job.out

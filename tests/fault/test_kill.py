@@ -7,7 +7,7 @@ import re
 import signal
 
 import pytest
-from conftest import pattern
+from victim import pattern
 
 PIECE, STOP, PIECES = 1024, 2000, 4000
 SEEN_S = 10.0  # in which ranks have seen that the agent is gone, and have ended; a wait looks ten times a second

@@ -14,9 +14,10 @@ import subprocess
 import time
 
 import pytest
-from conftest import BUILD, eventually, pattern
+from conftest import BUILD, eventually
 from disk import freeze, small_disk, thaw
 from test_kill import PIECE, PIECES, SEEN_S, STOP
+from victim import pattern
 
 BOUND_S = 60.0
 LONG = bool(os.environ.get("TEST_LONG"))
@@ -167,7 +168,7 @@ def test_after_close_the_applications_death_loses_nothing(held):
 
 def written(job):
     """How many pieces each rank's calls returned well for."""
-    return {int(rank): int(count) for rank, count in re.findall(r"^wrote (\d+) (\d+)$", job.out, re.M)}
+    return {int(rank): int(count) for rank, count in re.findall(r"wrote (\d+) (\d+)", job.out)}
 
 
 def expect_written(job, path):

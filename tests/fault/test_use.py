@@ -8,7 +8,8 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, ROOT, pattern
+from conftest import BUILD, ROOT
+from victim import pattern
 
 BOUND_S = 30.0
 SIZE = 2 * 1024 * 1024

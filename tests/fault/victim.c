@@ -5,10 +5,10 @@
  * pieces alternate; a piece holds pattern() of its offset. At piece STOP it says "at RANK PID" and waits for
  * the file GO; with hold, after that call, for the file HELD. "wrote RANK N": so many calls returned well. At
  * the end: "closed RANK CLASS", "end". Then all of that for the file SECOND, 1 MiB and without a stop, after
- * the first one was deleted: "second error ...".
+ * the first one was deleted: "second error ...". With late, rank 1 begins to write so much later.
  *
  * usage: victim FILE [piece=BYTES] [pieces=N] [stop=I go=GO] [hold=sync|close held=HELD] [sync=1] [fatal=1]
- * [second=SECOND] victim FILE read=BYTES    only reads, and says whether what it finds is right */
+ * [late=MILLISECONDS] [second=SECOND] victim FILE read=BYTES    only reads, and says whether what it finds is right */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +79,7 @@ static void write_file(const char* path, int argc, char** argv) {
   int error = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh);
   if (tell("open", error) != MPI_SUCCESS) return;
   if (option(argc, argv, "fatal", NULL) != NULL) MPI_File_set_errhandler(fh, MPI_ERRORS_ARE_FATAL);
+  if (rank == 1) usleep((unsigned)atol(option(argc, argv, "late", "0")) * 1000);
   write_pieces(fh, piece, pieces, stop, option(argc, argv, "go", "go"));
   const char* hold = option(argc, argv, "hold", "");
   if (option(argc, argv, "sync", NULL) != NULL) tell("sync", MPI_File_sync(fh));
