@@ -46,7 +46,7 @@ def test_a_job_starts_from_any_node(pair, job):
 
 def test_a_rank_that_fails_ends_the_job(pair, job):
     done = pair.run(0, *job(4, "fail"), cwd="/")
-    assert done.returncode not in (0, 77) and "rank 3 fails" in done.stdout
+    assert done.returncode == 3, done.stdout + done.stderr  # what the rank said may be lost with its launcher
 
 
 def test_two_jobs_at_once(pair, job):
