@@ -8,7 +8,8 @@
  * the first one was deleted: "second error ...". With late, rank 1 begins to write so much later.
  *
  * usage: victim FILE [piece=BYTES] [pieces=N] [stop=I go=GO] [hold=sync|close held=HELD] [sync=1] [fatal=1]
- * [late=MILLISECONDS] [second=SECOND] victim FILE read=BYTES    only reads, and says whether what it finds is right */
+ *                    [late=MILLISECONDS] [second=SECOND]
+ *        victim FILE read=BYTES    only reads, and says whether what it finds is right */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
