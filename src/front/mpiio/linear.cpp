@@ -82,7 +82,7 @@ void end_linear() {
   const std::lock_guard lock(one.mutex);
   if (one.file != MPI_FILE_NULL) PMPI_File_close(&one.file);
   one.memory.reset();
-  one.tried = true;
+  one.tried = false;
 }
 
 }  // namespace millrace::front

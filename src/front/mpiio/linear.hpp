@@ -36,7 +36,7 @@ class Linear {
   std::vector<std::byte> bytes_;
 };
 
-// Closes the file in memory; before MPI_Finalize.
+// Closes the file in memory, before MPI_Finalize. A later Linear makes it again.
 void end_linear();
 
 }  // namespace millrace::front

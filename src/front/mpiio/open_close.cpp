@@ -175,19 +175,23 @@ int own_close(Entry entry, MPI_File* fh) noexcept {
   return first != MPI_SUCCESS ? first : result;
 }
 
+// The MPI library calls the delete callbacks of MPI_COMM_SELF's attributes first, and programs write and close
+// files in them. The agent is left after that; leaving it needs no MPI.
 int own_finalize(Entry entry) noexcept {
+  bool outermost = false;
   {
     const Scope scope;
-    if (scope.outermost()) {
-      try {
-        end_linear();
-        client::finalize();
-      } catch (...) {
-        client::log("leaving the agent failed");
-      }
-    }
+    outermost = scope.outermost();
+    if (outermost) end_linear();
   }
-  return call<Slot::MPI_Finalize>(entry);
+  const int result = call<Slot::MPI_Finalize>(entry);
+  if (!outermost) return result;
+  try {
+    client::finalize();
+  } catch (...) {
+    client::log("leaving the agent failed");
+  }
+  return result;
 }
 
 }  // namespace millrace::front
