@@ -152,6 +152,14 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("timeout", "duration", "60s", "Bound of every wait that makes no progress.", low=100, high=86_400_000),
     Setting(
+        "write_within",
+        "duration",
+        "5s",
+        "Time within which the file has what was written, though the program asks for nothing.",
+        low=100,
+        high=86_400_000,
+    ),
+    Setting(
         "across_nodes",
         "switch",
         "1",

@@ -21,12 +21,15 @@ void Connection::allow(FileSlot file, std::uint64_t record_max_bytes, bool kept,
   if (file >= opens_.size()) opens_.resize(file + 1);
   ++opens_[file].count;
   opens_[file].kept |= kept;
+  writing_ += writes && !opens_[file].writes ? 1 : 0;
   opens_[file].writes |= writes;
   if (record_max_bytes > opens_[file].record_max_bytes) opens_[file].record_max_bytes = record_max_bytes;
 }
 
 void Connection::forbid(FileSlot file) {
-  if (allowed(file) && --opens_[file].count == 0) opens_[file] = {};
+  if (!allowed(file) || --opens_[file].count > 0) return;
+  writing_ -= opens_[file].writes ? 1 : 0;
+  opens_[file] = {};
 }
 
 std::vector<FileSlot> Connection::files() const {

@@ -48,6 +48,8 @@ class Connection {
   void allow(FileSlot file, std::uint64_t record_max_bytes, bool kept, bool writes);
   void forbid(FileSlot file);
   bool allowed(FileSlot file) const { return file < opens_.size() && opens_[file].count > 0; }
+  // It has a file open for writing.
+  bool writes() const { return writing_ > 0; }
   // Slots that are open now, each once.
   std::vector<FileSlot> files() const;
 
@@ -90,7 +92,8 @@ class Connection {
   std::uint32_t pid_ = 0;
   bool greeted_ = false;
   bool gone_ = false;
-  std::vector<Open> opens_;  // by slot
+  std::vector<Open> opens_;    // by slot
+  std::uint32_t writing_ = 0;  // so many of them are for writing
   std::deque<Keep> keeps_;
   std::vector<FileSlot> fresh_keeps_;  // files of records since the last give_back()
 };

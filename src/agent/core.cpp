@@ -322,6 +322,7 @@ bool Core::advance(std::uint64_t now_ns) {
   core.each_lane([&](OpenFile&, Lane& lane) { moved |= lane.requests.advance(now_ns, core.answers); });
   moved |= core.advance_ledgers();
   for (const Reply& reply : core.answers) core.answer(reply);
+  core.expire();
   core.make_room();
   core.shared.advance_wanted = false;
   core.each_lane([&](OpenFile&, Lane& lane) {
@@ -335,14 +336,6 @@ bool Core::advance(std::uint64_t now_ns) {
   });
   moved |= core.retire();
   return moved;
-}
-
-std::uint64_t Core::next_deadline_ns() const {
-  std::uint64_t next = UINT64_MAX;
-  impl_->each_lane([&](const OpenFile&, const Lane& lane) {
-    next = std::min({next, lane.requests.next_deadline_ns(), lane.watch.next_deadline_ns()});
-  });
-  return next;
 }
 
 std::uint64_t Core::partial_bytes() const {

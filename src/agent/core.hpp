@@ -137,6 +137,14 @@ class Core {
   // Bytes of memory whose neighbours in the file have not come yet; they leave at once when these do.
   std::uint64_t partial_bytes() const;
 
+  // Bound of the time from a write until its bytes are in the file, or on their way to the next agent, though
+  // nobody asks for them. 5 s at first.
+  void set_write_within(std::uint64_t bound_ns);
+  // How often rings have to be looked at for that; UINT64_MAX: no file is open.
+  std::uint64_t look_every_ns() const;
+  // All that is here sets out now: the process may be killed soon. Nobody waits for it.
+  void write_out();
+
   std::vector<Reply> take_replies();
 
   // For people, of what no rank can be told: one line each.

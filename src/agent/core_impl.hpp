@@ -61,6 +61,8 @@ struct Core::Impl {
   template <class Ask>
   void ask(ChannelId channel, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered = true);
   bool advance_ledgers();
+  HoldBound bound_of(const OpenFile& file) const;
+  void expire();
   void answer(const Reply& reply);
   bool take_completions();
   void make_room();

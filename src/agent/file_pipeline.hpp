@@ -42,7 +42,8 @@ struct Shared {
   // That a chunk needs which is to come back from a journal and be written here: what comes back to be passed
   // on leaves them. Other agents' records may wait for that chunk, and what is passed on for them.
   std::uint32_t landing_blocks = 0;
-  bool ledger_full = false;  // a ledger can take no record now
+  bool ledger_full = false;                       // a ledger can take no record now
+  std::uint64_t write_within_ns = 5'000'000'000;  // how long a byte may be here, and nowhere else
   std::uint64_t now_ns = 0;
 };
 
@@ -143,6 +144,9 @@ class FilePipeline {
     return !sort_.empty() || !stage_segments_.empty() || !departures_.empty() ||
            (overflow_ && !overflow_->empty());
   }
+  // True if bytes wait here for others, or for somebody who asks for them. What a sweep takes along does not
+  // wait.
+  bool buffers() const { return !sweep_ && (!sort_.empty() || (overflow_ && !overflow_->empty())); }
   // True if all that was ever written is in the file; `stable`: and on its disk.
   bool secured(bool stable) const {
     if (holds() || !error_.ok()) return false;

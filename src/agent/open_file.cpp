@@ -75,6 +75,14 @@ void OpenFile::write_striped(std::uint64_t offset, std::span<const std::byte> da
   } while (!data.empty());
 }
 
+void OpenFile::write_out(Lane& lane) {
+  if (ledger && !ledger->failing() && !ledger->given_up()) {
+    ledger->flush();
+  } else {
+    lane.pipeline->depart(everything);
+  }
+}
+
 bool OpenFile::over() const {
   if (!owed_.empty() || (ledger && !ledger->quiet())) return false;
   return std::ranges::all_of(

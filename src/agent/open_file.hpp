@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/carrier.hpp"
+#include "agent/expiry.hpp"
 #include "agent/fetches.hpp"
 #include "agent/file_pipeline.hpp"
 #include "agent/ledger.hpp"
@@ -27,6 +28,7 @@ struct Lane {
   std::unique_ptr<Fetches> fetches;  // if only the file server has the file
   Requests requests;
   Watch watch;
+  Expiry expiry;
   std::uint32_t upstreams;
 
   Lane(std::unique_ptr<FilePipeline> way, std::unique_ptr<Fetches> fetched,
@@ -62,6 +64,9 @@ struct OpenFile {
     if (lanes.size() == 1) return lanes.front()->pipeline->write(offset, data);
     write_striped(offset, data);
   }
+  // What the lane holds sets out for the file: nobody knows of it but this process. Where the file has a
+  // ledger, the ledger keeps its records instead.
+  void write_out(Lane& lane);
   // A record of a rank of this node is kept until it is in the target.
   void keep(std::uint64_t offset, std::span<const std::byte> data) {
     if (ledger) ledger->append(offset, data);

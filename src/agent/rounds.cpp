@@ -57,9 +57,9 @@ Connection* Rounds::find(ChannelId id) const {
 
 transport::Registered Rounds::enroll(Connection& connection, const transport::Register& registration,
                                      Fd target) {
-  transport::Registered answer{leaving_ ? Code::lost_agent : Code::invalid, 0};
+  transport::Registered answer{Code::invalid, 0};
   struct stat about {};
-  if (leaving_ || !sane(registration, target) || ::fstat(target.get(), &about) != 0) return answer;
+  if (!sane(registration, target) || ::fstat(target.get(), &about) != 0) return answer;
   Result<FileSlot> slot =
       core_.open(connection.id(), std::move(target), registration, links_.route_of(registration));
   answer.status = slot.status();
@@ -98,6 +98,7 @@ void Rounds::drop(ChannelId id, const std::string& why) {
 Rounds::Round Rounds::go() {
   links_.pump(clock_.now_ns());
   const Pass pass = drain();
+  if (!pass_open_ && std::exchange(write_out_, false)) core_.write_out();
   const std::uint64_t now_ns = clock_.now_ns();
   bool advanced = core_.advance(now_ns);
   deliver();
@@ -116,6 +117,11 @@ std::uint64_t Rounds::deadline_ns() const {
   // While a rank waits for an answer that does not depend on storage (a close that waits for other ranks),
   // its agent shows twice a second that it lives, or the rank's bound on waits without progress runs out.
   if (asked()) until = std::min(until, now_ns + 2 * share_every_ns_);
+  // Ranks that write little do not wake the agent.
+  if (std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->writes(); })) {
+    const std::uint64_t every_ns = core_.look_every_ns();
+    if (every_ns < UINT64_MAX - now_ns) until = std::min(until, now_ns + every_ns);
+  }
   if (pass_open_) until = std::min(until, now_ns + blocked_ns);
   if (!pass_open_ && something_waits()) until = now_ns;
   return until;
@@ -258,12 +264,12 @@ void Rounds::forget(ChannelId agent) {
   std::erase_if(replies_, of_agent);
 }
 
-// Ranks that have hung up leave when their rings are empty; on a signal, all ranks do.
+// Ranks that have hung up leave when their rings are empty.
 void Rounds::drop_gone() {
   std::vector<ChannelId> gone;
   for (auto& [id, connection] : connections_) {
     const bool empty = !connection->greeted() || connection->ring().fill() == 0;
-    if ((connection->gone() || leaving_) && empty) gone.push_back(id);
+    if (connection->gone() && empty) gone.push_back(id);
   }
   for (const ChannelId id : gone) drop(id, "");
 }

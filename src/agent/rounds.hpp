@@ -42,8 +42,8 @@ class Rounds {
   // A greeted rank names a file: the answer for it. Files that ranks do not open for writing may be any.
   transport::Registered enroll(Connection& connection, const transport::Register& registration, Fd target);
   void drop(ChannelId id, const std::string& why);
-  // No file is taken any more, and ranks are dropped when their rings are empty.
-  void leave() { leaving_ = true; }
+  // The process may be killed soon: all that ranks have written so far sets out at the next round.
+  void write_out() { write_out_ = true; }
 
   // --- Rounds ---
 
@@ -105,7 +105,7 @@ class Rounds {
   std::vector<std::pair<ChannelId, std::string>> broken_;
   std::uint64_t pass_stamp_ = 0;  // when the pass began
   bool pass_open_ = false;
-  bool leaving_ = false;
+  bool write_out_ = false;
   bool holding_ = false;       // hold_back()
   std::uint64_t hold_at_ = 0;  // partial bytes from which on to hold back
   std::uint64_t hold_since_ns_ = 0;

@@ -58,6 +58,7 @@ int serve(const char* name, MakeStorage make_storage, Fd ready) {
   std::unique_ptr<Server> server;
   if (storage) {
     core = std::make_unique<Core>(**storage, local_directory(settings));
+    core->set_write_within(settings.write_within_ms * 1'000'000);
     server = std::make_unique<Server>(*core, (*storage)->event_fd(), options);
     status = server->start();
   }

@@ -35,6 +35,30 @@ transport::LinkTimes link_times(std::uint64_t timeout_ms) {
   return times;
 }
 
+// Schedulers and users signal every process of a step: what a program may take as news must not end its
+// agent. Signals of its own faults do, and those that stop and continue a process do what they always do.
+void ignore_signals() {
+  for (int number = 1; number <= SIGRTMAX; ++number) {
+    switch (number) {
+      case SIGILL:
+      case SIGTRAP:
+      case SIGABRT:
+      case SIGBUS:
+      case SIGFPE:
+      case SIGSEGV:
+      case SIGSYS:
+      case SIGCHLD:
+      case SIGCONT:
+      case SIGTSTP:
+      case SIGTTIN:
+      case SIGTTOU:
+        break;
+      default:
+        (void)::signal(number, SIG_IGN);  // those that cannot be ignored stay as they are
+    }
+  }
+}
+
 }  // namespace
 
 void append_line(const std::string& path, const std::string& line) {
@@ -100,8 +124,7 @@ Status Server::start() {
   trace_ = Trace(options_.trace_directory);
   if (trace_.on()) core_.trace();
 
-  ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGHUP, SIG_IGN);
+  ignore_signals();
   sigset_t leave;
   ::sigemptyset(&leave);
   ::sigaddset(&leave, SIGTERM);
@@ -210,7 +233,7 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
     case tag_signals:
       if (::read(signals_.get(), &signal, sizeof signal) <= 0) break;
       leaving_ = true;
-      rounds_->leave();
+      rounds_->write_out();
       break;
     case tag_storage:
       break;  // advance() takes the completions

@@ -34,7 +34,8 @@ class Server {
 
   // Listens; from here on ranks can connect. errno EADDRINUSE: another agent has this job.
   Status start();
-  // Serves until nobody needs the agent any more, or a signal asks it to drain and leave.
+  // Serves until nobody needs the agent any more. SIGTERM and SIGINT: what is here goes to the file, the
+  // ranks are served on, and the agent leaves as soon as they have.
   void run();
 
  private:
@@ -70,7 +71,7 @@ class Server {
   transport::SystemClock time_;
   Links links_;
   std::unique_ptr<Rounds> rounds_;  // from start() on
-  bool leaving_ = false;            // a signal came
+  bool leaving_ = false;            // SIGTERM or SIGINT came: no waiting for further ranks
   bool served_ = false;
   bool alone_ = true;  // no ranks, when last looked, since
   std::uint64_t alone_since_ns_ = 0;

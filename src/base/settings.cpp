@@ -162,10 +162,11 @@ std::string set_direct_above(Settings& s, std::string_view text) {
                   {1, TiB, false, "Millrace's own rules and measurements (also: auto)"});
 }
 
-std::string set_timeout(Settings& s, std::string_view text) {
+template <std::uint64_t Settings::*member>
+std::string set_time(Settings& s, std::string_view text) {
   const Result<std::uint64_t> ms = parse::duration_ms(text);
   if (!ms || *ms < 100 || *ms > 86'400'000) return "a time from 100ms to 24h, such as 90s, 1500ms or 2min";
-  s.timeout_ms = *ms;
+  s.*member = *ms;
   return {};
 }
 
@@ -222,7 +223,8 @@ constexpr std::array rows{
           return set_size(s.channel_bytes, t, {64 * KiB, 16 * MiB, true});
         }},
     Row{"direct_above", set_direct_above},
-    Row{"timeout", set_timeout},
+    Row{"timeout", set_time<&Settings::timeout_ms>},
+    Row{"write_within", set_time<&Settings::write_within_ms>},
     Row{"across_nodes", [](Settings& s, std::string_view t) { return set_flag(s.across_nodes, t); }},
     Row{"topology", set_topology},
     Row{"file_servers", set_file_servers},

@@ -61,7 +61,10 @@ struct Settings {
   std::uint64_t direct_above_bytes =
       0;                              // pieces from this size on bypass the pipeline; 0 = client/policy.hpp
   std::uint64_t timeout_ms = 60'000;  // bound of every wait without progress, [100 ms, 24 h]
-  bool enabled = true;                // MILLRACE=0 turns everything off
+  // Of the time from a write until the file has its bytes, though the program asks for nothing: [100 ms, 24
+  // h].
+  std::uint64_t write_within_ms = 5'000;
+  bool enabled = true;  // MILLRACE=0 turns everything off
   // A file that several nodes have open; the ranks' first has the say.
   bool across_nodes = true;  // false: every node's agent writes what its own ranks have
   Topology topology = Topology::automatic;

@@ -66,6 +66,7 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("direct_above", "auto").settings.direct_above_bytes, 0U);
   EXPECT_EQ(attempt("timeout", "90").settings.timeout_ms, 90'000U);
   EXPECT_EQ(attempt("timeout", "1500ms").settings.timeout_ms, 1500U);
+  EXPECT_EQ(attempt("write_within", "250ms").settings.write_within_ms, 250U);
   EXPECT_EQ(attempt("timeout", "2min").settings.timeout_ms, 120'000U);
   EXPECT_THAT(attempt("direct_paths", "/tmp/*: *.log :").settings.direct_paths,
               ElementsAre("/tmp/*", "*.log"));

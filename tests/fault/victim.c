@@ -3,20 +3,29 @@
  *
  * Writes a file from all ranks, goes on after errors, and tells each: "error RANK CALL CLASS". The ranks'
  * pieces alternate; a piece holds pattern() of its offset. At piece STOP it says "at RANK PID" and waits for
- * the file GO; with hold, after that call, for the file HELD. "wrote RANK N": so many calls returned well. At
- * the end: "closed RANK CLASS", "end". Then all of that for the file SECOND, 1 MiB and without a stop, after
- * the first one was deleted: "second error ...". With late, rank 1 begins to write so much later.
+ * the file GO, or with term for SIGTERM; with hold, after that call, for the file HELD. A GAP is left behind
+ * every piece. With progress, the time at which the write of piece i returned (CLOCK_MONOTONIC, ns) is word i
+ * of the file PROGRESS.RANK, and a pause follows. "wrote RANK N": so many calls returned well. At the end:
+ * "closed RANK CLASS", "end". Then all of that for the file SECOND, 1 MiB and without a stop, after the first
+ * one was deleted: "second error ...". With late, rank 1 begins to write so much later.
  *
- * usage: victim FILE [piece=BYTES] [pieces=N] [stop=I go=GO] [hold=sync|close held=HELD] [sync=1] [fatal=1]
- *                    [late=MILLISECONDS] [second=SECOND]
- *        victim FILE read=BYTES    only reads, and says whether what it finds is right */
+ * usage: victim FILE [piece=BYTES] [gap=BYTES] [pieces=N] [stop=I go=GO [term=1]] [hold=sync|close held=HELD]
+ *                    [sync=1] [fatal=1] [late=MILLISECONDS] [progress=PROGRESS pause=MICROSECONDS]
+ * [second=SECOND] victim FILE read=BYTES    only reads, and says whether what it finds is right */
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <mpi.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static int rank, nranks;
+static volatile sig_atomic_t terminated;
 static const char* which = ""; /* before the lines about the second file */
 
 static const char* option(int argc, char** argv, const char* name, const char* otherwise) {
@@ -50,22 +59,55 @@ static int tell(const char* call, int error) {
   return error;
 }
 
+static void note_signal(int number) {
+  (void)number;
+  terminated = 1;
+}
+
 static void wait_for(const char* go) {
   printf("at %d %d\n", rank, (int)getpid());
   fflush(stdout);
-  while (access(go, F_OK) != 0) usleep(10000);
+  while (access(go, F_OK) != 0 && !terminated) usleep(10000);
 }
 
-static int write_pieces(MPI_File fh, long piece, long pieces, long stop, const char* go) {
+/* A file in the page cache, which outlives whoever writes to it. */
+static uint64_t* map_progress(const char* name, long pieces) {
+  char path[4096];
+  if (name == NULL) return NULL;
+  snprintf(path, sizeof path, "%s.%d", name, rank);
+  const size_t size = (size_t)pieces * sizeof(uint64_t);
+  const int file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  if (file < 0 || ftruncate(file, (off_t)size) != 0) MPI_Abort(MPI_COMM_WORLD, 3);
+  void* times = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  if (times == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 3);
+  return times;
+}
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int write_pieces(MPI_File fh, long pieces, int argc, char** argv) {
+  const long piece = atol(option(argc, argv, "piece", "1024"));
+  const long step = piece + atol(option(argc, argv, "gap", "0"));
+  const long stop = atol(option(argc, argv, "stop", "-1"));
+  const unsigned pause = (unsigned)atol(option(argc, argv, "pause", "0"));
+  uint64_t* times = map_progress(option(argc, argv, "progress", NULL), pieces);
   unsigned char* data = malloc((size_t)piece);
   int error = MPI_SUCCESS;
   long i = 0;
   for (; i < pieces; ++i) {
-    const MPI_Offset offset = (MPI_Offset)(i * nranks + rank) * piece;
-    if (i == stop) wait_for(go);
+    const MPI_Offset offset = (MPI_Offset)(i * nranks + rank) * step;
+    if (i == stop) wait_for(option(argc, argv, "go", "go"));
     for (long j = 0; j < piece; ++j) data[j] = (unsigned char)((offset + j) * 7 + ((offset + j) >> 10));
     error = tell("write", MPI_File_write_at(fh, offset, data, (int)piece, MPI_BYTE, MPI_STATUS_IGNORE));
     if (error != MPI_SUCCESS) break;
+    if (times == NULL) continue;
+    times[i] = now_ns();
+    usleep(pause);
   }
   printf("wrote %d %ld\n", rank, i);
   free(data);
@@ -73,15 +115,13 @@ static int write_pieces(MPI_File fh, long piece, long pieces, long stop, const c
 }
 
 static void write_file(const char* path, int argc, char** argv) {
-  const long piece = atol(option(argc, argv, "piece", "1024"));
   const long pieces = atol(option(argc, argv, "pieces", "1024"));
-  const long stop = atol(option(argc, argv, "stop", "-1"));
   MPI_File fh;
   int error = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh);
   if (tell("open", error) != MPI_SUCCESS) return;
   if (option(argc, argv, "fatal", NULL) != NULL) MPI_File_set_errhandler(fh, MPI_ERRORS_ARE_FATAL);
   if (rank == 1) usleep((unsigned)atol(option(argc, argv, "late", "0")) * 1000);
-  write_pieces(fh, piece, pieces, stop, option(argc, argv, "go", "go"));
+  write_pieces(fh, pieces, argc, argv);
   const char* hold = option(argc, argv, "hold", "");
   if (option(argc, argv, "sync", NULL) != NULL) tell("sync", MPI_File_sync(fh));
   if (strcmp(hold, "sync") == 0) wait_for(option(argc, argv, "held", "held"));
@@ -110,6 +150,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &nranks);
   if (argc < 2) MPI_Abort(MPI_COMM_WORLD, 2);
+  if (option(argc, argv, "term", NULL) != NULL) signal(SIGTERM, note_signal);
   const long to_read = atol(option(argc, argv, "read", "0"));
   if (to_read > 0) {
     read_file(argv[1], to_read);

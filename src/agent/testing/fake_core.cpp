@@ -160,6 +160,9 @@ bool Core::advance(std::uint64_t) { return false; }
 std::uint64_t Core::next_deadline_ns() const { return UINT64_MAX; }
 
 std::uint64_t Core::partial_bytes() const { return 0; }
+void Core::set_write_within(std::uint64_t) {}
+std::uint64_t Core::look_every_ns() const { return UINT64_MAX; }
+void Core::write_out() {}
 std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
 void Core::trace() {}
 void Core::keep_quiet() {}

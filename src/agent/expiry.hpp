@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "base/settings.hpp"
+
+namespace millrace::agent {
+
+// How long a byte may stay in one agent. The setting write_within bounds its whole way into the file, which
+// `nodes` agents share as the topology says: a file server and its own ranks' agent, or all agents of a
+// chain.
+//
+//   write returns        agent takes the record             bytes leave
+//        |------ ring: half ------|------- buffer: half --------|
+//
+struct HoldBound {
+  std::uint64_t ring_ns = UINT64_MAX;    // between two looks at a ring whose rank does not wake the agent
+  std::uint64_t buffer_ns = UINT64_MAX;  // from then on, whatever the strategy waits for
+};
+constexpr HoldBound hold_bound(std::uint64_t write_within_ns, std::uint32_t nodes, Topology topology) {
+  const std::uint32_t agents = nodes <= 1                     ? 1
+                               : topology == Topology::direct ? 2
+                               : topology == Topology::tree
+                                   ? static_cast<std::uint32_t>(std::bit_width(nodes))
+                                   : nodes;
+  const std::uint64_t half = write_within_ns / agents / 2;
+  return {half, half};
+}
+
+// Follows the buffer of one lane through the told time. Not thread safe.
+class Expiry {
+ public:
+  // Once per advance(). True: what is in the buffer has been there for too long, and leaves now.
+  bool due(bool holds, std::uint64_t now_ns, std::uint64_t bound_ns) {
+    if (!holds) deadline_ns_ = UINT64_MAX;
+    if (!holds) return false;
+    const bool due = now_ns >= deadline_ns_;
+    if (due || deadline_ns_ == UINT64_MAX) deadline_ns_ = now_ns + bound_ns;
+    return due;
+  }
+  // When due() has to be asked again though nothing happens; UINT64_MAX: never.
+  std::uint64_t next_deadline_ns() const { return deadline_ns_; }
+
+ private:
+  std::uint64_t deadline_ns_ = UINT64_MAX;  // of the oldest byte; UINT64_MAX: the buffer is empty
+};
+
+}  // namespace millrace::agent
