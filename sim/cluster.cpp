@@ -15,6 +15,9 @@ constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t second_ns = 1000 * ms;
 constexpr std::uint64_t longest_ns = 10'000 * second_ns;  // that a run may take, and
 constexpr std::uint64_t rest_ns = 700 * second_ns;        // ... its agents after the last rank
+// From a write on, until its bytes are in the file though nobody asks: the agents' bound, and what disks
+// take.
+constexpr std::uint64_t old_ns = 25 * second_ns;
 
 }  // namespace
 
@@ -119,18 +122,33 @@ void Cluster::befall(const Fault& fault) {
     case FaultKind::corrupt:
       return net_.corrupt(fault.node);
     case FaultKind::kill_agent:
-      return crash(fault.node, false);
+      return crash(fault.node, false, false);
     case FaultKind::lose_node:
-      return crash(fault.node, true);
+      return crash(fault.node, true, true);
+    case FaultKind::terminate_agent:
+      return nodes_[fault.node]->terminate();
+    case FaultKind::kill_group:
+      acknowledge_old(fault.node);
+      return crash(fault.node, false, true);
     case FaultKind::clock_jump:
       return nodes_[fault.node]->jump(fault.amount);
   }
 }
 
-void Cluster::crash(std::uint32_t node, bool host) {
+// A node is about to be killed. What has been written for long is in the file by now, from all nodes; or in
+// the ledger of its own node, which goes if the node's ranks are told of an error.
+void Cluster::acknowledge_old(std::uint32_t node) {
+  if (!scenario_.keeps_the_bound()) return;
+  for (const Rank& rank : ranks_) {
+    if (rank.node == node || !keeps_ledger(scenario_.settings))
+      oracle_.acknowledge_old(rank.number, timeline_.now_ns() - old_ns);
+  }
+}
+
+void Cluster::crash(std::uint32_t node, bool host, bool ranks) {
   crashed_ = true;
   if (host || nodes_[node]->alive()) nodes_[node]->crash(host);
-  if (!host) return;
+  if (!ranks) return;
   for (const auto& staging : stagings_) staging->copies[node].lost = true;
   for (Rank& rank : ranks_) {
     if (rank.node == node && !rank.over) vanish(rank);

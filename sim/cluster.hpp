@@ -94,9 +94,11 @@ class Cluster {
   void end(Rank& rank);
   void vanish(Rank& rank);
   void acknowledge(const Rank& rank, bool stable, bool there);
+  void acknowledge_old(std::uint32_t node);
   void check_read(const Rank& rank, Extent extent, std::uint32_t begun);
   void befall(const Fault& fault);
-  void crash(std::uint32_t node, bool host);
+  // Its agent dies, and its host or its ranks with it.
+  void crash(std::uint32_t node, bool host, bool ranks);
   bool all_over() const;
   bool all_idle() const;
   bool step_until(std::uint64_t until_ns, bool (Cluster::*done)() const);

@@ -150,6 +150,12 @@ void Node::crash(bool host) {
   left.restore(journals_);
 }
 
+void Node::terminate() {
+  if (!alive()) return;
+  rounds_->write_out();
+  plan(now());
+}
+
 void Node::jump(std::uint64_t by_ns) {
   clock_.jump(by_ns);
   plan(now());

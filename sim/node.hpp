@@ -87,6 +87,8 @@ class Node {
   void pause(std::uint64_t for_ns);
   // The process goes, or the host with it: what journals it leaves is in the folder then.
   void crash(bool host);
+  // As Server does on SIGTERM.
+  void terminate();
   // The host's clock, as all its processes see it.
   void jump(std::uint64_t by_ns);
   // Nobody needs the agent any more, which is idle.

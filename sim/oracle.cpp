@@ -35,7 +35,16 @@ std::vector<Extent> Oracle::acknowledge(std::uint32_t rank, bool stable) {
 void Oracle::acknowledge_finished(std::uint32_t rank) {
   ++moment_;
   for (Write& write : std::span(writes_).subspan(before_)) {
-    if (write.rank == rank && write.finished && write.acknowledged == 0) write.acknowledged = moment_;
+    if (write.rank == rank && write.finished_ns != UINT64_MAX && write.acknowledged == 0)
+      write.acknowledged = moment_;
+  }
+}
+
+void Oracle::acknowledge_old(std::uint32_t rank, std::uint64_t until_ns) {
+  ++moment_;
+  for (Write& write : std::span(writes_).subspan(before_)) {
+    if (write.rank == rank && write.finished_ns <= until_ns && write.acknowledged == 0)
+      write.acknowledged = moment_;
   }
 }
 

@@ -25,12 +25,14 @@ class Oracle {
   void fill(std::uint32_t write, std::uint64_t offset, std::span<std::byte> data) const;
 
   // The write has returned.
-  void finish(std::uint32_t write) { writes_[write - 1].finished = true; }
+  void finish(std::uint32_t write, std::uint64_t now_ns) { writes_[write - 1].finished_ns = now_ns; }
   // All writes of the rank so far are in the file; `stable`: on the disk. Returns where those are that were
   // not acknowledged so before.
   std::vector<Extent> acknowledge(std::uint32_t rank, bool stable);
   // ... as far as they have returned.
   void acknowledge_finished(std::uint32_t rank);
+  // ... as far as they had returned by then.
+  void acknowledge_old(std::uint32_t rank, std::uint64_t until_ns);
   // The file is opened again, by ranks of the same numbers: none of them has written anything yet. `lost`:
   // what was not on the disk is not promised any more.
   void begin_again(bool lost);
@@ -51,9 +53,9 @@ class Oracle {
   struct Write {
     std::uint32_t rank;
     Extent extent;
-    bool finished = false;
-    std::uint32_t acknowledged = 0;  // at which moment; 0: not yet
-    std::uint32_t ordered = 0;       // likewise
+    std::uint64_t finished_ns = UINT64_MAX;  // UINT64_MAX: it has not returned
+    std::uint32_t acknowledged = 0;          // at which moment; 0: not yet
+    std::uint32_t ordered = 0;               // likewise
     bool stable = false;
   };
   std::string complain(std::byte found, std::uint64_t offset, std::uint32_t least) const;

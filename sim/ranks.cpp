@@ -51,6 +51,9 @@ void Cluster::take(Rank& rank, const Step& step) {
       return turn(rank, "atomic mode");
     case Step::Kind::pipeline:
       return turn(rank, nullptr);
+    case Step::Kind::rest:
+      note(rank, "computes: rank ns", step.stride);
+      return rank.process->seat().sleep_until(timeline_.now_ns() + step.stride);
     case Step::Kind::settle:
       note(rank, "settles: rank");
       return client::settle_ledgers(path_.c_str(), true, *rank.process);
@@ -77,7 +80,7 @@ void Cluster::write(Rank& rank, const Step& step) {
   note(rank, "writes: rank pieces bytes", step.pieces, step.pieces * bytes);
   const Status status = write(rank, step.pieces * bytes);
   if (!told(rank, status)) return;
-  for (std::uint32_t i = 0; i < step.pieces; ++i) oracle_.finish(number - i);
+  for (std::uint32_t i = 0; i < step.pieces; ++i) oracle_.finish(number - i, timeline_.now_ns());
   const std::uint64_t most =
       std::min(scenario_.settings.record_max_bytes, transport::max_payload(scenario_.ring_bytes));
   rank.owed_ps += step.pieces * ((bytes + most - 1) / most * scenario_.costs.rank_record_ps +

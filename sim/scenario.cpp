@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "dice.hpp"
+#include "scheduler.hpp"
 
 namespace millrace::sim {
 
@@ -143,7 +144,8 @@ Fault make_jump(Dice& dice, const Scenario& scenario) {
 
 bool crashes(const std::vector<Fault>& faults) {
   return std::ranges::any_of(faults, [](const Fault& fault) {
-    return fault.kind == FaultKind::kill_agent || fault.kind == FaultKind::lose_node;
+    return fault.kind == FaultKind::kill_agent || fault.kind == FaultKind::lose_node ||
+           fault.kind == FaultKind::kill_group;
   });
 }
 
@@ -237,6 +239,10 @@ const char* name_of(FaultKind kind) {
       return "fault: node lost";
     case FaultKind::clock_jump:
       return "fault: the clock jumps, ns";
+    case FaultKind::terminate_agent:
+      return "fault: agent is sent SIGTERM";
+    case FaultKind::kill_group:
+      return "fault: agent and ranks killed at once";
   }
   return "";
 }
@@ -274,6 +280,7 @@ Scenario make_scenario(std::uint64_t seed) {
     faults = &scenario.later.back().faults;
   }
   add_stages(scenario);
+  add_scheduler(scenario);
   return scenario;
 }
 
@@ -293,7 +300,8 @@ bool Scenario::benign() const {
     // Shorter than what a link takes for the loss of its peer.
     if (fault.kind == FaultKind::cut || fault.kind == FaultKind::pause) return fault.for_ns < 4 * second;
     if (fault.kind == FaultKind::clock_jump) return fault.amount < 4 * second;
-    return fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::delay;
+    return fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::delay ||
+           fault.kind == FaultKind::terminate_agent;
   });
 }
 
@@ -301,8 +309,15 @@ bool Scenario::writes_survive() const {
   return settings.strategy == Strategy::journal && std::ranges::all_of(faults, [](const Fault& fault) {
            return fault.kind == FaultKind::kill_agent || fault.kind == FaultKind::pause ||
                   fault.kind == FaultKind::cut || fault.kind == FaultKind::delay ||
-                  fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::clock_jump;
+                  fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::clock_jump ||
+                  fault.kind == FaultKind::terminate_agent;
          });
+}
+
+bool Scenario::keeps_the_bound() const {
+  return std::ranges::all_of(faults, [](const Fault& fault) {
+    return fault.kind == FaultKind::kill_group || fault.kind == FaultKind::terminate_agent;
+  });
 }
 
 bool Scenario::loses_caches() const {

@@ -35,6 +35,7 @@ struct Step {
     settle,    // what closes have left to go on, as before every open
     open,      // again: all ranks have closed
     stage,     // another file comes to every node: all ranks, whatever they have been told
+    rest,      // computes for `stride` ns
   };
   Kind kind;
   std::uint32_t pieces = 1;  // write: as many in one call, each so much further on
@@ -45,17 +46,19 @@ struct Step {
 };
 
 enum class FaultKind : std::uint8_t {
-  slow_disk,    // `amount` times, for a while
-  full_disk,    // no more than `amount` bytes
-  write_error,  // EIO of a write, after `amount` more
-  sync_error,   // EIO of a datasync, after `amount` more
-  cut,          // between `node` and `other`, for a while
-  delay,        // `amount` ns more from and to `node`, for a while
-  pause,        // of the agent's process, for a while: to it, the clock jumps
-  corrupt,      // a wrong bit in what comes to `node`
-  kill_agent,   // the process
-  lose_node,    // the host, with its ranks and what its cache had
-  clock_jump,   // of the host's clock, by `amount` ns
+  slow_disk,        // `amount` times, for a while
+  full_disk,        // no more than `amount` bytes
+  write_error,      // EIO of a write, after `amount` more
+  sync_error,       // EIO of a datasync, after `amount` more
+  cut,              // between `node` and `other`, for a while
+  delay,            // `amount` ns more from and to `node`, for a while
+  pause,            // of the agent's process, for a while: to it, the clock jumps
+  corrupt,          // a wrong bit in what comes to `node`
+  kill_agent,       // the process
+  lose_node,        // the host, with its ranks and what its cache had
+  clock_jump,       // of the host's clock, by `amount` ns
+  terminate_agent,  // SIGTERM: what it has goes to the file, and it serves on
+  kill_group,       // the agent and the ranks of a node, all at once
 };
 const char* name_of(FaultKind kind);
 
@@ -111,6 +114,9 @@ struct Scenario {
   bool benign() const;
   // What writes returned for outlives the agent of their node: strategy journal, and no disk that fails.
   bool writes_survive() const;
+  // What has been written for longer than a bound is in the file, whoever is killed then: nothing but a
+  // scheduler interferes.
+  bool keeps_the_bound() const;
   // The cache of a node may be lost: only what is on the disk is promised.
   bool loses_caches() const;
   // The node's agent is paused for longer than its ranks wait.

@@ -76,11 +76,7 @@ void OpenFile::write_striped(std::uint64_t offset, std::span<const std::byte> da
 }
 
 void OpenFile::write_out(Lane& lane) {
-  if (ledger && !ledger->failing() && !ledger->given_up()) {
-    ledger->flush();
-  } else {
-    lane.pipeline->depart(everything);
-  }
+  if (!ledger || ledger->failing() || ledger->given_up()) lane.pipeline->depart(everything);
 }
 
 bool OpenFile::over() const {

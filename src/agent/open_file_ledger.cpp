@@ -73,7 +73,7 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
     }
     if (!error().ok()) ledger->give_up();
   }
-  if (asked.strategy == Strategy::journal) ledger->flush();
+  ledger->flush();  // what the target has and the ledger has not would be taken back by a recovery
   if (!ledger->empty()) {
     if (secured() || rescued()) {
       moved = ledger->clear();
