@@ -3,10 +3,15 @@
 """Slurm inside of a cluster: jobs start by srun and sbatch."""
 
 import re
+import sys
+from pathlib import Path
 
 import pytest
 from conftest import BUILD, STORAGE, eventually
 from millrace.cluster import slurm
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from victim import pattern  # noqa: E402
 
 pytestmark = pytest.mark.skipif(bool(slurm.missing()), reason=f"{', '.join(slurm.missing())} not found")
 
@@ -64,3 +69,28 @@ def test_a_killed_node_comes_back_to_slurm(slurm_pair):
 
     assert eventually(both_idle, 40), seen
     assert slurm_pair.run(0, "srun", "-N2", "true").returncode == 0
+
+
+@pytest.mark.parametrize(("mpi", "options"), [("mpich", []), ("ompi", ["--mpi=pmix"])])
+def test_a_program_writes_its_last_checkpoint_after_sigterm(cluster, tmp_path, mpi, options):
+    # The step's ranks catch it; the agent, which may be one of the step's processes or not, is signalled in any case.
+    program, path, out = BUILD / "bin/tests" / f"victim_{mpi}", tmp_path / "data", tmp_path / "out"
+    if not program.exists():
+        pytest.skip(f"no {mpi} here")
+    cluster.up("--nodes", 1, "--slurm", "--shared", tmp_path)
+    victim = [program, path, "pieces=2000", "stop=1000", "term=1", "sync=1"]
+    command = [BUILD / "bin/millrace", "run", "--stats", tmp_path / "stats", "--", "srun", *options, "-n2", *victim]
+    with out.open("w") as written, cluster.start(0, *command, stdout=written, cwd="/") as job:
+        try:
+            at_stop = eventually(lambda: len(re.findall(r"at \d \d+", out.read_text())) == 2, 60)
+            assert at_stop, out.read_text()
+            (number,) = cluster.run(0, "squeue", "-h", "-o", "%A").stdout.split()
+            assert cluster.run(0, "scancel", "--signal=TERM", number).returncode == 0
+            assert cluster.run(0, "pkill", "-TERM", "millraced").returncode == 0
+            assert job.wait(60) == 0, job.stderr.read()
+        finally:
+            job.kill()
+    assert sorted(re.findall(r"closed (\d) (\w+)", out.read_text())) == [("0", "MPI_SUCCESS"), ("1", "MPI_SUCCESS")]
+    assert "error" not in out.read_text()
+    assert path.read_bytes() == pattern(0, 2 * 2000 * 1024)
+    assert '"route": "pipeline"' in (tmp_path / "stats").read_text()
