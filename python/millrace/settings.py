@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -161,10 +162,20 @@ def find_config(explicit: Path | None, environment: Mapping[str, str]) -> Path |
     return None
 
 
+def _distrust(about: os.stat_result) -> str:
+    """Why a file may not name what runs as this user, or where this user's bytes go; empty if it may."""
+    if about.st_uid not in (os.geteuid(), 0):
+        return "the file belongs to another user"
+    if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "other users can write the file: chmod go-w it"
+    return ""
+
+
 def read_config(path: Path) -> dict[str, str]:
-    """The [run] table of a TOML file, checked."""
+    """The [run] table of a TOML file, checked. Only a file of this user's or root's own may name programs or folders."""
     try:
         with path.open("rb") as file:
+            distrust = _distrust(os.fstat(file.fileno()))
             document = tomllib.load(file)
     except OSError as error:
         raise SettingError(f"{path}: {error.strerror}") from None
@@ -179,6 +190,8 @@ def read_config(path: Path) -> dict[str, str]:
         if setting is None or not setting.toml:
             known = ", ".join(s.name for s in SETTINGS if s.toml)
             raise SettingError(f"{path}: [run] has no setting '{name}'; it can have: {known}")
+        if setting.kind == "path" and distrust:
+            raise SettingError(f"{path}: {name} is refused, because {distrust}; or give {setting.variable}")
         values[setting.name] = normalise(setting, value, f"{path}: {name}")
     return values
 

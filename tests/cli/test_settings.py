@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings: values, precedence, and agreement with the C++ side and the guide."""
 
+import os
 import re
 
 import pytest
@@ -94,6 +95,43 @@ def test_bad_toml_is_an_error_that_names_the_file(world, text):
     path = toml(world / "work", text)
     with pytest.raises(settings.SettingError, match="millrace.toml"):
         settings.resolve({}, path, {})
+
+
+PLACES = ["agent", "journal_directory", "stage_directory"]
+
+
+def given_away(path):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    os.chown(path, 12345, -1)
+
+
+@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (given_away, "belongs to another user"),
+        (lambda path: path.chmod(0o664), "other users can write"),
+        (lambda path: path.chmod(0o606), "other users can write"),
+    ],
+)
+def test_no_program_or_folder_from_a_file_that_others_can_write(world, name, change, why):
+    path = toml(world / "work", f'[run]\nstrategy = "sort"\n{name} = "/tmp/theirs"\n')
+    path.chmod(0o644)
+    assert settings.resolve({}, path, {}).values[name].value == "/tmp/theirs"
+    change(path)
+    with pytest.raises(settings.SettingError, match=f"millrace.toml: {name} is refused.*{why}"):
+        settings.resolve({}, path, {})
+
+
+def test_a_file_that_others_can_write_may_still_choose_a_strategy(world):
+    path = toml(world / "work", '[run]\nstrategy = "sort"\n')
+    path.chmod(0o666)
+    assert settings.resolve({}, path, {}).values["strategy"].value == "sort"
+
+
+def test_every_setting_that_names_a_place_is_guarded():
+    assert sorted(setting.name for setting in settings.SETTINGS if setting.kind == "path" and setting.toml) == PLACES
 
 
 def test_bad_environment_names_the_variable():
