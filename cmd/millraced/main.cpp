@@ -26,13 +26,12 @@ int probe() {
 }  // namespace
 
 // millraced --probe: says what this machine offers it.
-// millraced NAME: the agent of one job on this node, started by the job's first rank that needs it. NAME is
-// the abstract UNIX socket that the ranks connect to. Exit status: 0 it listens, else an errno.
+// millraced NAME [handed]: the agent of one job on this node, started by the job's first rank that needs it.
+// NAME is the abstract UNIX socket that the ranks connect to; with `handed`, that rank listens there already,
+// with descriptor 3. Exit status: 0 it listens, else an errno.
 int main(int argc, char** argv) {
-  const std::string_view argument = argc == 2 ? argv[1] : "";
-  if (argument == "--probe") return probe();
-  if (argument.substr(0, 9) == "millrace-")
-    return millrace::agent::serve_in_background(argv[1], make_storage);
-  std::fputs("millraced is started by Millrace itself; see millrace run\n", stderr);
-  return EINVAL;
+  if (argc == 2 && std::string_view(argv[1]) == "--probe") return probe();
+  const int status = millrace::agent::serve_by_arguments(argc, argv, make_storage);
+  if (status == EINVAL) std::fputs("millraced is started by Millrace itself; see millrace run\n", stderr);
+  return status;
 }

@@ -172,7 +172,7 @@ def _distrust(about: os.stat_result) -> str:
 
 
 def read_config(path: Path) -> dict[str, str]:
-    """The [run] table of a TOML file, checked. Only a file of this user's or root's own may name programs or folders."""
+    """The [run] table of a TOML file, checked. Only a file of this user or of root may name programs or folders."""
     try:
         with path.open("rb") as file:
             distrust = _distrust(os.fstat(file.fileno()))

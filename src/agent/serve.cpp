@@ -12,11 +12,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "agent/core.hpp"
 #include "agent/server.hpp"
 #include "base/local.hpp"
+#include "transport/socket.hpp"
 
 namespace millrace::agent {
 
@@ -39,12 +42,13 @@ void raise_descriptors() {
 }
 
 // The background process; says through `ready` how the start went.
-int serve(const char* name, MakeStorage make_storage, Fd ready) {
+int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
   raise_descriptors();
   std::vector<std::string> messages;
   const Settings settings = from_environment(environ, messages);
   ServerOptions options;
   options.name = name;
+  options.listener = std::move(listener);
   options.stats_path = stats_path(settings);
   options.trace_directory = settings.trace_directory;
   options.timeout_ms = settings.timeout_ms;
@@ -59,7 +63,7 @@ int serve(const char* name, MakeStorage make_storage, Fd ready) {
   if (storage) {
     core = std::make_unique<Core>(**storage, local_directory(settings));
     core->set_write_within(settings.write_within_ms * 1'000'000);
-    server = std::make_unique<Server>(*core, (*storage)->event_fd(), options);
+    server = std::make_unique<Server>(*core, (*storage)->event_fd(), std::move(options));
     status = server->start();
   }
   const int error = status.ok() || status.error() == EADDRINUSE ? 0
@@ -74,8 +78,10 @@ int serve(const char* name, MakeStorage make_storage, Fd ready) {
 
 }  // namespace
 
-int serve_in_background(const char* name, MakeStorage make_storage) {
-  ::syscall(SYS_close_range, 3u, ~0u, 0u);  // whatever the rank had open
+int serve_in_background(const char* name, bool handed, MakeStorage make_storage) {
+  Fd listener(handed ? transport::handed_listener : -1);
+  // Whatever else the rank had open.
+  ::syscall(SYS_close_range, static_cast<unsigned>(transport::handed_listener + (handed ? 1 : 0)), ~0u, 0u);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
   Fd ready(ends[0]);
@@ -85,11 +91,17 @@ int serve_in_background(const char* name, MakeStorage make_storage) {
   if (child == 0) {
     ready.reset();
     if (::chdir("/") != 0) return errno;  // holds no mount
-    return serve(name, make_storage, std::move(tell));
+    return serve(name, std::move(listener), make_storage, std::move(tell));
   }
   tell.reset();
   unsigned char answer = EIO;
   return ::read(ready.get(), &answer, 1) == 1 ? answer : EIO;
+}
+
+int serve_by_arguments(int argc, char** argv, MakeStorage make_storage) {
+  const bool handed = argc == 3 && std::string_view(argv[2]) == "handed";
+  if ((argc != 2 && !handed) || !std::string_view(argv[1]).starts_with("millrace-")) return EINVAL;
+  return serve_in_background(argv[1], handed, make_storage);
 }
 
 }  // namespace millrace::agent

@@ -119,6 +119,14 @@ Status Server::make_page() {
   return {};
 }
 
+Status Server::listen_at_name() {
+  listener_ = std::move(options_.listener);
+  if (listener_.valid()) return transport::take_over_listener(listener_.get());
+  Result<Fd> listener = transport::listen_at(options_.name);
+  if (listener) listener_ = *std::move(listener);
+  return listener.status();
+}
+
 Status Server::start() {
   if (Status status = make_page(); !status.ok()) return status;
   trace_ = Trace(options_.trace_directory);
@@ -135,9 +143,7 @@ Status Server::start() {
   wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   signals_.reset(::signalfd(-1, &leave, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!epoll_.valid() || !wake_.valid() || !signals_.valid()) return Status::from_errno(errno);
-  Result<Fd> listener = transport::listen_at(options_.name);
-  if (!listener) return listener.status();
-  listener_ = *std::move(listener);
+  if (Status listens = listen_at_name(); !listens.ok()) return listens;
   born_ns_ = alone_since_ns_ = now_ns();
   for (const auto& [descriptor, tag] : {std::pair(listener_.get(), tag_listener),
                                         {wake_.get(), tag_wake},

@@ -17,6 +17,7 @@ namespace millrace::agent {
 
 struct ServerOptions {
   std::string name;                        // abstract socket to listen at
+  Fd listener;                             // that listens there already; not valid: none
   std::string stats_path;                  // Core's reports are appended here; empty = off
   std::string trace_directory;             // spans of the stages, as a Chrome trace; empty = off
   std::string log_path;                    // errors that no rank can be told; empty = off
@@ -45,6 +46,7 @@ class Server {
 
   Status watch(int descriptor, std::uint64_t tag);
   Status make_page();
+  Status listen_at_name();
   void accept_all();
   void receive(Connection& connection);
   bool greet(Connection& connection, const void* data, std::size_t size, Fd memory);

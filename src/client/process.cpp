@@ -90,7 +90,9 @@ const char* words_for(Status status) {
     case Code::unsupported:
       return "the agent on this node is of another version; give each job its own MILLRACE_JOB";
     case Code::timeout:
-      return "the agent did not start within 10 s: is the node overloaded?";
+      return "the agent did not answer within 10 s: is the node overloaded?";
+    case Code::refused:
+      return "the agent's program is not millraced, or another process has the agent's name";
     default:
       return "no agent could be started; millrace doctor says what this machine lacks";
   }
@@ -114,11 +116,13 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   why = unable_;
   if (unable_ != nullptr) return nullptr;
   const TraceSpan span("connect");
-  Result<std::unique_ptr<Session>> session = connect_session(settings_, may_start, serialized_.load());
+  std::string detail;
+  Result<std::unique_ptr<Session>> session =
+      connect_session(settings_, may_start, serialized_.load(), detail);
   if (!session) {
     if (!may_start && session.status().code() == Code::not_found) return nullptr;
     why = unable_ = words_for(session.status());
-    say(std::string("files are written by the MPI library alone: ") + why);
+    say("files are written by the MPI library alone: " + (detail.empty() ? std::string(why) : detail));
     return nullptr;
   }
   session_ = *std::move(session);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -24,7 +25,8 @@ namespace millrace::client {
 
 namespace {
 
-constexpr std::uint64_t start_bound_ns = 10'000'000'000;
+constexpr std::uint64_t start_bound_ms = 10'000;
+constexpr int most_starts = 3;
 
 // The environment without what makes a preload of the agent.
 std::vector<char*> agent_environment() {
@@ -40,12 +42,14 @@ std::vector<char*> agent_environment() {
 struct Spawn {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
-  Spawn() {
+  // `listener`: for the agent; -1: none.
+  explicit Spawn(int listener) {
     ::posix_spawn_file_actions_init(&files);
     ::posix_spawnattr_init(&attributes);
     ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0);
     ::posix_spawn_file_actions_adddup2(&files, 0, 1);
     ::posix_spawn_file_actions_adddup2(&files, 0, 2);
+    if (listener >= 0) ::posix_spawn_file_actions_adddup2(&files, listener, transport::handed_listener);
     sigset_t none, all;
     ::sigemptyset(&none);
     ::sigfillset(&all);
@@ -62,20 +66,24 @@ struct Spawn {
   Spawn& operator=(const Spawn&) = delete;
 };
 
-// Runs a program of Millrace's and waits for its end: millraced goes to the background by itself and leaves
-// when it listens. Returns its exit status; Code::io if it was killed. posix_spawn shares memory with the
-// child until exec: no atfork or exit handler of the program runs, and a large program costs no copy of its
-// page tables.
-Result<int> launch(std::string path, std::vector<std::string> words) {
+// Starts a program of Millrace's. posix_spawn shares memory with the child until exec: no atfork or exit
+// handler of the program runs, and a large program costs no copy of its page tables.
+Result<pid_t> spawn(std::string path, std::vector<std::string> words, int listener) {
   std::vector<char*> arguments{path.data()};
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   std::vector<char*> environment = agent_environment();
-  const Spawn spawn;
+  const Spawn how(listener);
   pid_t child = -1;
-  const int failed = ::posix_spawn(&child, path.c_str(), &spawn.files, &spawn.attributes, arguments.data(),
-                                   environment.data());
+  const int failed =
+      ::posix_spawn(&child, path.c_str(), &how.files, &how.attributes, arguments.data(), environment.data());
   if (failed != 0) return Status::from_errno(failed);
+  return child;
+}
+
+// Waits for the end of a child: its exit status. Code::io: a signal ended it. Code::timeout: it has not
+// ended.
+Result<int> wait_for(pid_t child, std::uint64_t bound_ms) {
   const std::uint64_t begin_ns = transport::now_ns();
   for (;;) {
     int exit_status = 0;
@@ -83,21 +91,73 @@ Result<int> launch(std::string path, std::vector<std::string> words) {
     if (done == child && !WIFEXITED(exit_status)) return Code::io;
     if (done == child) return WEXITSTATUS(exit_status);
     if (done < 0 && errno == ECHILD) return 0;  // the program reaps all children: connecting will tell
-    if (transport::now_ns() - begin_ns > start_bound_ns) return Code::timeout;
+    if (transport::now_ns() - begin_ns > bound_ms * 1'000'000) return Code::timeout;
     pause_ms(1);
   }
 }
 
+// Starts the job's agent, for as many times as makes sense. The socket that ranks connect to listens before
+// the agent is there: its name is the lock by which one rank of the node starts the agent, and no stranger
+// can take it then.
+class Starter {
+ public:
+  Starter(const Settings& settings, std::string name, std::uint64_t bound_ms)
+      : program_(agent_program(settings)), name_(std::move(name)), bound_ms_(bound_ms) {}
+
+  // Nobody listens. Ok: look again whether somebody does. Else `why` says more than the status.
+  Status start(std::string& why) {
+    const Result<Fd> listener = transport::listen_at(name_);
+    if (!listener) return wait_for_other(listener.status(), why);
+    first_taken_ns_ = 0;
+    if (starts_++ == most_starts) {
+      why = program_ + last_ + ", " + std::to_string(most_starts) +
+            " times, and no agent listens: MILLRACE_AGENT must name millraced";
+      return Code::refused;
+    }
+    const Result<pid_t> child = spawn(program_, {name_, "handed"}, listener->get());
+    if (!child) return child.status();
+    const Result<int> ended = wait_for(*child, bound_ms_);
+    last_ = ended ? " ended with status " + std::to_string(*ended) : " was ended by a signal";
+    if (ended || ended.status().code() != Code::timeout) return {};
+    ::kill(*child, SIGKILL);
+    ::waitpid(*child, nullptr, 0);
+    why = program_ + " did not go to the background within " + std::to_string(bound_ms_ / 1000) +
+          " s: is it millraced, or is the node overloaded?";
+    return Code::timeout;
+  }
+
+ private:
+  // Another rank may be about to listen, which takes it a moment.
+  Status wait_for_other(Status status, std::string& why) {
+    if (status.error() != EADDRINUSE) return status;
+    const std::uint64_t now_ns = transport::now_ns();
+    if (first_taken_ns_ == 0) first_taken_ns_ = now_ns;
+    pause_ms(1);
+    if (now_ns - first_taken_ns_ < bound_ms_ * 1'000'000 / 4) return {};
+    why = "a process that does not listen has the name of this job's agent, " + name_;
+    return Code::refused;
+  }
+
+  const std::string program_, name_;
+  const std::uint64_t bound_ms_;
+  int starts_ = 0;
+  std::string last_;  // what became of the last program
+  std::uint64_t first_taken_ns_ = 0;
+};
+
 // Greets the agent at the other end. Code::lost_agent: it was just leaving.
 Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std::uint64_t job_hash,
-                                       bool serialized) {
-  if (!transport::same_user(socket.get())) return Code::access;
+                                       bool serialized, std::uint64_t bound_ms, std::string& why) {
+  if (!transport::same_user(socket.get())) {
+    why = "another user's process has the name of this job's agent";
+    return Code::access;
+  }
   Result<transport::Producer> producer = transport::Producer::create(settings.channel_bytes);
   if (!producer) return producer.status();
   transport::Hello hello{transport::protocol_version, static_cast<std::uint32_t>(::getpid()), job_hash,
                          settings.channel_bytes};
   if (!transport::send(socket.get(), hello, {producer->memory()}).ok()) return Code::lost_agent;
-  if (!transport::wait_readable(socket.get(), 10'000)) return Code::timeout;
+  if (!transport::wait_readable(socket.get(), static_cast<std::uint32_t>(bound_ms))) return Code::timeout;
   transport::Welcome welcome{};
   Result<transport::Received> received = transport::receive_message(socket.get(), &welcome, sizeof welcome);
   if (!received || received->size == 0) return Code::lost_agent;
@@ -140,33 +200,38 @@ bool run_recovery(const Settings& settings, const std::string& directory) {
   const std::string agent = agent_program(settings);
   const std::size_t slash = agent.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : agent.substr(0, slash + 1);
-  const Result<int> left = launch(folder + "millrace-recover", {"--dir", directory});
+  const Result<pid_t> child = spawn(folder + "millrace-recover", {"--dir", directory}, -1);
+  if (!child) return false;
+  const Result<int> left = wait_for(*child, start_bound_ms);
   return left.ok() || left.status().code() == Code::timeout;
 }
 
-Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized) {
+Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized,
+                                                 std::string& why) {
   // As it was at first: who is asked for an agent at every close should not ask /proc as often.
   static const std::string key = job_key(settings);
   const std::uint64_t hash = checksum(key.data(), key.size());
   const std::string name = transport::agent_name(hash);
+  const std::uint64_t bound_ms = std::min(start_bound_ms, settings.timeout_ms);
+  Starter starter(settings, name, bound_ms);
   const std::uint64_t begin_ns = transport::now_ns();
   std::uint32_t wait_ms = 1;
-  while (transport::now_ns() - begin_ns < start_bound_ns) {
-    Result<Fd> socket = transport::connect_to(name);
+  while (transport::now_ns() - begin_ns < bound_ms * 1'000'000) {
+    Result<Fd> socket = transport::connect_to(name, bound_ms);
     if (socket) {
-      Result<std::unique_ptr<Session>> session = greet(*std::move(socket), settings, hash, serialized);
+      Result<std::unique_ptr<Session>> session =
+          greet(*std::move(socket), settings, hash, serialized, bound_ms, why);
       if (session || session.status().code() != Code::lost_agent) return session;
-    } else if (socket.status().error() != ECONNREFUSED && socket.status().error() != EAGAIN) {
+    } else if (socket.status().error() == EAGAIN) {
+      why = "the process that has the name of this job's agent takes no connection";
+      return Code::timeout;
+    } else if (socket.status().error() != ECONNREFUSED) {
       return socket.status();
     } else if (!may_start) {
       return Code::not_found;
-    } else if (Result<Fd> lock = transport::claim(name + "-start"); lock) {
-      // The one that starts it; unless it has come up since we were refused.
-      if (!transport::connect_to(name).ok()) {
-        const Result<int> left = launch(agent_program(settings), {name});
-        if (!left) return left.status();
-        if (*left != 0) return Status::from_errno(*left);
-      }
+    } else if (const Status started = starter.start(why); !started.ok()) {
+      return started;
+    } else {
       continue;
     }
     pause_ms(wait_ms);

@@ -21,7 +21,9 @@ void pause_ms(std::uint32_t for_ms);
 bool run_recovery(const Settings& settings, const std::string& directory);
 
 // Connects with the job's agent; if there is none, starts it when `may_start`, else fails with not_found.
-// Bounded to ten seconds.
-Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized);
+// Every wait in it is bounded to ten seconds, or `timeout` if that is less. Where it fails, `why` may say
+// more than the status.
+Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized,
+                                                 std::string& why);
 
 }  // namespace millrace::client

@@ -15,6 +15,8 @@ namespace millrace::transport {
 
 namespace {
 
+constexpr int queue_max = 1024;  // connections that wait to be accepted
+
 struct Address {
   sockaddr_un name{};
   socklen_t size = 0;
@@ -43,25 +45,33 @@ std::string agent_name(std::uint64_t job_hash) {
   return text;
 }
 
-Result<Fd> claim(const std::string& name) {
+Result<Fd> listen_at(const std::string& name) {
   Result<Fd> socket = make_socket(SOCK_NONBLOCK);
   if (!socket) return socket;
   const Address address(name);
-  if (::bind(socket->get(), address.get(), address.size) != 0) return Status::from_errno(errno);
+  if (::bind(socket->get(), address.get(), address.size) != 0 || ::listen(socket->get(), queue_max) != 0)
+    return Status::from_errno(errno);
   return socket;
 }
 
-Result<Fd> listen_at(const std::string& name) {
-  Result<Fd> socket = claim(name);
-  if (!socket) return socket;
-  if (::listen(socket->get(), 1024) != 0) return Status::from_errno(errno);
-  return socket;
+Status take_over_listener(int listener) {
+  int listens = 0;
+  socklen_t size = sizeof listens;
+  if (::getsockopt(listener, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0)
+    return Status::from_errno(errno);
+  if (listens == 0) return Code::invalid;
+  return ::listen(listener, queue_max) == 0 ? Status() : Status::from_errno(errno);
 }
 
-Result<Fd> connect_to(const std::string& name) {
+Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms) {
   Result<Fd> socket = make_socket();
   if (!socket) return socket;
   const Address address(name);
+  // Of 0, the kernel would make no bound at all.
+  const timeval bound{static_cast<time_t>(bound_ms / 1000),
+                      static_cast<suseconds_t>(bound_ms % 1000 * 1000 + 1)};
+  if (::setsockopt(socket->get(), SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound) != 0)
+    return Status::from_errno(errno);
   while (::connect(socket->get(), address.get(), address.size) != 0) {
     if (errno != EINTR) return Status::from_errno(errno);
   }

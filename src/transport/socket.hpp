@@ -26,11 +26,17 @@ struct Received {
 // Where the agent of a job listens. `hash` is of the job's key.
 std::string agent_name(std::uint64_t job_hash);
 
-// Fails with errno EADDRINUSE if somebody has the name already.
+// Takes the name and listens there. Fails with errno EADDRINUSE if somebody has the name already. Whoever
+// starts an agent does this first and hands the socket over, so that nobody can take the name in between.
 Result<Fd> listen_at(const std::string& name);
-// Only takes the name: a lock that goes with the process.
-Result<Fd> claim(const std::string& name);
-Result<Fd> connect_to(const std::string& name);
+// Of the process that a listener was handed to: peers see this process from now on. Fails for what is no
+// listener.
+Status take_over_listener(int listener);
+// Where an agent finds the listener that it was started with.
+inline constexpr int handed_listener = 3;
+// Waits while the queue of the listener is full, at most `bound_ms`: errno EAGAIN then. errno ECONNREFUSED:
+// nobody listens there.
+Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms = 10'000);
 Result<Fd> accept_from(int listener);
 
 // True if the peer is a process of this user.

@@ -3,10 +3,12 @@
 #include "transport/socket.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <vector>
 
 #include "transport/memory.hpp"
 
@@ -48,11 +50,31 @@ TEST(Socket, SaysThatThePeerHasGone) {
 }
 
 TEST(Socket, NameIsALock) {
-  Result<Fd> first = claim(test_name("lock"));
+  Result<Fd> first = listen_at(test_name("lock"));
   ASSERT_TRUE(first.ok());
-  EXPECT_EQ(claim(test_name("lock")).status().error(), EADDRINUSE);
+  EXPECT_EQ(listen_at(test_name("lock")).status().error(), EADDRINUSE);
   first->reset();
-  EXPECT_TRUE(claim(test_name("lock")).ok());
+  EXPECT_TRUE(listen_at(test_name("lock")).ok());
+}
+
+TEST(Socket, ConnectingHasABoundWhereNobodyAccepts) {
+  const Result<Fd> listener = listen_at(test_name("full"));
+  ASSERT_EQ(::listen(listener->get(), 0), 0);
+  std::vector<Result<Fd>> queued;
+  do {
+    queued.push_back(connect_to(test_name("full"), 50));
+  } while (queued.back().ok() && queued.size() < 100);
+  EXPECT_EQ(queued.back().status().error(), EAGAIN);
+}
+
+TEST(Socket, AListenerThatIsHandedOverServesThoseWhoWait) {
+  Result<Fd> listener = listen_at(test_name("handed"));
+  const Result<Fd> early = connect_to(test_name("handed"));
+  ASSERT_TRUE(take_over_listener(listener->get()).ok());
+  EXPECT_TRUE(connect_to(test_name("handed")).ok());
+  EXPECT_TRUE(accept_from(listener->get()).ok());
+  EXPECT_TRUE(accept_from(listener->get()).ok());
+  EXPECT_FALSE(take_over_listener(early->get()).ok()) << "no listener";
 }
 
 TEST(Memory, CanNotBeShrunkUnderTheOtherSide) {

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // millraced over the fake Core.
-#include <cerrno>
-
 #include "agent/serve.hpp"
 
 namespace {
@@ -29,6 +27,4 @@ millrace::Result<std::unique_ptr<millrace::io::Storage>> no_storage(const millra
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return argc == 2 ? millrace::agent::serve_in_background(argv[1], no_storage) : EINVAL;
-}
+int main(int argc, char** argv) { return millrace::agent::serve_by_arguments(argc, argv, no_storage); }
