@@ -9,6 +9,7 @@
 
 #include "agent/block_pool.hpp"
 #include "agent/core_impl.hpp"
+#include "transport/layout.hpp"
 
 namespace millrace::agent {
 
@@ -65,6 +66,8 @@ bool Core::Impl::has_memory() const {
 
 Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const transport::Register& registration,
                                  Route route) {
+  if (files.size() == transport::max_files && std::find(files.begin(), files.end(), nullptr) == files.end())
+    return Status(Code::no_memory);  // the page that all ranks see has room for no more
   const std::uint32_t record_max_before = shared.record_max_bytes;
   const Status prepared = prepare_pool(registration.settings);
   if (!prepared.ok()) return prepared;

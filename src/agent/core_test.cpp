@@ -3,12 +3,14 @@
 #include "agent/core.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "agent/core_rig.hpp"
 #include "sink/sink.hpp"
+#include "transport/layout.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -74,6 +76,38 @@ TEST_F(Core, flush_writes_what_it_names_and_nothing_else) {
   EXPECT_TRUE(rig->same(0, {0, 150}));
   EXPECT_EQ(rig->storage.contents(0).size(), 150u);
   EXPECT_TRUE(rig->core.dirty(slot));
+}
+
+// The page that ranks see has room for so many.
+TEST_F(Core, a_file_more_than_there_is_room_for_is_refused_and_the_others_go_on) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur < 2 * transport::max_files + 1000)
+    GTEST_SKIP() << "the limit of open files is " << limit.rlim_cur;
+  start();
+  const FileSlot first = rig->open(0, file, tiny(Strategy::automatic, true));
+  std::vector<Fd> files;
+  transport::Register registration{};
+  registration.group = 1;
+  registration.settings = tiny(Strategy::automatic, true);
+  while (files.size() + 1 < transport::max_files) {
+    files.push_back(rig->storage.create());
+    ASSERT_TRUE(rig->core.open(0, Fd(::dup(files.back().get())), registration).ok());
+  }
+  const Fd another = rig->storage.create();
+  EXPECT_FALSE(rig->core.open(0, Fd(::dup(another.get())), registration).ok());
+  EXPECT_EQ(*rig->core.open(0, Fd(::dup(file.get())), registration), first)
+      << "one that is open may be joined";
+  rig->fill(0, first, 0, 1000, 1);
+  rig->core.flush(0, first, 1, everything);
+  EXPECT_LT(steps_until(0, 1), 20);
+  EXPECT_TRUE(rig->same(0));
+  rig->core.abandon(0);
+  rig->step(ms);
+  rig->step(ms);
+  EXPECT_TRUE(rig->core.open(0, Fd(::dup(another.get())), registration).ok()) << "there is room again";
 }
 
 TEST_F(Core, flush_of_a_clean_file_is_answered_at_the_next_advance) {

@@ -65,7 +65,6 @@ transport::Registered Rounds::enroll(Connection& connection, const transport::Re
   answer.status = slot.status();
   if (!slot) return answer;
   answer.file = *slot;
-  if (*slot >= transport::max_files) return answer;
   connection.allow(*slot, registration.settings.record_max_bytes,
                    registration.settings.strategy == Strategy::journal, registration.reads_only == 0);
   if (registration.routing.lanes > 0) links_.serve(registration, *slot, core_.file_number(*slot));

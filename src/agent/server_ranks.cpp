@@ -85,7 +85,6 @@ bool Server::greet(Connection& connection, const void* data, std::size_t size, F
 
 void Server::enroll(Connection& connection, const transport::Register& registration, Fd target) {
   const transport::Registered answer = rounds_->enroll(connection, registration, std::move(target));
-  if (answer.file >= transport::max_files) return rounds_->drop(connection.id(), "too many files are open");
   if (!transport::send(connection.socket(), answer).ok()) hang_up(connection);
 }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "io/posix/devices_storage.hpp"
 #include "io/posix/threads_storage.hpp"
 #ifdef MILLRACE_HAVE_LIBURING
 #include "io/uring/uring_storage.hpp"
@@ -14,7 +15,6 @@ namespace millrace::io {
 
 namespace {
 
-#ifdef MILLRACE_HAVE_LIBURING
 std::string explain(Status status) {
   switch (status.error()) {
     case ENOSYS:
@@ -26,37 +26,40 @@ std::string explain(Status status) {
     case ENOMEM:
       return "no memory for a ring: the limit of locked memory (ulimit -l) may be too low";
     default:
-      return "io_uring cannot be set up: " + status.describe();
+      return status.code() == Code::unsupported ? "built without liburing"
+                                                : "io_uring cannot be set up: " + status.describe();
   }
 }
-#endif
 
-Result<std::unique_ptr<Storage>> try_uring(std::string& reason) {
+Result<std::unique_ptr<Storage>> make_ring() {
 #ifdef MILLRACE_HAVE_LIBURING
-  Result<std::unique_ptr<Storage>> ring = make_uring_storage();
-  if (!ring) reason = explain(ring.status());
-  return ring;
+  return make_uring_storage();
 #else
-  reason = "built without liburing";
   return Status(Code::unsupported);
 #endif
+}
+
+Result<std::unique_ptr<Storage>> make_threads() {
+  Result<std::unique_ptr<ThreadsStorage>> made = ThreadsStorage::create();
+  if (!made) return made.status();
+  return std::unique_ptr<Storage>(*std::move(made));
 }
 
 }  // namespace
 
 Availability io_uring_availability() {
-  std::string reason;
-  const bool usable = try_uring(reason).ok();
-  return {usable, reason};
+  const Status status = make_ring().status();
+  return {status.ok(), status.ok() ? std::string() : explain(status)};
 }
 
 Result<Chosen> make_storage(SinkMode mode) {
   std::string reason = "buffered writes with early writeback";
   if (mode == SinkMode::direct) {
-    Result<std::unique_ptr<Storage>> ring = try_uring(reason);
-    if (ring) return Chosen{*std::move(ring), "io_uring", "direct writes"};
+    auto rings = DevicesStorage::create(make_ring);
+    if (rings) return Chosen{*std::move(rings), "io_uring", "direct writes"};
+    reason = explain(rings.status());
   }
-  Result<std::unique_ptr<ThreadsStorage>> threads = ThreadsStorage::create();
+  auto threads = DevicesStorage::create(make_threads);
   if (!threads) return threads.status();
   return Chosen{*std::move(threads), "threads", reason};
 }

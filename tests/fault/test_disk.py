@@ -3,9 +3,11 @@
 """Disks that are full, read-only or broken."""
 
 import re
+import subprocess
 
 import pytest
-from disk import break_disk, remount_read_only, small_disk
+from conftest import BUILD
+from disk import break_disk, freeze, remount_read_only, small_disk, thaw
 from test_kill import SEEN_S
 from victim import pattern
 
@@ -123,3 +125,32 @@ def test_a_disk_that_breaks_is_an_error_on_every_rank(job_on_disk, disk):
     errors = job.errors()
     assert set(errors) == {0, 1} and all(name == "MPI_ERR_IO" for seen in errors.values() for _, name in seen), job.out
     assert "I/O error" in job.err
+
+
+def test_a_disk_that_hangs_does_not_hold_up_files_elsewhere(job, tmp_path):
+    # Three programs of one job, so of one agent. The two on the frozen disk have all of its threads wait there.
+    program = BUILD / "bin/tests" / f"victim_{job.mpi}"
+    words = ["pieces=4096", "sync=1", f"go={tmp_path / 'go'}"]
+    settings = {"env": job.environment(True, {}), "cwd": tmp_path, "text": True, "stdout": subprocess.PIPE}
+    with small_disk(tmp_path) as disk:
+        stuck = [
+            subprocess.Popen([*job.launcher(1), str(program), str(disk / name), "stop=2048", *words], **settings)
+            for name in ("one", "two")
+        ]
+        try:
+            for process in stuck:
+                assert process.stdout.readline().startswith("at 0 "), "it does not start"
+            freeze(disk)
+            (tmp_path / "go").touch()
+            command = [*job.launcher(1), str(program), str(tmp_path / "elsewhere"), *words]
+            done = subprocess.run(command, timeout=60, check=False, **settings)
+            assert done.returncode == 0 and "closed 0 MPI_SUCCESS" in done.stdout, done.stdout
+            assert all(process.poll() is None for process in stuck), "the disk was not frozen"
+        finally:
+            thaw(disk)
+            outs = [process.communicate(timeout=60)[0] for process in stuck]
+        assert all("closed 0 MPI_SUCCESS" in out for out in outs), outs
+        for name in ("one", "two"):
+            assert (disk / name).read_bytes() == pattern(0, 4096 * 1024)
+        job.expect_nothing_left()
+    assert (tmp_path / "elsewhere").read_bytes() == pattern(0, 4096 * 1024)

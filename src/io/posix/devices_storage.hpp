@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "io/storage.hpp"
+
+namespace millrace::io {
+
+// A Storage for each device (a mounted file system), made when the first of its files comes. A device that
+// hangs holds up nobody's files but its own.
+class DevicesStorage final : public Storage {
+ public:
+  using Make = std::function<Result<std::unique_ptr<Storage>>()>;
+  // Further devices share those that there are.
+  static constexpr std::size_t most_devices = 16;
+
+  // Makes the first one at once: it fails where there can be none.
+  static Result<std::unique_ptr<DevicesStorage>> create(Make make);
+
+  Result<Handle> adopt(Fd file, bool direct) override;
+  void release(Handle file) override;
+  Result<std::uint64_t> size(Handle file) override;
+  Status resize(Handle file, std::uint64_t bytes) override;
+  void submit(Request request) override;
+  void kick() override;
+  void poll(std::vector<Completion>& out) override;
+  int event_fd() const override { return epoll_.get(); }
+
+ private:
+  struct Device {
+    dev_t number = 0;
+    bool used = false;
+    std::unique_ptr<Storage> storage;
+  };
+  struct File {
+    Storage* storage;
+    Handle handle;
+  };
+  explicit DevicesStorage(Make make) : make_(std::move(make)) {}
+  Status add();
+  Storage& storage_of(dev_t device);
+
+  Make make_;
+  Fd epoll_;  // readable while one of the devices' descriptors is
+  std::vector<Device> devices_;
+  std::vector<File> files_;  // by handle
+};
+
+}  // namespace millrace::io
