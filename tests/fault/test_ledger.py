@@ -209,8 +209,11 @@ def test_with_strategy_journal_the_agents_death_loses_no_write_that_returned(job
     kill(agent)
     job.go()
     job.wait(SEEN_S)
-    if job.errors():  # else it was over before
+    if job.errors():
         expect_told_and_recovered(job, path)
+    else:  # all was over before the agent died
+        assert job.out.count("closed") == job.out.count("MPI_SUCCESS") == 2, job.out + job.err
+        assert path.read_bytes() == pattern(0, WHOLE) and ledgers(job) == []
 
 
 def test_what_a_stuck_agent_never_took_is_saved_by_the_ranks(job, tmp_path):
