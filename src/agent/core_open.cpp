@@ -115,7 +115,7 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
       return impl_->refuse(Code::unsupported, record_max_before);
     if (registration.settings.strategy != files[slot]->asked.strategy)
       files[slot]->asked = registration.settings;
-    files[slot]->join(impl_->shared, registration.settings);
+    files[slot]->join(impl_->shared, target, registration.settings);
   }
   if (channel >= impl_->channels.size()) impl_->channels.resize(channel + 1);
   for (const auto& lane : files[slot]->lanes) {

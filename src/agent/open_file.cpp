@@ -6,7 +6,6 @@
 #include <bit>
 
 #include "io/posix/descriptor.hpp"
-#include "io/posix/owned.hpp"
 
 namespace millrace::agent {
 
@@ -60,8 +59,7 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
     file->lanes.push_back(
         std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), channels, way.upstreams));
   }
-  file->identity_ = {0, about.st_dev, about.st_ino, 0, io::path_of(target.get()), journal::Layout::log};
-  file->join(shared, file->asked);
+  file->join(shared, target, file->asked);
   return file;
 }
 

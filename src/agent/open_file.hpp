@@ -67,7 +67,7 @@ struct OpenFile {
     if (ledger) ledger->append(offset, data);
   }
   // Another open of the file, perhaps with a stronger durability; the first one calls it too.
-  void join(Shared& shared, const FileSettings& settings);
+  void join(Shared& shared, const Fd& target, const FileSettings& settings);
 
   // True if a close is answered once the ledger has all records so far on the disk; owe() does so.
   bool answers_from_ledger() const;
@@ -101,7 +101,6 @@ struct OpenFile {
   bool due(const Owed& owed) const;
   void show_progress(std::uint64_t now_ns);
 
-  journal::Identity identity_;
   std::vector<Owed> owed_;
   bool some_want_disk_ = false;  // an open has durability disk: nobody's close is answered before that
   bool rescuing_ = false;        // all lanes settle, because the ledger fails

@@ -15,6 +15,7 @@
 
 #include "client/start.hpp"
 #include "client/trace.hpp"
+#include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
 
 namespace millrace::client {
@@ -37,6 +38,8 @@ class OwnProcess final : public Process {
   std::uint64_t now_ns() const override { return transport::now_ns(); }
   Result<std::uint64_t> size_of(const std::string& path) override;
   Status datasync(const Fd& file) override;
+  Result<FileIdentity> identify(const Fd& file) override { return io::identify(file, false); }
+  Result<FileIdentity> identify(const std::string& path) override { return io::identify(path); }
   void look_again(const std::string& path) override { refresh(path); }
   void pause(std::uint32_t for_ms) override { pause_ms(for_ms); }
   bool read_start(const Fd& journal, void* into, std::size_t size) override {
