@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
@@ -203,6 +204,12 @@ const Settings& process_settings() { return process().settings(); }
 
 std::unique_ptr<File> open(OpenRequest request) { return open(std::move(request), process()); }
 void settle_ledgers(const char* path, bool writes) { settle_ledgers(path, writes, process()); }
+
+void secure_name(const std::string& path, const FileSettings& settings) {
+  char real[PATH_MAX];  // a link has a name of its own
+  if (ends_on_disk(settings) && ::realpath(path.c_str(), real) != nullptr) (void)io::sync_name(real);
+}
+
 Costs costs_of(std::string_view path) { return process().lessons().trials.costs(path); }
 bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path); }
 
