@@ -5,12 +5,14 @@ file."""
 
 import os
 import shutil
+import subprocess
 
 import pytest
 from conftest import BUILD
 from test_kill import PIECE, PIECES, SEEN_S, STOP
 from test_ledger import BOUND_S, kill, ledgers, millrace, recover
 
+SLOW_DISK = BUILD / "bin/bench/slow-disk"
 OTHER = bytes(range(7, 107)) * 5000
 TRIES = 2000
 
@@ -23,6 +25,24 @@ def crashed(job):
         shutil.rmtree(folder)
 
 
+@pytest.fixture
+def numbers_only(tmp_path):
+    """A folder of a FUSE file system that tells no birth time and takes no mark; its handles do not last."""
+    if not SLOW_DISK.exists() or not os.access("/dev/fuse", os.W_OK):
+        pytest.skip("slow-disk is not built (libfuse 3), or /dev/fuse may not be used")
+    kept, seen = tmp_path / "kept", tmp_path / "seen"
+    kept.mkdir()
+    seen.mkdir()
+    rates = ["1000000000", "0", "0"]  # fast
+    mounted = subprocess.run([SLOW_DISK, *rates, kept, seen], capture_output=True, text=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip(f"slow-disk cannot be mounted: {mounted.stderr.strip()}")
+    try:
+        yield seen
+    finally:
+        subprocess.run(["umount", "--lazy", seen], check=True)
+
+
 def leave_a_journal(job, path):
     """Agent and ranks die with records in the ledger; the file's inode number."""
     words = [f"piece={PIECE}", f"pieces={PIECES}", f"stop={STOP}"]
@@ -30,8 +50,8 @@ def leave_a_journal(job, path):
     ranks = job.at_stop()
     kill(job.agent(), *ranks.values())
     job.wait(SEEN_S)
-    told = recover(job, "--dry-run")
-    assert told.returncode == 0 and f"for {path}" in told.stdout, told
+    told = recover(job, "--list")
+    assert told.returncode == 0 and f"for {path} (there" in told.stdout, told
     return os.stat(path).st_ino
 
 
@@ -73,6 +93,23 @@ def test_the_next_open_writes_nothing_into_it(crashed, new_job, tmp_path, words)
     assert opener.errors() == {}, opener.out + opener.err
     assert path.read_bytes() == OTHER, "old records came into the new file"
     assert ledgers(crashed) == left and "bytes that were written before a crash" not in opener.err
+
+
+def test_where_a_file_system_tells_numbers_only_nothing_is_written_unasked(crashed, new_job, numbers_only):
+    path = numbers_only / "data"
+    leave_a_journal(crashed, path)
+    before = path.read_bytes()
+    refused = recover(crashed)
+    assert refused.returncode == 1 and f"{path} may be another file" in refused.stderr, refused
+    assert "--force" in refused.stderr and "--discard" in refused.stderr
+    assert "(there, may be another file); dead" in recover(crashed, "--list").stdout
+    opener = new_job(crashed.mpi)
+    opener.temporary = crashed.temporary
+    opener.start(BUILD / "bin/tests" / f"victim_{crashed.mpi}", path, "pieces=0")
+    assert opener.wait(BOUND_S) == 0 and "bytes that were written before a crash" in opener.err, opener.err
+    assert path.read_bytes() == before
+    assert "passed over" in recover(crashed, "--list").stdout
+    assert recover(crashed, "--force").returncode == 0 and path.read_bytes() != before
 
 
 def test_a_journal_whose_file_is_gone_can_be_listed_and_discarded(crashed, tmp_path):
