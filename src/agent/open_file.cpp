@@ -30,12 +30,11 @@ Result<std::unique_ptr<Fetches>> open_fetches(Shared& shared, const Fd& target, 
 
 }  // namespace
 
-Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, const struct stat& about,
+Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, const FileIdentity& identity,
                                                  const transport::Register& registration, Route route,
                                                  const std::vector<Channel>& channels) {
   auto file = std::make_unique<OpenFile>();
-  file->device = about.st_dev;
-  file->inode = about.st_ino;
+  file->identity = identity;
   file->reads_only = registration.reads_only != 0;
   const auto end = std::find(std::begin(registration.path), std::end(registration.path), '\0');
   file->path.assign(std::begin(registration.path), end);

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,15 +38,14 @@ struct Lane {
 // One target file, whoever has it open.
 struct OpenFile {
   // Takes the route as it is for as long as the file is open.
-  static Result<std::unique_ptr<OpenFile>> open(Shared& shared, Fd target, const struct stat& about,
+  static Result<std::unique_ptr<OpenFile>> open(Shared& shared, Fd target, const FileIdentity& identity,
                                                 const transport::Register& registration, Route route,
                                                 const std::vector<Channel>& channels);
 
   std::uint64_t number = 0;  // Core::file_number()
-  dev_t device = 0;
-  ino_t inode = 0;
-  bool reads_only = false;  // its descriptor may be open for reading only
-  bool replaced = false;    // left_by() ranks that have opened it anew: no memory is kept for it
+  FileIdentity identity;     // without a mark
+  bool reads_only = false;   // its descriptor may be open for reading only
+  bool replaced = false;     // left_by() ranks that have opened it anew: no memory is kept for it
   std::string path;
   FileSettings asked;
   std::uint64_t stripe_bytes = 0;

@@ -22,11 +22,10 @@ void OpenFile::join(Shared& shared, const Fd& target, const FileSettings& settin
   }
   some_want_disk_ |= settings.durability == Durability::disk;
   if (!keeps_ledger(settings) || ledger) return;
-  const Result<FileIdentity> identity = shared.storage.identify(target, true);
-  const FileIdentity known = identity ? *identity : FileIdentity{device, inode};
+  const Result<FileIdentity> marked = shared.storage.identify(target, true);
   ledger = std::make_unique<Ledger>(
       shared.storage, shared.next_owner, shared.journal_directory,
-      journal::Identity{0, known, 0, io::path_of(target.get()), journal::Layout::log});
+      journal::Identity{0, marked ? *marked : identity, 0, io::path_of(target.get()), journal::Layout::log});
 }
 
 bool OpenFile::secured() const {
