@@ -213,7 +213,7 @@ bool Recovery::usable(Found& found) {
   }
   if (summary.verdict == Verdict::unsupported) {
     refuse(found.path, std::string(journal::describe(summary.verdict)) +
-                           ": recover it with that version; --discard takes it away");
+                           ": the build that wrote it recovers it; --discard takes it away");
     return false;
   }
   if (!journal::to_status(summary.verdict).ok()) {
