@@ -106,6 +106,7 @@ class Cluster {
   bool open_again(const Opening& opening);
   void lasts(const Fault& fault) { calm_ns_ = std::max(calm_ns_, timeline_.now_ns() + fault.for_ns); }
   void calm(std::uint64_t after_ns);
+  void make_anew(std::uint64_t bytes);
   bool settle(const Opening& opening);
   bool all_settled() const;
   bool replace_agents(bool all);
@@ -158,6 +159,7 @@ class Cluster {
   std::uint32_t openings_ = 0;                       // so far
   std::uint32_t old_errors_ = 0;                     // of those before
   std::vector<Agreement> agreements_;                // of all of them, and of programs that open it again
+  bool anew_ = false;                                // the file is not the first one of its name any more
   bool crashed_ = false;                             // an agent, or a node with it
   std::uint32_t met_ = 0;                            // the oracle's moment when the ranks last met
   bool failed_ = false;  // a rank has met the others with an error: nobody writes any more

@@ -13,6 +13,7 @@
 
 #include "agent/recovery.hpp"
 #include "io/factory.hpp"
+#include "io/posix/descriptor.hpp"
 #include "io/posix/owned.hpp"
 #include "journal/format.hpp"
 
@@ -75,12 +76,43 @@ std::vector<std::byte> read_in(const std::string& file) {
   return {begin, begin + text.size()};
 }
 
-std::pair<int, std::string> recover(const std::string& directory) {
+Result<FileIdentity> identify(io::VirtualDisk& disk, const std::string& path) {
+  const Result<Fd> file = io::open_to_read(path.c_str());
+  if (!file) return file.status();
+  return disk.identify(*file);
+}
+
+namespace {
+
+// Writes to real files, which it takes for those of the disk.
+class RealStorage final : public io::Storage {
+ public:
+  RealStorage(io::Storage& real, io::VirtualDisk& disk) : real_(real), disk_(disk) {}
+
+  Result<io::Handle> adopt(Fd file, bool direct) override { return real_.adopt(std::move(file), direct); }
+  void release(io::Handle file) override { real_.release(file); }
+  Result<std::uint64_t> size(io::Handle file) override { return real_.size(file); }
+  Status resize(io::Handle file, std::uint64_t bytes) override { return real_.resize(file, bytes); }
+  Result<FileIdentity> identify(const Fd& file, bool) override { return disk_.identify(file); }
+  void submit(io::Request request) override { real_.submit(std::move(request)); }
+  void kick() override { real_.kick(); }
+  void poll(std::vector<io::Completion>& out) override { real_.poll(out); }
+  int event_fd() const override { return real_.event_fd(); }
+
+ private:
+  io::Storage& real_;
+  io::VirtualDisk& disk_;
+};
+
+}  // namespace
+
+std::pair<int, std::string> recover(io::VirtualDisk& disk, const std::string& directory) {
   auto made = io::make_storage(SinkMode::buffered);
   if (!made) return {1, "no storage"};
   const std::vector<std::string> words = {"--dir", directory};
   std::ostringstream said, refused;
-  const int status = agent::recover(words, Settings(), *made->storage, said, refused);
+  RealStorage storage(*made->storage, disk);
+  const int status = agent::recover(words, Settings(), storage, said, refused);
   return {status, refused.str()};
 }
 

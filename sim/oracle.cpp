@@ -6,6 +6,10 @@
 
 namespace millrace::sim {
 
+namespace {
+constexpr std::uint32_t nobody = UINT32_MAX;  // in place of a rank
+}  // namespace
+
 std::byte Oracle::value(std::uint32_t write, std::uint64_t offset) {
   const std::uint64_t mixed = (write * 0x9E3779B97F4A7C15u) ^ (offset * 0xC2B2AE3D27D4EB4Fu);
   return static_cast<std::byte>((mixed * 0x165667B19E3779F9u) >> 56);
@@ -58,6 +62,16 @@ void Oracle::begin_again(bool lost) {
   }
 }
 
+std::vector<std::byte> Oracle::renew(std::uint64_t bytes) {
+  ++moment_;
+  old_ = writes_.size();
+  writes_.push_back({nobody, {0, bytes}, true, moment_, 0, true});
+  before_ = writes_.size();
+  std::vector<std::byte> contents(bytes);
+  fill(static_cast<std::uint32_t>(before_), 0, contents);
+  return contents;
+}
+
 void Oracle::order(std::uint32_t rank) {
   ++moment_;
   for (Write& write : std::span(writes_).subspan(before_)) {
@@ -70,7 +84,7 @@ std::string Oracle::check(std::span<const std::byte> file, Extent range, int str
   std::vector<std::uint32_t> last(range.size()), least(range.size());
   std::uint32_t number = 0;
   for (const Write& write : writes_) {
-    ++number;
+    if (++number <= old_) continue;
     const Extent both = intersection(write.extent, range);
     const auto begin = static_cast<std::ptrdiff_t>(both.begin - range.begin);
     const auto end = begin + static_cast<std::ptrdiff_t>(both.size());
@@ -92,7 +106,8 @@ std::string Oracle::check(std::span<const std::byte> file, Extent range, int str
       return offset >= extent.begin && offset < extent.end && found == value(write, offset);
     };
     bool right = false;
-    for (std::uint32_t write = std::max(least[i], 1U); write <= last[i] && !right; ++write)
+    for (std::uint32_t write = std::max(least[i], static_cast<std::uint32_t>(old_ + 1));
+         write <= last[i] && !right; ++write)
       right = fits(write);
     if (!right) return complain(found, offset, least[i]);
   }

@@ -36,6 +36,9 @@ class Oracle {
   // The file is opened again, by ranks of the same numbers: none of them has written anything yet. `lost`:
   // what was not on the disk is not promised any more.
   void begin_again(bool lost);
+  // Another file has the name now: nothing that was written counts. Its bytes are returned, so many, which
+  // are on the disk, and nobody's.
+  std::vector<std::byte> renew(std::uint64_t bytes);
   // All of them come before what anybody reads from now on, if it is told of no error.
   void order(std::uint32_t rank);
   // Grows with each of these calls.
@@ -61,6 +64,7 @@ class Oracle {
   std::string complain(std::byte found, std::uint64_t offset, std::uint32_t least) const;
 
   std::vector<Write> writes_;  // number n is writes_[n - 1]
+  std::size_t old_ = 0;        // so many are of another file
   std::size_t before_ = 0;     // so many are of who had the file open before
   std::uint32_t moment_ = 0;
 };

@@ -40,6 +40,10 @@ bool RankProcess::read_start(const Fd& journal, void* into, std::size_t size) {
   return sim::read_start(world_.disk, journal, into, size);
 }
 
+Result<FileIdentity> RankProcess::identify(const std::string& path) {
+  return sim::identify(world_.disk, path);
+}
+
 bool RankProcess::recover(const std::string& directory) {
   if (seat_.gone()) return true;
   recovering_ = std::make_unique<Recovering>(world_, node_, directory, [this] { seat_.rouse_after(0); });

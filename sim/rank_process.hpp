@@ -51,6 +51,8 @@ class RankProcess final : public client::Process {
   std::uint64_t now_ns() const override { return seat_.now_ns(); }
   Result<std::uint64_t> size_of(const std::string& path) override { return seat_.size_of(path); }
   Status datasync(const Fd& file) override;
+  Result<FileIdentity> identify(const Fd& file) override { return world_.disk.identify(file); }
+  Result<FileIdentity> identify(const std::string& path) override;
   void look_again(const std::string&) override {}  // caches of the virtual disk are never old
   void pause(std::uint32_t for_ms) override { seat_.pause(for_ms); }
   bool read_start(const Fd& journal, void* into, std::size_t size) override;

@@ -31,6 +31,7 @@ bool Cluster::open_again(const Opening& opening) {
     rank.handle.reset();
     if (!stays(rank, opening) || !rank.process->seat().serves()) rank.process = nullptr;
   }
+  make_anew(opening.anew_bytes);
   if (!settle(opening)) return false;
   judge(disk_.contents(0), scenario_.loses_caches(), "the file that is opened again");
   judge(disk_.stable(0), true, "what is on the disk before the file is opened again");
@@ -49,6 +50,14 @@ void Cluster::calm(std::uint64_t after_ns) {
   while (!passed) (void)timeline_.step();
   disk_.repair();
   net_.repair();
+}
+
+// Journals of the file that was removed are of no use to anybody.
+void Cluster::make_anew(std::uint64_t bytes) {
+  if (bytes == 0 || disk_.in_use(0)) return;
+  trace_.note(timeline_.now_ns(), 0, "the file is made anew: bytes", bytes);
+  disk_.replace(0, oracle_.renew(bytes));
+  anew_ = true;
 }
 
 bool Cluster::settle(const Opening& opening) {

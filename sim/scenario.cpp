@@ -182,6 +182,16 @@ Opening make_opening(Dice& dice, Habits& habits, const Scenario& scenario, std::
   return opening;
 }
 
+// Of some files, the name and the inode number come back as another file's.
+void make_anew(Scenario& scenario) {
+  if (scenario.stands_in) return;
+  Dice dice(scenario.seed ^ 0xA2E5);
+  for (Opening& opening : scenario.later)
+    if (dice.one_in(3)) opening.anew_bytes = dice.magnitude(1, scenario.file_bytes);
+  if (keeps_ledger(scenario.settings) && dice.one_in(6))
+    scenario.anew_bytes = dice.magnitude(1, scenario.file_bytes);
+}
+
 void set_machine(Dice& dice, Scenario& scenario) {
   scenario.nodes = static_cast<std::uint32_t>(dice.between(1, 5));
   scenario.ranks_per_node = static_cast<std::uint32_t>(dice.between(1, 3));
@@ -280,6 +290,7 @@ Scenario make_scenario(std::uint64_t seed) {
     faults = &scenario.later.back().faults;
   }
   add_stages(scenario);
+  make_anew(scenario);
   add_scheduler(scenario);
   return scenario;
 }
@@ -339,11 +350,13 @@ std::string Scenario::describe() const {
                      std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes" +
                      (stands_in ? " of the first node" : "");
   if (stage) text += stage->describe();
+  if (anew_bytes > 0) text += "\n  is made anew at the end, with " + std::to_string(anew_bytes) + " bytes";
   for (const Fault& fault : faults) text += describe_fault(fault);
   for (const Opening& opening : later) {
     text += std::string("\n  opened again by ") + (opening.keeps_ranks ? "the same" : "other") + " ranks, " +
             (opening.keeps_agents ? "the same" : "other") + " agents, after " +
             std::to_string(opening.after_ns / 1000) + " us";
+    if (opening.anew_bytes > 0) text += "; made anew with " + std::to_string(opening.anew_bytes) + " bytes";
     if (opening.recovery_dies_ns > 0)
       text += "; recovery on node " + std::to_string(opening.recovery_node) + " dies after " +
               std::to_string(opening.recovery_dies_ns / 1000) + " us";

@@ -80,6 +80,9 @@ struct Opening {
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
   std::vector<Fault> faults;
+  // Before it, somebody removes the file and makes another one of so many bytes, which gets its inode number;
+  // 0: nobody does.
+  std::uint64_t anew_bytes = 0;
   // The recovery of this node's journals is killed so long after its beginning; 0: it is not.
   std::uint64_t recovery_dies_ns = 0;
   std::uint32_t recovery_node = 0;
@@ -109,6 +112,7 @@ struct Scenario {
   std::optional<Stage> stage;               // for which they have a step
   std::vector<Fault> faults;
   std::vector<Opening> later;
+  std::uint64_t anew_bytes = 0;  // likewise, after everything, before the last recovery
 
   // Nothing goes wrong that anybody has to be told of.
   bool benign() const;

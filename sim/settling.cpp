@@ -46,6 +46,8 @@ bool Settling::read_start(const Fd& journal, void* into, std::size_t size) {
   return sim::read_start(world_.disk, journal, into, size);
 }
 
+Result<FileIdentity> Settling::identify(const std::string& path) { return sim::identify(world_.disk, path); }
+
 bool Settling::recover(const std::string& directory) {
   if (ends_) return true;
   recovering_ = std::make_unique<Recovering>(world_, node_, directory, [this] { fiber_->resume(); });

@@ -40,6 +40,8 @@ class Settling final : public client::Process {
   std::uint64_t now_ns() const override { return world_.timeline.now_ns() + beyond_ns_; }
   Result<std::uint64_t> size_of(const std::string&) override { return Code::unsupported; }
   Status datasync(const Fd&) override { return Code::unsupported; }
+  Result<FileIdentity> identify(const Fd& file) override { return world_.disk.identify(file); }
+  Result<FileIdentity> identify(const std::string& path) override;
   void look_again(const std::string&) override {}
   void pause(std::uint32_t for_ms) override;
   bool read_start(const Fd& journal, void* into, std::size_t size) override;

@@ -192,10 +192,15 @@ def recover(
         False, "--force", help="Also into another file of the same path, and up to the first damage of a journal."
     ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only say what there is."),
+    list_journals: bool = typer.Option(
+        False, "--list", help="Tell of every journal what it holds, and whether its file is there."
+    ),
+    discard: bool = typer.Option(False, "--discard", help="Take these journals away, and what they hold with them."),
+    journals: List[Path] = typer.Argument(None, metavar="[JOURNAL]...", help="For --discard.", show_default=False),
 ) -> None:
     """Write what journals of dead agents on this node hold to their files; on each node of a job that broke."""
-    flags = ["--force"] * force + ["--dry-run"] * dry_run
-    _become("recovery", [*_journal_directory(directory), *flags])
+    flags = ["--force"] * force + ["--dry-run"] * dry_run + ["--list"] * list_journals + ["--discard"] * discard
+    _become("recovery", [*_journal_directory(directory), *flags, *map(str, journals or [])])
 
 
 @app.command()

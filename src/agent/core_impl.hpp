@@ -55,8 +55,8 @@ struct Core::Impl {
   Status prepare_pool(const FileSettings& settings);
   void allow_records(std::uint32_t most_bytes);
   Status refuse(Status why, std::uint32_t record_max_before);
-  FileSlot find(const struct stat& about, const transport::Register& registration);
-  Result<FileSlot> add(Fd target, const struct stat& about, const transport::Register& registration,
+  FileSlot find(const FileIdentity& identity, const transport::Register& registration);
+  Result<FileSlot> add(Fd target, const FileIdentity& identity, const transport::Register& registration,
                        Route route);
   template <class Ask>
   void ask(ChannelId channel, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered = true);

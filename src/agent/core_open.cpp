@@ -1,11 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // The part of Core that takes files in: its memory, and who joins whom.
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 
 #include "agent/block_pool.hpp"
 #include "agent/core_impl.hpp"
@@ -64,14 +61,14 @@ bool Core::Impl::has_memory() const {
   return !pool || (!shared.advance_wanted && pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
 }
 
-Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const transport::Register& registration,
-                                 Route route) {
+Result<FileSlot> Core::Impl::add(Fd target, const FileIdentity& identity,
+                                 const transport::Register& registration, Route route) {
   if (files.size() == transport::max_files && std::find(files.begin(), files.end(), nullptr) == files.end())
     return Status(Code::no_memory);  // the page that all ranks see has room for no more
   const std::uint32_t record_max_before = shared.record_max_bytes;
   const Status prepared = prepare_pool(registration.settings);
   if (!prepared.ok()) return prepared;
-  auto file = OpenFile::open(shared, std::move(target), about, registration, std::move(route), channels);
+  auto file = OpenFile::open(shared, std::move(target), identity, registration, std::move(route), channels);
   if (!file) return refuse(file.status(), record_max_before);
   auto place = std::find(files.begin(), files.end(), nullptr);
   if (place == files.end()) place = files.emplace(files.end());
@@ -85,12 +82,13 @@ Result<FileSlot> Core::Impl::add(Fd target, const struct stat& about, const tran
 }
 
 // The open file that this open joins; files.size() if there is none. Others of the same target, which ranks
-// have left, make way.
-FileSlot Core::Impl::find(const struct stat& about, const transport::Register& registration) {
+// have left, make way. An agent that passes all on has no descriptor of the target, which may be gone, and
+// another file have its number.
+FileSlot Core::Impl::find(const FileIdentity& identity, const transport::Register& registration) {
   FileSlot slot = 0;
   for (; slot < files.size(); ++slot) {
     OpenFile* const file = files[slot].get();
-    if (file == nullptr || file->device != about.st_dev || file->inode != about.st_ino ||
+    if (file == nullptr || same_file(file->identity, identity) == Sameness::other ||
         file->reads_only != (registration.reads_only != 0))
       continue;
     file->replaced = file->left_by(registration.group);
@@ -102,12 +100,13 @@ FileSlot Core::Impl::find(const struct stat& about, const transport::Register& r
 Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register& registration,
                             Route route) {
   if (!target.valid() || !sound(registration.settings)) return Code::invalid;
-  struct stat about {};
-  if (::fstat(target.get(), &about) != 0) return Status::from_errno(errno);
+  Result<FileIdentity> identity = impl_->shared.storage.identify(target, false);
+  if (!identity) return identity.status();
+  identity->mark = 0;  // an agent of another node may mark the file meanwhile
   auto& files = impl_->files;
-  FileSlot slot = impl_->find(about, registration);
+  FileSlot slot = impl_->find(*identity, registration);
   if (slot == files.size()) {
-    auto added = impl_->add(std::move(target), about, registration, std::move(route));
+    auto added = impl_->add(std::move(target), *identity, registration, std::move(route));
     if (!added) return added.status();
     slot = *added;
   } else {
@@ -118,7 +117,7 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
       return impl_->refuse(Code::unsupported, record_max_before);
     if (registration.settings.strategy != files[slot]->asked.strategy)
       files[slot]->asked = registration.settings;
-    files[slot]->join(impl_->shared, registration.settings);
+    files[slot]->join(impl_->shared, target, registration.settings);
   }
   if (channel >= impl_->channels.size()) impl_->channels.resize(channel + 1);
   for (const auto& lane : files[slot]->lanes) {

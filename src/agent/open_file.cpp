@@ -6,7 +6,6 @@
 #include <bit>
 
 #include "io/posix/descriptor.hpp"
-#include "io/posix/owned.hpp"
 
 namespace millrace::agent {
 
@@ -31,12 +30,11 @@ Result<std::unique_ptr<Fetches>> open_fetches(Shared& shared, const Fd& target, 
 
 }  // namespace
 
-Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, const struct stat& about,
+Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, const FileIdentity& identity,
                                                  const transport::Register& registration, Route route,
                                                  const std::vector<Channel>& channels) {
   auto file = std::make_unique<OpenFile>();
-  file->device = about.st_dev;
-  file->inode = about.st_ino;
+  file->identity = identity;
   file->reads_only = registration.reads_only != 0;
   const auto end = std::find(std::begin(registration.path), std::end(registration.path), '\0');
   file->path.assign(std::begin(registration.path), end);
@@ -60,8 +58,7 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
     file->lanes.push_back(
         std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), channels, way.upstreams));
   }
-  file->identity_ = {0, about.st_dev, about.st_ino, 0, io::path_of(target.get()), journal::Layout::log};
-  file->join(shared, file->asked);
+  file->join(shared, target, file->asked);
   return file;
 }
 

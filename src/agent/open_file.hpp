@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -42,15 +40,14 @@ struct Lane {
 // One target file, whoever has it open.
 struct OpenFile {
   // Takes the route as it is for as long as the file is open.
-  static Result<std::unique_ptr<OpenFile>> open(Shared& shared, Fd target, const struct stat& about,
+  static Result<std::unique_ptr<OpenFile>> open(Shared& shared, Fd target, const FileIdentity& identity,
                                                 const transport::Register& registration, Route route,
                                                 const std::vector<Channel>& channels);
 
   std::uint64_t number = 0;  // Core::file_number()
-  dev_t device = 0;
-  ino_t inode = 0;
-  bool reads_only = false;  // its descriptor may be open for reading only
-  bool replaced = false;    // left_by() ranks that have opened it anew: no memory is kept for it
+  FileIdentity identity;     // without a mark
+  bool reads_only = false;   // its descriptor may be open for reading only
+  bool replaced = false;     // left_by() ranks that have opened it anew: no memory is kept for it
   std::string path;
   FileSettings asked;
   std::uint64_t stripe_bytes = 0;
@@ -72,7 +69,7 @@ struct OpenFile {
     if (ledger) ledger->append(offset, data);
   }
   // Another open of the file, perhaps with a stronger durability; the first one calls it too.
-  void join(Shared& shared, const FileSettings& settings);
+  void join(Shared& shared, const Fd& target, const FileSettings& settings);
 
   // True if a close is answered once the ledger has all records so far on the disk; owe() does so.
   bool answers_from_ledger() const;
@@ -106,7 +103,6 @@ struct OpenFile {
   bool due(const Owed& owed) const;
   void show_progress(std::uint64_t now_ns);
 
-  journal::Identity identity_;
   std::vector<Owed> owed_;
   bool some_want_disk_ = false;  // an open has durability disk: nobody's close is answered before that
   bool rescuing_ = false;        // all lanes settle, because the ledger fails

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/open_file.hpp"
+#include "io/posix/owned.hpp"
 
 namespace millrace::agent {
 
@@ -14,14 +15,17 @@ constexpr std::uint64_t show_every_ns = 250'000'000;
 
 }  // namespace
 
-void OpenFile::join(Shared& shared, const FileSettings& settings) {
+void OpenFile::join(Shared& shared, const Fd& target, const FileSettings& settings) {
   for (const auto& lane : lanes) {
     if (settings.durability > lane->pipeline->settings().durability)
       lane->pipeline->strengthen(settings.durability);
   }
   some_want_disk_ |= settings.durability == Durability::disk;
-  if (keeps_ledger(settings) && !ledger)
-    ledger = std::make_unique<Ledger>(shared.storage, shared.next_owner, shared.journal_directory, identity_);
+  if (!keeps_ledger(settings) || ledger) return;
+  const Result<FileIdentity> marked = shared.storage.identify(target, true);
+  ledger = std::make_unique<Ledger>(
+      shared.storage, shared.next_owner, shared.journal_directory,
+      journal::Identity{0, marked ? *marked : identity, 0, io::path_of(target.get()), journal::Layout::log});
 }
 
 bool OpenFile::secured() const {

@@ -15,6 +15,8 @@
 
 #include "agent/core.hpp"
 #include "agent/ledger.hpp"
+#include "agent/recovery_list.hpp"
+#include "agent/recovery_target.hpp"
 #include "base/local.hpp"
 #include "base/settings_parse.hpp"
 #include "io/posix/descriptor.hpp"
@@ -28,6 +30,8 @@ namespace {
 
 constexpr const char* usage =
     "usage: millrace-recover [--dir DIR] [--dry-run] [--force] [--drain [--timeout TIME]]\n"
+    "       millrace-recover [--dir DIR] --list\n"
+    "       millrace-recover [--dir DIR] --discard JOURNAL...\n"
     "Writes what journals in DIR hold to their files: those whose agents have died.\n"
     "  --dry-run   only says what there is\n"
     "  --force     also into a file of that path that is another one (restored from elsewhere), and up to "
@@ -36,6 +40,8 @@ constexpr const char* usage =
     "holds\n"
     "  --drain     first waits for journals that living agents are still writing to their files\n"
     "  --timeout   gives up waiting after so long without progress (default 60s)\n"
+    "  --list      tells of every journal in DIR what it holds, and whether its file is there\n"
+    "  --discard   takes these journals in DIR away, and what they hold with them\n"
     "Exit status: 0 everything is in its file, 1 something is not, 2 wrong use.\n";
 
 struct Options {
@@ -43,6 +49,10 @@ struct Options {
   bool dry_run = false;
   bool force = false;
   bool drain = false;
+  bool list = false;
+  bool discard = false;
+  bool help = false;
+  std::vector<std::string> journals;  // to discard
   std::uint64_t timeout_ms = 60'000;
 };
 
@@ -67,7 +77,6 @@ class Recovery {
   bool lock(const Fd& file);
   void take(const std::string& path);
   bool usable(Found& found);
-  Result<Fd> open_target(const Found& found, std::string& why);
   Status write_all(const Found& found, Fd target);
   void finish(Found& found);
   void refuse(const std::string& path, const std::string& why) {
@@ -118,9 +127,7 @@ bool Recovery::lock(const Fd& file) {
 std::optional<std::vector<std::string>> Recovery::list() {
   Result<std::vector<std::string>> paths = io::list_owned(options_.directory, journal::suffix);
   if (paths) return *std::move(paths);
-  const bool foreign = paths.status().code() == Code::access;
-  refuse(io::owned_folder(options_.directory),
-         foreign ? "is not this user's alone; nothing in it is used" : paths.status().describe());
+  refuse(io::owned_folder(options_.directory), folder_problem(paths.status()));
   return std::nullopt;
 }
 
@@ -204,6 +211,11 @@ bool Recovery::usable(Found& found) {
     journal::FileSource source(*std::move(file));
     if (options_.force || !journal::commit_behind(source, summary)) summary.verdict = Verdict::torn;
   }
+  if (summary.verdict == Verdict::unsupported) {
+    refuse(found.path, std::string(journal::describe(summary.verdict)) +
+                           ": the build that wrote it recovers it; --discard takes it away");
+    return false;
+  }
   if (!journal::to_status(summary.verdict).ok()) {
     refuse(found.path, std::string(journal::describe(summary.verdict)) +
                            (summary.verdict == Verdict::corrupt ? " (byte " + std::to_string(summary.end) +
@@ -215,25 +227,8 @@ bool Recovery::usable(Found& found) {
     refuse(found.path, "is not a log of records");
     return false;
   }
-  found.target.assign(summary.header.path, summary.header.path_length);
+  found.target = path_of(summary.header);
   return true;
-}
-
-Result<Fd> Recovery::open_target(const Found& found, std::string& why) {
-  Result<Fd> target = io::open_to_change(found.target.c_str());
-  if (!target) {
-    why = found.target + ": " + target.status().describe();
-    return target;
-  }
-  struct stat about {};
-  if (::fstat(target->get(), &about) != 0) return Status::from_errno(errno);
-  const bool same = about.st_dev == found.summary.header.device && about.st_ino == found.summary.header.inode;
-  if (!S_ISREG(about.st_mode) || (!same && !options_.force)) {
-    why =
-        found.target + " is another file than the one that was written; --force writes into it all the same";
-    return Code::invalid;
-  }
-  return target;
 }
 
 // Through the agent's own pipeline, so that writes are large and in the order of the file.
@@ -286,16 +281,14 @@ void Recovery::finish(Found& found) {
     return refuse(found.path, found.target + " was opened for writing without these " + what +
                                   ", and may hold newer ones; --force writes them all the same");
   }
-  std::string why;
-  Result<Fd> target = open_target(found, why);
-  if (!target) {
-    return refuse(found.path, why.empty() ? target.status().describe() : why + " (" + what + ")");
-  }
+  Target target = find_target(storage_, found.summary.header, true);
+  if (const std::string why = refusal(target, found.target); !why.empty() && !(target.file && options_.force))
+    return refuse(found.path, why + " (" + what + ")");
   if (options_.dry_run) {
     out_ << found.path << ": " << what << " for " << found.target << '\n';
     return;
   }
-  const Status written = write_all(found, *std::move(target));
+  const Status written = write_all(found, *std::move(target.file));
   if (!written.ok())
     return refuse(found.path, found.target + ": " + written.describe() + "; the journal stays");
   if (Status gone = io::remove_durably(found.path); !gone.ok()) return refuse(found.path, gone.describe());
@@ -313,9 +306,9 @@ int Recovery::run() {
   std::ranges::stable_sort(found_, {}, [](const Found& one) {
     return std::pair(one.summary.header.created_ns, is_rescue(one.path));
   });
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> broken;
+  std::vector<FileIdentity> broken;
   for (Found& found : found_) {
-    const std::pair target(found.summary.header.device, found.summary.header.inode);
+    const FileIdentity target = journal::target_of(found.summary.header);
     if (std::ranges::find(broken, target) != broken.end()) {
       refuse(found.path, "waits for an older journal of " + found.target);
       continue;
@@ -333,6 +326,41 @@ int Recovery::run() {
   return failed_ ? 1 : 0;
 }
 
+// Empty, or what is wrong with the arguments.
+std::string understand(std::span<const std::string> arguments, Options& options) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    const bool more = i + 1 < arguments.size();
+    if (word == "--dry-run") {
+      options.dry_run = true;
+    } else if (word == "--force") {
+      options.force = true;
+    } else if (word == "--drain") {
+      options.drain = true;
+    } else if (word == "--list") {
+      options.list = true;
+    } else if (word == "--discard") {
+      options.discard = true;
+    } else if (word == "--dir" && more) {
+      options.directory = arguments[++i];
+    } else if (word == "--timeout" && more && parse::duration_ms(arguments[i + 1])) {
+      options.timeout_ms = *parse::duration_ms(arguments[++i]);
+    } else if (!word.starts_with("-")) {
+      options.journals.push_back(word);
+    } else {
+      options.help = word == "--help" || word == "-h";
+      return "unexpected argument '" + word + "'";
+    }
+  }
+  const bool recovers = options.dry_run || options.force || options.drain;
+  if (!options.discard && !options.journals.empty())
+    return "unexpected argument '" + options.journals.front() + "'";
+  if (options.discard && options.journals.empty()) return "--discard needs the journals to take away";
+  if ((options.discard || options.list) && (recovers || (options.discard && options.list)))
+    return "--list and --discard go with no other option but --dir";
+  return {};
+}
+
 }  // namespace
 
 int recover(std::span<const std::string> arguments, const Settings& settings, io::Storage& storage,
@@ -345,26 +373,13 @@ int recover(std::span<const std::string> arguments, const Settings& settings, io
             std::ostream& out, std::ostream& error, Pace& pace) {
   Options options;
   options.directory = local_directory(settings);
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    const bool more = i + 1 < arguments.size();
-    if (word == "--dry-run") {
-      options.dry_run = true;
-    } else if (word == "--force") {
-      options.force = true;
-    } else if (word == "--drain") {
-      options.drain = true;
-    } else if (word == "--dir" && more) {
-      options.directory = arguments[++i];
-    } else if (word == "--timeout" && more && parse::duration_ms(arguments[i + 1])) {
-      options.timeout_ms = *parse::duration_ms(arguments[++i]);
-    } else {
-      const bool help = word == "--help" || word == "-h";
-      if (!help) error << "millrace-recover: unexpected argument '" << word << "'\n";
-      (help ? out : error) << usage;
-      return help ? 0 : 2;
-    }
+  if (const std::string problem = understand(arguments, options); !problem.empty() || options.help) {
+    if (!options.help) error << "millrace-recover: " << problem << '\n';
+    (options.help ? out : error) << usage;
+    return options.help ? 0 : 2;
   }
+  if (options.list) return list_journals(options.directory, storage, out, error);
+  if (options.discard) return discard_journals(options.directory, options.journals, out, error);
   return Recovery(options, storage, out, error, pace).run();
 }
 

@@ -3,89 +3,18 @@
 #include "agent/recovery.hpp"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <atomic>
+#include <cstring>
+#include <optional>
+#include <random>
 #include <thread>
 
-#include "io/factory.hpp"
-#include "io/posix/owned.hpp"
-#include "journal/test_journal.hpp"
+#include "agent/recovery_rig.hpp"
 
 namespace millrace::agent {
 namespace {
-
-namespace fs = std::filesystem;
-
-class Recovery : public testing::Test {
- protected:
-  void SetUp() override {
-    root = testing::TempDir() + "millrace-recovery-" +
-           testing::UnitTest::GetInstance()->current_test_info()->name() + std::to_string(::getpid());
-    fs::create_directory(root);
-    target = root + "/data";
-    std::ofstream(target) << std::string(100, '.');
-  }
-  void TearDown() override { fs::remove_all(root); }
-
-  struct Ran {
-    int status;
-    std::string out;
-    std::string error;
-  };
-  Ran run(std::vector<std::string> options = {}) const {
-    auto storage = std::move(*io::make_storage(SinkMode::automatic)).storage;
-    options.insert(options.begin(), {"--dir", root});
-    std::ostringstream out, error;
-    const int status = recover(options, {}, *storage, out, error);
-    return {status, out.str(), error.str()};
-  }
-  journal::Identity identity(std::uint64_t created = 1) const {
-    struct stat about {};
-    EXPECT_EQ(::stat(target.c_str(), &about), 0);
-    return {0, about.st_dev, about.st_ino, created, target, journal::Layout::log};
-  }
-  std::string folder() const { return io::owned_folder(root); }
-  std::string place(const std::string& name) const { return folder() + "/" + name + ".journal"; }
-  void put(const std::string& name, std::span<const std::byte> bytes) const {
-    fs::create_directory(folder());
-    fs::permissions(folder(), fs::perms::owner_all);
-    std::ofstream(place(name), std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  }
-  void put(const std::string& name, const std::vector<journal::Written>& records,
-           std::uint64_t created = 1) const {
-    journal::TestJournal made(identity(created));
-    for (const auto& [offset, data] : records) made.append(offset, data);
-    made.finish();
-    put(name, made.bytes());
-  }
-  // Two records, a commit after the first or the second.
-  std::vector<std::byte> committed(bool behind) const {
-    journal::TestJournal made(identity());
-    made.append(0, "one.");
-    if (!behind) made.commit();
-    made.append(50, "two.");
-    if (behind) made.commit();
-    made.finish();
-    return made.bytes();
-  }
-  static std::vector<std::byte> damaged(std::vector<std::byte> bytes) {
-    const auto at = sizeof(journal::FileHeader) + journal::record_bytes(4) + 48 + 48;
-    bytes[at] ^= std::byte{1};
-    return bytes;
-  }
-  std::string content() const {
-    std::ifstream in(target, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
-  std::string root, target;
-};
 
 TEST_F(Recovery, LaterRecordsAndLaterJournalsWin) {
   put("b", {{10, "aaaaaa"}, {0, "bbbb"}, {12, "cc"}}, 1);
@@ -201,6 +130,63 @@ TEST_F(Recovery, AnotherFileOfThatNameIsRefused) {
   EXPECT_TRUE(fs::exists(place("a")));
   EXPECT_EQ(run({"--force"}).status, 0);
   EXPECT_EQ(content(), "newther file");
+}
+
+// The number of the file that was written came back: to a file that was made later.
+TEST_F(Recovery, ANewFileWithTheOldNumberIsRefused) {
+  journal::Identity born = identity(), handled = identity();
+  born.target = {.device = born.target.device, .inode = born.target.inode, .birth_ns = 1};
+  handled.target.birth_ns = 0;
+  handled.target.handle ^= 1;
+  put("born", {{0, "old"}}, born);
+  if (handled.target.handle > 1) put("handled", {{0, "old"}}, handled);
+  const Ran ran = run();
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.error.find(target + " is another file than the one that was written"), std::string::npos)
+      << ran.error;
+  EXPECT_NE(ran.error.find("--discard"), std::string::npos) << ran.error;
+  EXPECT_EQ(content(), std::string(100, '.'));
+  EXPECT_TRUE(fs::exists(place("born")));
+}
+
+TEST_F(Recovery, AJournalOfTheOldFileDoesNotHoldUpThoseOfTheNewOne) {
+  journal::Identity old = identity(1);
+  old.target.birth_ns = 1;
+  put("a", {{0, "old"}}, old);
+  put("b", {{0, "new"}}, 2);
+  const Ran ran = run();
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(content().substr(0, 4), "new.");
+  EXPECT_TRUE(fs::exists(place("a")));
+  EXPECT_FALSE(fs::exists(place("b")));
+}
+
+TEST_F(Recovery, WhereNumbersAreAllThatIsToldNothingIsWrittenWithoutForce) {
+  journal::Identity numbers = identity();
+  numbers.target = {.device = numbers.target.device, .inode = numbers.target.inode};
+  put("a", {{0, "new"}}, numbers);
+  const Ran ran = run();
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.error.find(target + " may be another file"), std::string::npos) << ran.error;
+  EXPECT_NE(ran.error.find("--force"), std::string::npos) << ran.error;
+  EXPECT_EQ(content(), std::string(100, '.'));
+  EXPECT_EQ(run({"--force"}).status, 0);
+  EXPECT_EQ(content().substr(0, 4), "new.");
+}
+
+TEST_F(Recovery, AJournalOfAnEarlierVersionIsNotUsed) {
+  std::vector<std::byte> bytes = committed(true);
+  journal::FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.version = 2;
+  header.checksum = journal::header_checksum(header);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  put("a", bytes);
+  const Ran ran = run();
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.error.find("version"), std::string::npos) << ran.error;
+  EXPECT_EQ(content(), std::string(100, '.'));
+  EXPECT_TRUE(fs::exists(place("a")));
 }
 
 TEST_F(Recovery, AJournalWaitsForAnOlderOneThatCannotBeUsed) {

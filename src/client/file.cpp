@@ -23,8 +23,7 @@ namespace {
 using transport::Kind;
 
 constexpr const char* read_too_often = "files of this name are read after every few writes";
-// A rank that writes less than this to a file directly leaves writeback to the kernel.
-constexpr std::uint64_t early_bytes = 4 * MiB;
+constexpr std::uint64_t early_bytes = 4 * MiB;  // of direct writes; for less, writeback is the kernel's
 
 // The one kind of File: it may never take the pipeline, but it always counts and reports.
 class PipelineFile final : public File, private Leaver {
@@ -164,7 +163,8 @@ const char* PipelineFile::enroll_with(Session& session) {
     return "the agent refused the file";
   }
   slot_ = *slot;
-  if (request_.settings.strategy == Strategy::journal) session.protect(protect(slot_, target.get()));
+  if (request_.settings.strategy == Strategy::journal)
+    session.protect(protect(slot_, target, process_.identify(target)));
   session_.store(&session, std::memory_order_release);
   return nullptr;
 }

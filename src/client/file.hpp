@@ -118,6 +118,11 @@ std::unique_ptr<File> open(OpenRequest request);
 // `writes` then writes without it, and recovery leaves it alone from then on.
 void settle_ledgers(const char* path, bool writes);
 
+// A close with durability disk or node promises that bytes outlive the node: so has the name of the file that
+// they are in, which may have just been made. Once per open file, by the rank that made it, before anybody's
+// open returns. Where the file system refuses it, it keeps names itself.
+void secure_name(const std::string& path, const FileSettings& settings);
+
 // File systems that remember a file's size for a while (FUSE, NFS) look again: another node has written it.
 void refresh(const std::string& path);
 

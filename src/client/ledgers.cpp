@@ -29,14 +29,16 @@ struct Found {
 
 constexpr int most_deaths = 3;  // of recoveries, at one open
 
-bool is_of(Process& process, const Fd& file, const struct stat& target) {
+// A journal that may be of the target: recovery tells, and writes none of which it cannot. Of a new file with
+// an old number, no journal is.
+bool is_of(Process& process, const Fd& file, const FileIdentity& target) {
   journal::FileHeader header;
   if (!process.read_start(file, &header, sizeof header)) return false;
   return std::memcmp(header.magic, journal::magic, sizeof journal::magic) == 0 &&
-         header.device == target.st_dev && header.inode == target.st_ino;
+         same_file(journal::target_of(header), target) != Sameness::other;
 }
 
-Found look(Process& process, const std::string& directory, const struct stat& target) {
+Found look(Process& process, const std::string& directory, const FileIdentity& target) {
   Found found;
   const Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
   if (!paths) return found;
@@ -74,20 +76,20 @@ Session* running(Process& process) {
 }
 
 // Ranks of this job have the file open, or are just closing it.
-bool is_open_here(Process& process, const struct stat& target) {
+bool is_open_here(Process& process, const FileIdentity& target) {
   std::uint64_t seen = 0;
   Session* session = running(process);
-  return session != nullptr && session->knows(transport::file_number(target.st_dev, target.st_ino), seen);
+  return session != nullptr && session->knows(transport::file_number(target.device, target.inode), seen);
 }
 
 // Others have gone or closed it, and the agent is not done with what they wrote.
-bool was_left_here(Process& process, const struct stat& target) {
+bool was_left_here(Process& process, const FileIdentity& target) {
   Session* session = running(process);
-  return session != nullptr && session->was_left(transport::file_number(target.st_dev, target.st_ino));
+  return session != nullptr && session->was_left(transport::file_number(target.device, target.inode));
 }
 
 // Returns how many are left.
-std::size_t recover(Process& process, const std::string& directory, const struct stat& target) {
+std::size_t recover(Process& process, const std::string& directory, const FileIdentity& target) {
   std::size_t left = 0;
   for (int deaths = 0; deaths < most_deaths; ++deaths) {
     const bool ended = process.recover(directory);
@@ -99,7 +101,7 @@ std::size_t recover(Process& process, const std::string& directory, const struct
 
 // Returns how many ledgers are left that recovery could not bring to the target.
 std::size_t settle(Process& process, const char* path, const std::string& directory,
-                   const struct stat& target) {
+                   const FileIdentity& target) {
   const Settings& settings = process.settings();
   // An agent gives another one up by itself, without a sign of progress before.
   const std::uint64_t bound_ns = settings.timeout_ms * 1'000'000 + transport::await_ns;
@@ -130,7 +132,7 @@ std::size_t settle(Process& process, const char* path, const std::string& direct
 }
 
 // What they hold must not come back later over what is written now.
-void pass_over(Process& process, const std::string& directory, const struct stat& target) {
+void pass_over(Process& process, const std::string& directory, const FileIdentity& target) {
   const Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
   for (std::size_t i = 0; paths && i < paths->size(); ++i) {
     const Result<Fd> file = io::open_owned((*paths)[i]);
@@ -142,10 +144,14 @@ void pass_over(Process& process, const std::string& directory, const struct stat
 
 void settle_ledgers(const char* path, bool writes, Process& process) {
   const std::string directory = local_directory(process.settings());
-  struct stat target {};
-  if (!process.settings().enabled || ::stat(path, &target) != 0) return;
-  const bool any = ::access(io::owned_folder(directory).c_str(), F_OK) == 0;
-  const std::size_t left = any ? settle(process, path, directory, target) : 0;
+  struct stat about {};
+  if (!process.settings().enabled || ::stat(path, &about) != 0) return;
+  FileIdentity target{.device = about.st_dev, .inode = about.st_ino};
+  std::size_t left = 0;
+  if (::access(io::owned_folder(directory).c_str(), F_OK) == 0) {
+    if (const Result<FileIdentity> known = process.identify(std::string(path))) target = *known;
+    left = settle(process, path, directory, target);
+  }
   // Else who opens it now would be told of what goes wrong with bytes of others.
   if (was_left_here(process, target)) flush_open(process, path);
   if (left == 0) return;

@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 
 #include "client/testing/null_agent.hpp"
+#include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
 #include "journal/format.hpp"
 
@@ -35,6 +37,10 @@ class Scripted final : public Process {
   std::uint64_t now_ns() const override { return now_ns_; }
   Result<std::uint64_t> size_of(const std::string&) override { return Code::unsupported; }
   Status datasync(const Fd&) override { return Code::unsupported; }
+  Result<FileIdentity> identify(const Fd& file) override { return io::identify(file, false); }
+  Result<FileIdentity> identify(const std::string& path) override {
+    return identity ? *identity : io::identify(path);
+  }
   void look_again(const std::string&) override {}
   void pause(std::uint32_t for_ms) override {
     now_ns_ += for_ms * ms;
@@ -49,6 +55,7 @@ class Scripted final : public Process {
   std::function<void()> while_waiting;
   std::function<bool()> recovery;
   int recoveries = 0;
+  std::optional<FileIdentity> identity;  // of every file, if it is set
   std::vector<std::string> said;
 
  private:
@@ -69,14 +76,12 @@ class Ledgers : public ::testing::Test {
   ~Ledgers() override { fs::remove_all(root_); }
 
   io::Owned ledger(const std::string& name = "data") const {
+    return ledger(*io::identify(root_ + "/" + name));
+  }
+  io::Owned ledger(const FileIdentity& of) const {
     auto made = io::create_owned(root_, journal::suffix);
     EXPECT_TRUE(made.ok());
-    struct stat about {};
-    EXPECT_EQ(::stat((root_ + "/" + name).c_str(), &about), 0);
-    journal::FileHeader header{};
-    std::memcpy(header.magic, journal::magic, sizeof header.magic);
-    header.device = about.st_dev;
-    header.inode = about.st_ino;
+    const journal::FileHeader header = journal::header_of({0, of, 0, target, journal::Layout::log});
     EXPECT_TRUE(io::write_durably(made->file, std::as_bytes(std::span(&header, 1))).ok());
     return *std::move(made);
   }
@@ -101,6 +106,25 @@ TEST_F(Ledgers, OfAnotherFileIsLeftAlone) {
   settle(true);
   EXPECT_EQ(process.recoveries, 0);
   EXPECT_FALSE(passed_over(path));
+}
+
+TEST_F(Ledgers, OfAnEarlierFileWithThatNumberIsLeftAlone) {
+  const std::string path = ledger(FileIdentity{7, 8, 100}).path;
+  process.identity = FileIdentity{7, 8, 200};
+  settle(true);
+  EXPECT_EQ(process.recoveries, 0);
+  EXPECT_FALSE(passed_over(path));
+  EXPECT_TRUE(process.said.empty());
+}
+
+TEST_F(Ledgers, WhatMayBeOfAnotherFileIsLeftToRecoveryAndPassedOver) {
+  const std::string path = ledger(FileIdentity{7, 8}).path;
+  process.identity = FileIdentity{7, 8, 200};
+  process.recovery = [] { return true; };  // it refuses what it cannot tell
+  settle(true);
+  EXPECT_EQ(process.recoveries, 1);
+  EXPECT_TRUE(passed_over(path));
+  ASSERT_EQ(process.said.size(), 1U);
 }
 
 TEST_F(Ledgers, AfterARecoveryThatWasKilledAnotherOneComes) {

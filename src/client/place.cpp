@@ -3,12 +3,12 @@
 #include "client/place.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
 
+#include "io/posix/identity.hpp"
 #include "transport/layout.hpp"
 
 namespace millrace::client {
@@ -18,18 +18,19 @@ bool Place::remember(const std::string& path) {
   char folder[PATH_MAX];
   if (!path_.starts_with('/') && ::getcwd(folder, sizeof folder) != nullptr)
     path_ = std::string(folder) + "/" + path_;
-  struct stat about {};
-  if (::stat(path_.c_str(), &about) != 0) return false;
-  number_ = transport::file_number(about.st_dev, about.st_ino);
+  const Result<FileIdentity> identity = io::identify(path_);
+  if (!identity) return false;
+  identity_ = *identity;
+  number_ = transport::file_number(identity_.device, identity_.inode);
   return true;
 }
 
 Fd Place::open_again(int mode) const {
   Fd file(::open(path_.c_str(), mode | O_CLOEXEC));
-  struct stat about {};
-  if (!file.valid() || ::fstat(file.get(), &about) != 0) return {};
-  if (transport::file_number(about.st_dev, about.st_ino) == number_) return file;
-  errno = ENOENT;
+  if (!file.valid()) return {};
+  const Result<FileIdentity> identity = io::identify(file, false);
+  if (identity && same_file(identity_, *identity) != Sameness::other) return file;
+  errno = identity ? ENOENT : identity.status().error();
   return {};
 }
 

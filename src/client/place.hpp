@@ -6,11 +6,13 @@
 #include <string>
 
 #include "base/fd.hpp"
+#include "base/file_identity.hpp"
 
 namespace millrace::client {
 
 // Where an open file is. It is opened again, by its name, at its first write: what the name means is fixed
-// before that, wherever the program goes meanwhile and whatever the name means later.
+// before that, wherever the program goes meanwhile and whatever the name means later. Where the file system
+// tells no more of a file than its inode number, a new file with that number passes for it.
 class Place {
  public:
   // False: there is no such file.
@@ -25,6 +27,7 @@ class Place {
  private:
   std::string path_;
   std::uint64_t number_ = 0;
+  FileIdentity identity_;
 };
 
 }  // namespace millrace::client

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
@@ -15,6 +16,7 @@
 
 #include "client/start.hpp"
 #include "client/trace.hpp"
+#include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
 
 namespace millrace::client {
@@ -37,6 +39,8 @@ class OwnProcess final : public Process {
   std::uint64_t now_ns() const override { return transport::now_ns(); }
   Result<std::uint64_t> size_of(const std::string& path) override;
   Status datasync(const Fd& file) override;
+  Result<FileIdentity> identify(const Fd& file) override { return io::identify(file, false); }
+  Result<FileIdentity> identify(const std::string& path) override { return io::identify(path); }
   void look_again(const std::string& path) override { refresh(path); }
   void pause(std::uint32_t for_ms) override { pause_ms(for_ms); }
   bool read_start(const Fd& journal, void* into, std::size_t size) override {
@@ -204,6 +208,12 @@ const Settings& process_settings() { return process().settings(); }
 
 std::unique_ptr<File> open(OpenRequest request) { return open(std::move(request), process()); }
 void settle_ledgers(const char* path, bool writes) { settle_ledgers(path, writes, process()); }
+
+void secure_name(const std::string& path, const FileSettings& settings) {
+  char real[PATH_MAX];  // a link has a name of its own
+  if (ends_on_disk(settings) && ::realpath(path.c_str(), real) != nullptr) (void)io::sync_name(real);
+}
+
 Costs costs_of(std::string_view path) { return process().lessons().trials.costs(path); }
 bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path); }
 

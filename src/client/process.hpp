@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "base/file_identity.hpp"
 #include "base/settings.hpp"
 #include "client/file.hpp"
 #include "client/series.hpp"
@@ -64,6 +65,10 @@ class Process {
   virtual Result<std::uint64_t> size_of(const std::string& path) = 0;
   // What the MPI library wrote to it for this rank is on its disk.
   virtual Status datasync(const Fd& file) = 0;
+  // Which file an open one is, and which one a name means. Opens nothing: to close a file is to lose all of
+  // the process's record locks on it.
+  virtual Result<FileIdentity> identify(const Fd& file) = 0;
+  virtual Result<FileIdentity> identify(const std::string& path) = 0;
   // refresh().
   virtual void look_again(const std::string& path) = 0;
   virtual void pause(std::uint32_t for_ms) = 0;

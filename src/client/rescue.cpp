@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/rescue.hpp"
 
-#include <sys/stat.h>
-
 #include <vector>
 
 #include "io/posix/owned.hpp"
@@ -20,10 +18,8 @@ void add(std::vector<std::byte>& bytes, const void* data, std::size_t size) {
 
 }  // namespace
 
-Protected protect(std::uint32_t file, int target) {
-  struct stat about {};
-  (void)::fstat(target, &about);
-  return {file, about.st_dev, about.st_ino, io::path_of(target)};
+Protected protect(std::uint32_t file, const Fd& target, const Result<FileIdentity>& identity) {
+  return {file, identity ? *identity : FileIdentity(), io::path_of(target.get())};
 }
 
 Status rescue(const transport::Producer& ring, const Protected& file, const std::string& directory) {
@@ -37,7 +33,7 @@ Status rescue(const transport::Producer& ring, const Protected& file, const std:
       made = io::create_owned(directory, std::string("-rescue") + journal::suffix);
       const std::uint64_t created_ns = made ? made->created_ns : 0;
       const journal::FileHeader header =
-          journal::header_of({0, file.device, file.inode, created_ns, file.path, journal::Layout::log});
+          journal::header_of({0, file.identity, created_ns, file.path, journal::Layout::log});
       seed = header.checksum;
       add(bytes, &header, sizeof header);
     }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/fd.hpp"
+#include "base/file_identity.hpp"
 #include "base/result.hpp"
 #include "transport/channel.hpp"
 
@@ -15,13 +16,12 @@ namespace millrace::client {
 // A file whose records outlive the agent (strategy journal), as the agent knows it.
 struct Protected {
   std::uint32_t file;
-  std::uint64_t device;
-  std::uint64_t inode;
+  FileIdentity identity;
   std::string path;
 };
 
 // `target` is open.
-Protected protect(std::uint32_t file, int target);
+Protected protect(std::uint32_t file, const Fd& target, const Result<FileIdentity>& identity);
 
 // The agent has gone: what it had not given back of a file's records goes to a journal beside its ledger, for
 // `millrace recover`. Ok if there was nothing.

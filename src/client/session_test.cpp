@@ -64,8 +64,8 @@ TEST(Session, WhatIsSavedIsOfTheFileThatHasTheNumberNow) {
   bool gone = false;
   Session session({*transport::Producer::create(64 * KiB), *transport::map(memory->get(), page_bytes),
                    std::make_unique<Silence>(gone), 1000, true, place.path});
-  session.protect({0, 1, 100, "/data/closed"});
-  session.protect({0, 1, 200, "/data/open"});
+  session.protect({0, {1, 100}, "/data/closed"});
+  session.protect({0, {1, 200}, "/data/open"});
   const std::string bytes = "of the second file";
   const Piece piece{0, bytes.data(), bytes.size()};
   Tally tally;

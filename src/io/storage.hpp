@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "base/file_identity.hpp"
 #include "base/result.hpp"
 
 // The seam between Millrace and the operating system's files.
@@ -62,6 +63,10 @@ class Storage {
   // for.
   virtual Result<std::uint64_t> size(Handle file) = 0;
   virtual Status resize(Handle file, std::uint64_t bytes) = 0;
+
+  // Which file an open one is. `for_good`: a journal is made for it, which has to know it again later
+  // (posix/identity.hpp).
+  virtual Result<FileIdentity> identify(const Fd& file, bool for_good) = 0;
 
   virtual void submit(Request request) = 0;
   // Requests submitted since the last call may be held back until this is called.

@@ -11,16 +11,17 @@
 #include <type_traits>
 
 #include "base/checksum.hpp"
+#include "base/file_identity.hpp"
 #include "base/settings.hpp"
 
 // The layouts of FORMAT.md.
 namespace millrace::journal {
 
 inline constexpr char magic[8] = {'M', 'L', 'R', 'A', 'C', 'E', 'J', '1'};
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 inline constexpr const char* suffix = ".journal";          // of those that have names
 inline constexpr std::uint32_t record_magic = 0x6365524d;  // "MRec"
-inline constexpr std::size_t path_max = 4032;
+inline constexpr std::size_t path_max = 4008;
 inline constexpr std::uint64_t payload_max = 1 * MiB;
 
 enum class Layout : std::uint32_t {
@@ -38,14 +39,18 @@ struct FileHeader {
   std::uint64_t device;
   std::uint64_t inode;
   std::uint64_t created_ns;
+  std::uint64_t birth_ns;
+  std::uint64_t handle;
+  std::uint64_t mark;
   char path[path_max];
   Layout layout;
   std::uint32_t reserved;
   std::uint64_t checksum;
 };
 static_assert(sizeof(FileHeader) == 4096 && std::is_trivially_copyable_v<FileHeader>);
-static_assert(offsetof(FileHeader, path) == 48 && offsetof(FileHeader, layout) == 4080 &&
-              offsetof(FileHeader, checksum) == 4088);
+static_assert(offsetof(FileHeader, device) == 24 && offsetof(FileHeader, birth_ns) == 48 &&
+              offsetof(FileHeader, mark) == 64 && offsetof(FileHeader, path) == 72 &&
+              offsetof(FileHeader, layout) == 4080 && offsetof(FileHeader, checksum) == 4088);
 
 struct RecordHeader {
   std::uint32_t magic;
@@ -71,8 +76,7 @@ inline std::uint64_t header_checksum(const RecordHeader& header, std::uint64_t s
 // Whose records a journal holds.
 struct Identity {
   std::uint64_t job_hash = 0;
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
+  FileIdentity target;
   std::uint64_t created_ns = 0;
   std::string path;
   Layout layout = Layout::runs;
@@ -84,13 +88,22 @@ inline FileHeader header_of(const Identity& identity) {
   header.version = version;
   header.path_length = static_cast<std::uint32_t>(std::min(identity.path.size(), path_max));
   header.job_hash = identity.job_hash;
-  header.device = identity.device;
-  header.inode = identity.inode;
+  header.device = identity.target.device;
+  header.inode = identity.target.inode;
   header.created_ns = identity.created_ns;
+  header.birth_ns = identity.target.birth_ns;
+  header.handle = identity.target.handle;
+  header.mark = identity.target.mark;
   std::memcpy(header.path, identity.path.data(), header.path_length);
   header.layout = identity.layout;
   header.checksum = header_checksum(header);
   return header;
+}
+
+// The file that the records are for. Headers of other versions have only its numbers in the same places.
+inline FileIdentity target_of(const FileHeader& header) {
+  if (header.version != version) return {header.device, header.inode};
+  return {header.device, header.inode, header.birth_ns, header.handle, header.mark};
 }
 
 // `seed`, the file header's checksum, makes the record one of that journal.

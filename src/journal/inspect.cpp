@@ -5,6 +5,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -56,6 +57,16 @@ std::string path_of(const FileHeader& header) {
   return {header.path, std::min<std::size_t>(header.path_length, path_max)};
 }
 
+// What tells the target from another file with its inode number.
+std::string identity_text(const FileHeader& header) {
+  std::ostringstream text;
+  if (header.birth_ns != 0) text << "made " << time_text(header.birth_ns) << ", ";
+  if (header.handle != 0) text << "handle " << std::hex << header.handle << ", ";
+  if (header.mark != 0) text << "mark " << std::hex << header.mark << ", ";
+  const std::string told = text.str();
+  return told.empty() ? "by its numbers alone" : told.substr(0, told.size() - 2);
+}
+
 nlohmann::json to_json(const std::string& file, const Summary& summary) {
   nlohmann::json document = {{"schema", "millrace-journal/1"},
                              {"file", file},
@@ -65,8 +76,9 @@ nlohmann::json to_json(const std::string& file, const Summary& summary) {
   document["version"] = summary.header.version;
   document["layout"] = summary.header.layout == Layout::log ? "log" : "runs";
   document["job_hash"] = summary.header.job_hash;
-  document["target"] = {
-      {"path", path_of(summary.header)}, {"device", summary.header.device}, {"inode", summary.header.inode}};
+  document["target"] = {{"path", path_of(summary.header)}, {"device", summary.header.device},
+                        {"inode", summary.header.inode},   {"birth_ns", summary.header.birth_ns},
+                        {"handle", summary.header.handle}, {"mark", summary.header.mark}};
   document["created"] = time_text(summary.header.created_ns);
   document["records"] = summary.records;
   document["payload_bytes"] = summary.payload_bytes;
@@ -89,6 +101,7 @@ void print(std::ostream& out, const std::string& file, const Summary& summary) {
   if (!has_header(summary)) return;
   out << "  target   " << path_of(summary.header) << " (device " << summary.header.device << ", inode "
       << summary.header.inode << ")\n"
+      << "  identity " << identity_text(summary.header) << '\n'
       << "  job      " << std::hex << summary.header.job_hash << std::dec << ", created "
       << time_text(summary.header.created_ns) << ", format version " << summary.header.version << '\n'
       << "  records  " << summary.records << " with " << summary.payload_bytes << " bytes, "

@@ -59,7 +59,7 @@ TEST(Inspect, TextSaysWhatIsThere) {
   const Ran ran = run({file.path()});
   EXPECT_EQ(ran.status, 0) << ran.error;
   for (const char* part :
-       {"/data/out.h5", "2 with 10 bytes, in 2 sorted runs", "[0, 105)", "clean", "2023-11-14"}) {
+       {"/data/out.h5", "2 with 10 bytes, in 2 sorted runs", "[0, 105)", "clean", "2023-11-14", "handle b"}) {
     EXPECT_NE(ran.out.find(part), std::string::npos) << part << "\n" << ran.out;
   }
 }
@@ -74,6 +74,8 @@ TEST(Inspect, JsonCanBeParsed) {
   EXPECT_EQ(document["committed"], true);
   EXPECT_EQ(document["runs"].size(), 2U);
   EXPECT_EQ(document["target"]["inode"], 9);
+  EXPECT_EQ(document["target"]["birth_ns"], 10);
+  EXPECT_EQ(document["target"]["handle"], 11);
 }
 
 TEST(Inspect, CorruptionFailsAndNamesTheByte) {

@@ -33,9 +33,9 @@ TEST(Journal, ReadsBackWhatWasWritten) {
   MemorySource source(bytes);
   JournalReader reader(source);
   ASSERT_EQ(reader.open(), Verdict::clean);
-  EXPECT_TRUE(reader.belongs_to(7, 8, 9));
-  EXPECT_FALSE(reader.belongs_to(7, 8, 10));
-  EXPECT_FALSE(reader.belongs_to(6, 8, 9));
+  EXPECT_TRUE(reader.belongs_to(7, {8, 9, 10, 11, 0}));
+  EXPECT_FALSE(reader.belongs_to(7, {8, 9, 10, 12, 0}));
+  EXPECT_FALSE(reader.belongs_to(6, {8, 9, 10, 11, 0}));
   EXPECT_EQ(read_all(journal.bytes()).records, journal.written);
   const Summary summary = scan(source);
   EXPECT_EQ(summary.verdict, Verdict::clean);
@@ -115,7 +115,7 @@ TEST(Journal, RecordsOfAnotherJournalAreRefused) {
   TestJournal one;
   one.append(0, "secret");
   one.finish();
-  TestJournal other(Identity{7, 8, 10, 0, "/other"});
+  TestJournal other(Identity{7, {8, 10}, 0, "/other"});
   other.append(0, "public");
   other.finish();
   std::vector<std::byte> mixed = one.bytes();
@@ -201,7 +201,7 @@ TEST(Journal, AnUnknownLayoutIsCorrupt) {
 }
 
 TEST(Journal, PathLongerThanItsFieldIsCut) {
-  TestJournal journal(Identity{1, 2, 3, 4, std::string(10'000, 'p')});
+  TestJournal journal(Identity{1, {2, 3}, 4, std::string(10'000, 'p')});
   journal.finish();
   const std::vector<std::byte> bytes = journal.bytes();
   MemorySource source(bytes);

@@ -93,8 +93,8 @@ Verdict JournalReader::open() {
   return verdict_ = Verdict::clean;
 }
 
-bool JournalReader::belongs_to(std::uint64_t job_hash, std::uint64_t device, std::uint64_t inode) const {
-  return header_.job_hash == job_hash && header_.device == device && header_.inode == inode;
+bool JournalReader::belongs_to(std::uint64_t job_hash, const FileIdentity& target) const {
+  return header_.job_hash == job_hash && same_file(target_of(header_), target) == Sameness::same;
 }
 
 // All that can be said of a header alone, at this place.

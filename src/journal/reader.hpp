@@ -57,7 +57,7 @@ class JournalReader {
   Verdict open();
   const FileHeader& header() const { return header_; }
   // True if the journal was written by this job for this target.
-  bool belongs_to(std::uint64_t job_hash, std::uint64_t device, std::uint64_t inode) const;
+  bool belongs_to(std::uint64_t job_hash, const FileIdentity& target) const;
 
   // The next record; false at the end, and then verdict() and place().position say how and where.
   bool next(Record& record);

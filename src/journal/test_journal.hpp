@@ -21,7 +21,7 @@ using Written = std::pair<std::uint64_t, std::string>;  // offset, data
 
 // A journal that is being written in memory.
 struct TestJournal {
-  static Identity identity() { return {7, 8, 9, 1'700'000'000'000'000'000, "/data/out.h5"}; }
+  static Identity identity() { return {7, {8, 9, 10, 11, 0}, 1'700'000'000'000'000'000, "/data/out.h5"}; }
 
   explicit TestJournal(const Identity& who = identity(), io::MemoryOptions options = {})
       : storage(std::make_unique<io::MemoryStorage>(std::move(options))) {

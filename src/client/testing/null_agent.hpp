@@ -67,6 +67,8 @@ class NullProcess final : public Process {
   std::uint64_t now_ns() const override { return transport::now_ns(); }
   Result<std::uint64_t> size_of(const std::string&) override { return std::uint64_t{0}; }
   Status datasync(const Fd&) override { return {}; }
+  Result<FileIdentity> identify(const Fd&) override { return Code::unsupported; }
+  Result<FileIdentity> identify(const std::string&) override { return Code::unsupported; }
   void look_again(const std::string&) override {}
   void pause(std::uint32_t) override {}
   bool read_start(const Fd&, void*, std::size_t) override { return false; }

@@ -56,6 +56,9 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
       settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
   mine.pure = wanted && leavable && client::is_mixed(*path) ? 0 : 1;
   if (wanted) mine.costs = client::costs_of(*path);
+  int rank = 0;
+  if (wanted && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == 0)
+    client::secure_name(*path, settings.file);  // others wait for rank 0 where they agree
   if (!agree(comm, mine, wanted, all, members) || !opened) return;
   if (all.pure == 0) {  // the library's alone, and nothing in its way
     client::open({*path, {}, all.company.group, members, settings.file, true, all.costs, true});

@@ -29,6 +29,9 @@ class DevicesStorage final : public Storage {
   void release(Handle file) override;
   Result<std::uint64_t> size(Handle file) override;
   Status resize(Handle file, std::uint64_t bytes) override;
+  Result<FileIdentity> identify(const Fd& file, bool for_good) override {
+    return devices_.front().storage->identify(file, for_good);
+  }
   void submit(Request request) override;
   void kick() override;
   void poll(std::vector<Completion>& out) override;

@@ -108,8 +108,9 @@ bool read_start(const Fd& file, void* into, std::size_t size) {
 }
 
 Status sync_name(const std::string& path) {
-  const std::string folder = path.substr(0, path.rfind('/'));
-  for (const std::string& place : {folder, folder.substr(0, folder.rfind('/') + 1)}) {
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  const std::size_t above = folder.size() > 1 ? folder.rfind('/', folder.size() - 2) + 1 : 1;
+  for (const std::string& place : {folder, folder.substr(0, above)}) {
     const Fd opened(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!opened.valid() || ::fsync(opened.get()) != 0) return Status::from_errno(errno);
   }

@@ -40,7 +40,7 @@ Status write_durably(const Fd& file, std::span<const std::byte> bytes);
 // The first `size` bytes; false if there are fewer.
 bool read_start(const Fd& file, void* into, std::size_t size);
 
-// Makes the name itself outlive a crash of the node.
+// Makes the name itself, which is absolute, and that of its folder outlive a crash of the node.
 Status sync_name(const std::string& path);
 
 // Takes the lock. False: somebody has it, or the file has lost its name meanwhile.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "io/posix/descriptor.hpp"
+#include "io/posix/identity.hpp"
 #include "io/posix/transfer.hpp"
 
 namespace millrace::io {
@@ -31,6 +32,9 @@ class UringStorage final : public Storage {
   void release(Handle file) override { files_.at(file).fd.reset(); }
   Result<std::uint64_t> size(Handle file) override { return size_of(files_.at(file).fd); }
   Status resize(Handle file, std::uint64_t bytes) override { return io::resize(files_.at(file).fd, bytes); }
+  Result<FileIdentity> identify(const Fd& file, bool for_good) override {
+    return io::identify(file, for_good);
+  }
   void submit(Request request) override { waiting_.push_back(std::move(request)); }
   void kick() override;
   void poll(std::vector<Completion>& out) override;

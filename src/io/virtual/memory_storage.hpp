@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "io/posix/identity.hpp"
 #include "io/storage.hpp"
 
 namespace millrace::io {
@@ -67,6 +68,9 @@ class MemoryStorage final : public Storage {
   void release(Handle file) override;
   Result<std::uint64_t> size(Handle file) override;
   Status resize(Handle file, std::uint64_t bytes) override;
+  Result<FileIdentity> identify(const Fd& file, bool for_good) override {
+    return io::identify(file, for_good);
+  }
   void submit(Request request) override;
   void kick() override;
   void poll(std::vector<Completion>& out) override;

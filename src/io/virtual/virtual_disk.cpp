@@ -63,6 +63,25 @@ void VirtualDisk::put(const Fd& file, std::span<const std::byte> bytes) {
   image.stable = image.contents;
 }
 
+bool VirtualDisk::in_use(File file) const {
+  const auto has = [file](const End::Adopted& one) { return one.file == file && one.fd.valid(); };
+  return std::ranges::any_of(
+      ends_, [&has](const auto& end) { return !end->dead_ && std::ranges::any_of(end->adopted_, has); });
+}
+
+void VirtualDisk::replace(File file, std::span<const std::byte> bytes) {
+  Image& image = *images_[file];
+  ++image.births;
+  image.dirty.clear();
+  image.contents.assign(bytes.begin(), bytes.end());
+  image.stable = image.contents;
+}
+
+FileIdentity VirtualDisk::identify(const Fd& file) {
+  const Image& image = *images_[file_of(file)];
+  return {.device = image.device, .inode = image.inode, .birth_ns = image.births};
+}
+
 // The system may give the inode to another file now, if this one has no name. A descriptor of its own keeps
 // it otherwise: the last one's may have a lock.
 void VirtualDisk::released(File file, const Fd& fd) {

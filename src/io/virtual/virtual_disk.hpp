@@ -53,6 +53,12 @@ class VirtualDisk {
   // Another machine has written the file anew: these are its bytes, in every cache and on the disk. Nobody
   // here writes to it.
   void put(const Fd& file, std::span<const std::byte> bytes);
+  // A living process has it open: its inode number is not free.
+  bool in_use(File file) const;
+  // Somebody removes the file and makes another one of that name, with these bytes, which gets its number.
+  void replace(File file, std::span<const std::byte> bytes);
+  // Which file it is: real numbers, and a birth of its own.
+  FileIdentity identify(const Fd& file);
   // One more process of a node: an agent that comes after one that has gone, or a recovery beside it.
   Process start(std::uint32_t node);
   // A process's end; valid as long as this is.

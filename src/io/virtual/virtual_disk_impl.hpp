@@ -44,6 +44,7 @@ struct VirtualDisk::Image {
   Fd kept;               // while it has a name, so that its inode is no other file's
   dev_t device = 0;
   ino_t inode = 0;
+  std::uint64_t births = 1;  // files that have had this number, with this name
   bool is(const struct stat& about) const { return device == about.st_dev && inode == about.st_ino; }
   void forget() {
     device = 0;
@@ -102,6 +103,7 @@ class VirtualDisk::End final : public Storage {
     disk_.images_[adopted_[file].file]->contents.resize(bytes);
     return {};
   }
+  Result<FileIdentity> identify(const Fd& file, bool) override { return disk_.identify(file); }
   void submit(Request request) override {
     auto active = std::make_shared<Active>();
     active->node = node_;

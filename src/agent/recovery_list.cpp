@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/recovery_list.hpp"
+
+#include <filesystem>
+#include <ostream>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "agent/recovery_target.hpp"
+#include "io/posix/descriptor.hpp"
+#include "io/posix/owned.hpp"
+#include "journal/reader.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* begin_of_line = "millrace recover: ";
+
+journal::Summary read(const Fd& file) {
+  Result<Fd> own = io::duplicate(file);
+  journal::Summary summary;
+  summary.verdict = journal::Verdict::unreadable;
+  if (!own) return summary;
+  journal::FileSource source(*std::move(own));
+  return journal::scan(source);
+}
+
+std::string contents(const journal::Summary& summary) {
+  if (!journal::to_status(summary.verdict).ok() && summary.end == 0)
+    return journal::describe(summary.verdict);
+  std::string text = std::to_string(summary.records) + " records, " + std::to_string(summary.payload_bytes) +
+                     " bytes for " + path_of(summary.header);
+  if (summary.verdict == journal::Verdict::corrupt)
+    text += ", corrupt from byte " + std::to_string(summary.end);
+  return text;
+}
+
+const char* describe(const Target& target) {
+  if (!target.file) return target.file.status().code() == Code::not_found ? "gone" : "cannot be opened";
+  switch (target.sameness) {
+    case Sameness::same:
+      return "there";
+    case Sameness::other:
+      return "now another file";
+    case Sameness::unknown:
+      return "there, may be another file";
+  }
+  return "";
+}
+
+// The same place as a journal of that folder has.
+bool is_in(const std::string& folder, const std::string& path) {
+  std::error_code unknown;
+  const fs::path parent = fs::absolute(path, unknown).parent_path();
+  return path.ends_with(journal::suffix) && fs::equivalent(parent, folder, unknown);
+}
+
+bool discard(const std::string& path, std::ostream& out, std::ostream& error) {
+  const auto refuse = [&](const std::string& why) {
+    error << begin_of_line << path << ": " << why << '\n';
+    return false;
+  };
+  const Result<Fd> file = io::open_owned(path);
+  if (!file) return refuse(file.status().describe());
+  if (!io::take_lock(*file))
+    return refuse("a living agent, or a recovery, still needs it; millrace drain waits for agents");
+  const journal::Summary summary = read(*file);
+  if (const Status gone = io::remove_durably(path); !gone.ok()) return refuse(gone.describe());
+  out << path << ": discarded: " << contents(summary) << '\n';
+  return true;
+}
+
+}  // namespace
+
+std::string folder_problem(Status status) {
+  return status.code() == Code::access ? "is not this user's alone; nothing in it is used"
+                                       : status.describe();
+}
+
+int list_journals(const std::string& directory, io::Storage& storage, std::ostream& out,
+                  std::ostream& error) {
+  const Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
+  if (!paths) {
+    error << begin_of_line << io::owned_folder(directory) << ": " << folder_problem(paths.status()) << '\n';
+    return 1;
+  }
+  for (const std::string& path : *paths) {
+    const Result<Fd> file = io::open_owned(path);
+    if (!file) continue;  // gone since
+    const bool living = io::is_locked(*file);
+    const journal::Summary summary = read(*file);
+    out << path << ": " << contents(summary);
+    if (journal::to_status(summary.verdict).ok() || summary.end > 0)
+      out << " (" << describe(find_target(storage, summary.header, false)) << ')';
+    out << "; " << (living ? "living" : "dead") << (io::is_passed_over(*file) ? ", passed over" : "") << '\n';
+  }
+  if (paths->empty()) out << "no journals in " << directory << '\n';
+  return 0;
+}
+
+int discard_journals(const std::string& directory, std::span<const std::string> paths, std::ostream& out,
+                     std::ostream& error) {
+  const std::string folder = io::owned_folder(directory);
+  // Of somebody else's folder, nothing is touched.
+  if (const auto own = io::list_owned(directory, journal::suffix); !own) {
+    error << begin_of_line << folder << ": " << folder_problem(own.status()) << '\n';
+    return 1;
+  }
+  bool all = true;
+  for (const std::string& path : paths) {
+    if (!is_in(folder, path)) {
+      error << begin_of_line << path << ": is no journal in " << folder << "; it stays\n";
+      all = false;
+    } else {
+      all &= discard(path, out, error);
+    }
+  }
+  return all ? 0 : 1;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/fd.hpp"
+#include "base/file_identity.hpp"
+#include "base/result.hpp"
+#include "io/storage.hpp"
+#include "journal/format.hpp"
+
+namespace millrace::agent {
+
+// What the name of a journal's target means by now.
+struct Target {
+  Result<Fd> file;  // Code::not_found: there is no file of that name
+  Sameness sameness = Sameness::unknown;
+};
+
+std::string path_of(const journal::FileHeader& header);
+
+// Opens the target: to write to it, or only to look.
+Target find_target(io::Storage& storage, const journal::FileHeader& header, bool writes);
+
+// Why recovery does not write to it, and what the user can do; empty if it does.
+std::string refusal(const Target& target, const std::string& name);
+
+}  // namespace millrace::agent

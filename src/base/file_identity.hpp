@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace millrace {
+
+// Which file a file is. A file system gives the inode number of a removed file to a new one, so the numbers
+// alone do not tell. 0 in one of the last three: the file system does not tell it.
+struct FileIdentity {
+  std::uint64_t device = 0;    // st_dev
+  std::uint64_t inode = 0;     // st_ino
+  std::uint64_t birth_ns = 0;  // when the file was made, since 1970 (statx)
+  std::uint64_t handle = 0;    // checksum of the kernel's file handle, which counts the inode's generations
+  std::uint64_t mark = 0;      // of ours, on the file, where neither of these two is told
+
+  bool operator==(const FileIdentity&) const = default;
+};
+
+// The mark of a file that has none and could have one.
+inline constexpr std::uint64_t unmarked = 1;
+
+enum class Sameness : std::uint8_t { same, other, unknown };
+
+// Whether the file that was `written` is the one that was `found`. Unknown: the numbers are the same, and
+// nothing else is told of both.
+constexpr Sameness same_file(const FileIdentity& written, const FileIdentity& found) {
+  if (written.device != found.device || written.inode != found.inode) return Sameness::other;
+  Sameness sameness = Sameness::unknown;
+  for (const auto part : {&FileIdentity::birth_ns, &FileIdentity::handle, &FileIdentity::mark}) {
+    if (written.*part == 0 || found.*part == 0) continue;
+    if (written.*part != found.*part) return Sameness::other;
+    sameness = Sameness::same;
+  }
+  return sameness;
+}
+
+}  // namespace millrace
