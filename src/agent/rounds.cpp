@@ -92,6 +92,19 @@ void Rounds::drop(ChannelId id, const std::string& why) {
   connections_.erase(found);
 }
 
+bool Rounds::drop_silent(std::uint32_t calls) {
+  std::vector<ChannelId> silent;
+  bool any = false;
+  for (auto& [id, connection] : connections_) {
+    if (connection->greeted()) continue;
+    any = true;
+    connection->look();
+    if (connection->looks() > calls) silent.push_back(id);
+  }
+  for (const ChannelId id : silent) drop(id, "it does not greet");
+  return any;
+}
+
 // --- Rounds ---
 
 Rounds::Round Rounds::go() {

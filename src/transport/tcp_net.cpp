@@ -21,6 +21,10 @@ class TcpStream final : public io::Stream {
   Result<Transfer> receive(std::span<std::byte> to) override { return tcp_receive(socket_.get(), to); }
   Result<Transfer> send(std::span<const std::byte> from) override { return tcp_send(socket_.get(), from); }
   int descriptor() const override { return socket_.get(); }
+  io::Address peer() const override {
+    const Result<TcpAddress> address = peer_address(socket_.get());
+    return address ? *address : io::Address{};
+  }
 
  private:
   Fd socket_;
