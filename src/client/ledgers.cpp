@@ -56,16 +56,7 @@ Found look(Process& process, const std::string& directory, const struct stat& ta
 }
 
 // Asks this node's agent for what it has of the file.
-void flush_open(Process& process, const char* path) {
-  OpenRequest request;
-  request.path = path;
-  request.group = process.now_ns() | 1u;
-  request.settings = process.settings().file;
-  const std::unique_ptr<File> file = open(std::move(request), process);
-  Status status = file->flush(everything);
-  if (const Status closed = file->close(); status.ok()) status = closed;
-  if (!status.ok()) process.say(std::string(path) + ": " + status.describe());
-}
+Status flush_open(Process& process, const char* path) { return visit(path, process)->flush(everything); }
 
 // With this node's agent, if one runs already.
 Session* running(Process& process) {
@@ -80,10 +71,16 @@ bool is_open_here(Process& process, const struct stat& target) {
   return session != nullptr && session->knows(transport::file_number(target.st_dev, target.st_ino), seen);
 }
 
-// Others have gone or closed it, and the agent is not done with what they wrote.
-bool was_left_here(Process& process, const struct stat& target) {
+// What ranks of this node have written, whether or not they still have the file open. What goes wrong with
+// bytes that were left is told here, for nobody else will hear of it.
+void flush_here(Process& process, const char* path, const struct stat& target) {
+  const std::uint64_t number = transport::file_number(target.st_dev, target.st_ino);
   Session* session = running(process);
-  return session != nullptr && session->was_left(transport::file_number(target.st_dev, target.st_ino));
+  if (session == nullptr) return;
+  const bool left = session->was_left(number);
+  if (!left && !session->pending_in(number, everything)) return;
+  const Status status = flush_open(process, path);
+  if (left && !status.ok()) process.say(std::string(path) + ": " + status.describe());
 }
 
 // Returns how many are left.
@@ -113,7 +110,8 @@ std::size_t settle(Process& process, const char* path, const std::string& direct
       unusable = recover(process, directory, target);
       continue;
     }
-    if (found.open && is_open_here(process, target)) flush_open(process, path);
+    // An error stays with the open that wrote.
+    if (found.open && is_open_here(process, target)) (void)flush_open(process, path);
     if (!found.draining) return found.dead;
     const std::uint64_t now_ns = process.now_ns();
     if (found.progress != progress) since_ns = now_ns;
@@ -146,8 +144,7 @@ void settle_ledgers(const char* path, bool writes, Process& process) {
   if (!process.settings().enabled || ::stat(path, &target) != 0) return;
   const bool any = ::access(io::owned_folder(directory).c_str(), F_OK) == 0;
   const std::size_t left = any ? settle(process, path, directory, target) : 0;
-  // Else who opens it now would be told of what goes wrong with bytes of others.
-  if (was_left_here(process, target)) flush_open(process, path);
+  flush_here(process, path, target);
   if (left == 0) return;
   if (writes) pass_over(process, directory, target);
   process.say(

@@ -13,7 +13,7 @@
 
 namespace millrace::client {
 
-bool Place::remember(const std::string& path) {
+bool Place::number_of(const std::string& path) {
   path_ = path;
   char folder[PATH_MAX];
   if (!path_.starts_with('/') && ::getcwd(folder, sizeof folder) != nullptr)
@@ -24,9 +24,36 @@ bool Place::remember(const std::string& path) {
   return true;
 }
 
-Fd Place::open_again(int mode) const {
-  Fd file(::open(path_.c_str(), mode | O_CLOEXEC));
+bool Place::remember(const std::string& path, bool named) {
+  named_ = named;
+  if (!number_of(path)) return false;
+  file_ = Fd(::open(path_.c_str(), O_PATH | O_CLOEXEC));
   struct stat about {};
+  if (!file_.valid() || ::fstat(file_.get(), &about) != 0) return true;  // the name has to do
+  number_ = transport::file_number(about.st_dev, about.st_ino);
+  return true;
+}
+
+std::string Place::lasting_path() const {
+  return file_.valid() ? "/proc/self/fd/" + std::to_string(file_.get()) : path_;
+}
+
+bool Place::hold_open(int mode) {
+  Fd file = open_again(mode);
+  if (!file.valid()) return false;
+  file_ = std::move(file);
+  return true;
+}
+
+Fd Place::open_again(int mode) const {
+  struct stat about {};
+  const bool unnamed = file_.valid() && ::fstat(file_.get(), &about) == 0 && about.st_nlink == 0;
+  if (named_ && unnamed) {
+    errno = ENOENT;
+    return {};
+  }
+  Fd file(::open(lasting_path().c_str(), mode | O_CLOEXEC));
+  if (!file.valid() && file_.valid()) file = Fd(::open(path_.c_str(), mode | O_CLOEXEC));  // without /proc
   if (!file.valid() || ::fstat(file.get(), &about) != 0) return {};
   if (transport::file_number(about.st_dev, about.st_ino) == number_) return file;
   errno = ENOENT;

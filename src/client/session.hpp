@@ -72,6 +72,15 @@ class Session {
   bool holds(std::uint64_t number);
   // True: and no rank of the node has it open.
   bool was_left(std::uint64_t number);
+  // ... or has bytes pending in `extent` of a file of this number.
+  bool pending_in(std::uint64_t number, Extent extent);
+  // Ranks of other nodes have a file of this number open too, together with ranks here.
+  bool routed(std::uint64_t number);
+  // What any rank has pending in `extent` of a file of this number reaches the file system; no part in that
+  // file is needed (client/guest.hpp). `elsewhere`: also what agents of other nodes have of it.
+  Status flush_file(std::uint64_t number, Extent extent, bool elsewhere, Tally& tally);
+  // No ledger has records of it from then on.
+  Status settle_ledgers_of(std::uint64_t number, Tally& tally);
   // False: no rank of the node has bytes pending there.
   bool pending(std::uint32_t file, Extent extent) {
     const std::uint64_t wanted = transport::places(extent);
@@ -121,6 +130,8 @@ class Session {
   transport::AgentPage& page() { return *reinterpret_cast<transport::AgentPage*>(parts_.page.data()); }
   template <class Is>
   bool any_file(std::uint64_t number, Is&& is);
+  template <class Is>
+  Status ask_files(transport::Kind kind, std::uint64_t number, Extent extent, Tally& tally, Is&& is);
   transport::FileState& state(std::uint32_t file) { return page().files[file]; }
   void show();
   template <class Answer, class Message>
