@@ -117,6 +117,12 @@ std::unique_ptr<File> open(OpenRequest request);
 // process and other ranks of this node have pending of the same file, under whatever name.
 std::unique_ptr<File> visit(const std::string& path);
 
+// Whether any rank of this node has bytes pending in any file; `writes`: or in a ledger. A few loads.
+bool anything_pending(bool writes);
+// Before this file is read or written past MPI-IO: what they have pending of it reaches the file system. An
+// error stays with the open that wrote.
+void settle_file(std::uint64_t device, std::uint64_t inode, bool writes);
+
 // Before the MPI library opens a file: what this process and other ranks of its node have pending of it
 // reaches the file system. What closed files of this node still lack (durability node), or ranks left that
 // went without closing, is waited for, and finished where its agent has died. Costs one look at a folder that

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/guest.hpp"
 #include "client/start.hpp"
 #include "client/trace.hpp"
 #include "io/posix/owned.hpp"
@@ -248,6 +249,19 @@ Result<transport::TcpAddress> meet() {
   if (!port) return port.status();
   address.port = *port;
   return address;
+}
+
+bool anything_pending(bool writes) {
+  if (process().is_child()) return false;
+  const char* why = nullptr;
+  Session* session = process().session(false, why);
+  return session != nullptr && session->anything_pending(writes);
+}
+
+void settle_file(std::uint64_t device, std::uint64_t inode, bool writes) {
+  Guest guest(process());
+  const std::uint64_t number = transport::file_number(device, inode);
+  (void)(writes ? guest.before_writing(number, everything) : guest.before_reading(number, everything, {}));
 }
 
 bool reserve_descriptors() { return process().reserve(); }

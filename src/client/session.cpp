@@ -274,6 +274,14 @@ bool Session::was_left(std::uint64_t number) {
                   [this](std::uint32_t file) { return state(file).dirty.load() == transport::state_left; });
 }
 
+bool Session::anything_pending(bool kept) {
+  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
+  for (std::uint32_t file = 0; file < slots; ++file) {
+    if (state(file).number.load() != 0 && (kept ? keeps(file) : dirty(file))) return true;
+  }
+  return false;
+}
+
 bool Session::pending_in(std::uint64_t number, Extent extent) {
   return any_file(number, [&](std::uint32_t file) { return dirty(file) && pending(file, extent); });
 }

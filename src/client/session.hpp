@@ -72,7 +72,9 @@ class Session {
   bool holds(std::uint64_t number);
   // True: and no rank of the node has it open.
   bool was_left(std::uint64_t number);
-  // ... or has bytes pending in `extent` of a file of this number.
+  // Some rank of the node has bytes pending in some file, or with `kept` in a ledger.
+  bool anything_pending(bool kept);
+  // ... in `extent` of a file of this number.
   bool pending_in(std::uint64_t number, Extent extent);
   // Ranks of other nodes have a file of this number open too, together with ranks here.
   bool routed(std::uint64_t number);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -273,6 +274,86 @@ static void test_locks(void) {
   passed("locks");
 }
 
+/* --- Descriptors, where libc's functions are hooked too --- */
+
+static long size_by_fstat(int fd) {
+  struct stat about;
+  EXPECT(fstat(fd, &about) == 0);
+  return (long)about.st_size;
+}
+
+static long size_by_name(const char* path) {
+  struct stat about;
+  EXPECT(stat(path, &about) == 0);
+  return (long)about.st_size;
+}
+
+static void test_descriptors(void) {
+  const char* path = name_of(0, "posix", 1);
+  const char* hard = name_of(1, "posix_hard", 1);
+  const char* moved = name_of(2, "posix_moved", 1);
+  make_empty(path);
+  EXPECT(link(path, hard) == 0);
+  char data[4 * bytes];
+  const int fd = open(path, O_RDWR);
+  FILE* stream = fopen(hard, "r");
+  MPI_File writer = open_as(MPI_COMM_SELF, path, MPI_MODE_RDWR);
+  put(writer, 0, bytes, 'a');
+  EXPECT(read(fd, data, 2 * bytes) == bytes && data[0] == 'a' && data[bytes - 1] == 'a');
+  put(writer, 0, bytes, 'b');
+  EXPECT(pread(fd, data, bytes, 0) == bytes && data[0] == 'b');
+  put(writer, bytes, bytes, 'c');
+  EXPECT(lseek(fd, 0, SEEK_END) == 2 * bytes);
+  put(writer, 2 * bytes, bytes, 'd');
+  EXPECT(size_by_fstat(fd) == 3 * bytes);
+  put(writer, 3 * bytes, bytes, 'e');
+  EXPECT(size_by_name(hard) == 4 * bytes);
+  put(writer, 0, bytes, 'f');
+  struct iovec pieces[2] = {{data, bytes}, {data + bytes, bytes}};
+  EXPECT(preadv(fd, pieces, 2, 0) == 2 * bytes && data[0] == 'f' && data[bytes] == 'c');
+  put(writer, 0, bytes, 'g');
+  EXPECT(lseek(fd, 0, SEEK_SET) == 0 && readv(fd, pieces, 2) == 2 * bytes && data[0] == 'g');
+  put(writer, 0, bytes, 'h');
+  EXPECT(fread(data, 1, bytes, stream) == bytes && data[0] == 'h');
+  EXPECT(rename(path, moved) == 0);
+  put(writer, 0, bytes, 'i');
+  EXPECT(pread(fd, data, bytes, 0) == bytes && data[0] == 'i');
+  const int again = open(moved, O_RDONLY);
+  put(writer, 0, bytes, 'j');
+  EXPECT(pread(again, data, bytes, 0) == bytes && data[0] == 'j');
+  /* The later write stays. */
+  put(writer, 0, bytes, 'k');
+  memset(data, 'l', bytes);
+  EXPECT(pwrite(fd, data, bytes, 10) == bytes);
+  put(writer, 20, 10, 'm');
+  EXPECT(lseek(fd, 25, SEEK_SET) == 25 && write(fd, "nn", 2) == 2);
+  CHECK(MPI_File_close(&writer));
+  EXPECT(pread(again, data, bytes, 0) == bytes && data[9] == 'k' && data[10] == 'l' && data[20] == 'm');
+  EXPECT(data[25] == 'n' && data[27] == 'm');
+  fclose(stream);
+  close(again);
+  close(fd);
+  passed("descriptors");
+}
+
+static void test_descriptors_of_others(void) {
+  const char* path = name_of(0, "posix_others", 0);
+  if (rank == 0) make_empty(path);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const int fd = open(path, O_RDONLY);
+  MPI_File writer = open_as(MPI_COMM_WORLD, path, MPI_MODE_RDWR);
+  for (int round = 0; round < nranks; ++round) {
+    char data[bytes];
+    if (rank == round) put(writer, round * bytes, bytes, 'a' + round);
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT(pread(fd, data, bytes, round * bytes) == bytes && data[0] == 'a' + round);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  CHECK(MPI_File_close(&writer));
+  close(fd);
+  passed("descriptors_of_others");
+}
+
 /* --- Ranks that cannot join --- */
 
 /* Rank 0 writes, the last rank reads it and writes over it, and rank 0 once more. */
@@ -326,6 +407,43 @@ static void test_no_descriptors(int when_opening) {
   passed(when_opening ? "no_descriptors_at_open" : "no_descriptors");
 }
 
+/* The agent does not take this file: its memory is another one's by now, in which this one's records do not
+ * fit. */
+static int test_refused(void) {
+  MPI_Info hints;
+  MPI_Info_create(&hints);
+  MPI_Info_set(hints, "millrace_sort_buffer", "1MiB");
+  MPI_File first = MPI_FILE_NULL, second = MPI_FILE_NULL, third = MPI_FILE_NULL;
+  const char* path = name_of(0, "refused", 0);
+  CHECK(MPI_File_open(MPI_COMM_WORLD, path, create, hints, &first));
+  if (rank == 0) put(first, 0, 9 * bytes, 'z');
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Info_set(hints, "millrace_record_max", "1MiB");
+  CHECK(MPI_File_open(MPI_COMM_WORLD, path, create, hints, &second));
+  CHECK(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &third));
+  /* What the first handle writes is pending when ranks read and write by the second. */
+  for (int round = 0; round < nranks; ++round) {
+    const MPI_Offset at = round * 3 * bytes;
+    if (rank == round) put(first, at, 3 * bytes, 'a' + round);
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT(has(second, at, 3 * bytes, 'a' + round));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == round) put(first, at, 2 * bytes, 'e' + round);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == nranks - 1 - round) put(second, at + bytes, bytes, 'A' + round);
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT(has(third, at + bytes, bytes, 'A' + round));
+    EXPECT(has(first, at, bytes, 'e' + round));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  CHECK(MPI_File_close(&second));
+  CHECK(MPI_File_close(&first));
+  CHECK(MPI_File_close(&third));
+  MPI_Info_free(&hints);
+  passed("refused");
+  return finish();
+}
+
 int main(int argc, char** argv) {
   start(&argc, &argv);
   directory = argv[1];
@@ -351,13 +469,12 @@ int main(int argc, char** argv) {
     test_no_descriptors(argc > 3);
     return finish();
   }
-  if (argc > 2 && strcmp(argv[2], "turns") == 0) {
-    MPI_File fh = open_as(MPI_COMM_WORLD, name_of(0, "turns", 0), create);
-    take_turns(fh);
-    CHECK(MPI_File_close(&fh));
-    passed("turns");
+  if (argc > 2 && strcmp(argv[2], "posix") == 0) {
+    test_descriptors();
+    test_descriptors_of_others();
     return finish();
   }
+  if (argc > 2 && strcmp(argv[2], "refused") == 0) return test_refused();
   test_reader_that_was_there_before();
   test_links();
   test_rename();

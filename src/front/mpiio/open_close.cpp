@@ -10,6 +10,7 @@
 #include "front/mpiio/linear.hpp"
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
+#include "front/mpiio/posix_side.hpp"
 #include "front/mpiio/stage.hpp"
 
 namespace millrace::front {
@@ -147,6 +148,7 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
   // A second handle finds what was written before it came: one that only reads has no part in the pipeline,
   // and one that appends asks for the size.
   if (scope.outermost()) {
+    meet_posix_hooks();
     flush_others(filename, amode);
     if (int result = MPI_SUCCESS; opened_on_first(entry, comm, filename, amode, info, fh, result))
       return result;
