@@ -83,9 +83,12 @@ bool seek_here(Open& open, MPI_Offset offset, int whence) {
   return true;
 }
 
-int seek_as_visitor(Entry entry, const Open& open, MPI_Offset offset, int whence) {
-  const Status flushed = whence == MPI_SEEK_END ? open.file->flush(everything) : Status();
-  const int result = call<Slot::MPI_File_seek>(entry, open.handle, offset, whence);
+// The end of the file may be pending, by another handle.
+int seek_to_read(Entry entry, const Open& open, MPI_Offset offset, int whence) {
+  const MPI_File source = open.reading();
+  const Status flushed =
+      whence == MPI_SEEK_END && source == open.handle ? open.file->flush(everything) : Status();
+  const int result = call<Slot::MPI_File_seek>(entry, source, offset, whence);
   return flushed.ok() ? result : raise(open, flushed);
 }
 
@@ -153,8 +156,7 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
-  if (open->visitor) return seek_as_visitor(entry, *open, offset, whence);
-  if (open->reader != nullptr) return call<Slot::MPI_File_seek>(entry, open->reading(), offset, whence);
+  if (open->visitor || open->reader != nullptr) return seek_to_read(entry, *open, offset, whence);
   if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
   const Status flushed = settle_size(*open);  // the end of the file may be pending
   if (!flushed.ok() && open->place == Open::Place::elsewhere) return raise(*open, flushed);

@@ -24,7 +24,7 @@ Table& table() {
   return one;
 }
 
-bool is_ordered(const Open& open) { return open.routed || open.visitor; }
+bool is_ordered(const Open& open) { return open.routed || open.visitor || open.reader != nullptr; }
 
 int error_class(Code code) {
   switch (code) {

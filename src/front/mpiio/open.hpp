@@ -26,8 +26,9 @@ struct Split {
 
 // Of a file that is only read: how much of it, and from where.
 struct Reader {
-  MPI_File copy = MPI_FILE_NULL;  // the whole file on this node's storage, open for this rank alone
-  client::FileStamp original;     // as it was copied
+  MPI_File copy = MPI_FILE_NULL;           // the whole file on this node's storage, open for this rank alone
+  client::FileStamp original;              // as it was copied
+  std::unique_ptr<client::Source> source;  // StagedCopy
   std::atomic<std::uint64_t> bytes{0};
 };
 

@@ -46,7 +46,7 @@ bool handle_of_copy(int fd, MPI_File& copy) {
 
 // Every rank's handle of its node's copy; true if all have one.
 bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
-  const std::optional<StagedCopy> copy = stage_whole(comm, plan);
+  std::optional<StagedCopy> copy = stage_whole(comm, plan);
   if (!copy) return false;
   if (all_of(comm, open_for_this_rank(*copy, reader))) return true;
   close_copy(reader);
@@ -60,7 +60,8 @@ void close_copy(Reader& reader) {
   reader.copy = MPI_FILE_NULL;
 }
 
-bool open_for_this_rank(const StagedCopy& copy, Reader& reader) {
+bool open_for_this_rank(StagedCopy& copy, Reader& reader) {
+  reader.source = std::move(copy.source);
   reader.original = copy.original;
   return handle_of_copy(copy.fd.get(), reader.copy);
 }

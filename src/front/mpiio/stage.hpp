@@ -15,7 +15,7 @@ namespace millrace::front {
 bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle);
 
 // Makes this rank's own handle of its node's copy; false if the library cannot open it.
-bool open_for_this_rank(const StagedCopy& copy, Reader& reader);
+bool open_for_this_rank(StagedCopy& copy, Reader& reader);
 
 void close_copy(Reader& reader);
 

@@ -72,7 +72,11 @@ inline int host_transfer(Open* open, const Row& row, const Arguments& arguments,
   if (open->place != Open::Place::everywhere && row.position == Position::shared)
     return not_on_first(*open, "using the shared file pointer");
   if (open->visitor) return visit(*open, row, arguments, real);
-  if (open->reader != nullptr) return was_read(*open, row, arguments, real(source_of(*open, row)));
+  if (open->reader != nullptr) {
+    const MPI_File source = source_of(*open, row);
+    if (source == open->handle) return was_read(*open, row, arguments, visit(*open, row, arguments, real));
+    return was_read(*open, row, arguments, real(source));
+  }
   int result = MPI_SUCCESS;
   Status flushed;
   if (before(*open, row, arguments, result, flushed)) return result;
