@@ -247,7 +247,7 @@ static void add_guests(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x5A5A5A5A);
   scenario.second_handles = !scenario.stands_in && dice.one_in(4);
   scenario.unable.resize(scenario.programs.size());
-  if (scenario.nodes > 1 || !dice.one_in(3)) return;
+  if (scenario.nodes > 1 || dice.one_in(4)) return;
   for (auto&& one : scenario.unable) one = dice.one_in(2);
 }
 

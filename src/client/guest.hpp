@@ -28,6 +28,9 @@ class Guest {
   // ... or writes: and no ledger brings older bytes back later.
   Status before_writing(std::uint64_t number, Extent extent);
 
+  // What went wrong with bytes that ranks had left: their opens are over, and this handle has no part in it.
+  Status left() const { return tally_.left; }
+
   // Ranks of other nodes may have written before now, if they have the file open together.
   void order() { elsewhere_.store(true, std::memory_order_relaxed); }
 

@@ -10,6 +10,7 @@
 
 #include "base/local.hpp"
 #include "client/file.hpp"
+#include "client/guest.hpp"
 #include "client/process.hpp"
 #include "io/posix/owned.hpp"
 #include "journal/format.hpp"
@@ -55,8 +56,14 @@ Found look(Process& process, const std::string& directory, const struct stat& ta
   return found;
 }
 
-// Asks this node's agent for what it has of the file.
-Status flush_open(Process& process, const char* path) { return visit(path, process)->flush(everything); }
+// Asks this node's agent for what it has of the file. An error stays with the open that wrote; what goes
+// wrong with bytes that ranks have left is told here, for nobody else will hear of it.
+void flush_open(Process& process, const char* path, const struct stat& target) {
+  Guest guest(process);
+  const std::uint64_t number = transport::file_number(target.st_dev, target.st_ino);
+  (void)guest.before_reading(number, everything, {});
+  if (!guest.left().ok()) process.say(std::string(path) + ": " + guest.left().describe());
+}
 
 // With this node's agent, if one runs already.
 Session* running(Process& process) {
@@ -69,18 +76,6 @@ bool is_open_here(Process& process, const struct stat& target) {
   std::uint64_t seen = 0;
   Session* session = running(process);
   return session != nullptr && session->knows(transport::file_number(target.st_dev, target.st_ino), seen);
-}
-
-// What ranks of this node have written, whether or not they still have the file open. What goes wrong with
-// bytes that were left is told here, for nobody else will hear of it.
-void flush_here(Process& process, const char* path, const struct stat& target) {
-  const std::uint64_t number = transport::file_number(target.st_dev, target.st_ino);
-  Session* session = running(process);
-  if (session == nullptr) return;
-  const bool left = session->was_left(number);
-  if (!left && !session->pending_in(number, everything)) return;
-  const Status status = flush_open(process, path);
-  if (left && !status.ok()) process.say(std::string(path) + ": " + status.describe());
 }
 
 // Returns how many are left.
@@ -110,8 +105,7 @@ std::size_t settle(Process& process, const char* path, const std::string& direct
       unusable = recover(process, directory, target);
       continue;
     }
-    // An error stays with the open that wrote.
-    if (found.open && is_open_here(process, target)) (void)flush_open(process, path);
+    if (found.open && is_open_here(process, target)) flush_open(process, path, target);
     if (!found.draining) return found.dead;
     const std::uint64_t now_ns = process.now_ns();
     if (found.progress != progress) since_ns = now_ns;
@@ -144,7 +138,8 @@ void settle_ledgers(const char* path, bool writes, Process& process) {
   if (!process.settings().enabled || ::stat(path, &target) != 0) return;
   const bool any = ::access(io::owned_folder(directory).c_str(), F_OK) == 0;
   const std::size_t left = any ? settle(process, path, directory, target) : 0;
-  flush_here(process, path, target);
+  // Also what ranks have left: else who opens it now would be told of what goes wrong with it.
+  flush_open(process, path, target);
   if (left == 0) return;
   if (writes) pass_over(process, directory, target);
   process.say(

@@ -269,11 +269,6 @@ bool Session::holds(std::uint64_t number) {
   return any_file(number, [this](std::uint32_t file) { return keeps(file); });
 }
 
-bool Session::was_left(std::uint64_t number) {
-  return any_file(number,
-                  [this](std::uint32_t file) { return state(file).dirty.load() == transport::state_left; });
-}
-
 bool Session::anything_pending(bool kept) {
   const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
   for (std::uint32_t file = 0; file < slots; ++file) {
@@ -297,7 +292,11 @@ Status Session::ask_files(Kind kind, std::uint64_t number, Extent extent, Tally&
   const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
   for (std::uint32_t file = 0; file < slots; ++file) {
     if (state(file).number.load() != number || !is(file)) continue;
+    const bool left = state(file).dirty.load() == transport::state_left;
     const Status status = request(kind, file, extent, tally);
+    // What goes wrong with bytes of an open that is over is not told to a later one.
+    if (left && tally.left.ok() && status.code() != Code::invalid) tally.left = status;
+    if (left) continue;
     // Code::invalid: it was closed meanwhile, and all of it is in the file.
     if (first.ok() && status.code() != Code::invalid) first = status;
   }

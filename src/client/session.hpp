@@ -24,6 +24,7 @@ namespace millrace::client {
 struct Tally {
   transport::ClientCounters counters{};
   std::uint64_t fresh_bytes = 0;  // written since the last flush
+  Status left;                    // the first error of files that their ranks had left, as a guest
 };
 
 // What a session is made of, once client and agent have greeted each other.
@@ -70,8 +71,6 @@ class Session {
   bool knows(std::uint64_t number, std::uint64_t& seen);
   // True: some rank of the node wrote to a file of this number what may not be in it.
   bool holds(std::uint64_t number);
-  // True: and no rank of the node has it open.
-  bool was_left(std::uint64_t number);
   // Some rank of the node has bytes pending in some file, or with `kept` in a ledger.
   bool anything_pending(bool kept);
   // ... in `extent` of a file of this number.
