@@ -53,6 +53,7 @@ Status Cluster::open(Rank& rank) {
   const Result<io::Handle> handle = rank.process->open(file_of(rank));
   if (!handle) return handle.status();
   rank.handle = *handle;
+  if (scenario_.second_handles) rank.second = client::visit(path_, *rank.process);
   if (opening.alone) return {};
   client::OpenRequest request;
   request.path = path_;

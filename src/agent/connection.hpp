@@ -84,6 +84,7 @@ class Connection {
     FileSlot file;
     std::uint64_t mark;
   };
+  static bool may_be_guests(const transport::FrameHeader& frame);
   bool take(Core& core, const transport::FrameHeader& frame, const std::byte* payload,
             std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged, std::string& why);
 

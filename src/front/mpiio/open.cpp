@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/open.hpp"
 
-#include <sys/stat.h>
-
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -17,7 +15,7 @@ namespace {
 struct Table {
   std::shared_mutex lock;
   std::unordered_map<MPI_File, std::unique_ptr<Open>> files;
-  std::atomic<std::uint32_t> routed{0};  // so many of them
+  std::atomic<std::uint32_t> ordered{0};  // so many of them are order()ed
 };
 
 // Never destroyed: the MPI library may still call us from its own exit handlers.
@@ -25,6 +23,8 @@ Table& table() {
   static Table& one = *new Table;
   return one;
 }
+
+bool is_ordered(const Open& open) { return open.routed || open.visitor || open.reader != nullptr; }
 
 int error_class(Code code) {
   switch (code) {
@@ -70,7 +70,7 @@ Open* find_slowly(Remembered& place, MPI_File handle) {
 
 void add(std::unique_ptr<Open> open) {
   const std::unique_lock guard(table().lock);
-  table().routed += open->routed ? 1 : 0;
+  table().ordered += is_ordered(*open) ? 1 : 0;
   const MPI_File handle = open->handle;
   table().files[handle] = std::move(open);
   files_generation.fetch_add(1, std::memory_order_release);
@@ -81,30 +81,27 @@ std::unique_ptr<Open> remove(MPI_File handle) {
   const auto found = table().files.find(handle);
   if (found == table().files.end()) return nullptr;
   std::unique_ptr<Open> open = std::move(found->second);
-  table().routed -= open->routed ? 1 : 0;
+  table().ordered -= is_ordered(*open) ? 1 : 0;
   table().files.erase(found);
   files_generation.fetch_add(1, std::memory_order_release);
   return open;
 }
 
-void flush_same_file(const char* path) {
-  const std::shared_lock guard(table().lock);
-  if (table().files.empty()) return;
-  struct stat wanted = {};
-  if (::stat(path, &wanted) != 0) return;
-  for (const auto& [handle, open] : table().files) {
-    struct stat found = {};
-    if (::stat(open->path.c_str(), &found) != 0) continue;
-    // An error stays with the file and is told by its next call.
-    if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) (void)open->file->flush(everything);
-  }
+void add_visitor(MPI_File handle, const std::string& path) {
+  auto open = std::make_unique<Open>();
+  open->handle = handle;
+  open->path = path;
+  open->visitor = true;
+  open->writable = false;
+  open->file = client::visit(path);
+  add(std::move(open));
 }
 
 void order_routed_files() {
-  if (table().routed.load(std::memory_order_relaxed) == 0) return;
+  if (table().ordered.load(std::memory_order_relaxed) == 0) return;
   const std::shared_lock guard(table().lock);
   for (const auto& [handle, open] : table().files) {
-    if (open->routed) (void)open->file->order();
+    if (is_ordered(*open)) (void)open->file->order();
   }
 }
 

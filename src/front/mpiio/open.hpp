@@ -26,8 +26,9 @@ struct Split {
 
 // Of a file that is only read: how much of it, and from where.
 struct Reader {
-  MPI_File copy = MPI_FILE_NULL;  // the whole file on this node's storage, open for this rank alone
-  client::FileStamp original;     // as it was copied
+  MPI_File copy = MPI_FILE_NULL;           // the whole file on this node's storage, open for this rank alone
+  client::FileStamp original;              // as it was copied
+  std::unique_ptr<client::Source> source;  // StagedCopy
   std::atomic<std::uint64_t> bytes{0};
 };
 
@@ -68,6 +69,9 @@ struct Open {
   bool writable = true;
   bool maker = false;  // rank 0
 
+  // The handle is the MPI library's alone: it only asks for what others have pending of its file.
+  bool visitor = false;
+
   std::unique_ptr<Reader> reader;  // nullptr: the file may be written
   MPI_File reading() const {
     return reader != nullptr && reader->copy != MPI_FILE_NULL ? reader->copy : handle;
@@ -93,9 +97,10 @@ extern std::atomic<std::uint64_t> files_generation;
 Open* find_slowly(Remembered& place, MPI_File handle);
 void add(std::unique_ptr<Open> open);
 std::unique_ptr<Open> remove(MPI_File handle);
-// What any of them has pending for the file that this path names reaches the file system.
-void flush_same_file(const char* path);
-// ... and for files that several nodes have open; an error stays with its file.
+// A handle that is left to the MPI library sees what other handles and ranks have written to its file.
+void add_visitor(MPI_File handle, const std::string& path);
+// What any of them has pending for files that several nodes have open reaches these; an error stays with its
+// file.
 void order_routed_files();
 
 // Marks this thread as being inside a hook: what the MPI library or a tool calls from there goes straight on.
