@@ -78,9 +78,9 @@ class Server {
   bool leaving_ = false;            // SIGTERM or SIGINT came: no waiting for further ranks
   Doorkeeper door_;
   bool door_watched_ = false;
-  std::uint64_t refused_ = 0;  // processes of other users
-  bool silent_ = false;        // somebody has connected and not greeted, when last looked, which was
-  std::uint64_t looked_ns_ = 0;
+  std::uint64_t refused_ = 0;    // processes of other users
+  bool silent_ = false;          // somebody may have connected and not greeted
+  std::uint64_t looked_ns_ = 0;  // for such
   bool served_ = false;
   bool alone_ = true;  // no ranks, when last looked, since
   std::uint64_t alone_since_ns_ = 0;

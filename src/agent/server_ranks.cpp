@@ -45,6 +45,7 @@ void Server::accept_all() {
     }
     if (rounds_->ranks() >= max_ranks) continue;
     Connection& rank = rounds_->join(*std::move(socket));
+    silent_ = true;
     if (!watch(rank.socket(), tag_first_rank + rank.id()).ok()) rounds_->drop(rank.id(), "");
   }
   watch_door();
