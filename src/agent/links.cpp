@@ -159,6 +159,11 @@ void Links::pump(Upstream& from, std::uint64_t now_ns) {
   refresh(from.io.socket(), from.tag, from.watched, from.io);
   from_up_.set_deadline(from.tag, from.io.deadline_ns());
   if (from.io.restless()) touch(from);
+  if (!from.known && from.io.link().names_group()) {
+    from.known = true;
+    strangers_.remove(from.tag);
+    door_.knows_one();
+  }
   heard_.insert(from.tag);
 }
 
@@ -189,21 +194,31 @@ void Links::watch_door(std::uint64_t now_ns) {
 
 void Links::accept_all() {
   const std::uint64_t now_ns = clock_.now_ns();
-  for (; door_.open(now_ns); door_.let_in()) {
+  for (; door_.open(now_ns) && make_room(now_ns); door_.let_in()) {
     Result<std::unique_ptr<io::Stream>> stream = listener_->accept();
     if (!stream) door_.shut(now_ns);  // no descriptor, no memory: later perhaps
     if (!stream || *stream == nullptr) break;
     if (upstreams_.size() >= max_upstreams) continue;
     const std::uint64_t tag = first_tag_ + next_tag_++;
-    if (const auto oldest = strangers_.add(tag, (*stream)->peer())) turn_away(*oldest);
+    strangers_.add(tag, (*stream)->peer(), now_ns);
     auto link = transport::Link::accepting(
         [this](const transport::LinkIntroduction& introduction) { return key_for(introduction); });
     auto from = std::make_unique<Upstream>(
         Upstream{transport::LinkIo(*std::move(stream), std::move(link), times_, clock_.now_ns()), tag});
-    upstreams_.emplace(tag, std::move(from));
+    Upstream& newest = *upstreams_.emplace(tag, std::move(from)).first->second;
     from_up_.touch(tag);
+    pump(newest, now_ns);  // it may have said already who it is
   }
   watch_door(now_ns);
+}
+
+bool Links::make_room(std::uint64_t now_ns) {
+  for (std::uint64_t oldest = 0;;) {
+    const Strangers::Room room = strangers_.room(now_ns, oldest);
+    if (room == Strangers::Room::free) return true;
+    if (room == Strangers::Room::none_yet) return door_.shut(now_ns), false;
+    turn_away(oldest);
+  }
 }
 
 void Links::turn_away(std::uint64_t tag) {
@@ -211,8 +226,9 @@ void Links::turn_away(std::uint64_t tag) {
   if (place->second->watched != 0) watch_(place->second->io.socket(), 0, tag);
   from_up_.forget(tag);
   heard_.erase(tag);
+  strangers_.remove(tag);
   upstreams_.erase(place);
-  log_refused("others came, and it had not proved itself");
+  log_refused("others came, and it had named no group of this agent");
 }
 
 // A flood of strangers is not to fill the log too.
@@ -238,8 +254,6 @@ bool Links::enroll(Upstream& from, Core& core) {
   const ChannelId channel = free_channel();
   if (!core.join(channel, group->second.file, who.lane, who.group).ok()) return false;
   joined_.emplace(channel, &from);
-  strangers_.remove(from.tag);
-  door_.knows_one();
   from.joined = true;
   from.channel = channel;
   from.file = group->second.file;

@@ -93,6 +93,7 @@ class Links final : public FetchTaker {
   std::optional<transport::LinkKey> key_for(const transport::LinkIntroduction& introduction) const;
   void accept_all();
   void watch_door(std::uint64_t now_ns);
+  bool make_room(std::uint64_t now_ns);
   void turn_away(std::uint64_t tag);
   void log_refused(const std::string& why);
   void refresh(int socket, std::uint64_t tag, std::uint32_t& watched, transport::LinkIo& io);
@@ -123,7 +124,7 @@ class Links final : public FetchTaker {
   std::unique_ptr<io::Listener> listener_;
   Doorkeeper door_;
   bool door_watched_ = false;
-  Strangers strangers_;        // those of upstreams_ that have not proved themselves
+  Strangers strangers_;        // those of upstreams_ that have named no group yet
   std::uint64_t refused_ = 0;  // of them, so far
   std::map<std::uint64_t, Group> groups_;
   std::map<std::uint64_t, std::unique_ptr<Upstream>> upstreams_;      // by tag

@@ -26,6 +26,7 @@ struct Links::Upstream {
   std::uint64_t tag;
   std::uint32_t watched = 0;
   std::uint32_t events = EPOLLIN;
+  bool known = false;  // it has named a group
   bool joined = false;
   bool closed = false;  // it has asked to close: what it says after that is of no interest
   ChannelId channel = 0;

@@ -7,33 +7,41 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "io/net.hpp"
 
 namespace millrace::agent {
 
-// Connections from other hosts that have not proved yet that they belong to the job, in the order in which
-// they came. Their number is bounded, by host and in all, so that descriptors are left for those that belong.
-// Whoever is new is let in all the same: an agent of the job may share its host with somebody who floods us,
-// and proves itself within a moment. The oldest one makes way.
+// Connections from other hosts that have not yet named a group which is served here: a random number that
+// those who do not belong to the job do not know. Their number is bounded, by host and in all, so that
+// descriptors are left for those that belong. Whoever is new is let in all the same, for an agent of the job
+// may share its host with somebody who floods us: the oldest one makes way. Everybody has time to say who
+// they are before that; until it has passed, nobody further is let in.
 class Strangers {
  public:
   static constexpr std::size_t most_of_host = 64;
   static constexpr std::size_t most = 256;
+  static constexpr std::uint64_t least_ns = 100'000'000;
 
-  // Who has to make way, by its tag; nothing if there is room for one more.
-  std::optional<std::uint64_t> add(std::uint64_t tag, const io::Address& from) {
-    strangers_.push_back({tag, from.ip});
-    const std::size_t of_host = ++counts_[from.ip];
-    if (strangers_.size() <= most && of_host <= most_of_host) return std::nullopt;
-    const Host host = strangers_.size() <= most ? from.ip : busiest();
-    const std::uint64_t oldest = std::ranges::find(strangers_, host, &Stranger::host)->tag;
-    remove(oldest);
-    return oldest;
+  void add(std::uint64_t tag, const io::Address& from, std::uint64_t now_ns) {
+    strangers_.push_back({tag, from.ip, now_ns});
+    ++counts_[from.ip];
   }
-  // It belongs to the job, or has gone.
+
+  enum class Room : std::uint8_t { free, to_be_made, none_yet };
+  // Whether one more can be let in; `oldest`: who has to make way for it.
+  Room room(std::uint64_t now_ns, std::uint64_t& oldest) const {
+    if (strangers_.empty()) return Room::free;
+    const auto [host, count] =
+        *std::ranges::max_element(counts_, {}, &std::pair<const Host, std::size_t>::second);
+    if (count < most_of_host && strangers_.size() < most) return Room::free;
+    const Stranger& first = *std::ranges::find(strangers_, host, &Stranger::host);
+    oldest = first.tag;
+    return now_ns - first.since_ns < least_ns ? Room::none_yet : Room::to_be_made;
+  }
+
+  // It has named a group, or has gone.
   void remove(std::uint64_t tag) {
     const auto place = std::ranges::find(strangers_, tag, &Stranger::tag);
     if (place == strangers_.end()) return;
@@ -47,12 +55,10 @@ class Strangers {
   struct Stranger {
     std::uint64_t tag;
     Host host;
+    std::uint64_t since_ns;
   };
-  Host busiest() const {
-    return std::ranges::max_element(counts_, {}, &std::pair<const Host, std::size_t>::second)->first;
-  }
 
-  std::deque<Stranger> strangers_;
+  std::deque<Stranger> strangers_;  // the oldest first
   std::map<Host, std::size_t> counts_;
 };
 

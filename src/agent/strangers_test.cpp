@@ -16,28 +16,44 @@ io::Address host(std::uint8_t number, std::uint16_t port = 0) {
   return address;
 }
 
+using Room = Strangers::Room;
+constexpr std::uint64_t later_ns = Strangers::least_ns;
+
 TEST(Strangers, AHostMayHaveSoManyAndItsOldestMakesWay) {
   Strangers strangers;
-  EXPECT_FALSE(strangers.add(1, host(1)));
-  for (std::uint64_t tag = 2; tag <= 1 + Strangers::most_of_host; ++tag)
-    EXPECT_FALSE(strangers.add(tag, host(2)));
-  EXPECT_EQ(strangers.add(1000, host(2, 99)), 2U) << "the host counts, not the port";
-  EXPECT_EQ(strangers.add(1001, host(2)), 3U);
-  EXPECT_EQ(strangers.size(), Strangers::most_of_host + 1);
-  strangers.remove(1000);
-  EXPECT_FALSE(strangers.add(1002, host(2)));
+  std::uint64_t oldest = 0;
+  strangers.add(1, host(1), 0);
+  for (std::uint64_t tag = 2; tag <= 1 + Strangers::most_of_host; ++tag) {
+    EXPECT_EQ(strangers.room(later_ns, oldest), Room::free);
+    strangers.add(tag, host(2, static_cast<std::uint16_t>(tag)), 0);  // the host counts, not the port
+  }
+  ASSERT_EQ(strangers.room(later_ns, oldest), Room::to_be_made);
+  EXPECT_EQ(oldest, 2U);
+  strangers.remove(oldest);
+  EXPECT_EQ(strangers.room(later_ns, oldest), Room::free);
+  EXPECT_EQ(strangers.size(), Strangers::most_of_host);
 }
 
 TEST(Strangers, InAllTheOldestOfTheBusiestHostMakesWay) {
   Strangers strangers;
-  std::uint64_t tag = 0;
-  EXPECT_FALSE(strangers.add(tag++, host(9)));
-  for (std::uint8_t number = 0; number < 5; ++number) {
-    for (int i = 0; i < 51; ++i) EXPECT_FALSE(strangers.add(tag++, host(number)));
-  }
-  ASSERT_EQ(strangers.size(), Strangers::most);
-  EXPECT_FALSE(strangers.add(tag, host(3)) == 0U) << "who has one connection keeps it";
-  EXPECT_EQ(strangers.size(), Strangers::most);
+  std::uint64_t tag = 0, oldest = 0;
+  strangers.add(tag++, host(9), 0);
+  for (std::uint8_t number = 0; strangers.size() < Strangers::most; ++number)
+    strangers.add(tag++, host(static_cast<std::uint8_t>(number % 5)), 0);
+  ASSERT_EQ(strangers.room(later_ns, oldest), Room::to_be_made);
+  EXPECT_NE(oldest, 0U) << "who has one connection keeps it";
+}
+
+TEST(Strangers, EverybodyHasTimeToSayWhoTheyAre) {
+  Strangers strangers;
+  std::uint64_t oldest = 0;
+  for (std::uint64_t i = 0; i < Strangers::most_of_host; ++i) strangers.add(i, host(1), 7 + i);
+  EXPECT_EQ(strangers.room(7 + later_ns - 1, oldest), Room::none_yet);
+  EXPECT_EQ(strangers.room(7 + later_ns, oldest), Room::to_be_made);
+  EXPECT_EQ(oldest, 0U);
+  strangers.remove(oldest);
+  strangers.add(99, host(1), 7 + later_ns);
+  EXPECT_EQ(strangers.room(7 + later_ns, oldest), Room::none_yet) << "the next one came a moment later";
 }
 
 TEST(Doorkeeper, LetsSoManyInUntilTheWindowEnds) {

@@ -44,6 +44,8 @@ class Link {
   // Both ends have proved the key. The connecting end says so when it has checked the other's proof; its own
   // is then on the way.
   bool established() const { return state_ == State::established; }
+  // The accepting side: the peer has named a group that is served here. It has not proved anything yet.
+  bool names_group() const { return state_ == State::proof_awaited || established(); }
   Status status() const { return status_; }
   // A few words for the log on what was wrong.
   const char* reason() const { return reason_; }
