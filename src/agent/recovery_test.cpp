@@ -231,7 +231,7 @@ TEST_F(Recovery, JournalsOfLivingAgentsAreLeftAloneAndDrainWaitsForThem) {
   EXPECT_EQ(waited.status, 1);
   EXPECT_NE(waited.error.find("no progress"), std::string::npos);
   std::thread dies([&] {
-    ::usleep(100'000);
+    ::usleep(100'000);  // for it to wait; if it comes later, the answer is the same
     owner.reset();
   });
   EXPECT_EQ(run({"--drain"}).status, 0);

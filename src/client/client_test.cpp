@@ -20,6 +20,7 @@ using testing::create;
 using testing::Job;
 using testing::open_file;
 using testing::pattern;
+using testing::Step;
 using testing::write_range;
 
 std::string text_of(const std::string& path) {
@@ -190,32 +191,30 @@ TEST(Client, ARankReadsWhatAnotherOneWroteBefore) {
   Job job("visible", {"MILLRACED_FAKE=hold"});
   const std::string path = job.path("data");
   create(path);
-  int turn[2];
-  ASSERT_EQ(::pipe(turn), 0);
+  const Step opened, written, read;
   const pid_t reader = job.start([&] {
     auto file = open_file(path, 2);
     RANK_CHECK(file->flush({0, 100}).ok());  // no agent yet: nothing is pending
     RANK_CHECK(!file->registered());
-    char go = 0;
-    RANK_CHECK(::read(turn[0], &go, 1) == 1);
+    opened.reach();
+    RANK_CHECK(written.await());
     RANK_CHECK(file->flush({0, 100}).ok());
     RANK_CHECK(contents(path) == pattern(7, 0, 5000));
+    read.reach();
     RANK_CHECK(file->close().ok());
     return 0;
   });
-  ::usleep(20'000);
+  ASSERT_TRUE(opened.await());
   const pid_t writer = job.start([&] {
     auto file = open_file(path, 2);
     RANK_CHECK(write_range(*file, 7, 0, 5000, 100) == 0);
-    RANK_CHECK(::write(turn[1], "g", 1) == 1);
-    ::usleep(300'000);
+    written.reach();
+    RANK_CHECK(read.await());
     RANK_CHECK(file->close().ok());
     return 0;
   });
   EXPECT_EQ(job.wait(reader), 0);
   EXPECT_EQ(job.wait(writer), 0);
-  ::close(turn[0]);
-  ::close(turn[1]);
 }
 
 TEST(Client, FlushAsksNobodyWhenNothingIsPending) {
@@ -303,22 +302,25 @@ TEST(Client, WritesOfTwoRanksWithABarrierBetweenKeepTheirOrder) {
 
 TEST(Client, TwoJobsHaveTwoAgents) {
   Job one("one"), two("two");
-  const auto body = [](Job& job, unsigned seed) {
+  const Step written[2], go;
+  const auto body = [&](Job& job, unsigned seed) {
     const std::string path = job.path("data");
     create(path);
-    return job.start([path, seed] {
+    return job.start([&, path, seed] {
       auto file = open_file(path);
       RANK_CHECK(write_range(*file, seed, 0, 200'000, 1000) == 0);
-      ::usleep(300'000);
+      written[seed - 1].reach();
+      RANK_CHECK(go.await());
       RANK_CHECK(file->close().ok());
       return 0;
     });
   };
   const pid_t first = body(one, 1), second = body(two, 2);
-  ::usleep(200'000);
+  ASSERT_TRUE(written[0].await() && written[1].await());
   EXPECT_GT(one.agent(), 0);
   EXPECT_GT(two.agent(), 0);
   EXPECT_NE(one.agent(), two.agent());
+  go.reach();
   EXPECT_EQ(one.wait(first), 0);
   EXPECT_EQ(two.wait(second), 0);
   EXPECT_EQ(contents(one.path("data")), pattern(1, 0, 200'000));

@@ -24,6 +24,7 @@ using testing::create;
 using testing::Job;
 using testing::open_file;
 using testing::pattern;
+using testing::Step;
 using testing::write_range;
 
 template <class Condition>
@@ -37,6 +38,7 @@ TEST(ClientFault, AKilledAgentIsSeenWithinTwoSeconds) {
   Job job("agent-killed", {"MILLRACED_FAKE=stuck", "MILLRACE_CHANNEL=64KiB"});
   const std::string path = job.path("data");
   create(path);
+  const Step writing;
   const pid_t rank = job.start([&] {
     auto file = open_file(path);
     const std::vector<std::byte> data(4096);
@@ -45,6 +47,7 @@ TEST(ClientFault, AKilledAgentIsSeenWithinTwoSeconds) {
       RANK_CHECK(file->takes_pipeline(data.size(), 1, false, false));
       const Piece piece{0, data.data(), data.size()};
       status = file->write({&piece, 1});  // blocks when the ring is full
+      writing.reach();
     }
     RANK_CHECK(status.code() == Code::lost_agent);
     RANK_CHECK(file->sync().code() == Code::lost_agent);
@@ -53,7 +56,8 @@ TEST(ClientFault, AKilledAgentIsSeenWithinTwoSeconds) {
     RANK_CHECK(next->close().ok());
     return 0;
   });
-  ::usleep(500'000);
+  ASSERT_TRUE(writing.await());
+  ASSERT_TRUE(Job::falls_asleep(rank));
   const pid_t agent = job.agent();
   ASSERT_GT(agent, 0);
   ASSERT_EQ(::kill(agent, SIGKILL), 0);
@@ -190,15 +194,17 @@ TEST(ClientFault, GarbageInOneRingHarmsNobodyElse) {
   Job job("garbage");
   const std::string path = job.path("data");
   create(path);
+  const Step written, go;
   const pid_t rank = job.start([&] {
     auto file = open_file(path);
     RANK_CHECK(write_range(*file, 4, 0, 100'000, 500) == 0);
-    ::usleep(1'500'000);
+    written.reach();
+    RANK_CHECK(go.await());
     RANK_CHECK(write_range(*file, 4, 100'000, 400'000, 500) == 0);
     RANK_CHECK(file->close().ok());
     return 0;
   });
-  ::usleep(300'000);
+  ASSERT_TRUE(written.await());
   std::mt19937 random(1);
   for (int round = 0; round < 20; ++round) {
     Result<RawClient> client = raw_client(job);
@@ -216,6 +222,7 @@ TEST(ClientFault, GarbageInOneRingHarmsNobodyElse) {
     const Result<Fd> another = transport::connect_to(job.socket_name());
     EXPECT_TRUE(dropped(*client)) << round;
   }
+  go.reach();
   EXPECT_EQ(job.wait(rank), 0);
   EXPECT_EQ(contents(path), pattern(4, 0, 400'000));
 }
@@ -224,14 +231,16 @@ TEST(ClientFault, MessagesOfWrongSizeOrVersionAreRefused) {
   Job job("greeting");
   const std::string path = job.path("data");
   create(path);
+  const Step written, go;
   const pid_t rank = job.start([&] {
     auto file = open_file(path);
     RANK_CHECK(write_range(*file, 4, 0, 1000, 500) == 0);
-    ::usleep(500'000);
+    written.reach();
+    RANK_CHECK(go.await());
     RANK_CHECK(file->close().ok());
     return 0;
   });
-  ::usleep(200'000);
+  ASSERT_TRUE(written.await());
   Result<Fd> odd = transport::connect_to(job.socket_name());
   ASSERT_TRUE(odd.ok());
   ASSERT_TRUE(transport::send(odd->get(), std::uint64_t{1}).ok());
@@ -243,6 +252,7 @@ TEST(ClientFault, MessagesOfWrongSizeOrVersionAreRefused) {
   Result<transport::Received> answer = transport::receive_message(old->get(), &welcome, sizeof welcome);
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(welcome.status.code(), Code::unsupported);
+  go.reach();
   EXPECT_EQ(job.wait(rank), 0);
 }
 
@@ -271,10 +281,11 @@ TEST(ClientFault, APathIsForReportsAndOpensNothing) {
   Job job("paths");
   create(job.path("victim"));
   const auto before = files_of(job.path("").c_str());
+  const Step go;
   const pid_t rank = job.start([&] {  // its agent
     auto file = open_file(job.path("victim"));
     RANK_CHECK(file->takes_pipeline(1, 1, false, false));
-    ::usleep(2'000'000);
+    RANK_CHECK(go.await());
     RANK_CHECK(file->close().ok());
     return 0;
   });
@@ -299,6 +310,7 @@ TEST(ClientFault, APathIsForReportsAndOpensNothing) {
     ASSERT_TRUE(client.ok()) << client.status().describe();
     (void)write_as(*client, job.path("victim"), target);
   }
+  go.reach();
   EXPECT_EQ(job.wait(rank), 0);
   EXPECT_TRUE(contents(job.path("victim")).empty());
   EXPECT_EQ(files_of(job.path("").c_str()), before);
@@ -309,18 +321,22 @@ TEST(ClientFault, AnAgentThatGetsSigtermServesItsRanksOn) {
   Job job("sigterm", {"MILLRACED_FAKE=hold"});
   const std::string path = job.path("data");
   create(path);
+  const Step written, go;
   const pid_t rank = job.start([&] {
     auto file = open_file(path);
     RANK_CHECK(write_range(*file, 6, 0, 60'000, 500) == 0);
-    ::usleep(800'000);
+    written.reach();
+    RANK_CHECK(go.await());
     RANK_CHECK(write_range(*file, 6, 60'000, 90'000, 500) == 0);
     RANK_CHECK(file->close().ok());
     return 0;
   });
-  ::usleep(400'000);
+  ASSERT_TRUE(written.await());
   const pid_t agent = job.agent();
   ASSERT_GT(agent, 0);
   ::kill(agent, SIGTERM);
+  ASSERT_TRUE(Job::falls_asleep(agent));  // it has seen the signal
+  go.reach();
   EXPECT_EQ(job.wait(rank), 0);
   EXPECT_EQ(contents(path), pattern(6, 0, 90'000));
   EXPECT_TRUE(Job::ends_within(agent, 5));

@@ -19,8 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from conftest import ROOT, eventually
-from jobs import LAUNCHERS, nodes_up, shared_folder
-from test_flood import port_of
+from jobs import LAUNCHERS, nodes_up, port_of, shared_folder
 
 NOBODY = 65534
 

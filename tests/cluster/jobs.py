@@ -30,6 +30,18 @@ LAUNCHERS = {
 LONG = bool(os.environ.get("TEST_LONG"))
 TIMEOUT_S = 5  # MILLRACE_TIMEOUT where something is to break
 LINGER_MS = 500
+_LISTENS = "0A"
+
+
+def port_of(agent: int) -> int | None:
+    """At which other nodes reach it, or None yet."""
+    with contextlib.suppress(OSError):
+        sockets = {os.readlink(one) for one in Path(f"/proc/{agent}/fd").iterdir()}
+        tables = [Path(f"/proc/{agent}/net/{name}").read_text() for name in ("tcp", "tcp6")]
+        for line in [line.split() for table in tables for line in table.splitlines()]:
+            if line[3] == _LISTENS and f"socket:[{line[9]}]" in sockets:
+                return int(line[1].split(":")[1], 16)
+    return None
 
 
 class Job:

@@ -7,14 +7,12 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from conftest import ROOT, eventually
-from jobs import nodes_up, shared_folder
+from jobs import nodes_up, port_of, shared_folder
 from victim import pattern
 
-LISTENS = "0A"
 PIECE, PIECES = 1024, 20000  # pieces of the ranks alternate, so that nodes need each other
 RANKS = 6
 BEFORE = 200  # so many are written before the flood
@@ -24,17 +22,6 @@ BEFORE = 200  # so many are written before the flood
 def nodes():
     with shared_folder() as folder, nodes_up("flood", 3, folder) as up:
         yield up
-
-
-def port_of(agent):
-    """At which other nodes reach it, or None yet."""
-    with contextlib.suppress(OSError):
-        sockets = {os.readlink(one) for one in Path(f"/proc/{agent}/fd").iterdir()}
-        tables = [Path(f"/proc/{agent}/net/{name}").read_text() for name in ("tcp", "tcp6")]
-        for line in [line.split() for table in tables for line in table.splitlines()]:
-            if line[3] == LISTENS and f"socket:[{line[9]}]" in sockets:
-                return int(line[1].split(":")[1], 16)
-    return None
 
 
 def descriptors(agent):

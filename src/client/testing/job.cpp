@@ -3,6 +3,7 @@
 #include "client/testing/job.hpp"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,17 +87,37 @@ bool Job::agent_leaves_within(int seconds) const {
   return process <= 0 || ends_within(process, seconds);
 }
 
+namespace {
+
+bool has_state(pid_t process, char state) {
+  const std::vector<std::byte> stat = contents("/proc/" + std::to_string(process) + "/stat");
+  const std::string text(reinterpret_cast<const char*>(stat.data()), stat.size());
+  return text.find(std::string(") ") + state) != std::string::npos;
+}
+
+}  // namespace
+
 // Zombies count as ended: a container's first process may be slow to reap.
 bool Job::ends_within(pid_t process, int seconds) {
   for (int i = 0; i < seconds * 100; ++i) {
-    if (::kill(process, 0) != 0) return true;
-    const std::vector<std::byte> stat = contents("/proc/" + std::to_string(process) + "/stat");
-    const std::string text(reinterpret_cast<const char*>(stat.data()), stat.size());
-    if (text.find(") Z") != std::string::npos) return true;
+    if (::kill(process, 0) != 0 || has_state(process, 'Z')) return true;
     ::usleep(10'000);
   }
   return false;
 }
+
+bool Job::falls_asleep(pid_t process) {
+  for (int i = 0, asleep = 0; i < 6'000 && asleep < 10; ++i) {
+    asleep = has_state(process, 'S') ? asleep + 1 : 0;
+    if (asleep == 10) return true;
+    ::usleep(10'000);
+  }
+  return false;
+}
+
+Step::Step() : reached_(::eventfd(0, EFD_CLOEXEC)) {}
+void Step::reach() const { (void)::eventfd_write(reached_.get(), 1); }
+bool Step::await() const { return transport::wait_readable(reached_.get(), 60'000); }
 
 std::vector<std::byte> contents(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.hpp"
+
 namespace millrace::client::testing {
 
 // A job of forked ranks with an agent of its own, in a temporary folder that goes with it. The test's own
@@ -32,12 +34,26 @@ class Job {
   // True if TEST_AGENT names the agent to use: not the one that MILLRACED_FAKE can tell to misbehave.
   static bool real_agent();
   static bool ends_within(pid_t process, int seconds);
+  // It has nothing to do: it sleeps, each time that one looks. False: not within a minute.
+  static bool falls_asleep(pid_t process);
   std::string socket_name() const;
 
  private:
   std::string folder_;
   std::string key_;
   std::vector<std::string> environment_;
+};
+
+// Orders processes: those that Job::start() forks while it exists have it too.
+class Step {
+ public:
+  Step();
+  void reach() const;
+  // False: nobody reaches it within a minute.
+  bool await() const;
+
+ private:
+  Fd reached_;
 };
 
 std::vector<std::byte> contents(const std::string& path);
