@@ -32,8 +32,10 @@ class PipelineFile final : public File, private Leaver {
       : process_(process), request_(std::move(request)), barred_(barred) {
     if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
       turned_off_.store(read_too_often);
-    if (barred == nullptr && !place_.remember(request_.place.empty() ? request_.path : request_.place))
-      barred_.store("the file can't be found by its name");
+    // Also of what is left to the library, for close to make it durable.
+    const bool found = (barred == nullptr || request_.left != nullptr) &&
+                       place_.remember(request_.place.empty() ? request_.path : request_.place);
+    if (barred == nullptr && !found) barred_.store("the file can't be found by its name");
     // What it took along was not of this open, whatever other file has had this one's number.
     if (barred == nullptr && process_.agent_has_gone()) barred_.store("the agent has gone");
     process_.add(this);
@@ -56,6 +58,7 @@ class PipelineFile final : public File, private Leaver {
   Status close() override;
   bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
   Status set_direct(const char* reason) override;
+  Status bar(const char* reason) override { return barred_.store(reason), set_direct(reason); }
   std::uint64_t start_timing() override { return stint_.timed() ? process_.now_ns() : 0; }
   void stop_timing(std::uint64_t start) override {
     if (start != 0) stint_.took(process_.now_ns() - start);
@@ -389,6 +392,8 @@ std::unique_ptr<File> open(OpenRequest request, Process& process) {
     barred = "opened for reading only";
   } else if (!path_selected(settings, request.path)) {
     barred = "the path is set to stay direct";
+  } else if (request.left != nullptr) {
+    barred = request.left;
   }
   const bool routed = request.routing.lanes > 0;
   auto file = std::make_unique<PipelineFile>(std::move(request), barred, process);

@@ -87,7 +87,10 @@ std::unique_ptr<Open> remove(MPI_File handle) {
   return open;
 }
 
-void flush_same_file(const char* path) {
+namespace {
+
+template <class Act>
+void each_of_same_file(const char* path, Act act) {
   const std::shared_lock guard(table().lock);
   if (table().files.empty()) return;
   struct stat wanted = {};
@@ -95,9 +98,31 @@ void flush_same_file(const char* path) {
   for (const auto& [handle, open] : table().files) {
     struct stat found = {};
     if (::stat(open->path.c_str(), &found) != 0) continue;
-    // An error stays with the file and is told by its next call.
-    if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) (void)open->file->flush(everything);
+    if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) act(*open);
   }
+}
+
+}  // namespace
+
+// An error stays with the file and is told by its next call.
+void flush_same_file(const char* path) {
+  each_of_same_file(path, [](const Open& open) { (void)open.file->flush(everything); });
+}
+
+Handles handles_of(const char* path) {
+  Handles found;
+  each_of_same_file(path, [&found](const Open& open) {
+    found.left |= open.left;
+    found.routed |= open.routed;
+    found.plain |= !open.routed && open.file->registered();
+  });
+  return found;
+}
+
+void leave_same_file(const char* path, const char* reason) {
+  each_of_same_file(path, [reason](const Open& open) {
+    if (!open.left) (void)open.file->bar(reason);
+  });
 }
 
 void order_routed_files() {
