@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that several nodes have open hold what the stock library would have written."""
 
+import importlib
 import subprocess
 import sys
 from itertools import cycle
@@ -125,6 +126,20 @@ def test_a_handle_of_one_rank_that_is_open_before_that_of_all(nodes, mpi, strate
     assert "FAIL" not in job.out and "pass self_first" in job.out, job.told
     assert "a rank has it open without those of other nodes" in job.read("err"), job.told
     job.expect_nothing_left()
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_collective_functions_order_what_two_nodes_write(nodes, mpi, monkeypatch):
+    """Each of the table, but those that need other processes."""
+    monkeypatch.syspath_prepend(ROOT / "src/front/mpiio")
+    table = importlib.import_module("table")
+    need_others = {f"MPI_Comm_{what}" for what in ("spawn", "spawn_multiple", "accept", "connect")}
+    job = nodes.job(mpi, per_node=1)
+    job.run("meet", job.folder, strategy="sort", **route("direct", 1))
+    said = [line.split() for line in job.out.splitlines()]
+    passed = {words[1] for words in said if words[0] == "pass" or (words[0] == "lacks" and mpi == "ompi")}
+    assert "FAIL" not in job.out and {name for name, _ in table.ORDERING} - need_others <= passed, job.told
+    assert set(table.MEETING) - {"MPI_File_close", "MPI_File_sync"} <= passed, job.told  # no meetings in every MPI
 
 
 def test_a_second_job_on_the_same_nodes_at_the_same_time(nodes):
