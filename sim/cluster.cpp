@@ -87,6 +87,7 @@ Status Cluster::connect(Rank& rank) {
   parts->slice_ms = scenario_.slice_ms;
   rank.process = std::make_unique<RankProcess>(world(), rank.node, settings_of(rank.node),
                                                std::make_unique<client::Session>(*std::move(parts)), seat);
+  if (rank.number < scenario_.unable.size() && scenario_.unable[rank.number]) rank.process->set_unable();
   return {};
 }
 

@@ -39,10 +39,11 @@ struct Rank {
   const std::vector<Step>* program = nullptr;
   std::size_t step = 0;
   std::unique_ptr<RankProcess> process;
-  std::unique_ptr<client::File> file;  // nullptr: the MPI library has it alone, or nobody
-  std::size_t opened = 0;              // how often
-  std::optional<io::Handle> handle;    // the MPI library's, of the same file, while it is open
-  std::vector<std::byte> memory;       // that it writes from
+  std::unique_ptr<client::File> file;    // nullptr: the MPI library has it alone, or nobody
+  std::unique_ptr<client::File> second;  // a handle that only reads, if the run is about such
+  std::size_t opened = 0;                // how often
+  std::optional<io::Handle> handle;      // the MPI library's, of the same file, while it is open
+  std::vector<std::byte> memory;         // that it writes from
   std::vector<client::Piece> pieces;
   bool at_barrier = false;
   bool over = false;

@@ -34,7 +34,11 @@ void RankProcess::vanish() {
   seat_.vanish();
 }
 
-client::Session* RankProcess::session(bool, const char*&) { return session_.get(); }
+client::Session* RankProcess::session(bool may_start, const char*& why) {
+  if (!unable_ || !may_start) return session_.get();
+  why = "no agent could be started";
+  return nullptr;
+}
 
 bool RankProcess::read_start(const Fd& journal, void* into, std::size_t size) {
   return sim::read_start(world_.disk, journal, into, size);

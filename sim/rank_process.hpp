@@ -27,6 +27,9 @@ class RankProcess final : public client::Process {
               Seat& seat);
   ~RankProcess() override;
 
+  // It can start no agent, and joins one only to ask.
+  void set_unable() { unable_ = true; }
+
   Seat& seat() { return seat_; }
   client::Session& session() { return *session_; }
   // It goes with its host, wherever it is.
@@ -67,6 +70,7 @@ class RankProcess final : public client::Process {
   const Settings settings_;
   std::unique_ptr<client::Session> session_;
   Seat& seat_;
+  bool unable_ = false;
   std::unique_ptr<Recovering> recovering_;
   io::VirtualDisk::Process on_disk_;
   io::Storage& disk_end_;

@@ -121,7 +121,8 @@ void Cluster::read(Rank& rank, Extent extent) {
   const std::uint32_t begun = fetches ? oracle_.moment() : UINT32_MAX;
   note(rank, "reads: rank offset bytes", extent.begin, extent.size());
   Status status;
-  if (rank.file != nullptr) status = fetches ? rank.file->fetch(extent) : rank.file->flush(extent);
+  client::File* const by = rank.second != nullptr ? rank.second.get() : rank.file.get();
+  if (by != nullptr) status = fetches ? by->fetch(extent) : by->flush(extent);
   if (told(rank, status)) check_read(rank, extent, begun);
   if (rank.file != nullptr) rank.file->note_direct_call(extent.size());
   think(rank);
@@ -138,12 +139,13 @@ void Cluster::sync(Rank& rank) {
   think(rank);
 }
 
-// A collective function that moves no bytes of the file. Where nodes do not work together, programs sync.
+// A collective function that moves no bytes of the file. Where nodes do not work together, it is the MPI
+// library's to write, and all is in order.
 void Cluster::arrive(Rank& rank) {
-  const bool routed = agreements_.back().routed;
-  if (scenario_.nodes > 1 && rank.file != nullptr && !routed) return sync(rank);
+  const bool ordered = scenario_.nodes > 1 && rank.file != nullptr;
   note(rank, "arrives: rank");
-  if (told(rank, routed && rank.file != nullptr ? rank.file->order() : Status())) oracle_.order(rank.number);
+  if (rank.second != nullptr) (void)rank.second->order();
+  if (told(rank, ordered ? rank.file->order() : Status())) oracle_.order(rank.number);
   think(rank);
 }
 
@@ -159,6 +161,7 @@ void Cluster::close(Rank& rank) {
   const Status status = rank.file != nullptr ? rank.file->close() : Status();
   if (rank.gone) return;
   rank.file = nullptr;
+  rank.second = nullptr;
   rank.process->close(*rank.handle);
   rank.handle.reset();
   if (!told(rank, status) || !rank.error.ok()) return;

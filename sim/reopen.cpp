@@ -27,6 +27,7 @@ bool Cluster::open_again(const Opening& opening) {
   calm(opening.after_ns);
   for (Rank& rank : ranks_) {
     rank.file = nullptr;
+    rank.second = nullptr;
     if (rank.handle) rank.process->close(*rank.handle);
     rank.handle.reset();
     if (!stays(rank, opening) || !rank.process->seat().serves()) rank.process = nullptr;

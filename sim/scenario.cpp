@@ -257,6 +257,16 @@ const char* name_of(FaultKind kind) {
   return "";
 }
 
+// Ranks, and handles, that have no part in the pipeline. What is on another node is not asked for by ranks
+// that cannot join: there all go to the MPI library.
+static void add_guests(Scenario& scenario) {
+  Dice dice(scenario.seed ^ 0x5A5A5A5A);
+  scenario.second_handles = !scenario.stands_in && dice.one_in(4);
+  scenario.unable.resize(scenario.programs.size());
+  if (scenario.nodes > 1 || dice.one_in(4)) return;
+  for (auto&& one : scenario.unable) one = dice.one_in(2);
+}
+
 Scenario make_scenario(std::uint64_t seed) {
   Dice dice(seed), rows(~seed);
   Scenario scenario;
@@ -291,6 +301,8 @@ Scenario make_scenario(std::uint64_t seed) {
   }
   add_stages(scenario);
   make_anew(scenario);
+  add_guests(scenario);
+  scenario.apart = scenario.nodes > 1 && !scenario.stands_in && Dice(seed ^ 0xA9A27).one_in(6);
   add_scheduler(scenario);
   return scenario;
 }
@@ -349,6 +361,11 @@ std::string Scenario::describe() const {
                      std::to_string(static_cast<unsigned>(plan.topology)) + ", " +
                      std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes" +
                      (stands_in ? " of the first node" : "");
+  if (apart) text += "\n  nodes do not work together";
+  if (second_handles) text += "\n  ranks read by a second handle";
+  for (std::size_t rank = 0; rank < unable.size(); ++rank) {
+    if (unable[rank]) text += "\n  rank " + std::to_string(rank) + " can start no agent";
+  }
   if (stage) text += stage->describe();
   if (anew_bytes > 0) text += "\n  is made anew at the end, with " + std::to_string(anew_bytes) + " bytes";
   for (const Fault& fault : faults) text += describe_fault(fault);

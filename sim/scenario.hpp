@@ -110,6 +110,9 @@ struct Scenario {
   std::uint64_t file_bytes = 0;
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
+  std::vector<bool> unable;                 // by rank, on one node: it can start no agent, and comes too late
+  bool apart = false;                       // the nodes do not work together
+  bool second_handles = false;  // ranks read by another handle, which they opened before any wrote
   std::vector<Fault> faults;
   std::vector<Opening> later;
   std::uint64_t anew_bytes = 0;  // likewise, after everything, before the last recovery

@@ -33,6 +33,9 @@ class Connection {
   ChannelId id() const { return id_; }
   int socket() const { return socket_.get(); }
   bool greeted() const { return greeted_; }
+  // Looks that have passed without its greeting.
+  std::uint32_t looks() const { return looks_; }
+  void look() { ++looks_; }
   std::uint32_t pid() const { return pid_; }
   // Its socket has hung up; what is in the ring is still taken.
   bool gone() const { return gone_; }
@@ -81,6 +84,7 @@ class Connection {
     FileSlot file;
     std::uint64_t mark;
   };
+  static bool may_be_guests(const transport::FrameHeader& frame);
   bool take(Core& core, const transport::FrameHeader& frame, const std::byte* payload,
             std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged, std::string& why);
 
@@ -90,6 +94,7 @@ class Connection {
   std::uint64_t ring_bytes_ = 0;
   std::uint64_t records_ = 0;
   std::uint32_t pid_ = 0;
+  std::uint32_t looks_ = 0;
   bool greeted_ = false;
   bool gone_ = false;
   std::vector<Open> opens_;    // by slot

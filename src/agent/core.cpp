@@ -104,7 +104,8 @@ void Core::Impl::ask(ChannelId channel, FileSlot slot, std::uint32_t request, As
     ask_lane(*lane, asked == 0);
     ++asked;
   }
-  if (asked == 0) ask_lane(*open->lanes.front(), true);
+  const std::size_t guest = asked == 0 ? open->lanes.size() : 0;  // asks for the whole file
+  for (; asked < guest; ++asked) ask_lane(*open->lanes[asked], asked == 0);
   if (asked > 1 && answered) spreads.push_back({channel, request, asked, {}});
 }
 

@@ -6,9 +6,11 @@ namespace millrace::agent {
 
 using transport::FileState;
 
-void FileStates::opened(FileSlot file, std::uint64_t number, const Core& core) {
+void FileStates::opened(FileSlot file, std::uint64_t number, bool routed, const Core& core) {
   if (file >= slots_.size()) slots_.resize(file + 1);
+  if (routed) page_.files[file].routed.store(1);
   if (slots_[file].opens++ > 0) return;
+  page_.files[file].routed.store(routed ? 1 : 0);
   slots_[file] = {};
   slots_[file].opens = 1;
   // Nobody has it open: bytes may only be left from a rank that went without closing.

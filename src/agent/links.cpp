@@ -40,7 +40,7 @@ Result<std::uint16_t> Links::listen() {
     Result<std::unique_ptr<io::Listener>> listener = net_.listen();
     if (!listener) return listener.status();
     listener_ = *std::move(listener);
-    watch_(listener_->descriptor(), EPOLLIN, first_tag_);
+    watch_door(clock_.now_ns());
   }
   return listener_->port();
 }
@@ -117,6 +117,7 @@ void Links::refresh(int socket, std::uint64_t tag, std::uint32_t& watched, trans
 
 // Only links that something has happened to: there may be thousands.
 void Links::pump(std::uint64_t now_ns) {
+  if (listener_ != nullptr) watch_door(now_ns);
   for (const std::uint64_t tag : to_down_->take(now_ns)) {
     const auto place = downstreams_.find(tag);
     if (place == downstreams_.end() || pump(*place->second, now_ns)) continue;
@@ -178,12 +179,23 @@ std::optional<transport::LinkKey> Links::key_for(const transport::LinkIntroducti
   return group->second.key;
 }
 
+// While the door is shut the listener is readable, and must not wake us.
+void Links::watch_door(std::uint64_t now_ns) {
+  const bool open = door_.open(now_ns);
+  if (open == door_watched_) return;
+  watch_(listener_->descriptor(), open ? std::uint32_t{EPOLLIN} : 0, first_tag_);
+  door_watched_ = open;
+}
+
 void Links::accept_all() {
-  for (;;) {
+  const std::uint64_t now_ns = clock_.now_ns();
+  for (; door_.open(now_ns); door_.let_in()) {
     Result<std::unique_ptr<io::Stream>> stream = listener_->accept();
-    if (!stream || *stream == nullptr) return;
+    if (!stream) door_.shut(now_ns);  // no descriptor, no memory: later perhaps
+    if (!stream || *stream == nullptr) break;
     if (upstreams_.size() >= max_upstreams) continue;
     const std::uint64_t tag = first_tag_ + next_tag_++;
+    if (const auto oldest = strangers_.add(tag, (*stream)->peer())) turn_away(*oldest);
     auto link = transport::Link::accepting(
         [this](const transport::LinkIntroduction& introduction) { return key_for(introduction); });
     auto from = std::make_unique<Upstream>(
@@ -191,6 +203,23 @@ void Links::accept_all() {
     upstreams_.emplace(tag, std::move(from));
     from_up_.touch(tag);
   }
+  watch_door(now_ns);
+}
+
+void Links::turn_away(std::uint64_t tag) {
+  const auto place = upstreams_.find(tag);
+  if (place->second->watched != 0) watch_(place->second->io.socket(), 0, tag);
+  from_up_.forget(tag);
+  heard_.erase(tag);
+  upstreams_.erase(place);
+  log_refused("others came, and it had not proved itself");
+}
+
+// A flood of strangers is not to fill the log too.
+void Links::log_refused(const std::string& why) {
+  constexpr std::uint64_t most_lines = 16;
+  if (++refused_ <= most_lines) log_("refused an agent: " + why);
+  if (refused_ == most_lines) log_("further ones are refused without a line");
 }
 
 // The lowest: Core wants small numbers.
@@ -209,6 +238,8 @@ bool Links::enroll(Upstream& from, Core& core) {
   const ChannelId channel = free_channel();
   if (!core.join(channel, group->second.file, who.lane, who.group).ok()) return false;
   joined_.emplace(channel, &from);
+  strangers_.remove(from.tag);
+  door_.knows_one();
   from.joined = true;
   from.channel = channel;
   from.file = group->second.file;
@@ -327,7 +358,8 @@ Drained Links::take_frames(Upstream& from, Core& core, std::vector<PendingReques
 
 void Links::end(Upstream& from, Core& core, const std::string& why) {
   if (!from.joined) {
-    if (from.io.heard()) log_("refused an agent: " + why);  // else somebody tried whether it can be reached
+    strangers_.remove(from.tag);
+    if (from.io.heard()) log_refused(why);  // else somebody tried whether it can be reached
     return;
   }
   joined_.erase(from.channel);
@@ -341,8 +373,11 @@ Links::Upstream* Links::upstream_of(ChannelId channel) const {
   return place == joined_.end() ? nullptr : place->second;
 }
 
-std::uint64_t Links::deadline_ns() const { return std::min(from_up_.deadline_ns(), to_down_->deadline_ns()); }
+std::uint64_t Links::deadline_ns() const {
+  const std::uint64_t door_ns = door_watched_ ? UINT64_MAX : door_.opens_ns();
+  return std::min({from_up_.deadline_ns(), to_down_->deadline_ns(), door_ns});
+}
 
-bool Links::idle() const { return upstreams_.empty() && downstreams_.empty(); }
+bool Links::idle() const { return joined_.empty() && downstreams_.empty(); }
 
 }  // namespace millrace::agent

@@ -17,7 +17,9 @@
 #include "agent/carrier.hpp"
 #include "agent/connection.hpp"
 #include "agent/core.hpp"
+#include "agent/doorkeeper.hpp"
 #include "agent/downstream.hpp"
+#include "agent/strangers.hpp"
 #include "io/clock.hpp"
 #include "io/net.hpp"
 #include "transport/link_io.hpp"
@@ -80,7 +82,7 @@ class Links final : public FetchTaker {
   // How often agents downstream have said so, in any lane.
   std::uint64_t progress() const { return progress_; }
   std::uint64_t deadline_ns() const;
-  // Nobody upstream, and nothing left to send.
+  // No agent upstream, and nothing left to send. Strangers do not count.
   bool idle() const;
 
  private:
@@ -90,6 +92,9 @@ class Links final : public FetchTaker {
   void forget_groups(const Core& core);
   std::optional<transport::LinkKey> key_for(const transport::LinkIntroduction& introduction) const;
   void accept_all();
+  void watch_door(std::uint64_t now_ns);
+  void turn_away(std::uint64_t tag);
+  void log_refused(const std::string& why);
   void refresh(int socket, std::uint64_t tag, std::uint32_t& watched, transport::LinkIo& io);
   void connect(const std::shared_ptr<Downstream>& to);
   bool pump(Downstream& to, std::uint64_t now_ns);
@@ -116,6 +121,10 @@ class Links final : public FetchTaker {
   std::uint64_t records_ = 0;
   std::uint64_t progress_ = 0;
   std::unique_ptr<io::Listener> listener_;
+  Doorkeeper door_;
+  bool door_watched_ = false;
+  Strangers strangers_;        // those of upstreams_ that have not proved themselves
+  std::uint64_t refused_ = 0;  // of them, so far
   std::map<std::uint64_t, Group> groups_;
   std::map<std::uint64_t, std::unique_ptr<Upstream>> upstreams_;      // by tag
   std::map<ChannelId, Upstream*> joined_;                             // those of them that Core knows

@@ -68,7 +68,8 @@ transport::Registered Rounds::enroll(Connection& connection, const transport::Re
   connection.allow(*slot, registration.settings.record_max_bytes,
                    registration.settings.strategy == Strategy::journal, registration.reads_only == 0);
   if (registration.routing.lanes > 0) links_.serve(registration, *slot, core_.file_number(*slot));
-  states_.opened(*slot, transport::file_number(about.st_dev, about.st_ino), core_);
+  states_.opened(*slot, transport::file_number(about.st_dev, about.st_ino), registration.routing.lanes > 0,
+                 core_);
   return answer;
 }
 
@@ -90,6 +91,19 @@ void Rounds::drop(ChannelId id, const std::string& why) {
   });
   std::erase_if(replies_, [id](const Reply& reply) { return reply.channel == id; });
   connections_.erase(found);
+}
+
+bool Rounds::drop_silent(std::uint32_t calls) {
+  std::vector<ChannelId> silent;
+  bool any = false;
+  for (auto& [id, connection] : connections_) {
+    if (connection->greeted()) continue;
+    any = true;
+    connection->look();
+    if (connection->looks() > calls) silent.push_back(id);
+  }
+  for (const ChannelId id : silent) drop(id, "it does not greet");
+  return any;
 }
 
 // --- Rounds ---

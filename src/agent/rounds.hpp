@@ -42,6 +42,8 @@ class Rounds {
   // A greeted rank names a file: the answer for it. Files that ranks do not open for writing may be any.
   transport::Registered enroll(Connection& connection, const transport::Register& registration, Fd target);
   void drop(ChannelId id, const std::string& why);
+  // Drops those who have not greeted since so many calls of this. True if somebody has not.
+  bool drop_silent(std::uint32_t calls);
   // The process may be killed soon: all that ranks have written so far sets out at the next round.
   void write_out() { write_out_ = true; }
 

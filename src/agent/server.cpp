@@ -23,6 +23,7 @@ using transport::now_ns;
 namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
+constexpr std::uint32_t greet_within_s = 10;  // a process that has connected
 constexpr std::uint64_t listen_every_ns = 200'000;
 
 // A peer has to be lost before the ranks that wait for it give up.
@@ -145,10 +146,9 @@ Status Server::start() {
   if (!epoll_.valid() || !wake_.valid() || !signals_.valid()) return Status::from_errno(errno);
   if (Status listens = listen_at_name(); !listens.ok()) return listens;
   born_ns_ = alone_since_ns_ = now_ns();
-  for (const auto& [descriptor, tag] : {std::pair(listener_.get(), tag_listener),
-                                        {wake_.get(), tag_wake},
-                                        {signals_.get(), tag_signals},
-                                        {storage_event_fd_, tag_storage}}) {
+  watch_door();
+  for (const auto& [descriptor, tag] :
+       {std::pair(wake_.get(), tag_wake), {signals_.get(), tag_signals}, {storage_event_fd_, tag_storage}}) {
     if (descriptor < 0) continue;
     if (Status status = watch(descriptor, tag); !status.ok()) return status;
   }
@@ -207,8 +207,13 @@ bool Server::may_leave() {
 
 void Server::sleep() {
   page_->sleeping.store(1, std::memory_order_seq_cst);
-  const std::uint64_t until = std::min(rounds_->deadline_ns(), leaves_ns());
+  std::uint64_t until = std::min({rounds_->deadline_ns(), leaves_ns(), door_.opens_ns()});
   const std::uint64_t now = now_ns();
+  if (now >= looked_ns_ + second_ns) {
+    looked_ns_ = now;
+    silent_ = rounds_->drop_silent(greet_within_s);
+  }
+  if (silent_) until = std::min(until, looked_ns_ + second_ns);
   int timeout_ms = -1;
   if (until != UINT64_MAX)
     timeout_ms = until <= now ? 0 : static_cast<int>(std::min((until - now) / 1'000'000 + 1, second_ns));
@@ -218,6 +223,7 @@ void Server::sleep() {
 
 // Takes what has come from outside the rings, and waits for it at most so long.
 void Server::listen(int timeout_ms) {
+  watch_door();
   epoll_event events[64];
   const int count = ::epoll_wait(epoll_.get(), events, 64, timeout_ms);
   page_->sleeping.store(0, std::memory_order_seq_cst);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/core.hpp"
+#include "agent/doorkeeper.hpp"
 #include "agent/links.hpp"
 #include "agent/rounds.hpp"
 #include "agent/trace.hpp"
@@ -48,6 +49,7 @@ class Server {
   Status make_page();
   Status listen_at_name();
   void accept_all();
+  void watch_door();
   void receive(Connection& connection);
   bool greet(Connection& connection, const void* data, std::size_t size, Fd memory);
   void enroll(Connection& connection, const transport::Register& registration, Fd target);
@@ -74,6 +76,11 @@ class Server {
   Links links_;
   std::unique_ptr<Rounds> rounds_;  // from start() on
   bool leaving_ = false;            // SIGTERM or SIGINT came: no waiting for further ranks
+  Doorkeeper door_;
+  bool door_watched_ = false;
+  std::uint64_t refused_ = 0;  // processes of other users
+  bool silent_ = false;        // somebody has connected and not greeted, when last looked, which was
+  std::uint64_t looked_ns_ = 0;
   bool served_ = false;
   bool alone_ = true;  // no ranks, when last looked, since
   std::uint64_t alone_since_ns_ = 0;

@@ -21,18 +21,33 @@ constexpr std::uint64_t grace_ns = 2'000'000;
 constexpr std::size_t max_ranks = 4096;
 }  // namespace
 
+// While the door is shut the listener is readable, and must not wake us.
+void Server::watch_door() {
+  const bool open = door_.open(transport::now_ns());
+  if (open == door_watched_) return;
+  watch_link(listener_.get(), open ? std::uint32_t{EPOLLIN} : 0, tag_listener);
+  door_watched_ = open;
+}
+
 void Server::accept_all() {
-  for (;;) {
+  constexpr std::uint64_t most_lines = 16;
+  const std::uint64_t now_ns = transport::now_ns();
+  while (door_.open(now_ns)) {
     Result<Fd> socket = transport::accept_from(listener_.get());
-    if (!socket) return;
+    const int error = socket.status().error();
+    if (!socket && error != EAGAIN && error != ECONNABORTED)
+      door_.shut(now_ns);  // no descriptor: later perhaps
+    if (!socket) break;
     if (!transport::same_user(socket->get())) {
-      log("refused a process of another user");
+      door_.let_in();
+      if (++refused_ <= most_lines) log("refused a process of another user");
       continue;
     }
     if (rounds_->ranks() >= max_ranks) continue;
     Connection& rank = rounds_->join(*std::move(socket));
     if (!watch(rank.socket(), tag_first_rank + rank.id()).ok()) rounds_->drop(rank.id(), "");
   }
+  watch_door();
 }
 
 void Server::receive(Connection& connection) {

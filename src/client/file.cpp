@@ -6,13 +6,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
-#include "client/place.hpp"
-#include "client/policy.hpp"
-#include "client/process.hpp"
+#include "client/pipeline_file.hpp"
 #include "client/report.hpp"
 #include "client/trace.hpp"
 
@@ -25,90 +22,24 @@ using transport::Kind;
 constexpr const char* read_too_often = "files of this name are read after every few writes";
 constexpr std::uint64_t early_bytes = 4 * MiB;  // of direct writes; for less, writeback is the kernel's
 
-// The one kind of File: it may never take the pipeline, but it always counts and reports.
-class PipelineFile final : public File, private Leaver {
- public:
-  PipelineFile(OpenRequest request, const char* barred, Process& process)
-      : process_(process), request_(std::move(request)), barred_(barred) {
-    if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
-      turned_off_.store(read_too_often);
-    // Also of what is left to the library, for close to make it durable.
-    const bool found = (barred == nullptr || request_.left != nullptr) &&
-                       place_.remember(request_.place.empty() ? request_.path : request_.place);
-    if (barred == nullptr && !found) barred_.store("the file can't be found by its name");
-    // What it took along was not of this open, whatever other file has had this one's number.
-    if (barred == nullptr && process_.agent_has_gone()) barred_.store("the agent has gone");
-    process_.add(this);
+}  // namespace
+
+PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& process)
+    : process_(process), request_(std::move(request)), barred_(barred), guest_(process) {
+  if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
+    turned_off_.store(read_too_often);
+  const std::string& name = request_.place.empty() ? request_.path : request_.place;
+  if (request_.left != nullptr) {
+    (void)place_.remember(name);  // for close to make it durable
+  } else if (barred != nullptr) {
+    if (process_.settings().enabled) (void)place_.number_of(name);
+  } else if (!place_.remember(name, request_.place.empty())) {
+    barred_.store("the file can't be found by its name");
   }
-  ~PipelineFile() override { (void)close(); }
-
-  bool takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective, bool nonblocking) override;
-  Status write(std::span<const Piece> pieces) override;
-  Status flush(Extent extent) override;
-  Status order() override;
-  Status publish() override;
-  Status fetch(Extent extent) override {
-    Session* session = session_.load(std::memory_order_acquire);
-    return session == nullptr ? Code::unsupported : session->fetch(slot_, place_.path(), extent, tally_);
-  }
-  Status prepare_direct_write(Extent extent) override;
-  void note_direct_write(Extent extent) override;
-  void note_direct_call(std::uint64_t bytes) override;
-  Status sync() override;
-  Status close() override;
-  bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
-  Status set_direct(const char* reason) override;
-  Status bar(const char* reason) override { return barred_.store(reason), set_direct(reason); }
-  std::uint64_t start_timing() override { return stint_.timed() ? process_.now_ns() : 0; }
-  void stop_timing(std::uint64_t start) override {
-    if (start != 0) stint_.took(process_.now_ns() - start);
-  }
-  const FileSettings& settings() const override { return request_.settings; }
-
-  bool enroll(bool may_start);
-
- private:
-  void leave(bool at_exit) override;
-  // What the ledger holds would come back after a crash, over what the MPI library writes now.
-  Status empty_ledger() { return past_ledger_.store(true, std::memory_order_relaxed), settle_ledger(); }
-  Status settle_ledger();
-  Choice decide(const Transfer& transfer);
-  const char* enroll_with(Session& session);
-  Session* session_of_group();
-  // What other ranks of the node wrote may be lost, though this one has no part in it.
-  Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
-  bool known_to_agent();
-  bool goes_to_disk() const;
-  bool may_turn_off() const;
-  Status ask(Session& session, Kind kind, Extent extent);
-  Status settle(Kind kind, Extent extent);
-  Status make_durable() const;
-  void report(Status status);
-
-  Process& process_;
-  OpenRequest request_;
-  Place place_;
-  std::atomic<const char*> barred_;                 // why this open can't take the pipeline, for good
-  std::atomic<const char*> turned_off_{nullptr};    // why it does not at present
-  std::atomic<const char*> why_pipeline_{nullptr};  // the reasons last given, for the report
-  std::atomic<const char*> why_direct_{nullptr};
-  std::mutex enroll_mutex_;
-  std::mutex known_mutex_;
-  std::uint64_t openings_seen_ = 0;         // for Session::knows()
-  std::atomic<Session*> session_{nullptr};  // set once, after slot_
-  std::uint32_t slot_ = 0;
-  Tally tally_;  // guarded by the session's lock
-  FlushWatch watch_;
-  Stint stint_;
-  std::atomic<std::uint64_t> direct_calls_{0};
-  std::atomic<std::uint64_t> direct_bytes_{0};
-  std::atomic<std::uint64_t> flushes_{0};
-  std::atomic<bool> on_the_way_{false};   // this rank has written since the last order()
-  std::atomic<bool> elsewhere_{false};    // other nodes may have written before an order()
-  std::atomic<bool> past_ledger_{false};  // the MPI library wrote to a file that has a ledger
-  std::atomic<bool> bereft_{false};       // the agent went with bytes of others before this rank had met it
-  std::atomic<bool> closed_{false};
-};
+  // What it took along was not of this open, whatever other file has had this one's number.
+  if (barred == nullptr && process_.agent_has_gone()) barred_.store("the agent has gone");
+  process_.add(this);
+}
 
 Choice PipelineFile::decide(const Transfer& transfer) {
   if (process_.is_child()) return {false, "a child of fork() writes past the pipeline"};
@@ -146,10 +77,12 @@ bool PipelineFile::enroll(bool may_start) {
 
 // nullptr, or why not.
 const char* PipelineFile::enroll_with(Session& session) {
-  Fd target = place_.open_again(O_RDWR);
-  if (!target.valid()) target = place_.open_again(request_.writable ? O_WRONLY : O_RDONLY);
+  const int least = request_.writable ? O_WRONLY : O_RDONLY;
   struct stat status = {};
-  if (!target.valid() || ::fstat(target.get(), &status) != 0) return "the file can't be opened a second time";
+  // It stays open until this open is closed: to close it takes the fcntl locks that the process has on the
+  // file.
+  if ((!place_.hold_open(O_RDWR) && !place_.hold_open(least)) || ::fstat(place_.held().get(), &status) != 0)
+    return "the file can't be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
   transport::Register registration{};
   registration.group = request_.group;
@@ -159,7 +92,7 @@ const char* PipelineFile::enroll_with(Session& session) {
   registration.routing = request_.routing;
   const std::size_t length = std::min(request_.path.size(), sizeof registration.path - 1);
   std::memcpy(registration.path, request_.path.data(), length);
-  Result<std::uint32_t> slot = session.enroll(registration, target.get());
+  Result<std::uint32_t> slot = session.enroll(registration, place_.held().get());
   if (!slot) {
     process_.say("the agent does not take " + request_.path + ": " + slot.status().describe());
     bereft_.store(session.lost() && session.holds(place_.number()));
@@ -167,7 +100,7 @@ const char* PipelineFile::enroll_with(Session& session) {
   }
   slot_ = *slot;
   if (request_.settings.strategy == Strategy::journal)
-    session.protect(protect(slot_, target, process_.identify(target)));
+    session.protect(protect(slot_, place_.held(), process_.identify(place_.held())));
   session_.store(&session, std::memory_order_release);
   return nullptr;
 }
@@ -187,7 +120,7 @@ Status PipelineFile::flush(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) {
     // Another rank may have bytes pending, though this one never wrote.
-    if (!known_to_agent() || !enroll(false)) return without_agent();
+    if (!known_to_agent() || !enroll(false)) return ask_before_reading(extent);
     session = session_.load();
   }
   const bool dirty = session->dirty(slot_);
@@ -196,7 +129,7 @@ Status PipelineFile::flush(Extent extent) {
   if (elsewhere) extent = everything;
   // Where the file ends is for what is pending behind it to say: a hole in front of that reads as zeros.
   if (extent.end != UINT64_MAX) {
-    const Result<std::uint64_t> size = process_.size_of(place_.path());
+    const Result<std::uint64_t> size = process_.size_of(place_.lasting_path());
     if (!size || extent.end > *size) extent.end = UINT64_MAX;
   }
   const TraceSpan span("flush", extent.size());
@@ -214,6 +147,12 @@ Status PipelineFile::flush(Extent extent) {
   const Status status = ask(*session, Kind::flush, extent);
   if (elsewhere && !status.ok()) elsewhere_.store(true, std::memory_order_relaxed);
   return status;
+}
+
+Status PipelineFile::ask_before_reading(Extent extent) {
+  const auto size = [this] { return process_.size_of(place_.lasting_path()); };
+  const Status status = guest_.before_reading(place_.number(), extent, size);
+  return status.ok() ? without_agent() : status;
 }
 
 // Where a file server on another node writes the file, this node's file system has to look again.
@@ -235,6 +174,7 @@ bool PipelineFile::known_to_agent() {
 
 Status PipelineFile::order() {
   Session* session = session_.load(std::memory_order_acquire);
+  if (session == nullptr) guest_.order();
   if (session == nullptr || process_.is_child()) return {};
   elsewhere_.store(true, std::memory_order_relaxed);
   // Ledgers are recovered in any order of their nodes, over what others write now.
@@ -262,8 +202,12 @@ Status PipelineFile::settle_ledger() {
 
 // Order counts only where bytes overlap.
 Status PipelineFile::prepare_direct_write(Extent extent) {
-  if (keeps_ledger(request_.settings)) return empty_ledger();
   Session* session = session_.load(std::memory_order_acquire);
+  if (session == nullptr && barred_.load(std::memory_order_relaxed) != nullptr) {
+    const Status status = guest_.before_writing(place_.number(), extent);
+    return status.ok() ? without_agent() : status;
+  }
+  if (keeps_ledger(request_.settings)) return empty_ledger();
   if (session != nullptr && !process_.is_child() && !elsewhere_.load(std::memory_order_relaxed) &&
       !session->pending(slot_, extent))
     return session->sticky(slot_);
@@ -314,7 +258,7 @@ Status PipelineFile::set_direct(const char* reason) {
   turned_off_.store(reason);
   if (reason == nullptr) return {};
   why_direct_.store(reason);
-  return keeps_ledger(request_.settings) ? empty_ledger() : flush(everything);
+  return keeps_ledger(request_.settings) && barred_.load() == nullptr ? empty_ledger() : flush(everything);
 }
 
 void PipelineFile::report(Status status) {
@@ -380,8 +324,6 @@ void PipelineFile::leave(bool at_exit) {
   const Status status = settle(at_exit ? Kind::flush : Kind::close, everything);
   if (!status.ok()) process_.say(request_.path + ": " + status.describe());
 }
-
-}  // namespace
 
 std::unique_ptr<File> open(OpenRequest request, Process& process) {
   const Settings& settings = process.settings();

@@ -116,10 +116,22 @@ bool is_mixed(std::string_view path);
 // the reason in the report and one log line per process.
 std::unique_ptr<File> open(OpenRequest request);
 
-// Before the MPI library opens a file: what closed files of this node still lack (durability node), or ranks
-// left that went without closing, is waited for, and finished where its agent has died. Costs one look at a
-// folder that is rarely there, and one at the agent's page. What can't be finished is told on stderr; who
-// `writes` then writes without it, and recovery leaves it alone from then on.
+// Of a handle that is the MPI library's alone (opened for reading, left to it by a setting): never takes the
+// pipeline and is in no report. Its flush() and prepare_direct_write() bring what other handles of this
+// process and other ranks of this node have pending of the same file, under whatever name.
+std::unique_ptr<File> visit(const std::string& path);
+
+// Whether any rank of this node has bytes pending in any file; `writes`: or in a ledger. A few loads.
+bool anything_pending(bool writes);
+// Before this file is read or written past MPI-IO: what they have pending of it reaches the file system. An
+// error stays with the open that wrote.
+void settle_file(std::uint64_t device, std::uint64_t inode, bool writes);
+
+// Before the MPI library opens a file: what this process and other ranks of its node have pending of it
+// reaches the file system. What closed files of this node still lack (durability node), or ranks left that
+// went without closing, is waited for, and finished where its agent has died. Costs one look at a folder that
+// is rarely there, and one at the agent's page. What can't be finished is told on stderr; who `writes` then
+// writes without it, and recovery leaves it alone from then on.
 void settle_ledgers(const char* path, bool writes);
 
 // A close with durability disk or node promises that bytes outlive the node: so has the name of the file that
@@ -136,6 +148,10 @@ const Settings& process_settings();
 // Tells that the MPI library did not provide MPI_THREAD_MULTIPLE, so that calls never overlap and need no
 // locks. Before the first write, or without effect.
 void calls_are_serialized();
+
+// Holds the descriptors that this process needs to reach an agent later, so that a shortage is known before
+// any rank writes. Starts no agent. False: there are too few.
+bool reserve_descriptors();
 
 // Where agents of other nodes reach this node's, which is started if need be.
 Result<transport::TcpAddress> meet();

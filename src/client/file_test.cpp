@@ -49,7 +49,7 @@ TEST(File, AFileIsTheOneThatWasOpenedWhereverTheProgramGoes) {
   EXPECT_TRUE(contents(folder + "/data").empty());
 }
 
-TEST(File, AFileWhoseNameMeansAnotherOneByNowIsLeftToTheLibrary) {
+TEST(File, AFileWithAnotherNameByNowIsStillTheOneThatWasOpened) {
   Job job("replaced");
   const std::string path = job.path("data");
   create(path);
@@ -57,6 +57,22 @@ TEST(File, AFileWhoseNameMeansAnotherOneByNowIsLeftToTheLibrary) {
     auto file = open_file(path);
     RANK_CHECK(::rename(path.c_str(), (path + ".old").c_str()) == 0);
     create(path);
+    RANK_CHECK(write_range(*file, 5, 0, 10'000, 100) == 0);
+    RANK_CHECK(file->close().ok());
+    return 0;
+  }),
+            0);
+  EXPECT_EQ(contents(path + ".old"), pattern(5, 0, 10'000));
+  EXPECT_TRUE(contents(path).empty());
+}
+
+TEST(File, AFileWithoutANameIsLeftToTheLibrary) {
+  Job job("unlinked");
+  const std::string path = job.path("data");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    auto file = open_file(path);
+    RANK_CHECK(::unlink(path.c_str()) == 0);
     RANK_CHECK(!file->takes_pipeline(100, 1, false, false));
     RANK_CHECK(file->close().ok());
     return 0;

@@ -10,6 +10,7 @@
 
 #include "base/local.hpp"
 #include "client/file.hpp"
+#include "client/guest.hpp"
 #include "client/process.hpp"
 #include "io/posix/owned.hpp"
 #include "journal/format.hpp"
@@ -57,16 +58,13 @@ Found look(Process& process, const std::string& directory, const FileIdentity& t
   return found;
 }
 
-// Asks this node's agent for what it has of the file.
-void flush_open(Process& process, const char* path) {
-  OpenRequest request;
-  request.path = path;
-  request.group = process.now_ns() | 1u;
-  request.settings = process.settings().file;
-  const std::unique_ptr<File> file = open(std::move(request), process);
-  Status status = file->flush(everything);
-  if (const Status closed = file->close(); status.ok()) status = closed;
-  if (!status.ok()) process.say(std::string(path) + ": " + status.describe());
+// Asks this node's agent for what it has of the file. An error stays with the open that wrote; what goes
+// wrong with bytes that ranks have left is told here, for nobody else will hear of it.
+void flush_open(Process& process, const char* path, const FileIdentity& target) {
+  Guest guest(process);
+  const std::uint64_t number = transport::file_number(target.device, target.inode);
+  (void)guest.before_reading(number, everything, {});
+  if (!guest.left().ok()) process.say(std::string(path) + ": " + guest.left().describe());
 }
 
 // With this node's agent, if one runs already.
@@ -80,12 +78,6 @@ bool is_open_here(Process& process, const FileIdentity& target) {
   std::uint64_t seen = 0;
   Session* session = running(process);
   return session != nullptr && session->knows(transport::file_number(target.device, target.inode), seen);
-}
-
-// Others have gone or closed it, and the agent is not done with what they wrote.
-bool was_left_here(Process& process, const FileIdentity& target) {
-  Session* session = running(process);
-  return session != nullptr && session->was_left(transport::file_number(target.device, target.inode));
 }
 
 // Returns how many are left.
@@ -115,7 +107,7 @@ std::size_t settle(Process& process, const char* path, const std::string& direct
       unusable = recover(process, directory, target);
       continue;
     }
-    if (found.open && is_open_here(process, target)) flush_open(process, path);
+    if (found.open && is_open_here(process, target)) flush_open(process, path, target);
     if (!found.draining) return found.dead;
     const std::uint64_t now_ns = process.now_ns();
     if (found.progress != progress) since_ns = now_ns;
@@ -152,8 +144,8 @@ void settle_ledgers(const char* path, bool writes, Process& process) {
     if (const Result<FileIdentity> known = process.identify(std::string(path))) target = *known;
     left = settle(process, path, directory, target);
   }
-  // Else who opens it now would be told of what goes wrong with bytes of others.
-  if (was_left_here(process, target)) flush_open(process, path);
+  // Also what ranks have left: else who opens it now would be told of what goes wrong with it.
+  flush_open(process, path, target);
   if (left == 0) return;
   if (writes) pass_over(process, directory, target);
   process.say(

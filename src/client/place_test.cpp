@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,7 +47,7 @@ TEST_F(PlaceTest, TheSameFileIsOpenedAgain) {
 TEST_F(PlaceTest, ANewFileWithTheOldNumberIsNot) {
   constexpr int tries = 1000;
   Place place;
-  ASSERT_TRUE(place.remember(path_));
+  ASSERT_TRUE(place.number_of(path_));
   const ino_t number = number_of(path_);
   fs::remove(path_);
   int made = 0;
@@ -60,6 +61,41 @@ TEST_F(PlaceTest, ANewFileWithTheOldNumberIsNot) {
   const int error = errno;
   EXPECT_FALSE(file.valid());
   EXPECT_EQ(error, ENOENT);
+}
+
+TEST_F(PlaceTest, AnotherFileOfTheNameIsNot) {
+  Place place;
+  ASSERT_TRUE(place.remember(path_));
+  fs::rename(path_, root_ + "/elsewhere");
+  std::ofstream(path_) << "new";
+  ASSERT_TRUE(place.hold_open(O_RDWR));
+  struct stat held {};
+  ASSERT_EQ(::fstat(place.held().get(), &held), 0);
+  EXPECT_EQ(held.st_ino, number_of(root_ + "/elsewhere"));
+  fs::remove(root_ + "/elsewhere");
+  const Fd file = place.open_again(O_RDWR);
+  const int error = errno;
+  EXPECT_FALSE(file.valid());
+  EXPECT_EQ(error, ENOENT);
+}
+
+TEST_F(PlaceTest, HalfOfTheDescriptorsAreLeftToTheProgram) {
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+  const rlimit tight{64, old.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  Place places[64];
+  int held = 0;
+  for (Place& place : places) {
+    EXPECT_TRUE(place.remember(path_));
+    held += place.held().valid() ? 1 : 0;
+  }
+  EXPECT_GT(held, 0);
+  EXPECT_LE(held, 32);
+  EXPECT_FALSE(places[63].hold_open(O_RDWR));
+  EXPECT_EQ(errno, EMFILE);
+  EXPECT_TRUE(places[63].open_again(O_RDWR).valid());
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/process.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -14,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/guest.hpp"
 #include "client/start.hpp"
 #include "client/trace.hpp"
 #include "io/posix/identity.hpp"
@@ -51,17 +54,20 @@ class OwnProcess final : public Process {
 
   void tell(const std::string& line, bool once);
   void serialize() { serialized_.store(true); }
+  bool reserve();
   void leave(bool at_exit);
 
  private:
   static void in_child();
+  bool hold_places();
 
   const Settings settings_;
   std::mutex mutex_;
   std::unique_ptr<Session> session_;
   std::atomic<Session*> ready_{nullptr};
   const char* unable_ = nullptr;
-  std::atomic<std::uint64_t> looked_ns_{0};
+  std::atomic<std::uint64_t> look_at_ns_{0};  // when an agent is looked for again
+  std::array<Fd, 4> reserved_;  // places for the descriptors of a session: socket, ring, page, eventfd
   std::mutex files_mutex_;
   std::vector<Leaver*> files_;
   std::atomic<bool> serialized_{false};
@@ -107,25 +113,31 @@ void OwnProcess::in_child() {
   if (Session* session = process().ready_.load()) session->abandon_in_child();
 }
 
+// Where no agent could be started here, another rank may have started one since: it is joined.
 Session* OwnProcess::session(bool may_start, const char*& why) {
   if (Session* session = ready_.load(std::memory_order_acquire)) return session;
-  if (!may_start) {
-    const std::uint64_t now = now_ns();
-    if (now - looked_ns_.load(std::memory_order_relaxed) < look_again_ns) return nullptr;
-    looked_ns_.store(now, std::memory_order_relaxed);
-  }
+  if (!may_start && now_ns() < look_at_ns_.load(std::memory_order_relaxed)) return nullptr;
   const std::lock_guard lock(mutex_);
   if (Session* session = ready_.load()) return session;
-  if (left_) unable_ = "MPI has been finalized";
-  why = unable_;
-  if (unable_ != nullptr) return nullptr;
+  if (left_) why = "MPI has been finalized";
+  if (left_) return nullptr;
+  const bool starts = may_start && unable_ == nullptr;
   const TraceSpan span("connect");
+  const bool reserved = reserved_.front().valid();
+  for (Fd& one : reserved_) one.reset();
+  const std::uint64_t begin_ns = now_ns();
   std::string detail;
-  Result<std::unique_ptr<Session>> session =
-      connect_session(settings_, may_start, serialized_.load(), detail);
+  Result<std::unique_ptr<Session>> session = connect_session(settings_, starts, serialized_.load(), detail);
   if (!session) {
-    if (!may_start && session.status().code() == Code::not_found) return nullptr;
-    why = unable_ = words_for(session.status());
+    // The time that looking for an agent takes is a tenth of all time at most.
+    const std::uint64_t end_ns = now_ns();
+    look_at_ns_.store(end_ns + std::max(look_again_ns, 10 * (end_ns - begin_ns)), std::memory_order_relaxed);
+    if (reserved) (void)hold_places();
+    const bool none = !starts && session.status().code() == Code::not_found;
+    if (none) why = may_start ? unable_ : nullptr;
+    if (none) return nullptr;
+    why = words_for(session.status());
+    if (starts) unable_ = why;
     say("files are written by the MPI library alone: " + (detail.empty() ? std::string(why) : detail));
     return nullptr;
   }
@@ -135,6 +147,23 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   trace_begin(settings_.trace_directory);
   ready_.store(session_.get(), std::memory_order_release);
   return session_.get();
+}
+
+bool OwnProcess::hold_places() {
+  for (Fd& one : reserved_) {
+    if (!one.valid()) one = Fd(::open("/dev/null", O_PATH | O_CLOEXEC));
+    if (!one.valid()) return false;
+  }
+  return true;
+}
+
+// Whether this process will have the descriptors that a session needs, whenever that begins.
+bool OwnProcess::reserve() {
+  if (ready_.load(std::memory_order_acquire) != nullptr) return true;
+  const std::lock_guard lock(mutex_);
+  if (ready_.load() != nullptr || hold_places()) return true;
+  for (Fd& one : reserved_) one.reset();  // the program may need them
+  return false;
 }
 
 bool OwnProcess::agent_has_gone() {
@@ -214,6 +243,7 @@ void secure_name(const std::string& path, const FileSettings& settings) {
   if (ends_on_disk(settings) && ::realpath(path.c_str(), real) != nullptr) (void)io::sync_name(real);
 }
 
+std::unique_ptr<File> visit(const std::string& path) { return visit(path, process()); }
 Costs costs_of(std::string_view path) { return process().lessons().trials.costs(path); }
 bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path); }
 
@@ -233,6 +263,21 @@ Result<transport::TcpAddress> meet() {
   address.port = *port;
   return address;
 }
+
+bool anything_pending(bool writes) {
+  if (process().is_child()) return false;
+  const char* why = nullptr;
+  Session* session = process().session(false, why);
+  return session != nullptr && session->anything_pending(writes);
+}
+
+void settle_file(std::uint64_t device, std::uint64_t inode, bool writes) {
+  Guest guest(process());
+  const std::uint64_t number = transport::file_number(device, inode);
+  (void)(writes ? guest.before_writing(number, everything) : guest.before_reading(number, everything, {}));
+}
+
+bool reserve_descriptors() { return process().reserve(); }
 
 void calls_are_serialized() { process().serialize(); }
 

@@ -45,7 +45,7 @@ class Process {
 
   // The session, made at the first call that needs it; nullptr if there is none. `why` then says why, in
   // words for the report. With `may_start` false only an agent that runs already is joined, and it is
-  // looked for at most once per millisecond.
+  // looked for at most once per millisecond, however often that has failed.
   virtual Session* session(bool may_start, const char*& why) = 0;
 
   // There was an agent, and this process has no other.
@@ -91,7 +91,8 @@ class Process {
 // The one that this code runs in.
 Process& own_process();
 
-// open() and settle_ledgers() in any process.
+// open(), visit() and settle_ledgers() in any process.
+std::unique_ptr<File> visit(const std::string& path, Process& process);
 std::unique_ptr<File> open(OpenRequest request, Process& process);
 void settle_ledgers(const char* path, bool writes, Process& process);
 

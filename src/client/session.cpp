@@ -269,9 +269,49 @@ bool Session::holds(std::uint64_t number) {
   return any_file(number, [this](std::uint32_t file) { return keeps(file); });
 }
 
-bool Session::was_left(std::uint64_t number) {
-  return any_file(number,
-                  [this](std::uint32_t file) { return state(file).dirty.load() == transport::state_left; });
+bool Session::anything_pending(bool kept) {
+  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
+  for (std::uint32_t file = 0; file < slots; ++file) {
+    if (state(file).number.load() != 0 && (kept ? keeps(file) : dirty(file))) return true;
+  }
+  return false;
+}
+
+bool Session::pending_in(std::uint64_t number, Extent extent) {
+  return any_file(number, [&](std::uint32_t file) { return dirty(file) && pending(file, extent); });
+}
+
+bool Session::routed(std::uint64_t number) {
+  return any_file(number, [this](std::uint32_t file) { return state(file).routed.load() != 0; });
+}
+
+// One request for each file of that number of which `is` is true.
+template <class Is>
+Status Session::ask_files(Kind kind, std::uint64_t number, Extent extent, Tally& tally, Is&& is) {
+  Status first;
+  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
+  for (std::uint32_t file = 0; file < slots; ++file) {
+    if (state(file).number.load() != number || !is(file)) continue;
+    const bool left = state(file).dirty.load() == transport::state_left;
+    const Status status = request(kind, file, extent, tally);
+    // What goes wrong with bytes of an open that is over is not told to a later one.
+    if (left && tally.left.ok() && status.code() != Code::invalid) tally.left = status;
+    if (left) continue;
+    // Code::invalid: it was closed meanwhile, and all of it is in the file.
+    if (first.ok() && status.code() != Code::invalid) first = status;
+  }
+  return first;
+}
+
+Status Session::flush_file(std::uint64_t number, Extent extent, bool elsewhere, Tally& tally) {
+  return ask_files(Kind::flush, number, extent, tally, [&](std::uint32_t file) {
+    return (elsewhere && state(file).routed.load() != 0) || (dirty(file) && pending(file, extent));
+  });
+}
+
+Status Session::settle_ledgers_of(std::uint64_t number, Tally& tally) {
+  return ask_files(Kind::sync, number, everything, tally,
+                   [this](std::uint32_t file) { return state(file).kept.load() != 0; });
 }
 
 void Session::note(std::uint32_t file, Extent extent) {

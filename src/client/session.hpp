@@ -24,6 +24,7 @@ namespace millrace::client {
 struct Tally {
   transport::ClientCounters counters{};
   std::uint64_t fresh_bytes = 0;  // written since the last flush
+  Status left;                    // the first error of files that their ranks had left, as a guest
 };
 
 // What a session is made of, once client and agent have greeted each other.
@@ -70,8 +71,17 @@ class Session {
   bool knows(std::uint64_t number, std::uint64_t& seen);
   // True: some rank of the node wrote to a file of this number what may not be in it.
   bool holds(std::uint64_t number);
-  // True: and no rank of the node has it open.
-  bool was_left(std::uint64_t number);
+  // Some rank of the node has bytes pending in some file, or with `kept` in a ledger.
+  bool anything_pending(bool kept);
+  // ... in `extent` of a file of this number.
+  bool pending_in(std::uint64_t number, Extent extent);
+  // Ranks of other nodes have a file of this number open too, together with ranks here.
+  bool routed(std::uint64_t number);
+  // What any rank has pending in `extent` of a file of this number reaches the file system; no part in that
+  // file is needed (client/guest.hpp). `elsewhere`: also what agents of other nodes have of it.
+  Status flush_file(std::uint64_t number, Extent extent, bool elsewhere, Tally& tally);
+  // No ledger has records of it from then on.
+  Status settle_ledgers_of(std::uint64_t number, Tally& tally);
   // False: no rank of the node has bytes pending there.
   bool pending(std::uint32_t file, Extent extent) {
     const std::uint64_t wanted = transport::places(extent);
@@ -121,6 +131,8 @@ class Session {
   transport::AgentPage& page() { return *reinterpret_cast<transport::AgentPage*>(parts_.page.data()); }
   template <class Is>
   bool any_file(std::uint64_t number, Is&& is);
+  template <class Is>
+  Status ask_files(transport::Kind kind, std::uint64_t number, Extent extent, Tally& tally, Is&& is);
   transport::FileState& state(std::uint32_t file) { return page().files[file]; }
   void show();
   template <class Answer, class Message>

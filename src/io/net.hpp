@@ -49,6 +49,8 @@ class Stream {
   virtual Result<Transfer> send(std::span<const std::byte> from) = 0;
   // By what an event loop knows it.
   virtual int descriptor() const = 0;
+  // The other end; all zeros where that cannot be told.
+  virtual Address peer() const = 0;
 };
 
 // Where others connect to. Not thread safe.

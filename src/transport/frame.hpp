@@ -14,7 +14,7 @@
 // Between agents, the same frames go through a link (link.hpp).
 namespace millrace::transport {
 
-inline constexpr std::uint32_t protocol_version = 8;
+inline constexpr std::uint32_t protocol_version = 9;
 
 enum class Kind : std::uint16_t {
   pad = 0,    // skip to the end of the ring

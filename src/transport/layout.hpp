@@ -60,6 +60,7 @@ struct FileState {
   // agent before it drains the rings, taken away when all of that is in the file. Read `fresh` first.
   std::atomic<std::uint64_t> fresh;
   std::atomic<std::uint64_t> held;
+  std::atomic<std::uint32_t> routed;  // ranks of other nodes may have written to it, through other agents
 };
 inline constexpr std::uint32_t state_clean = 0;
 inline constexpr std::uint32_t state_dirty = 1;

@@ -21,6 +21,10 @@ class TcpStream final : public io::Stream {
   Result<Transfer> receive(std::span<std::byte> to) override { return tcp_receive(socket_.get(), to); }
   Result<Transfer> send(std::span<const std::byte> from) override { return tcp_send(socket_.get(), from); }
   int descriptor() const override { return socket_.get(); }
+  io::Address peer() const override {
+    const Result<TcpAddress> address = peer_address(socket_.get());
+    return address ? *address : io::Address{};
+  }
 
  private:
   Fd socket_;
@@ -48,7 +52,7 @@ class TcpListener final : public io::Listener {
 std::unique_ptr<io::Stream> tcp_stream(Fd socket) { return std::make_unique<TcpStream>(std::move(socket)); }
 
 Result<std::unique_ptr<io::Listener>> TcpNet::listen() {
-  Result<Fd> socket = tcp_listen({});
+  Result<Fd> socket = tcp_listen_everywhere();
   if (!socket) return socket.status();
   const Result<TcpAddress> address = local_address(socket->get());
   if (!address) return address.status();

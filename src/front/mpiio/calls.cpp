@@ -83,6 +83,15 @@ bool seek_here(Open& open, MPI_Offset offset, int whence) {
   return true;
 }
 
+// The end of the file may be pending, by another handle.
+int seek_to_read(Entry entry, const Open& open, MPI_Offset offset, int whence) {
+  const MPI_File source = open.reading();
+  const Status flushed =
+      whence == MPI_SEEK_END && source == open.handle ? open.file->flush(everything) : Status();
+  const int result = call<Slot::MPI_File_seek>(entry, source, offset, whence);
+  return flushed.ok() ? result : raise(open, flushed);
+}
+
 }  // namespace
 
 void order_between_nodes() noexcept {
@@ -99,7 +108,7 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
   const Scope scope;
   const int result = call<Slot::MPI_File_get_info>(entry, fh, info_used);
   const Open* open = scope.find(fh);
-  if (open == nullptr || result != MPI_SUCCESS) return result;
+  if (open == nullptr || open->visitor || result != MPI_SUCCESS) return result;
   if (open->reader != nullptr) {
     PMPI_Info_set(*info_used, "millrace_stage", open->reader->copy != MPI_FILE_NULL ? "whole" : "none");
     return MPI_SUCCESS;
@@ -130,7 +139,7 @@ int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, 
   Open* open = scope.find(fh);
   // Where it failed on this rank alone, the others wait within the library until this rank comes again, and
   // are not here: no agreement.
-  if (open == nullptr || result != MPI_SUCCESS) return result;
+  if (open == nullptr || open->visitor || result != MPI_SUCCESS) return result;
   if (open->reader != nullptr) {
     if (open->reading() == open->handle) return result;
     return call<Slot::MPI_File_set_view>(Entry::pmpi, open->reading(), disp, etype, filetype, datarep, info);
@@ -147,7 +156,7 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
-  if (open->reader != nullptr) return call<Slot::MPI_File_seek>(entry, open->reading(), offset, whence);
+  if (open->visitor || open->reader != nullptr) return seek_to_read(entry, *open, offset, whence);
   if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
   const Status flushed = settle_size(*open);  // the end of the file may be pending
   if (!flushed.ok() && open->place == Open::Place::elsewhere) return raise(*open, flushed);
@@ -159,7 +168,8 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
 int own_get_position(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
-  if (open == nullptr || offset == nullptr) return call<Slot::MPI_File_get_position>(entry, fh, offset);
+  if (open == nullptr || open->visitor || offset == nullptr)
+    return call<Slot::MPI_File_get_position>(entry, fh, offset);
   if (open->reader != nullptr) return call<Slot::MPI_File_get_position>(entry, open->reading(), offset);
   const std::lock_guard guard(open->pointer_lock);
   return current_position(*open, *offset);
@@ -216,7 +226,7 @@ int own_get_size(Entry entry, MPI_File fh, MPI_Offset* size) noexcept {
 int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
-  if (open == nullptr) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
+  if (open == nullptr || open->visitor) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
   if (open->place != Open::Place::everywhere && flag != 0) return not_on_first(*open, "atomic mode");
   // Pending bytes first: after the library's call, which all ranks make, every write is seen at once.
   Status status = flag != 0 ? open->file->set_direct("atomic mode") : Status{};
@@ -231,7 +241,7 @@ int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
 int own_sync(Entry entry, MPI_File fh) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
-  if (open == nullptr) return call<Slot::MPI_File_sync>(entry, fh);
+  if (open == nullptr || open->visitor) return call<Slot::MPI_File_sync>(entry, fh);
   if (open->reader != nullptr) {
     const int result = call<Slot::MPI_File_sync>(entry, fh);
     look_again(*open);  // also where the library does not sync what it cannot write, as all do that are known

@@ -78,7 +78,7 @@ class Staging {
   void leave();
 
   StandIn stand();
-  StagedCopy take() { return {std::move(fd_), offers_[0].original}; }
+  StagedCopy take() { return {std::move(fd_), offers_[0].original, std::move(source_)}; }
 
  private:
   template <class T>
@@ -104,6 +104,7 @@ class Staging {
   Offer offer_{};
   bool made_ = false;  // the copy has a name, and this rank gave it
   std::unique_ptr<client::File> chain_;
+  std::unique_ptr<client::Source> source_;  // on rank 0
   Fd fd_;
 };
 
@@ -197,8 +198,9 @@ bool Staging::join() {
 bool Staging::pass() {
   Status status;
   if (rank_ == 0) {
-    const auto source = client::open_source(plan_.path);
-    status = source ? client::send_whole(*chain_, **source, offers_[0].original) : source.status();
+    auto source = client::open_source(plan_.path);
+    if (source) source_ = *std::move(source);
+    status = source_ ? client::send_whole(*chain_, *source_, offers_[0].original) : source.status();
     if (!status.ok())
       tell(status.code() == Code::corrupt ? "it changed while it was copied" : status.describe());
   }

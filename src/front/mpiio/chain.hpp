@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,9 @@ struct StagePlan {
 struct StagedCopy {
   Fd fd;  // of this node's copy, which has no name any more
   client::FileStamp original;
+  // What rank 0 read it from. It stays open until MPI_File_close: to close it takes the fcntl locks that the
+  // process has on the file.
+  std::unique_ptr<client::Source> source;
 };
 
 // Brings a file to all nodes: rank 0 reads it and its node's agent passes it on, from one node to the next,

@@ -47,7 +47,7 @@ struct Opening {
 };
 
 int read_first(const Opening& how) {
-  const std::optional<StagedCopy> copy = stage_whole(how.comm, how.plan);
+  std::optional<StagedCopy> copy = stage_whole(how.comm, how.plan);
   if (!copy) return refuse(MPI_ERR_IO);
   const int result =
       call<Slot::MPI_File_open>(how.entry, how.comm, name_of(copy->fd).c_str(), how.amode, how.info, how.fh);

@@ -17,13 +17,17 @@ namespace {
 struct Table {
   std::shared_mutex lock;
   std::unordered_map<MPI_File, std::unique_ptr<Open>> files;
-  std::atomic<std::uint32_t> routed{0};  // so many of them
+  std::atomic<std::uint32_t> ordered{0};  // so many of them are order()ed
 };
 
 // Never destroyed: the MPI library may still call us from its own exit handlers.
 Table& table() {
   static Table& one = *new Table;
   return one;
+}
+
+bool is_ordered(const Open& open) {
+  return open.routed || open.left || open.visitor || open.reader != nullptr;
 }
 
 int error_class(Code code) {
@@ -70,7 +74,7 @@ Open* find_slowly(Remembered& place, MPI_File handle) {
 
 void add(std::unique_ptr<Open> open) {
   const std::unique_lock guard(table().lock);
-  table().routed += open->routed ? 1 : 0;
+  table().ordered += is_ordered(*open) ? 1 : 0;
   const MPI_File handle = open->handle;
   table().files[handle] = std::move(open);
   files_generation.fetch_add(1, std::memory_order_release);
@@ -81,10 +85,20 @@ std::unique_ptr<Open> remove(MPI_File handle) {
   const auto found = table().files.find(handle);
   if (found == table().files.end()) return nullptr;
   std::unique_ptr<Open> open = std::move(found->second);
-  table().routed -= open->routed ? 1 : 0;
+  table().ordered -= is_ordered(*open) ? 1 : 0;
   table().files.erase(found);
   files_generation.fetch_add(1, std::memory_order_release);
   return open;
+}
+
+void add_visitor(MPI_File handle, const std::string& path) {
+  auto open = std::make_unique<Open>();
+  open->handle = handle;
+  open->path = path;
+  open->visitor = true;
+  open->writable = false;
+  open->file = client::visit(path);
+  add(std::move(open));
 }
 
 namespace {
@@ -104,11 +118,6 @@ void each_of_same_file(const char* path, Act act) {
 
 }  // namespace
 
-// An error stays with the file and is told by its next call.
-void flush_same_file(const char* path) {
-  each_of_same_file(path, [](const Open& open) { (void)open.file->flush(everything); });
-}
-
 Handles handles_of(const char* path) {
   Handles found;
   each_of_same_file(path, [&found](const Open& open) {
@@ -126,10 +135,10 @@ void leave_same_file(const char* path, const char* reason) {
 }
 
 void order_routed_files() {
-  if (table().routed.load(std::memory_order_relaxed) == 0) return;
+  if (table().ordered.load(std::memory_order_relaxed) == 0) return;
   const std::shared_lock guard(table().lock);
   for (const auto& [handle, open] : table().files) {
-    if (open->routed) (void)open->file->order();
+    if (is_ordered(*open)) (void)open->file->order();
   }
 }
 

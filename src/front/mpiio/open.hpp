@@ -26,8 +26,9 @@ struct Split {
 
 // Of a file that is only read: how much of it, and from where.
 struct Reader {
-  MPI_File copy = MPI_FILE_NULL;  // the whole file on this node's storage, open for this rank alone
-  client::FileStamp original;     // as it was copied
+  MPI_File copy = MPI_FILE_NULL;           // the whole file on this node's storage, open for this rank alone
+  client::FileStamp original;              // as it was copied
+  std::unique_ptr<client::Source> source;  // StagedCopy
   std::atomic<std::uint64_t> bytes{0};
 };
 
@@ -69,6 +70,9 @@ struct Open {
   bool writable = true;
   bool maker = false;  // rank 0
 
+  // The handle is the MPI library's alone: it only asks for what others have pending of its file.
+  bool visitor = false;
+
   std::unique_ptr<Reader> reader;  // nullptr: the file may be written
   MPI_File reading() const {
     return reader != nullptr && reader->copy != MPI_FILE_NULL ? reader->copy : handle;
@@ -94,8 +98,8 @@ extern std::atomic<std::uint64_t> files_generation;
 Open* find_slowly(Remembered& place, MPI_File handle);
 void add(std::unique_ptr<Open> open);
 std::unique_ptr<Open> remove(MPI_File handle);
-// What any of them has pending for the file that this path names reaches the file system.
-void flush_same_file(const char* path);
+// A handle that is left to the MPI library sees what other handles and ranks have written to its file.
+void add_visitor(MPI_File handle, const std::string& path);
 // What handles this process has of the file that this path names.
 struct Handles {
   bool left = false;    // one is left to the MPI library because of other nodes
@@ -105,7 +109,8 @@ struct Handles {
 Handles handles_of(const char* path);
 // None of them takes the pipeline any more: another handle of the file is left to the MPI library.
 void leave_same_file(const char* path, const char* reason);
-// What is pending for files that several nodes have open goes ahead; an error stays with its file.
+// What any of them has pending for files that several nodes have open reaches these; an error stays with its
+// file.
 void order_routed_files();
 
 // Marks this thread as being inside a hook: what the MPI library or a tool calls from there goes straight on.

@@ -10,6 +10,7 @@
 #include "front/mpiio/linear.hpp"
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
+#include "front/mpiio/posix_side.hpp"
 #include "front/mpiio/stage.hpp"
 
 namespace millrace::front {
@@ -56,12 +57,24 @@ std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest
   return client::open(std::move(request));
 }
 
-void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle, bool opened) {
+// Were it found out later that a rank cannot reach an agent, it could not ask for what others have pending:
+// all ranks leave the file to the MPI library.
+bool reaches_agent(const std::string& path) {
+  if (client::reserve_descriptors()) return true;
+  client::log(path +
+              ": no file descriptors are left for the connection with the agent: all ranks write it with the "
+              "MPI library alone; raise the limit (ulimit -n)");
+  return false;
+}
+
+// False: the handle is left to the MPI library.
+bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle, bool opened) {
   ask_for_threads();
   const Settings settings = settings_of(info, filename);
   const std::optional<std::string> path = kernel_path(filename);
   const bool all_direct = stays_direct(settings, "independent") && stays_direct(settings, "collective");
-  const bool wanted = opened && path && settings.enabled && !all_direct && path_selected(settings, *path);
+  const bool wanted = opened && path && settings.enabled && !all_direct && path_selected(settings, *path) &&
+                      reaches_agent(*path);
   Agreement all{};
   std::uint32_t members = 0;
   Agreement mine{};
@@ -76,10 +89,10 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   int rank = 0;
   if (wanted && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == 0)
     client::secure_name(*path, settings.file);  // others wait for rank 0 where they agree
-  if (!agree(comm, mine, wanted, all, members) || !opened) return;
+  if (!agree(comm, mine, wanted, all, members) || !opened) return false;
   if (all.pure == 0) {  // the library's alone, and nothing in its way
     client::open({*path, {}, all.company.group, members, settings.file, true, all.costs, true});
-    return;
+    return false;
   }
   Meeting meeting{{}, members, settings.file};
   Apart apart = all.left != 0 ? Apart::left_before : Apart::no;
@@ -108,14 +121,19 @@ void accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (open->left && rank == 0) tell(apart, *path, settings.file);
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
   add(std::move(open));
+  return true;
+}
+
+// A handle that has no part in the pipeline.
+void leave_alone(const char* filename, MPI_File handle) {
+  const std::optional<std::string> path = kernel_path(filename);
+  if (path && client::process_settings().enabled) add_visitor(handle, *path);
 }
 
 void flush_others(const char* filename, int amode) {
   if (filename == nullptr) return;
-  const bool any = files_generation.load(std::memory_order_relaxed) != 1;  // was ever open
   try {
     const std::optional<std::string> path = kernel_path(filename);
-    if (path && any) flush_same_file(path->c_str());
     if (path) client::settle_ledgers(path->c_str(), (amode & MPI_MODE_RDONLY) == 0);
   } catch (...) {
     client::log("out of memory at open: what another handle has written may not be seen yet");
@@ -154,22 +172,25 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
   // A second handle finds what was written before it came: one that only reads has no part in the pipeline,
   // and one that appends asks for the size.
   if (scope.outermost()) {
+    meet_posix_hooks();
     flush_others(filename, amode);
     if (int result = MPI_SUCCESS; opened_on_first(entry, comm, filename, amode, info, fh, result))
       return result;
   }
   const int result = call<Slot::MPI_File_open>(entry, comm, filename, amode, info, fh);
   const bool writes = (amode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
-  const int left_alone = MPI_MODE_SEQUENTIAL | (writes ? 0 : MPI_MODE_DELETE_ON_CLOSE);
-  if (!scope.outermost() || (amode & left_alone) != 0) return result;
+  const int alone = MPI_MODE_SEQUENTIAL | (writes ? 0 : MPI_MODE_DELETE_ON_CLOSE);
+  if (!scope.outermost()) return result;
   if (result != MPI_SUCCESS && argument_error(result)) return result;
   const bool opened = result == MPI_SUCCESS;
+  const MPI_File handle = opened ? *fh : MPI_FILE_NULL;
   try {
-    if (writes) {
-      accelerate(comm, filename, amode, info, opened ? *fh : MPI_FILE_NULL, opened);
-    } else {
-      begin_reading(comm, filename, info, opened ? *fh : MPI_FILE_NULL);
+    bool ours = false;
+    if ((amode & alone) == 0) {
+      ours = writes ? accelerate(comm, filename, amode, info, handle, opened)
+                    : begin_reading(comm, filename, info, handle);
     }
+    if (opened && !ours) leave_alone(filename, handle);
   } catch (...) {
     client::log("out of memory at open: the file is not accelerated");
   }

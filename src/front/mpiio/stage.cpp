@@ -46,7 +46,7 @@ bool handle_of_copy(int fd, MPI_File& copy) {
 
 // Every rank's handle of its node's copy; true if all have one.
 bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
-  const std::optional<StagedCopy> copy = stage_whole(comm, plan);
+  std::optional<StagedCopy> copy = stage_whole(comm, plan);
   if (!copy) return false;
   if (all_of(comm, open_for_this_rank(*copy, reader))) return true;
   close_copy(reader);
@@ -60,15 +60,16 @@ void close_copy(Reader& reader) {
   reader.copy = MPI_FILE_NULL;
 }
 
-bool open_for_this_rank(const StagedCopy& copy, Reader& reader) {
+bool open_for_this_rank(StagedCopy& copy, Reader& reader) {
+  reader.source = std::move(copy.source);
   reader.original = copy.original;
   return handle_of_copy(copy.fd.get(), reader.copy);
 }
 
-void begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle) {
+bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle) {
   int rank = 0, size = 1;
   if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS || size == 1)
-    return;
+    return false;
   ask_for_threads();
   const Settings settings = settings_of(info, filename);
   const std::optional<std::string> path = kernel_path(filename);
@@ -81,10 +82,10 @@ void begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   const std::uint32_t share = wanted ? shares.of(*path) : client::ReadShares::unknown;
   mine.unknown = share == client::ReadShares::unknown ? 1 : 0;
   ReadAgreement all{};
-  if (!all_at_most(comm, mine, all) || all.company.refused != 0 || all.company.on_one_node()) return;
+  if (!all_at_most(comm, mine, all) || all.company.refused != 0 || all.company.on_one_node()) return false;
   const Stage stage_as = static_cast<Stage>(all.wanted - 1);
   const bool automatic = stage_as == Stage::automatic;
-  if (stage_as == Stage::none || (automatic && all.unfit != 0)) return;
+  if (stage_as == Stage::none || (automatic && all.unfit != 0)) return false;
 
   auto open = std::make_unique<Open>();
   open->handle = handle;
@@ -98,6 +99,7 @@ void begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   open->file = client::open({*path, {}, all.company.group, 1, settings.file, false});
   if (staged) (void)open->file->set_direct("read from a copy on this node");
   add(std::move(open));
+  return true;
 }
 
 void look_again(Open& open) {

@@ -11,11 +11,11 @@
 namespace millrace::front {
 
 // After the library's open; MPI_FILE_NULL: that failed here. Stages the file if that is wanted and worth it.
-// Collective; leaves the file as the library opened it if anything stands against it.
-void begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle);
+// Collective. False: the handle is left to the library, as it opened it.
+bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle);
 
 // Makes this rank's own handle of its node's copy; false if the library cannot open it.
-bool open_for_this_rank(const StagedCopy& copy, Reader& reader);
+bool open_for_this_rank(StagedCopy& copy, Reader& reader);
 
 void close_copy(Reader& reader);
 

@@ -101,7 +101,8 @@ bool Staged::run(int& result) {
   const bool split = row_.completion == Completion::split_begin;
   // The library's own calls that go on without us can't be given memory that we copy from.
   if (nonblocking && (a_.request == nullptr || (collective() && !alone()))) return false;
-  if (split && (writes() ? !alone() : open_ == nullptr || open_->reader != nullptr)) return false;
+  if (split && (writes() ? !alone() : open_ == nullptr || open_->visitor || open_->reader != nullptr))
+    return false;
   if (map_ != nullptr) bytes_ = map_->size * static_cast<std::uint64_t>(a_.count);
   const LibraryView view = view_of(a_.file);
   if (!view.known || !can_be_cut(view.etype_bytes)) return !nonblocking && !split && whole(result);

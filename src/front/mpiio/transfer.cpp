@@ -260,6 +260,12 @@ bool writes_alone(const Open& open, const Row& row) {
          !(row.coordination == Coordination::collective && open.collective_direct);
 }
 
+Status ask_as_visitor(const Open& open, const Row& row) noexcept {
+  if (row.completion == Completion::split_end) return {};
+  return row.direction == Direction::read ? open.file->flush(everything)
+                                          : open.file->prepare_direct_write(everything);
+}
+
 int was_read(Open& open, const Row& row, const Arguments& a, int result) noexcept {
   if (row.direction == Direction::read && row.completion != Completion::split_end && a.count > 0) {
     const client::TypeMap* type = find_map(a.type);

@@ -45,6 +45,8 @@ int after(Open& open, const Row& row, const Arguments& arguments, int result, St
 inline MPI_File source_of(const Open& open, const Row& row) {
   return row.direction == Direction::read && row.position != Position::shared ? open.reading() : open.handle;
 }
+// Before a handle that is the library's alone transfers: what others have pending.
+Status ask_as_visitor(const Open& open, const Row& row) noexcept;
 int was_read(Open& open, const Row& row, const Arguments& arguments, int result) noexcept;
 
 // A transfer of device memory. False: it is none, or the MPI library shall see it as it is, which may know
@@ -54,6 +56,14 @@ bool staged(Open* open, const Row& row, const Arguments& arguments, int& result)
 // Whether this write goes by pipeline and independent functions, on all ranks alike.
 bool writes_alone(const Open& open, const Row& row);
 
+// Of a handle that is the library's alone.
+template <class Real>
+inline int visit(const Open& open, const Row& row, const Arguments& arguments, Real real) noexcept {
+  const Status flushed = ask_as_visitor(open, row);
+  const int result = real(arguments.file);
+  return flushed.ok() ? result : raise(open, flushed);
+}
+
 // A transfer of memory that this process can use; `open` is null where the file is the library's alone.
 // `real` calls the MPI library's own function for a handle.
 template <class Real>
@@ -61,7 +71,12 @@ inline int host_transfer(Open* open, const Row& row, const Arguments& arguments,
   if (open == nullptr) return real(arguments.file);
   if (open->place != Open::Place::everywhere && row.position == Position::shared)
     return not_on_first(*open, "using the shared file pointer");
-  if (open->reader != nullptr) return was_read(*open, row, arguments, real(source_of(*open, row)));
+  if (open->visitor) return visit(*open, row, arguments, real);
+  if (open->reader != nullptr) {
+    const MPI_File source = source_of(*open, row);
+    if (source == open->handle) return was_read(*open, row, arguments, visit(*open, row, arguments, real));
+    return was_read(*open, row, arguments, real(source));
+  }
   int result = MPI_SUCCESS;
   Status flushed;
   if (before(*open, row, arguments, result, flushed)) return result;

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/stat.h>
+
+#include <atomic>
+
 #include "plain/engine.hpp"
 
 // What is exported; everything else of the library is hidden.
@@ -12,11 +16,41 @@ namespace millrace::front {
 // The process's engine, over the real functions.
 plain::Engine& engine();
 
+// What the MPI-IO hooks of this process answer, once it has opened a file (guests.cpp): about a file, false;
+// what was pending of it is in it now. Of nullptr: whether anything is pending. nullptr: no MPI-IO in this
+// process.
+using AskMpi = bool (*)(const struct stat* about, bool writes);
+extern std::atomic<AskMpi> ask_mpi;
+
+// Before a file is read, written past MPI-IO or measured: what this process, or other ranks of its node, have
+// written to it by MPI-IO reaches it. A load where there is no MPI-IO.
+void ask_mpi_about(int fd, bool writes, AskMpi ask);
+void ask_mpi_about(int folder, const char* path, int flags, AskMpi ask);
+inline void ask_for(int fd, bool writes = false) {
+  if (AskMpi ask = ask_mpi.load(std::memory_order_acquire)) [[unlikely]]
+    ask_mpi_about(fd, writes, ask);
+}
+inline void ask_for(int folder, const char* path, int flags) {
+  if (AskMpi ask = ask_mpi.load(std::memory_order_acquire)) [[unlikely]]
+    ask_mpi_about(folder, path, flags, ask);
+}
+
 // Before something that could find bytes of write-behind missing, or would go on with a second descriptor of
 // the file.
-inline void settle(int fd) { engine().behind().settle(fd); }
+inline void settle(int fd) {
+  engine().behind().settle(fd);
+  ask_for(fd);
+}
 inline void settle_all() { engine().behind().settle_all(); }
-inline void release(int fd) { engine().behind().release(fd); }
+inline void release(int fd) {
+  engine().behind().release(fd);
+  ask_for(fd);
+}
+// ... of the file that a name means.
+inline void settle_named(int folder, const char* path, int flags) {
+  settle_all();
+  ask_for(folder, path, flags);
+}
 inline void drop(int fd) { engine().behind().drop(fd); }
 inline void release_all() { engine().behind().release_all(); }
 

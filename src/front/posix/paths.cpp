@@ -11,83 +11,84 @@
 
 using millrace::front::release_all;
 using millrace::front::settle_all;
+using millrace::front::settle_named;
 namespace real = millrace::front::real;
 
 MILLRACE_HOOK int stat(const char* path, struct stat* about) noexcept {
-  settle_all();
+  settle_named(AT_FDCWD, path, 0);
   return real::stat(path, about);
 }
 
 MILLRACE_HOOK int stat64(const char* path, struct stat64* about) noexcept {
-  settle_all();
+  settle_named(AT_FDCWD, path, 0);
   return real::stat64(path, about);
 }
 
 MILLRACE_HOOK int lstat(const char* path, struct stat* about) noexcept {
-  settle_all();
+  settle_named(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW);
   return real::lstat(path, about);
 }
 
 MILLRACE_HOOK int lstat64(const char* path, struct stat64* about) noexcept {
-  settle_all();
+  settle_named(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW);
   return real::lstat64(path, about);
 }
 
 MILLRACE_HOOK int fstatat(int folder, const char* path, struct stat* about, int flags) noexcept {
-  settle_all();
+  settle_named(folder, path, flags & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
   return real::fstatat(folder, path, about, flags);
 }
 
 MILLRACE_HOOK int fstatat64(int folder, const char* path, struct stat64* about, int flags) noexcept {
-  settle_all();
+  settle_named(folder, path, flags & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
   return real::fstatat64(folder, path, about, flags);
 }
 
 MILLRACE_HOOK int __xstat(int version, const char* path, struct stat* about) noexcept {
-  settle_all();
+  settle_named(AT_FDCWD, path, 0);
   return real::__xstat(version, path, about);
 }
 
 MILLRACE_HOOK int __xstat64(int version, const char* path, struct stat64* about) noexcept {
-  settle_all();
+  settle_named(AT_FDCWD, path, 0);
   return real::__xstat64(version, path, about);
 }
 
 MILLRACE_HOOK int __lxstat(int version, const char* path, struct stat* about) noexcept {
-  settle_all();
+  settle_named(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW);
   return real::__lxstat(version, path, about);
 }
 
 MILLRACE_HOOK int __lxstat64(int version, const char* path, struct stat64* about) noexcept {
-  settle_all();
+  settle_named(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW);
   return real::__lxstat64(version, path, about);
 }
 
 MILLRACE_HOOK int __fxstatat(int version, int folder, const char* path, struct stat* about,
                              int flags) noexcept {
-  settle_all();
+  settle_named(folder, path, flags & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
   return real::__fxstatat(version, folder, path, about, flags);
 }
 
 MILLRACE_HOOK int __fxstatat64(int version, int folder, const char* path, struct stat64* about,
                                int flags) noexcept {
-  settle_all();
+  settle_named(folder, path, flags & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
   return real::__fxstatat64(version, folder, path, about, flags);
 }
 
 MILLRACE_HOOK int statx(int folder, const char* path, int flags, unsigned mask,
                         struct statx* about) noexcept {
-  settle_all();
+  settle_named(folder, path, flags & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
   return real::statx(folder, path, flags, mask, about);
 }
 
 MILLRACE_HOOK int truncate(const char* path, off_t size) noexcept {
-  settle_all();
+  settle_named(AT_FDCWD, path, 0);
   return real::truncate(path, size);
 }
 
 MILLRACE_HOOK int truncate64(const char* path, off64_t size) noexcept {
-  settle_all();
+  settle_named(AT_FDCWD, path, 0);
   return real::truncate64(path, size);
 }
 

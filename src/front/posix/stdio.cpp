@@ -12,6 +12,8 @@
 #include "front/posix/real.hpp"
 
 namespace device = millrace::front::device;
+using millrace::front::ask_for;
+using millrace::front::ask_mpi;
 using millrace::front::drop;
 using millrace::front::engine;
 using millrace::front::Entrance;
@@ -37,7 +39,8 @@ bool behind_has(FILE* stream) { return engine().behind().takes(descriptor_of(str
 // libc writes small pieces itself, at once. In file order none of them meets what waits; before another place
 // it is waited for.
 void settle_stream(FILE* stream) {
-  if (engine().behind().any()) settle(descriptor_of(stream));
+  if (engine().behind().any() || ask_mpi.load(std::memory_order_relaxed) != nullptr)
+    settle(descriptor_of(stream));
 }
 
 // Only streams for nothing but writing have write-behind: libc's own reads are not seen.
@@ -151,6 +154,7 @@ size_t put_stream(const void* data, size_t size, size_t count, FILE* stream, Put
 // Reads are libc's business, but it would touch memory that it can't.
 template <class Real>
 size_t got_stream(void* data, size_t size, size_t count, FILE* stream, Real real) {
+  if (ask_mpi.load(std::memory_order_relaxed) != nullptr) ask_for(descriptor_of(stream));
   size_t bytes = 0;
   if (!__builtin_mul_overflow(size, count, &bytes) && bytes > 0) {
     if (const auto found = device::find(data, bytes))

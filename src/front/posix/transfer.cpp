@@ -9,6 +9,7 @@
 #include "front/posix/real.hpp"
 
 namespace device = millrace::front::device;
+using millrace::front::ask_for;
 using millrace::front::engine;
 using millrace::front::Entrance;
 using millrace::front::settle;
@@ -52,6 +53,7 @@ ssize_t put_host_at(int fd, const void* data, size_t bytes, off_t at, Real real)
 
 template <class Real>
 ssize_t put(int fd, const void* data, size_t bytes, Real real) {
+  ask_for(fd, true);
   if (copies(fd) && of_a_device(data, bytes)) return staged_write(fd, data, bytes, -1);
   const ssize_t done = put_host(fd, data, bytes, real);
   return refused(done) ? staged_write(fd, data, bytes, -1) : done;
@@ -59,6 +61,7 @@ ssize_t put(int fd, const void* data, size_t bytes, Real real) {
 
 template <class Real>
 ssize_t put_at(int fd, const void* data, size_t bytes, off_t at, Real real) {
+  ask_for(fd, true);
   if (copies(fd) && at >= 0 && of_a_device(data, bytes)) return staged_write(fd, data, bytes, at);
   const ssize_t done = put_host_at(fd, data, bytes, at, real);
   return refused(done) ? staged_write(fd, data, bytes, at) : done;
@@ -83,6 +86,7 @@ bool ended_between(const iovec* pieces, int count, ssize_t done) {
 
 template <class Real>
 ssize_t put_vector(int fd, const iovec* pieces, int count, off_t at, int flags, Real real) {
+  ask_for(fd, true);
   if (copies(fd)) {
     if (flags == 0 && any_of_a_device(pieces, count))
       return staged_vector(Way::write, fd, pieces, count, at, 0);

@@ -96,6 +96,7 @@ class VirtualNet::End final : public Stream {
     return Transfer{from.size(), false, false};
   }
   int descriptor() const override { return connection_->descriptor[side_]; }
+  Address peer() const override { return address_of(connection_->node[1 - side_], connection_->port); }
 
  private:
   VirtualNet& net_;

@@ -5,6 +5,7 @@
 // them, as late as the contract allows, so that a flush that the front end forgets shows. A flush here
 // reaches only this process's bytes.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,9 +28,47 @@ struct Kept {
   std::vector<std::byte> data;
 };
 
+// Which file a path means, whatever it is called later.
+struct Identity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  explicit Identity(const char* path) {
+    struct stat about {};
+    if (::stat(path, &about) == 0) *this = Identity(about);
+  }
+  explicit Identity(const struct stat& about) : device(about.st_dev), inode(about.st_ino) {}
+  bool operator==(const Identity&) const = default;
+};
+
+class Double;
+struct Doubles {
+  std::mutex lock;
+  std::set<Double*> all;
+};
+Doubles& doubles() {
+  static Doubles& one = *new Doubles;
+  return one;
+}
+
+// What any handle of the file but one has kept.
+Status flush_all_of(const Identity& file, const Double* but = nullptr);
+
 class Double final : public File {
  public:
-  explicit Double(OpenRequest request) : request_(std::move(request)) {}
+  explicit Double(OpenRequest request)
+      : request_(std::move(request)),
+        identity_(request_.path.c_str()),
+        fd_(::open(request_.path.c_str(), O_WRONLY | O_CLOEXEC)) {
+    const std::lock_guard guard(doubles().lock);
+    doubles().all.insert(this);
+  }
+  ~Double() override {
+    const std::lock_guard guard(doubles().lock);
+    doubles().all.erase(this);
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  const Identity& identity() const { return identity_; }
 
   bool takes_pipeline(std::uint64_t bytes, std::uint64_t, bool, bool) override {
     const std::lock_guard guard(lock_);
@@ -40,6 +79,7 @@ class Double final : public File {
   }
 
   Status write(std::span<const Piece> pieces) override {
+    (void)flush_others();  // of two handles that write the same bytes, this one is the later
     const std::lock_guard guard(lock_);
     const char* fail = std::getenv("TEST_DOUBLE_FAIL");  // a Code that every write answers
     if (fail != nullptr) return Status(static_cast<Code>(std::atoi(fail)));
@@ -53,6 +93,12 @@ class Double final : public File {
   }
 
   Status flush(Extent extent) override {
+    const Status others = flush_others();
+    const Status own = flush_own(extent);
+    return own.ok() ? others : own;
+  }
+
+  Status flush_own(Extent extent) {
     const std::lock_guard guard(lock_);
     ++flushes_;
     bool wanted = false;
@@ -92,27 +138,57 @@ class Double final : public File {
   const FileSettings& settings() const override { return request_.settings; }
 
  private:
+  Status flush_others() { return flush_all_of(identity_, this); }
+
   Status drain() {
     if (kept_.empty()) return {};
-    const int fd = ::open(request_.path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return Status::from_errno(errno);
+    if (fd_ < 0) return Code::access;
     Status status;
     for (const Kept& one : kept_) {
-      const ssize_t wrote = ::pwrite(fd, one.data.data(), one.data.size(), static_cast<off_t>(one.offset));
+      const ssize_t wrote = ::pwrite(fd_, one.data.data(), one.data.size(), static_cast<off_t>(one.offset));
       if (wrote != static_cast<ssize_t>(one.data.size()))
         status = Status::from_errno(wrote < 0 ? errno : ENOSPC);
     }
     kept_.clear();
-    ::close(fd);
     return status;
   }
 
   std::mutex lock_;
   OpenRequest request_;
+  const Identity identity_;
+  const int fd_;
   std::vector<Kept> kept_;
   unsigned long calls_ = 0, direct_calls_ = 0, pieces_ = 0, flushes_ = 0, notes_ = 0;
   bool registered_ = false;
   bool direct_ = false;
+};
+
+Status flush_all_of(const Identity& file, const Double* but) {
+  const std::lock_guard guard(doubles().lock);
+  Status first;
+  for (Double* one : doubles().all) {
+    if (one == but || !(one->identity() == file)) continue;
+    if (const Status status = one->flush_own(everything); first.ok()) first = status;
+  }
+  return first;
+}
+
+class Visitor final : public File {
+ public:
+  explicit Visitor(const std::string& path) : identity_(path.c_str()) {}
+  bool takes_pipeline(std::uint64_t, std::uint64_t, bool, bool) override { return false; }
+  Status write(std::span<const Piece>) override { return Code::unsupported; }
+  Status flush(Extent) override { return flush_all_of(identity_); }
+  void note_direct_write(Extent) override {}
+  void note_direct_call(std::uint64_t) override {}
+  Status sync() override { return {}; }
+  Status close() override { return {}; }
+  bool registered() const override { return false; }
+  Status set_direct(const char*) override { return flush_all_of(identity_); }
+  const FileSettings& settings() const override { return process_settings().file; }
+
+ private:
+  const Identity identity_;
 };
 
 // Takes everything and keeps nothing: what is left is the cost of the front end.
@@ -151,7 +227,18 @@ const Settings& process_settings() {
   return settings;
 }
 
-void settle_ledgers(const char* /*path*/, bool /*writes*/) {}
+void secure_name(const std::string&, const FileSettings&) {}
+void settle_ledgers(const char* path, bool /*writes*/) { (void)flush_all_of(Identity(path)); }
+
+std::unique_ptr<File> visit(const std::string& path) { return std::make_unique<Visitor>(path); }
+bool anything_pending(bool /*writes*/) { return true; }
+void settle_file(std::uint64_t device, std::uint64_t inode, bool /*writes*/) {
+  struct stat about {};
+  about.st_dev = device;
+  about.st_ino = inode;
+  (void)flush_all_of(Identity(about));
+}
+bool reserve_descriptors() { return true; }
 
 void finalize() {}
 

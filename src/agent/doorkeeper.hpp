@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace millrace::agent {
+
+// Anybody on the node or the network may connect to an agent, as often as they like. The doorkeeper bounds
+// the time that strangers cost: after so many in one window, the listener is not looked at until the window
+// ends. Those who wait in its queue meanwhile lose nothing.
+class Doorkeeper {
+ public:
+  static constexpr std::uint64_t window_ns = 20'000'000;
+  static constexpr std::uint32_t most = 100;  // 5,000 a second: some 3 % of a processor
+
+  bool open(std::uint64_t now_ns) {
+    if (now_ns >= window_end_ns_) {
+      window_end_ns_ = now_ns + window_ns;
+      strangers_ = 0;
+    }
+    return strangers_ < most;
+  }
+  void let_in() { ++strangers_; }
+  // It was none.
+  void knows_one() { strangers_ -= strangers_ > 0 ? 1 : 0; }
+  // There is no descriptor for anybody now.
+  void shut(std::uint64_t now_ns) {
+    strangers_ = most;
+    window_end_ns_ = now_ns + window_ns;
+  }
+  // When it opens; UINT64_MAX: it is open.
+  std::uint64_t opens_ns() const { return strangers_ < most ? UINT64_MAX : window_end_ns_; }
+
+ private:
+  std::uint64_t window_end_ns_ = 0;
+  std::uint32_t strangers_ = 0;  // in this window
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/guest.hpp"
+
+#include "client/trace.hpp"
+
+namespace millrace::client {
+
+Session* Guest::session_that_knows(std::uint64_t number) {
+  if (number == 0 || blind_ || process_.is_child()) return nullptr;
+  const char* why = nullptr;
+  Session* session = process_.session(false, why);
+  if (session == nullptr) return nullptr;
+  std::uint64_t seen = openings_seen_.load(std::memory_order_relaxed);
+  const bool knows = session->knows(number, seen);
+  openings_seen_.store(seen, std::memory_order_relaxed);
+  return knows ? session : nullptr;
+}
+
+Status Guest::before_reading(std::uint64_t number, Extent extent,
+                             const std::function<Result<std::uint64_t>()>& size) {
+  Session* session = session_that_knows(number);
+  if (session == nullptr || extent.empty()) return {};
+  const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed) && session->routed(number);
+  if (elsewhere) extent = everything;
+  if (!elsewhere && !session->pending_in(number, everything)) return {};
+  // The end of the file depends on what is pending behind `extent`: a hole in front of that reads as zeros.
+  if (extent.end != UINT64_MAX) {
+    const Result<std::uint64_t> bytes = size();
+    if (!bytes || extent.end > *bytes) extent.end = UINT64_MAX;
+  }
+  const TraceSpan span("ask for what others have pending");
+  const Status status = session->flush_file(number, extent, elsewhere, tally_);
+  if (elsewhere && !status.ok()) order();
+  return status;
+}
+
+Status Guest::before_writing(std::uint64_t number, Extent extent) {
+  Session* session = session_that_knows(number);
+  if (session == nullptr || extent.empty()) return {};
+  const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed) && session->routed(number);
+  if (elsewhere) extent = everything;
+  const TraceSpan span("ask for what others have pending");
+  Status status = session->settle_ledgers_of(number, tally_);
+  if (status.ok()) status = session->flush_file(number, extent, elsewhere, tally_);
+  if (elsewhere && !status.ok()) order();
+  return status;
+}
+
+}  // namespace millrace::client

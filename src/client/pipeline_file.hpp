@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "client/file.hpp"
+#include "client/guest.hpp"
+#include "client/place.hpp"
+#include "client/policy.hpp"
+#include "client/process.hpp"
+
+namespace millrace::client {
+
+// The one kind of File: it may never take the pipeline, but it always counts and reports.
+class PipelineFile final : public File, private Leaver {
+ public:
+  PipelineFile(OpenRequest request, const char* barred, Process& process);
+  ~PipelineFile() override { (void)close(); }
+
+  bool takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective, bool nonblocking) override;
+  Status write(std::span<const Piece> pieces) override;
+  Status flush(Extent extent) override;
+  Status order() override;
+  Status publish() override;
+  Status fetch(Extent extent) override {
+    Session* session = session_.load(std::memory_order_acquire);
+    return session == nullptr ? Code::unsupported : session->fetch(slot_, place_.path(), extent, tally_);
+  }
+  Status prepare_direct_write(Extent extent) override;
+  void note_direct_write(Extent extent) override;
+  void note_direct_call(std::uint64_t bytes) override;
+  Status sync() override;
+  Status close() override;
+  bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
+  Status set_direct(const char* reason) override;
+  Status bar(const char* reason) override { return barred_.store(reason), set_direct(reason); }
+  std::uint64_t start_timing() override { return stint_.timed() ? process_.now_ns() : 0; }
+  void stop_timing(std::uint64_t start) override {
+    if (start != 0) stint_.took(process_.now_ns() - start);
+  }
+  const FileSettings& settings() const override { return request_.settings; }
+
+  bool enroll(bool may_start);
+
+ private:
+  void leave(bool at_exit) override;
+  // What the ledger holds would come back after a crash, over what the MPI library writes now.
+  Status empty_ledger() { return past_ledger_.store(true, std::memory_order_relaxed), settle_ledger(); }
+  Status settle_ledger();
+  Choice decide(const Transfer& transfer);
+  const char* enroll_with(Session& session);
+  Session* session_of_group();
+  // What other ranks of the node wrote may be lost, though this one has no part in it.
+  Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
+  bool known_to_agent();
+  Status ask_before_reading(Extent extent);
+  bool goes_to_disk() const;
+  bool may_turn_off() const;
+  Status ask(Session& session, transport::Kind kind, Extent extent);
+  Status settle(transport::Kind kind, Extent extent);
+  Status make_durable() const;
+  void report(Status status);
+
+  Process& process_;
+  OpenRequest request_;
+  Place place_;
+  std::atomic<const char*> barred_;                 // why this open can't take the pipeline, for good
+  std::atomic<const char*> turned_off_{nullptr};    // why it does not at present
+  std::atomic<const char*> why_pipeline_{nullptr};  // the reasons last given, for the report
+  std::atomic<const char*> why_direct_{nullptr};
+  std::mutex enroll_mutex_;
+  std::mutex known_mutex_;
+  std::uint64_t openings_seen_ = 0;         // for Session::knows()
+  std::atomic<Session*> session_{nullptr};  // set once, after slot_
+  std::uint32_t slot_ = 0;
+  Tally tally_;  // guarded by the session's lock
+  Guest guest_;  // of a file in which this open has no part
+  FlushWatch watch_;
+  Stint stint_;
+  std::atomic<std::uint64_t> direct_calls_{0};
+  std::atomic<std::uint64_t> direct_bytes_{0};
+  std::atomic<std::uint64_t> flushes_{0};
+  std::atomic<bool> on_the_way_{false};   // this rank has written since the last order()
+  std::atomic<bool> elsewhere_{false};    // other nodes may have written before an order()
+  std::atomic<bool> past_ledger_{false};  // the MPI library wrote to a file that has a ledger
+  std::atomic<bool> bereft_{false};       // the agent went with bytes of others before this rank had met it
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace millrace::client

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+
+#include "client/file.hpp"
+#include "client/guest.hpp"
+#include "client/place.hpp"
+
+namespace millrace::client {
+
+namespace {
+
+class Visitor final : public File {
+ public:
+  Visitor(const std::string& path, Process& process) : process_(process), guest_(process) {
+    (void)place_.number_of(path);
+  }
+
+  bool takes_pipeline(std::uint64_t, std::uint64_t, bool, bool) override { return false; }
+  Status write(std::span<const Piece>) override { return Code::unsupported; }
+  Status flush(Extent extent) override {
+    return guest_.before_reading(place_.number(), extent, [this] { return process_.size_of(place_.path()); });
+  }
+  Status order() override { return guest_.order(), Status(); }
+  Status publish() override { return {}; }
+  Status prepare_direct_write(Extent extent) override {
+    return guest_.before_writing(place_.number(), extent);
+  }
+  void note_direct_write(Extent) override {}
+  void note_direct_call(std::uint64_t) override {}
+  Status sync() override { return {}; }  // it has written nothing
+  Status close() override { return {}; }
+  bool registered() const override { return false; }
+  Status set_direct(const char*) override { return flush(everything); }
+  const FileSettings& settings() const override { return process_.settings().file; }
+
+ private:
+  Process& process_;
+  Place place_;
+  Guest guest_;
+};
+
+}  // namespace
+
+std::unique_ptr<File> visit(const std::string& path, Process& process) {
+  return std::make_unique<Visitor>(path, process);
+}
+
+}  // namespace millrace::client

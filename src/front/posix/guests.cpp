@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The descriptors of a process that uses MPI-IO too are guests of the files that it writes by MPI-IO: the
+// library with those hooks (libmillrace-<mpi>.so) leaves its address here when it opens the first file.
+#include <cerrno>
+
+#include "front/posix/hook.hpp"
+#include "front/posix/real.hpp"
+
+namespace millrace::front {
+
+constinit std::atomic<AskMpi> ask_mpi{nullptr};
+
+void ask_mpi_about(int fd, bool writes, AskMpi ask) {
+  const int error = errno;
+  struct stat about;
+  if (fd >= 0 && ask(nullptr, writes) && real::fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
+    (void)ask(&about, writes);
+  errno = error;
+}
+
+void ask_mpi_about(int folder, const char* path, int flags, AskMpi ask) {
+  const int error = errno;
+  struct stat about;
+  if (ask(nullptr, false) && real::fstatat(folder, path, &about, flags) == 0 && S_ISREG(about.st_mode))
+    (void)ask(&about, false);
+  errno = error;
+}
+
+}  // namespace millrace::front
+
+MILLRACE_HOOK void millrace_posix_guests(millrace::front::AskMpi ask) {
+  millrace::front::ask_mpi.store(ask, std::memory_order_release);
+}
