@@ -25,7 +25,7 @@ std::array<std::byte, 32> key_of(std::uint64_t seed, std::uint64_t group) {
 Agreement Cluster::agree() {
   Agreement made;
   made.group = agreements_.size() + 1;
-  made.routed = scenario_.nodes > 1;
+  made.routed = scenario_.nodes > 1 && !scenario_.apart;
   for (std::uint32_t n = 0; made.routed && n < scenario_.nodes; ++n) {
     const Result<std::uint16_t> port =
         ranks_[std::size_t{n} * scenario_.ranks_per_node].process->session().meet();
@@ -62,6 +62,7 @@ Status Cluster::open(Rank& rank) {
   request.members = scenario_.ranks_per_node;
   request.settings = scenario_.settings;
   request.costs = opening.costs;
+  if (scenario_.nodes > 1 && !opening.routed) request.left = "nodes do not work together";
   if (opening.routed) {
     request.routing = transport::routing_of(scenario_.plan, opening.addresses, rank.node);
     request.routing.key = key_of(scenario_.seed, opening.group);

@@ -302,6 +302,7 @@ Scenario make_scenario(std::uint64_t seed) {
   add_stages(scenario);
   make_anew(scenario);
   add_guests(scenario);
+  scenario.apart = scenario.nodes > 1 && !scenario.stands_in && Dice(seed ^ 0xA9A27).one_in(6);
   add_scheduler(scenario);
   return scenario;
 }
@@ -360,6 +361,7 @@ std::string Scenario::describe() const {
                      std::to_string(static_cast<unsigned>(plan.topology)) + ", " +
                      std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes" +
                      (stands_in ? " of the first node" : "");
+  if (apart) text += "\n  nodes do not work together";
   if (second_handles) text += "\n  ranks read by a second handle";
   for (std::size_t rank = 0; rank < unable.size(); ++rank) {
     if (unable[rank]) text += "\n  rank " + std::to_string(rank) + " can start no agent";

@@ -111,6 +111,7 @@ struct Scenario {
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
   std::vector<bool> unable;                 // by rank, on one node: it can start no agent, and comes too late
+  bool apart = false;                       // the nodes do not work together
   bool second_handles = false;  // ranks read by another handle, which they opened before any wrote
   std::vector<Fault> faults;
   std::vector<Opening> later;

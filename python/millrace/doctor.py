@@ -176,7 +176,9 @@ def _network(facts: Mapping[str, Any]) -> Finding:
     if facts["address"] is None:
         asked = ",".join(facts["asked_for"])
         what = f"none of {asked} has an address" if asked else "no interface is up"
-        return Finding("network", f"{what}: each node will write for its own ranks", FAIR, choose)
+        return Finding(
+            "network", f"{what}: files that several nodes open will be left to the MPI library", FAIR, choose
+        )
     return Finding(
         "network",
         f"other nodes will be told {facts['address']} of {facts['interface']}",
@@ -254,7 +256,7 @@ def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> lis
             + (
                 "the agents of all nodes pass their records on to its file servers"
                 if value["across_nodes"] == "1"
-                else "each node's agent writes for its own ranks"
+                else "the MPI library writes it by itself"
             )
         )
     return lines

@@ -163,7 +163,7 @@ SETTINGS: tuple[Setting, ...] = (
         "across_nodes",
         "switch",
         "1",
-        "Agents of several nodes work together on a file; if not, each node's agent writes for its own ranks.",
+        "Agents of several nodes work together on a file; if not, it is left to the MPI library.",
         hint=True,
     ),
     Setting(

@@ -105,6 +105,8 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
   identity->mark = 0;  // an agent of another node may mark the file meanwhile
   auto& files = impl_->files;
   FileSlot slot = impl_->find(*identity, registration);
+  const bool routed = !route.lanes.empty();
+  if (slot < files.size() && routed && !files[slot]->takes_routed(registration.group)) return Code::refused;
   if (slot == files.size()) {
     auto added = impl_->add(std::move(target), *identity, registration, std::move(route));
     if (!added) return added.status();
@@ -120,8 +122,10 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
     files[slot]->join(impl_->shared, target, registration.settings);
   }
   if (channel >= impl_->channels.size()) impl_->channels.resize(channel + 1);
+  if (routed) files[slot]->routed_groups.insert(registration.group);
   for (const auto& lane : files[slot]->lanes) {
-    const std::uint32_t expected = registration.members == 0 ? 0 : registration.members + lane->upstreams;
+    const std::uint32_t agents = routed ? lane->upstreams : 0;
+    const std::uint32_t expected = registration.members == 0 ? 0 : registration.members + agents;
     lane->requests.join(channel, registration.group, expected);
   }
   return slot;

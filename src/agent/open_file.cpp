@@ -89,6 +89,14 @@ bool OpenFile::left_by(std::uint64_t group) const {
   });
 }
 
+bool OpenFile::takes_routed(std::uint64_t group) const {
+  if (routed_groups.empty()) return false;
+  const Requests& requests = lanes.front()->requests;
+  return !requests.used_by_ranks() || routed_groups.contains(group) ||
+         std::ranges::any_of(routed_groups,
+                             [&](std::uint64_t one) { return requests.used_by_ranks_of(one); });
+}
+
 Status OpenFile::error() const {
   for (const auto& lane : lanes) {
     if (!lane->pipeline->error().ok()) return lane->pipeline->error();

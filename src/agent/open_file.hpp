@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -56,6 +57,7 @@ struct OpenFile {
   Topology topology = Topology::automatic;
   std::vector<std::unique_ptr<Lane>> lanes;  // at least one
   std::unique_ptr<Ledger> ledger;            // if an open of it wanted one
+  std::set<std::uint64_t> routed_groups;     // those of its opens that have a route
 
   void write(std::uint64_t offset, std::span<const std::byte> data) {
     if (lanes.size() == 1) return lanes.front()->pipeline->write(offset, data);
@@ -86,6 +88,10 @@ struct OpenFile {
   // Only agents of other nodes still have to hear, or to say, that it is closed, and nothing more of it is to
   // be written: what other ranks open now has a route and errors of its own.
   bool left_by(std::uint64_t group) const;
+  // Whether a group that has a route may join. Where this node's ranks have the file open by themselves, or
+  // have outlived the group that had a route, other nodes' agents would not know of what is here: their ranks
+  // would neither wait for it nor find it.
+  bool takes_routed(std::uint64_t group) const;
   // Nobody has it open, and nothing is left to do.
   bool over() const;
   Status error() const;

@@ -90,6 +90,10 @@ class Requests {
   bool used_by_ranks() const {
     return std::ranges::any_of(members_, [](const Member& m) { return !m.upstream && !m.closing; });
   }
+  bool used_by_ranks_of(std::uint64_t group) const {
+    return std::ranges::any_of(
+        members_, [group](const Member& m) { return !m.upstream && !m.closing && m.group == group; });
+  }
   // A channel of the group has been here.
   bool knows(std::uint64_t group) const {
     return std::ranges::find(groups_, group, &Group::number) != groups_.end();

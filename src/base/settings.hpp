@@ -66,7 +66,7 @@ struct Settings {
   std::uint64_t write_within_ms = 5'000;
   bool enabled = true;  // MILLRACE=0 turns everything off
   // A file that several nodes have open; the ranks' first has the say.
-  bool across_nodes = true;  // false: every node's agent writes what its own ranks have
+  bool across_nodes = true;  // false: files that several nodes open are left to the MPI library
   Topology topology = Topology::automatic;
   std::uint32_t file_servers = 0;  // [1, 64], at most one per node; 0 = transport/topology.hpp
   std::uint64_t stripe_bytes = 0;  // of each file server in turn: a power of two from 1 MiB; 0 = likewise

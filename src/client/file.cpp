@@ -29,7 +29,9 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
   if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
     turned_off_.store(read_too_often);
   const std::string& name = request_.place.empty() ? request_.path : request_.place;
-  if (barred != nullptr) {
+  if (request_.left != nullptr) {
+    (void)place_.remember(name);  // for close to make it durable
+  } else if (barred != nullptr) {
     if (process_.settings().enabled) (void)place_.number_of(name);
   } else if (!place_.remember(name, request_.place.empty())) {
     barred_.store("the file can't be found by its name");
@@ -332,6 +334,8 @@ std::unique_ptr<File> open(OpenRequest request, Process& process) {
     barred = "opened for reading only";
   } else if (!path_selected(settings, request.path)) {
     barred = "the path is set to stay direct";
+  } else if (request.left != nullptr) {
+    barred = request.left;
   }
   const bool routed = request.routing.lanes > 0;
   auto file = std::make_unique<PipelineFile>(std::move(request), barred, process);

@@ -30,6 +30,7 @@ struct OpenRequest {
       false;  // all ranks know the file's series as mixed: for the report only, nothing will be written
   transport::Routing routing = {};  // if the ranks are on several nodes that work together
   bool through = false;             // also what is only read passes the agents
+  const char* left = nullptr;       // why all ranks leave it to the MPI library; a literal
 };
 
 // One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.
@@ -99,6 +100,9 @@ class File {
   // Turns the pipeline off for the rest of this open (atomic mode, shared pointers, ...), after a flush;
   // `reason` goes into the report. Passing nullptr turns it on again.
   virtual Status set_direct(const char* reason) = 0;
+
+  // ... for good: another handle of the file never takes it, and their writes are to stay in order.
+  virtual Status bar(const char* reason) { return set_direct(reason); }
 
   virtual const FileSettings& settings() const = 0;
 };

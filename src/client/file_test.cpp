@@ -120,5 +120,42 @@ TEST(File, DurabilityDiskHoldsForWhatTheLibraryWroteToo) {
   }
 }
 
+// Whatever strategy and durability were asked for.
+TEST(File, AFileThatIsLeftToTheLibraryIsNeverTheAgentsAndIsDurableAtClose) {
+  for (const std::string durability : {"disk", "node", "server"}) {
+    Job job("left", {"MILLRACE_DURABILITY=" + durability, "MILLRACE_STRATEGY=journal"});
+    const std::string path = job.path("data");
+    create(path);
+    EXPECT_EQ(job.run([&] {
+      auto file = open({path, {}, 1, 0, process_settings().file, true, {}, false, {}, false, "a reason"});
+      RANK_CHECK(!file->takes_pipeline(100, 1, false, false));
+      RANK_CHECK(file->prepare_direct_write(everything).ok() && file->set_direct(nullptr).ok());
+      RANK_CHECK(!file->takes_pipeline(100, 1, false, false));
+      RANK_CHECK(!file->registered() && datasyncs == 0);
+      RANK_CHECK(file->close().ok());
+      RANK_CHECK(datasyncs == (durability == "server" ? 0 : 1));
+      return 0;
+    }),
+              0);
+  }
+}
+
+// Another handle is left to the library: what this one has goes first, and then it writes past the pipeline.
+TEST(File, AFileIsBarredForGood) {
+  Job job("barred", {"MILLRACE_STRATEGY=sort"});
+  const std::string path = job.path("data");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    auto file = open_file(path);
+    RANK_CHECK(write_range(*file, 7, 0, 10'000, 100) == 0);
+    RANK_CHECK(file->bar("a reason").ok());
+    RANK_CHECK(contents(path) == pattern(7, 0, 10'000));
+    RANK_CHECK(file->set_direct(nullptr).ok());
+    RANK_CHECK(!file->takes_pipeline(100, 1, false, false));
+    return 0;
+  }),
+            0);
+}
+
 }  // namespace
 }  // namespace millrace::client

@@ -38,6 +38,7 @@ class PipelineFile final : public File, private Leaver {
   Status close() override;
   bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
   Status set_direct(const char* reason) override;
+  Status bar(const char* reason) override { return barred_.store(reason), set_direct(reason); }
   std::uint64_t start_timing() override { return stint_.timed() ? process_.now_ns() : 0; }
   void stop_timing(std::uint64_t start) override {
     if (start != 0) stint_.took(process_.now_ns() - start);

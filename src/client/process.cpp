@@ -253,8 +253,8 @@ Result<transport::TcpAddress> meet() {
   if (session == nullptr) return Code::lost_agent;
   const Result<transport::TcpAddress> own = own_address();
   if (!own) {
-    log("no network interface for other nodes was found: each node writes for itself; see "
-        "MILLRACE_INTERFACES");
+    log("no network interface for other nodes was found: files that several nodes open are left to the MPI "
+        "library; see MILLRACE_INTERFACES");
     return own;
   }
   transport::TcpAddress address = *own;

@@ -97,6 +97,13 @@ bool set_option(int socket, int level, int name, int value) {
   return ::setsockopt(socket, level, name, &value, sizeof value) == 0;
 }
 
+Status listen_on(int socket, const TcpAddress& address) {
+  const SystemAddress name(address);
+  if (::bind(socket, &name.any, name.size) != 0 || ::listen(socket, accept_queue) != 0)
+    return network_status(errno);
+  return {};
+}
+
 // What a transfer's result means, EINTR aside.
 Result<Transfer> outcome(ssize_t moved) {
   if (moved >= 0) return Transfer{static_cast<std::size_t>(moved), false, false};
@@ -153,10 +160,20 @@ Result<std::vector<TcpAddress>> local_addresses(std::string_view interface) {
 Result<Fd> tcp_listen(const TcpAddress& address) {
   Result<Fd> socket = make_socket(address);
   if (!socket) return socket;
-  const SystemAddress name(address);
-  if (::bind(socket->get(), &name.any, name.size) != 0 || ::listen(socket->get(), accept_queue) != 0)
-    return network_status(errno);
+  const Status listens = listen_on(socket->get(), address);
+  if (!listens.ok()) return listens;
   return socket;
+}
+
+// A host without IPv6 may have no such sockets, no such addresses, or no such loopback to bind to. Whether
+// sockets of IPv6 serve IPv4 too is the host's choice (bindv6only) until it is made here.
+Result<Fd> tcp_listen_everywhere() {
+  const TcpAddress any6{};
+  Result<Fd> socket = make_socket(any6);
+  if (socket.ok() && set_option(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, 0)) {
+    if (listen_on(socket->get(), any6).ok()) return socket;
+  }
+  return tcp_listen(from_v4(in_addr{INADDR_ANY}, 0));
 }
 
 Result<TcpAddress> local_address(int socket) {

@@ -32,6 +32,8 @@ Result<std::vector<TcpAddress>> local_addresses(std::string_view interface = {})
 
 // Port 0: the system chooses one, local_address() tells which. An address of all zeros: all interfaces.
 Result<Fd> tcp_listen(const TcpAddress& address);
+// ... on all of them, by IPv6 and IPv4, or by IPv4 alone where this host has no other.
+Result<Fd> tcp_listen_everywhere();
 Result<TcpAddress> local_address(int socket);
 Result<TcpAddress> peer_address(int socket);
 

@@ -52,7 +52,7 @@ class TcpListener final : public io::Listener {
 std::unique_ptr<io::Stream> tcp_stream(Fd socket) { return std::make_unique<TcpStream>(std::move(socket)); }
 
 Result<std::unique_ptr<io::Listener>> TcpNet::listen() {
-  Result<Fd> socket = tcp_listen({});
+  Result<Fd> socket = tcp_listen_everywhere();
   if (!socket) return socket.status();
   const Result<TcpAddress> address = local_address(socket->get());
   if (!address) return address.status();

@@ -3,10 +3,18 @@
 #include "transport/tcp.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <iterator>
 
 namespace millrace::transport {
 namespace {
@@ -17,6 +25,22 @@ bool wait_for(int socket, short events, int timeout_ms = 10000) {
 }
 
 TcpAddress loopback(const char* ip = "127.0.0.1") { return *parse_address(ip); }
+
+// From now on in this process, by a filter as container runtimes have them.
+void refuse_ipv6_sockets() {
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[0])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{static_cast<unsigned short>(std::size(steps)), steps};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    std::_Exit(1);
+}
 
 struct Connection {
   Fd client;
@@ -76,6 +100,34 @@ TEST(Tcp, CarriesBytesOverVersionFour) { carry_a_message(loopback()); }
 TEST(Tcp, CarriesBytesOverVersionSix) {
   if (!tcp_listen(loopback("::1")).ok()) GTEST_SKIP() << "this host has no IPv6";
   carry_a_message(loopback("::1"));
+}
+
+// As on a host that was started with ipv6.disable=1: there, no socket of IPv6 can be made.
+TEST(Tcp, AHostWithoutIpv6ListensByIpv4) {
+  EXPECT_EXIT(
+      {
+        refuse_ipv6_sockets();
+        if (::socket(AF_INET6, SOCK_STREAM, 0) >= 0 || errno != EAFNOSUPPORT) std::_Exit(2);
+        Result<Fd> listener = tcp_listen_everywhere();
+        if (!listener.ok()) std::_Exit(3);
+        TcpAddress where = loopback();
+        where.port = local_address(listener->get())->port;
+        Result<Fd> client = tcp_connect(where);
+        if (!client.ok() || !wait_for(listener->get(), POLLIN)) std::_Exit(4);
+        const Result<Fd> server = tcp_accept(listener->get());
+        std::_Exit(server.ok() && server->valid() ? 0 : 5);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(Tcp, ListensEverywhereByIpv4Too) {
+  const Result<Fd> listener = tcp_listen_everywhere();
+  ASSERT_TRUE(listener.ok()) << listener.status().describe();
+  TcpAddress where = loopback();
+  where.port = local_address(listener->get())->port;
+  const Result<Fd> client = tcp_connect(where);
+  ASSERT_TRUE(client.ok());
+  EXPECT_TRUE(wait_for(listener->get(), POLLIN));
 }
 
 TEST(Tcp, ARefusedConnectionIsALostPeer) {

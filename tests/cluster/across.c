@@ -255,14 +255,51 @@ static void after_barrier(void) {
   free(data);
 }
 
+/* Rank 0 has the file open alone before all open it, and goes on to use both handles. Turns as above; rank
+ * 0's are by one handle, then by the other. */
+static void self_first(void) {
+  unsigned char data[PIECE];
+  MPI_File alone = rank == 0 ? open_file(MPI_COMM_SELF, "self_first", 0) : MPI_FILE_NULL;
+  memset(data, 255, PIECE);
+  if (rank == 0) check(MPI_File_write_at(alone, 0, data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE), "write");
+  MPI_File fh = open_file(MPI_COMM_WORLD, "self_first", 0);
+  for (int turn = 0; turn < TIMES; ++turn) {
+    const int reader = (turn + ranks / 2) % ranks;
+    memset(data, turn, PIECE);
+    if (turn % ranks == rank) {
+      MPI_File by = rank == 0 && turn % (2 * ranks) == 0 ? alone : fh;
+      check(MPI_File_write_at(by, turn, data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE), "write");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (reader == rank) {
+      memset(data, 255, PIECE);
+      check(MPI_File_read_at(fh, 0, data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE), "read");
+      for (int i = 0; i < PIECE; ++i) {
+        if (data[i] == (i < turn ? i : turn)) continue;
+        fail("turn %d: byte %d was written in turn %d", turn, i, data[i]);
+        break;
+      }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  check(MPI_File_close(&fh), "close");
+  if (rank == 0) check(MPI_File_close(&alone), "close");
+}
+
 static const struct {
   const char* name;
   void (*run)(void);
-} tests[] = {{"parts", parts},         {"self", self},
-             {"many", many},           {"two_handles", two_handles},
-             {"nothing", nothing},     {"quick", quick},
-             {"read_back", read_back}, {"large", large},
-             {"barrier", barrier},     {"after_barrier", after_barrier}};
+} tests[] = {{"parts", parts},
+             {"self", self},
+             {"many", many},
+             {"two_handles", two_handles},
+             {"nothing", nothing},
+             {"quick", quick},
+             {"read_back", read_back},
+             {"large", large},
+             {"barrier", barrier},
+             {"after_barrier", after_barrier},
+             {"self_first", self_first}};
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

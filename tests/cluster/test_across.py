@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that several nodes have open hold what the stock library would have written."""
 
+import importlib
 import subprocess
 import sys
 from itertools import cycle
@@ -92,13 +93,53 @@ def test_two_handles_of_one_file(nodes, mpi):
         job.expect_nothing_left(90)
 
 
+ORDERED = ("barrier", "after_barrier", "self_first", "read_back", "parts")
+
+
+@pytest.mark.parametrize("strategy", ["auto", "sort", "journal"])
 @pytest.mark.parametrize("mpi", ["mpich", "ompi"])
-def test_where_agents_cannot_reach_each_other_each_node_writes_for_itself(nodes, mpi):
-    """An address that means another node everywhere: the file is right all the same, and it is said why."""
+def test_where_nodes_do_not_work_together_the_order_is_kept_all_the_same(nodes, mpi, strategy):
+    """Such files are the MPI library's; nothing is said about what the user asked for."""
     job = nodes.job(mpi)
-    job.run("across", job.folder, "parts", "read_back", interfaces="lo", **route("ring", 3))
-    assert "FAIL" not in job.out and "pass read_back" in job.out, job.told
-    assert "cannot reach each other" in job.read("err"), job.told
+    job.run("across", job.folder, *ORDERED, across_nodes=0, strategy=strategy)
+    assert "FAIL" not in job.out and [f"pass {name}" in job.out for name in ORDERED] == [True] * len(ORDERED), job.told
+    assert "millrace:" not in job.read("err"), job.told
+    job.expect_nothing_left()
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_where_agents_cannot_reach_each_other_files_stay_with_the_library(nodes, mpi):
+    """An address that means another node everywhere: the file is right all the same, and one line says why."""
+    job = nodes.job(mpi)
+    uses = [name for name in ORDERED if name != "self_first"]  # of which something else is said
+    job.run("across", job.folder, *uses, interfaces="lo", strategy="sort", **route("ring", 3))
+    assert "FAIL" not in job.out and [f"pass {name}" in job.out for name in uses] == [True] * len(uses), job.told
+    said = [line for line in job.read("err").splitlines() if line.startswith("millrace:")]
+    assert said and all("cannot reach each other" in line for line in said), job.told
+
+
+@pytest.mark.parametrize("strategy", ["auto", "sort"])
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_a_handle_of_one_rank_that_is_open_before_that_of_all(nodes, mpi, strategy):
+    job = nodes.job(mpi)
+    job.run("across", job.folder, "self_first", strategy=strategy, **route("direct", 3))
+    assert "FAIL" not in job.out and "pass self_first" in job.out, job.told
+    assert "a rank has it open without those of other nodes" in job.read("err"), job.told
+    job.expect_nothing_left()
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_collective_functions_order_what_two_nodes_write(nodes, mpi, monkeypatch):
+    """Each of the table, but those that need other processes."""
+    monkeypatch.syspath_prepend(ROOT / "src/front/mpiio")
+    table = importlib.import_module("table")
+    need_others = {f"MPI_Comm_{what}" for what in ("spawn", "spawn_multiple", "accept", "connect")}
+    job = nodes.job(mpi, per_node=1)
+    job.run("meet", job.folder, strategy="sort", **route("direct", 1))
+    said = [line.split() for line in job.out.splitlines()]
+    passed = {words[1] for words in said if words[0] == "pass" or (words[0] == "lacks" and mpi == "ompi")}
+    assert "FAIL" not in job.out and {name for name, _ in table.ORDERING} - need_others <= passed, job.told
+    assert set(table.MEETING) - {"MPI_File_close", "MPI_File_sync"} <= passed, job.told  # no meetings in every MPI
 
 
 def test_a_second_job_on_the_same_nodes_at_the_same_time(nodes):

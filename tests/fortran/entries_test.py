@@ -18,8 +18,7 @@ import sys
 from pathlib import Path
 
 SKIP = 77
-OTHERS = "finalize|barrier|bcast|(?:all)?gatherv?|scatterv?|alltoallv?|(?:all)?reduce"
-ENTRY = re.compile(rf"p?(mpi_file_\w+?|mpi_(?:{OTHERS}))(_c)?(_f08)?(ts)?_{{0,2}}", re.I)
+ENTRY = re.compile(r"p?(mpi_\w+?)(_c)?(_f08)?(ts)?_{0,2}", re.I)  # of those in SYMBOLS
 CALL = re.compile(
     r"^ *([0-9a-f]+):\s+(callq?|jmpq?|bl|b)\s+(?:0x)?([0-9a-f]+) <(\w+)((?:@[\w.@]+)?)(?:\+0x[0-9a-f]+)?>"
 )

@@ -9,6 +9,7 @@
 #include "check.h"
 
 typedef int (*write_at_c)(MPI_File, MPI_Offset, const void*, MPI_Count, MPI_Datatype, MPI_Status*);
+typedef int (*gather_c)(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, int, MPI_Comm);
 typedef int (*write_c)(MPI_File, const void*, MPI_Count, MPI_Datatype, MPI_Status*);
 
 static void* symbol(const char* name) {
@@ -21,9 +22,11 @@ int main(int argc, char** argv) {
   start(&argc, &argv);
   write_at_c at;
   write_c here;
-  void* found[] = {symbol("PMPI_File_write_at_c"), symbol("MPI_File_write_c")};
+  gather_c gather;
+  void* found[] = {symbol("PMPI_File_write_at_c"), symbol("MPI_File_write_c"), symbol("MPI_Gather_c")};
   memcpy(&at, &found[0], sizeof at);
   memcpy(&here, &found[1], sizeof here);
+  memcpy(&gather, &found[2], sizeof gather);
   char path[1024];
   snprintf(path, sizeof path, "%s/narrow", argv[1]);
   MPI_File fh;
@@ -40,6 +43,10 @@ int main(int argc, char** argv) {
 #if MPI_VERSION < 4
   EXPECT(class_of(at(fh, 0, buf, (MPI_Count)1 << 31, MPI_INT, &status)) == MPI_ERR_COUNT);
 #endif
+  int* ranks = calloc((size_t)nranks, sizeof *ranks);
+  CHECK(gather(&rank, 1, MPI_INT, ranks, 1, MPI_INT, nranks - 1, MPI_COMM_WORLD));
+  for (int i = 0; i < nranks && rank == nranks - 1; ++i) EXPECT(ranks[i] == i);
+  free(ranks);
   CHECK(MPI_File_close(&fh));
   passed("narrow");
   return finish();

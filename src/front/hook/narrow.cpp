@@ -20,9 +20,10 @@ namespace {
 constexpr unsigned none = ~0U;
 constexpr int err_count = 2;  // MPI_ERR_COUNT of MPICH and of Open MPI
 
-// Every argument of a transfer is a pointer, a handle or an integer, and goes by register.
+// Every argument is a pointer, a handle or an integer, and has a word, in a register or on the stack. Who has
+// fewer does not look at the rest.
 using Word = std::intptr_t;
-using Transfer = int (*)(Word, Word, Word, Word, Word, Word);
+using Function = int (*)(Word, Word, Word, Word, Word, Word, Word, Word);
 
 constexpr unsigned small_slot(unsigned slot) {
   const std::string_view large = slot_names[slot];
@@ -33,16 +34,12 @@ constexpr unsigned small_slot(unsigned slot) {
   return none;
 }
 
-// With an explicit offset: (file, offset, buffer, count, ...), else (file, buffer, count, ...).
-constexpr bool explicit_offset(unsigned slot) {
-  return std::string_view(slot_names[slot]).find("_at") != std::string_view::npos;
-}
-
 template <unsigned entry>
-int narrow(Word a, Word b, Word c, Word d, Word e, Word f) {
+int narrow(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h) {
   constexpr unsigned slot = entry / 2;
-  const Word count = explicit_offset(slot) ? d : c;
-  if (count > INT_MAX) {
+  const std::array words{a, b, c, d, e, f, g, h};
+  for (unsigned i = 0; i < words.size(); ++i) {
+    if ((slot_counts[slot] >> i & 1u) == 0 || words[i] <= INT_MAX) continue;
     constexpr std::string_view text =
         "millrace: the MPI library of this process has no large-count functions, and a count above 2^31-1 "
         "was given\n";
@@ -50,7 +47,7 @@ int narrow(Word a, Word b, Word c, Word d, Word e, Word f) {
     return err_count;
   }
   void* target = __atomic_load_n(&millrace_slots[2 * small_slot(slot) + entry % 2], __ATOMIC_ACQUIRE);
-  return reinterpret_cast<Transfer>(target)(a, b, c, d, e, f);
+  return reinterpret_cast<Function>(target)(a, b, c, d, e, f, g, h);
 }
 
 template <unsigned entry>

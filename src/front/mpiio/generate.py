@@ -10,9 +10,10 @@ usage: generate.py [--check] [--out DIR] [--coverage FILE]
 
 import argparse
 import pathlib
+import re
 import sys
 
-from table import ORDERING, OTHERS, TRANSFERS
+from table import MEETING, ORDERING, OTHERS, TRANSFERS, WORDS
 
 HERE = pathlib.Path(__file__).resolve().parent
 SPDX = ("SPDX-FileCopyrightText: 2026 The Millrace authors", "SPDX-License-Identifier: Apache-2.0")
@@ -59,6 +60,12 @@ class Function:
         return ", ".join(name for _, name in self.parameters)
 
     @property
+    def counts(self):
+        """Bit i is set if parameter i is an integer that is wider than that of the function without _c."""
+        wide = {"count", "sendcount", "recvcount", "disp_unit"}
+        return sum(1 << i for i, (_, name) in enumerate(self.parameters) if self.large and name in wide)
+
+    @property
     def accelerated(self):
         return self.row is not None and self.row[0] == "write" and self.row[1] != "shared"
 
@@ -73,8 +80,18 @@ def functions():
     for name, parameters, kind, test in OTHERS:
         parsed = split_parameters(parameters) if kind != "pass" else []
         found.append(Function(name, parsed, kind, test, large=name.endswith("_c")))
-    found += [Function(name, split_parameters(parameters), "order", "across") for name, parameters in ORDERING]
+    for name, parameters in ORDERING:
+        variants = {large: spelled(parameters, large) for large in (False, True)}
+        found.append(Function(name, split_parameters(variants[False]), "order", "across"))
+        if variants[False] != variants[True] and not re.search(r"\b(COUNTS|DISPLS)\b", parameters):
+            found.append(Function(name + "_c", split_parameters(variants[True]), "order", "across", large=True))
     return found
+
+
+def spelled(parameters, large):
+    for word, types in WORDS.items():
+        parameters = re.sub(rf"\b{word}\b", types[large], parameters)
+    return parameters
 
 
 def interposed():
@@ -91,6 +108,9 @@ def slots():
     lines += [f"  {function.name},\n" for function in interposed()]
     lines += ["  count\n};\n\n", "inline constexpr const char* slot_names[] = {\n"]
     lines += [f'    "{function.name}",\n' for function in interposed()]
+    lines += ["};\n\n// Of functions of large counts: which arguments are such.\n"]
+    lines += ["inline constexpr unsigned slot_counts[] = {\n"]
+    lines += [f"    {function.counts},\n" for function in interposed()]
     lines += ["};\n\n}  // namespace millrace::front\n"]
     return "".join(lines)
 
@@ -173,6 +193,7 @@ def hook(function):
     if function.kind == "own":
         name = function.name.removeprefix("MPI_").removeprefix("File_").lower()
         body = f"  return own_{name}(E{', ' if function.parameters else ''}{function.arguments});\n"
+        body = f"  order_between_nodes();\n{body}" if function.name in MEETING else body
     elif function.kind == "order":
         body = f"  order_between_nodes();\n  return {real};\n"
     else:
@@ -262,8 +283,9 @@ def what(function):
             else "passed through"
         )
     return {
-        "own": "handled: Millrace's own part, and the MPI library's function",
-        "order": "passed through, after a flush of what this node holds of files that several nodes have open",
+        "own": "handled: Millrace's own part, and the MPI library's function"
+        + ("; orders writes of several nodes" if function.name in MEETING else ""),
+        "order": "passed through; orders writes of several nodes",
         "pass": "passed through (not interposed)",
     }[function.kind]
 
@@ -276,7 +298,9 @@ def coverage():
         "What Millrace does with each function of MPI 4.0, and the test that proves it "
         "(`tests/mpi/rows.c` prints these names; `ctest -R mpi.` runs them with MPICH and Open MPI). "
         "*Accelerated* means: through the pipeline wherever the policy sees a gain, else by the MPI "
-        "library. `_c` functions exist where the MPI library has them.\n\n",
+        "library. *Orders writes of several nodes* means: what the rank wrote before to files that several nodes "
+        "have open comes before what others write or read after the call; it costs a load where no such file is "
+        "open. `_c` functions exist where the MPI library has them.\n\n",
         "| function | Millrace | test |\n| --- | --- | --- |\n",
     ]
     for function in sorted(functions(), key=lambda one: one.name):

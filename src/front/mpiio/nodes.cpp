@@ -27,6 +27,7 @@ struct Place {
   std::uint64_t node;
   std::uint64_t inode;   // of the file, as this node sees it; 0: it does not
   std::uint64_t probed;  // what this rank knows of a route: see find_out()
+  std::uint64_t alone;   // 1: it has a handle of the file that only ranks of its node share
   client::AgentAddress agent;
 };
 
@@ -44,9 +45,9 @@ constexpr std::uint64_t reach_bound_ms = 2500;
 // The last route that was tried: a checksum of it, and in its lowest bit whether agents reach each other.
 std::atomic<std::uint64_t> last_probed{0};
 
-Place own_place(const std::string& path, const Settings& settings) {
+Place own_place(const std::string& path, const Settings& settings, bool alone) {
   static const std::uint64_t node = node_number();
-  Place place{node, 0, last_probed.load(), {}};
+  Place place{node, 0, last_probed.load(), alone ? 1u : 0u, {}};
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0) place.inode = about.st_ino;
   if (!settings.across_nodes || place.inode == 0) return place;
@@ -94,13 +95,16 @@ bool find_out(MPI_Comm comm, const std::vector<Place>& places, const Nodes& node
   }
   const bool mine = !first_of_node || client::can_reach(next, reach_bound_ms);
   const bool all = all_of(comm, mine);
-  if (!mine) {
-    client::log(
-        "the agents of this job's nodes cannot reach each other: each node writes for itself; see "
-        "MILLRACE_INTERFACES, and whether a firewall is between the nodes");
-  }
   last_probed.store(all ? route : route ^ 1u);
   return all;
+}
+
+Apart apart_by_places(const std::vector<Place>& places) {
+  const auto any = [&](auto&& what) { return std::ranges::any_of(places, what); };
+  if (any([&](const Place& one) { return one.inode == 0 || one.inode != places.front().inode; }))
+    return Apart::other_file;
+  if (any([](const Place& one) { return one.agent.port == 0; })) return Apart::no_address;
+  return any([](const Place& one) { return one.alone != 0; }) ? Apart::alone : Apart::no;
 }
 
 }  // namespace
@@ -125,13 +129,15 @@ bool all_of(MPI_Comm comm, bool mine) {
   return PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all == 1;
 }
 
-bool meet_nodes(MPI_Comm comm, const std::string& path, const Settings& settings, Meeting& meeting) {
+Apart meet_nodes(MPI_Comm comm, const std::string& path, const Settings& settings, bool alone,
+                 Meeting& meeting) {
   int rank = 0, size = 1;
-  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
-  const Place own = own_place(path, settings);
+  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS)
+    return Apart::unreachable;
+  const Place own = own_place(path, settings, alone);
   std::vector<Place> places(static_cast<std::size_t>(size));
   if (PMPI_Allgather(&own, sizeof own, MPI_BYTE, places.data(), sizeof own, MPI_BYTE, comm) != MPI_SUCCESS)
-    return false;
+    return Apart::unreachable;
   const Nodes nodes = nodes_of(places, own.node);
   Decision decision{};
   if (rank == 0) {
@@ -142,20 +148,54 @@ bool meet_nodes(MPI_Comm comm, const std::string& path, const Settings& settings
     decision.plan = client::plan_route(settings, static_cast<std::uint32_t>(nodes.numbers.size()),
                                        client::stripe_of(path));
   }
-  if (PMPI_Bcast(&decision, sizeof decision, MPI_BYTE, 0, comm) != MPI_SUCCESS) return false;
-  const bool same = std::ranges::all_of(places, [&](const Place& place) {
-    return place.inode == places.front().inode && place.agent.port != 0;
-  });
-  if (decision.wanted == 0 || !same) return false;
+  if (PMPI_Bcast(&decision, sizeof decision, MPI_BYTE, 0, comm) != MPI_SUCCESS) return Apart::unreachable;
+  if (decision.wanted == 0) return Apart::by_setting;
+  if (const Apart apart = apart_by_places(places); apart != Apart::no) return apart;
   client::Routing routing = client::routing_of(decision.plan, nodes.agents, nodes.own);
   routing.key = decision.key;
   const auto before = std::span(places).first(static_cast<std::size_t>(rank));
   const bool first_of_node = std::ranges::find(before, own.node, &Place::node) == before.end();
-  if (!find_out(comm, places, nodes, first_of_node, decision.plan, routing)) return false;
+  if (!find_out(comm, places, nodes, first_of_node, decision.plan, routing)) return Apart::unreachable;
   meeting.routing = routing;
   meeting.members = nodes.members;
   meeting.settings = decision.settings;
-  return true;
+  return Apart::no;
+}
+
+const char* why(Apart apart) {
+  switch (apart) {
+    case Apart::no:
+      break;
+    case Apart::by_setting:
+      return "nodes are set not to work together";
+    case Apart::other_file:
+      return "its nodes do not see the same file";
+    case Apart::no_address:
+      return "a node has no agent that others can reach; see MILLRACE_INTERFACES";
+    case Apart::alone:
+      return "a rank has it open without those of other nodes";
+    case Apart::unreachable:
+      return "the agents of its nodes cannot reach each other; see MILLRACE_INTERFACES, and whether a "
+             "firewall "
+             "is between the nodes";
+    case Apart::refused:
+      return "an agent does not take it";
+    case Apart::left_before:
+      return "another handle of it is left to the MPI library";
+  }
+  return nullptr;
+}
+
+void tell(Apart apart, const std::string& path, const FileSettings& settings) {
+  static std::atomic<std::uint32_t> told{0};
+  const std::uint32_t reason = 1u << static_cast<unsigned>(apart);
+  if (apart == Apart::by_setting || apart == Apart::left_before || (told.fetch_or(reason) & reason) != 0)
+    return;
+  std::string line = path + ", which several nodes have open, is left to the MPI library: " + why(apart) +
+                     ". It is written as without Millrace, and so are others like it";
+  if (ends_on_disk(settings)) line += "; each rank syncs what it wrote when it closes them";
+  if (keeps_ledger(settings)) line += "; nothing is kept on the nodes for `millrace recover`";
+  client::log(line);
 }
 
 }  // namespace millrace::front

@@ -21,11 +21,28 @@ struct Meeting {
   FileSettings settings;      // of rank 0, for all
 };
 
+// Why a file that ranks of several nodes open is left to the MPI library, by all of them.
+enum class Apart {
+  no,  // it is not: the nodes work together
+  by_setting,
+  other_file,   // the nodes do not see the same one
+  no_address,   // of some node's agent
+  alone,        // a rank has it open with ranks of its own node only
+  unreachable,  // some agent, for another one
+  refused,      // by some agent
+  left_before,  // another handle is
+};
+
 // Every node's agent is started and told to the others; each rank then knows its agent's part of the route.
-// False, on all ranks alike, if there is no such way: an agent that can't be reached, a file that is not the
-// same everywhere, or `settings` of rank 0 that do not want it. Collective; all ranks have found before that
-// they are on several nodes.
-bool meet_nodes(MPI_Comm comm, const std::string& path, const Settings& settings, Meeting& meeting);
+// The same answer on all ranks. `alone`: this rank's part of Apart::alone. Collective; all ranks have found
+// before that they are on several nodes.
+Apart meet_nodes(MPI_Comm comm, const std::string& path, const Settings& settings, bool alone,
+                 Meeting& meeting);
+
+// For reports.
+const char* why(Apart apart);
+// One line on stderr for each reason, about the first such file; none where the user wanted it so.
+void tell(Apart apart, const std::string& path, const FileSettings& settings);
 
 // True if `mine` is true on every rank of the communicator. Collective.
 bool all_of(MPI_Comm comm, bool mine);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/open.hpp"
 
+#include <sys/stat.h>
+
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -24,7 +26,9 @@ Table& table() {
   return one;
 }
 
-bool is_ordered(const Open& open) { return open.routed || open.visitor || open.reader != nullptr; }
+bool is_ordered(const Open& open) {
+  return open.routed || open.left || open.visitor || open.reader != nullptr;
+}
 
 int error_class(Code code) {
   switch (code) {
@@ -95,6 +99,39 @@ void add_visitor(MPI_File handle, const std::string& path) {
   open->writable = false;
   open->file = client::visit(path);
   add(std::move(open));
+}
+
+namespace {
+
+template <class Act>
+void each_of_same_file(const char* path, Act act) {
+  const std::shared_lock guard(table().lock);
+  if (table().files.empty()) return;
+  struct stat wanted = {};
+  if (::stat(path, &wanted) != 0) return;
+  for (const auto& [handle, open] : table().files) {
+    struct stat found = {};
+    if (::stat(open->path.c_str(), &found) != 0) continue;
+    if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) act(*open);
+  }
+}
+
+}  // namespace
+
+Handles handles_of(const char* path) {
+  Handles found;
+  each_of_same_file(path, [&found](const Open& open) {
+    found.left |= open.left;
+    found.routed |= open.routed;
+    found.plain |= !open.routed && open.file->registered();
+  });
+  return found;
+}
+
+void leave_same_file(const char* path, const char* reason) {
+  each_of_same_file(path, [reason](const Open& open) {
+    if (!open.left) (void)open.file->bar(reason);
+  });
 }
 
 void order_routed_files() {

@@ -43,10 +43,11 @@ struct Open {
   bool mapped = true;  // the view can be mapped to pieces
   bool atomic = false;
   bool routed = false;             // ranks of several nodes have it open, and their agents work together
+  bool left = false;               // to the MPI library, on all ranks alike (Apart)
   bool foreign = false;            // a data representation other than native
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
 
-  bool pipeline() const { return mapped && !atomic && !foreign; }
+  bool pipeline() const { return mapped && !atomic && !foreign && !left; }
 
   // How the file's ranks agree (agreement.hpp).
   std::uint64_t group = 0;  // a number that they have in common
@@ -99,6 +100,15 @@ void add(std::unique_ptr<Open> open);
 std::unique_ptr<Open> remove(MPI_File handle);
 // A handle that is left to the MPI library sees what other handles and ranks have written to its file.
 void add_visitor(MPI_File handle, const std::string& path);
+// What handles this process has of the file that this path names.
+struct Handles {
+  bool left = false;    // one is left to the MPI library because of other nodes
+  bool routed = false;  // one is of several nodes that work together
+  bool plain = false;   // one is of ranks of this node only, and this process has written through the agent
+};
+Handles handles_of(const char* path);
+// None of them takes the pipeline any more: another handle of the file is left to the MPI library.
+void leave_same_file(const char* path, const char* reason);
 // What any of them has pending for files that several nodes have open reaches these; an error stays with its
 // file.
 void order_routed_files();

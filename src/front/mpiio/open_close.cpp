@@ -21,6 +21,7 @@ struct Agreement {
   Company company;
   std::uint64_t collective_direct;  // some rank wants collective calls left to the library
   std::uint64_t pure;               // some rank does not know the file's series as mixed
+  std::uint64_t left;               // some rank has a handle of it that is left to the library
   client::Costs costs;
 };
 
@@ -40,6 +41,20 @@ bool argument_error(int error) {
   PMPI_Error_class(error, &value);
   return value == MPI_ERR_COMM || value == MPI_ERR_ARG || value == MPI_ERR_AMODE || value == MPI_ERR_INFO ||
          value == MPI_ERR_NOT_SAME || value == MPI_ERR_FILE;
+}
+
+// All ranks have agreed on it but for the agents' answers. Sets `apart`, if one of several nodes refuses.
+std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest request, Apart& apart) {
+  const bool across = request.routing.lanes > 0;
+  request.left = why(apart);
+  std::unique_ptr<client::File> file = client::open(request);
+  // From here on the agents may call each other: each knows the file.
+  if (!across || all_of(comm, file->registered())) return file;
+  (void)file->close();  // others' agents may be missed: nothing was written
+  apart = Apart::refused;
+  request.routing = {};
+  request.left = why(apart);
+  return client::open(std::move(request));
 }
 
 // Were it found out later that a rank cannot reach an agent, it could not ask for what others have pending:
@@ -64,6 +79,8 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   std::uint32_t members = 0;
   Agreement mine{};
   mine.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
+  const Handles others = wanted ? handles_of(path->c_str()) : Handles{};
+  mine.left = others.left ? 1 : 0;
   // With durability disk, close has to sync what the library wrote.
   const bool leavable =
       settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
@@ -78,26 +95,30 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     return false;
   }
   Meeting meeting{{}, members, settings.file};
-  const bool across = members == 0 && meet_nodes(comm, *path, settings, meeting);
+  Apart apart = all.left != 0 ? Apart::left_before : Apart::no;
+  if (apart == Apart::no && members == 0)
+    apart = meet_nodes(comm, *path, settings, others.plain && !others.routed, meeting);
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = *path;
   open->group = all.company.group;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->collective_direct = all.collective_direct != 0;
-  open->file = client::open({*path,
-                             {},
-                             all.company.group,
-                             meeting.members,
-                             meeting.settings,
-                             true,
-                             all.costs,
-                             false,
-                             meeting.routing});
-  // From here on the agents may call each other: each knows the file.
-  if (across) (void)all_of(comm, true);
-  if (open->file == nullptr) return false;
-  open->routed = across;
+  open->file = open_everywhere(comm,
+                               {*path,
+                                {},
+                                all.company.group,
+                                meeting.members,
+                                meeting.settings,
+                                true,
+                                all.costs,
+                                false,
+                                meeting.routing},
+                               apart);
+  open->left = apart != Apart::no;
+  open->routed = members == 0 && !open->left;
+  if (open->left) leave_same_file(path->c_str(), why(Apart::left_before));
+  if (open->left && rank == 0) tell(apart, *path, settings.file);
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
   add(std::move(open));
   return true;

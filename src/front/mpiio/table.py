@@ -79,17 +79,45 @@ OTHERS = [
     ("MPI_Finalize", "", "own", "open_close"),
 ]
 
-_sent = "const void* sendbuf, int sendcount, MPI_Datatype sendtype"
-_each = "const void* sendbuf, const int* sendcounts, const int* displs, MPI_Datatype sendtype"
-_into = "void* recvbuf, int recvcount, MPI_Datatype recvtype"
-_into_each = "void* recvbuf, const int* recvcounts, const int* displs, MPI_Datatype recvtype"
-_reduced = "const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op"
-_root = "int root, MPI_Comm comm"
+# Of these, the ones in which ranks wait for each other: they order as those below do, and then take their own part.
+MEETING = (
+    "MPI_File_open",
+    "MPI_File_close",
+    "MPI_File_set_size",
+    "MPI_File_preallocate",
+    "MPI_File_set_atomicity",
+    "MPI_File_sync",
+)
 
+# COUNT, COUNTS, DISPLS and UNIT differ in the large-count variant. It is hooked too where all of them are numbers: with
+# arrays, an MPI library that has none could not stand in for it by the small one (hook/narrow.cpp).
+WORDS = {
+    "COUNTS": ("const int*", "const MPI_Count*"),
+    "COUNT": ("int", "MPI_Count"),
+    "DISPLS": ("const int*", "const MPI_Aint*"),
+    "UNIT": ("int", "MPI_Aint"),
+}
+_sent = "const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype"
+_each = "const void* sendbuf, COUNTS sendcounts, DISPLS displs, MPI_Datatype sendtype"
+_into = "void* recvbuf, COUNT recvcount, MPI_Datatype recvtype"
+_into_each = "void* recvbuf, COUNTS recvcounts, DISPLS displs, MPI_Datatype recvtype"
+_reduced = "const void* sendbuf, void* recvbuf, COUNT count, MPI_Datatype datatype, MPI_Op op"
+_root = "int root, MPI_Comm comm"
+_all_to_each = (
+    "const void* sendbuf, COUNTS sendcounts, DISPLS sdispls, MPI_Datatype sendtype, "
+    "void* recvbuf, COUNTS recvcounts, DISPLS rdispls, MPI_Datatype recvtype, MPI_Comm comm"
+)
+_types = "const MPI_Datatype*"
+_made = "MPI_Comm* newcomm"
+_window = "MPI_Aint size, UNIT disp_unit, MPI_Info info, MPI_Comm comm"
+
+# The blocking collective functions by which a rank may learn that another one has come to the same call. Not
+# MPI_Comm_free and MPI_Comm_disconnect, from which it learns nothing, nor what pairs of ranks do (messages,
+# MPI_Win_post and MPI_Win_lock), nor constructors from groups without a communicator (MPI sessions).
 # (function, C parameters)
 ORDERING = [
     ("MPI_Barrier", "MPI_Comm comm"),
-    ("MPI_Bcast", f"void* buffer, int count, MPI_Datatype datatype, {_root}"),
+    ("MPI_Bcast", f"void* buffer, COUNT count, MPI_Datatype datatype, {_root}"),
     ("MPI_Gather", f"{_sent}, {_into}, {_root}"),
     ("MPI_Gatherv", f"{_sent}, {_into_each}, {_root}"),
     ("MPI_Scatter", f"{_sent}, {_into}, {_root}"),
@@ -97,11 +125,73 @@ ORDERING = [
     ("MPI_Allgather", f"{_sent}, {_into}, MPI_Comm comm"),
     ("MPI_Allgatherv", f"{_sent}, {_into_each}, MPI_Comm comm"),
     ("MPI_Alltoall", f"{_sent}, {_into}, MPI_Comm comm"),
+    ("MPI_Alltoallv", _all_to_each),
     (
-        "MPI_Alltoallv",
-        "const void* sendbuf, const int* sendcounts, const int* sdispls, MPI_Datatype sendtype, "
-        "void* recvbuf, const int* recvcounts, const int* rdispls, MPI_Datatype recvtype, MPI_Comm comm",
+        "MPI_Alltoallw",
+        f"const void* sendbuf, COUNTS sendcounts, DISPLS sdispls, {_types} sendtypes, "
+        f"void* recvbuf, COUNTS recvcounts, DISPLS rdispls, {_types} recvtypes, MPI_Comm comm",
     ),
     ("MPI_Reduce", f"{_reduced}, {_root}"),
     ("MPI_Allreduce", f"{_reduced}, MPI_Comm comm"),
+    ("MPI_Scan", f"{_reduced}, MPI_Comm comm"),
+    ("MPI_Exscan", f"{_reduced}, MPI_Comm comm"),
+    (
+        "MPI_Reduce_scatter",
+        "const void* sendbuf, void* recvbuf, COUNTS recvcounts, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm",
+    ),
+    (
+        "MPI_Reduce_scatter_block",
+        "const void* sendbuf, void* recvbuf, COUNT recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm",
+    ),
+    ("MPI_Neighbor_allgather", f"{_sent}, {_into}, MPI_Comm comm"),
+    ("MPI_Neighbor_allgatherv", f"{_sent}, {_into_each}, MPI_Comm comm"),
+    ("MPI_Neighbor_alltoall", f"{_sent}, {_into}, MPI_Comm comm"),
+    ("MPI_Neighbor_alltoallv", _all_to_each),
+    (
+        "MPI_Neighbor_alltoallw",
+        f"const void* sendbuf, COUNTS sendcounts, const MPI_Aint* sdispls, {_types} sendtypes, "
+        f"void* recvbuf, COUNTS recvcounts, const MPI_Aint* rdispls, {_types} recvtypes, MPI_Comm comm",
+    ),
+    ("MPI_Comm_dup", f"MPI_Comm comm, {_made}"),
+    ("MPI_Comm_dup_with_info", f"MPI_Comm comm, MPI_Info info, {_made}"),
+    ("MPI_Comm_split", f"MPI_Comm comm, int color, int key, {_made}"),
+    ("MPI_Comm_split_type", f"MPI_Comm comm, int split_type, int key, MPI_Info info, {_made}"),
+    ("MPI_Comm_create", f"MPI_Comm comm, MPI_Group group, {_made}"),
+    ("MPI_Comm_create_group", f"MPI_Comm comm, MPI_Group group, int tag, {_made}"),
+    ("MPI_Cart_create", f"MPI_Comm comm, int ndims, const int* dims, const int* periods, int reorder, {_made}"),
+    ("MPI_Cart_sub", f"MPI_Comm comm, const int* remain_dims, {_made}"),
+    ("MPI_Graph_create", f"MPI_Comm comm, int nnodes, const int* index, const int* edges, int reorder, {_made}"),
+    (
+        "MPI_Dist_graph_create",
+        "MPI_Comm comm, int n, const int* sources, const int* degrees, const int* destinations, "
+        f"const int* weights, MPI_Info info, int reorder, {_made}",
+    ),
+    (
+        "MPI_Dist_graph_create_adjacent",
+        "MPI_Comm comm, int indegree, const int* sources, const int* sourceweights, int outdegree, "
+        f"const int* destinations, const int* destweights, MPI_Info info, int reorder, {_made}",
+    ),
+    (
+        "MPI_Intercomm_create",
+        f"MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, {_made}",
+    ),
+    ("MPI_Intercomm_merge", f"MPI_Comm intercomm, int high, {_made}"),
+    (
+        "MPI_Comm_spawn",
+        "const char* command, char** argv, int maxprocs, MPI_Info info, int root, MPI_Comm comm, "
+        "MPI_Comm* intercomm, int* errcodes",
+    ),
+    (
+        "MPI_Comm_spawn_multiple",
+        "int count, char** commands, char*** argvs, const int* maxprocs, const MPI_Info* infos, int root, "
+        "MPI_Comm comm, MPI_Comm* intercomm, int* errcodes",
+    ),
+    ("MPI_Comm_accept", f"const char* port_name, MPI_Info info, int root, MPI_Comm comm, {_made}"),
+    ("MPI_Comm_connect", f"const char* port_name, MPI_Info info, int root, MPI_Comm comm, {_made}"),
+    ("MPI_Win_create", f"void* base, {_window}, MPI_Win* win"),
+    ("MPI_Win_create_dynamic", "MPI_Info info, MPI_Comm comm, MPI_Win* win"),
+    ("MPI_Win_allocate", f"{_window}, void* baseptr, MPI_Win* win"),
+    ("MPI_Win_allocate_shared", f"{_window}, void* baseptr, MPI_Win* win"),
+    ("MPI_Win_fence", "int assertion, MPI_Win win"),
+    ("MPI_Win_free", "MPI_Win* win"),
 ]

@@ -242,12 +242,144 @@ struct Function<Slot::MPI_Alltoallv> {
   using type = decltype(&::MPI_Alltoallv);
 };
 template <>
+struct Function<Slot::MPI_Alltoallw> {
+  using type = decltype(&::MPI_Alltoallw);
+};
+template <>
 struct Function<Slot::MPI_Reduce> {
   using type = decltype(&::MPI_Reduce);
 };
 template <>
 struct Function<Slot::MPI_Allreduce> {
   using type = decltype(&::MPI_Allreduce);
+};
+template <>
+struct Function<Slot::MPI_Scan> {
+  using type = decltype(&::MPI_Scan);
+};
+template <>
+struct Function<Slot::MPI_Exscan> {
+  using type = decltype(&::MPI_Exscan);
+};
+template <>
+struct Function<Slot::MPI_Reduce_scatter> {
+  using type = decltype(&::MPI_Reduce_scatter);
+};
+template <>
+struct Function<Slot::MPI_Reduce_scatter_block> {
+  using type = decltype(&::MPI_Reduce_scatter_block);
+};
+template <>
+struct Function<Slot::MPI_Neighbor_allgather> {
+  using type = decltype(&::MPI_Neighbor_allgather);
+};
+template <>
+struct Function<Slot::MPI_Neighbor_allgatherv> {
+  using type = decltype(&::MPI_Neighbor_allgatherv);
+};
+template <>
+struct Function<Slot::MPI_Neighbor_alltoall> {
+  using type = decltype(&::MPI_Neighbor_alltoall);
+};
+template <>
+struct Function<Slot::MPI_Neighbor_alltoallv> {
+  using type = decltype(&::MPI_Neighbor_alltoallv);
+};
+template <>
+struct Function<Slot::MPI_Neighbor_alltoallw> {
+  using type = decltype(&::MPI_Neighbor_alltoallw);
+};
+template <>
+struct Function<Slot::MPI_Comm_dup> {
+  using type = decltype(&::MPI_Comm_dup);
+};
+template <>
+struct Function<Slot::MPI_Comm_dup_with_info> {
+  using type = decltype(&::MPI_Comm_dup_with_info);
+};
+template <>
+struct Function<Slot::MPI_Comm_split> {
+  using type = decltype(&::MPI_Comm_split);
+};
+template <>
+struct Function<Slot::MPI_Comm_split_type> {
+  using type = decltype(&::MPI_Comm_split_type);
+};
+template <>
+struct Function<Slot::MPI_Comm_create> {
+  using type = decltype(&::MPI_Comm_create);
+};
+template <>
+struct Function<Slot::MPI_Comm_create_group> {
+  using type = decltype(&::MPI_Comm_create_group);
+};
+template <>
+struct Function<Slot::MPI_Cart_create> {
+  using type = decltype(&::MPI_Cart_create);
+};
+template <>
+struct Function<Slot::MPI_Cart_sub> {
+  using type = decltype(&::MPI_Cart_sub);
+};
+template <>
+struct Function<Slot::MPI_Graph_create> {
+  using type = decltype(&::MPI_Graph_create);
+};
+template <>
+struct Function<Slot::MPI_Dist_graph_create> {
+  using type = decltype(&::MPI_Dist_graph_create);
+};
+template <>
+struct Function<Slot::MPI_Dist_graph_create_adjacent> {
+  using type = decltype(&::MPI_Dist_graph_create_adjacent);
+};
+template <>
+struct Function<Slot::MPI_Intercomm_create> {
+  using type = decltype(&::MPI_Intercomm_create);
+};
+template <>
+struct Function<Slot::MPI_Intercomm_merge> {
+  using type = decltype(&::MPI_Intercomm_merge);
+};
+template <>
+struct Function<Slot::MPI_Comm_spawn> {
+  using type = decltype(&::MPI_Comm_spawn);
+};
+template <>
+struct Function<Slot::MPI_Comm_spawn_multiple> {
+  using type = decltype(&::MPI_Comm_spawn_multiple);
+};
+template <>
+struct Function<Slot::MPI_Comm_accept> {
+  using type = decltype(&::MPI_Comm_accept);
+};
+template <>
+struct Function<Slot::MPI_Comm_connect> {
+  using type = decltype(&::MPI_Comm_connect);
+};
+template <>
+struct Function<Slot::MPI_Win_create> {
+  using type = decltype(&::MPI_Win_create);
+};
+template <>
+struct Function<Slot::MPI_Win_create_dynamic> {
+  using type = decltype(&::MPI_Win_create_dynamic);
+};
+template <>
+struct Function<Slot::MPI_Win_allocate> {
+  using type = decltype(&::MPI_Win_allocate);
+};
+template <>
+struct Function<Slot::MPI_Win_allocate_shared> {
+  using type = decltype(&::MPI_Win_allocate_shared);
+};
+template <>
+struct Function<Slot::MPI_Win_fence> {
+  using type = decltype(&::MPI_Win_fence);
+};
+template <>
+struct Function<Slot::MPI_Win_free> {
+  using type = decltype(&::MPI_Win_free);
 };
 #if MILLRACE_LARGE_COUNT
 template <>
@@ -361,6 +493,66 @@ struct Function<Slot::MPI_File_write_ordered_c> {
 template <>
 struct Function<Slot::MPI_File_write_ordered_begin_c> {
   using type = decltype(&::MPI_File_write_ordered_begin_c);
+};
+template <>
+struct Function<Slot::MPI_Bcast_c> {
+  using type = decltype(&::MPI_Bcast_c);
+};
+template <>
+struct Function<Slot::MPI_Gather_c> {
+  using type = decltype(&::MPI_Gather_c);
+};
+template <>
+struct Function<Slot::MPI_Scatter_c> {
+  using type = decltype(&::MPI_Scatter_c);
+};
+template <>
+struct Function<Slot::MPI_Allgather_c> {
+  using type = decltype(&::MPI_Allgather_c);
+};
+template <>
+struct Function<Slot::MPI_Alltoall_c> {
+  using type = decltype(&::MPI_Alltoall_c);
+};
+template <>
+struct Function<Slot::MPI_Reduce_c> {
+  using type = decltype(&::MPI_Reduce_c);
+};
+template <>
+struct Function<Slot::MPI_Allreduce_c> {
+  using type = decltype(&::MPI_Allreduce_c);
+};
+template <>
+struct Function<Slot::MPI_Scan_c> {
+  using type = decltype(&::MPI_Scan_c);
+};
+template <>
+struct Function<Slot::MPI_Exscan_c> {
+  using type = decltype(&::MPI_Exscan_c);
+};
+template <>
+struct Function<Slot::MPI_Reduce_scatter_block_c> {
+  using type = decltype(&::MPI_Reduce_scatter_block_c);
+};
+template <>
+struct Function<Slot::MPI_Neighbor_allgather_c> {
+  using type = decltype(&::MPI_Neighbor_allgather_c);
+};
+template <>
+struct Function<Slot::MPI_Neighbor_alltoall_c> {
+  using type = decltype(&::MPI_Neighbor_alltoall_c);
+};
+template <>
+struct Function<Slot::MPI_Win_create_c> {
+  using type = decltype(&::MPI_Win_create_c);
+};
+template <>
+struct Function<Slot::MPI_Win_allocate_c> {
+  using type = decltype(&::MPI_Win_allocate_c);
+};
+template <>
+struct Function<Slot::MPI_Win_allocate_shared_c> {
+  using type = decltype(&::MPI_Win_allocate_shared_c);
 };
 #endif
 
