@@ -1,13 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-# Which MPI libraries there are: MILLRACE_MPIS is a list out of mpich, ompi and, if it is asked for, abi (the
-# standard ABI of MPI 5, which MPICH 4.3 and later offer beside their own); for each, MILLRACE_WRAPPER_<NAME>, and the interface targets
-# mpi_<name>_headers (compile options) and mpi_<name> (the library too).
+# Which MPI libraries there are: MILLRACE_MPIS is a list out of mpich, ompi and abi (the standard ABI of MPI 5,
+# which MPICH 4.3 and later offer beside their own); for each, MILLRACE_FAMILY_<NAME> (mpich or ompi: whose
+# launcher), and the interface targets mpi_<name>_headers (compile options) and mpi_<name> (the library too).
 
 set(MILLRACE_MPICC_MPICH "" CACHE FILEPATH "Compiler wrapper of an MPICH, or of an MPI with its ABI")
 set(MILLRACE_MPICC_OMPI "" CACHE FILEPATH "Compiler wrapper of an Open MPI")
-# Not looked for: a random test does not pass yet with it (ADR 6).
-set(MILLRACE_MPICC_ABI "" CACHE FILEPATH "Compiler wrapper for the standard MPI ABI (experimental)")
+set(MILLRACE_MPICC_ABI "" CACHE FILEPATH "Compiler wrapper for the standard MPI ABI")
 
 # Where scripts/mpi-wheels put PyPI's MPI libraries (`make test-mpis`): these and no others. What does not depend
 # on the MPI library is then not tested again.
@@ -16,6 +15,7 @@ set(MILLRACE_MPI_WHEELS_OTHER "" CACHE PATH "Preload libraries built with other 
 if(MILLRACE_MPI_WHEELS)
   set(MILLRACE_MPICC_MPICH ${MILLRACE_MPI_WHEELS}/mpich/bin/mpicc)
   set(MILLRACE_MPICC_OMPI ${MILLRACE_MPI_WHEELS}/ompi/bin/mpicc)
+  set(MILLRACE_MPICC_ABI ${MILLRACE_MPI_WHEELS}/mpich/bin/mpicc_abi)
   set(MILLRACE_MPIEXEC_MPICH ${MILLRACE_MPI_WHEELS}/mpich/bin/mpiexec CACHE FILEPATH "")
   set(MILLRACE_MPIEXEC_OMPI ${MILLRACE_MPI_WHEELS}/ompi/bin/mpirun CACHE FILEPATH "")
   set(MILLRACE_MPIFORT_MPICH NOTFOUND CACHE FILEPATH "The wheels bring no Fortran")
@@ -80,8 +80,9 @@ endfunction()
 
 find_program(MILLRACE_FOUND_MPICH NAMES mpicc.mpich)
 find_program(MILLRACE_FOUND_OMPI NAMES mpicc.openmpi)
+find_program(MILLRACE_FOUND_ABI NAMES mpicc_abi)
 find_program(MILLRACE_FOUND_MPICC NAMES mpicc)
-mark_as_advanced(MILLRACE_FOUND_MPICH MILLRACE_FOUND_OMPI MILLRACE_FOUND_MPICC)
+mark_as_advanced(MILLRACE_FOUND_MPICH MILLRACE_FOUND_OMPI MILLRACE_FOUND_ABI MILLRACE_FOUND_MPICC)
 if(MILLRACE_FOUND_MPICC)
   millrace_flavour(${MILLRACE_FOUND_MPICC} plain)
 endif()
@@ -96,9 +97,13 @@ foreach(name mpich ompi abi)
   endif()
   if(wrapper)
     millrace_mpi(${name} ${wrapper})
-    set(MILLRACE_WRAPPER_${upper} ${wrapper})
+    millrace_flavour(${wrapper} MILLRACE_FAMILY_${upper})
+    get_filename_component(folder_${name} ${wrapper} DIRECTORY)
   endif()
 endforeach()
+if("abi" IN_LIST MILLRACE_MPIS)
+  find_program(MILLRACE_MPIEXEC_ABI NAMES mpiexec HINTS ${folder_abi})
+endif()
 if(NOT MILLRACE_MPIS)
   message(WARNING "No MPI found: the preload will pass everything through. Name one by -DMILLRACE_MPICC_MPICH or _OMPI.")
 endif()

@@ -20,7 +20,7 @@ struct Attach {
   void** hooks;       // 2 * slots entries to fill; nullptr = leave to the real function
 };
 
-// Exported by libmillrace-mpich.so and libmillrace-ompi.so. Nonzero: not usable, pass everything through.
+// Exported by libmillrace-mpich.so, -ompi.so and -abi.so. Nonzero: not usable, pass everything through.
 using AttachFunction = int (*)(const Attach*);
 inline constexpr const char* attach_symbol = "millrace_attach";
 

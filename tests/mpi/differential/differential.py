@@ -209,7 +209,7 @@ def chunk(options, folder, first, last, corrupt):
         print(f"seed {seed} differs: {words}\n  replay: {replay(options, ranks, seed, settings)}")
     for path in [*stock.iterdir(), *other.iterdir()]:
         path.unlink()
-    return [seed for seed, _ in wrong], bool(error)
+    return [seed for seed, _ in wrong], bool(error), {line for line in out.split("\n") if line.startswith("left out: ")}
 
 
 def main():
@@ -220,17 +220,19 @@ def main():
             return SKIP
     begin = time.monotonic()
     corrupt = options.first + options.cases // 2 if options.self_test else None
-    wrong, broken = [], False
+    wrong, broken, left_out = [], False, set()
     with tempfile.TemporaryDirectory(prefix="millrace-differential-", dir=options.folder) as temporary:
         last = options.first + options.cases - 1
         for first in range(options.first, last + 1, options.chunk):
             end = min(first + options.chunk - 1, last)
             inject = corrupt if corrupt and first <= corrupt <= end else None
-            found, failed = chunk(options, pathlib.Path(temporary), first, end, inject)
+            found, failed, reasons = chunk(options, pathlib.Path(temporary), first, end, inject)
             wrong += found
+            left_out |= reasons
             broken = broken or failed
         calls = pipeline_share(pathlib.Path(temporary) / "stats")
     seconds = time.monotonic() - begin
+    print("".join(f"{reason}\n" for reason in sorted(left_out)), end="")
     print(f"{options.cases} cases, {len(wrong)} differ, {seconds:.1f} s")
     if options.preload:
         print(f"{calls[0]} calls through the pipeline, {calls[1]} by the MPI library")

@@ -7,8 +7,16 @@
 #include <utility>
 
 #include "front/mpiio/datatype.hpp"
+#include "implementation.h"
 
 namespace {
+
+// ROMIO of MPICH 5.0 takes the bytes of such a type in memory from the buffer on, though they begin before
+// it (ADR 6). Other types of this test it takes from the right place.
+bool begins_before_buffer_without_holes(const millrace::client::TypeMap& map) {
+  const auto size = static_cast<std::int64_t>(map.size);
+  return map.true_lower < 0 && map.extent == size && map.true_upper - map.true_lower == size;
+}
 
 // A random type that this MPI library places where the standard says: no fault of its own is in the way.
 MPI_Datatype sound_type(RandomType& random, bool file, MPI_Count largest) {
@@ -16,7 +24,8 @@ MPI_Datatype sound_type(RandomType& random, bool file, MPI_Count largest) {
     MPI_Datatype type = random.make(static_cast<int>(random.range(0, 4)), file, largest);
     const auto* map = millrace::front::find_map(type);
     if (map != nullptr && map->size > 0 && map->extent >= 0 &&
-        map->extent <= 8 * static_cast<std::int64_t>(map->size) && (!file || map->lower == 0))
+        map->extent <= 8 * static_cast<std::int64_t>(map->size) && (!file || map->lower == 0) &&
+        (mpich_major() == 0 || !begins_before_buffer_without_holes(*map)))
       return type;
     MPI_Type_free(&type);
   }
@@ -210,11 +219,8 @@ void Subject::transfers() {
 Subject::Memory Subject::make_memory(bool write) {
   Memory memory;
   const MPI_Count most = dice_.own.range(0, 9) == 0 ? 0 : span_;
-#ifdef MPICH_VERSION
-  const bool ascending = true;  // ROMIO of MPICH 4.0 writes beyond the memory of some other types
-#else
-  const bool ascending = false;
-#endif
+  const int major = mpich_major();
+  const bool ascending = major > 0 && major < 5;  // ROMIO of MPICH 4.0 writes beyond the memory of others
   memory.type = dice_.own.range(0, 2) == 0 ? sound_type(dice_.own, ascending, 2048) : MPI_DATATYPE_NULL;
   if (memory.type == MPI_DATATYPE_NULL) MPI_Type_dup(etype_size_ == 8 ? MPI_DOUBLE : MPI_BYTE, &memory.type);
   MPI_Count size = 0;
