@@ -20,8 +20,8 @@ namespace millrace::agent {
 // they are before that; until it has passed, nobody further is let in.
 class Strangers {
  public:
-  static constexpr std::size_t most_of_host = 64;
-  static constexpr std::size_t most = 256;
+  static constexpr std::size_t most_of_host = 128;
+  static constexpr std::size_t most = 512;
   static constexpr std::uint64_t least_ns = 100'000'000;
 
   void add(std::uint64_t tag, const io::Address& from, std::uint64_t now_ns) {

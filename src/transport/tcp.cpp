@@ -19,7 +19,7 @@ namespace millrace::transport {
 namespace {
 
 using io::v4_prefix;
-constexpr int accept_queue = 1024;
+constexpr int accept_queue = 4096;
 
 Status network_status(int error) {
   switch (error) {

@@ -62,7 +62,7 @@ def test_a_flood_of_other_hosts_changes_nothing_and_holds_no_agent(nodes, mpi):
     before = {agent: descriptors(agent) for agent in agents}
     with flood(nodes, agents) as counts:
         time.sleep(2)  # so long it has the agents to itself
-        assert max(descriptors(agent) - before[agent] for agent in agents) < 150
+        assert max(descriptors(agent) - before[agent] for agent in agents) < 250
         go.touch()
         assert job.wait(120) == 0, job.told
         job.expect_nothing_left()
