@@ -70,8 +70,10 @@ TEST(Faults, WhatWasFoundStaysRight) {
   // of the first open, with its links and errors. 1394: an agent that refuses a file keeps room for its
   // records, and has none for those of the file that is open. 10815: a node is lost with a commit on its disk
   // and not what it stands for. 166, 1306: who opens a file waits for agents that wait for each other, and a
-  // ledger that holds nothing. 15909: ... is told of errors of who had it open before.
-  for (const std::uint64_t seed : {1125, 1459, 7990, 48, 76, 217, 1394, 10815, 166, 1306, 15909}) {
+  // ledger that holds nothing. 15909: ... is told of errors of who had it open before. 2313, 5485: a rank's
+  // direct writes are lost by a datasync of another rank, which alone is told.
+  for (const std::uint64_t seed :
+       {1125, 1459, 7990, 48, 76, 217, 1394, 10815, 166, 1306, 15909, 2313, 5485}) {
     const Scenario scenario = make_scenario(seed);
     for (const std::string& problem : run(scenario).problems)
       ADD_FAILURE() << problem << "\n" << scenario.describe();

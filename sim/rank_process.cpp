@@ -55,7 +55,17 @@ bool RankProcess::recover(const std::string& directory) {
   return !std::exchange(recovering_, nullptr)->killed();
 }
 
-Result<io::Handle> RankProcess::open(const Fd& file) { return disk_end_.adopt(Fd(::dup(file.get())), false); }
+Result<io::Handle> RankProcess::open(const Fd& file) {
+  const Result<io::Handle> opened = disk_end_.adopt(Fd(::dup(file.get())), false);
+  const Result<io::Handle> for_sync = disk_end_.adopt(Fd(::dup(file.get())), false);
+  if (opened && for_sync) for_sync_[*opened] = *for_sync;
+  return opened;
+}
+
+void RankProcess::close(io::Handle file) {
+  disk_end_.release(file);
+  if (const auto other = for_sync_.extract(file)) disk_end_.release(other.mapped());
+}
 
 Status RankProcess::write(io::Handle file, std::uint64_t offset, std::span<const std::byte> data) {
   io::Request request{io::Op::write, file, offset, data.size(), {}, 0};
@@ -72,7 +82,9 @@ Result<std::size_t> RankProcess::read(io::Handle file, std::uint64_t offset, std
 
 Status RankProcess::sync(io::Handle file) { return carry_out({io::Op::datasync, file, 0, 0, {}, 0}); }
 
+// By a descriptor that is older than what was written; of the last file that was opened.
 Status RankProcess::datasync(const Fd& file) {
+  if (!for_sync_.empty()) return sync(for_sync_.rbegin()->second);
   const Result<io::Handle> handle = open(file);
   if (!handle) return handle.status();
   const Status status = sync(*handle);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,7 +40,7 @@ class RankProcess final : public client::Process {
 
   // A file that it has open from now on.
   Result<io::Handle> open(const Fd& file);
-  void close(io::Handle file) { disk_end_.release(file); }
+  void close(io::Handle file);
   Status write(io::Handle file, std::uint64_t offset, std::span<const std::byte> data);
   Result<std::size_t> read(io::Handle file, std::uint64_t offset, std::span<std::byte> data);
   Status sync(io::Handle file);
@@ -72,6 +73,7 @@ class RankProcess final : public client::Process {
   Seat& seat_;
   bool unable_ = false;
   std::unique_ptr<Recovering> recovering_;
+  std::map<io::Handle, io::Handle> for_sync_;  // by the MPI library's: as old, for client::File
   io::VirtualDisk::Process on_disk_;
   io::Storage& disk_end_;
   std::vector<io::Completion> done_;

@@ -202,6 +202,7 @@ Status PipelineFile::settle_ledger() {
 
 // Order counts only where bytes overlap.
 Status PipelineFile::prepare_direct_write(Extent extent) {
+  hold_for_sync();
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr && barred_.load(std::memory_order_relaxed) != nullptr) {
     const Status status = guest_.before_writing(place_.number(), extent);
@@ -303,10 +304,19 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
   return status;
 }
 
+// The kernel tells of an error in writeback every descriptor that was open then, and of later ones only the
+// first: the one that is synced at close has to be older than the writes.
+void PipelineFile::hold_for_sync() {
+  if (!ends_on_disk(request_.settings) || !request_.writable || process_.is_child()) return;
+  const std::lock_guard lock(enroll_mutex_);
+  if (!place_.holds_open() && !place_.hold_open(O_RDWR)) (void)place_.hold_open(O_WRONLY);
+}
+
 // With durability disk or node, the agent syncs what it wrote itself; here follows what the MPI library wrote
 // for this rank.
 Status PipelineFile::make_durable() const {
   if (!ends_on_disk(request_.settings) || !request_.writable || direct_calls_.load() == 0) return {};
+  if (place_.holds_open()) return process_.datasync(place_.held());
   const Fd file = place_.open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {
     process_.say(request_.path +

@@ -14,9 +14,11 @@
 
 namespace {
 std::atomic<int> datasyncs{0};  // of this process
-}
+std::atomic<int> synced{-1};    // the descriptor of the last one
+}  // namespace
 extern "C" int fdatasync(int fd) {
   datasyncs += 1;
+  synced = fd;
   return static_cast<int>(::syscall(SYS_fdatasync, fd));
 }
 
@@ -134,6 +136,27 @@ TEST(File, AFileThatIsLeftToTheLibraryIsNeverTheAgentsAndIsDurableAtClose) {
       RANK_CHECK(!file->registered() && datasyncs == 0);
       RANK_CHECK(file->close().ok());
       RANK_CHECK(datasyncs == (durability == "server" ? 0 : 1));
+      return 0;
+    }),
+              0);
+  }
+}
+
+// The kernel tells of an error in writeback who had the file open then.
+TEST(File, WhatIsSyncedAtCloseIsOlderThanTheWrites) {
+  for (const bool left : {false, true}) {
+    Job job("older", {"MILLRACE_DURABILITY=disk"});
+    const std::string path = job.path("data");
+    create(path);
+    EXPECT_EQ(job.run([&] {
+      auto file = open(
+          {path, {}, 1, 0, process_settings().file, true, {}, false, {}, false, left ? "a reason" : nullptr});
+      file->note_direct_call(100);
+      RANK_CHECK(file->prepare_direct_write({0, 100}).ok());
+      int next = 0;
+      while (next < 40) next = ::dup(STDERR_FILENO);  // whatever is opened later has a higher number
+      RANK_CHECK(file->close().ok());
+      RANK_CHECK(datasyncs == 1 && synced >= 0 && synced < next);
       return 0;
     }),
               0);

@@ -63,6 +63,7 @@ class PipelineFile final : public File, private Leaver {
   bool may_turn_off() const;
   Status ask(Session& session, transport::Kind kind, Extent extent);
   Status settle(transport::Kind kind, Extent extent);
+  void hold_for_sync();
   Status make_durable() const;
   void report(Status status);
 

@@ -60,6 +60,7 @@ bool Place::hold_open(int mode) {
     return false;
   }
   file_ = std::move(file);
+  open_ = true;
   return true;
 }
 

@@ -26,6 +26,7 @@ class Place {
   // has no name any more, or took a descriptor that the program may need.
   bool hold_open(int mode);
   const Fd& held() const { return file_; }  // not valid: none
+  bool holds_open() const { return open_; }
 
   // Not valid, and errno set, if it cannot be opened or has no name any more.
   Fd open_again(int mode) const;
@@ -38,6 +39,7 @@ class Place {
  private:
   std::string path_;
   Fd file_;
+  bool open_ = false;  // not for its place only
   bool named_ = true;
   std::uint64_t number_ = 0;
   FileIdentity identity_;

@@ -242,10 +242,22 @@ void VirtualDisk::write(Active& active) {
   }
   if (most > 0 && request.offset + most > size) image.contents.resize(request.offset + most);
   each_part(request, most, [&](std::uint64_t at, const std::byte* from, std::uint64_t bytes) {
+    take_over(image, active.node, {at, at + bytes});
     std::memcpy(image.contents.data() + at, from, bytes);
     active.moved += bytes;
   });
   if (most > 0) settle(active, most);
+}
+
+// Before a node writes where another one's bytes are in its cache, those go to the disk, as file systems do
+// it whose nodes see each other's writes.
+void VirtualDisk::take_over(Image& image, std::uint32_t node, Extent extent) {
+  for (const Dirty& one : image.dirty) {
+    const Extent both = intersection(one.extent, extent);
+    if (one.node == node || both.empty()) continue;
+    if (image.stable.size() < both.end) image.stable.resize(both.end);
+    std::memcpy(image.stable.data() + both.begin, image.contents.data() + both.begin, both.size());
+  }
 }
 
 // The first `most` bytes of a write are in the cache.

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "extent/extent.hpp"
 #include "io/storage.hpp"
 #include "io/virtual/timeline.hpp"
 #include "io/virtual/trace.hpp"
@@ -118,6 +120,8 @@ class VirtualDisk {
   void write(Active& active);
   void settle(const Active& active, std::uint64_t most);
   void lose(const Active& active);
+  void take_over(Image& image, std::uint32_t node, Extent extent);
+  void roll_back(Image& image, std::list<Dirty>::const_iterator lost);
   void synced(End& end, Active& active);
   std::uint64_t used_bytes();
 

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of VirtualDisk that is what goes wrong.
 #include <cerrno>
+#include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "io/virtual/virtual_disk_impl.hpp"
 
@@ -49,16 +52,30 @@ void VirtualDisk::crash(Process process, bool host) {
     if (end->node_ == node && !end->dead_) kill(*end);
   }
   for (const auto& image : images_) {
-    for (const Dirty& one : image->dirty) {
-      if (one.node != node) continue;
-      for (std::uint64_t at = one.extent.begin; at < one.extent.end; at = (at / sector + 1) * sector) {
-        if (timeline_.chance(2)) continue;
-        const std::uint64_t until = std::min((at / sector + 1) * sector, one.extent.end);
-        for (std::uint64_t byte = at; byte < until; ++byte)
-          image->contents[byte] = byte < image->stable.size() ? image->stable[byte] : std::byte{0};
-      }
+    for (auto one = image->dirty.begin(); one != image->dirty.end(); ++one) {
+      if (one->node == node) roll_back(*image, one);
     }
     std::erase_if(image->dirty, [node](const Dirty& one) { return one.node == node; });
+  }
+}
+
+// Some sectors of what a node wrote are as on the disk again, where no other node has written since.
+void VirtualDisk::roll_back(Image& image, std::list<Dirty>::const_iterator lost) {
+  std::vector<Extent> since;
+  for (auto later = std::next(lost); later != image.dirty.cend(); ++later) {
+    if (later->node != lost->node && later->extent.intersects(lost->extent)) since.push_back(later->extent);
+  }
+  const auto is_newer = [&since](std::uint64_t byte) {
+    return std::ranges::any_of(since, [byte](Extent one) { return one.begin <= byte && byte < one.end; });
+  };
+  const Extent extent = lost->extent;
+  for (std::uint64_t at = extent.begin; at < extent.end; at = (at / sector + 1) * sector) {
+    if (timeline_.chance(2)) continue;
+    const std::uint64_t until = std::min((at / sector + 1) * sector, extent.end);
+    for (std::uint64_t byte = at; byte < until; ++byte) {
+      if (!is_newer(byte))
+        image.contents[byte] = byte < image.stable.size() ? image.stable[byte] : std::byte{0};
+    }
   }
 }
 
