@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -73,6 +74,7 @@ def sample(nodes, options, flooded: bool) -> tuple[float, int]:
 
 def main() -> int:
     options = arguments().parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the cluster goes too
     alone, flooded, connected = [], [], 0
     with shared_folder() as folder, nodes_up("flood-bars", 2, folder) as nodes:
         while sum(flooded) < options.seconds:
