@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 The Millrace authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * MPI_Finalize calls the delete callbacks of the attributes of MPI_COMM_SELF before anything else. MPI works in
- * them: HDF5 writes and closes there what the program left open. The last attribute goes first: MPICH's ROMIO
- * has one too, and cannot open files after it has gone. So the callback of an attribute that was set after the
- * first open opens, writes and closes a file; that of one that was set before, as HDF5's, writes to a file that
- * was opened in the program, reads it, and closes it. A third file is never closed. usage: finalize DIRECTORY */
+ * MPI_Finalize calls the delete callbacks of the attributes of MPI_COMM_SELF before anything else. MPI works
+ * in them: HDF5 writes and closes there what the program left open. The last attribute goes first: MPICH's
+ * ROMIO has one too, and cannot open files after it has gone. So the callback of an attribute that was set
+ * after the first open opens, writes and closes a file; that of one that was set before, as HDF5's, writes to
+ * a file that was opened in the program, reads it, and closes it. A third file is never closed. usage:
+ * finalize DIRECTORY */
 #include "check.h"
 
 enum { pieces = 64, piece_bytes = 96 };

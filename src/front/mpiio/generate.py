@@ -109,9 +109,9 @@ def slots():
     lines += ["  count\n};\n\n", "inline constexpr const char* slot_names[] = {\n"]
     lines += [f'    "{function.name}",\n' for function in interposed()]
     lines += ["};\n\n// Of functions of large counts: which arguments are such.\n"]
-    lines += ["inline constexpr unsigned slot_counts[] = {\n"]
+    lines += ["// clang-format off\n", "inline constexpr unsigned slot_counts[] = {\n"]
     lines += [f"    {function.counts},\n" for function in interposed()]
-    lines += ["};\n\n}  // namespace millrace::front\n"]
+    lines += ["};\n// clang-format on\n\n}  // namespace millrace::front\n"]
     return "".join(lines)
 
 

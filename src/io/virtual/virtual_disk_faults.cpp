@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // The part of VirtualDisk that is what goes wrong.
-#include <cerrno>
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <utility>
 #include <vector>

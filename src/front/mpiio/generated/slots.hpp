@@ -286,6 +286,7 @@ inline constexpr const char* slot_names[] = {
 };
 
 // Of functions of large counts: which arguments are such.
+// clang-format off
 inline constexpr unsigned slot_counts[] = {
     0,
     8,
@@ -424,5 +425,6 @@ inline constexpr unsigned slot_counts[] = {
     0,
     0,
 };
+// clang-format on
 
 }  // namespace millrace::front
