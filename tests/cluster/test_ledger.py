@@ -60,8 +60,9 @@ def close_file(nodes, place, mpi, topology, name):
     path, go = place / name, job.folder / "go"
     words = [path, f"piece={PIECE}", f"pieces={PIECES}", f"stop={STOP}", f"go={go}"]
     settings = {"topology": topology, "file_servers": 1, "strategy": "sort", "timeout": f"{TIMEOUT_S}s"}
-    # Open MPI keeps shared file pointers in a file beside one that several nodes have open, and its close writes there.
-    with mock.patch.dict(os.environ, {"OMPI_MCA_sharedfp": "^lockedfile,individual,sm"}):
+    # Open MPI keeps shared file pointers in a file beside one that several nodes have open, and its close writes there;
+    # with this component it keeps none.
+    with mock.patch.dict(os.environ, {"OMPI_MCA_sharedfp": "sm"}):
         job.start("victim", *words, durability="node", **settings)
     assert eventually(lambda: job.out.count("at ") == NODES * PER_NODE, BOUND_S), job.told
     assert run("fsfreeze", "--freeze", place).returncode == 0
