@@ -71,9 +71,10 @@ TEST(Faults, WhatWasFoundStaysRight) {
   // records, and has none for those of the file that is open. 10815: a node is lost with a commit on its disk
   // and not what it stands for. 166, 1306: who opens a file waits for agents that wait for each other, and a
   // ledger that holds nothing. 15909: ... is told of errors of who had it open before. 2313, 5485: a rank's
-  // direct writes are lost by a datasync of another rank, which alone is told.
+  // direct writes are lost by a datasync of another rank, which alone is told. 15389: who opens a file joins
+  // what is left of the first open, whose ledger is only waiting for its own last write.
   for (const std::uint64_t seed :
-       {1125, 1459, 7990, 48, 76, 217, 1394, 10815, 166, 1306, 15909, 2313, 5485}) {
+       {1125, 1459, 7990, 48, 76, 217, 1394, 10815, 166, 1306, 15909, 2313, 5485, 15389}) {
     const Scenario scenario = make_scenario(seed);
     for (const std::string& problem : run(scenario).problems)
       ADD_FAILURE() << problem << "\n" << scenario.describe();

@@ -78,14 +78,12 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
     if (!error().ok()) ledger->give_up();
   }
   ledger->flush();  // what the target has and the ledger has not would be taken back by a recovery
-  if (!ledger->empty()) {
-    if (secured() || rescued()) {
-      moved = ledger->clear();
-    } else {
-      ledger->seal(
-          std::ranges::none_of(lanes, [](const auto& lane) { return lane->requests.used_by_ranks(); }));
-      show_progress(now_ns);
-    }
+  if (secured() || rescued()) moved = !ledger->empty() && ledger->clear();
+  if (!ledger
+           ->empty()) {  // also where only the ledger's own writes are awaited: who opens the file waits too
+    ledger->seal(
+        std::ranges::none_of(lanes, [](const auto& lane) { return lane->requests.used_by_ranks(); }));
+    show_progress(now_ns);
   }
   for (std::size_t i = 0; i < owed_.size();) {
     if (!due(owed_[i])) {
