@@ -124,8 +124,9 @@ Status Server::listen_at_name() {
   listener_ = std::move(options_.listener);
   if (listener_.valid()) return transport::take_over_listener(listener_.get());
   Result<Fd> listener = transport::listen_at(options_.name);
-  if (listener) listener_ = *std::move(listener);
-  return listener.status();
+  if (!listener) return listener.status();
+  listener_ = *std::move(listener);
+  return {};
 }
 
 Status Server::start() {
