@@ -199,8 +199,11 @@ bool Staging::pass() {
   Status status;
   if (rank_ == 0) {
     auto source = client::open_source(plan_.path);
-    if (source) source_ = *std::move(source);
-    status = source_ ? client::send_whole(*chain_, *source_, offers_[0].original) : source.status();
+    status = source.status();
+    if (source) {
+      source_ = *std::move(source);
+      status = client::send_whole(*chain_, *source_, offers_[0].original);
+    }
     if (!status.ok())
       tell(status.code() == Code::corrupt ? "it changed while it was copied" : status.describe());
   }
