@@ -20,7 +20,7 @@ plain::Engine& engine();
 // what was pending of it is in it now. Of nullptr: whether anything is pending. nullptr: no MPI-IO in this
 // process.
 using AskMpi = bool (*)(const struct stat* about, bool writes);
-extern std::atomic<AskMpi> ask_mpi;
+extern constinit std::atomic<AskMpi> ask_mpi;  // NOLINT(bugprone-dynamic-static-initializers): only declared
 
 // Before a file is read, written past MPI-IO or measured: what this process, or other ranks of its node, have
 // written to it by MPI-IO reaches it. A load where there is no MPI-IO.
