@@ -61,9 +61,9 @@ void* function_of() {
 
 template <unsigned... entries>
 void* pick(unsigned wanted, std::integer_sequence<unsigned, entries...>) {
-  void* found = nullptr;
-  ((wanted == entries ? void(found = function_of<entries>()) : void()), ...);
-  return found;
+  using Getter = void* (*)();
+  static constexpr Getter getters[] = {&function_of<entries>...};
+  return getters[wanted]();
 }
 
 }  // namespace
