@@ -136,8 +136,8 @@ void Cluster::befall(const Fault& fault) {
   }
 }
 
-// A node is about to be killed. What has been written for long is in the file by now, from all nodes; or in
-// the ledger of its own node, which goes if the node's ranks are told of an error.
+// A node is about to be killed. Writes that are older than the bound are in the file by now, from all nodes;
+// or in the ledger of their own node, which goes if the node's ranks are told of an error.
 void Cluster::acknowledge_old(std::uint32_t node) {
   if (!scenario_.keeps_the_bound()) return;
   for (const Rank& rank : ranks_) {

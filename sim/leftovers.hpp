@@ -46,8 +46,8 @@ bool read_start(io::VirtualDisk& disk, const Fd& journal, void* into, std::size_
 bool write_out(const std::string& file, std::span<const std::byte> contents);
 std::vector<std::byte> read_in(const std::string& file);
 
-// Runs `millrace recover` for journals in `directory`: its exit status, and what it says. What it writes are
-// real files, which are those that the disk knows.
+// Runs `millrace recover` for journals in `directory`: its exit status, and what it says. The files that it
+// writes to are real ones, those that the disk knows.
 std::pair<int, std::string> recover(io::VirtualDisk& disk, const std::string& directory);
 
 // Which file of the disk the name means.

@@ -257,8 +257,8 @@ const char* name_of(FaultKind kind) {
   return "";
 }
 
-// Ranks, and handles, that have no part in the pipeline. What is on another node is not asked for by ranks
-// that cannot join: there all go to the MPI library.
+// Ranks, and handles, that have no part in the pipeline. A rank that cannot join does not ask for bytes on
+// other nodes: with several nodes, all ranks leave such a file to the MPI library.
 static void add_guests(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x5A5A5A5A);
   scenario.second_handles = !scenario.stands_in && dice.one_in(4);

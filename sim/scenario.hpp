@@ -121,8 +121,8 @@ struct Scenario {
   bool benign() const;
   // What writes returned for outlives the agent of their node: strategy journal, and no disk that fails.
   bool writes_survive() const;
-  // What has been written for longer than a bound is in the file, whoever is killed then: nothing but a
-  // scheduler interferes.
+  // Writes older than the bound are in the file, whichever processes are killed then: nothing but a scheduler
+  // interferes.
   bool keeps_the_bound() const;
   // The cache of a node may be lost: only what is on the disk is promised.
   bool loses_caches() const;

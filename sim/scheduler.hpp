@@ -6,7 +6,7 @@ namespace millrace::sim {
 
 struct Scenario;
 
-// What a scheduler does to a job, for some scenarios: it signals the agents, which go on; or it kills a
+// Gives some scenarios a scheduler. It signals the agents, which go on; or it kills a
 // node's whole control group, ranks and agent, while programs compute with writes that nobody has asked for.
 void add_scheduler(Scenario& scenario);
 

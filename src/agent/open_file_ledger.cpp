@@ -79,8 +79,8 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
   }
   ledger->flush();  // what the target has and the ledger has not would be taken back by a recovery
   if (secured() || rescued()) moved = !ledger->empty() && ledger->clear();
-  if (!ledger
-           ->empty()) {  // also where only the ledger's own writes are awaited: who opens the file waits too
+  // Also where only the ledger's own writes are awaited: an open of the file waits for them.
+  if (!ledger->empty()) {
     ledger->seal(
         std::ranges::none_of(lanes, [](const auto& lane) { return lane->requests.used_by_ranks(); }));
     show_progress(now_ns);

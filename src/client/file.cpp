@@ -307,9 +307,11 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
 // The kernel tells of an error in writeback every descriptor that was open then, and of later ones only the
 // first: the one that is synced at close has to be older than the writes.
 void PipelineFile::hold_for_sync() {
+  if (held_for_sync_.load(std::memory_order_acquire)) return;
   if (!ends_on_disk(request_.settings) || !request_.writable || process_.is_child()) return;
   const std::lock_guard lock(enroll_mutex_);
   if (!place_.holds_open() && !place_.hold_open(O_RDWR)) (void)place_.hold_open(O_WRONLY);
+  held_for_sync_.store(true, std::memory_order_release);
 }
 
 // With durability disk or node, the agent syncs what it wrote itself; here follows what the MPI library wrote

@@ -86,10 +86,11 @@ class PipelineFile final : public File, private Leaver {
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
   std::atomic<std::uint64_t> flushes_{0};
-  std::atomic<bool> on_the_way_{false};   // this rank has written since the last order()
-  std::atomic<bool> elsewhere_{false};    // other nodes may have written before an order()
-  std::atomic<bool> past_ledger_{false};  // the MPI library wrote to a file that has a ledger
-  std::atomic<bool> bereft_{false};       // the agent went with bytes of others before this rank had met it
+  std::atomic<bool> held_for_sync_{false};  // hold_for_sync() has done what it can
+  std::atomic<bool> on_the_way_{false};     // this rank has written since the last order()
+  std::atomic<bool> elsewhere_{false};      // other nodes may have written before an order()
+  std::atomic<bool> past_ledger_{false};    // the MPI library wrote to a file that has a ledger
+  std::atomic<bool> bereft_{false};         // the agent went with bytes of others before this rank had met it
   std::atomic<bool> closed_{false};
 };
 

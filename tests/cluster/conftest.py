@@ -37,6 +37,8 @@ def words(*command: object) -> list[str]:
 
 def call(*command: object, timeout: float = BOUND_S, **more: object) -> subprocess.CompletedProcess:
     """`millrace cluster ...`, bounded."""
+    if command[0] == "up" and {Path("/tmp"), Path("/dev/shm")} & set(ROOT.parents):
+        command = (*command, "--shared", ROOT)  # nodes have folders of their own there
     settings = {"capture_output": True, "text": True, "check": False, "stdin": subprocess.DEVNULL} | more
     if "input" in settings:
         del settings["stdin"]
