@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import RUN, STORAGE, call, eventually, keepers, kill_keeper, others, words
+from conftest import IN_TMP, RUN, STORAGE, call, eventually, keepers, kill_keeper, others, words
 
 
 def test_status_names_all_nodes(cluster):
@@ -38,7 +38,7 @@ def test_each_node_has_its_own_world(pair):
     first, second = seen[0][0].split(), seen[1][0].split()
     assert (first[0], second[0]) == ("node0", "node1")
     assert len({*here, *first[1:], *second[1:]}) == 15
-    assert seen[0][1] == "['eth0', 'lo'] [] [] []"
+    assert seen[0][1] == f"['eth0', 'lo'] {IN_TMP} [] []"
     address, processes = seen[0][2].split()
     assert address == pair.status()["nodes"][1]["address"] and int(processes) == 2
 
