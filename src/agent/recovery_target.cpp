@@ -20,8 +20,7 @@ Target find_target(io::Storage& storage, const journal::FileHeader& header, bool
   if (!target.file) return target;
   struct stat about {};
   if (::fstat(target.file->get(), &about) != 0 || !S_ISREG(about.st_mode)) {
-    target.file = Code::invalid;
-    return target;
+    return {Code::invalid};
   }
   const Result<FileIdentity> found = storage.identify(*target.file, false);
   if (found) target.sameness = same_file(journal::target_of(header), *found);
@@ -45,10 +44,8 @@ std::string refusal(const Target& target, const std::string& name) {
     case Sameness::unknown:
       return name +
              " may be another file than the one that was written: its file system tells neither a birth time "
-             "nor "
-             "a lasting handle, and took no mark; nothing was written to it: compare it with what was "
-             "written, then "
-             "--force writes the journal into this file, or --discard takes it away";
+             "nor a lasting handle, and took no mark; nothing was written to it: compare it with what was "
+             "written, then --force writes the journal into this file, or --discard takes it away";
   }
   return {};
 }
