@@ -105,6 +105,10 @@ class File {
   virtual Status bar(const char* reason) { return set_direct(reason); }
 
   virtual const FileSettings& settings() const = 0;
+
+  // A name by which the MPI library can open the same file again while this object lives, whatever its own name
+  // means meanwhile; empty: there is none but that.
+  virtual std::string lasting_name() const { return {}; }
 };
 
 // What files of such a name have cost this rank.

@@ -44,6 +44,7 @@ class PipelineFile final : public File, private Leaver {
     if (start != 0) stint_.took(process_.now_ns() - start);
   }
   const FileSettings& settings() const override { return request_.settings; }
+  std::string lasting_name() const override { return place_.lasting_path(); }
 
   bool enroll(bool may_start);
 

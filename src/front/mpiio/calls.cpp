@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "front/mpiio/agreement.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/first.hpp"
 #include "front/mpiio/stage.hpp"
+#include "front/mpiio/unmapped.hpp"
 #include "front/mpiio/view_check.hpp"
 
 namespace millrace::front {
@@ -54,13 +54,15 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
         client::FileView(static_cast<std::uint64_t>(disp), static_cast<std::uint64_t>(unit), std::move(map));
     open.mapped = open.view.usable() && library_agrees(open.handle, open.view);
   }
-  open.mapped = all_ranks(open, open.mapped);
   open.foreign = strcasecmp(datarep, "native") != 0;
+  const bool writable =
+      open.mapped || open.left || open.foreign || set_unmapped_view(open, disp, etype, filetype, datarep);
   {
     const std::lock_guard guard(open.pointer_lock);
     open.position = 0;
     open.holder = Open::Holder::both;
   }
+  if (!writable) return Code::io;
   if (open.pipeline() == usable) return {};
   return open.file->set_direct(open.pipeline() ? nullptr
                                : open.foreign  ? "a data representation other than native"

@@ -14,30 +14,6 @@ namespace {
 
 constexpr std::uint64_t staging_bytes = 1024 * 1024;
 
-// The library's independent function for the same arguments; blocking unless the row is nonblocking.
-int write_independent(Open& open, const Row& row, const Arguments& a, MPI_Status* status) {
-  const bool at = row.position == Position::at;
-  const bool request = row.completion == Completion::nonblocking;
-  if (!at) hand_over(open);
-#if MILLRACE_LARGE_COUNT
-  if (a.count > std::numeric_limits<int>::max()) {
-    if (at && request)
-      return call<Slot::MPI_File_iwrite_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type,
-                                              a.request);
-    if (at)
-      return call<Slot::MPI_File_write_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, status);
-    if (request) return call<Slot::MPI_File_iwrite_c>(a.entry, a.file, a.memory, a.count, a.type, a.request);
-    return call<Slot::MPI_File_write_c>(a.entry, a.file, a.memory, a.count, a.type, status);
-  }
-#endif
-  const int count = static_cast<int>(a.count);
-  if (at && request)
-    return call<Slot::MPI_File_iwrite_at>(a.entry, a.file, a.offset, a.memory, count, a.type, a.request);
-  if (at) return call<Slot::MPI_File_write_at>(a.entry, a.file, a.offset, a.memory, count, a.type, status);
-  if (request) return call<Slot::MPI_File_iwrite>(a.entry, a.file, a.memory, count, a.type, a.request);
-  return call<Slot::MPI_File_write>(a.entry, a.file, a.memory, count, a.type, status);
-}
-
 // Writes one contiguous range of the view's data through the library, piece by piece of the file.
 //
 // Left to itself the library may write a range with holes by reading it, changing it and writing it back
@@ -105,6 +81,29 @@ void step(Open& open, const Target& target) {
 }
 
 }  // namespace
+
+int write_independent(Open& open, const Row& row, const Arguments& a, MPI_Status* status) {
+  const bool at = row.position == Position::at;
+  const bool request = row.completion == Completion::nonblocking;
+  if (!at) hand_over(open);
+#if MILLRACE_LARGE_COUNT
+  if (a.count > std::numeric_limits<int>::max()) {
+    if (at && request)
+      return call<Slot::MPI_File_iwrite_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type,
+                                              a.request);
+    if (at)
+      return call<Slot::MPI_File_write_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, status);
+    if (request) return call<Slot::MPI_File_iwrite_c>(a.entry, a.file, a.memory, a.count, a.type, a.request);
+    return call<Slot::MPI_File_write_c>(a.entry, a.file, a.memory, a.count, a.type, status);
+  }
+#endif
+  const int count = static_cast<int>(a.count);
+  if (at && request)
+    return call<Slot::MPI_File_iwrite_at>(a.entry, a.file, a.offset, a.memory, count, a.type, a.request);
+  if (at) return call<Slot::MPI_File_write_at>(a.entry, a.file, a.offset, a.memory, count, a.type, status);
+  if (request) return call<Slot::MPI_File_iwrite>(a.entry, a.file, a.memory, count, a.type, a.request);
+  return call<Slot::MPI_File_write>(a.entry, a.file, a.memory, count, a.type, status);
+}
 
 int begin_split(Open& open, MPI_Count bytes) {
   const std::lock_guard guard(open.split_lock);

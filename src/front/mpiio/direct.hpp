@@ -27,6 +27,9 @@ void find_hull(const Open& open, Target& target);
 int begin_split(Open& open, MPI_Count bytes);
 
 // `target` is nullptr where arguments are not sound: the library's own checks answer then.
+// The library's independent function for the same arguments; blocking unless the row is nonblocking.
+int write_independent(Open& open, const Row& row, const Arguments& arguments, MPI_Status* status);
+
 int write_direct(Open& open, const Row& row, const Arguments& arguments, const Target* target);
 
 // Completes a call whose bytes have left the program's memory.

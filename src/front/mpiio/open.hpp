@@ -40,14 +40,20 @@ struct Open {
   std::string path;
   std::unique_ptr<client::File> file;
   client::FileView view;
-  bool mapped = true;  // the view can be mapped to pieces
+  bool mapped = true;  // this rank's view can be mapped to pieces
   bool atomic = false;
   bool routed = false;             // ranks of several nodes have it open, and their agents work together
   bool left = false;               // to the MPI library, on all ranks alike (Apart)
   bool foreign = false;            // a data representation other than native
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
 
-  bool pipeline() const { return mapped && !atomic && !foreign && !left; }
+  bool pipeline() const { return mapped && writes_alone(); }
+  // Writes need no other rank: they take the pipeline, or the library's independent functions.
+  bool writes_alone() const { return !atomic && !foreign && !left; }
+
+  // Of a view that cannot be mapped (unmapped.hpp).
+  MPI_File unmapped = MPI_FILE_NULL;
+  std::uint64_t unmapped_etype = 1;  // bytes
 
   // How the file's ranks agree (agreement.hpp).
   std::uint64_t group = 0;  // a number that they have in common

@@ -12,6 +12,7 @@
 #include "front/mpiio/opening.hpp"
 #include "front/mpiio/posix_side.hpp"
 #include "front/mpiio/stage.hpp"
+#include "front/mpiio/unmapped.hpp"
 
 namespace millrace::front {
 namespace {
@@ -160,6 +161,7 @@ int leave(std::unique_ptr<Open> open) {
     client::refresh(open->path);
   }
   end_agreements(*open);
+  close_unmapped(*open);
   return status.ok() ? MPI_SUCCESS : raise(*open, status);
 }
 

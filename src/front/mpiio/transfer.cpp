@@ -20,6 +20,7 @@
 #include "front/mpiio/first_read.hpp"
 #include "front/mpiio/library.hpp"
 #include "front/mpiio/linear.hpp"
+#include "front/mpiio/unmapped.hpp"
 
 namespace millrace::front {
 namespace {
@@ -140,6 +141,7 @@ bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
 }
 
 int write(Open& open, const Row& row, const Arguments& a) {
+  if (!open.mapped && open.place != Open::Place::elsewhere) return write_unmapped(open, row, a);
   Target target{};
   const bool sound = measure(open, row, a, target) && buffer_sound(a, target) &&
                      (row.completion != Completion::nonblocking || a.request != nullptr);
@@ -256,7 +258,7 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
 
 bool writes_alone(const Open& open, const Row& row) {
   return row.direction == Direction::write && open.writable && row.position != Position::shared &&
-         (open.pipeline() || open.place == Open::Place::elsewhere) &&
+         (open.writes_alone() || open.place == Open::Place::elsewhere) &&
          !(row.coordination == Coordination::collective && open.collective_direct);
 }
 

@@ -89,7 +89,7 @@ inline int transfer(const Row& row, const Arguments& arguments, Real real) noexc
   const Scope scope;
   Open* open = scope.find(arguments.file);
   // The pipeline's writes look for a driver themselves, where they are large enough to make up for it.
-  if (open == nullptr || row.direction == Direction::read) device::look();
+  if (open == nullptr || row.direction == Direction::read || !open->mapped) device::look();
   int result = MPI_SUCCESS;
   if (device::driver_seen.load(std::memory_order_relaxed) && scope.outermost() &&
       staged(open, row, arguments, result))
