@@ -159,6 +159,8 @@ bool reserve_descriptors();
 
 // Where agents of other nodes reach this node's, which is started if need be.
 Result<transport::TcpAddress> meet();
+// ... as a meet() before has found; port 0: none has, or the agent is lost since.
+transport::TcpAddress met();
 
 // At MPI_Finalize and at exit: leaves the agent. Safe to call twice.
 void finalize();

@@ -264,6 +264,17 @@ Result<transport::TcpAddress> meet() {
   return address;
 }
 
+transport::TcpAddress met() {
+  const char* why = nullptr;
+  Session* session = process().session(false, why);
+  if (session == nullptr || session->lost() || session->met() == 0) return {};
+  const Result<transport::TcpAddress> own = own_address();
+  if (!own) return {};
+  transport::TcpAddress address = *own;
+  address.port = session->met();
+  return address;
+}
+
 bool anything_pending(bool writes) {
   if (process().is_child()) return false;
   const char* why = nullptr;

@@ -45,9 +45,11 @@ Result<std::uint32_t> Session::enroll(const transport::Register& registration, i
 }
 
 Result<std::uint16_t> Session::meet() {
+  if (const std::uint16_t known = port_.load()) return known;
   transport::Met answer{};
   if (Status status = exchange(transport::Meet{transport::protocol_version}, {}, answer); !status.ok())
     return status;
+  port_.store(answer.port);
   return answer.port;
 }
 

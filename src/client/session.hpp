@@ -49,6 +49,7 @@ class Session {
 
   // The port at which the agent takes links of other nodes' agents.
   Result<std::uint16_t> meet();
+  std::uint16_t met() const { return port_.load(); }  // 0: nobody has asked yet
 
   // Appends pieces as records of at most record_max bytes; blocks while the ring is full.
   Status write(std::uint32_t file, std::span<const Piece> pieces, std::uint64_t record_max, Tally& tally);
@@ -152,6 +153,7 @@ class Session {
   transport::StampClock clock_;
   CallLock mutex_;
   std::atomic<bool> lost_{false};
+  std::atomic<std::uint16_t> port_{0};  // as the agent said
   std::uint64_t noted_bytes_ = 0;     // since the agent was last woken for notes
   std::vector<Protected> protected_;  // by strategy journal
   std::uint32_t busy_slots_ = 0;      // bit per reply slot

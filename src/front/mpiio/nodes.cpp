@@ -22,38 +22,11 @@
 namespace millrace::front {
 namespace {
 
-// What a rank tells all others, as bytes: all run the same build.
-struct Place {
-  std::uint64_t node;
-  std::uint64_t inode;   // of the file, as this node sees it; 0: it does not
-  std::uint64_t probed;  // what this rank knows of a route: see find_out()
-  std::uint64_t alone;   // 1: it has a handle of the file that only ranks of its node share
-  client::AgentAddress agent;
-};
-
-// What rank 0 decides.
-struct Decision {
-  std::uint64_t wanted;
-  std::array<std::byte, 32> key;
-  FileSettings settings;
-  client::RoutePlan plan;
-};
-
 // A handshake that is lost is sent again after a second.
 constexpr std::uint64_t reach_bound_ms = 2500;
 
 // The last route that was tried: a checksum of it, and in its lowest bit whether agents reach each other.
 std::atomic<std::uint64_t> last_probed{0};
-
-Place own_place(const std::string& path, const Settings& settings, bool alone) {
-  static const std::uint64_t node = node_number();
-  Place place{node, 0, last_probed.load(), alone ? 1u : 0u, {}};
-  struct stat about {};
-  if (::stat(path.c_str(), &about) == 0) place.inode = about.st_ino;
-  if (!settings.across_nodes || place.inode == 0) return place;
-  if (Result<client::AgentAddress> agent = client::meet()) place.agent = *agent;
-  return place;
-}
 
 // The nodes in the order of their first ranks.
 struct Nodes {
@@ -99,12 +72,13 @@ bool find_out(MPI_Comm comm, const std::vector<Place>& places, const Nodes& node
   return all;
 }
 
-Apart apart_by_places(const std::vector<Place>& places) {
-  const auto any = [&](auto&& what) { return std::ranges::any_of(places, what); };
-  if (any([&](const Place& one) { return one.inode == 0 || one.inode != places.front().inode; }))
-    return Apart::other_file;
-  if (any([](const Place& one) { return one.agent.port == 0; })) return Apart::no_address;
-  return any([](const Place& one) { return one.alone != 0; }) ? Apart::alone : Apart::no;
+bool unmet(const Place& one) { return one.agent.port == 0; }
+
+// Starts this node's agent if need be, and tells it to all.
+bool meet_agents(MPI_Comm comm, int rank, std::vector<Place>& places) {
+  Place own = places[static_cast<std::size_t>(rank)];
+  if (const Result<client::AgentAddress> agent = client::meet()) own.agent = *agent;
+  return PMPI_Allgather(&own, sizeof own, MPI_BYTE, places.data(), sizeof own, MPI_BYTE, comm) == MPI_SUCCESS;
 }
 
 }  // namespace
@@ -129,33 +103,47 @@ bool all_of(MPI_Comm comm, bool mine) {
   return PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all == 1;
 }
 
-Apart meet_nodes(MPI_Comm comm, const std::string& path, const Settings& settings, bool alone,
-                 Meeting& meeting) {
-  int rank = 0, size = 1;
-  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS)
-    return Apart::unreachable;
-  const Place own = own_place(path, settings, alone);
-  std::vector<Place> places(static_cast<std::size_t>(size));
-  if (PMPI_Allgather(&own, sizeof own, MPI_BYTE, places.data(), sizeof own, MPI_BYTE, comm) != MPI_SUCCESS)
-    return Apart::unreachable;
-  const Nodes nodes = nodes_of(places, own.node);
-  Decision decision{};
-  if (rank == 0) {
-    decision.wanted = settings.across_nodes ? 1 : 0;
-    if (::getrandom(decision.key.data(), decision.key.size(), 0) != static_cast<ssize_t>(decision.key.size()))
-      decision.wanted = 0;
-    decision.settings = settings.file;
-    decision.plan = client::plan_route(settings, static_cast<std::uint32_t>(nodes.numbers.size()),
-                                       client::stripe_of(path));
-  }
-  if (PMPI_Bcast(&decision, sizeof decision, MPI_BYTE, 0, comm) != MPI_SUCCESS) return Apart::unreachable;
+Place own_place(const std::string& path, const Settings& settings, bool alone) {
+  static const std::uint64_t node = node_number();
+  Place place{node, 0, last_probed.load(), alone ? 1u : 0u, {}};
+  struct stat about {};
+  if (::stat(path.c_str(), &about) == 0) place.inode = about.st_ino;
+  if (settings.across_nodes) place.agent = client::met();
+  return place;
+}
+
+Decision decide(const std::string& path, const Settings& settings) {
+  Decision decision{0, {}, settings.file, settings.topology, settings.file_servers, settings.stripe_bytes, 0};
+  if (!settings.across_nodes) return decision;
+  const auto size = static_cast<ssize_t>(decision.key.size());
+  decision.wanted = ::getrandom(decision.key.data(), decision.key.size(), 0) == size ? 1 : 0;
+  decision.file_stripe_bytes = client::stripe_of(path);
+  return decision;
+}
+
+Apart meet_nodes(MPI_Comm comm, std::vector<Place>& places, const Decision& decision, Meeting& meeting) {
+  int rank = 0;
+  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return Apart::unreachable;
+  const auto any = [&](auto&& what) { return std::ranges::any_of(places, what); };
   if (decision.wanted == 0) return Apart::by_setting;
-  if (const Apart apart = apart_by_places(places); apart != Apart::no) return apart;
-  client::Routing routing = client::routing_of(decision.plan, nodes.agents, nodes.own);
+  if (any([&](const Place& one) { return one.inode == 0 || one.inode != places.front().inode; }))
+    return Apart::other_file;
+  if (any(unmet) && !meet_agents(comm, rank, places)) return Apart::unreachable;
+  if (any(unmet)) return Apart::no_address;
+  if (any([](const Place& one) { return one.alone != 0; })) return Apart::alone;
+  const std::uint64_t node = places[static_cast<std::size_t>(rank)].node;
+  const Nodes nodes = nodes_of(places, node);
+  Settings wishes;
+  wishes.topology = decision.topology;
+  wishes.file_servers = decision.file_servers;
+  wishes.stripe_bytes = decision.stripe_bytes;
+  const client::RoutePlan plan = client::plan_route(wishes, static_cast<std::uint32_t>(nodes.numbers.size()),
+                                                    decision.file_stripe_bytes);
+  client::Routing routing = client::routing_of(plan, nodes.agents, nodes.own);
   routing.key = decision.key;
   const auto before = std::span(places).first(static_cast<std::size_t>(rank));
-  const bool first_of_node = std::ranges::find(before, own.node, &Place::node) == before.end();
-  if (!find_out(comm, places, nodes, first_of_node, decision.plan, routing)) return Apart::unreachable;
+  const bool first_of_node = std::ranges::find(before, node, &Place::node) == before.end();
+  if (!find_out(comm, places, nodes, first_of_node, plan, routing)) return Apart::unreachable;
   meeting.routing = routing;
   meeting.members = nodes.members;
   meeting.settings = decision.settings;

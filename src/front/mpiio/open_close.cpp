@@ -17,7 +17,7 @@
 namespace millrace::front {
 namespace {
 
-// What all ranks of an open agree on.
+// What all ranks of an open agree on: the most that any of them says, word by word.
 struct Agreement {
   Company company;
   std::uint64_t collective_direct;  // some rank wants collective calls left to the library
@@ -26,14 +26,34 @@ struct Agreement {
   client::Costs costs;
 };
 
-bool agree(MPI_Comm comm, Agreement mine, bool wanted, Agreement& all, std::uint32_t& members) {
-  int rank = 0, size = 1;
-  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
-  mine.company = own_company(rank, wanted);
-  all = mine;
-  if (size > 1 && !all_at_most(comm, mine, all)) return false;
-  members = all.company.on_one_node() ? static_cast<std::uint32_t>(size) : 0;  // 0: on several nodes
-  return all.company.refused == 0;
+// What a rank says to all others at open, by one collective call.
+struct Introduction {
+  Agreement agreement;
+  Place place;
+};
+
+// What this rank has heard.
+struct Introductions {
+  Agreement agreement{};
+  std::vector<Place> places;  // of all ranks
+  Decision decision{};
+  std::uint32_t members = 0;  // 0: on several nodes
+};
+
+// False: some rank does not want the file accelerated.
+bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard) {
+  constexpr int words = sizeof(Agreement) / sizeof(std::uint64_t);
+  int size = 1;
+  if (PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
+  std::vector<Introduction> all(static_cast<std::size_t>(size), mine);
+  if (size > 1 && !gather(comm, mine, all, heard.decision)) return false;
+  for (const Introduction& one : all) {
+    take_most(reinterpret_cast<std::uint64_t*>(&heard.agreement),
+              reinterpret_cast<const std::uint64_t*>(&one.agreement), words);
+    heard.places.push_back(one.place);
+  }
+  heard.members = heard.agreement.company.on_one_node() ? static_cast<std::uint32_t>(size) : 0;
+  return heard.agreement.company.refused == 0;
 }
 
 // Classes of error that all ranks see alike, before they have talked to each other.
@@ -68,45 +88,57 @@ bool reaches_agent(const std::string& path) {
   return false;
 }
 
+// What this rank has to say of a file that it `wants` accelerated.
+Introduction introduction_of(int rank, const std::string& path, const Settings& settings, bool wanted,
+                             const Handles& others) {
+  Introduction mine{};
+  mine.agreement.company = own_company(rank, wanted);
+  mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
+  mine.agreement.left = others.left ? 1 : 0;
+  // With durability disk, close has to sync what the library wrote.
+  const bool leavable =
+      settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
+  mine.agreement.pure = wanted && leavable && client::is_mixed(path) ? 0 : 1;
+  if (!wanted) return mine;
+  mine.agreement.costs = client::costs_of(path);
+  mine.place = own_place(path, settings, others.plain && !others.routed);
+  return mine;
+}
+
 // False: the handle is left to the MPI library.
 bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle, bool opened) {
   ask_for_threads();
   const Settings settings = settings_of(info, filename);
-  const std::optional<std::string> path = kernel_path(filename);
+  const std::string path = kernel_path(filename).value_or("");
   const bool all_direct = stays_direct(settings, "independent") && stays_direct(settings, "collective");
-  const bool wanted = opened && path && settings.enabled && !all_direct && path_selected(settings, *path) &&
-                      reaches_agent(*path);
-  Agreement all{};
-  std::uint32_t members = 0;
-  Agreement mine{};
-  mine.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
-  const Handles others = wanted ? handles_of(path->c_str()) : Handles{};
-  mine.left = others.left ? 1 : 0;
-  // With durability disk, close has to sync what the library wrote.
-  const bool leavable =
-      settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
-  mine.pure = wanted && leavable && client::is_mixed(*path) ? 0 : 1;
-  if (wanted) mine.costs = client::costs_of(*path);
+  const bool wanted = opened && !path.empty() && settings.enabled && !all_direct &&
+                      path_selected(settings, path) && reaches_agent(path);
+  const Handles others = wanted ? handles_of(path.c_str()) : Handles{};
   int rank = 0;
-  if (wanted && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == 0)
-    client::secure_name(*path, settings.file);  // others wait for rank 0 where they agree
-  if (!agree(comm, mine, wanted, all, members) || !opened) return false;
+  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return false;
+  Introductions heard;
+  if (wanted && rank == 0) {
+    client::secure_name(path, settings.file);  // others wait for rank 0 where they agree
+    heard.decision = decide(path, settings);
+  }
+  if (!introduce(comm, introduction_of(rank, path, settings, wanted, others), heard) || !opened) return false;
+  const Agreement& all = heard.agreement;
   if (all.pure == 0) {  // the library's alone, and nothing in its way
-    client::open({*path, {}, all.company.group, members, settings.file, true, all.costs, true});
+    client::open({path, {}, all.company.group, heard.members, settings.file, true, all.costs, true});
     return false;
   }
-  Meeting meeting{{}, members, settings.file};
+  Meeting meeting{{}, heard.members, settings.file};
   Apart apart = all.left != 0 ? Apart::left_before : Apart::no;
-  if (apart == Apart::no && members == 0)
-    apart = meet_nodes(comm, *path, settings, others.plain && !others.routed, meeting);
+  if (apart == Apart::no && heard.members == 0)
+    apart = meet_nodes(comm, heard.places, heard.decision, meeting);
   auto open = std::make_unique<Open>();
   open->handle = handle;
-  open->path = *path;
+  open->path = path;
   open->group = all.company.group;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->collective_direct = all.collective_direct != 0;
   open->file = open_everywhere(comm,
-                               {*path,
+                               {path,
                                 {},
                                 all.company.group,
                                 meeting.members,
@@ -117,9 +149,9 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
                                 meeting.routing},
                                apart);
   open->left = apart != Apart::no;
-  open->routed = members == 0 && !open->left;
-  if (open->left) leave_same_file(path->c_str(), why(Apart::left_before));
-  if (open->left && rank == 0) tell(apart, *path, settings.file);
+  open->routed = heard.members == 0 && !open->left;
+  if (open->left) leave_same_file(path.c_str(), why(Apart::left_before));
+  if (open->left && rank == 0) tell(apart, path, settings.file);
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
   add(std::move(open));
   return true;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "client/file.hpp"
 #include "front/mpiio/nodes.hpp"
@@ -80,6 +81,29 @@ Company own_company(int rank, bool wanted) {
 
 bool reduce_words(MPI_Comm comm, const std::uint64_t* mine, std::uint64_t* all, int words) {
   return PMPI_Allreduce(mine, all, words, MPI_UINT64_T, MPI_MAX, comm) == MPI_SUCCESS;
+}
+
+void take_most(std::uint64_t* all, const std::uint64_t* one, int words) {
+  for (int i = 0; i < words; ++i) all[i] = std::max(all[i], one[i]);
+}
+
+bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std::byte> all,
+                  std::span<std::byte> word) {
+  int rank = 0, size = 1;
+  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
+  const int each = static_cast<int>(mine.size());
+  std::vector<int> counts(static_cast<std::size_t>(size), each), places(counts.size());
+  counts[0] += static_cast<int>(word.size());
+  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+  std::vector<std::byte> own(mine.begin(), mine.end()), told(all.size() + word.size());
+  if (rank == 0) own.insert(own.end(), word.begin(), word.end());
+  if (PMPI_Allgatherv(own.data(), static_cast<int>(own.size()), MPI_BYTE, told.data(), counts.data(),
+                      places.data(), MPI_BYTE, comm) != MPI_SUCCESS)
+    return false;
+  const auto others = std::ranges::copy_n(told.begin(), each, all.begin()).in;
+  const auto rest = std::ranges::copy_n(others, static_cast<std::ptrdiff_t>(word.size()), word.begin()).in;
+  std::ranges::copy(rest, told.end(), all.begin() + each);
+  return true;
 }
 
 }  // namespace millrace::front

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/settings.hpp"
 #include "front/mpiio/mpi.hpp"
@@ -41,11 +43,25 @@ Company own_company(int rank, bool wanted);
 // are only compared for equality.
 bool reduce_words(MPI_Comm comm, const std::uint64_t* mine, std::uint64_t* all, int words);
 
+// ... of what all ranks have told.
+void take_most(std::uint64_t* all, const std::uint64_t* one, int words);
+
 template <class T>
 bool all_at_most(MPI_Comm comm, const T& mine, T& all) {
   static_assert(sizeof(T) % sizeof(std::uint64_t) == 0, "reduced as words");
   return reduce_words(comm, reinterpret_cast<const std::uint64_t*>(&mine),
                       reinterpret_cast<std::uint64_t*>(&all), sizeof(T) / sizeof(std::uint64_t));
+}
+
+// The blocks of all ranks, in their order, and what rank 0 says to everybody, by one collective call. Bytes:
+// all ranks run the same build.
+bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std::byte> all,
+                  std::span<std::byte> word);
+
+template <class Block, class Word>
+bool gather(MPI_Comm comm, const Block& mine, std::vector<Block>& all, Word& word) {
+  return gather_bytes(comm, std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
+                      std::as_writable_bytes(std::span(&word, 1)));
 }
 
 }  // namespace millrace::front

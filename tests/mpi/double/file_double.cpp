@@ -209,6 +209,7 @@ class Null final : public File {
 }  // namespace
 
 Result<transport::TcpAddress> meet() { return Code::lost_agent; }
+transport::TcpAddress met() { return {}; }
 Costs costs_of(std::string_view /*path*/) { return {}; }
 void refresh(const std::string& /*path*/) {}
 bool is_mixed(std::string_view /*path*/) { return false; }
