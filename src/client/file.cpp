@@ -29,7 +29,9 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
   if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
     turned_off_.store(read_too_often);
   const std::string& name = request_.place.empty() ? request_.path : request_.place;
-  if (request_.left != nullptr) {
+  if (request_.found.number() != 0) {
+    place_ = std::move(request_.found);
+  } else if (request_.left != nullptr) {
     (void)place_.remember(name);  // for close to make it durable
   } else if (barred != nullptr) {
     if (process_.settings().enabled) (void)place_.number_of(name);

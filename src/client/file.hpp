@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "base/settings.hpp"
+#include "client/place.hpp"
 #include "client/series.hpp"
 #include "extent/extent.hpp"
 #include "transport/route.hpp"
@@ -31,6 +32,7 @@ struct OpenRequest {
   transport::Routing routing = {};  // if the ranks are on several nodes that work together
   bool through = false;             // also what is only read passes the agents
   const char* left = nullptr;       // why all ranks leave it to the MPI library; a literal
+  Place found = {};                 // the file of that path, if the front end has looked for it already
 };
 
 // One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.
@@ -106,8 +108,8 @@ class File {
 
   virtual const FileSettings& settings() const = 0;
 
-  // A name by which the MPI library can open the same file again while this object lives, whatever its own name
-  // means meanwhile; empty: there is none but that.
+  // A name by which the MPI library can open the same file again while this object lives, whatever its own
+  // name means meanwhile; empty: there is none but that.
   virtual std::string lasting_name() const { return {}; }
 };
 

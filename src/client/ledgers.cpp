@@ -135,12 +135,16 @@ void pass_over(Process& process, const std::string& directory, const FileIdentit
 }  // namespace
 
 void settle_ledgers(const char* path, bool writes, Process& process) {
+  if (!process.settings().enabled) return;
   const std::string directory = local_directory(process.settings());
+  const bool ledgers = ::access(io::owned_folder(directory).c_str(), F_OK) == 0;
+  Session* session = running(process);
+  if (!ledgers && (session == nullptr || !session->knows_any())) return;
   struct stat about {};
-  if (!process.settings().enabled || ::stat(path, &about) != 0) return;
+  if (::stat(path, &about) != 0) return;
   FileIdentity target{.device = about.st_dev, .inode = about.st_ino};
   std::size_t left = 0;
-  if (::access(io::owned_folder(directory).c_str(), F_OK) == 0) {
+  if (ledgers) {
     if (const Result<FileIdentity> known = process.identify(std::string(path))) target = *known;
     left = settle(process, path, directory, target);
   }

@@ -24,27 +24,32 @@ bool leaves_room(const Fd& file) {
 
 }  // namespace
 
-bool Place::number_of(const std::string& path) {
-  path_ = path;
-  char folder[PATH_MAX];
-  if (!path_.starts_with('/') && ::getcwd(folder, sizeof folder) != nullptr)
-    path_ = std::string(folder) + "/" + path_;
-  const Result<FileIdentity> identity = io::identify(path_);
+bool Place::is(const Result<FileIdentity>& identity) {
   if (!identity) return false;
   identity_ = *identity;
   number_ = transport::file_number(identity_.device, identity_.inode);
   return true;
 }
 
+void Place::name(const std::string& path) {
+  path_ = path;
+  char folder[PATH_MAX];
+  if (!path_.starts_with('/') && ::getcwd(folder, sizeof folder) != nullptr)
+    path_ = std::string(folder) + "/" + path_;
+}
+
+bool Place::number_of(const std::string& path) {
+  name(path);
+  return is(io::identify(path_));
+}
+
 bool Place::remember(const std::string& path, bool named) {
   named_ = named;
-  if (!number_of(path)) return false;
+  name(path);
   Fd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  const Result<FileIdentity> identity = file.valid() ? io::identify(file, false) : Code::not_found;
-  if (!identity || !leaves_room(file)) return true;  // the name has to do
+  if (!file.valid() || !leaves_room(file) || !is(io::identify(file, false)))
+    return is(io::identify(path_));  // the name has to do
   file_ = std::move(file);
-  identity_ = *identity;
-  number_ = transport::file_number(identity_.device, identity_.inode);
   return true;
 }
 
@@ -72,6 +77,7 @@ Fd Place::open_again(int mode) const {
     return {};
   }
   Fd file(::open(lasting_path().c_str(), mode | O_CLOEXEC));
+  if (file.valid() && file_.valid()) return file;
   if (!file.valid() && file_.valid()) file = Fd(::open(path_.c_str(), mode | O_CLOEXEC));  // without /proc
   if (!file.valid()) return {};
   const Result<FileIdentity> identity = io::identify(file, false);

@@ -7,6 +7,7 @@
 
 #include "base/fd.hpp"
 #include "base/file_identity.hpp"
+#include "base/result.hpp"
 
 namespace millrace::client {
 
@@ -35,8 +36,12 @@ class Place {
   // A name that means this file for as long as it is held.
   std::string lasting_path() const;
   std::uint64_t number() const { return number_; }  // transport::file_number()
+  std::uint64_t inode() const { return identity_.inode; }
 
  private:
+  void name(const std::string& path);
+  bool is(const Result<FileIdentity>& identity);
+
   std::string path_;
   Fd file_;
   bool open_ = false;  // not for its place only

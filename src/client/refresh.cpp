@@ -15,17 +15,27 @@ constexpr std::uint32_t fuse_magic = 0x65735546;
 
 // A FUSE daemon may remember attributes too (GlusterFS does, for a second). A change, if only of
 // nothing, brings the file's true ones along with its answer.
-void make_daemon_ask(const std::string& path) {
+bool make_daemon_ask(const std::string& path) {
+  return ::chown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(-1)) == 0;
+}
+
+// To ask costs a daemon's answer; files of one folder are asked for once.
+bool on_fuse(const std::string& path) {
+  static thread_local std::string folder;
+  static thread_local bool known = false;
+  const std::string here = path.substr(0, path.rfind('/') + 1);
+  if (!folder.empty() && folder == here) return known;
   struct statfs system {};
-  if (::statfs(path.c_str(), &system) != 0 || static_cast<std::uint32_t>(system.f_type) != fuse_magic) return;
-  if (::chown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(-1)) != 0) return;
+  if (::statfs(path.c_str(), &system) != 0) return false;
+  folder = here;
+  return known = static_cast<std::uint32_t>(system.f_type) == fuse_magic;
 }
 
 }  // namespace
 
 // Best effort: a file system that cannot look again says what it remembers.
 void refresh(const std::string& path) {
-  make_daemon_ask(path);
+  if (on_fuse(path) && make_daemon_ask(path)) return;
   struct statx about {};
   (void)::statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_SIZE | STATX_MTIME, &about);
 }

@@ -271,6 +271,14 @@ bool Session::holds(std::uint64_t number) {
   return any_file(number, [this](std::uint32_t file) { return keeps(file); });
 }
 
+bool Session::knows_any() {
+  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
+  for (std::uint32_t file = 0; file < slots; ++file) {
+    if (state(file).number.load() != 0) return true;
+  }
+  return false;
+}
+
 bool Session::anything_pending(bool kept) {
   const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
   for (std::uint32_t file = 0; file < slots; ++file) {

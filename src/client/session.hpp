@@ -74,6 +74,8 @@ class Session {
   bool holds(std::uint64_t number);
   // Some rank of the node has bytes pending in some file, or with `kept` in a ledger.
   bool anything_pending(bool kept);
+  // False: nobody has anything open through the pipeline.
+  bool knows_any();
   // ... in `extent` of a file of this number.
   bool pending_in(std::uint64_t number, Extent extent);
   // Ranks of other nodes have a file of this number open too, together with ranks here.
@@ -154,9 +156,9 @@ class Session {
   CallLock mutex_;
   std::atomic<bool> lost_{false};
   std::atomic<std::uint16_t> port_{0};  // as the agent said
-  std::uint64_t noted_bytes_ = 0;     // since the agent was last woken for notes
-  std::vector<Protected> protected_;  // by strategy journal
-  std::uint32_t busy_slots_ = 0;      // bit per reply slot
+  std::uint64_t noted_bytes_ = 0;       // since the agent was last woken for notes
+  std::vector<Protected> protected_;    // by strategy journal
+  std::uint32_t busy_slots_ = 0;        // bit per reply slot
   std::uint32_t next_generation_ = 1;
 };
 

@@ -3,8 +3,11 @@
 #include "front/mpiio/agreement.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <vector>
+
+#include "front/mpiio/nodes.hpp"
 
 namespace millrace::front {
 namespace {
@@ -28,33 +31,85 @@ bool within_world(MPI_Group group, int size) {
   return known && std::ranges::count(there, MPI_UNDEFINED) == 0;
 }
 
-// The file's ranks as a communicator, made when it is first needed: most files never set a view.
-bool gather_ranks(Open& open) {
+// The file's ranks, where its communicator is no longer at hand.
+std::shared_ptr<const Ranks> ranks_of_file(const Open& open) {
+  auto ranks = std::make_shared<Ranks>();
   MPI_Group group;
-  int size = 0;
-  if (PMPI_File_get_group(open.handle, &group) != MPI_SUCCESS) return false;
-  bool made = PMPI_Group_size(group, &size) == MPI_SUCCESS;
-  open.ranks = size;
-  if (made && size > 1)
-    made = within_world(group, size) &&
-           PMPI_Comm_create_group(MPI_COMM_WORLD, group, tag_of(open), &open.agreement) == MPI_SUCCESS;
+  if (PMPI_File_get_group(open.handle, &group) != MPI_SUCCESS) return nullptr;
+  bool made = PMPI_Group_size(group, &ranks->size) == MPI_SUCCESS;
+  if (made && ranks->size > 1)
+    made = within_world(group, ranks->size) &&
+           PMPI_Comm_create_group(MPI_COMM_WORLD, group, tag_of(open), &ranks->comm) == MPI_SUCCESS;
   PMPI_Group_free(&group);
-  return made;
+  return made ? ranks : nullptr;
+}
+
+using Held = std::shared_ptr<const Ranks>;
+
+int forget(MPI_Comm /*comm*/, int /*key*/, void* value, void* /*extra*/) {
+  delete static_cast<Held*>(value);
+  return MPI_SUCCESS;
+}
+
+int key_of_ranks() {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    (void)PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr);
+    return made;
+  }();
+  return key;
+}
+
+bool calls_may_overlap() {
+  int provided = MPI_THREAD_MULTIPLE;
+  return PMPI_Query_thread(&provided) != MPI_SUCCESS || provided == MPI_THREAD_MULTIPLE;
+}
+
+Held new_ranks(MPI_Comm comm) {
+  auto ranks = std::make_shared<Ranks>();
+  int rank = 0;
+  // Unlike MPI_Comm_dup, it leaves the program's attributes and their callbacks alone.
+  const bool made = PMPI_Comm_size(comm, &ranks->size) == MPI_SUCCESS &&
+                    PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS &&
+                    PMPI_Comm_split(comm, 0, rank, &ranks->comm) == MPI_SUCCESS;
+  return made ? ranks : nullptr;
 }
 
 }  // namespace
 
-bool all_ranks(Open& open, bool mine) {
-  if (open.ranks == 0 && !gather_ranks(open)) return false;
-  if (open.ranks == 1) return mine;
-  if (open.agreement == MPI_COMM_NULL) return false;
-  int own = mine ? 1 : 0;
-  int all = 0;
-  return PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, open.agreement) == MPI_SUCCESS && all == 1;
+Ranks::~Ranks() {
+  int finalized = 0;
+  if (comm != MPI_COMM_NULL && PMPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0)
+    PMPI_Comm_free(&comm);
 }
 
-void end_agreements(Open& open) {
-  if (open.agreement != MPI_COMM_NULL) PMPI_Comm_free(&open.agreement);
+std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm) {
+  if (calls_may_overlap()) return new_ranks(comm);
+  void* known = nullptr;
+  int there = 0;
+  const int key = key_of_ranks();
+  if (key == MPI_KEYVAL_INVALID || PMPI_Comm_get_attr(comm, key, &known, &there) != MPI_SUCCESS)
+    return new_ranks(comm);
+  if (there != 0) return *static_cast<Held*>(known);
+  Held ranks = new_ranks(comm);
+  auto held = std::make_unique<Held>(ranks);
+  if (ranks != nullptr && PMPI_Comm_set_attr(comm, key, held.get()) == MPI_SUCCESS) (void)held.release();
+  return ranks;
+}
+
+void end_agreements() {
+  void* known = nullptr;
+  int there = 0;
+  if (calls_may_overlap() || key_of_ranks() == MPI_KEYVAL_INVALID) return;
+  if (PMPI_Comm_get_attr(MPI_COMM_WORLD, key_of_ranks(), &known, &there) == MPI_SUCCESS && there != 0)
+    PMPI_Comm_delete_attr(MPI_COMM_WORLD, key_of_ranks());
+}
+
+bool all_ranks(Open& open, bool mine) {
+  if (open.ranks == nullptr) open.ranks = ranks_of_file(open);
+  if (open.ranks == nullptr) return false;
+  if (open.ranks->size == 1) return mine;
+  return all_of(open.ranks->comm, mine);
 }
 
 }  // namespace millrace::front

@@ -11,7 +11,11 @@ namespace millrace::front {
 // joins the others.
 bool all_ranks(Open& open, bool mine);
 
-// Frees what all_ranks() made. Collective over the file.
-void end_agreements(Open& open);
+// The ranks of a communicator from which files are opened, made once for all files of it: to make them takes
+// several messages between all ranks. Collective. Where threads may call MPI at once, two files need two of
+// them.
+std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm);
+// Forgets those of MPI_COMM_WORLD, which nobody frees. Collective; before MPI_Finalize.
+void end_agreements();
 
 }  // namespace millrace::front

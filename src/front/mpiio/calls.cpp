@@ -139,8 +139,6 @@ int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, 
   const Scope scope;
   const int result = call<Slot::MPI_File_set_view>(entry, fh, disp, etype, filetype, datarep, info);
   Open* open = scope.find(fh);
-  // Where it failed on this rank alone, the others wait within the library until this rank comes again, and
-  // are not here: no agreement.
   if (open == nullptr || open->visitor || result != MPI_SUCCESS) return result;
   if (open->reader != nullptr) {
     if (open->reading() == open->handle) return result;

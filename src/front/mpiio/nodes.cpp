@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -103,11 +102,9 @@ bool all_of(MPI_Comm comm, bool mine) {
   return PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all == 1;
 }
 
-Place own_place(const std::string& path, const Settings& settings, bool alone) {
+Place own_place(std::uint64_t inode, const Settings& settings, bool alone) {
   static const std::uint64_t node = node_number();
-  Place place{node, 0, last_probed.load(), alone ? 1u : 0u, {}};
-  struct stat about {};
-  if (::stat(path.c_str(), &about) == 0) place.inode = about.st_ino;
+  Place place{node, inode, last_probed.load(), alone ? 1u : 0u, {}};
   if (settings.across_nodes) place.agent = client::met();
   return place;
 }

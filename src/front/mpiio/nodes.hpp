@@ -40,7 +40,7 @@ struct Decision {
 
 // This rank's place; its agent as far as it has met it for an earlier file. `alone`: its part of
 // Apart::alone.
-Place own_place(const std::string& path, const Settings& settings, bool alone);
+Place own_place(std::uint64_t inode, const Settings& settings, bool alone);
 // Of rank 0, for all.
 Decision decide(const std::string& path, const Settings& settings);
 

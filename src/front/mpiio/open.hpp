@@ -32,6 +32,13 @@ struct Reader {
   std::atomic<std::uint64_t> bytes{0};
 };
 
+// The ranks of a file as a communicator of our own. To destroy the last pointer to it is collective.
+struct Ranks {
+  MPI_Comm comm = MPI_COMM_NULL;  // none: this rank is alone, or they cannot be brought together
+  int size = 1;
+  ~Ranks();
+};
+
 // One MPI_File that Millrace accelerates, beside the MPI library's own object for it. Made by MPI_File_open,
 // destroyed by MPI_File_close. Thread safe where MPI asks for it: transfers may run in several threads;
 // what changes `view` or `direct` is collective and must not run beside a transfer.
@@ -56,9 +63,8 @@ struct Open {
   std::uint64_t unmapped_etype = 1;  // bytes
 
   // How the file's ranks agree (agreement.hpp).
-  std::uint64_t group = 0;  // a number that they have in common
-  MPI_Comm agreement = MPI_COMM_NULL;
-  int ranks = 0;  // 0: not asked yet
+  std::uint64_t group = 0;             // a number that they have in common
+  std::shared_ptr<const Ranks> ranks;  // nullptr: nobody has needed it yet
 
   // The individual file pointer, in etypes of the view. `ours`: the MPI library's own is out of date.
   std::mutex pointer_lock;

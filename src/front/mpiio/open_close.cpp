@@ -68,14 +68,15 @@ bool argument_error(int error) {
 std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest request, Apart& apart) {
   const bool across = request.routing.lanes > 0;
   request.left = why(apart);
-  std::unique_ptr<client::File> file = client::open(request);
+  client::OpenRequest again{request.path, {}, request.group, request.members, request.settings};
+  again.costs = request.costs;
+  std::unique_ptr<client::File> file = client::open(std::move(request));
   // From here on the agents may call each other: each knows the file.
   if (!across || all_of(comm, file->registered())) return file;
   (void)file->close();  // others' agents may be missed: nothing was written
   apart = Apart::refused;
-  request.routing = {};
-  request.left = why(apart);
-  return client::open(std::move(request));
+  again.left = why(apart);
+  return client::open(std::move(again));
 }
 
 // Were it found out later that a rank cannot reach an agent, it could not ask for what others have pending:
@@ -90,7 +91,7 @@ bool reaches_agent(const std::string& path) {
 
 // What this rank has to say of a file that it `wants` accelerated.
 Introduction introduction_of(int rank, const std::string& path, const Settings& settings, bool wanted,
-                             const Handles& others) {
+                             std::uint64_t inode, const Handles& others) {
   Introduction mine{};
   mine.agreement.company = own_company(rank, wanted);
   mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
@@ -101,7 +102,7 @@ Introduction introduction_of(int rank, const std::string& path, const Settings& 
   mine.agreement.pure = wanted && leavable && client::is_mixed(path) ? 0 : 1;
   if (!wanted) return mine;
   mine.agreement.costs = client::costs_of(path);
-  mine.place = own_place(path, settings, others.plain && !others.routed);
+  mine.place = own_place(inode, settings, others.plain && !others.routed);
   return mine;
 }
 
@@ -121,7 +122,10 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     client::secure_name(path, settings.file);  // others wait for rank 0 where they agree
     heard.decision = decide(path, settings);
   }
-  if (!introduce(comm, introduction_of(rank, path, settings, wanted, others), heard) || !opened) return false;
+  client::Place found;
+  if (wanted) (void)found.remember(path);
+  const Introduction mine = introduction_of(rank, path, settings, wanted, found.inode(), others);
+  if (!introduce(comm, mine, heard) || !opened) return false;
   const Agreement& all = heard.agreement;
   if (all.pure == 0) {  // the library's alone, and nothing in its way
     client::open({path, {}, all.company.group, heard.members, settings.file, true, all.costs, true});
@@ -146,10 +150,14 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
                                 true,
                                 all.costs,
                                 false,
-                                meeting.routing},
+                                meeting.routing,
+                                false,
+                                nullptr,
+                                std::move(found)},
                                apart);
   open->left = apart != Apart::no;
   open->routed = heard.members == 0 && !open->left;
+  if (open->routed) open->ranks = ranks_of(comm);
   if (open->left) leave_same_file(path.c_str(), why(Apart::left_before));
   if (open->left && rank == 0) tell(apart, path, settings.file);
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
@@ -192,7 +200,6 @@ int leave(std::unique_ptr<Open> open) {
     (void)all_ranks(*open, true);
     client::refresh(open->path);
   }
-  end_agreements(*open);
   close_unmapped(*open);
   return status.ok() ? MPI_SUCCESS : raise(*open, status);
 }
@@ -261,7 +268,10 @@ int own_finalize(Entry entry) noexcept {
   {
     const Scope scope;
     outermost = scope.outermost();
-    if (outermost) end_linear();
+    if (outermost) {
+      end_linear();
+      end_agreements();
+    }
   }
   const int result = call<Slot::MPI_Finalize>(entry);
   if (!outermost) return result;
