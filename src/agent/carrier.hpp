@@ -55,6 +55,7 @@ struct LaneRoute {
   std::unique_ptr<Carrier> next;  // towards the lane's file server; nullptr: this agent is that
   std::uint32_t upstreams = 0;    // agents that pass their records of this lane on to this one
   bool keeps = false;             // the file here is a copy, whether or not there is a next agent
+  std::uint64_t device = 0;       // the file's
 };
 
 // How a file's records travel between nodes. No lanes: it is open on this node only.

@@ -55,8 +55,9 @@ Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, Fd targ
                                                          const FileSettings& settings, LaneRoute way) {
   std::unique_ptr<FilePipeline> file(new FilePipeline(shared, settings));
   file->owner_ = shared.next_owner++;
-  auto sink =
-      sink::Sink::open(shared.storage, std::move(target), file->owner_, sink_options(settings, way.keeps));
+  sink::SinkOptions options = sink_options(settings, way.keeps);
+  if (settings.sink == SinkMode::automatic) options.meter = &shared.meters[way.device];
+  auto sink = sink::Sink::open(shared.storage, std::move(target), file->owner_, options);
   if (!sink) return sink.status();
   file->outlet_ = make_outlet(*std::move(sink));
   if (way.next)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +24,7 @@
 #include "base/settings.hpp"
 #include "extent/extent.hpp"
 #include "io/storage.hpp"
+#include "sink/meter.hpp"
 
 namespace millrace::agent {
 
@@ -45,6 +47,7 @@ struct Shared {
   bool ledger_full = false;                       // a ledger can take no record now
   std::uint64_t write_within_ns = 5'000'000'000;  // how long a byte may be here, and nowhere else
   std::uint64_t now_ns = 0;
+  std::map<std::uint64_t, sink::Meter> meters = {};  // by device
 };
 
 struct PipelineCounters {

@@ -53,6 +53,7 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
   for (LaneRoute& way : route.lanes) {
     auto fetches = open_fetches(shared, target, route);
     if (!fetches) return fetches.status();
+    way.device = identity.device;
     auto pipeline = open_lane(shared, target, way, file->asked);
     if (!pipeline) return pipeline.status();
     file->lanes.push_back(

@@ -123,7 +123,7 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
       {"merge", pipeline.merge()},
       {"durability", name(used.durability)},
       {"sink", pipeline.carries()  ? "next agent"
-               : pipeline.direct() ? "direct"
+               : pipeline.direct() ? (used.sink == SinkMode::direct ? "direct" : "buffered and direct")
                                    : "buffered"},
       {"lane", number.lane},
       {"lanes", number.lanes},

@@ -43,6 +43,7 @@ struct Completion {
   std::uint64_t token = 0;
   Status status;
   std::uint64_t bytes = 0;  // transferred, gaps not counted; after an error, what had been before it
+  std::uint64_t begin_ns = 0, end_ns = 0;  // by a steady clock, when it was carried out; 0: not told
 };
 
 // Carries out requests, in any order and overlapping in time: who needs an order waits for completions.

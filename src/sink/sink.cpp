@@ -51,6 +51,7 @@ struct Sink::Impl {
   std::uint32_t owner;
   io::Handle file = 0;
   std::optional<io::Handle> direct_file = std::nullopt;
+  Fd twin = {};  // what the direct handle is made of, when it is first wanted
   Writeback writeback;
 
   Write open = {};  // the write that is being filled; empty if its run is
@@ -71,6 +72,8 @@ struct Sink::Impl {
 
   void add(const Segment& segment, Ticket ticket);
   bool gathers(Extent next) const;
+  bool takes_direct(const Run& run);
+  void open_direct();
   void close_open();
   void enqueue(Run run, const std::vector<Ticket>& tickets);
   void start();
@@ -92,7 +95,7 @@ bool Sink::Impl::in_flight(Extent extent) const {
 // Whether a segment that lies apart from the open write goes into the same request.
 bool Sink::Impl::gathers(Extent next) const {
   const Extent there = open.run.extent();
-  return !direct_file && next.begin > there.end && next.size() < options.gather_below_bytes &&
+  return !options.direct && next.begin > there.end && next.size() < options.gather_below_bytes &&
          there.begin / options.write_max_bytes == next.begin / options.write_max_bytes &&
          open.run.data.size() + 2 <= max_pieces;
 }
@@ -123,10 +126,26 @@ void Sink::Impl::add(const Segment& segment, Ticket ticket) {
   }
 }
 
+// Whether aligned parts of this run go past the page cache.
+bool Sink::Impl::takes_direct(const Run& run) {
+  if (!options.direct) {
+    const bool counts = options.meter != nullptr && run.gaps == 0 && run.length >= options.metered_min_bytes;
+    if (!counts || !options.meter->takes_direct(run.length)) return false;
+  }
+  if (!direct_file) open_direct();
+  return direct_file.has_value();
+}
+
+void Sink::Impl::open_direct() {
+  if (!twin.valid()) return;
+  const Result<io::Handle> handle = storage.adopt(std::move(twin), true);
+  if (handle) direct_file = *handle;
+}
+
 void Sink::Impl::close_open() {
   if (open.run.length == 0) return;
   Write full = std::exchange(open, {});
-  if (!direct_file) {
+  if (!takes_direct(full.run)) {
     enqueue(std::move(full.run), full.tickets);
   } else {
     std::vector<Run> parts = split_direct(full.run, options.direct_min_bytes);
@@ -213,6 +232,8 @@ void Sink::Impl::settle(Ticket ticket, Status status) {
 void Sink::Impl::finish_write(Write& write, const io::Completion& completion) {
   writes_flying -= 1;
   if (completion.status.ok()) {
+    if (options.meter != nullptr && write.run.gaps == 0 && write.run.length >= options.metered_min_bytes)
+      options.meter->took(write.run.direct, write.run.length, completion.begin_ns, completion.end_ns);
     counters.bytes += write.run.payload();
     if (write.run.direct) counters.direct_bytes += write.run.length;
     unsynced_bytes += write.run.payload();
@@ -242,7 +263,7 @@ Result<std::unique_ptr<Sink>> Sink::open(io::Storage& storage, Fd target, std::u
   const std::uint64_t most = options.write_max_bytes;
   if (most < io::direct_alignment || (most & (most - 1)) != 0 || options.depth == 0) return Code::invalid;
   Fd twin;
-  if (options.direct) {
+  if (options.direct || options.meter != nullptr) {
     Result<Fd> copy = io::duplicate(target);
     if (copy) twin = *std::move(copy);
   }
@@ -253,10 +274,8 @@ Result<std::unique_ptr<Sink>> Sink::open(io::Storage& storage, Fd target, std::u
                                       .owner = owner,
                                       .file = *file,
                                       .writeback = Writeback(options.writeback_step_bytes)});
-  if (twin.valid()) {
-    const Result<io::Handle> direct = storage.adopt(std::move(twin), true);
-    if (direct) impl->direct_file = *direct;
-  }
+  impl->twin = std::move(twin);
+  if (options.direct) impl->open_direct();
   return std::unique_ptr<Sink>(new Sink(std::move(impl)));
 }
 

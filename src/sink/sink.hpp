@@ -13,6 +13,7 @@
 #include "base/settings.hpp"
 #include "extent/extent.hpp"
 #include "io/storage.hpp"
+#include "sink/meter.hpp"
 
 namespace millrace::sink {
 
@@ -35,9 +36,11 @@ struct SinkOptions {
   std::uint64_t writeback_step_bytes = 2 * MiB;  // 0 = leave writeback to the kernel
   std::uint64_t datasync_interval_bytes = 0;     // datasync after so many bytes; 0 = only when asked to
   std::uint64_t direct_min_bytes = 64 * KiB;     // smaller aligned parts stay buffered
+  std::uint64_t metered_min_bytes = 256 * KiB;   // smaller writes say little of a disk
   std::uint64_t gather_below_bytes = 64 * KiB;   // smaller segments that lie apart share a request; 0 = none
   std::uint32_t depth = 8;                       // writes in flight
   bool direct = false;                           // aligned parts past the page cache
+  Meter* meter = nullptr;                        // ... where it says so; outlives the sink
 };
 
 struct SinkCounters {

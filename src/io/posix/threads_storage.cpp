@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <system_error>
 #include <utility>
@@ -15,6 +16,14 @@
 #include "io/posix/transfer.hpp"
 
 namespace millrace::io {
+
+namespace {
+
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+}  // namespace
 
 Result<std::unique_ptr<ThreadsStorage>> ThreadsStorage::create(unsigned threads) {
   Fd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -140,7 +149,10 @@ void ThreadsStorage::work() {
     queue_.erase(next);
     if (job.turns) writing_.push_back(job.fd);
     lock.unlock();
-    const Completion completion = carry_out(job.fd, job.request, job.direct);
+    const std::uint64_t begin_ns = now_ns();
+    Completion completion = carry_out(job.fd, job.request, job.direct);
+    completion.begin_ns = begin_ns;
+    completion.end_ns = now_ns();
     lock.lock();
     if (job.turns) {
       std::erase(writing_, job.fd);
