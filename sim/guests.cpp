@@ -84,8 +84,9 @@ void add_overwriting(Scenario& scenario) {
   if (scenario.nodes > 1 || last == 0 || !keeps_ledger(scenario.settings) || !ends_by_a_kill(scenario))
     return;
   if (dice.one_in(2)) return;
+  const bool joins = !Dice(scenario.seed ^ 0xD12EC7).one_in(2);
   scenario.unable.front() = false;
-  scenario.unable.back() = true;
+  scenario.unable.back() = !joins;
   const std::uint64_t begin = dice.below(scenario.file_bytes);
   const std::uint64_t size =
       dice.magnitude(1, std::min<std::uint64_t>(scenario.file_bytes - begin, 16 * KiB));
@@ -95,6 +96,7 @@ void add_overwriting(Scenario& scenario) {
     std::vector<Step> steps(3, {Step::Kind::barrier});
     if (rank == 0) steps.insert(steps.begin() + 1, {Step::Kind::write, 1, first});
     if (rank == last) steps.insert(steps.begin() + 2, {Step::Kind::write, 1, second});
+    if (rank == last && joins) steps.insert(steps.begin(), {Step::Kind::direct});
     std::vector<Step>& program = scenario.programs[rank];
     const auto rest = std::ranges::find(program, Step::Kind::rest, &Step::kind);
     program.insert(rest, steps.begin(), steps.end());

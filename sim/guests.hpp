@@ -15,8 +15,8 @@ void add_guests(Scenario& scenario);
 // of its own.
 void add_onlooker(Scenario& scenario);
 
-// In some runs whose ranks and agent are killed, a rank that can start no agent has written before over bytes
-// of the ledger.
+// In some runs whose ranks and agent are killed, a rank that can start no agent, or has turned the pipeline
+// off, has written before over bytes of the ledger.
 void add_overwriting(Scenario& scenario);
 
 }  // namespace millrace::sim
