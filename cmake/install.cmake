@@ -18,14 +18,26 @@ set(MILLRACE_PYTHON ${Python3_EXECUTABLE})
 configure_file(cmake/millrace.sh.in ${CMAKE_BINARY_DIR}/bin/millrace @ONLY
                FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
                                 WORLD_EXECUTE)
-set(MILLRACE_COMMAND_FOLDER "$here/../share/millrace/python")
+set(MILLRACE_COMMAND_FOLDER "$_millrace_here/../share/millrace/python")
 set(MILLRACE_PYTHON /usr/bin/python3)
 configure_file(cmake/millrace.sh.in ${CMAKE_BINARY_DIR}/install/millrace @ONLY)
 install(PROGRAMS ${CMAKE_BINARY_DIR}/install/millrace DESTINATION bin COMPONENT command)
 
+# Bytecode, where the users of a prefix or of a source tree may not write it: without, each start compiles the sources.
+file(GLOB millrace_modules CONFIGURE_DEPENDS python/millrace/*.py)
+set(stamp ${CMAKE_BINARY_DIR}/install/bytecode.stamp)
+add_custom_command(
+  OUTPUT ${stamp} COMMAND ${Python3_EXECUTABLE} -m compileall -q -l ${CMAKE_SOURCE_DIR}/python/millrace || ${CMAKE_COMMAND} -E true
+  COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+  DEPENDS ${millrace_modules} VERBATIM)
+add_custom_target(millrace_bytecode ALL DEPENDS ${stamp})
+
 install(DIRECTORY python/ DESTINATION share/millrace/python COMPONENT command
         FILES_MATCHING PATTERN "*.py" PATTERN "*.html" PATTERN "*.j2" PATTERN "*.css" PATTERN "*.yaml"
         PATTERN "tests" EXCLUDE PATTERN "__pycache__" EXCLUDE)
+install(CODE "execute_process(
+  COMMAND ${MILLRACE_PYTHON} -m compileall -q -s \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\" millrace
+  WORKING_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/millrace/python\")" COMPONENT command)
 if(TARGET bench_limit)
   set(demo_programs bench_limit bench_memory bench_flops bench_transfer)
   foreach(name ior btio subarray fpp ipc link geofem mdtest)

@@ -8,8 +8,6 @@ if __name__ == "__main__":
     sys.argv = sys.argv[1:]
     if sys.version_info < (3, 10):  # noqa: UP036
         sys.exit("millrace: Python 3.10 or newer is needed, this is " + sys.version.split()[0])
-    try:
-        from millrace.__main__ import main
-    except ModuleNotFoundError as error:
-        sys.exit(f"millrace: the Python module '{error.name}' is missing: {sys.executable} -m pip install typer rich")
+    from millrace.__main__ import main
+
     main()

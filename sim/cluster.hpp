@@ -72,6 +72,8 @@ class Cluster {
   bool open_all();
   bool play();
   Agreement agree();
+  // Ranks that open the file together.
+  std::uint32_t members_on(std::uint32_t node) const;
   Status open(Rank& rank);
   // Of a rank's program, in its fiber.
   void live(Rank& rank);

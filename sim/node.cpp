@@ -41,6 +41,7 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario, std::str
       journals_(std::move(journals)),
       times_(scenario.times),
       share_every_ns_(scenario.share_every_ns),
+      write_within_ns_(scenario.write_within_ns),
       ring_bytes_(scenario.ring_bytes),
       cpu_bytes_per_second_(scenario.cpu_bytes_per_second),
       costs_(scenario.costs),
@@ -67,6 +68,7 @@ void Node::start() {
   const auto say = [this](const std::string& line) { world_.trace.say(now(), number_, line); };
   links_ = std::make_unique<agent::Links>(world_.net.of(number_), clock_, watch, say, first_tag, times_);
   core_ = std::make_unique<agent::Core>(world_.disk.of(process_), journals_);
+  core_->set_write_within(write_within_ns_);
   core_->keep_quiet();
   rounds_ = std::make_unique<Rounds>(
       *core_, *links_, page(), clock_,

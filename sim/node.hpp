@@ -128,6 +128,7 @@ class Node {
   std::string journals_;
   transport::LinkTimes times_;
   std::uint64_t share_every_ns_;
+  const std::uint64_t write_within_ns_;
   std::uint64_t ring_bytes_;
   std::uint64_t cpu_bytes_per_second_;
   Costs costs_;

@@ -36,6 +36,7 @@ Agreement Cluster::agree() {
                         scenario_.settings.durability == Durability::server && !scenario_.stands_in;
   made.alone = leavable;
   for (const Rank& rank : ranks_) {
+    if (scenario_.onlooker == rank.number) continue;
     client::Lessons& lessons = rank.process->lessons();
     const client::Costs own = lessons.trials.costs(path_);
     made.costs.pipeline = std::max(made.costs.pipeline, own.pipeline);
@@ -43,6 +44,11 @@ Agreement Cluster::agree() {
     made.alone &= lessons.mixed.has(path_);
   }
   return made;
+}
+
+std::uint32_t Cluster::members_on(std::uint32_t node) const {
+  const bool onlooker = scenario_.onlooker && ranks_[*scenario_.onlooker].node == node;
+  return scenario_.ranks_per_node - (onlooker ? 1 : 0);
 }
 
 Status Cluster::open(Rank& rank) {
@@ -53,13 +59,14 @@ Status Cluster::open(Rank& rank) {
   const Result<io::Handle> handle = rank.process->open(file_of(rank));
   if (!handle) return handle.status();
   rank.handle = *handle;
-  if (scenario_.second_handles) rank.second = client::visit(path_, *rank.process);
-  if (opening.alone) return {};
+  const bool onlooker = scenario_.onlooker == rank.number;
+  if (scenario_.second_handles || onlooker) rank.second = client::visit(path_, *rank.process);
+  if (opening.alone || onlooker) return {};
   client::OpenRequest request;
   request.path = path_;
   if (is_elsewhere(rank)) request.place = stand_in(rank.node);
   request.group = opening.group;
-  request.members = scenario_.ranks_per_node;
+  request.members = members_on(rank.node);
   request.settings = scenario_.settings;
   request.costs = opening.costs;
   if (scenario_.nodes > 1 && !opening.routed) request.left = "nodes do not work together";

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "dice.hpp"
+#include "guests.hpp"
 #include "scheduler.hpp"
 
 namespace millrace::sim {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t second = 1000 * ms;
+constexpr std::uint64_t minute = 60 * second;
 
 // Who may write what in a phase.
 struct Layout {
@@ -257,16 +259,6 @@ const char* name_of(FaultKind kind) {
   return "";
 }
 
-// Ranks, and handles, that have no part in the pipeline. A rank that cannot join does not ask for bytes on
-// other nodes: with several nodes, all ranks leave such a file to the MPI library.
-static void add_guests(Scenario& scenario) {
-  Dice dice(scenario.seed ^ 0x5A5A5A5A);
-  scenario.second_handles = !scenario.stands_in && dice.one_in(4);
-  scenario.unable.resize(scenario.programs.size());
-  if (scenario.nodes > 1 || dice.one_in(4)) return;
-  for (auto&& one : scenario.unable) one = dice.one_in(2);
-}
-
 Scenario make_scenario(std::uint64_t seed) {
   Dice dice(seed), rows(~seed);
   Scenario scenario;
@@ -304,6 +296,9 @@ Scenario make_scenario(std::uint64_t seed) {
   add_guests(scenario);
   scenario.apart = scenario.nodes > 1 && !scenario.stands_in && Dice(seed ^ 0xA9A27).one_in(6);
   add_scheduler(scenario);
+  add_onlooker(scenario);
+  add_overwriting(scenario);
+  if (Dice(seed ^ 0x1DD7).one_in(12)) scenario.write_within_ns = 60 * minute;
   return scenario;
 }
 
@@ -338,9 +333,9 @@ bool Scenario::writes_survive() const {
 }
 
 bool Scenario::keeps_the_bound() const {
-  return std::ranges::all_of(faults, [](const Fault& fault) {
-    return fault.kind == FaultKind::kill_group || fault.kind == FaultKind::terminate_agent;
-  });
+  return write_within_ns < minute && std::ranges::all_of(faults, [](const Fault& fault) {
+           return fault.kind == FaultKind::kill_group || fault.kind == FaultKind::terminate_agent;
+         });
 }
 
 bool Scenario::loses_caches() const {
@@ -366,6 +361,8 @@ std::string Scenario::describe() const {
   for (std::size_t rank = 0; rank < unable.size(); ++rank) {
     if (unable[rank]) text += "\n  rank " + std::to_string(rank) + " can start no agent";
   }
+  if (onlooker) text += "\n  rank " + std::to_string(*onlooker) + " only looks on";
+  if (write_within_ns > minute) text += "\n  agents look at rings only when they are woken";
   if (stage) text += stage->describe();
   if (anew_bytes > 0) text += "\n  is made anew at the end, with " + std::to_string(anew_bytes) + " bytes";
   for (const Fault& fault : faults) text += describe_fault(fault);

@@ -103,14 +103,16 @@ struct Scenario {
   io::DiskOptions disk;
   std::uint64_t cpu_bytes_per_second = 4'000'000'000;  // that an agent moves out of rings
   Costs costs;
-  std::uint64_t most_steps = 20'000'000;       // events; more are a run without end
-  std::uint64_t share_every_ns = 250'000'000;  // at most, an agent says that it gets on; twice that: looks
-  std::uint64_t patience_ns = 60'000'000'000;  // the ranks' bound on waits without progress
-  std::uint32_t slice_ms = 100;                // ... who look so often meanwhile
+  std::uint64_t most_steps = 20'000'000;          // events; more are a run without end
+  std::uint64_t share_every_ns = 250'000'000;     // at most, an agent says that it gets on; twice that: looks
+  std::uint64_t write_within_ns = 5'000'000'000;  // the setting
+  std::uint64_t patience_ns = 60'000'000'000;     // the ranks' bound on waits without progress
+  std::uint32_t slice_ms = 100;                   // ... who look so often meanwhile
   std::uint64_t file_bytes = 0;
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
   std::vector<bool> unable;                 // by rank, on one node: it can start no agent, and comes too late
+  std::optional<std::uint32_t> onlooker;    // a rank that is not of those who open the file, and reads it
   bool apart = false;                       // the nodes do not work together
   bool second_handles = false;  // ranks read by another handle, which they opened before any wrote
   std::vector<Fault> faults;

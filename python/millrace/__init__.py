@@ -5,8 +5,6 @@ at a machine, show what it gains."""
 
 from __future__ import annotations
 
-import importlib
-
 __version__ = "0.1.0"
 
 # Where each public name is; imported when it is first used, so that the command starts without it.
@@ -23,6 +21,8 @@ _PUBLIC = {name: f"millrace.{room}" for room, names in _ROOMS.items() for name i
 def __getattr__(name: str) -> object:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'millrace' has no attribute {name!r}")
+    import importlib
+
     value = getattr(importlib.import_module(_PUBLIC[name]), name)
     globals()[name] = value
     return value

@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from millrace import elf
 from millrace.launcher import Launcher
 from millrace.prefix import Prefix
+from millrace.which import which
+
+TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 # Programs that start others or load MPI at run time: what they link says nothing.
 _WRAPPERS = {
@@ -62,12 +63,12 @@ FAMILY_NAMES = {"mpich": "MPICH (or one with its ABI)", "openmpi": "Open MPI", "
 _RIGHT_LAUNCHER = {"mpich": ("mpiexec.hydra", "mpiexec.mpich"), "openmpi": ("mpirun.openmpi", "mpirun")}
 
 
-@dataclass
 class Verdict:
     """What was found: errors stop the run (unless forced), notes are told and the program starts."""
 
-    errors: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+        self.notes: list[str] = []
 
 
 def _loads_later(name: str) -> bool:
@@ -76,9 +77,9 @@ def _loads_later(name: str) -> bool:
     return base in _WRAPPERS or stem in _INTERPRETERS
 
 
-def _shebang(path: Path) -> bool:
+def _shebang(path: str) -> bool:
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             return file.read(2) == b"#!"
     except OSError:
         return False
@@ -86,7 +87,7 @@ def _shebang(path: Path) -> bool:
 
 def _mismatch(name: str, family: str, library: str, launcher: Launcher) -> str:
     fitting = next(
-        (n for n in _RIGHT_LAUNCHER.get(family, ()) if shutil.which(n)),
+        (n for n in _RIGHT_LAUNCHER.get(family, ()) if which(n)),
         f"the mpiexec of {FAMILY_NAMES[family]}",
     )
     return (
@@ -101,23 +102,22 @@ def program(
 ) -> Verdict:
     """Checks one program of the command. `mpi_only`: without MPI there is nothing to do for it."""
     verdict = Verdict()
-    found = shutil.which(name, path=environment.get("PATH"))
-    if found is None:
-        reason = "is not executable" if Path(name).is_file() else "was not found"
+    path = which(name, environment.get("PATH"))
+    if path is None:
+        reason = "is not executable" if os.path.isfile(name) else "was not found"
         if launcher is None:
             verdict.errors.append(f"{name} {reason}")
         elif "/" in name or launcher.kind != "slurm":
             verdict.notes.append(f"{name} {reason} on this node; {os.path.basename(launcher.path)} will tell more")
         return verdict
-    path = Path(found)
-    mode = path.stat().st_mode
+    mode = os.stat(path).st_mode
     if mode & (stat.S_ISUID | stat.S_ISGID) and os.geteuid() != 0:
         verdict.notes.append(
             f"{name} is setuid or setgid: the system ignores LD_PRELOAD for it, "
             "so Millrace cannot help; it runs without"
         )
         return verdict
-    if _shebang(path) or _loads_later(name) or _loads_later(str(path.resolve())):
+    if _shebang(path) or _loads_later(name) or _loads_later(os.path.realpath(path)):
         return verdict
     try:
         program_elf = elf.read(path)
@@ -151,10 +151,11 @@ def _check_mpi(
     if launcher and launcher.family and family in _RIGHT_LAUNCHER and family != launcher.family:
         verdict.errors.append(_mismatch(name, family, library, launcher))
         return
-    if not prefix.implementation(family).is_file():
+    implementation = prefix.implementation(family)
+    if not os.path.isfile(implementation):
         verdict.notes.append(
             f"{name} links {FAMILY_NAMES[family]} ({library}), but this Millrace was built without "
-            f"{prefix.implementation(family).name}: it runs with the MPI library alone"
+            f"{os.path.basename(implementation)}: it runs with the MPI library alone"
         )
 
 

@@ -234,7 +234,7 @@ def _become(program: str, arguments: List[str]) -> None:
         raise typer.Exit(running.EXIT_BAD_USE) from None
     sys.stdout.flush()
     try:
-        os.execv(path, [str(path), *arguments])
+        os.execv(path, [path, *arguments])
     except OSError as error:
         running.tell(f"{path}: {error.strerror}")
         raise typer.Exit(running.EXIT_NOT_FOUND) from None

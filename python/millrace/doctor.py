@@ -51,11 +51,11 @@ def _install(found: prefix.Prefix | None, mpi: Mapping[str, Any]) -> list[Findin
         findings.append(Finding("preload", found.obstacle, BAD, "move it, or set MILLRACE_PREFIX to a link"))
     if not os.access(found.agent, os.X_OK):
         findings.append(Finding("agent", f"{found.agent} is missing", BAD, "build or install millraced"))
-    present = [family for family in prefix.IMPLEMENTATIONS if found.implementation(family).is_file()]
+    present = [family for family in prefix.IMPLEMENTATIONS if os.path.isfile(found.implementation(family))]
     known = {entry["family"] for entry in mpi["libraries"]} | {entry["kind"] for entry in mpi["launchers"]}
     for family in prefix.IMPLEMENTATIONS:
         if family in present:
-            findings.append(Finding(f"for {family}", str(found.implementation(family))))
+            findings.append(Finding(f"for {family}", found.implementation(family)))
         elif family in known:
             findings.append(
                 Finding(
@@ -74,18 +74,18 @@ def _install(found: prefix.Prefix | None, mpi: Mapping[str, Any]) -> list[Findin
 def _posix(found: prefix.Prefix) -> Finding:
     """Whether a program starts with the library for plain files."""
     library = found.posix_preload
-    if not library.is_file():
+    if not os.path.isfile(library):
         return Finding("for plain files", f"{library} is missing", FAIR, "build or install Millrace again for --posix")
     try:
         done = subprocess.run(
-            ["/bin/true"], env={"LD_PRELOAD": str(library)}, capture_output=True, text=True, timeout=10, check=False
+            ["/bin/true"], env={"LD_PRELOAD": library}, capture_output=True, text=True, timeout=10, check=False
         )
     except (OSError, subprocess.SubprocessError) as error:
         return Finding("for plain files", str(error), FAIR, "--posix will not work")
     if done.returncode != 0 or done.stderr:
         said = done.stderr.strip() or f"status {done.returncode}"
         return Finding("for plain files", f"{library} cannot be preloaded: {said}", FAIR, "--posix will not work")
-    return Finding("for plain files", str(library))
+    return Finding("for plain files", library)
 
 
 def _mpi(mpi: Mapping[str, Any]) -> list[Finding]:
@@ -268,7 +268,7 @@ def probe_agent(found: prefix.Prefix | None) -> str:
         return ""
     try:
         done = subprocess.run(
-            [str(found.agent), "--probe"],
+            [found.agent, "--probe"],
             capture_output=True,
             text=True,
             timeout=10,

@@ -4,46 +4,51 @@
 
 from __future__ import annotations
 
-import functools
 import os
-import re
 import struct
-import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+
+TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
-_DT_NEEDED, _DT_STRTAB, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 5, 14, 15, 29
+_DT_NEEDED, _DT_STRTAB, _DT_RPATH, _DT_RUNPATH = 1, 5, 15, 29
 _MAX_LIBRARIES = 512  # of one program; a bound, far above what exists
 _MAX_OFFSET = 1 << 62
 _MAX_TABLE = 1 << 20  # bytes of one table in a header
 
+_CACHE, _CACHE_BEGIN, _CACHE_HEADER = "/etc/ld.so.cache", b"glibc-ld.so.cache1.1", 48
+_CACHE_ENTRY = struct.Struct("=iIIIQ")  # flags, where the name is, where the path is, kernel, processor
+
 # The first bytes of a soname that tell which MPI it is. MPICH's ABI is shared by Intel, Cray and MVAPICH.
 _FAMILIES = (
-    (re.compile(r"lib(mpich\w*|pmpich\w*)\.so"), "mpich"),
-    (re.compile(r"libmpi(fort|cxx)?\.so\.12\b"), "mpich"),
-    (re.compile(r"libmpi_abi\.so"), "abi"),
-    (re.compile(r"libmpi(_\w+)?\.so\.[2-9]\d\b"), "openmpi"),
-    (re.compile(r"libopen-(rte|pal)\.so"), "openmpi"),
+    (r"lib(mpich\w*|pmpich\w*)\.so", "mpich"),
+    (r"libmpi(fort|cxx)?\.so\.12\b", "mpich"),
+    (r"libmpi_abi\.so", "abi"),
+    (r"libmpi(_\w+)?\.so\.[2-9]\d\b", "openmpi"),
+    (r"libopen-(rte|pal)\.so", "openmpi"),
 )
+_BEGINNINGS = ("libmpi", "libpmpi", "libopen-")  # of all of them
 
 
 class ElfError(ValueError):
     """Not an ELF file that can be read."""
 
 
-@dataclass(frozen=True)
 class Elf:
     """The part of an ELF file that the dynamic loader looks at."""
 
-    path: Path
-    bits: int
-    machine: int
-    interpreter: str
-    needed: tuple[str, ...]
-    soname: str
-    run_paths: tuple[str, ...]
+    def __init__(
+        self,
+        path: str,
+        bits: int,
+        machine: int,
+        interpreter: str,
+        needed: tuple[str, ...],
+        run_paths: tuple[str, ...],
+    ) -> None:
+        self.path, self.bits, self.machine, self.interpreter = path, bits, machine, interpreter
+        self.needed, self.run_paths = needed, run_paths
 
     @property
     def static(self) -> bool:
@@ -51,9 +56,9 @@ class Elf:
         return not self.interpreter and not self.needed
 
 
-def read(path: Path) -> Elf:
+def read(path: str) -> Elf:
     """Reads `path`; raises ElfError where it is not ELF or broken, OSError where it cannot be read."""
-    with path.open("rb") as file:
+    with open(path, "rb") as file:
         ident = file.read(64)
         if len(ident) < 52 or ident[:4] != b"\x7fELF":
             raise ElfError(f"{path} is not an ELF file")
@@ -108,7 +113,7 @@ def _parse(path, file, ident) -> Elf:
 
     paths = list(texts(_DT_RUNPATH)) or list(texts(_DT_RPATH))
     run_paths = tuple(p for text in paths for p in text.split(":") if p)
-    return Elf(path, bits, machine, interpreter, tuple(texts(_DT_NEEDED)), next(texts(_DT_SONAME), ""), run_paths)
+    return Elf(path, bits, machine, interpreter, tuple(texts(_DT_NEEDED)), run_paths)
 
 
 def _at(file, offset: int, size: int) -> bytes:
@@ -130,34 +135,49 @@ def _segment(data: bytes, bits: int, order: str) -> tuple[int, int, int, int]:
     return kind, offset, address, size
 
 
-@functools.lru_cache(maxsize=1)
-def loader_cache() -> dict[str, list[Path]]:
-    """soname -> files, as ldconfig knows them."""
-    libraries: dict[str, list[Path]] = {}
-    for program in ("/sbin/ldconfig", "/usr/sbin/ldconfig", "ldconfig"):
-        try:
-            output = subprocess.run([program, "-p"], capture_output=True, text=True, timeout=10, check=True).stdout
-        except (OSError, subprocess.SubprocessError):
-            continue
-        for match in re.finditer(r"^\s+(\S+) \(.*\) => (\S+)$", output, re.MULTILINE):
-            libraries.setdefault(match[1], []).append(Path(match[2]))
-        break
+_libraries: dict[str, list[str]] = {}  # loader_cache(), once it was asked for
+
+
+def loader_cache() -> dict[str, list[str]]:
+    """soname -> files, as ldconfig has found them."""
+    if not _libraries:
+        _libraries.update(_read_loader_cache())
+    return _libraries
+
+
+def _read_loader_cache() -> dict[str, list[str]]:
+    """/etc/ld.so.cache in glibc's format 1.1 (its dl-cache.h)."""
+    try:
+        with open(_CACHE, "rb") as file:
+            data = file.read()
+        table = data[data.index(_CACHE_BEGIN) :]  # some begin with a table of the older format
+        (count,) = struct.unpack_from("=I", table, len(_CACHE_BEGIN))
+        entries = table[_CACHE_HEADER : _CACHE_HEADER + count * _CACHE_ENTRY.size]
+        libraries: dict[str, list[str]] = {}
+        for _, name, path, _, _ in _CACHE_ENTRY.iter_unpack(entries):
+            libraries.setdefault(_text(table, name), []).append(_text(table, path))
+    except (OSError, ValueError, struct.error):
+        return {}  # as without ldconfig: the usual folders remain
     return libraries
+
+
+def _text(table: bytes, begin: int) -> str:
+    return os.fsdecode(table[begin : table.index(b"\0", begin)])
 
 
 def _resolve(name: str, owner: Elf, library_path: str) -> Elf | None:
     """The file that the loader would take for `name`, as far as can be told."""
     if "/" in name:
-        places = [Path(name)]
+        places = [name]
     else:
-        origin = str(owner.path.resolve().parent)
+        origin = os.path.dirname(os.path.realpath(owner.path))
         folders = [p.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for p in owner.run_paths]
         folders += [p for p in library_path.split(":") if p]
-        places = [Path(folder) / name for folder in folders]
+        places = [os.path.join(folder, name) for folder in folders]
         places += loader_cache().get(name, [])
         machine = os.uname().machine
         places += [
-            Path(folder) / name
+            os.path.join(folder, name)
             for folder in (
                 f"/lib/{machine}-linux-gnu",
                 f"/usr/lib/{machine}-linux-gnu",
@@ -197,7 +217,11 @@ def libraries(program: Elf, library_path: str = "") -> list[str]:
 def family_of(name: str) -> str | None:
     """`mpich`, `openmpi` or `abi` where the library's name says so."""
     base = os.path.basename(name)
-    return next((family for pattern, family in _FAMILIES if pattern.match(base)), None)
+    if not base.startswith(_BEGINNINGS):
+        return None
+    import re
+
+    return next((family for pattern, family in _FAMILIES if re.match(pattern, base)), None)
 
 
 def mpi_family(program: Elf, library_path: str = "") -> tuple[str | None, str]:

@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-_NAMES = re.compile(r"^(mpirun|mpiexec|orterun|prterun|prun|srun)([.\-_].*)?$|^mpiexec\.|^mpirun\.")
+from millrace.which import which
+
+TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_NAMES = ("mpirun", "mpiexec", "orterun", "prterun", "prun", "srun")
+_NAMES_WITH_MORE = tuple(name + mark for name in _NAMES for mark in ".-_")  # mpiexec.hydra, mpirun-5.0
 _VERSION_TIMEOUT_S = 10
 
 # How many arguments an option takes, where it is not one option = one argument.
@@ -106,13 +108,12 @@ _NO_ARGUMENT = {
 _TWO_ARGUMENTS = {"--mca", "-mca", "--gmca", "-gmca", "--prtemca", "--pmixmca", "-genv", "-env", "--tune2"}
 
 
-@dataclass(frozen=True)
 class Launcher:
     """A launcher that was found at the start of a command."""
 
-    path: str
-    kind: str  # openmpi, mpich (hydra of MPICH, Intel, MVAPICH), slurm, unknown
-    version: str
+    def __init__(self, path: str, kind: str, version: str) -> None:
+        """`kind`: openmpi, mpich (hydra of MPICH, Intel, MVAPICH), slurm, unknown."""
+        self.path, self.kind, self.version = path, kind, version
 
     @property
     def family(self) -> str | None:
@@ -122,6 +123,8 @@ class Launcher:
 
 def _classify(output: str) -> tuple[str, str]:
     """Kind and version from what `--version` printed."""
+    import re
+
     number = re.search(r"\d+\.\d+(\.\d+)?\S*", output)
     version = number[0] if number else ""
     if re.search(r"Open MPI|OpenRTE|open-mpi\.org|PRTE|prte", output):
@@ -139,6 +142,8 @@ def _classify(output: str) -> tuple[str, str]:
 
 def inspect(path: str, environment: Mapping[str, str] | None = None) -> Launcher:
     """Asks a launcher what it is; one that does not say is `unknown`."""
+    import subprocess
+
     clean = {k: v for k, v in (os.environ if environment is None else environment).items() if k != "LD_PRELOAD"}
     try:
         done = subprocess.run(
@@ -159,9 +164,10 @@ def inspect(path: str, environment: Mapping[str, str] | None = None) -> Launcher
 
 def detect(command: Sequence[str], environment: Mapping[str, str]) -> Launcher | None:
     """The launcher that `command` starts with, or None if it starts a program itself."""
-    if not _NAMES.match(os.path.basename(command[0])):
+    name = os.path.basename(command[0])
+    if name not in _NAMES and not name.startswith(_NAMES_WITH_MORE):
         return None
-    path = shutil.which(command[0], path=environment.get("PATH"))
+    path = which(command[0], environment.get("PATH"))
     return inspect(path, environment) if path else None
 
 
@@ -188,7 +194,7 @@ def _program_at(part: Sequence[str], launcher: Launcher) -> int:
             i += 1
         elif token in _TWO_ARGUMENTS:
             i += 3
-        elif launcher.kind == "slurm" and (re.match(r"^-[A-Za-z].+", token) or token.startswith("--")):
+        elif launcher.kind == "slurm" and (len(token) > 2 and token[1].isalpha() or token.startswith("--")):
             i += 1 if not token.startswith("--") or "=" in token else 2
         else:
             i += 2

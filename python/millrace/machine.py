@@ -269,7 +269,7 @@ def mpi_libraries(environment: Mapping[str, str]) -> dict[str, Any]:
                 found = launcher.inspect(path, environment)
                 launchers.append({"path": path, "kind": found.kind, "version": found.version})
     libraries = [
-        {"name": name, "path": str(paths[0]), "family": elf.family_of(name)}
+        {"name": name, "path": paths[0], "family": elf.family_of(name)}
         for name, paths in sorted(elf.loader_cache().items())
         if re.match(r"lib(mpi|mpich|mpi_abi)\.so\.", name)
     ]

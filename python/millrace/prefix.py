@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+
+TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PRELOAD = "libmillrace.so"
 POSIX_PRELOAD = "libmillrace_posix.so"
@@ -20,39 +21,39 @@ class PrefixError(RuntimeError):
     """Millrace's libraries cannot be found."""
 
 
-@dataclass(frozen=True)
 class Prefix:
-    """A folder with lib/ and bin/ of Millrace."""
+    """A folder with lib/ and bin/ of Millrace. Paths are text: `millrace run` starts without pathlib."""
 
-    root: Path
+    def __init__(self, root: str) -> None:
+        self.root = root
 
     @property
-    def preload(self) -> Path:
+    def preload(self) -> str:
         return self.shared_object(PRELOAD)
 
     @property
-    def posix_preload(self) -> Path:
+    def posix_preload(self) -> str:
         return self.shared_object(POSIX_PRELOAD)
 
     @property
-    def agent(self) -> Path:
-        return self.root / "bin" / "millraced"
+    def agent(self) -> str:
+        return os.path.join(self.root, "bin", "millraced")
 
     @property
-    def journal_inspector(self) -> Path:
-        return self.root / "bin" / "millrace-journal"
+    def journal_inspector(self) -> str:
+        return os.path.join(self.root, "bin", "millrace-journal")
 
     @property
-    def recovery(self) -> Path:
-        return self.root / "bin" / "millrace-recover"
+    def recovery(self) -> str:
+        return os.path.join(self.root, "bin", "millrace-recover")
 
-    def implementation(self, family: str) -> Path:
+    def implementation(self, family: str) -> str:
         return self.shared_object(IMPLEMENTATIONS[family])
 
     @property
     def obstacle(self) -> str:
         """Why the libraries of this prefix cannot be preloaded; empty if they can."""
-        if any(mark in str(self.preload) for mark in " \t\n:"):
+        if any(mark in self.preload for mark in " \t\n:"):
             return (
                 f"{self.preload} cannot be preloaded, for LD_PRELOAD holds no path with a blank or a colon; "
                 "move Millrace, or name a link to it without them by MILLRACE_PREFIX"
@@ -60,31 +61,37 @@ class Prefix:
         return ""
 
     def usable(self) -> bool:
-        return self.preload.is_file()
+        return os.path.isfile(self.preload)
 
-    def shared_object(self, name: str) -> Path:
+    def shared_object(self, name: str) -> str:
         # Distributions put libraries in lib64 or a folder of the architecture.
         for folder in ("lib", "lib64", f"lib/{os.uname().machine}-linux-gnu"):
-            path = self.root / folder / name
-            if path.is_file():
+            path = os.path.join(self.root, folder, name)
+            if os.path.isfile(path):
                 return path
-        return self.root / "lib" / name
+        return os.path.join(self.root, "lib", name)
 
 
-def candidates(environment: Mapping[str, str], of_command: bool = True) -> list[Path]:
+def candidates(environment: Mapping[str, str], of_command: bool = True) -> list[str]:
     """Where to look, best first. What is not the `millrace` command has its program elsewhere."""
     explicit = environment.get("MILLRACE_PREFIX")
     if explicit:
-        return [Path(explicit).absolute()]
-    package = Path(__file__).resolve().parent
-    found = [package / "_native"]
+        return [os.path.join(os.getcwd(), explicit)]
+    package = os.path.dirname(os.path.realpath(__file__))
+    found = [os.path.join(package, "_native")]
     # <prefix>/bin/millrace, also when the package lies in <prefix>/share or lib/python.
     if of_command:
-        found.append(Path(sys.argv[0]).resolve().parent.parent)
-    found.extend(package.parents[i] for i in range(min(6, len(package.parents))))
+        found.append(_above(os.path.realpath(sys.argv[0]), 2))
+    found.extend(_above(package, i) for i in range(1, 7))
     # A source checkout: python/millrace beside build/.
-    found.append(package.parents[1] / "build")
-    return found
+    found.append(os.path.join(_above(package, 2), "build"))
+    return list(dict.fromkeys(found))
+
+
+def _above(path: str, levels: int) -> str:
+    for _ in range(levels):
+        path = os.path.dirname(path)
+    return path
 
 
 def find(environment: Mapping[str, str] | None = None) -> Prefix:
@@ -95,16 +102,16 @@ def find(environment: Mapping[str, str] | None = None) -> Prefix:
         prefix = Prefix(root)
         if prefix.usable():
             return prefix
-    places = ", ".join(str(path) for path in dict.fromkeys(tried))
     raise PrefixError(
-        f"{PRELOAD} was not found below {places}; build or install Millrace, or set MILLRACE_PREFIX to its prefix"
+        f"{PRELOAD} was not found below {', '.join(tried)}; "
+        "build or install Millrace, or set MILLRACE_PREFIX to its prefix"
     )
 
 
-def library(environment: Mapping[str, str] | None = None) -> Path | None:
+def library(environment: Mapping[str, str] | None = None) -> str | None:
     """The C library, for programs that import millrace; None if there is none."""
     for root in candidates(os.environ if environment is None else environment, of_command=False):
         path = Prefix(root).shared_object(LIBRARY)
-        if path.is_file():
+        if os.path.isfile(path):
             return path
     return None

@@ -4,27 +4,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
-import resource
-import secrets
-import shutil
-import signal
 import sys
-import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 
-from millrace import checks, launcher, prefix, settings, stats, trace
-from millrace.signals import FORWARDED
+from millrace import checks, launcher, prefix, settings
+from millrace.which import which
+
+TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 EXIT_BAD_USE = 2
 EXIT_CANNOT_EXECUTE = 126
 EXIT_NOT_FOUND = 127
-_WATCHED = {signal.SIGCHLD, *FORWARDED}
-_FROM_KERNEL = 0x80  # si_code of a signal that the terminal sent, to the whole process group
 
 
 class RunError(Exception):
@@ -35,26 +27,34 @@ class RunError(Exception):
         self.status = status
 
 
-@dataclass
 class Request:
     """What the command line asked for."""
 
-    command: list[str]
-    options: dict[str, object] = field(default_factory=dict)
-    config: Path | None = None
-    stats: str | None = None  # None = off, "" = table only, else the file for the merged JSON
-    trace: Path | None = None
-    force: bool = False
+    def __init__(
+        self,
+        command: list[str],
+        options: Mapping[str, object],
+        config: str | os.PathLike[str] | None = None,
+        stats: str | None = None,
+        trace: str | os.PathLike[str] | None = None,
+        force: bool = False,
+    ) -> None:
+        """`stats`: None = off, "" = table only, else the file for the merged JSON."""
+        self.command, self.options, self.config = command, options, config
+        self.stats, self.trace, self.force = stats, trace, force
 
 
-@dataclass
 class Plan:
     """A command and its environment, ready to start."""
 
-    command: list[str]
-    environment: dict[str, str]
-    notes: list[str] = field(default_factory=list)
-    launcher: launcher.Launcher | None = None
+    def __init__(
+        self,
+        command: list[str],
+        environment: dict[str, str],
+        notes: list[str],
+        start: launcher.Launcher | None = None,
+    ) -> None:
+        self.command, self.environment, self.notes, self.launcher = command, environment, notes, start
 
 
 def tell(message: str) -> None:
@@ -62,11 +62,10 @@ def tell(message: str) -> None:
     print(f"millrace: {message}", file=sys.stderr, flush=True)
 
 
-def preload_value(libraries: Sequence[Path], existing: str | None) -> str:
+def preload_value(libraries: Sequence[str], existing: str | None) -> str:
     """Millrace first, what the user had after it; never twice."""
-    ours = [str(library) for library in libraries]
-    rest = [word for word in (existing or "").replace(" ", ":").split(":") if word and word not in ours]
-    return ":".join([*ours, *rest])
+    rest = [word for word in (existing or "").replace(" ", ":").split(":") if word and word not in libraries]
+    return ":".join([*libraries, *rest])
 
 
 def wants_posix(configuration: settings.Configuration) -> bool:
@@ -81,8 +80,8 @@ def build_environment(
     variables = dict(configuration.changed())
     libraries = [found.preload, found.posix_preload] if wants_posix(configuration) else [found.preload]
     variables["LD_PRELOAD"] = preload_value(libraries, base.get("LD_PRELOAD"))
-    variables.setdefault("MILLRACE_JOB", secrets.token_hex(16))
-    variables.setdefault("MILLRACE_AGENT", str(found.agent))
+    variables.setdefault("MILLRACE_JOB", os.urandom(16).hex())
+    variables.setdefault("MILLRACE_AGENT", found.agent)
     if "PNETCDF_HINTS" not in base:
         # PnetCDF >= 1.15 goes past MPI-IO unless it is told not to.
         variables["PNETCDF_HINTS"] = "nc_driver=mpiio"
@@ -91,16 +90,15 @@ def build_environment(
 
 def _check_places(request: Request) -> None:
     """Output files are refused now rather than after an hour's run."""
-    for option, path in (("--stats", request.stats), ("--trace", request.trace)):
-        if not path:
+    for option, place in (("--stats", request.stats), ("--trace", request.trace)):
+        if not place:
             continue
-        place = Path(path)
-        if place.is_dir():
+        if os.path.isdir(place):
             raise RunError(f"{option} {place}: is a folder; give a file")
-        folder = place.absolute().parent
-        if not folder.is_dir():
+        folder = os.path.dirname(os.path.abspath(place))
+        if not os.path.isdir(folder):
             raise RunError(f"{option} {place}: the folder {folder} does not exist")
-        if not os.access(place if place.exists() else folder, os.W_OK):
+        if not os.access(place if os.path.exists(place) else folder, os.W_OK):
             raise RunError(f"{option} {place}: cannot be written")
 
 
@@ -114,8 +112,8 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
         raise RunError(str(error)) from None
     _check_places(request)
     name = request.command[0]
-    if shutil.which(name, path=base.get("PATH")) is None:
-        exists = Path(name).is_file()
+    if which(name, base.get("PATH")) is None:
+        exists = os.path.isfile(name)
         raise RunError(
             f"{name} {'is not executable' if exists else 'was not found'}",
             EXIT_CANNOT_EXECUTE if exists else EXIT_NOT_FOUND,
@@ -130,7 +128,7 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
         raise RunError(found.obstacle)
     start = launcher.detect(request.command, base)
     posix = wants_posix(configuration)
-    if posix and not found.posix_preload.is_file():
+    if posix and not os.path.isfile(found.posix_preload):
         raise RunError(f"{found.posix_preload} is missing; build or install Millrace again, or leave out --posix")
     verdict = checks.all_programs(launcher.programs(request.command, start), start, found, base, mpi_only=not posix)
     if verdict.errors and not request.force:
@@ -147,7 +145,7 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
     # For this command only; every rank would otherwise warn of a setting that does not exist.
     environment.pop("MILLRACE_PREFIX", None)
     # Also MILLRACE and what only the agent reads (MILLRACED_LOG): ranks start it, on every node.
-    ours = {name for name in environment if re.match(r"MILLRACED?(_|$)", name)}
+    ours = {name for name in environment if f"{name}_".startswith(("MILLRACE_", "MILLRACED_"))}
     command = launcher.forward(request.command, start, sorted(ours | variables.keys()))
     return Plan(command, environment, notes, start)
 
@@ -163,102 +161,19 @@ def run(request: Request) -> int:
         tell(note)
     if request.stats is None and request.trace is None:
         return _replace(plan)
-    return _supervise(plan, request)
+    from millrace import supervise
+
+    return supervise.supervise(plan, request)
 
 
 def _replace(plan: Plan) -> int:
+    import _signal  # what `signal` wraps in enumerations, which take longer to load
+
     sys.stdout.flush()
     sys.stderr.flush()
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and that would be inherited
+    _signal.signal(_signal.SIGPIPE, _signal.SIG_DFL)  # Python ignores it, and that would be inherited
     try:
         os.execvpe(plan.command[0], plan.command, plan.environment)
     except OSError as error:
         tell(f"{plan.command[0]}: {error.strerror}")
         return EXIT_CANNOT_EXECUTE
-
-
-def _report_folder(plan: Plan) -> Path:
-    """Where processes leave their reports during the run: with a launcher, all nodes have to see it."""
-    if plan.launcher is not None:
-        with contextlib.suppress(OSError):
-            return Path(tempfile.mkdtemp(prefix=".millrace-run-", dir=Path.cwd()))
-    return Path(tempfile.mkdtemp(prefix="millrace-run-"))
-
-
-def _supervise(plan: Plan, request: Request) -> int:
-    """Runs the command as a child, shows reports as they arrive, and ends as the child ended."""
-    folder = _report_folder(plan)
-    collector = None
-    # Blocked before any thread starts: threads inherit it, or one of them would swallow the signals that
-    # _child() waits for. Unblocked after the clean-up: a signal that came meanwhile ends this process then.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
-    try:
-        if request.stats is not None:
-            lines = folder / "stats"
-            if plan.launcher is None:
-                lines.touch(mode=0o600)
-            else:
-                lines.mkdir(mode=0o700)  # a file for each node
-            plan.environment["MILLRACE_STATS"] = str(lines)
-            collector = stats.Collector(lines, Path(request.stats) if request.stats else None)
-            collector.start()
-        if request.trace is not None:
-            (folder / "trace").mkdir(mode=0o700)
-            plan.environment["MILLRACE_TRACE"] = str(folder / "trace")
-        command = launcher.forward(
-            plan.command,
-            plan.launcher,
-            [name for name in ("MILLRACE_STATS", "MILLRACE_TRACE") if name in plan.environment],
-        )
-        status = _child(command, plan.environment, before)
-        stats.wait_for_agents(plan.environment.get("MILLRACE_JOB", ""), stop=_interrupted)
-        if collector is not None:
-            collector.finish()
-        if request.trace is not None:
-            events = trace.merge(folder / "trace", request.trace)
-            tell(f"{events} events in {request.trace}; open it at https://ui.perfetto.dev")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return end_as(status)
-
-
-def _interrupted() -> bool:
-    """True once somebody wants this process to end."""
-    return bool(signal.sigpending() & {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
-
-
-def _child(command: list[str], environment: dict[str, str], mask: set[signal.Signals]) -> int:
-    """Starts the child and passes signals on until it has ended; returns its wait status.
-
-    The caller has blocked _WATCHED in all threads; the child gets `mask`.
-    """
-    try:
-        pid = os.posix_spawnp(command[0], command, environment, setsigmask=mask, setsigdef=[signal.SIGPIPE])
-    except OSError as error:
-        tell(f"{command[0]}: {error.strerror}")
-        return EXIT_CANNOT_EXECUTE << 8  # as waitpid gives an exit status
-    while True:
-        info = signal.sigwaitinfo(_WATCHED)
-        if info.si_signo == signal.SIGCHLD:
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended == pid:
-                return status
-        elif info.si_code != _FROM_KERNEL:
-            os.kill(pid, info.si_signo)
-
-
-def end_as(status: int) -> int:
-    """The child's exit status; a child that a signal ended ends this process in the same way."""
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # one is enough
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-        return 128 + number  # only where the signal does not end a process
-    return os.waitstatus_to_exitcode(status)

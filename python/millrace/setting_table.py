@@ -7,22 +7,15 @@ The names and ranges are those of src/base/settings.hpp; tests/cli compares the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from millrace.units import GIB, KIB, MIB, TIB, format_bytes, format_duration
 
 # What direct_calls may name.
 CALL_KINDS = ("independent", "collective", "nonblocking", "split", "read")
 
 
-@dataclass(frozen=True)
 class Setting:
     """One setting. `name` is its TOML name; option, variable and hint follow from it."""
 
-    name: str
-    kind: str  # choice, switch, bytes, count, duration, paths, calls, names, path, key
-    default: str
-    help: str
     choices: tuple[str, ...] = ()
     low: int = 0
     high: int = 0
@@ -32,6 +25,14 @@ class Setting:
     hint: bool = False  # can be given per file as an MPI_Info hint
     option: bool = True  # has an option of `millrace run`
     toml: bool = True  # may stand in the [run] table
+
+    def __init__(self, name: str, kind: str, default: str, help: str, **details: object) -> None:
+        """`kind`: choice, switch, bytes, count, duration, paths, calls, names, path, key. `details`: see above."""
+        unknown = details.keys() - Setting.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"a setting has no {', '.join(unknown)}")
+        self.name, self.kind, self.default, self.help = name, kind, default, help
+        self.__dict__.update(details)
 
     @property
     def variable(self) -> str:

@@ -5,21 +5,15 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 from millrace.setting_table import CALL_KINDS, SETTINGS, Setting
 from millrace.units import format_bytes, format_duration, parse_bytes, parse_duration
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:  # pragma: no cover - depends on the interpreter
-    import tomli as tomllib
+TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class SettingError(ValueError):
@@ -51,7 +45,7 @@ def _check_count(setting: Setting, text: str) -> str:
     word = text.strip().lower()
     if setting.automatic and word == "auto":
         return word
-    if not re.fullmatch(r"[0-9]+", word) or not setting.low <= int(word) <= setting.high:
+    if not (word.isascii() and word.isdecimal()) or not setting.low <= int(word) <= setting.high:
         raise ValueError(f"'{text}' is not such a number")
     return str(int(word))
 
@@ -96,7 +90,7 @@ def _check_calls(setting: Setting, text: str) -> str:
 
 def _check_key(setting: Setting, text: str) -> str:
     del setting
-    if not re.fullmatch(r"[!-~]{0,64}", text):
+    if len(text) > 64 or not all("!" <= letter <= "~" for letter in text):
         raise ValueError("the key is too long or has characters that it may not have")
     return text
 
@@ -113,7 +107,7 @@ _CHECKS = {
 }
 
 
-def normalise(setting: Setting, value: Any, origin: str) -> str:
+def normalise(setting: Setting, value: object, origin: str) -> str:
     """The value as the environment carries it; raises SettingError naming `origin`."""
     if isinstance(value, bool):
         value = "1" if value else "0"
@@ -127,20 +121,18 @@ def normalise(setting: Setting, value: Any, origin: str) -> str:
         raise SettingError(f"{origin}: {error}; allowed: {setting.allowed}") from None
 
 
-@dataclass
 class Effective:
     """A value and where it came from."""
 
-    value: str
-    origin: str
+    def __init__(self, value: str, origin: str) -> None:
+        self.value, self.origin = value, origin
 
 
-@dataclass
 class Configuration:
     """What `millrace run` works with: each setting's effective value, and the warnings on the way."""
 
-    values: dict[str, Effective]
-    warnings: list[str] = field(default_factory=list)
+    def __init__(self, values: dict[str, Effective], warnings: list[str]) -> None:
+        self.values, self.warnings = values, warnings
 
     def changed(self) -> dict[str, str]:
         """The variables that the program's environment needs: all that is not built in."""
@@ -151,13 +143,14 @@ class Configuration:
         }
 
 
-def find_config(explicit: Path | None, environment: Mapping[str, str]) -> Path | None:
+def find_config(explicit: str | os.PathLike[str] | None, environment: Mapping[str, str]) -> str | None:
     """--config, else ./millrace.toml, else the user's."""
     if explicit is not None:
-        return explicit
-    base = Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME", "~")).expanduser() / ".config")
-    for path in (Path("millrace.toml"), base / "millrace" / "config.toml"):
-        if path.is_file():
+        return os.fspath(explicit)
+    home = os.path.expanduser(environment.get("HOME", "~"))
+    base = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    for path in ("millrace.toml", os.path.join(base, "millrace", "config.toml")):
+        if os.path.isfile(path):
             return path
     return None
 
@@ -171,10 +164,14 @@ def _distrust(about: os.stat_result) -> str:
     return ""
 
 
-def read_config(path: Path) -> dict[str, str]:
+def read_config(path: str) -> dict[str, str]:
     """The [run] table of a TOML file, checked. Only a file of this user or of root may name programs or folders."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:  # pragma: no cover - depends on the interpreter
+        import tomli as tomllib
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             distrust = _distrust(os.fstat(file.fileno()))
             document = tomllib.load(file)
     except OSError as error:
@@ -197,7 +194,9 @@ def read_config(path: Path) -> dict[str, str]:
 
 
 def resolve(
-    options: Mapping[str, Any], config: Path | None, environment: Mapping[str, str] | None = None
+    options: Mapping[str, object],
+    config: str | os.PathLike[str] | None,
+    environment: Mapping[str, str] | None = None,
 ) -> Configuration:
     """Overlays built in < TOML < environment < command line. Bad values of any of them are errors."""
     environment = os.environ if environment is None else environment
@@ -206,7 +205,7 @@ def resolve(
     path = find_config(config, environment)
     if path is not None:
         for name, value in read_config(path).items():
-            values[name] = Effective(value, str(path))
+            values[name] = Effective(value, path)
     known = {setting.variable for setting in SETTINGS} | OTHER_VARIABLES
     for variable in sorted(environment):
         if variable.startswith("MILLRACE_") and variable not in known:
@@ -247,5 +246,7 @@ def with_table(document: str) -> str:
 
 
 if __name__ == "__main__":  # python -m millrace.settings docs/guide.md
+    from pathlib import Path
+
     for name in sys.argv[1:]:
         Path(name).write_text(with_table(Path(name).read_text(encoding="utf-8")), encoding="utf-8")

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import re
-
 KIB = 1024
 MIB = 1024 * KIB
 GIB = 1024 * MIB
@@ -16,6 +14,8 @@ _UNITS = {"": 1, "b": 1, "k": KIB, "m": MIB, "g": GIB, "t": TIB}
 
 def parse_bytes(text: str) -> int:
     """`64`, `64KiB`, `1MiB`, `2g` as bytes; powers of 1024 whatever the spelling."""
+    import re
+
     match = re.fullmatch(r"\s*(\d+)\s*([bkmgt]?)(?:(?<=[kmgt])i?b)?\s*", text.lower())
     if not match:
         raise ValueError(f"'{text}' is not a size (write it as 4096, 64KiB, 1MiB or 2GiB)")
@@ -31,6 +31,8 @@ def format_bytes(value: int) -> str:
 
 def parse_duration(text: str) -> int:
     """`60`, `60s`, `1.5s`, `500ms` as milliseconds; a bare number is seconds."""
+    import re
+
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|)\s*", text.lower())
     if not match:
         raise ValueError(f"'{text}' is not a time (write it as 60s, 500ms or 2min)")

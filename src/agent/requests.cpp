@@ -283,8 +283,19 @@ bool Requests::step_settle(std::uint64_t now_ns, std::vector<Reply>& replies) {
     settle_covers_.clear();
   }
   if (settle_ticket_ != 0) return any;
+  if (passed_close_ && pipeline_.carries()) return answer_late(replies) || any;
   begin_settling();
   return any || settle_ticket_ != 0;
+}
+
+// The next agent has answered the last close: all is in the file, and the link is closed. A guest may still
+// ask, for which nobody keeps the file open.
+bool Requests::answer_late(std::vector<Reply>& replies) {
+  return std::erase_if(waiters_, [&](const auto& entry) {
+           const Waiter& waiter = entry.second;
+           if (waiter.step == Step::settle) answer(waiter, replies);
+           return waiter.step == Step::settle;
+         }) > 0;
 }
 
 // What the strongest of those at this step asks for; close only if nobody stays behind.

@@ -167,6 +167,7 @@ class Requests {
   void answer(const Waiter& waiter, std::vector<Reply>& replies);
   bool wants_settling(const Waiter& waiter) const;
   void begin_settling();
+  bool answer_late(std::vector<Reply>& replies);
 
   FilePipeline& pipeline_;
   Fetches* fetches_;

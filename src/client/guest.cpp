@@ -41,8 +41,9 @@ Status Guest::before_writing(std::uint64_t number, Extent extent) {
   const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed) && session->routed(number);
   if (elsewhere) extent = everything;
   const TraceSpan span("ask for what others have pending");
-  Status status = session->settle_ledgers_of(number, tally_);
-  if (status.ok()) status = session->flush_file(number, extent, elsewhere, tally_);
+  // The agent puts into the ledger what it takes out of rings: so rings first.
+  Status status = session->flush_file(number, extent, elsewhere, tally_);
+  if (status.ok()) status = session->settle_ledgers_of(number, tally_);
   if (elsewhere && !status.ok()) order();
   return status;
 }

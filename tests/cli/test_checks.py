@@ -3,6 +3,7 @@
 """What is found out about programs and launchers before the start."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -69,10 +70,28 @@ def test_finds_the_mpi_of_a_program(program, indirect):
 
 
 def test_agrees_with_ldd():
-    found = set(elf.libraries(elf.read(elf.Path(shutil.which("bash")))))
+    found = set(elf.libraries(elf.read(shutil.which("bash"))))
     output = subprocess.run(["ldd", shutil.which("bash")], capture_output=True, text=True, check=True).stdout
     listed = {line.split()[0] for line in output.splitlines() if "=>" in line}
     assert listed and listed <= found
+
+
+def test_knows_the_libraries_that_ldconfig_knows():
+    output = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    listed = re.findall(r"^\s+(\S+) \(.*\) => (\S+)$", output, re.MULTILINE)
+    assert listed and [(name, path) for name, paths in elf.loader_cache().items() for path in paths] == sorted(
+        listed, key=lambda entry: [name for name, _ in listed].index(entry[0])
+    )
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"ld.so-1.7.0", b"glibc-ld.so.cache1.1", b"glibc-ld.so.cache1.1" + b"\xff" * 99]
+)
+def test_a_damaged_cache_of_the_loader_is_none(tmp_path, monkeypatch, damage):
+    monkeypatch.setattr(elf, "_CACHE", str(tmp_path / "cache"))
+    assert elf._read_loader_cache() == {}
+    (tmp_path / "cache").write_bytes(damage)
+    assert elf._read_loader_cache() == {}
 
 
 @pytest.mark.parametrize(

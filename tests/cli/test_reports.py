@@ -5,6 +5,7 @@
 import io
 import json
 import os
+from pathlib import Path
 
 import pytest
 from conftest import write_script
@@ -242,10 +243,11 @@ def test_doctor_json_and_status(millrace, world):
 def test_doctor_says_whether_plain_files_are_served(world):
     found = prefix.find(os.environ)
     assert doctor._posix(found).verdict == doctor.GOOD
-    found.posix_preload.write_text("no library")
+    library = Path(found.posix_preload)
+    library.write_text("no library")
     finding = doctor._posix(found)
     assert finding.verdict == doctor.FAIR and "cannot be preloaded" in finding.value
-    found.posix_preload.unlink()
+    library.unlink()
     assert "is missing" in doctor._posix(found).value
 
 

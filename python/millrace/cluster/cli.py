@@ -15,6 +15,7 @@ from typing import List
 import typer
 
 from millrace import run as running
+from millrace import supervise
 from millrace.cluster import client, launchers, lifecycle, rates, slow_disk, state
 from millrace.cluster.state import ClusterError
 
@@ -135,7 +136,7 @@ def execute(
         host = state.find_node(cluster, node)
         environment = launchers.environment(cluster.spec, os.environ)
         ended = client.run(cluster.spec.folder, host.name, words, os.getcwd(), environment)
-    raise typer.Exit(running.end_as(ended))
+    raise typer.Exit(supervise.end_as(ended))
 
 
 def _change(what: str, node: str, name: str) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -75,8 +76,8 @@ def shims(environment: Mapping[str, str]) -> list[str]:
     more. Empty where they are not built."""
     for root in prefix.candidates(environment):
         found = [prefix.Prefix(root).shared_object(name) for name in _SHIMS]
-        if all(path.is_file() for path in found):
-            return [str(path) for path in found]
+        if all(os.path.isfile(path) for path in found):
+            return found
     return []
 
 

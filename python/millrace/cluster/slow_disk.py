@@ -21,8 +21,9 @@ def find_program(environment: Mapping[str, str]) -> str:
     """The program; empty if it is not built."""
     for root in prefix.candidates(environment):
         for place in _PLACES:
-            if os.access(root / place, os.X_OK):
-                return str(root / place)
+            path = os.path.join(root, place)
+            if os.access(path, os.X_OK):
+                return path
     return ""
 
 

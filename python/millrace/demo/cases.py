@@ -51,9 +51,10 @@ def _first(*names: str) -> str:
 def bench_program(prefix: Prefix, name: str) -> Path:
     """One of bench/'s programs, in a build tree or installed."""
     for folder in ("bin/bench", "libexec/millrace/bench", "lib/millrace/bench"):
-        if (prefix.root / folder / name).is_file():
-            return prefix.root / folder / name
-    return prefix.root / "bin" / "bench" / name
+        path = Path(prefix.root, folder, name)
+        if path.is_file():
+            return path
+    return Path(prefix.root, "bin", "bench", name)
 
 
 def _missing_python(module: str) -> str:

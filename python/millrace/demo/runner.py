@@ -118,10 +118,10 @@ def _environment(case: cases.Case, prefix: Prefix, reports: Path | None) -> dict
         name: value for name, value in os.environ.items() if not name.startswith("MILLRACE") and name != "LD_PRELOAD"
     }
     shim = prefix.shared_object("libmillrace-bench-yield.so")
-    if case.family == "mpich" and shim.is_file():
-        environment["LD_PRELOAD"] = str(shim)
+    if case.family == "mpich" and os.path.isfile(shim):
+        environment["LD_PRELOAD"] = shim
     if reports is not None:
-        environment["MILLRACE_PREFIX"] = str(prefix.root)
+        environment["MILLRACE_PREFIX"] = prefix.root
         environment["MILLRACE_STATS"] = str(reports)
     return environment
 

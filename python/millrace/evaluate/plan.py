@@ -12,6 +12,7 @@ the BLAS is fast.
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -298,8 +299,8 @@ def _own_files(p: Profile, mpi: str, tools: Tools) -> Iterator[Case]:
                 about=f"A file per rank in {language.capitalize()}, {p.ranks} ranks, fsync",
             )  # fmt: skip
             if method != "normal":
-                case = dataclasses.replace(case, arguments=(*arguments, "--preload", str(preload)))
-                if not preload.is_file():
+                case = dataclasses.replace(case, arguments=(*arguments, "--preload", preload))
+                if not os.path.isfile(preload):
                     case = case.unable(f"{preload} is missing: build or install Millrace again")
             yield case
 

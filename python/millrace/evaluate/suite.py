@@ -76,10 +76,10 @@ class Measured(rfm.RunOnlyRegressionTest):
     def environment(self):
         found = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PNETCDF_HINTS": "nc_driver=mpiio"}
         shim = PREFIX.shared_object("libmillrace-bench-yield.so")
-        if self.case.mpi == "mpich" and shim.is_file():
-            found["LD_PRELOAD"] = str(shim)
+        if self.case.mpi == "mpich" and os.path.isfile(shim):
+            found["LD_PRELOAD"] = shim
         if self.case.millrace:
-            found["MILLRACE_PREFIX"] = str(PREFIX.root)
+            found["MILLRACE_PREFIX"] = PREFIX.root
             found["PYTHONPATH"] = str(Path(session.__file__).resolve().parents[2])
         return found
 

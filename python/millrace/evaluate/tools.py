@@ -68,8 +68,9 @@ class Tools:
             return Path(found) if found else None
         full = f"{name}-{SUFFIX[mpi]}" if mpi else name
         for folder in ("bin/bench", "libexec/millrace/bench", "lib/millrace/bench"):
-            if (self.prefix.root / folder / full).is_file():
-                return self.prefix.root / folder / full
+            path = Path(self.prefix.root, folder, full)
+            if path.is_file():
+                return path
         return None
 
     def mpis(self) -> list[str]:

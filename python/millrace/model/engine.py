@@ -51,14 +51,14 @@ def pipeline_text(values: Mapping[str, Any]) -> str:
 def ask(plans: list[str]) -> list[dict[str, Any]]:
     """The answer to each plan."""
     program = next(
-        (p for root in prefix.candidates(os.environ) if (p := root / "bin" / PROGRAM).is_file()),
+        (p for root in prefix.candidates(os.environ) if os.path.isfile(p := os.path.join(root, "bin", PROGRAM))),
         None,
     )
     if program is None:
         raise ModelError(f"{PROGRAM} was not found: build Millrace (make), or set MILLRACE_PREFIX to where it is")
     try:
         done = subprocess.run(
-            [str(program)], input="".join(plans), capture_output=True, text=True, timeout=BOUND_S, check=False
+            [program], input="".join(plans), capture_output=True, text=True, timeout=BOUND_S, check=False
         )
     except subprocess.TimeoutExpired:
         raise ModelError(f"no answer in {BOUND_S} s: ask for fewer bytes or ranks") from None

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "guests.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "dice.hpp"
+#include "scenario.hpp"
+
+namespace millrace::sim {
+
+namespace {
+
+bool writes(const Step& step) { return step.kind == Step::Kind::write; }
+
+// It reads the whole file, too, wherever the ranks have just put their writes in order.
+std::vector<Step> looking_on(std::vector<Step> program, std::uint64_t file_bytes) {
+  std::erase_if(program, writes);
+  std::vector<Step> made;
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    made.push_back(program[i]);
+    if (i > 0 && program[i - 1].kind == Step::Kind::arrive && program[i].kind == Step::Kind::barrier)
+      made.push_back({Step::Kind::read, 1, {0, file_bytes}});
+  }
+  return made;
+}
+
+// Before the last close, the others write a little into each lane, for the onlooker to read: some close
+// meanwhile.
+void add_writes_to_all_lanes(Dice& dice, Scenario& scenario) {
+  const std::uint64_t lanes = scenario.plan.lanes, stripe = scenario.plan.stripe_bytes;
+  const bool meanwhile = dice.one_in(2);
+  scenario.file_bytes = std::max(scenario.file_bytes, lanes * stripe);
+  for (std::uint64_t rank = 0; rank < scenario.programs.size(); ++rank) {
+    const bool looks_on = scenario.onlooker == rank;
+    const std::uint64_t begin = rank % lanes * stripe + rank * 4 * KiB;
+    std::vector<Step> steps;
+    if (!looks_on) steps.push_back({Step::Kind::write, 1, {begin, begin + dice.between(1, 4 * KiB)}});
+    steps.push_back({Step::Kind::arrive});
+    steps.push_back({Step::Kind::barrier});
+    if (looks_on) steps.push_back({Step::Kind::read, 1, {0, scenario.file_bytes}});
+    if (!meanwhile) steps.push_back({Step::Kind::barrier});
+    std::vector<Step>& program = scenario.programs[rank];
+    program.insert(program.end() - 1, steps.begin(), steps.end());
+  }
+}
+
+bool ends_by_a_kill(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.faults,
+                             [](const Fault& fault) { return fault.kind == FaultKind::kill_group; });
+}
+
+}  // namespace
+
+// A rank that cannot join does not ask for bytes on other nodes: with several nodes, all ranks leave such a
+// file to the MPI library.
+void add_guests(Scenario& scenario) {
+  Dice dice(scenario.seed ^ 0x5A5A5A5A);
+  scenario.second_handles = !scenario.stands_in && dice.one_in(4);
+  scenario.unable.resize(scenario.programs.size());
+  if (scenario.nodes > 1 || dice.one_in(4)) return;
+  for (auto&& one : scenario.unable) one = dice.one_in(2);
+}
+
+// The first rank of a node asks where its agent listens.
+void add_onlooker(Scenario& scenario) {
+  Dice dice(scenario.seed ^ 0x100CB);
+  if (scenario.nodes == 1 || scenario.ranks_per_node == 1 || scenario.stands_in || scenario.apart) return;
+  if (!dice.one_in(6)) return;
+  const std::uint64_t node = dice.below(scenario.nodes);
+  const std::uint64_t rank = node * scenario.ranks_per_node + dice.between(1, scenario.ranks_per_node - 1);
+  scenario.onlooker = static_cast<std::uint32_t>(rank);
+  scenario.programs[rank] = looking_on(std::move(scenario.programs[rank]), scenario.file_bytes);
+  for (Opening& opening : scenario.later)
+    opening.programs[rank] = looking_on(std::move(opening.programs[rank]), scenario.file_bytes);
+  if (scenario.plan.lanes > 1) add_writes_to_all_lanes(dice, scenario);
+}
+
+// Before the ranks compute: one writes, and then another one, past the pipeline, over a part of that.
+void add_overwriting(Scenario& scenario) {
+  Dice dice(scenario.seed ^ 0x0BE2);
+  const std::size_t last = scenario.programs.size() - 1;
+  if (scenario.nodes > 1 || last == 0 || !keeps_ledger(scenario.settings) || !ends_by_a_kill(scenario))
+    return;
+  if (dice.one_in(2)) return;
+  const bool joins = !Dice(scenario.seed ^ 0xD12EC7).one_in(2);
+  scenario.unable.front() = false;
+  scenario.unable.back() = !joins;
+  const std::uint64_t begin = dice.below(scenario.file_bytes);
+  const std::uint64_t size =
+      dice.magnitude(1, std::min<std::uint64_t>(scenario.file_bytes - begin, 16 * KiB));
+  const std::uint64_t part = dice.below(size);
+  const Extent first{begin, begin + size}, second{begin + part, begin + dice.between(part + 1, size)};
+  for (std::size_t rank = 0; rank <= last; ++rank) {
+    std::vector<Step> steps(3, {Step::Kind::barrier});
+    if (rank == 0) steps.insert(steps.begin() + 1, {Step::Kind::write, 1, first});
+    if (rank == last) steps.insert(steps.begin() + 2, {Step::Kind::write, 1, second});
+    if (rank == last && joins) steps.insert(steps.begin(), {Step::Kind::direct});
+    std::vector<Step>& program = scenario.programs[rank];
+    const auto rest = std::ranges::find(program, Step::Kind::rest, &Step::kind);
+    program.insert(rest, steps.begin(), steps.end());
+  }
+}
+
+}  // namespace millrace::sim
