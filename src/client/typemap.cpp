@@ -172,8 +172,8 @@ TypeMap darray(const TypeMap& old, std::int64_t rank, std::span<const DarrayDime
   return map;
 }
 
-TypeMap resized(const TypeMap& old, std::int64_t lower, std::int64_t extent) {
-  return with_bounds(old, lower, extent);
+TypeMap resized(TypeMap old, std::int64_t lower, std::int64_t extent) {
+  return with_bounds(std::move(old), lower, extent);
 }
 
 }  // namespace millrace::client

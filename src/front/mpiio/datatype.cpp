@@ -118,16 +118,15 @@ const Holder* find_holder(MPI_Datatype type) noexcept {
 
 const TypeMap* find_map(MPI_Datatype type) noexcept {
   const Holder* holder = find_holder(type);
-  // ROMIO of MPICH 4.0 places some types elsewhere than the standard says: those with a lower bound other
-  // than 0 inside another, and indexed types of types with holes. Memory that we take there would not meet
-  // its reads.
-  const bool usable = holder != nullptr && *holder && (*holder)->placement == client::Placement::agreed;
+  // ROMIO before MPICH 4.1 places some types elsewhere than the standard says (placing.hpp). Memory that we
+  // take there would not meet its reads.
+  const bool usable = holder != nullptr && *holder && (*holder)->agreed();
   return usable ? holder->get() : nullptr;
 }
 
 std::shared_ptr<const TypeMap> share_map(MPI_Datatype type) noexcept {
   const Holder* holder = find_holder(type);
-  const bool usable = holder != nullptr && *holder && (*holder)->placement != client::Placement::disputed;
+  const bool usable = holder != nullptr && *holder && !(*holder)->disputed;
   return usable ? *holder : nullptr;
 }
 
