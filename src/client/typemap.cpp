@@ -33,6 +33,7 @@ TypeMap with_bounds(TypeMap map, std::int64_t lower, std::int64_t extent) {
 // looking at the inside of `old`.
 TypeMap from_blocks(const TypeMap& old, std::span<const Block> blocks, std::int64_t unit) {
   TypeMapBuilder builder;
+  builder.expect(blocks.size());
   if (old.size == 0 || old.extent == as_signed(old.size)) {
     // The elements of a block touch, or there is no data: the block is one pass per element in any case.
     for (const Block& block : blocks)

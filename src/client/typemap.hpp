@@ -23,21 +23,32 @@ struct Run {
   std::uint64_t count = 1;
   std::int64_t stride = 0;
   std::uint64_t before = 0;  // bytes of data of the sequence that come before this run
-  std::uint32_t first = 0;   // body of a loop; first == last: a leaf
+  std::uint32_t first = 0;   // body of a loop, or places of a list; first == last: a leaf
   std::uint32_t last = 0;
 
   bool leaf() const { return first == last; }
+  bool list() const { return count == 0; }
+  std::uint64_t bytes() const { return list() ? length : length * count; }
   friend bool operator==(const Run&, const Run&) = default;
+};
+
+// A piece of a list, which ends where the next one's bytes begin.
+struct Place {
+  std::int64_t displacement = 0;  // from the list's displacement
+  std::uint64_t before = 0;       // bytes of the list before this piece
+  friend bool operator==(const Place&, const Place&) = default;
 };
 
 // A flattened MPI datatype, in memory or in a file: a nest of strided runs, as large as the type's
 // description and not as its number of pieces (a vector of a million structs is two runs, a brick of 512^3
-// is two). Bodies may be shared by several loops. Immutable once built; shared by pointer.
+// is two). Pieces without a pattern take 16 bytes each. Bodies may be shared by several loops. Immutable once
+// built; shared by pointer.
 struct TypeMap {
   // Deeper nests cannot be walked without allocation: valid() is false and the caller does without a map.
   static constexpr std::uint32_t max_depth = 24;
 
-  std::vector<Run> runs;  // bodies first, then the outermost sequence from `root` on
+  std::vector<Run> runs;      // bodies first, then the outermost sequence from `root` on
+  std::vector<Place> places;  // of all lists
   std::uint32_t root = 0;
   std::uint32_t depth = 0;      // levels of sequences; 0 for an empty type
   std::uint64_t size = 0;       // bytes of data in one element
