@@ -32,6 +32,25 @@ TypeMap no_map() {
 
 std::uint64_t as_unsigned(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
+// The memory that the maps of a nest may take, all together.
+class Allowance {
+ public:
+  explicit Allowance(std::uint64_t bytes) : left_(bytes) {}
+  bool spent() const { return spent_; }
+  // False if that is too much.
+  bool take(std::uint64_t count, std::uint64_t bytes_each) {
+    spent_ = spent_ || count > left_ / bytes_each;
+    if (!spent_) left_ -= count * bytes_each;
+    return !spent_;
+  }
+
+ private:
+  std::uint64_t left_;
+  bool spent_ = false;
+};
+constexpr std::uint64_t bytes_of_block = sizeof(Block) + sizeof(client::Place);
+constexpr std::uint64_t bytes_of_member = sizeof(Member) + sizeof(Nested);
+
 // A value and an int behind it, laid out as C does: the types of MPI_MINLOC and MPI_MAXLOC.
 template <class Value>
 TypeMap pair_map() {
@@ -62,8 +81,9 @@ TypeMap predefined_map(MPI_Datatype type) {
 
 // Blocks of an indexed type. `length` of all of them, or negative: each has its own.
 std::vector<Block> blocks_of(Contents& contents, std::int64_t count, std::int64_t length, bool bytes,
-                             Repetition& repetition) {
+                             Allowance& allowance, Repetition& repetition) {
   std::vector<Block> blocks;
+  if (!allowance.take(as_unsigned(count), bytes_of_block)) return blocks;
   blocks.reserve(as_unsigned(count));
   std::uint64_t elements = 0;
   for (std::int64_t i = 0; i < count && contents.complete(); ++i) {
@@ -77,17 +97,19 @@ std::vector<Block> blocks_of(Contents& contents, std::int64_t count, std::int64_
   return blocks;
 }
 
-TypeMap indexed_map(Contents& contents, const TypeMap& old, bool bytes, Repetition& repetition) {
+TypeMap indexed_map(Contents& contents, const TypeMap& old, bool bytes, Allowance& allowance,
+                    Repetition& repetition) {
   repetition.indexed = true;
   const std::int64_t count = contents.count();
-  const auto blocks = blocks_of(contents, count, -1, bytes, repetition);
+  const auto blocks = blocks_of(contents, count, -1, bytes, allowance, repetition);
   return bytes ? client::hindexed(old, blocks) : client::indexed(old, blocks);
 }
 
-TypeMap indexed_block_map(Contents& contents, const TypeMap& old, bool bytes, Repetition& repetition) {
+TypeMap indexed_block_map(Contents& contents, const TypeMap& old, bool bytes, Allowance& allowance,
+                          Repetition& repetition) {
   const std::int64_t count = contents.count();
   const std::int64_t length = contents.count();
-  const auto blocks = blocks_of(contents, count, length, bytes, repetition);
+  const auto blocks = blocks_of(contents, count, length, bytes, allowance, repetition);
   return bytes ? client::hindexed(old, blocks) : client::indexed(old, blocks);
 }
 
@@ -162,7 +184,7 @@ TypeMap value_index_map(const Types& types) {
 #endif
 
 // Of a constructor that repeats one type.
-TypeMap repeated_map(Contents& contents, const Types& types, Repetition& repetition) {
+TypeMap repeated_map(Contents& contents, const Types& types, Allowance& allowance, Repetition& repetition) {
   const TypeMap& old = *types[0].map;
   switch (contents.combiner()) {
     case MPI_COMBINER_CONTIGUOUS:
@@ -172,13 +194,13 @@ TypeMap repeated_map(Contents& contents, const Types& types, Repetition& repetit
     case MPI_COMBINER_HVECTOR:
       return vector_map(contents, old, true);
     case MPI_COMBINER_INDEXED:
-      return indexed_map(contents, old, false, repetition);
+      return indexed_map(contents, old, false, allowance, repetition);
     case MPI_COMBINER_HINDEXED:
-      return indexed_map(contents, old, true, repetition);
+      return indexed_map(contents, old, true, allowance, repetition);
     case MPI_COMBINER_INDEXED_BLOCK:
-      return indexed_block_map(contents, old, false, repetition);
+      return indexed_block_map(contents, old, false, allowance, repetition);
     case MPI_COMBINER_HINDEXED_BLOCK:
-      return indexed_block_map(contents, old, true, repetition);
+      return indexed_block_map(contents, old, true, allowance, repetition);
     case MPI_COMBINER_SUBARRAY:
       return subarray_map(contents, old);
     case MPI_COMBINER_DARRAY:
@@ -212,25 +234,26 @@ bool sets_bounds(int combiner) {
          combiner == MPI_COMBINER_DARRAY;
 }
 
-Nested flatten_nested(MPI_Datatype type, int level);
+Nested flatten_nested(MPI_Datatype type, int level, Allowance& allowance);
 
 // The nested types of a constructor; none if one of them has no map.
-Types flatten_types(const Contents& contents, int level) {
+Types flatten_types(const Contents& contents, int level, Allowance& allowance) {
   std::map<MPI_Datatype, Nested> known;  // a struct may name one type many times
   Types types;
+  if (!allowance.take(contents.types().size(), bytes_of_member)) return {};
   types.reserve(contents.types().size());
   for (const MPI_Datatype type : contents.types()) {
     Nested& nested = known[type];
-    if (!nested.map) nested = flatten_nested(type, level);
-    if (!nested.map) return {};
+    if (!nested.map) nested = flatten_nested(type, level, allowance);
+    if (!nested.map || !allowance.take(nested.map->places.size(), sizeof(client::Place))) return {};
     types.push_back(nested);
   }
   return types;
 }
 
-TypeMap flatten_derived(Contents& contents, int level, bool& empty_entries) {
+TypeMap flatten_derived(Contents& contents, int level, Allowance& allowance, bool& empty_entries) {
   const int combiner = contents.combiner();
-  const Types types = flatten_types(contents, level);
+  const Types types = flatten_types(contents, level, allowance);
   if (types.size() != contents.types().size()) return no_map();
   for (const Nested& nested : types)
     empty_entries =
@@ -247,29 +270,29 @@ TypeMap flatten_derived(Contents& contents, int level, bool& empty_entries) {
     return map;
   }
   Repetition repetition;
-  TypeMap map = repeated_map(contents, types, repetition);
+  TypeMap map = repeated_map(contents, types, allowance, repetition);
   place_copies(map, types[0], repetition);
   return map;
 }
 
-Nested flatten_nested(MPI_Datatype type, int level) {
+Nested flatten_nested(MPI_Datatype type, int level, Allowance& allowance) {
   if (type == MPI_DATATYPE_NULL || level > deepest_recursion) return {};
   Contents contents(type);
   if (!contents.ok()) return {};
   Nested nested;
   nested.predefined = contents.predefined();
-  TypeMap map =
-      nested.predefined ? predefined_map(type) : flatten_derived(contents, level + 1, nested.empty_entries);
+  TypeMap map = nested.predefined ? predefined_map(type)
+                                  : flatten_derived(contents, level + 1, allowance, nested.empty_entries);
   if (contents.complete() && agrees(type, map)) nested.map = std::make_shared<TypeMap>(std::move(map));
   return nested;
 }
 
 }  // namespace
 
-std::shared_ptr<const TypeMap> flatten(MPI_Datatype type, bool& predefined) {
-  const Nested nested = flatten_nested(type, 0);
-  predefined = nested.predefined;
-  return nested.map;
+Flat flatten(MPI_Datatype type, std::uint64_t most_bytes) {
+  Allowance allowance(most_bytes);
+  const Nested nested = flatten_nested(type, 0, allowance);
+  return {nested.map, nested.predefined, allowance.spent()};
 }
 
 }  // namespace millrace::front

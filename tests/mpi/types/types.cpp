@@ -68,11 +68,10 @@ bool packed(MPI_Datatype type, const TypeMap& map, std::vector<std::int64_t>& ou
 bool memory_case(std::uint64_t seed) {
   RandomType random(seed, true);
   MPI_Datatype type = random.make(static_cast<int>(seed % 6), seed % 3 == 0);
-  bool predefined = false;
-  const auto map = millrace::front::flatten(type, predefined);
+  const auto [map, predefined, too_large] = millrace::front::flatten(type);
   const TypeMap* found = millrace::front::find_map(type);
   bool done = false;
-  if (!map || predefined) {
+  if (!map || predefined || too_large) {
     fail("no map", seed);
   } else if ((found != nullptr) != map->agreed() || millrace::front::find_map(type) != found) {
     fail("the wrong map, or two", seed);
@@ -199,6 +198,35 @@ void other_types() {
   MPI_Type_free(&type);
 }
 
+// 200 blocks without a pattern, alone and as members of structs.
+void memory_is_bounded() {
+  constexpr int blocks = 200;
+  std::vector<int> lengths;
+  std::vector<MPI_Aint> places;
+  for (int i = 0; i < blocks; ++i) {
+    lengths.push_back(1 + i % 3);
+    places.push_back(40 * i + i * i % 7);
+  }
+  MPI_Datatype type;
+  MPI_Type_create_hindexed(blocks, lengths.data(), places.data(), MPI_INT, &type);
+  const std::uint64_t needed = 32 * blocks + 64;
+  const auto enough = millrace::front::flatten(type, needed);
+  const auto too_little = millrace::front::flatten(type, needed / 2);
+  if (!enough.map || enough.too_large) fail("a type within the memory allowed has no map", 0);
+  if (too_little.map || !too_little.too_large) fail("a type takes more memory than allowed", 0);
+  const int ones[] = {1, 1};
+  const MPI_Aint at[] = {0, 100000};
+  const MPI_Datatype both[] = {type, type};
+  MPI_Datatype pair;
+  MPI_Type_create_struct(2, ones, at, both, &pair);
+  if (millrace::front::flatten(pair, needed + 16 * blocks).map)
+    fail("a struct takes more memory than allowed", 0);
+  if (!millrace::front::flatten(pair, 4 * needed).map)
+    fail("a struct within the memory allowed has no map", 0);
+  MPI_Type_free(&pair);
+  MPI_Type_free(&type);
+}
+
 // The least of a few times: a busy machine only ever makes a lookup slower.
 void lookups_are_fast() {
   MPI_Datatype derived;
@@ -245,6 +273,7 @@ int main(int argc, char** argv) {
   }
   handles_are_reused();
   other_types();
+  memory_is_bounded();
   lookups_are_fast();
   MPI_File_delete(path.c_str(), MPI_INFO_NULL);
   std::printf("%llu memory types, %llu filetypes, %llu of doubtful kinds, %d failures\n",
