@@ -245,6 +245,29 @@ void TypeMapBuilder::add_bounded(const TypeMap& old, std::int64_t displacement, 
   add(old, displacement, count, stride);
 }
 
+void TypeMapBuilder::add_contiguous(std::span<const Block> blocks, std::int64_t unit, std::uint64_t element) {
+  for (const Block& block : blocks) {
+    if (block.length == 0) continue;
+    const std::int64_t first = times(block.displacement, static_cast<std::uint64_t>(unit));
+    const std::int64_t bytes = times(static_cast<std::int64_t>(element), block.length);
+    const std::int64_t end = plus(first, bytes);
+    const std::int64_t size = plus(static_cast<std::int64_t>(result_.size), bytes);
+    if (!result_.fits) return;
+    if (any_data_ && first < result_.true_upper) result_.monotone = false;
+    result_.true_lower = any_data_ ? std::min(result_.true_lower, first) : first;
+    result_.true_upper = any_data_ ? std::max(result_.true_upper, end) : end;
+    result_.size = static_cast<std::uint64_t>(size);
+    result_.pieces += 1;
+    any_data_ = true;
+    append({first, static_cast<std::uint64_t>(bytes), 1, 0, 0, 0, 0});
+  }
+  if (!any_data_) return;
+  deepest_ = std::max<std::uint32_t>(deepest_, 1);
+  lower_ = any_bound_ ? std::min(lower_, result_.true_lower) : result_.true_lower;
+  upper_ = any_bound_ ? std::max(upper_, result_.true_upper) : result_.true_upper;
+  any_bound_ = true;
+}
+
 // A single pass over a sequence is that sequence.
 void TypeMapBuilder::unwrap() {
   if (sequence_.size() != 1 || sequence_[0].leaf() || sequence_[0].count != 1) return;

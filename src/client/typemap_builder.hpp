@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +20,9 @@ class TypeMapBuilder {
   // As add(), and the bounds of the new type grow by those of these passes.
   void add_bounded(const TypeMap& old, std::int64_t displacement, std::uint64_t count, std::int64_t stride);
 
+  // Adds blocks of contiguous elements of `element` bytes: as add_bounded() of each, at a third of the time.
+  // Places are in units of `unit` bytes.
+  void add_contiguous(std::span<const Block> blocks, std::int64_t unit, std::uint64_t element);
   // As many additions will come, about.
   void expect(std::size_t additions) { expected_ = additions; }
 
