@@ -48,8 +48,18 @@ class Allowance {
   std::uint64_t left_;
   bool spent_ = false;
 };
-constexpr std::uint64_t bytes_of_block = sizeof(Block) + sizeof(client::Place);
 constexpr std::uint64_t bytes_of_member = sizeof(Member) + sizeof(Nested);
+
+// A list of pieces does not grow beyond its size; runs do, by doubling.
+std::uint64_t bytes_of_block(const TypeMap& old) {
+  return sizeof(Block) + (old.contiguous ? sizeof(client::Place) : 2 * sizeof(client::Run));
+}
+
+// A nested map, and its copy in the map of its parent.
+std::uint64_t bytes_of_nested(const TypeMap& map) {
+  return sizeof(TypeMap) + 2 * map.runs.size() * sizeof(client::Run) +
+         map.places.size() * sizeof(client::Place);
+}
 
 // A value and an int behind it, laid out as C does: the types of MPI_MINLOC and MPI_MAXLOC.
 template <class Value>
@@ -81,9 +91,8 @@ TypeMap predefined_map(MPI_Datatype type) {
 
 // Blocks of an indexed type. `length` of all of them, or negative: each has its own.
 std::vector<Block> blocks_of(Contents& contents, std::int64_t count, std::int64_t length, bool bytes,
-                             Allowance& allowance, Repetition& repetition) {
+                             Repetition& repetition) {
   std::vector<Block> blocks;
-  if (!allowance.take(as_unsigned(count), bytes_of_block)) return blocks;
   blocks.reserve(as_unsigned(count));
   std::uint64_t elements = 0;
   for (std::int64_t i = 0; i < count && contents.complete(); ++i) {
@@ -101,15 +110,17 @@ TypeMap indexed_map(Contents& contents, const TypeMap& old, bool bytes, Allowanc
                     Repetition& repetition) {
   repetition.indexed = true;
   const std::int64_t count = contents.count();
-  const auto blocks = blocks_of(contents, count, -1, bytes, allowance, repetition);
+  if (!allowance.take(as_unsigned(count), bytes_of_block(old))) return no_map();
+  const auto blocks = blocks_of(contents, count, -1, bytes, repetition);
   return bytes ? client::hindexed(old, blocks) : client::indexed(old, blocks);
 }
 
 TypeMap indexed_block_map(Contents& contents, const TypeMap& old, bool bytes, Allowance& allowance,
                           Repetition& repetition) {
   const std::int64_t count = contents.count();
+  if (!allowance.take(as_unsigned(count), bytes_of_block(old))) return no_map();
   const std::int64_t length = contents.count();
-  const auto blocks = blocks_of(contents, count, length, bytes, allowance, repetition);
+  const auto blocks = blocks_of(contents, count, length, bytes, repetition);
   return bytes ? client::hindexed(old, blocks) : client::indexed(old, blocks);
 }
 
@@ -244,8 +255,10 @@ Types flatten_types(const Contents& contents, int level, Allowance& allowance) {
   types.reserve(contents.types().size());
   for (const MPI_Datatype type : contents.types()) {
     Nested& nested = known[type];
-    if (!nested.map) nested = flatten_nested(type, level, allowance);
-    if (!nested.map || !allowance.take(nested.map->places.size(), sizeof(client::Place))) return {};
+    if (!nested.map) {
+      nested = flatten_nested(type, level, allowance);
+      if (!nested.map || !allowance.take(1, bytes_of_nested(*nested.map))) return {};
+    }
     types.push_back(nested);
   }
   return types;

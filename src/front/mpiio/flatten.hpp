@@ -9,9 +9,8 @@
 
 namespace millrace::front {
 
-// What describes a datatype may take so much memory while its map is made: 32 bytes for a block of an indexed
-// type, 64 for a member of a struct, 16 for a piece without a pattern of a nested type. A map without a
-// pattern then keeps 16 bytes for a piece. So 33 million blocks fit.
+// What describes a datatype may take so much memory while its map is made. A block of an indexed type takes
+// 32 bytes, or 112 where its elements have holes; nested types take what their maps do.
 inline constexpr std::uint64_t most_map_bytes = std::uint64_t{1} << 30;
 
 struct Flat {

@@ -15,7 +15,8 @@ const char* reason_for_no_view(MPI_Datatype filetype, const std::string& path) {
       client::log(
           path +
           ": a rank's view is too large for Millrace, which takes 1 GiB of memory at most to describe a view "
-          "(32 bytes for each block of a datatype). The MPI library writes this file while the view is set. "
+          "(32 bytes for each block of an indexed type, 112 where it has holes). The MPI library writes this "
+          "file while the view is set. "
           "To have it accelerated, write it in several calls, each with a part of the view, or by more "
           "ranks");
       return "a view that takes more than 1 GiB to describe";
