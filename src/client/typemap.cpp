@@ -33,6 +33,11 @@ TypeMap with_bounds(TypeMap map, std::int64_t lower, std::int64_t extent) {
 // looking at the inside of `old`.
 TypeMap from_blocks(const TypeMap& old, std::span<const Block> blocks, std::int64_t unit) {
   TypeMapBuilder builder;
+  builder.expect(blocks.size());
+  if (old.contiguous && old.lower == 0) {
+    builder.add_contiguous(blocks, unit, old.size);
+    return settled(builder.finish());
+  }
   if (old.size == 0 || old.extent == as_signed(old.size)) {
     // The elements of a block touch, or there is no data: the block is one pass per element in any case.
     for (const Block& block : blocks)
@@ -172,8 +177,8 @@ TypeMap darray(const TypeMap& old, std::int64_t rank, std::span<const DarrayDime
   return map;
 }
 
-TypeMap resized(const TypeMap& old, std::int64_t lower, std::int64_t extent) {
-  return with_bounds(old, lower, extent);
+TypeMap resized(TypeMap old, std::int64_t lower, std::int64_t extent) {
+  return with_bounds(std::move(old), lower, extent);
 }
 
 }  // namespace millrace::client

@@ -23,28 +23,32 @@ struct Run {
   std::uint64_t count = 1;
   std::int64_t stride = 0;
   std::uint64_t before = 0;  // bytes of data of the sequence that come before this run
-  std::uint32_t first = 0;   // body of a loop; first == last: a leaf
+  std::uint32_t first = 0;   // body of a loop, or places of a list; first == last: a leaf
   std::uint32_t last = 0;
 
   bool leaf() const { return first == last; }
+  bool list() const { return count == 0; }
+  std::uint64_t bytes() const { return list() ? length : length * count; }
   friend bool operator==(const Run&, const Run&) = default;
 };
 
-// Whether MPI libraries put the bytes of a type where the standard says. Set by who knows about libraries.
-enum class Placement : std::uint8_t {
-  agreed,
-  doubtful,  // some do not: ask the library at hand
-  disputed,  // some do not, and do not tell
+// A piece of a list, which ends where the next one's bytes begin.
+struct Place {
+  std::int64_t displacement = 0;  // from the list's displacement
+  std::uint64_t before = 0;       // bytes of the list before this piece
+  friend bool operator==(const Place&, const Place&) = default;
 };
 
 // A flattened MPI datatype, in memory or in a file: a nest of strided runs, as large as the type's
 // description and not as its number of pieces (a vector of a million structs is two runs, a brick of 512^3
-// is two). Bodies may be shared by several loops. Immutable once built; shared by pointer.
+// is two). Pieces without a pattern take 16 bytes each. Bodies may be shared by several loops. Immutable once
+// built; shared by pointer.
 struct TypeMap {
   // Deeper nests cannot be walked without allocation: valid() is false and the caller does without a map.
   static constexpr std::uint32_t max_depth = 24;
 
-  std::vector<Run> runs;  // bodies first, then the outermost sequence from `root` on
+  std::vector<Run> runs;      // bodies first, then the outermost sequence from `root` on
+  std::vector<Place> places;  // of all lists
   std::uint32_t root = 0;
   std::uint32_t depth = 0;      // levels of sequences; 0 for an empty type
   std::uint64_t size = 0;       // bytes of data in one element
@@ -56,10 +60,17 @@ struct TypeMap {
   bool contiguous = false;      // one piece at displacement 0 with length == extent == size
   bool tiled = false;           // one leaf that goes on with the same stride in the next element
   bool monotone = true;         // the pieces of one element are in address order and do not overlap
-  Placement placement = Placement::agreed;
-  bool fits = true;  // depth, size and number of runs are within bounds
+  bool fits = true;             // depth, size and number of runs are within bounds
+
+  // Set by who knows about MPI libraries: some of them put bytes elsewhere than the standard says, at these
+  // positions of the data among others. More positions than most_doubts are not told one by one.
+  static constexpr std::size_t most_doubts = 1024;
+  std::vector<std::uint64_t> doubts;
+  bool disputed = false;  // some do so at positions that they do not tell
 
   bool valid() const { return fits; }
+  // All MPI libraries put the bytes where the standard says.
+  bool agreed() const { return doubts.empty() && !disputed; }
 };
 
 // A block of an indexed type: `length` elements at `displacement` (bytes, or extents of the old type).
@@ -106,6 +117,6 @@ TypeMap structure(std::span<const Member> members);
 TypeMap subarray(const TypeMap& old, std::span<const SubarrayDimension> dimensions, Order order);
 TypeMap darray(const TypeMap& old, std::int64_t rank, std::span<const DarrayDimension> dimensions,
                Order order);
-TypeMap resized(const TypeMap& old, std::int64_t lower, std::int64_t extent);
+TypeMap resized(TypeMap old, std::int64_t lower, std::int64_t extent);
 
 }  // namespace millrace::client

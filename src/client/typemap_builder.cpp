@@ -11,17 +11,21 @@ namespace {
 // Short sequences are copied into the one that refers to them: that saves a level and lets pieces join.
 constexpr std::size_t inline_runs = 2;
 
+// So many runs without a pattern become part of a list, and so many stay behind them to be joined with.
+constexpr std::size_t folded_runs = 16;
+// A list takes less memory than these runs up to so many pieces.
+constexpr std::uint64_t most_folded_pieces = folded_runs * sizeof(Run) / sizeof(Place);
+
 std::int64_t end_of_last_piece(const Run& run) {
   return run.displacement + static_cast<std::int64_t>(run.count - 1) * run.stride +
          static_cast<std::int64_t>(run.length);
 }
 
-Run shifted(Run run, std::int64_t by, std::uint32_t bodies) {
+Run shifted(Run run, std::int64_t by, std::uint32_t bodies, std::uint32_t places) {
   run.displacement += by;
-  if (!run.leaf()) {
-    run.first += bodies;
-    run.last += bodies;
-  }
+  if (run.leaf()) return run;
+  run.first += run.list() ? places : bodies;
+  run.last += run.list() ? places : bodies;
   return run;
 }
 
@@ -44,14 +48,10 @@ TypeMapBuilder::Import& TypeMapBuilder::import_bodies(const TypeMap& old) {
   if (import.has_bodies) return import;
   import.has_bodies = true;
   import.bodies = static_cast<std::uint32_t>(bodies_.size());
-  for (std::uint32_t i = 0; i < old.root; ++i) {
-    Run run = old.runs[i];
-    if (!run.leaf()) {
-      run.first += import.bodies;
-      run.last += import.bodies;
-    }
-    bodies_.push_back(run);
-  }
+  import.places = static_cast<std::uint32_t>(places_.size());
+  places_.insert(places_.end(), old.places.begin(), old.places.end());
+  for (std::uint32_t i = 0; i < old.root; ++i)
+    bodies_.push_back(shifted(old.runs[i], 0, import.bodies, import.places));
   return import;
 }
 
@@ -63,7 +63,7 @@ TypeMapBuilder::Import& TypeMapBuilder::import_root(const TypeMap& old) {
   import.has_root = true;
   import.root = static_cast<std::uint32_t>(bodies_.size());
   for (std::size_t i = old.root; i < old.runs.size(); ++i)
-    bodies_.push_back(shifted(old.runs[i], -old.true_lower, import.bodies));
+    bodies_.push_back(shifted(old.runs[i], -old.true_lower, import.bodies, import.places));
   return import;
 }
 
@@ -100,11 +100,11 @@ void TypeMapBuilder::add(const TypeMap& old, std::int64_t displacement, std::uin
   const std::size_t roots = old.runs.size() - old.root;
   if (roots == 1) return add_single(old, displacement, count, stride);
   if (count == 1 && roots <= inline_runs) {
-    const std::uint32_t bodies = old.root == 0 ? 0 : import_bodies(old).bodies;
+    const Import import = refers(old) ? import_bodies(old) : Import{};
     result_.pieces += old.pieces;
     deepest_ = std::max(deepest_, old.depth);
     for (std::size_t i = old.root; i < old.runs.size(); ++i)
-      append(shifted(old.runs[i], displacement, bodies));
+      append(shifted(old.runs[i], displacement, import.bodies, import.places));
     return;
   }
   const Import& import = import_root(old);
@@ -114,10 +114,14 @@ void TypeMapBuilder::add(const TypeMap& old, std::int64_t displacement, std::uin
           import.root + static_cast<std::uint32_t>(roots)});
 }
 
+// Its runs name other runs, or places.
+bool TypeMapBuilder::refers(const TypeMap& old) { return old.root != 0 || !old.places.empty(); }
+
 // The old map is one run: often the passes are one run as well.
 void TypeMapBuilder::add_single(const TypeMap& old, std::int64_t displacement, std::uint64_t count,
                                 std::int64_t stride) {
-  Run run = shifted(old.runs[old.root], displacement, old.root == 0 ? 0 : import_bodies(old).bodies);
+  const Import imported = refers(old) ? import_bodies(old) : Import{};
+  Run run = shifted(old.runs[old.root], displacement, imported.bodies, imported.places);
   deepest_ = std::max(deepest_, old.depth);
   if (run.count == 1 && run.leaf() && (count == 1 || stride == static_cast<std::int64_t>(run.length))) {
     run.length *= count;
@@ -131,7 +135,7 @@ void TypeMapBuilder::add_single(const TypeMap& old, std::int64_t displacement, s
     run.stride = stride;
     return append(run);
   }
-  if (stride == run.stride * static_cast<std::int64_t>(run.count)) {
+  if (!run.list() && stride == run.stride * static_cast<std::int64_t>(run.count)) {
     run.count *= count;
     return append(run);
   }
@@ -147,7 +151,47 @@ void TypeMapBuilder::append(Run run) {
   }
   Run& back = sequence_.back();
   if (back.leaf() && run.leaf() && end_of_last_piece(back) == run.displacement) return append_touching(run);
-  if (!extend(back, run)) sequence_.push_back(run);
+  if (extend(back, run)) return;
+  sequence_.push_back(run);
+  if (sequence_.size() - settled_ >= 2 * folded_runs) fold();
+}
+
+// Looks at the oldest runs that are not settled, and puts them into a list if they have no pattern.
+//
+//   settled          | folded_runs | folded_runs      ->   settled    list | folded_runs
+//   run run list     | run ... run | run ... run           run run    list | run ... run
+//
+void TypeMapBuilder::fold() {
+  const auto begin = sequence_.begin() + static_cast<std::ptrdiff_t>(settled_);
+  const auto end = begin + folded_runs;
+  std::uint64_t pieces = 0;
+  for (auto run = begin; run != end; ++run) pieces += run->leaf() ? run->count : most_folded_pieces + 1;
+  if (pieces > most_folded_pieces) {
+    settled_ += folded_runs;
+    return;
+  }
+  if (places_.empty()) places_.reserve(expected_);
+  const std::vector<Run> runs(begin, end);
+  const bool goes_on =
+      settled_ > 0 && sequence_[settled_ - 1].list() && sequence_[settled_ - 1].last == places_.size();
+  if (!goes_on) {
+    const auto at = static_cast<std::uint32_t>(places_.size());
+    *begin = {runs[0].displacement, 0, 0, 0, 0, at, at};
+    settled_ += 1;
+  }
+  sequence_.erase(sequence_.begin() + static_cast<std::ptrdiff_t>(settled_), end);
+  for (const Run& run : runs) fold(run);
+}
+
+// Puts the pieces of a leaf at the end of the list before the unsettled runs.
+void TypeMapBuilder::fold(const Run& run) {
+  Run& list = sequence_[settled_ - 1];
+  for (std::uint64_t pass = 0; pass < run.count; ++pass) {
+    const std::int64_t at = run.displacement + static_cast<std::int64_t>(pass) * run.stride;
+    places_.push_back({at - list.displacement, list.length});
+    list.length += run.length;
+  }
+  list.last = static_cast<std::uint32_t>(places_.size());
 }
 
 //   back            run                back        joined     run
@@ -171,6 +215,7 @@ void TypeMapBuilder::append_touching(const Run& run) {
 
 // Makes `run` the continuation of `back`, if it is one.
 bool TypeMapBuilder::extend(Run& back, const Run& run) {
+  if (back.list() || run.list()) return false;
   if (back.length != run.length || back.first != run.first || back.last != run.last) return false;
   const std::int64_t step = run.displacement - back.displacement;
   if (back.count == 1 && (run.count == 1 || run.stride == step)) {
@@ -200,6 +245,29 @@ void TypeMapBuilder::add_bounded(const TypeMap& old, std::int64_t displacement, 
   add(old, displacement, count, stride);
 }
 
+void TypeMapBuilder::add_contiguous(std::span<const Block> blocks, std::int64_t unit, std::uint64_t element) {
+  for (const Block& block : blocks) {
+    if (block.length == 0) continue;
+    const std::int64_t first = times(block.displacement, static_cast<std::uint64_t>(unit));
+    const std::int64_t bytes = times(static_cast<std::int64_t>(element), block.length);
+    const std::int64_t end = plus(first, bytes);
+    const std::int64_t size = plus(static_cast<std::int64_t>(result_.size), bytes);
+    if (!result_.fits) return;
+    if (any_data_ && first < result_.true_upper) result_.monotone = false;
+    result_.true_lower = any_data_ ? std::min(result_.true_lower, first) : first;
+    result_.true_upper = any_data_ ? std::max(result_.true_upper, end) : end;
+    result_.size = static_cast<std::uint64_t>(size);
+    result_.pieces += 1;
+    any_data_ = true;
+    append({first, static_cast<std::uint64_t>(bytes), 1, 0, 0, 0, 0});
+  }
+  if (!any_data_) return;
+  deepest_ = std::max<std::uint32_t>(deepest_, 1);
+  lower_ = any_bound_ ? std::min(lower_, result_.true_lower) : result_.true_lower;
+  upper_ = any_bound_ ? std::max(upper_, result_.true_upper) : result_.true_upper;
+  any_bound_ = true;
+}
+
 // A single pass over a sequence is that sequence.
 void TypeMapBuilder::unwrap() {
   if (sequence_.size() != 1 || sequence_[0].leaf() || sequence_[0].count != 1) return;
@@ -212,18 +280,23 @@ void TypeMapBuilder::unwrap() {
 
 TypeMap TypeMapBuilder::finish() {
   TypeMap map = std::move(result_);
-  if (bodies_.size() + sequence_.size() > UINT32_MAX) map.fits = false;
+  if (std::max(bodies_.size() + sequence_.size(), places_.size()) > UINT32_MAX) map.fits = false;
   unwrap();
   std::uint64_t before = 0;
   for (Run& run : sequence_) {
     run.before = before;
-    before += run.length * run.count;
+    before += run.bytes();
   }
-  map.runs = std::move(bodies_);
-  map.root = static_cast<std::uint32_t>(map.runs.size());
-  map.runs.insert(map.runs.end(), sequence_.begin(), sequence_.end());
+  map.root = static_cast<std::uint32_t>(bodies_.size());
+  if (bodies_.empty()) {
+    map.runs = std::move(sequence_);
+  } else {
+    map.runs = std::move(bodies_);
+    map.runs.insert(map.runs.end(), sequence_.begin(), sequence_.end());
+  }
   map.runs.shrink_to_fit();
-  map.depth = sequence_.empty() ? 0 : std::max<std::uint32_t>(deepest_, 1);
+  map.places = std::move(places_);
+  map.depth = map.runs.empty() ? 0 : std::max<std::uint32_t>(deepest_, 1);
   if (map.depth > TypeMap::max_depth) map.fits = false;
   map.lower = lower_;
   map.extent = upper_ - lower_;

@@ -50,7 +50,8 @@ inline Naive naive_contiguous_type(std::uint64_t size) {
 
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed) : random_(seed) {}
+  // `lists`: indexed types may have many blocks without a pattern.
+  explicit Generator(std::uint64_t seed, bool lists = false) : random_(seed), lists_(lists) {}
 
   std::int64_t range(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
@@ -64,7 +65,7 @@ class Generator {
       return {naive_contiguous_type(size), contiguous_type(size)};
     }
     Pair old = make(depth - 1, file);
-    if (old.naive.bytes.size() > 400) return old;
+    if (old.naive.bytes.size() > (lists_ ? 3000 : 400)) return old;
     switch (range(0, 7)) {
       case 0:
         return contiguous_of(old);
@@ -116,7 +117,8 @@ class Generator {
   Pair indexed_of(const Pair& old, bool file, bool bytes) {
     std::vector<Block> blocks;
     const std::int64_t unit = bytes ? 1 : old.naive.extent();
-    const std::int64_t count = range(file ? 1 : 0, 5);
+    const bool many = lists_ && old.naive.bytes.size() <= 16;
+    const std::int64_t count = many ? range(30, 150) : range(file ? 1 : 0, 5);
     const bool same = range(0, 2) == 0;
     std::int64_t next = range(0, 3);
     Pair out;
@@ -263,6 +265,7 @@ class Generator {
   }
 
   std::mt19937_64 random_;
+  bool lists_;
 };
 
 }  // namespace millrace::client::model

@@ -61,6 +61,35 @@ TEST(TypeMap, RandomNestedTypesExpandAsTheStandardSays) {
   }
 }
 
+TEST(TypeMap, PiecesWithoutAPatternExpandAsTheStandardSays) {
+  std::uint64_t with_lists = 0;
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    model::Generator generator(seed, true);
+    const model::Pair pair = generator.make(static_cast<int>(1 + seed % 5), seed % 2 == 0);
+    with_lists += pair.map.places.empty() ? 0 : 1;
+    expect_matches(pair, seed);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(with_lists, 500u);
+}
+
+TEST(TypeMap, APieceWithoutAPatternTakesSixteenBytes) {
+  std::vector<Block> blocks;
+  std::uint32_t state = 1;
+  std::int64_t next = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    state = state * 1664525u + 1013904223u;
+    blocks.push_back({next + (state >> 28), 1 + (state >> 26 & 3)});
+    next += 32;
+  }
+  const TypeMap map = resized(hindexed(contiguous_type(4), blocks), 0, next);
+  const std::size_t bytes = map.runs.capacity() * sizeof(client::Run) + map.places.capacity() * sizeof(Place);
+  EXPECT_LE(bytes, 100'000u * 16 + 10'000u);
+  const TypeMap again = vector(map, 1000, 2, 3);
+  EXPECT_LE(again.places.size(), 100'000u);
+  EXPECT_EQ(again.pieces, 2000u * 100'000u);
+}
+
 TEST(TypeMap, FiletypesAreKnownToBeMonotone) {
   for (std::uint64_t seed = 1; seed <= 5000; ++seed) {
     model::Generator generator(seed);

@@ -24,6 +24,29 @@ const Run* find_run(const Run* first, const Run* last, std::uint64_t within) {
          1;
 }
 
+// The place of a list that holds its byte `within`.
+std::uint64_t find_place(const TypeMap& map, const Run& list, std::uint64_t within) {
+  const Place* places = map.places.data();
+  const Place* found = std::upper_bound(places + list.first, places + list.last, within,
+                                        [](std::uint64_t w, const Place& place) { return w < place.before; });
+  return static_cast<std::uint64_t>(found - (places + list.first)) - 1;
+}
+
+std::uint64_t size_of_place(const TypeMap& map, const Run& list, std::uint64_t index) {
+  const Place* place = map.places.data() + list.first + index;
+  return (list.first + index + 1 < list.last ? place[1].before : list.length) - place->before;
+}
+
+// Bytes of a list of ascending pieces that lie before `limit`, which is behind the first piece's begin.
+std::uint64_t bytes_of_list_before(const TypeMap& map, const Run& list, std::int64_t limit) {
+  const Place* first = map.places.data() + list.first;
+  const Place* place = std::partition_point(first, map.places.data() + list.last,
+                                            [&](const Place& p) { return p.displacement < limit; }) -
+                       1;
+  const std::uint64_t size = size_of_place(map, list, static_cast<std::uint64_t>(place - first));
+  return place->before + std::min(as_unsigned(limit - place->displacement), size);
+}
+
 // Bytes of a sequence of ascending pieces that lie before `limit`, both relative to the sequence's origin.
 std::uint64_t bytes_before(const TypeMap& map, const Run* first, const Run* last, std::int64_t limit) {
   std::uint64_t bytes = 0;
@@ -33,6 +56,7 @@ std::uint64_t bytes_before(const TypeMap& map, const Run* first, const Run* last
     run -= 1;
     bytes += run->before;
     const std::int64_t gap = limit - run->displacement;
+    if (run->list()) return bytes + bytes_of_list_before(map, *run, gap);
     std::uint64_t pass = 0;
     if (run->count > 1) pass = std::min(as_unsigned((gap - 1) / run->stride), run->count - 1);
     bytes += pass * run->length;
@@ -78,6 +102,12 @@ void Cursor::seek(std::uint64_t position) {
   for (level_ = 0;; ++level_) {
     const Run* run = find_run(first, last, within);
     within -= run->before;
+    if (run->list()) {
+      const std::uint64_t index = find_place(*map_, *run, within);
+      frames_[level_] = {base, run, last, index};
+      enter_list();
+      return advance(within - map_->places[run->first + index].before);
+    }
     const std::uint64_t pass = within < run->length ? 0 : within / run->length;
     within -= pass * run->length;
     frames_[level_] = {base, run, last, pass};
@@ -97,10 +127,21 @@ void Cursor::enter(const Run& leaf, std::int64_t base, std::uint64_t pass, std::
   rest_ = leaf.length - skip;
 }
 
+// At the begin of the place that the current frame tells.
+void Cursor::enter_list() {
+  const Frame& frame = frames_[level_];
+  length_ = size_of_place(*map_, *frame.run, frame.pass);
+  passes_ = 1;
+  piece_ = frame.base + frame.run->displacement + map_->places[frame.run->first + frame.pass].displacement;
+  at_ = piece_;
+  rest_ = length_;
+}
+
 // From the run of the current level down to the leaf that begins it.
 void Cursor::descend() {
   while (true) {
     const Frame& frame = frames_[level_];
+    if (frame.run->list()) return enter_list();
     if (frame.run->leaf()) return enter(*frame.run, frame.base, 0, 0);
     const Run* bodies = map_->runs.data();
     const std::int64_t base =
@@ -113,6 +154,7 @@ void Cursor::descend() {
 void Cursor::next_run() {
   while (true) {
     Frame& frame = frames_[level_];
+    if (frame.run->list() && ++frame.pass < frame.run->last - frame.run->first) return enter_list();
     if (++frame.run < frame.last) {
       frame.pass = 0;
       return descend();

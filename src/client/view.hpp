@@ -41,11 +41,12 @@ class Cursor {
     std::int64_t base;   // origin of this sequence
     const Run* run;      // where we are in it
     const Run* last;     // its end
-    std::uint64_t pass;  // pass of *run, if that is a loop
+    std::uint64_t pass;  // pass of *run, if that is a loop; index of the place, if it is a list
   };
 
   void seek(std::uint64_t position);
   void enter(const Run& leaf, std::int64_t base, std::uint64_t pass, std::uint64_t skip);
+  void enter_list();
   void descend();
   void next_run();
 

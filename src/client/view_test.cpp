@@ -26,7 +26,7 @@ std::uint64_t naive_offset(const model::Naive& type, std::uint64_t displacement,
 TEST(FileView, RandomAccessAgreesWithTheExpansion) {
   int usable = 0;
   for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
-    model::Generator generator(seed);
+    model::Generator generator(seed, seed % 8 == 0);
     const model::Pair type = generator.make(static_cast<int>(seed % 6), true);
     const auto displacement = static_cast<std::uint64_t>(generator.range(0, 100));
     const FileView view(displacement, 1, share(type.map));
@@ -39,7 +39,7 @@ TEST(FileView, RandomAccessAgreesWithTheExpansion) {
           << "seed " << seed;
     }
     std::uint64_t position = 0;
-    for (std::uint64_t offset = 0; offset < 300; ++offset) {
+    for (std::uint64_t offset = 0; offset < (seed % 8 == 0 ? 2000 : 300); ++offset) {
       while (naive_offset(type.naive, displacement, position) < offset) ++position;
       ASSERT_EQ(view.position_of(offset), position) << "seed " << seed << " offset " << offset;
     }
@@ -50,7 +50,7 @@ TEST(FileView, RandomAccessAgreesWithTheExpansion) {
 TEST(FileView, PiecesPairMemoryAndFileByteByByte) {
   int transfers = 0;
   for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
-    model::Generator generator(seed);
+    model::Generator generator(seed, seed % 8 == 0);
     const model::Pair file = generator.make(static_cast<int>(generator.range(0, 5)), true);
     const model::Pair memory = generator.make(static_cast<int>(generator.range(0, 5)), false);
     const FileView view(static_cast<std::uint64_t>(generator.range(0, 50)), 1, share(file.map));

@@ -42,6 +42,9 @@ def parse():
     parser.add_argument("--dies", action="store_true", help="the run with Millrace must fail, by itself")
     parser.add_argument("--coverage", help="docs/coverage.md: what it calls accelerated must have been so")
     parser.add_argument("--accelerated", choices=("yes", "no"), help="whether any call may be accelerated")
+    parser.add_argument(
+        "--pipeline", default="", help="files, with commas, that must have been written through the pipeline"
+    )
     parser.add_argument("--says", default="", help="what standard error must hold")
     parser.add_argument("--same", default="(pass|answer) .*", help="lines that both runs must print alike")
     parser.add_argument("command", nargs=argparse.REMAINDER)
@@ -122,6 +125,11 @@ def accelerated_calls(stats):
     return calls
 
 
+def reasons(stats):
+    lines = [json.loads(line) for line in stats.read_text().splitlines()] if stats.exists() else []
+    return [f"{one['path']}: {one['reason']}" for one in lines if one["kind"] == "client"]
+
+
 def check_coverage(page, out, calls):
     passed = set(re.findall(r"^pass (.*)$", out, re.M))
     rows = re.findall(r"^\| `(\w+)` \| (\w+).*\| (\w+) \|$", pathlib.Path(page).read_text(), re.M)
@@ -163,6 +171,9 @@ def main():
             check_coverage(options.coverage, millrace[1], calls)
         if options.accelerated and (sum(calls.values()) > 0) != (options.accelerated == "yes"):
             fail(f"accelerated calls: {calls}")
+        for name in filter(None, options.pipeline.split(",")):
+            if calls.get(name, 0) == 0:
+                fail(f"no call of {name} was accelerated", *reasons(millrace[3]))
         if not re.search(options.says, millrace[2]):
             fail(f"nothing like '{options.says}' on standard error", millrace[2])
         print(millrace[1], end="")

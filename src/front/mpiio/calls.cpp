@@ -9,6 +9,7 @@
 
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/first.hpp"
+#include "front/mpiio/refused_view.hpp"
 #include "front/mpiio/stage.hpp"
 #include "front/mpiio/unmapped.hpp"
 #include "front/mpiio/view_check.hpp"
@@ -66,7 +67,7 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
   if (open.pipeline() == usable) return {};
   return open.file->set_direct(open.pipeline() ? nullptr
                                : open.foreign  ? "a data representation other than native"
-                                               : "a view that cannot be mapped");
+                                               : reason_for_no_view(filetype, open.path));
 }
 
 // Moves the pointer without the library; false where the library has to answer.

@@ -47,13 +47,14 @@ bool Contents::fetch(MPI_Datatype type) {
   if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner_) != MPI_SUCCESS) return false;
   if (predefined()) return true;
   // One more than needed: vectors of size 0 have no address to give.
-  std::vector<int> i(static_cast<std::size_t>(integers) + 1);
-  std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses) + 1);
+  integers_.resize(static_cast<std::size_t>(integers) + 1);
+  addresses_.resize(static_cast<std::size_t>(addresses) + 1);
   std::vector<MPI_Datatype> t(static_cast<std::size_t>(types) + 1);
-  if (PMPI_Type_get_contents(type, integers, addresses, types, i.data(), a.data(), t.data()) != MPI_SUCCESS)
+  if (PMPI_Type_get_contents(type, integers, addresses, types, integers_.data(), addresses_.data(),
+                             t.data()) != MPI_SUCCESS)
     return false;
-  integers_.assign(i.begin(), i.end() - 1);
-  addresses_.assign(a.begin(), a.end() - 1);
+  integers_.pop_back();
+  addresses_.pop_back();
   types_.assign(t.begin(), t.end() - 1);
   return true;
 }
@@ -66,25 +67,19 @@ bool Contents::fetch_large(MPI_Datatype type) {
   if (PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner_) != MPI_SUCCESS)
     return false;
   if (predefined()) return true;
-  std::vector<int> i(static_cast<std::size_t>(integers) + 1);
-  std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses) + 1);
-  std::vector<MPI_Count> c(static_cast<std::size_t>(counts) + 1);
+  integers_.resize(static_cast<std::size_t>(integers) + 1);
+  addresses_.resize(static_cast<std::size_t>(addresses) + 1);
+  counts_.resize(static_cast<std::size_t>(counts) + 1);
   std::vector<MPI_Datatype> t(static_cast<std::size_t>(types) + 1);
-  if (PMPI_Type_get_contents_c(type, integers, addresses, counts, types, i.data(), a.data(), c.data(),
-                               t.data()) != MPI_SUCCESS)
+  if (PMPI_Type_get_contents_c(type, integers, addresses, counts, types, integers_.data(), addresses_.data(),
+                               counts_.data(), t.data()) != MPI_SUCCESS)
     return false;
-  integers_.assign(i.begin(), i.end() - 1);
-  addresses_.assign(a.begin(), a.end() - 1);
-  counts_.assign(c.begin(), c.end() - 1);
+  integers_.pop_back();
+  addresses_.pop_back();
+  counts_.pop_back();
   types_.assign(t.begin(), t.end() - 1);
   large_ = counts > 0;
   return true;
-}
-
-std::int64_t Contents::at(const std::vector<std::int64_t>& list, std::size_t& next) {
-  if (next < list.size()) return list[next++];
-  ok_ = false;
-  return 0;
 }
 
 std::vector<std::int64_t> Contents::list_of_counts(std::int64_t n) {
@@ -93,10 +88,10 @@ std::vector<std::int64_t> Contents::list_of_counts(std::int64_t n) {
   return list;
 }
 
-std::vector<std::int64_t> Contents::list_of_addresses(std::int64_t n) {
-  std::vector<std::int64_t> list;
-  for (std::int64_t i = 0; i < n && ok_; ++i) list.push_back(address());
-  return list;
+void Contents::drop_numbers() {
+  integers_ = {};
+  addresses_ = {};
+  counts_ = {};
 }
 
 }  // namespace millrace::front

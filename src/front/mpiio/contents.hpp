@@ -29,30 +29,32 @@ class Contents {
   std::int64_t count() { return large_ ? at(counts_, next_count_) : integer(); }
   std::int64_t address() { return large_ ? at(counts_, next_count_) : at(addresses_, next_address_); }
   std::vector<std::int64_t> list_of_counts(std::int64_t n);
-  std::vector<std::int64_t> list_of_addresses(std::int64_t n);
   const std::vector<MPI_Datatype>& types() const { return types_; }
-  // Whether an indexed type has blocks without elements, as found by who took its block lengths.
-  bool empty_blocks() const { return empty_blocks_; }
-  void note_empty_block() { empty_blocks_ = true; }
+  // Takes no more numbers: their memory is given back. Types may have been made of millions.
+  void drop_numbers();
   // True while no more was taken than there is.
   bool complete() const { return ok_; }
 
  private:
   static bool is_predefined(int combiner);
-  std::int64_t at(const std::vector<std::int64_t>& list, std::size_t& next);
+  template <class Number>
+  std::int64_t at(const std::vector<Number>& list, std::size_t& next) {
+    if (next < list.size()) return list[next++];
+    ok_ = false;
+    return 0;
+  }
   bool fetch(MPI_Datatype type);
   bool fetch_large(MPI_Datatype type);
 
   bool ok_ = false;
   bool large_ = false;
-  bool empty_blocks_ = false;
   int combiner_ = MPI_COMBINER_NAMED;
   std::size_t next_integer_ = 0;
   std::size_t next_address_ = 0;
   std::size_t next_count_ = 0;
-  std::vector<std::int64_t> integers_;
-  std::vector<std::int64_t> addresses_;
-  std::vector<std::int64_t> counts_;
+  std::vector<int> integers_;
+  std::vector<MPI_Aint> addresses_;
+  std::vector<MPI_Count> counts_;
   std::vector<MPI_Datatype> types_;
 };
 

@@ -10,14 +10,15 @@
 #include <new>
 #include <unordered_map>
 
+#include "client/view.hpp"
 #include "front/mpiio/flatten.hpp"
 
 namespace millrace::front {
 namespace {
 
 using client::TypeMap;
-// What an attribute points at: the map, or an empty pointer where it is known that there is none.
-using Holder = std::shared_ptr<const TypeMap>;
+// What an attribute points at: the map, or why it is known that there is none.
+using Holder = Flat;
 
 // Grows whenever a datatype with a map is freed: its handle may then mean another type.
 std::atomic<std::uint64_t> epoch{0};
@@ -87,13 +88,14 @@ const Holder* look_up(MPI_Datatype type, bool& predefined) {
   if (PMPI_Type_get_attr(type, keyval(), &value, &there) != MPI_SUCCESS) return nullptr;
   if (there != 0) return static_cast<const Holder*>(value);
 
-  Holder map = flatten(type, predefined);
+  Holder flat = flatten(type);
+  predefined = flat.predefined;
   const std::lock_guard lock(table.mutex);
-  if (predefined) return &table.maps.try_emplace(bits_of(type), std::move(map)).first->second;
+  if (predefined) return &table.maps.try_emplace(bits_of(type), std::move(flat)).first->second;
   // Another thread may have been faster; setting the attribute twice would delete the first one's map.
   if (PMPI_Type_get_attr(type, keyval(), &value, &there) == MPI_SUCCESS && there != 0)
     return static_cast<const Holder*>(value);
-  auto holder = std::make_unique<Holder>(std::move(map));
+  auto holder = std::make_unique<Holder>(std::move(flat));
   if (PMPI_Type_set_attr(type, keyval(), holder.get()) != MPI_SUCCESS) return nullptr;
   return holder.release();
 }
@@ -118,17 +120,25 @@ const Holder* find_holder(MPI_Datatype type) noexcept {
 
 const TypeMap* find_map(MPI_Datatype type) noexcept {
   const Holder* holder = find_holder(type);
-  // ROMIO of MPICH 4.0 places some types elsewhere than the standard says: those with a lower bound other
-  // than 0 inside another, and indexed types of types with holes. Memory that we take there would not meet
-  // its reads.
-  const bool usable = holder != nullptr && *holder && (*holder)->placement == client::Placement::agreed;
-  return usable ? holder->get() : nullptr;
+  // ROMIO before MPICH 4.1 places some types elsewhere than the standard says (placing.hpp). Memory that we
+  // take there would not meet its reads.
+  const bool usable = holder != nullptr && holder->map && holder->map->agreed();
+  return usable ? holder->map.get() : nullptr;
 }
 
 std::shared_ptr<const TypeMap> share_map(MPI_Datatype type) noexcept {
   const Holder* holder = find_holder(type);
-  const bool usable = holder != nullptr && *holder && (*holder)->placement != client::Placement::disputed;
-  return usable ? *holder : nullptr;
+  const bool usable = holder != nullptr && holder->map && !holder->map->disputed;
+  return usable ? holder->map : nullptr;
+}
+
+Unmapped why_unmapped(MPI_Datatype type) noexcept {
+  const Holder* holder = find_holder(type);
+  if (holder == nullptr || holder->too_large) return Unmapped::too_large;
+  if (!holder->map) return Unmapped::unknown;
+  if (holder->map->disputed) return Unmapped::disputed;
+  if (!client::FileView(0, 1, holder->map).usable()) return Unmapped::unordered;
+  return holder->map->agreed() ? Unmapped::elsewhere : Unmapped::misplaced;
 }
 
 }  // namespace millrace::front

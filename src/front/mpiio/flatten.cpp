@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "front/mpiio/contents.hpp"
+#include "front/mpiio/placing.hpp"
 
 namespace millrace::front {
 namespace {
@@ -17,10 +18,9 @@ using client::Block;
 using client::Distribution;
 using client::Member;
 using client::Order;
-using client::Placement;
 using client::TypeMap;
 
-using Maps = std::vector<std::shared_ptr<const TypeMap>>;
+using Types = std::vector<Nested>;
 
 constexpr int deepest_recursion = 200;
 
@@ -31,6 +31,35 @@ TypeMap no_map() {
 }
 
 std::uint64_t as_unsigned(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
+// The memory that the maps of a nest may take, all together.
+class Allowance {
+ public:
+  explicit Allowance(std::uint64_t bytes) : left_(bytes) {}
+  bool spent() const { return spent_; }
+  // False if that is too much.
+  bool take(std::uint64_t count, std::uint64_t bytes_each) {
+    spent_ = spent_ || count > left_ / bytes_each;
+    if (!spent_) left_ -= count * bytes_each;
+    return !spent_;
+  }
+
+ private:
+  std::uint64_t left_;
+  bool spent_ = false;
+};
+constexpr std::uint64_t bytes_of_member = sizeof(Member) + sizeof(Nested);
+
+// A list of pieces does not grow beyond its size; runs do, by doubling.
+std::uint64_t bytes_of_block(const TypeMap& old) {
+  return sizeof(Block) + (old.contiguous ? sizeof(client::Place) : 2 * sizeof(client::Run));
+}
+
+// A nested map, and its copy in the map of its parent.
+std::uint64_t bytes_of_nested(const TypeMap& map) {
+  return sizeof(TypeMap) + 2 * map.runs.size() * sizeof(client::Run) +
+         map.places.size() * sizeof(client::Place);
+}
 
 // A value and an int behind it, laid out as C does: the types of MPI_MINLOC and MPI_MAXLOC.
 template <class Value>
@@ -60,28 +89,38 @@ TypeMap predefined_map(MPI_Datatype type) {
   return client::contiguous_type(as_unsigned(size));
 }
 
-std::vector<Block> blocks_of(const std::vector<std::int64_t>& lengths,
-                             const std::vector<std::int64_t>& displacements) {
+// Blocks of an indexed type. `length` of all of them, or negative: each has its own.
+std::vector<Block> blocks_of(Contents& contents, std::int64_t count, std::int64_t length, bool bytes,
+                             Repetition& repetition) {
   std::vector<Block> blocks;
-  for (std::size_t i = 0; i < lengths.size() && i < displacements.size(); ++i)
-    blocks.push_back({displacements[i], as_unsigned(lengths[i])});
+  blocks.reserve(as_unsigned(count));
+  std::uint64_t elements = 0;
+  for (std::int64_t i = 0; i < count && contents.complete(); ++i) {
+    blocks.push_back({0, as_unsigned(length < 0 ? contents.count() : length)});
+    elements += blocks.back().length;
+    repetition.empty_blocks = repetition.empty_blocks || blocks.back().length == 0;
+  }
+  for (Block& block : blocks) block.displacement = bytes ? contents.address() : contents.count();
+  repetition.several = elements > 1;
+  if (contents.complete()) contents.drop_numbers();
   return blocks;
 }
 
-TypeMap indexed_map(Contents& contents, const TypeMap& old, bool bytes) {
+TypeMap indexed_map(Contents& contents, const TypeMap& old, bool bytes, Allowance& allowance,
+                    Repetition& repetition) {
+  repetition.indexed = true;
   const std::int64_t count = contents.count();
-  const auto lengths = contents.list_of_counts(count);
-  if (std::ranges::count(lengths, 0) != 0) contents.note_empty_block();
-  const auto displacements = bytes ? contents.list_of_addresses(count) : contents.list_of_counts(count);
-  const auto blocks = blocks_of(lengths, displacements);
+  if (!allowance.take(as_unsigned(count), bytes_of_block(old))) return no_map();
+  const auto blocks = blocks_of(contents, count, -1, bytes, repetition);
   return bytes ? client::hindexed(old, blocks) : client::indexed(old, blocks);
 }
 
-TypeMap indexed_block_map(Contents& contents, const TypeMap& old, bool bytes) {
+TypeMap indexed_block_map(Contents& contents, const TypeMap& old, bool bytes, Allowance& allowance,
+                          Repetition& repetition) {
   const std::int64_t count = contents.count();
+  if (!allowance.take(as_unsigned(count), bytes_of_block(old))) return no_map();
   const std::int64_t length = contents.count();
-  const auto displacements = bytes ? contents.list_of_addresses(count) : contents.list_of_counts(count);
-  const auto blocks = blocks_of(std::vector<std::int64_t>(displacements.size(), length), displacements);
+  const auto blocks = blocks_of(contents, count, length, bytes, repetition);
   return bytes ? client::hindexed(old, blocks) : client::indexed(old, blocks);
 }
 
@@ -92,14 +131,20 @@ TypeMap vector_map(Contents& contents, const TypeMap& old, bool bytes) {
   return bytes ? client::hvector(old, count, length, stride) : client::vector(old, count, length, stride);
 }
 
-TypeMap struct_map(Contents& contents, const Maps& maps) {
+TypeMap struct_map(Contents& contents, const Types& types) {
   const std::int64_t count = contents.count();
-  const auto lengths = contents.list_of_counts(count);
-  const auto displacements = contents.list_of_addresses(count);
   std::vector<Member> members;
-  for (std::size_t i = 0; i < lengths.size() && i < displacements.size() && i < maps.size(); ++i)
-    members.push_back({displacements[i], as_unsigned(lengths[i]), maps[i].get()});
-  return client::structure(members);
+  members.reserve(types.size());
+  for (std::int64_t i = 0; i < count && contents.complete(); ++i)
+    members.push_back({0, as_unsigned(contents.count()), nullptr});
+  if (members.size() != types.size()) return no_map();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    members[i].displacement = contents.address();
+    members[i].map = types[i].map.get();
+  }
+  TypeMap map = client::structure(members);
+  place_members(map, members, types);
+  return map;
 }
 
 Order order_of(std::int64_t order) { return order == MPI_ORDER_FORTRAN ? Order::fortran : Order::c; }
@@ -116,7 +161,7 @@ TypeMap subarray_map(Contents& contents, const TypeMap& old) {
   return client::subarray(old, dimensions, order);
 }
 
-TypeMap darray_map(Contents& contents, const TypeMap& old) {
+TypeMap darray_map(Contents& contents, const TypeMap& old, Repetition& repetition) {
   contents.integer();  // number of processes
   const std::int64_t rank = contents.integer();
   const std::int64_t n = contents.integer();
@@ -133,26 +178,26 @@ TypeMap darray_map(Contents& contents, const TypeMap& old) {
                                                                                   : Distribution::none;
     const std::int64_t argument = arguments[d] == MPI_DISTRIBUTE_DFLT_DARG ? 0 : arguments[d];
     dimensions.push_back({sizes[d], distribution, argument, processes[d]});
+    repetition.array_elements *= static_cast<double>(sizes[d]);
   }
   return client::darray(old, rank, dimensions, order);
 }
 
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
 // Value and index as members of a C struct: each aligned to its size, as far as the extents agree later.
-TypeMap value_index_map(const Maps& maps) {
-  if (maps.size() != 2 || maps[1]->size == 0) return no_map();
-  const std::int64_t align = static_cast<std::int64_t>(maps[1]->size);
-  const std::int64_t at = (maps[0]->extent + align - 1) / align * align;
-  const Member members[] = {{0, 1, maps[0].get()}, {at, 1, maps[1].get()}};
+TypeMap value_index_map(const Types& types) {
+  if (types.size() != 2 || types[1].map->size == 0) return no_map();
+  const std::int64_t align = static_cast<std::int64_t>(types[1].map->size);
+  const std::int64_t at = (types[0].map->extent + align - 1) / align * align;
+  const Member members[] = {{0, 1, types[0].map.get()}, {at, 1, types[1].map.get()}};
   return client::structure(members);
 }
 #endif
 
-TypeMap derived_map(Contents& contents, const Maps& maps) {
-  const TypeMap& old = *maps[0];
+// Of a constructor that repeats one type.
+TypeMap repeated_map(Contents& contents, const Types& types, Allowance& allowance, Repetition& repetition) {
+  const TypeMap& old = *types[0].map;
   switch (contents.combiner()) {
-    case MPI_COMBINER_DUP:
-      return old;
     case MPI_COMBINER_CONTIGUOUS:
       return client::contiguous(old, as_unsigned(contents.count()));
     case MPI_COMBINER_VECTOR:
@@ -160,26 +205,20 @@ TypeMap derived_map(Contents& contents, const Maps& maps) {
     case MPI_COMBINER_HVECTOR:
       return vector_map(contents, old, true);
     case MPI_COMBINER_INDEXED:
-      return indexed_map(contents, old, false);
+      return indexed_map(contents, old, false, allowance, repetition);
     case MPI_COMBINER_HINDEXED:
-      return indexed_map(contents, old, true);
+      return indexed_map(contents, old, true, allowance, repetition);
     case MPI_COMBINER_INDEXED_BLOCK:
-      return indexed_block_map(contents, old, false);
+      return indexed_block_map(contents, old, false, allowance, repetition);
     case MPI_COMBINER_HINDEXED_BLOCK:
-      return indexed_block_map(contents, old, true);
-    case MPI_COMBINER_STRUCT:
-      return struct_map(contents, maps);
+      return indexed_block_map(contents, old, true, allowance, repetition);
     case MPI_COMBINER_SUBARRAY:
       return subarray_map(contents, old);
     case MPI_COMBINER_DARRAY:
-      return darray_map(contents, old);
-    case MPI_COMBINER_RESIZED: {
-      const std::int64_t lower = contents.address();
-      return client::resized(old, lower, contents.address());
-    }
+      return darray_map(contents, old, repetition);
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
     case MPI_COMBINER_VALUE_INDEX:
-      return value_index_map(maps);
+      return value_index_map(types);
 #endif
     default:
       return no_map();
@@ -195,69 +234,78 @@ bool agrees(MPI_Datatype type, TypeMap& map) {
   if (!map.valid() || PMPI_Type_size_x(type, &size) != MPI_SUCCESS || as_unsigned(size) != map.size)
     return false;
   if (PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS) return false;
-  if (lower != map.lower || extent != map.extent) map = client::resized(map, lower, extent);
+  if (lower != map.lower || extent != map.extent) map = client::resized(std::move(map), lower, extent);
   if (size == 0) return true;
   if (PMPI_Type_get_true_extent_x(type, &lower, &extent) != MPI_SUCCESS) return false;
   return lower == map.true_lower && lower + extent == map.true_upper;
 }
 
-// What ROMIO describes with markers of its own for the bounds, which it then counts wrongly.
 bool sets_bounds(int combiner) {
   return combiner == MPI_COMBINER_RESIZED || combiner == MPI_COMBINER_SUBARRAY ||
          combiner == MPI_COMBINER_DARRAY;
 }
 
-struct Flat {
-  std::shared_ptr<const TypeMap> map;
-  bool marked = false;  // bounds are set somewhere inside
-};
+Nested flatten_nested(MPI_Datatype type, int level, Allowance& allowance);
 
-Flat flatten_nested(MPI_Datatype type, bool& predefined, int level);
-
-TypeMap flatten_derived(Contents& contents, int level, bool& marked) {
-  const int combiner = contents.combiner();
-  std::map<MPI_Datatype, Flat> known;  // a struct may name one type many times
-  Maps maps;
-  Placement placement = Placement::agreed;
-  for (const MPI_Datatype old : contents.types()) {
-    Flat& flat = known[old];
-    bool ignored = false;
-    if (!flat.map) flat = flatten_nested(old, ignored, level + 1);
-    if (!flat.map) return no_map();
-    maps.push_back(flat.map);
-    marked = marked || flat.marked;
-    placement = std::max(placement, flat.map->placement);
-    // A lower bound other than 0 inside another type, unless it is replaced.
-    if (flat.map->lower != 0 && combiner != MPI_COMBINER_RESIZED)
-      placement = std::max(placement, Placement::doubtful);
+// The nested types of a constructor; none if one of them has no map.
+Types flatten_types(const Contents& contents, int level, Allowance& allowance) {
+  std::map<MPI_Datatype, Nested> known;  // a struct may name one type many times
+  Types types;
+  if (!allowance.take(contents.types().size(), bytes_of_member)) return {};
+  types.reserve(contents.types().size());
+  for (const MPI_Datatype type : contents.types()) {
+    Nested& nested = known[type];
+    if (!nested.map) {
+      nested = flatten_nested(type, level, allowance);
+      if (!nested.map || !allowance.take(1, bytes_of_nested(*nested.map))) return {};
+    }
+    types.push_back(nested);
   }
-  if (maps.empty() && combiner != MPI_COMBINER_STRUCT) return no_map();
-  TypeMap map = maps.empty() ? struct_map(contents, maps) : derived_map(contents, maps);
-  if (!contents.complete()) return no_map();
-  const bool indexed = combiner == MPI_COMBINER_INDEXED || combiner == MPI_COMBINER_HINDEXED;
-  if (indexed && (marked || !maps[0]->contiguous))
-    placement = std::max(placement, contents.empty_blocks() ? Placement::disputed : Placement::doubtful);
-  map.placement = placement;
-  marked = marked || sets_bounds(combiner);
+  return types;
+}
+
+TypeMap flatten_derived(Contents& contents, int level, Allowance& allowance, bool& empty_entries) {
+  const int combiner = contents.combiner();
+  const Types types = flatten_types(contents, level, allowance);
+  if (types.size() != contents.types().size()) return no_map();
+  for (const Nested& nested : types)
+    empty_entries =
+        empty_entries || nested.empty_entries || (combiner == MPI_COMBINER_STRUCT && nested.map->size == 0);
+  empty_entries = empty_entries || sets_bounds(combiner);
+  if (combiner == MPI_COMBINER_STRUCT) return struct_map(contents, types);
+  if (types.empty()) return no_map();
+  TypeMap& old = *types[0].map;
+  if (combiner == MPI_COMBINER_DUP) return std::move(old);  // nobody else has it: maps may be large
+  if (combiner == MPI_COMBINER_RESIZED) {
+    const std::int64_t lower = contents.address();
+    TypeMap map = client::resized(std::move(old), lower, contents.address());
+    place_bounds(map);
+    return map;
+  }
+  Repetition repetition;
+  TypeMap map = repeated_map(contents, types, allowance, repetition);
+  place_copies(map, types[0], repetition);
   return map;
 }
 
-Flat flatten_nested(MPI_Datatype type, bool& predefined, int level) {
+Nested flatten_nested(MPI_Datatype type, int level, Allowance& allowance) {
   if (type == MPI_DATATYPE_NULL || level > deepest_recursion) return {};
   Contents contents(type);
   if (!contents.ok()) return {};
-  predefined = contents.predefined();
-  bool marked = false;
-  TypeMap map = predefined ? predefined_map(type) : flatten_derived(contents, level, marked);
-  if (!agrees(type, map)) return {};
-  return {std::make_shared<const TypeMap>(std::move(map)), marked};
+  Nested nested;
+  nested.predefined = contents.predefined();
+  TypeMap map = nested.predefined ? predefined_map(type)
+                                  : flatten_derived(contents, level + 1, allowance, nested.empty_entries);
+  if (contents.complete() && agrees(type, map)) nested.map = std::make_shared<TypeMap>(std::move(map));
+  return nested;
 }
 
 }  // namespace
 
-std::shared_ptr<const TypeMap> flatten(MPI_Datatype type, bool& predefined) {
-  predefined = false;
-  return flatten_nested(type, predefined, 0).map;
+Flat flatten(MPI_Datatype type, std::uint64_t most_bytes) {
+  Allowance allowance(most_bytes);
+  const Nested nested = flatten_nested(type, 0, allowance);
+  return {nested.map, nested.predefined, allowance.spent()};
 }
 
 }  // namespace millrace::front

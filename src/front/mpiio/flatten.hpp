@@ -9,9 +9,18 @@
 
 namespace millrace::front {
 
-// Makes the map of a datatype from its envelope and contents, recursively; nullptr if there is none. Size,
-// bounds and true bounds agree with what the MPI library says of the type. `predefined` tells whether the
-// type can never be freed. Nothing is cached.
-std::shared_ptr<const client::TypeMap> flatten(MPI_Datatype type, bool& predefined);
+// What describes a datatype may take so much memory while its map is made. A block of an indexed type takes
+// 32 bytes, or 112 where its elements have holes; nested types take what their maps do.
+inline constexpr std::uint64_t most_map_bytes = std::uint64_t{1} << 30;
+
+struct Flat {
+  std::shared_ptr<const client::TypeMap> map;  // nullptr if there is none
+  bool predefined = false;                     // the type can never be freed
+  bool too_large = false;                      // why there is none: more than the memory allowed
+};
+
+// Makes the map of a datatype from its envelope and contents, recursively. Size, bounds and true bounds agree
+// with what the MPI library says of the type. Nothing is cached.
+Flat flatten(MPI_Datatype type, std::uint64_t most_bytes = most_map_bytes);
 
 }  // namespace millrace::front

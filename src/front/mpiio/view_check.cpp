@@ -7,46 +7,60 @@
 namespace millrace::front {
 namespace {
 
-bool same_place(MPI_File file, const client::FileView& view, std::uint64_t position) {
-  const std::uint64_t etype = position / view.etype_size();
-  MPI_Offset offset = 0;
-  if (PMPI_File_get_byte_offset(file, static_cast<MPI_Offset>(etype), &offset) != MPI_SUCCESS) return false;
-  return static_cast<std::uint64_t>(offset) == view.offset_of(etype * view.etype_size());
-}
+constexpr std::uint64_t first_pieces = 256;
 
-// The first byte and the last etype of what is left of the piece at `position`. Goes to the next one.
-bool same_piece(MPI_File file, const client::FileView& view, std::uint64_t& position) {
-  const client::TypeMap& map = view.filetype();
-  const std::uint64_t within = position % map.size;
-  const std::uint64_t rest = std::min(client::Cursor(map, 0, within).rest(), map.size - within);
-  const bool same = same_place(file, view, position) && same_place(file, view, position + rest - 1);
-  position += rest;
-  return same;
-}
+// Asks the library for places, as long as its steps last.
+class Inquiry {
+ public:
+  Inquiry(MPI_File file, const client::FileView& view)
+      : file_(file), view_(view), left_(view.filetype().pieces * steps_per_piece + steps_at_least) {}
+
+  bool same_place(std::uint64_t position) {
+    const client::TypeMap& map = view_.filetype();
+    const std::uint64_t within = position % map.size;
+    const auto steps =
+        static_cast<std::uint64_t>(static_cast<__uint128_t>(within) * map.pieces / map.size) + 1;
+    if (steps > left_) return false;
+    left_ -= steps;
+    const std::uint64_t etype = position / view_.etype_size();
+    MPI_Offset offset = 0;
+    if (PMPI_File_get_byte_offset(file_, static_cast<MPI_Offset>(etype), &offset) != MPI_SUCCESS)
+      return false;
+    return static_cast<std::uint64_t>(offset) == view_.offset_of(etype * view_.etype_size());
+  }
+
+  // The first byte and the last etype of the piece at `position`. Goes to the next one.
+  bool same_piece(std::uint64_t& position) {
+    const client::TypeMap& map = view_.filetype();
+    const std::uint64_t within = position % map.size;
+    const std::uint64_t rest = std::min(client::Cursor(map, 0, within).rest(), map.size - within);
+    const bool same = same_place(position) && same_place(position + rest - 1);
+    position += rest;
+    return same;
+  }
+
+ private:
+  MPI_File file_;
+  const client::FileView& view_;
+  std::uint64_t left_;
+};
 
 }  // namespace
 
-bool library_agrees(MPI_File file, const client::FileView& view, std::uint64_t steps) noexcept {
+bool library_agrees(MPI_File file, const client::FileView& view) noexcept {
   const client::TypeMap& map = view.filetype();
-  if (map.placement == client::Placement::agreed) return true;
-  // Elements of a view repeat: what goes wrong does so in the first two.
-  const std::uint64_t end = 2 * map.size;
-  const std::uint64_t pieces = 2 * map.pieces;
-  const std::uint64_t affordable = steps / std::max<std::uint64_t>(map.pieces, 1);
+  if (map.agreed()) return true;
+  if (map.doubts.size() > client::TypeMap::most_doubts) return false;
+  Inquiry ask(file, view);
   std::uint64_t position = 0;
-  if (pieces <= affordable) {
-    while (position < end)
-      if (!same_piece(file, view, position)) return false;
-    return true;
-  }
-  if (affordable < fewest_samples) return false;
-  for (std::uint64_t i = 0; i < affordable; ++i) {
-    // Evenly, but never in step with the type's own loops: the fraction is that of the golden ratio.
-    position = static_cast<std::uint64_t>(static_cast<__uint128_t>(i * 0x9e3779b97f4a7c15u) * end >> 64);
-    if (i == 0) position = end - 1;
-    if (!same_piece(file, view, position)) return false;
-  }
-  return true;
+  for (std::uint64_t i = 0; i < first_pieces && position < 2 * map.size; ++i)
+    if (!ask.same_piece(position)) return false;
+  // What is lost or too much moves all that follows.
+  for (; position < map.size; position *= 2)
+    if (!ask.same_place(position)) return false;
+  if (!ask.same_place(map.size - 1) || !ask.same_place(map.size) || !ask.same_place(2 * map.size - 1))
+    return false;
+  return std::ranges::all_of(map.doubts, [&](std::uint64_t doubt) { return ask.same_place(doubt); });
 }
 
 }  // namespace millrace::front

@@ -7,15 +7,15 @@
 
 namespace millrace::front {
 
-// A library looks for a place from the front of the type: a nanosecond or two for every piece it steps over.
-inline constexpr std::uint64_t most_steps = 4'000'000;
-inline constexpr std::uint64_t fewest_samples = 128;
+// The library looks for a place from the front of the type, piece by piece: a nanosecond or two for each. So
+// much it may look: less than it takes for the first transfer.
+inline constexpr std::uint64_t steps_per_piece = 32;
+inline constexpr std::uint64_t steps_at_least = 1'000'000;
 
-// Whether the MPI library, which has this view set on `file`, puts its bytes where we do. ROMIO of MPICH 4.0
-// places some nested types wrongly; reads that it carries out would not meet writes of ours, so such a view
-// is left to it altogether. Free for types whose nest of constructors is known to be placed alike everywhere.
-// Asks for every piece of a doubtful one, or for samples where that takes too many steps, and says no where
-// even those do.
-bool library_agrees(MPI_File file, const client::FileView& view, std::uint64_t steps = most_steps) noexcept;
+// Whether the MPI library, which has this view set on `file`, puts its bytes where we do. Reads that the
+// library carries out would otherwise not meet writes of ours. Free for types without doubts (placing.hpp).
+// Asks for each doubted place, for the first pieces, and for ever later ones up to the end. Says no where
+// that is too much.
+bool library_agrees(MPI_File file, const client::FileView& view) noexcept;
 
 }  // namespace millrace::front

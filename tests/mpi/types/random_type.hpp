@@ -17,7 +17,9 @@ class RandomType {
  public:
   // `everything`: also what ROMIO of MPICH 4.0 cannot use in files: types made by the constructors of MPI 4
   // that end in _c fail there, pairs with holes (MPI_DOUBLE_INT) make it wait for ever.
-  RandomType(std::uint64_t seed, bool everything) : random_(seed), everything_(everything) {}
+  // `misplaced`: filetypes of the kinds that ROMIO before MPICH 4.1 misplaces (placing.hpp).
+  RandomType(std::uint64_t seed, bool everything, bool misplaced = false)
+      : random_(seed), everything_(everything), misplaced_(misplaced) {}
 
   std::int64_t range(std::int64_t low, std::int64_t high) {
     // Not a std::uniform_int_distribution: its results differ between standard libraries.
@@ -62,6 +64,16 @@ class RandomType {
     type = out;
   }
 
+  // The data a bit before or behind its place.
+  void shift(MPI_Datatype& type) {
+    const int one = 1;
+    const MPI_Aint by = range(-8, 8);
+    MPI_Datatype out;
+    MPI_Type_create_hindexed(1, &one, &by, type, &out);
+    MPI_Type_free(&type);
+    type = out;
+  }
+
   // No long double: MPICH packs 10 of its 16 bytes.
   MPI_Datatype basic(bool file) {
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
@@ -83,6 +95,7 @@ class RandomType {
     if (depth == 0 || range(0, 9) == 0) return basic(file);
     MPI_Datatype old = nested(depth - 1, file);
     if (file) trim(old);
+    if (misplaced_ && range(0, 5) == 0) shift(old);
     const Shape s = shape(old);
     if (s.size > largest_ || s.extent > 64 * largest_ || s.extent < 0) return old;
     MPI_Datatype out = MPI_DATATYPE_NULL;
@@ -195,7 +208,7 @@ class RandomType {
     for (int i = 0; i < count; ++i) {
       types.push_back(range(0, 1) == 0 ? old : other);
       const Shape s = shape(types.back());
-      lengths.push_back(static_cast<int>(range(1, 2)));
+      lengths.push_back(static_cast<int>(range(misplaced_ && i > 0 && range(0, 3) == 0 ? 0 : 1, 2)));
       places.push_back(file ? next + range(0, 5) : range(-300, 300));
       next = places.back() + s.true_lower + s.true_extent + (lengths.back() - 1) * s.extent;
     }
@@ -263,7 +276,7 @@ class RandomType {
   }
 
   void resized(MPI_Datatype old, const Shape& s, bool file, MPI_Datatype& out) {
-    MPI_Aint lower = file ? 0 : range(-30, 30);
+    MPI_Aint lower = file && !misplaced_ ? 0 : file ? range(0, 1) * range(-9, 9) : range(-30, 30);
     MPI_Aint extent = file ? s.true_lower + s.true_extent + range(0, 9) : range(0, 90);
 #if MPI_VERSION >= 4
     if (everything_ && range(0, 1) == 1) {
@@ -276,5 +289,6 @@ class RandomType {
 
   std::mt19937_64 random_;
   bool everything_;
+  bool misplaced_;
   MPI_Count largest_ = 4096;
 };

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "front/mpiio/mpi.hpp"
+
+namespace millrace::front {
+
+// The reason, for reports, why this rank leaves the file at `path` to the MPI library while its view
+// is `filetype`. Tells the user what to do where a limit of Millrace is the reason.
+const char* reason_for_no_view(MPI_Datatype filetype, const std::string& path);
+
+}  // namespace millrace::front
