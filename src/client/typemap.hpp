@@ -33,10 +33,10 @@ struct Run {
 };
 
 // A piece of a list, which ends where the next one's bytes begin.
-struct Place {
+struct ListedPiece {
   std::int64_t displacement = 0;  // from the list's displacement
   std::uint64_t before = 0;       // bytes of the list before this piece
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const ListedPiece&, const ListedPiece&) = default;
 };
 
 // A flattened MPI datatype, in memory or in a file: a nest of strided runs, as large as the type's
@@ -48,7 +48,7 @@ struct TypeMap {
   static constexpr std::uint32_t max_depth = 24;
 
   std::vector<Run> runs;      // bodies first, then the outermost sequence from `root` on
-  std::vector<Place> places;  // of all lists
+  std::vector<ListedPiece> places;  // of all lists
   std::uint32_t root = 0;
   std::uint32_t depth = 0;      // levels of sequences; 0 for an empty type
   std::uint64_t size = 0;       // bytes of data in one element

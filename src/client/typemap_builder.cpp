@@ -14,7 +14,7 @@ constexpr std::size_t inline_runs = 2;
 // So many runs without a pattern become part of a list, and so many stay behind them to be joined with.
 constexpr std::size_t folded_runs = 16;
 // A list takes less memory than these runs up to so many pieces.
-constexpr std::uint64_t most_folded_pieces = folded_runs * sizeof(Run) / sizeof(Place);
+constexpr std::uint64_t most_folded_pieces = folded_runs * sizeof(Run) / sizeof(ListedPiece);
 
 std::int64_t end_of_last_piece(const Run& run) {
   return run.displacement + static_cast<std::int64_t>(run.count - 1) * run.stride +

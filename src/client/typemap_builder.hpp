@@ -55,7 +55,7 @@ class TypeMapBuilder {
 
   std::vector<Run> bodies_;
   std::vector<Run> sequence_;
-  std::vector<Place> places_;
+  std::vector<ListedPiece> places_;
   std::size_t settled_ = 0;  // runs of the sequence before this one stay as they are
   std::size_t expected_ = 0;
   std::unordered_map<const TypeMap*, Import> imports_;

@@ -52,13 +52,13 @@ constexpr std::uint64_t bytes_of_member = sizeof(Member) + sizeof(Nested);
 
 // A list of pieces does not grow beyond its size; runs do, by doubling.
 std::uint64_t bytes_of_block(const TypeMap& old) {
-  return sizeof(Block) + (old.contiguous ? sizeof(client::Place) : 2 * sizeof(client::Run));
+  return sizeof(Block) + (old.contiguous ? sizeof(client::ListedPiece) : 2 * sizeof(client::Run));
 }
 
 // A nested map, and its copy in the map of its parent.
 std::uint64_t bytes_of_nested(const TypeMap& map) {
   return sizeof(TypeMap) + 2 * map.runs.size() * sizeof(client::Run) +
-         map.places.size() * sizeof(client::Place);
+         map.places.size() * sizeof(client::ListedPiece);
 }
 
 // A value and an int behind it, laid out as C does: the types of MPI_MINLOC and MPI_MAXLOC.
