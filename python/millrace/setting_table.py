@@ -129,7 +129,7 @@ SETTINGS: tuple[Setting, ...] = (
         "sink",
         "choice",
         "auto",
-        "How the agent writes the file.",
+        "How the agent writes the file: through the page cache, past it, or as takes less time.",
         choices=("auto", "buffered", "direct"),
         hint=True,
     ),

@@ -11,7 +11,6 @@
 #include "base/settings.hpp"
 #include "client/route.hpp"
 #include "front/mpiio/mpi.hpp"
-#include "transport/tcp.hpp"
 
 namespace millrace::front {
 
@@ -21,10 +20,10 @@ std::uint64_t node_number();
 // What a rank tells all others, as bytes: all run the same build.
 struct Place {
   std::uint64_t node;
-  std::uint64_t inode;          // of the file, as this node sees it; 0: it does not
-  std::uint64_t probed;         // what this rank knows of a route: see find_out()
-  std::uint64_t alone;          // 1: it has a handle of the file that only ranks of its node share
-  transport::TcpAddress agent;  // port 0: not known
+  std::uint64_t inode;         // of the file, as this node sees it; 0: it does not
+  std::uint64_t probed;        // what this rank knows of a route: see find_out()
+  std::uint64_t alone;         // 1: it has a handle of the file that only ranks of its node share
+  client::AgentAddress agent;  // port 0: not known
 };
 
 // What rank 0 decides.
