@@ -16,7 +16,7 @@ namespace millrace::agent {
 
 namespace {
 // A rank may take a refused connection as "no agent, so nothing is pending" for a millisecond
-// (client/attach); nobody is served before twice that has passed.
+// (client/process.cpp); nobody is served before twice that has passed.
 constexpr std::uint64_t grace_ns = 2'000'000;
 constexpr std::size_t max_ranks = 4096;
 }  // namespace

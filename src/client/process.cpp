@@ -129,9 +129,8 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   std::string detail;
   Result<std::unique_ptr<Session>> session = connect_session(settings_, starts, serialized_.load(), detail);
   if (!session) {
-    // The time that looking for an agent takes is a tenth of all time at most.
-    const std::uint64_t end_ns = now_ns();
-    look_at_ns_.store(end_ns + std::max(look_again_ns, 10 * (end_ns - begin_ns)), std::memory_order_relaxed);
+    // From before the look: an agent that has come since serves nobody until this has passed.
+    look_at_ns_.store(begin_ns + look_again_ns, std::memory_order_relaxed);
     if (reserved) (void)hold_places();
     const bool none = !starts && session.status().code() == Code::not_found;
     if (none) why = may_start ? unable_ : nullptr;
