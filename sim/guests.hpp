@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Ranks, and handles, that have no part in the pipeline, each kind chosen by dice of its own. The constants of
-// the dice are such that the seeds that docs/results/faults.md named before are the same runs.
+// Ranks, and handles, that have no part in the pipeline, each kind chosen by dice of its own. The constants
+// of the dice are such that the seeds that docs/results/faults.md named before are the same runs.
 namespace millrace::sim {
 
 struct Scenario;

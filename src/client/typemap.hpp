@@ -47,7 +47,7 @@ struct TypeMap {
   // Deeper nests cannot be walked without allocation: valid() is false and the caller does without a map.
   static constexpr std::uint32_t max_depth = 24;
 
-  std::vector<Run> runs;      // bodies first, then the outermost sequence from `root` on
+  std::vector<Run> runs;            // bodies first, then the outermost sequence from `root` on
   std::vector<ListedPiece> places;  // of all lists
   std::uint32_t root = 0;
   std::uint32_t depth = 0;      // levels of sequences; 0 for an empty type

@@ -83,7 +83,8 @@ TEST(TypeMap, APieceWithoutAPatternTakesSixteenBytes) {
     next += 32;
   }
   const TypeMap map = resized(hindexed(contiguous_type(4), blocks), 0, next);
-  const std::size_t bytes = map.runs.capacity() * sizeof(client::Run) + map.places.capacity() * sizeof(ListedPiece);
+  const std::size_t bytes =
+      map.runs.capacity() * sizeof(client::Run) + map.places.capacity() * sizeof(ListedPiece);
   EXPECT_LE(bytes, 100'000u * 16 + 10'000u);
   const TypeMap again = vector(map, 1000, 2, 3);
   EXPECT_LE(again.places.size(), 100'000u);

@@ -27,8 +27,9 @@ const Run* find_run(const Run* first, const Run* last, std::uint64_t within) {
 // The place of a list that holds its byte `within`.
 std::uint64_t find_place(const TypeMap& map, const Run& list, std::uint64_t within) {
   const ListedPiece* places = map.places.data();
-  const ListedPiece* found = std::upper_bound(places + list.first, places + list.last, within,
-                                        [](std::uint64_t w, const ListedPiece& place) { return w < place.before; });
+  const ListedPiece* found =
+      std::upper_bound(places + list.first, places + list.last, within,
+                       [](std::uint64_t w, const ListedPiece& place) { return w < place.before; });
   return static_cast<std::uint64_t>(found - (places + list.first)) - 1;
 }
 
@@ -40,9 +41,10 @@ std::uint64_t size_of_place(const TypeMap& map, const Run& list, std::uint64_t i
 // Bytes of a list of ascending pieces that lie before `limit`, which is behind the first piece's begin.
 std::uint64_t bytes_of_list_before(const TypeMap& map, const Run& list, std::int64_t limit) {
   const ListedPiece* first = map.places.data() + list.first;
-  const ListedPiece* place = std::partition_point(first, map.places.data() + list.last,
-                                            [&](const ListedPiece& p) { return p.displacement < limit; }) -
-                       1;
+  const ListedPiece* place =
+      std::partition_point(first, map.places.data() + list.last,
+                           [&](const ListedPiece& p) { return p.displacement < limit; }) -
+      1;
   const std::uint64_t size = size_of_place(map, list, static_cast<std::uint64_t>(place - first));
   return place->before + std::min(as_unsigned(limit - place->displacement), size);
 }
