@@ -51,7 +51,7 @@ struct Sink::Impl {
   std::uint32_t owner;
   io::Handle file = 0;
   std::optional<io::Handle> direct_file = std::nullopt;
-  Fd twin = {};  // what the direct handle is made of, when it is first wanted
+  int target = -1;  // the storage's descriptor, of which the direct handle is made when it is first wanted
   Writeback writeback;
 
   Write open = {};  // the write that is being filled; empty if its run is
@@ -137,8 +137,9 @@ bool Sink::Impl::takes_direct(const Run& run) {
 }
 
 void Sink::Impl::open_direct() {
-  if (!twin.valid()) return;
-  const Result<io::Handle> handle = storage.adopt(std::move(twin), true);
+  Result<Fd> twin = io::duplicate(std::exchange(target, -1));
+  if (!twin || !twin->valid()) return;
+  const Result<io::Handle> handle = storage.adopt(*std::move(twin), true);
   if (handle) direct_file = *handle;
 }
 
@@ -262,11 +263,7 @@ Result<std::unique_ptr<Sink>> Sink::open(io::Storage& storage, Fd target, std::u
                                          const SinkOptions& options) {
   const std::uint64_t most = options.write_max_bytes;
   if (most < io::direct_alignment || (most & (most - 1)) != 0 || options.depth == 0) return Code::invalid;
-  Fd twin;
-  if (options.direct || options.meter != nullptr) {
-    Result<Fd> copy = io::duplicate(target);
-    if (copy) twin = *std::move(copy);
-  }
+  const int number = target.get();
   const Result<io::Handle> file = storage.adopt(std::move(target), false);
   if (!file) return file.status();
   std::unique_ptr<Impl> impl(new Impl{.storage = storage,
@@ -274,7 +271,7 @@ Result<std::unique_ptr<Sink>> Sink::open(io::Storage& storage, Fd target, std::u
                                       .owner = owner,
                                       .file = *file,
                                       .writeback = Writeback(options.writeback_step_bytes)});
-  impl->twin = std::move(twin);
+  impl->target = number;
   if (options.direct) impl->open_direct();
   return std::unique_ptr<Sink>(new Sink(std::move(impl)));
 }

@@ -14,9 +14,9 @@
 
 namespace millrace::io {
 
-Result<Fd> duplicate(const Fd& file) {
-  if (!file.valid()) return Fd();
-  Fd copy(fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+Result<Fd> duplicate(int file) {
+  if (file < 0) return Fd();
+  Fd copy(fcntl(file, F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) return Status::from_errno(errno);
   return copy;
 }

@@ -12,7 +12,8 @@
 namespace millrace::io {
 
 // A second descriptor of the same open file, close-on-exec. An invalid one gives an invalid one.
-Result<Fd> duplicate(const Fd& file);
+Result<Fd> duplicate(int file);
+inline Result<Fd> duplicate(const Fd& file) { return duplicate(file.get()); }
 
 // The same file opened again for writing past the page cache (O_DIRECT), through /proc/self/fd, so that
 // no path is looked up. Fails where the file system refuses it (some network and memory file systems).
