@@ -250,28 +250,24 @@ Result<transport::TcpAddress> meet() {
   const char* why = nullptr;
   Session* session = process().session(true, why);
   if (session == nullptr) return Code::lost_agent;
-  const Result<transport::TcpAddress> own = own_address();
+  Result<transport::TcpAddress> own = own_address();
   if (!own) {
     log("no network interface for other nodes was found: files that several nodes open are left to the MPI "
         "library; see MILLRACE_INTERFACES");
     return own;
   }
-  transport::TcpAddress address = *own;
   const Result<std::uint16_t> port = session->meet();
   if (!port) return port.status();
-  address.port = *port;
-  return address;
+  own->port = *port;
+  return own;
 }
 
 transport::TcpAddress met() {
   const char* why = nullptr;
-  Session* session = process().session(false, why);
-  if (session == nullptr || session->lost() || session->met() == 0) return {};
-  const Result<transport::TcpAddress> own = own_address();
-  if (!own) return {};
-  transport::TcpAddress address = *own;
-  address.port = session->met();
-  return address;
+  const Session* session = process().session(false, why);
+  const bool known = session != nullptr && !session->lost() && session->met() != 0;
+  const Result<transport::TcpAddress> address = known ? meet() : Code::not_found;
+  return address ? *address : transport::TcpAddress{};
 }
 
 bool anything_pending(bool writes) {

@@ -249,14 +249,20 @@ Status Session::wait_for_answer(std::uint32_t id) {
           slot.error.load(std::memory_order_relaxed)};
 }
 
-// Whether the agent has a file of that number of which `is` is true.
+// Whether the agent has a file of which `is` is true.
 template <class Is>
-bool Session::any_file(std::uint64_t number, Is&& is) {
+bool Session::any_file(Is&& is) {
   const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
   for (std::uint32_t file = 0; file < slots; ++file) {
-    if (state(file).number.load() == number && is(file)) return true;
+    if (state(file).number.load() != 0 && is(file)) return true;
   }
   return false;
+}
+
+// ... and which has that number.
+template <class Is>
+bool Session::any_file(std::uint64_t number, Is&& is) {
+  return any_file([&](std::uint32_t file) { return state(file).number.load() == number && is(file); });
 }
 
 bool Session::knows(std::uint64_t number, std::uint64_t& seen) {
@@ -272,19 +278,11 @@ bool Session::holds(std::uint64_t number) {
 }
 
 bool Session::knows_any() {
-  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
-  for (std::uint32_t file = 0; file < slots; ++file) {
-    if (state(file).number.load() != 0) return true;
-  }
-  return false;
+  return any_file([](std::uint32_t) { return true; });
 }
 
 bool Session::anything_pending(bool kept) {
-  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
-  for (std::uint32_t file = 0; file < slots; ++file) {
-    if (state(file).number.load() != 0 && (kept ? keeps(file) : dirty(file))) return true;
-  }
-  return false;
+  return any_file([&](std::uint32_t file) { return kept ? keeps(file) : dirty(file); });
 }
 
 bool Session::pending_in(std::uint64_t number, Extent extent) {

@@ -72,10 +72,10 @@ class Session {
   bool knows(std::uint64_t number, std::uint64_t& seen);
   // True: some rank of the node wrote to a file of this number what may not be in it.
   bool holds(std::uint64_t number);
-  // Some rank of the node has bytes pending in some file, or with `kept` in a ledger.
-  bool anything_pending(bool kept);
   // False: nobody has anything open through the pipeline.
   bool knows_any();
+  // Some rank of the node has bytes pending in some file, or with `kept` in a ledger.
+  bool anything_pending(bool kept);
   // ... in `extent` of a file of this number.
   bool pending_in(std::uint64_t number, Extent extent);
   // Ranks of other nodes have a file of this number open too, together with ranks here.
@@ -132,6 +132,8 @@ class Session {
   };
 
   transport::AgentPage& page() { return *reinterpret_cast<transport::AgentPage*>(parts_.page.data()); }
+  template <class Is>
+  bool any_file(Is&& is);
   template <class Is>
   bool any_file(std::uint64_t number, Is&& is);
   template <class Is>

@@ -56,14 +56,15 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
     open.mapped = open.view.usable() && library_agrees(open.handle, open.view);
   }
   open.foreign = strcasecmp(datarep, "native") != 0;
-  const bool writable =
-      open.mapped || open.left || open.foreign || set_unmapped_view(open, disp, etype, filetype, datarep);
+  const bool unmapped =
+      !open.mapped && open.writable && open.place != Open::Place::elsewhere && !open.left && !open.foreign;
+  const bool taken = !unmapped || set_unmapped_view(open, disp, etype, filetype, datarep);
   {
     const std::lock_guard guard(open.pointer_lock);
     open.position = 0;
     open.holder = Open::Holder::both;
   }
-  if (!writable) return Code::io;
+  if (!taken) return Code::io;
   if (open.pipeline() == usable) return {};
   return open.file->set_direct(open.pipeline() ? nullptr
                                : open.foreign  ? "a data representation other than native"

@@ -17,7 +17,7 @@ namespace millrace::front {
 namespace {
 
 using client::TypeMap;
-// What an attribute points at: the map, or why it is known that there is none.
+// An attribute points at this: the map, or why it is known that there is none.
 using Holder = Flat;
 
 // Grows whenever a datatype with a map is freed: its handle may then mean another type.
@@ -138,7 +138,7 @@ Unmapped why_unmapped(MPI_Datatype type) noexcept {
   if (!holder->map) return Unmapped::unknown;
   if (holder->map->disputed) return Unmapped::disputed;
   if (!client::FileView(0, 1, holder->map).usable()) return Unmapped::unordered;
-  return holder->map->agreed() ? Unmapped::elsewhere : Unmapped::misplaced;
+  return holder->map->agreed() ? Unmapped::other : Unmapped::misplaced;
 }
 
 }  // namespace millrace::front

@@ -19,9 +19,9 @@ const client::TypeMap* find_map(MPI_Datatype type) noexcept;
 // doubtful: library_agrees() tells whether they may be used.
 std::shared_ptr<const client::TypeMap> share_map(MPI_Datatype type) noexcept;
 
-// Why a view of this type is left to the MPI library by this rank.
+// Why this rank leaves a view of this type to the MPI library.
 enum class Unmapped {
-  elsewhere,  // it is not: another rank's view is
+  other,      // not because of the type: its displacement or etype
   too_large,  // its map would take more than most_map_bytes, or there is no memory
   unknown,    // a constructor that is not known here, a nest that is too deep
   disputed,   // blocks without elements, of which some libraries make one

@@ -9,8 +9,8 @@
 
 namespace millrace::front {
 
-// What describes a datatype may take so much memory while its map is made. A block of an indexed type takes
-// 32 bytes, or 112 where its elements have holes; nested types take what their maps do.
+// The maps of a datatype and its parts may take so much memory while they are made. A block of an indexed
+// type takes 32 bytes, or 112 where its elements have holes; nested types take what their maps do.
 inline constexpr std::uint64_t most_map_bytes = std::uint64_t{1} << 30;
 
 struct Flat {

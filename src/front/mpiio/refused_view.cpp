@@ -28,7 +28,7 @@ const char* reason_for_no_view(MPI_Datatype filetype, const std::string& path) {
       return "a view whose pieces overlap or descend";
     case Unmapped::misplaced:
       return "a view that the MPI library places elsewhere than the MPI standard";
-    case Unmapped::elsewhere:
+    case Unmapped::other:
       break;
   }
   return "a view that cannot be mapped";

@@ -26,19 +26,18 @@ bool open_alone(Open& open) {
   return error == MPI_SUCCESS;
 }
 
-// The etype at which the write begins. False: the library does not know the pointer.
-bool find_position(Open& open, const Row& row, const Arguments& a, MPI_Offset& position) {
+// The etype at which the write begins; the individual pointer moves past its end. False: it is not known.
+bool take_position(Open& open, const Row& row, const Arguments& a, MPI_Offset& position) {
   position = a.offset;
   if (row.position == Position::at) return true;
+  MPI_Count size = 0;
   const std::lock_guard guard(open.pointer_lock);
-  return current_position(open, position) == MPI_SUCCESS;
-}
-
-// Moves the individual pointer past what was written, as the library counts it.
-void step(Open& open, MPI_Count bytes, MPI_Offset begin) {
-  const std::lock_guard guard(open.pointer_lock);
-  open.position = begin + bytes / static_cast<MPI_Count>(open.unmapped_etype);
+  if (current_position(open, position) != MPI_SUCCESS) return false;
+  if (a.count <= 0 || a.type == MPI_DATATYPE_NULL || PMPI_Type_size_x(a.type, &size) != MPI_SUCCESS)
+    return true;  // the library says what is wrong with it
+  open.position = position + a.count * size / static_cast<MPI_Count>(open.unmapped_etype);
   open.holder = Open::Holder::ours;
+  return true;
 }
 
 }  // namespace
@@ -46,11 +45,21 @@ void step(Open& open, MPI_Count bytes, MPI_Offset begin) {
 bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                        const char* datarep) {
   MPI_Count unit = 0;
-  if (PMPI_Type_size_x(etype, &unit) != MPI_SUCCESS || unit <= 0) return false;
-  open.unmapped_etype = static_cast<std::uint64_t>(unit);
-  if (open.unmapped == MPI_FILE_NULL && !open_alone(open)) return false;
-  return call<Slot::MPI_File_set_view>(Entry::pmpi, open.unmapped, disp, etype, filetype, datarep,
-                                       MPI_INFO_NULL) == MPI_SUCCESS;
+  const bool set = PMPI_Type_size_x(etype, &unit) == MPI_SUCCESS && unit > 0 &&
+                   (open.unmapped != MPI_FILE_NULL || open_alone(open)) &&
+                   call<Slot::MPI_File_set_view>(Entry::pmpi, open.unmapped, disp, etype, filetype, datarep,
+                                                 MPI_INFO_NULL) == MPI_SUCCESS;
+  if (set) {
+    open.unmapped_etype = static_cast<std::uint64_t>(unit);
+    return true;
+  }
+  close_unmapped(open);  // its view is an earlier one: nothing may be written by it
+  client::log(
+      open.path +
+      ": the MPI library cannot open the file once more for a view that Millrace does not map; writes "
+      "through this view fail. To leave all files to the MPI library, set "
+      "MILLRACE_DIRECT_CALLS=independent,collective");
+  return false;
 }
 
 int write_unmapped(Open& open, const Row& row, const Arguments& a) {
@@ -58,7 +67,7 @@ int write_unmapped(Open& open, const Row& row, const Arguments& a) {
     return raise_class(open, MPI_ERR_ARG);
   if (open.unmapped == MPI_FILE_NULL) return raise_class(open, MPI_ERR_IO);
   MPI_Offset position = 0;
-  if (!find_position(open, row, a, position)) return raise_class(open, MPI_ERR_IO);
+  if (!take_position(open, row, a, position)) return raise_class(open, MPI_ERR_IO);
   const Status flushed = open.file->prepare_direct_write(everything);
   if (!flushed.ok()) return raise(open, flushed);
   Row alone = row;
@@ -77,7 +86,6 @@ int write_unmapped(Open& open, const Row& row, const Arguments& a) {
   MPI_Count bytes = 0;
   PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
   open.file->note_direct_call(static_cast<std::uint64_t>(bytes));
-  if (row.position == Position::individual) step(open, bytes, position);
   return complete(open, row, a, static_cast<std::uint64_t>(bytes));
 }
 
