@@ -54,8 +54,9 @@ class Storage {
  public:
   virtual ~Storage() = default;
 
-  // Takes a descriptor that is open for writing, and keeps it under its number until release(). `direct`: requests on it are aligned to direct_alignment
-  // and may bypass the page cache; where the file system refuses that, they go through it.
+  // Takes a descriptor that is open for writing, and keeps it under its number until release(). `direct`:
+  // requests on it are aligned to direct_alignment and may bypass the page cache; where the file system
+  // refuses that, they go through it.
   virtual Result<Handle> adopt(Fd file, bool direct) = 0;
   // Nothing may be in flight on the handle.
   virtual void release(Handle file) = 0;
