@@ -24,6 +24,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--arrays", type=int, default=48, help="how many they are (48)")
     parser.add_argument("--rounds", type=int, default=5, help="in which the ways take turns (5)")
     parser.add_argument("--only", default="", help="ways whose names contain this; stream always")
+    parser.add_argument("--device", help="where torch's tensors are: cuda, cuda:1... (host memory)")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder")
     parser.add_argument("--dir", type=pathlib.Path, default=ROOT / "build", help="where files are written (build)")
     parser.add_argument("--out", type=pathlib.Path, help="folder for checkpoint.json and checkpoint.md")
@@ -43,13 +44,13 @@ def main() -> int:
     from bars.report import machine
     from millrace import native
 
-    there, absent = methods.available()
-    there = [one for one in there if one.is_limit or one.name == "millrace" or options.only in one.name]
+    there, absent = methods.available(options.device)
+    there = [one for one in there if one.is_limit or one.name.startswith("millrace") or options.only in one.name]
     state = measure.state_of(int(options.gib * (1 << 30)), options.arrays)
     size = sum(array.nbytes for array in state.values())
     with tempfile.TemporaryDirectory(prefix="checkpoint-", dir=options.dir) as folder:
         limit = measure.disk(options.build, pathlib.Path(folder), size // 4096 * 4096 or 4096, options.rounds)
-        rounds = measure.Rounds(pathlib.Path(folder), state, there)
+        rounds = measure.Rounds(pathlib.Path(folder), state, there, options.device)
         rounds.run(options.rounds)
     about = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -58,6 +59,7 @@ def main() -> int:
         "bytes": size,
         "arrays": options.arrays,
         "rounds": options.rounds,
+        "device": options.device,
         "absent": absent,
         "library": native.find() is not None,
     }

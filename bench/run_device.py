@@ -153,7 +153,7 @@ def main() -> int:
     print(*(one.line() for one in stated), sep="\n")
     print(reason or f"drawn: {', '.join(path.name for path in figures)}")
     print(f"{len(measured)} points in {time.monotonic() - begin:.0f} s; {options.out}/device.md, device.json")
-    absent = ("no device", "no time was left")
+    absent = ("no device", measure.NO_TIME, measure.ONE_DEVICE)
     return 1 if any(one.problem and not one.problem.startswith(absent) for one in measured) else 0
 
 

@@ -42,13 +42,30 @@ def forget(path: pathlib.Path) -> None:
     os.close(descriptor)
 
 
+def _tensors(state: dict[str, np.ndarray], device: str | None) -> dict[str, Any]:
+    import torch
+
+    return {name: torch.from_numpy(array).to(device or "cpu") for name, array in state.items()}
+
+
+def _finish() -> None:
+    """What was begun on the device has been done."""
+    import torch
+
+    torch.cuda.synchronize()
+
+
 class Rounds:
     """`rates[method][phase]`: MiB/s, one for each round; `processor`: seconds of all threads, likewise. `waits[way]`:
     seconds."""
 
-    def __init__(self, folder: pathlib.Path, state: dict[str, np.ndarray], methods: list[Method]) -> None:
+    def __init__(
+        self, folder: pathlib.Path, state: dict[str, np.ndarray], methods: list[Method], device: str | None
+    ) -> None:
         self._path = folder / "checkpoint"
         self._state = state
+        self._device = device
+        self._tensors = _tensors(state, device) if any(one.tensors for one in methods) else None
         self._methods = methods
         self._size = sum(array.nbytes for array in state.values())
         self.rates: dict[str, dict[str, list[float]]] = {one.name: {p: [] for p in PHASES} for one in methods}
@@ -64,11 +81,7 @@ class Rounds:
                 self.waits.setdefault(name, []).append(self._background(how))
 
     def _one(self, method: Method, compare: bool) -> None:
-        state: Any = self._state
-        if method.tensors:
-            import torch
-
-            state = {name: torch.from_numpy(array) for name, array in state.items()}
+        state: Any = self._tensors if method.tensors else self._state
         for phase, fsync in (("save", False), ("save_fsync", True)):
             self._fresh()
             self._timed(method, phase, lambda fsync=fsync: method.save(self._path, state, fsync))
@@ -76,7 +89,7 @@ class Rounds:
             if phase == "load_cold":
                 forget(self._path)
             warm(self._size)
-            found = self._timed(method, phase, lambda: method.load(self._path))
+            found = self._timed(method, phase, lambda: method.load(self._path, self._device))
             if compare and not self._is_right(method, found):
                 self.wrong.append(f"{method.name}: {phase}")
             del found
@@ -86,7 +99,7 @@ class Rounds:
         if method.is_limit:
             return bool(np.array_equal(found.view(np.float32), np.concatenate(list(self._state.values()))))
         return found.keys() == self._state.keys() and all(
-            np.array_equal(self._state[name], np.asarray(array)) for name, array in found.items()
+            np.array_equal(self._state[name], array.cpu() if method.tensors else array) for name, array in found.items()
         )
 
     def _background(self, how: dict[str, bool]) -> float:
@@ -95,7 +108,7 @@ class Rounds:
 
         self._fresh()
         begin = time.perf_counter()
-        saving = millrace.save(self._path, self._state, wait=False, **how)
+        saving = millrace.save(self._path, self._state if self._device is None else self._tensors, wait=False, **how)
         waited = time.perf_counter() - begin
         saving.wait()
         self._path.unlink()
@@ -110,6 +123,8 @@ class Rounds:
         gc.collect()
         begin, processor = time.perf_counter(), time.process_time()
         result = work()
+        if method.tensors and self._device is not None:
+            _finish()
         self.rates[method.name][phase].append(self._size / (1 << 20) / (time.perf_counter() - begin))
         self.processor[method.name][phase].append(time.process_time() - processor)
         return result

@@ -32,9 +32,11 @@ def to_json(about: dict[str, Any], rounds: Rounds, limit: dict[str, Any] | None)
 
 def markdown(document: dict[str, Any]) -> str:
     rates = {name: {p: statistics.median(found[p]) for p in PHASES} for name, found in document["rates_mib_s"].items()}
+    where = f" on {document['device']}" if document["device"] else ""
     lines = [
-        f"{document['bytes'] / (1 << 30):.3g} GiB in {document['arrays']} arrays, medians of {document['rounds']}, "
-        "MiB/s (as a multiple of `stream`: one thread, one array after the other; processor seconds).",
+        f"{document['bytes'] / (1 << 30):.3g} GiB in {document['arrays']} arrays{where}, "
+        f"medians of {document['rounds']}, MiB/s "
+        "(as a multiple of `stream`: one thread, one array after the other; processor seconds).",
         "",
         "| way | " + " | ".join(_HEADINGS[phase] for phase in PHASES) + " |",
         "|" + " --- |" * (1 + len(PHASES)),
@@ -45,8 +47,9 @@ def markdown(document: dict[str, Any]) -> str:
             seconds = statistics.median(document["processor_s"][name][phase])
             cells.append(f"{found[phase]:,.0f} ({found[phase] / rates['stream'][phase]:.2f}; {seconds:.2f})")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    ours = rates["millrace" if document["device"] is None else "millrace, torch"]
     whole = document["bytes"] / (1 << 20)
-    foreground = whole / rates["millrace"]["save_fsync"]
+    foreground = whole / ours["save_fsync"]
     lines.append("")
     for name, found in document["waits_s"].items():
         waited = statistics.median(found)
@@ -56,6 +59,6 @@ def markdown(document: dict[str, Any]) -> str:
         )
     if document["disk"]:
         limit, best = document["disk"]["mib_s"], document["disk"]["best"]
-        share = rates["millrace"]["save_fsync"] / limit
+        share = ours["save_fsync"] / limit
         lines.append(f"The disk's limit (bench/limit, {best}): {limit:,.0f} MiB/s; millrace {share:.2f} of it.")
     return "\n".join(lines) + "\n"

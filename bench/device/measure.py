@@ -14,6 +14,9 @@ from bars.launch import Launcher, RunFailed, run_json
 
 from .plan import Point
 
+NO_TIME = "no time was left (--minutes)"
+ONE_DEVICE = "there is one device: as ascending"
+
 
 @dataclasses.dataclass
 class Measured:
@@ -66,6 +69,7 @@ class Driver:
         self._launcher, self._mpi, self._folder, self._rounds = launcher, mpi, folder, rounds
         self._end = time.monotonic() + 60 * minutes
         self._no_device = ""
+        self._devices = 0  # not known yet
         self.left: list[str] = []  # for which there was no time
         self.limits: dict[int, float] = {}
 
@@ -93,10 +97,12 @@ class Driver:
         point = one.point
         if point.part == "device" and self._no_device:
             one.problem = self._no_device
+        if point.mapping == "spread" and self._devices == 1:
+            one.problem = ONE_DEVICE
         if one.problem:
             return
         if self.out_of_time(point.name):
-            one.problem = "" if one.documents else "no time was left (--minutes)"
+            one.problem = "" if one.documents else NO_TIME
             return
         arguments = list(point.arguments)
         if point.program == "fpp":
@@ -113,6 +119,7 @@ class Driver:
             one.problem = document.get("problem", "")
             if not one.problem:
                 one.documents.append(document)
+                self._devices = document.get("devices", self._devices)
         if point.method == "cuda":
             self._no_device = one.problem
         print(f"{point.name}: {one.problem or 'measured'}", flush=True)

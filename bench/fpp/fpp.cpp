@@ -237,6 +237,7 @@ int run(const Settings& s, int rank, int ranks) {
   if (problem.empty() && s.memory == "device") {
     std::vector<int> devices(static_cast<std::size_t>(ranks));
     MPI_Gather(&device, 1, MPI_INT, devices.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+    json.put("devices", cuda_devices(s.driver));
     json.list("device_of_rank");
     for (const int one : devices) json.put("", one);
     json.close();

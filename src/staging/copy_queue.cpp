@@ -31,6 +31,7 @@ class CopyQueue final : public Queue {
   Status start() {
     return options_.asynchronous ? worker_.start([this] { work(); }) : Status();
   }
+  Status mark() override { return {}; }
   Status settle() override { return {}; }  // programs enqueue nothing here
   Result<Ticket> post(Direction direction, Address device, std::span<std::byte> host) override;
   Result<bool> poll(Ticket ticket) override;

@@ -80,6 +80,7 @@ Status Staging::finish(Ticket ticket) {
 
 Moved Staging::write_through(Address from, std::uint64_t bytes, End& to) {
   if (retired_) return {0, Status(Code::timeout, EIO)};
+  if (const Status marked = queue_->mark(); !marked.ok()) return {0, of_device(marked)};
   if (const Status settled = queue_->settle(); !settled.ok()) return {0, of_device(settled)};
   const std::size_t most = shape_.piece_bytes(bytes);
   std::deque<Piece> under_way;
@@ -117,7 +118,7 @@ Moved Staging::write_through(Address from, std::uint64_t bytes, End& to) {
 
 Moved Staging::read_through(End& from, Address to, std::uint64_t bytes, bool may_wait) {
   if (retired_) return {0, Status(Code::timeout, EIO)};
-  if (const Status settled = queue_->settle(); !settled.ok()) return {0, of_device(settled)};
+  if (const Status marked = queue_->mark(); !marked.ok()) return {0, of_device(marked)};
   const std::size_t most = shape_.piece_bytes(bytes);
   std::deque<Piece> under_way;
   std::uint64_t read_bytes = 0;
@@ -138,7 +139,10 @@ Moved Staging::read_through(End& from, Address to, std::uint64_t bytes, bool may
     if (got < 0) ended = Status::from_errno(static_cast<int>(-got));
     if (got <= 0) break;
     const auto some = static_cast<std::size_t>(got);
-    const Result<Ticket> ticket = queue_->post(Direction::to_device, to + read_bytes, slot(piece, some));
+    // What the program had enqueued ran while the file was read.
+    const Status settled = piece == 0 ? queue_->settle() : Status();
+    const Result<Ticket> ticket =
+        settled.ok() ? queue_->post(Direction::to_device, to + read_bytes, slot(piece, some)) : settled;
     read_bytes += some;
     if (!ticket) {
       ended = of_device(ticket.status());

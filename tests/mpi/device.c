@@ -2,45 +2,28 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Transfers whose memory is a device's, where TEST_DRIVER names a driver, and else the host's: statuses,
- * bytes and files have to be the same. With TEST_FAIL=N the N-th call of the driver fails: then ranks get an
- * error, or all. */
+ * bytes and files have to be the same. With TEST_FAILURES=N the first call of the fake driver fails, then the
+ * second, up to the N-th: ranks get an error, or all. TEST_MEMORY: a gpu_kind. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdint.h>
-
+#include "../gpu.h"
 #include "check.h"
 #include "staging/testing/fake_cuda.h"
 
 enum { room = 800 << 10, large = 700 * 1000 };
 
-static void* driver;
 static char *memory, *bytes; /* as the calls get it; as its bytes can be looked at */
 static char path[4096];
 static MPI_File file;
 
-static void* function(const char* name) {
-  void* found = dlsym(driver, name);
-  if (found == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
-  return found;
-}
-
 static void set_up(void) {
-  const char* name = getenv("TEST_DRIVER");
+  const char *name = getenv("TEST_DRIVER"), *kind = getenv("TEST_MEMORY");
   if (name == NULL) {
     memory = bytes = calloc(1, room);
     return;
   }
-  uint64_t pointer = 0;
-  void* context = NULL;
-  driver = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (driver == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
-  ((void (*)(uint64_t, unsigned))function("fake_cuda_reset"))(7, 10);
-  ((int (*)(unsigned))function("cuInit"))(0);
-  ((int (*)(void**, int))function("cuDevicePrimaryCtxRetain"))(&context, 0);
-  ((int (*)(void*))function("cuCtxPushCurrent_v2"))(context);
-  ((int (*)(uint64_t*, size_t))function("cuMemAlloc_v2"))(&pointer, room);
-  memory = (char*)(uintptr_t)pointer;
-  bytes = ((void* (*)(uint64_t))function("fake_cuda_inside"))(pointer);
+  if (!gpu_open(name, room, kind != NULL ? (unsigned)atoi(kind) : 0, 7)) MPI_Abort(MPI_COMM_WORLD, 3);
+  memory = gpu_memory;
+  bytes = gpu_bytes;
 }
 
 static void fill(unsigned seed) {
@@ -49,10 +32,12 @@ static void fill(unsigned seed) {
     x = x * 1664525U + 1013904223U;
     bytes[i] = (char)(x >> 24);
   }
+  gpu_upload(bytes, room);
 }
 
 static long sum(void) {
   uint32_t h = 2166136261U;
+  gpu_download(bytes, room);
   for (int i = 0; i < room; i++) h = (h ^ (unsigned char)bytes[i]) * 16777619U;
   return (long)h;
 }
@@ -238,8 +223,8 @@ static void failing(const char* folder, unsigned n) {
   begin(name, MPI_MODE_CREATE | MPI_MODE_RDWR);
   fill(600);
   if (rank == nranks - 1)
-    ((void (*)(uint64_t, int))function("fake_cuda_fail_at"))(
-        ((uint64_t(*)(void))function("fake_cuda_calls"))() + n, 719);
+    ((void (*)(uint64_t, int))gpu_function("fake_cuda_fail_at"))(
+        ((uint64_t(*)(void))gpu_function("fake_cuda_calls"))() + n, 719);
   int wrote = MPI_File_write_at_all(file, (MPI_Offset)rank * large, memory, large, MPI_BYTE, &status);
   EXPECT(wrote == MPI_SUCCESS || (rank == nranks - 1 && class_of(wrote) == MPI_ERR_IO));
   if (wrote != MPI_SUCCESS)
@@ -252,7 +237,7 @@ static void failing(const char* folder, unsigned n) {
   EXPECT(sum() == expected);
   CHECK(MPI_File_close(&file));
   fake_cuda_live live;
-  ((void (*)(fake_cuda_live*))function("fake_cuda_get_live"))(&live);
+  ((void (*)(fake_cuda_live*))gpu_function("fake_cuda_get_live"))(&live);
   EXPECT(live.misuse == 0 && live.stale == 0 && live.pushed == 1 && live.allocations == 1);
 }
 
@@ -260,7 +245,7 @@ int main(int argc, char** argv) {
   start(&argc, &argv);
   const char* folder = argv[argc - 1];
   set_up();
-  if (getenv("TEST_FAILURES") != NULL && driver != NULL) {
+  if (getenv("TEST_FAILURES") != NULL && gpu_driver != NULL) {
     for (int n = 1; n <= atoi(getenv("TEST_FAILURES")); n++) failing(folder, (unsigned)n);
     passed("failing");
   } else {

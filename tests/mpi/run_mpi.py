@@ -22,9 +22,10 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import gpu  # noqa: E402
 from launch import launch  # noqa: E402
 
-SKIP = 77
+SKIP = gpu.SKIP
 
 
 def parse():
@@ -45,6 +46,7 @@ def parse():
     parser.add_argument(
         "--pipeline", default="", help="files, with commas, that must have been written through the pipeline"
     )
+    parser.add_argument("--gpu", action="store_true", help="memory of a CUDA device; skipped where there is none")
     parser.add_argument("--says", default="", help="what standard error must hold")
     parser.add_argument("--same", default="(pass|answer) .*", help="lines that both runs must print alike")
     parser.add_argument("command", nargs=argparse.REMAINDER)
@@ -149,6 +151,11 @@ def main():
     if not os.path.exists(options.preload):
         print(f"skipped: {options.preload} is not built")
         return SKIP
+    if options.gpu and gpu.absent():
+        print(f"skipped: {gpu.absent()}")
+        return SKIP
+    if options.gpu:
+        options.env.append(f"TEST_DRIVER={gpu.DRIVER}")
     with tempfile.TemporaryDirectory(prefix="millrace-mpi-") as temporary:
         folders = pathlib.Path(temporary)
         millrace = run(options, folders / "millrace", True)

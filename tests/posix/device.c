@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // device DRIVER SEED STEPS: a random sequence of transfers whose memory is a device's, or with DRIVER "host"
-// the host's. What each returned goes to stdout, the files stay: both have to be the same. With FAIL=N the
-// N-th call of the driver from a write on fails, and the N-th from a read on; whoever asks again gets all,
-// once.
+// the host's. What each returned goes to stdout, the files stay: both have to be the same. DRIVER is the fake
+// driver or a real one. With FAIL=N the N-th call of the fake driver from a write on fails, and the N-th from
+// a read on; whoever asks again gets all, once.
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -17,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../gpu.h"
 #include "staging/testing/fake_cuda.h"
 
 enum { largest = 5 << 20, host_part = 5000 };
@@ -27,13 +27,6 @@ static unsigned rnd(unsigned below) {
   state ^= state >> 7;
   state ^= state << 17;
   return below == 0 ? 0 : (unsigned)((state >> 11) % below);
-}
-
-static void* driver;
-static void* function(const char* name) {
-  void* found = dlsym(driver, name);
-  if (found == NULL) exit(2);
-  return found;
 }
 
 // The memory as the program's calls get it, and as its bytes can be looked at.
@@ -50,18 +43,9 @@ static void set_up(const char* path) {
     memory = bytes = calloc(1, largest);
     return;
   }
-  driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (driver == NULL) exit(2);
-  uint64_t pointer = 0;
-  void* context = NULL;
-  ((void (*)(uint64_t, unsigned))function("fake_cuda_reset"))(state, (unsigned)(state % 3) * 100);
-  int wrong = ((int (*)(unsigned))function("cuInit"))(0);
-  wrong |= ((int (*)(void**, int))function("cuDevicePrimaryCtxRetain"))(&context, 0);
-  wrong |= ((int (*)(void*))function("cuCtxPushCurrent_v2"))(context);
-  wrong |= ((int (*)(uint64_t*, size_t))function("cuMemAlloc_v2"))(&pointer, largest);
-  if (wrong) exit(2);
-  memory = (char*)(uintptr_t)pointer;
-  bytes = ((void* (*)(uint64_t))function("fake_cuda_inside"))(pointer);
+  if (!gpu_open(path, largest, (unsigned)(state % 8), state)) exit(2);
+  memory = gpu_memory;
+  bytes = gpu_bytes;
 }
 
 static void fill(char* into, size_t size) {
@@ -70,10 +54,12 @@ static void fill(char* into, size_t size) {
     x = x * 1664525U + 1013904223U;
     into[i] = (char)(x >> 24);
   }
+  gpu_upload(into, size);
 }
 
 static long sum(const char* from, size_t size) {
   uint32_t h = 2166136261U;
+  gpu_download(from, size);
   for (size_t i = 0; i < size; i++) h = (h ^ (unsigned char)from[i]) * 16777619U;
   return (long)h;
 }
@@ -138,6 +124,18 @@ static void do_file(int fd) {
       say("write", write(fd, memory + skip, n));
   }
   say("tell", lseek(fd, 0, SEEK_CUR));
+}
+
+// What a kernel leaves is written although nobody has waited for it.
+static void do_kernel(int fd) {
+  size_t n = some_size(), at = rnd(1000);
+  unsigned way = rnd(3);
+  fill(bytes, largest);
+  gpu_change(bytes, at, n, way);
+  say("write of what a kernel left", write(fd, memory, at + n));
+  gpu_change(bytes, 0, at + n, way);  // and memory is filled when it has finished
+  say("pread over what a kernel left", pread(fd, memory, at + n, rnd(1 << 20)));
+  say("sum", sum(bytes, largest));
 }
 
 static void do_stream(void) {
@@ -212,8 +210,8 @@ static void do_pipe(void) {
 static int with_fault(unsigned n) {
   enum { size = 3 << 20 };
   static const int errors[] = {2, 719, 999};  // no memory, a kernel failed, unknown
-  void (*fail_at)(uint64_t, int) = function("fake_cuda_fail_at");
-  uint64_t (*calls)(void) = function("fake_cuda_calls");
+  void (*fail_at)(uint64_t, int) = gpu_function("fake_cuda_fail_at");
+  uint64_t (*calls)(void) = gpu_function("fake_cuda_calls");
   int wrong = 0;
   fill(bytes, size);
   long expected = sum(bytes, size);
@@ -232,7 +230,7 @@ static int with_fault(unsigned n) {
     if (round == 0) memset(bytes, 0, size);
   }
   fake_cuda_live live;
-  ((void (*)(fake_cuda_live*))function("fake_cuda_get_live"))(&live);
+  ((void (*)(fake_cuda_live*))gpu_function("fake_cuda_get_live"))(&live);
   if (sum(bytes, size) != expected) wrong |= 1 << 11;
   if (live.misuse || live.stale) wrong |= 1 << 12;
   if (live.pushed != 1 || live.allocations != 1 || live.registrations > 1 || live.streams > 1)
@@ -253,13 +251,15 @@ int main(int argc, char** argv) {
   int fd = open("file.dat", O_RDWR | O_CREAT | (rnd(4) == 0 ? O_APPEND : 0), 0644);
   int steps = atoi(argv[3]);
   for (step = 0; step < steps; step++) {
-    unsigned which = rnd(10);
+    unsigned which = rnd(11);
     if (which < 6) {
       do_file(fd);
     } else if (which < 9) {
       do_stream();
-    } else {
+    } else if (which < 10) {
       do_pipe();
+    } else {
+      do_kernel(fd);
     }
   }
   void* volatile nowhere = (void*)8;

@@ -14,7 +14,9 @@ namespace millrace::staging::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto spin = std::chrono::microseconds(20);
+// Who sleeps is woken some 70 us later: longer than what is nearly over lasts. It is looked at as long as that.
+constexpr auto spin = std::chrono::microseconds(70);
+constexpr auto first_pause = std::chrono::microseconds(20);
 constexpr auto longest_pause = std::chrono::microseconds(200);
 
 }  // namespace
@@ -41,12 +43,21 @@ CudaQueue::~CudaQueue() {
   if (stream_ != nullptr) table_.cuStreamDestroy_v2(stream_);
 }
 
+Status CudaQueue::mark() {
+  const Current current(table_, device_.context_);
+  return device_.check(current.ok() ? table_.cuEventRecord(program_, legacy_stream()) : current.error());
+}
+
 Status CudaQueue::settle() {
   const Current current(table_, device_.context_);
-  Error error = current.error();
-  if (error == success) error = table_.cuEventRecord(program_, legacy_stream());
-  if (error == success) error = table_.cuEventSynchronize(program_);
-  return device_.check(error);
+  if (!current.ok()) return device_.check(current.error());
+  const Clock::time_point begin = Clock::now();
+  do {
+    const Error error = table_.cuEventQuery(program_);
+    if (error != not_ready) return device_.check(error);
+    std::this_thread::yield();
+  } while (Clock::now() - begin < spin);
+  return device_.check(table_.cuEventSynchronize(program_));
 }
 
 Result<Ticket> CudaQueue::post(Direction direction, Address device, std::span<std::byte> host) {
@@ -93,14 +104,17 @@ Status CudaQueue::wait(Ticket ticket) {
   // By looking again and again: the driver's own wait has no bound.
   const Clock::time_point begin = Clock::now();
   const auto bound = std::chrono::milliseconds(device_.options_.timeout_ms);
-  auto pause = std::chrono::nanoseconds(spin);
+  auto pause = std::chrono::nanoseconds(first_pause);
   for (;;) {
     const Result<bool> over = poll(ticket);
     if (!over) return over.status();
     if (*over) return {};
     const auto waited = Clock::now() - begin;
     if (waited > bound) return {Code::timeout, ETIMEDOUT};
-    if (waited < spin) continue;
+    if (waited < spin) {
+      std::this_thread::yield();
+      continue;
+    }
     std::this_thread::sleep_for(pause);
     pause = std::min<std::chrono::nanoseconds>(pause * 2, longest_pause);
   }

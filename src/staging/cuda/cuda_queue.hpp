@@ -10,8 +10,8 @@ namespace millrace::staging::cuda {
 
 // A stream of its own that no other work of the program waits for, and an event for each ticket.
 //
-// Order with the program's kernels is that of cudaMemcpy: settle() waits for the legacy stream, and so for
-// all streams that are ordered with it. Work in non-blocking streams is waited for by the program, as it
+// Order with the program's kernels is that of cudaMemcpy: mark() is an event on the legacy stream, and so
+// after all streams that are ordered with it. Work in non-blocking streams is waited for by the program, as it
 // would before cudaMemcpy.
 class CudaQueue final : public Queue {
  public:
@@ -21,6 +21,7 @@ class CudaQueue final : public Queue {
   ~CudaQueue() override;
   Status open();
 
+  Status mark() override;
   Status settle() override;
   Result<Ticket> post(Direction direction, Address device, std::span<std::byte> host) override;
   Result<bool> poll(Ticket ticket) override;
@@ -30,7 +31,7 @@ class CudaQueue final : public Queue {
   const CudaDevice& device_;
   const Table& table_;
   Stream stream_ = nullptr;
-  Event program_ = nullptr;  // what the program had enqueued
+  Event program_ = nullptr;  // the mark: what the program had enqueued
   std::array<Event, tickets_max> events_{};
   std::array<Ticket, tickets_max> open_{};  // by event; 0: free
   Ticket last_ = 0;

@@ -70,6 +70,7 @@ inline std::unique_ptr<Device> make_device(const std::string& backend, std::uint
 inline Status copy_now(Device& device, Direction direction, Address at, std::span<std::byte> host) {
   Result<std::unique_ptr<Queue>> queue = device.open_queue();
   if (!queue) return queue.status();
+  if (const Status status = (*queue)->mark(); !status.ok()) return status;
   if (const Status status = (*queue)->settle(); !status.ok()) return status;
   const Result<Ticket> ticket = (*queue)->post(direction, at, host);
   return ticket.ok() ? (*queue)->wait(*ticket) : ticket.status();
