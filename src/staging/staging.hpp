@@ -22,7 +22,7 @@ struct Shape {
   std::size_t slot_bytes = 2 * MiB;
   // A request is cut into eight pieces at least, of at least this size: so copy and call overlap in small
   // ones too. The vendor's own designs cut only what is larger than a slot.
-  std::size_t piece_min = 256 * KiB;
+  std::size_t piece_min = 512 * KiB;
 
   std::size_t bytes() const { return slots * slot_bytes; }
   std::size_t piece_bytes(std::uint64_t request) const;

@@ -214,7 +214,7 @@ TEST(ShapeTest, SmallRequestsAreCutSoThatCopiesOverlap) {
   const Shape standard;
   EXPECT_EQ(standard.piece_bytes(64 * MiB), 2 * MiB);
   EXPECT_EQ(standard.piece_bytes(8 * MiB), 1 * MiB);
-  EXPECT_EQ(standard.piece_bytes(1), 256 * KiB);
+  EXPECT_EQ(standard.piece_bytes(1), 512 * KiB);
   EXPECT_EQ(standard.piece_bytes(8 * MiB + 1) % 4096, 0U);
   EXPECT_EQ((Shape{8, 8 * MiB, 8 * MiB}.piece_bytes(16 * MiB)), 8 * MiB);
 }

@@ -59,6 +59,7 @@ struct Table {
   Error (*cuMemcpyDtoHAsync_v2)(void* to, Pointer from, std::size_t bytes, Stream stream);
   Error (*cuMemcpyHtoDAsync_v2)(Pointer to, const void* from, std::size_t bytes, Stream stream);
   Error (*cuStreamCreate)(Stream* stream, unsigned flags);
+  Error (*cuStreamQuery)(Stream stream);
   Error (*cuStreamSynchronize)(Stream stream);
   Error (*cuStreamDestroy_v2)(Stream stream);
   Error (*cuEventCreate)(Event* event, unsigned flags);

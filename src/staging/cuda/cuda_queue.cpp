@@ -45,10 +45,16 @@ CudaQueue::~CudaQueue() {
 
 Status CudaQueue::mark() {
   const Current current(table_, device_.context_);
-  return device_.check(current.ok() ? table_.cuEventRecord(program_, legacy_stream()) : current.error());
+  if (!current.ok()) return device_.check(current.error());
+  // An event is work of the GPU's: where many processes share it, each waits for its turn.
+  Error error = table_.cuStreamQuery(legacy_stream());
+  has_enqueued_ = error == not_ready;
+  if (has_enqueued_) error = table_.cuEventRecord(program_, legacy_stream());
+  return device_.check(error);
 }
 
 Status CudaQueue::settle() {
+  if (!has_enqueued_) return {};
   const Current current(table_, device_.context_);
   if (!current.ok()) return device_.check(current.error());
   const Clock::time_point begin = Clock::now();

@@ -44,6 +44,7 @@ const char* fill(void* library, Table& table) {
   FIND(cuMemcpyDtoHAsync_v2);
   FIND(cuMemcpyHtoDAsync_v2);
   FIND(cuStreamCreate);
+  FIND(cuStreamQuery);
   FIND(cuStreamSynchronize);
   FIND(cuStreamDestroy_v2);
   FIND(cuEventCreate);

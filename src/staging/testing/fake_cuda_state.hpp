@@ -111,6 +111,7 @@ struct Driver {
   Lane* lane_of(Stream stream, ContextState* current);
   Point enqueue(Lane& lane, Work work);
   bool over(const Point& point) const;
+  bool idle(const Lane& lane) const;
   bool in_use(const void* host, std::size_t bytes, Pointer device, std::size_t device_bytes) const;
   const Allocation* holding(Pointer pointer, std::size_t bytes) const;
   Pointer allocate(std::size_t bytes, const Allocation& as);

@@ -34,6 +34,15 @@ EXPORT Error cuStreamSynchronize(Stream stream) {
   return success;
 }
 
+EXPORT Error cuStreamQuery(Stream stream) {
+  const Call call;
+  if (!call.ok()) return call.error();
+  if (current() == nullptr) return no_context();
+  Lane* lane = driver().lane_of(stream, current());
+  if (lane == nullptr) return invalid_handle;
+  return driver().idle(*lane) ? success : not_ready;
+}
+
 EXPORT Error cuStreamDestroy_v2(Stream stream) {
   Call call;
   if (!call.acts()) return call.error();
