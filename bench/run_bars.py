@@ -15,12 +15,13 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 
-from bars import cases, launch, measure, report  # noqa: E402
+from bars import cases, first_run, launch, measure, report  # noqa: E402
 from millrace import scheduling  # noqa: E402
 
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--first-run", action="store_true", help="one launch and one new file for each sample, 7 pairs")
     parser.add_argument("--bars", default="2,3,4,7", help="which bars (2,3,4,7)")
     parser.add_argument("--patterns", default="*", help="patterns, with wildcards, by commas (*)")
     parser.add_argument("--mpi", default="mpich,ompi", help="which MPI libraries (mpich,ompi)")
@@ -51,8 +52,8 @@ def selection(parser: argparse.ArgumentParser, options: argparse.Namespace) -> c
     mpis = options.mpi.split(",")
     if set(mpis) - {"mpich", "ompi"}:
         parser.error(f"--mpi: there is mpich and ompi, not '{options.mpi}'")
-    bars = set(numbers(parser, "--bars", options.bars))
-    if bars - {2, 3, 4, 7}:
+    bars = {1} if options.first_run else set(numbers(parser, "--bars", options.bars))
+    if not options.first_run and bars - {2, 3, 4, 7}:
         parser.error("--bars: this program measures 2, 3, 4 and 7")
     ranks = [4] if options.quick else numbers(parser, "--ranks", options.ranks)
     at_most = options.at_most or ("64m" if options.quick else "")
@@ -82,7 +83,10 @@ def tell(text: str) -> None:
 def main() -> int:
     parser = arguments()
     options = parser.parse_args()
-    chosen = cases.select(selection(parser, options))
+    if options.first_run:
+        parser.set_defaults(bars="", pairs=7, repetitions=1)
+        options = parser.parse_args()
+    chosen = (first_run if options.first_run else cases).select(selection(parser, options))
     if options.list:
         for case in chosen:
             print(case.name, case.program, " ".join(case.arguments))

@@ -76,12 +76,22 @@ MPI_Datatype Block::memory_type(MPI_Datatype element, int planes) const {
   return type;
 }
 
-MPI_Datatype Block::file_type(MPI_Datatype element) const {
+MPI_Datatype Block::array_type(MPI_Datatype element, const std::vector<int>& low,
+                               const std::vector<int>& size) const {
   MPI_Datatype type;
-  MPI_Type_create_subarray(static_cast<int>(dims_.size()), dims_.data(), size_.data(), low_.data(),
-                           MPI_ORDER_C, element, &type);
+  MPI_Type_create_subarray(static_cast<int>(dims_.size()), dims_.data(), size.data(), low.data(), MPI_ORDER_C,
+                           element, &type);
   MPI_Type_commit(&type);
   return type;
+}
+
+MPI_Datatype Block::file_type(MPI_Datatype element) const { return array_type(element, low_, size_); }
+
+MPI_Datatype Block::plane_file_type(MPI_Datatype element, int index) const {
+  std::vector<int> low = low_, size = size_;
+  low[0] += index;
+  size[0] = 1;
+  return array_type(element, low, size);
 }
 
 }  // namespace bench

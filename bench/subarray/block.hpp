@@ -26,9 +26,12 @@ class Block {
   MPI_Datatype plane_type(MPI_Datatype element) const { return memory_type(element, 1); }
   MPI_Datatype whole_type(MPI_Datatype element) const { return memory_type(element, size_[0]); }
   MPI_Datatype file_type(MPI_Datatype element) const;
+  MPI_Datatype plane_file_type(MPI_Datatype element, int index) const;
 
  private:
   MPI_Datatype memory_type(MPI_Datatype element, int planes) const;
+  MPI_Datatype array_type(MPI_Datatype element, const std::vector<int>& low,
+                          const std::vector<int>& size) const;
   template <class F>
   void for_each_row(F f) const;
 

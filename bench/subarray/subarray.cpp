@@ -16,8 +16,8 @@ using namespace bench;
 struct Settings {
   std::vector<int> dims = {128, 128, 128}, grid;
   int element = 8, ghost = 0;
-  bool whole = false, collective = false, fsync = false, read = false, check_write = false,
-       check_read = false;
+  bool whole = false, view_per_plane = false, collective = false, fsync = false, read = false,
+       check_write = false, check_read = false;
   bool warm = true, keep = false, help = false;
   long repetitions = 1;
   std::uint64_t seed = 0;
@@ -56,6 +56,11 @@ std::vector<Option> options(Settings& s) {
          if (v != "plane" && v != "whole") throw BadUsage("'" + v + "' is neither plane nor whole");
          s.whole = v == "whole";
        }},
+      {0, "views", "one|plane", "one view for the file, or a new one before each plane's call (one)",
+       [&](auto& v) {
+         if (v != "one" && v != "plane") throw BadUsage("'" + v + "' is neither one nor plane");
+         s.view_per_plane = v == "plane";
+       }},
       {'c', "collective", "", "collective calls", [&](auto&) { s.collective = true; }},
       {'e', "fsync", "", "MPI_File_sync before close", [&](auto&) { s.fsync = true; }},
       {'r', "read", "", "read back as it was written, timed", [&](auto&) { s.read = true; }},
@@ -80,6 +85,7 @@ std::vector<Option> options(Settings& s) {
 
 void check(Settings& s, int ranks) {
   if (s.check_read && !s.read) throw BadUsage("-R needs -r");
+  if (s.view_per_plane && s.whole) throw BadUsage("--views plane is for --pieces plane");
   if (s.grid.empty()) {
     s.grid.assign(s.dims.size(), 0);
     MPI_Dims_create(ranks, static_cast<int>(s.dims.size()), s.grid.data());
@@ -107,10 +113,12 @@ class Run {
     MPI_Type_commit(&element_);
     memory_ = s.whole ? block.whole_type(element_) : block.plane_type(element_);
     place_ = block.file_type(element_);
-    // Blocks may differ by a plane: in collective calls all ranks go on until the last has written.
+    // Blocks may differ by a plane: in collective calls, as views are, all ranks go on until the last has
+    // written.
     calls_ = s.whole ? 1 : block.planes();
     rounds_ = calls_;
-    if (s.collective) MPI_Allreduce(&calls_, &rounds_, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (s.collective || s.view_per_plane)
+      MPI_Allreduce(&calls_, &rounds_, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   }
   ~Run() {
     MPI_Type_free(&element_);
@@ -127,7 +135,7 @@ class Run {
     const double begin = now_s();
     MPI_File file =
         open_mpi_file(s_.file, writing ? MPI_MODE_WRONLY | MPI_MODE_CREATE : MPI_MODE_RDONLY, s_.hints);
-    check_mpi(MPI_File_set_view(file, 0, element_, place_, "native", MPI_INFO_NULL), "MPI_File_set_view");
+    if (!s_.view_per_plane) view(file, place_);
     const double opened = now_s();
     for (int i = 0; i < rounds_; i++) move(file, writing, i);
     const double moved = now_s();
@@ -139,8 +147,17 @@ class Run {
   }
 
  private:
+  void view(MPI_File file, MPI_Datatype place) {
+    check_mpi(MPI_File_set_view(file, 0, element_, place, "native", MPI_INFO_NULL), "MPI_File_set_view");
+  }
+
   void move(MPI_File file, bool writing, int i) {
     const int count = i < calls_ ? 1 : 0;
+    if (s_.view_per_plane) {
+      MPI_Datatype place = block_.plane_file_type(element_, std::min(i, calls_ - 1));
+      view(file, place);
+      MPI_Type_free(&place);
+    }
     unsigned char* data = block_.plane(count == 1 ? i : 0);
     MPI_Status status;
     int code;
@@ -205,6 +222,7 @@ int run(const Settings& s, int rank, int ranks) {
   put_extents(json, "dims", s.dims);
   put_extents(json, "grid", s.grid);
   json.put("element", s.element).put("ghost", s.ghost).put("pieces", s.whole ? "whole" : "plane");
+  json.put("views", s.view_per_plane ? "plane" : "one");
   json.put("collective", s.collective).put("fsync", s.fsync).put("file", s.file).put("warm", s.warm);
   json.put("repetitions", s.repetitions).put("seed", s.seed).close();
   json.put("bytes", s.bytes()).put("calls", calls);
