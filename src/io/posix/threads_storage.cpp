@@ -137,6 +137,7 @@ std::deque<ThreadsStorage::Job>::iterator ThreadsStorage::next_job() {
 }
 
 void ThreadsStorage::work() {
+  GiveWay give_way;
   std::unique_lock lock(mutex_);
   for (;;) {
     auto next = queue_.end();
@@ -150,7 +151,7 @@ void ThreadsStorage::work() {
     if (job.turns) writing_.push_back(job.fd);
     lock.unlock();
     const std::uint64_t begin_ns = now_ns();
-    Completion completion = carry_out(job.fd, job.request, job.direct);
+    Completion completion = carry_out(job.fd, job.request, job.direct, &give_way);
     completion.begin_ns = begin_ns;
     completion.end_ns = now_ns();
     lock.lock();

@@ -107,7 +107,7 @@ bool Transfer::advance(ssize_t result) {
   return left_ > 0;
 }
 
-Completion carry_out(int fd, Request& request, bool direct) {
+Completion carry_out(int fd, Request& request, bool direct, GiveWay* give_way) {
   ssize_t result = 0;
   switch (request.op) {
     case Op::writeback:
@@ -126,7 +126,9 @@ Completion carry_out(int fd, Request& request, bool direct) {
   }
   Transfer transfer(request, direct, request.op == Op::write && !direct ? buffered_call_max : UINT64_MAX);
   if (transfer.over()) return {request.token, {}, 0};
+  if (give_way != nullptr) give_way->begin();
   do {
+    if (give_way != nullptr && !direct) give_way->between();
     const std::span<iovec> data = transfer.next();
     const int count = static_cast<int>(data.size());
     const auto offset = static_cast<off_t>(transfer.offset());
