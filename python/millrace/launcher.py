@@ -108,17 +108,38 @@ _NO_ARGUMENT = {
 _TWO_ARGUMENTS = {"--mca", "-mca", "--gmca", "-gmca", "--prtemca", "--pmixmca", "-genv", "-env", "--tune2"}
 
 
+# What programs of these names are, whatever link they were started by. Others are asked.
+_KNOWN = {"orterun": "openmpi", "prterun": "openmpi", "prun": "openmpi", "mpiexec.hydra": "mpich", "srun": "slurm"}
+
+
 class Launcher:
     """A launcher that was found at the start of a command."""
 
-    def __init__(self, path: str, kind: str, version: str) -> None:
-        """`kind`: openmpi, mpich (hydra of MPICH, Intel, MVAPICH), slurm, unknown."""
-        self.path, self.kind, self.version = path, kind, version
+    def __init__(self, path: str, kind: str, version: str | None) -> None:
+        """`kind`: openmpi, mpich (hydra of MPICH, Intel, MVAPICH), slurm, unknown. `version` None: ask when needed."""
+        self.path, self.kind, self._version = path, kind, version
+
+    @property
+    def version(self) -> str:
+        if self._version is None:
+            self._version = inspect(self.path).version
+        return self._version
 
     @property
     def family(self) -> str | None:
         """The MPI that a program must link; None where any will do (Slurm) or it is not known."""
         return self.kind if self.kind in ("openmpi", "mpich") else None
+
+
+def _known(path: str) -> str | None:
+    """The kind of a launcher whose name tells it; None of scripts, which may start any."""
+    real = os.path.realpath(path)
+    try:
+        with open(real, "rb") as file:
+            is_program = file.read(4) == b"\x7fELF"
+    except OSError:
+        return None
+    return _KNOWN.get(os.path.basename(real)) if is_program else None
 
 
 def _classify(output: str) -> tuple[str, str]:
@@ -168,6 +189,9 @@ def detect(command: Sequence[str], environment: Mapping[str, str]) -> Launcher |
     if name not in _NAMES and not name.startswith(_NAMES_WITH_MORE):
         return None
     path = which(command[0], environment.get("PATH"))
+    kind = _known(path) if path else None
+    if kind is not None:
+        return Launcher(path, kind, None)  # to ask takes as long as a small program
     return inspect(path, environment) if path else None
 
 
