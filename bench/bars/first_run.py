@@ -49,7 +49,7 @@ def _cases(selection: Selection, mpi: str, ranks: int, sync: bool) -> list[Case]
         targets = TARGETS.get(pattern, (NEVER_SLOWER, NEVER_SLOWER)) if (mpi, ranks) == ("mpich", 4) else ()
         ratio = targets[0 if sync else 1] if targets else NEVER_SLOWER
         limit = fraction_bar(pattern, piece) if piece and mpi == "mpich" else None
-        return Case([1], f"{pattern}{', sync' * sync}", mpi, ranks, program, arguments, ratio, limit, sync=sync)
+        return Case([1], f"{pattern}{'+sync' * sync}", mpi, ranks, program, arguments, ratio, limit, sync=sync)
 
     cases = []
     for pattern, (piece, _) in PATTERNS.items():

@@ -39,6 +39,24 @@ class Driver(BenchTest):
         self.assertIn("fine-4k", (self.directory / "out/bars.md").read_text())
         self.assertEqual([p.name for p in self.directory.iterdir()], ["out"])
 
+    def test_a_first_run_is_one_file_of_each_launch_with_and_without_sync(self):
+        mpi = mpis("subarray")[0]
+        status, out, err = self.drive(
+            "--first-run", "--list", "--mpi", mpi, "--ranks", "4", "--patterns", "bricks-768*"
+        )
+        self.assertEqual(status, 0, err)
+        lines = out.splitlines()
+        self.assertEqual(len(lines), 4)
+        self.assertEqual(sum(" -e " in line for line in lines), 2)
+        self.assertTrue(all("--no-warm" in line for line in lines))
+        wanted = ["--first-run", "--mpi", mpi, "--ranks", "4", "--pairs", "1", "--patterns", "btio-full-W*"]
+        shim = LIB / "libmillrace-bench-yield.so"
+        status, out, err = self.drive("--quick", *wanted, "--millrace", shim)
+        self.assertIn(status, (0, 1), err)
+        document = json.loads((self.directory / "out/bars.json").read_text())
+        self.assertEqual(document["options"]["repetitions"], 1)
+        self.assertEqual([len(case["ratios"]) for case in document["cases"]], [1, 1])
+
     def test_pairs_give_ratios_for_any_preload(self):
         # The shim in the place of Millrace: what is compared is then the same, and everything is exercised.
         status, _, err = self.drive(

@@ -195,10 +195,11 @@ def one(case: cases.Case, side: str, file: Path, prefix: Prefix, group: Path | N
     if side == MILLRACE:
         job = f"demo-{os.getpid()}-{time.monotonic_ns()}"
         environment["MILLRACE_JOB"] = job
-        # The package need not be installed to run itself, and the program must not see where it lies.
+        # As bin/millrace does. The package need not be installed to run itself, and the program must not see where it
+        # lies.
         package = str(Path(__file__).resolve().parents[2])
-        start = f"import sys; sys.path.insert(0, {package!r}); from millrace.cli import main; main()"
-        command = [sys.executable, "-c", start, "run", "--", *command]
+        start = f"import sys; sys.path.insert(0, {package!r}); from millrace.__main__ import main; main()"
+        command = [sys.executable, "-S", "-c", start, "run", "--", *command]
     os.sync()
     _warm()
     output, elapsed = _execute(command, environment, group)

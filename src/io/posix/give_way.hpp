@@ -8,28 +8,38 @@
 
 namespace millrace::io {
 
-// Lets others run between two pieces of work. Where ranks outnumber the processors, a thread that copies for them
-// would otherwise keep one for its whole time slice, while ranks that meet wait for the one that is held up. It is
-// short where they wait by yielding too. Who polls takes its whole slice: so no more is given away than was
-// worked, and the thread is at most half as fast.
+// Lets others run between two pieces of work. Where ranks outnumber the processors, a thread that copies for
+// them would otherwise keep one for its whole time slice, while ranks that meet wait for the one that is held
+// up. It is short where they wait by yielding too. Who polls takes its whole slice: so no more is given away
+// than was worked, and the thread is at most half as fast.
 class GiveWay {
  public:
-  void begin() { since_ = Clock::now(); }
+  using Clock = std::chrono::steady_clock;
+
+  void begin() { begin(Clock::now()); }
   void between() {
-    const Clock::time_point now = Clock::now();
+    if (!is_due(Clock::now())) return;
+    ::sched_yield();
+    is_back(Clock::now());
+  }
+
+  // The same with times from elsewhere: work begins, has gone on until now (true: others may run), goes on
+  // now.
+  void begin(Clock::time_point now) { since_ = now; }
+  bool is_due(Clock::time_point now) {
     worked_ += now - since_;
     since_ = now;
-    if (given_ > worked_) return;
-    ::sched_yield();
-    since_ = Clock::now();
-    given_ += since_ - now;
+    return given_ <= worked_;
+  }
+  void is_back(Clock::time_point now) {
+    given_ += now - since_;
+    since_ = now;
     if (worked_ < remembered) return;
     worked_ /= 2;
     given_ /= 2;
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
   static constexpr Clock::duration remembered = std::chrono::milliseconds(100);
 
   Clock::time_point since_;
