@@ -19,6 +19,9 @@ constexpr std::uint64_t rest_ns = 700 * second_ns;        // ... its agents afte
 // take.
 constexpr std::uint64_t old_ns = 25 * second_ns;
 
+// A disk's error, or a file server's that does not answer.
+int errno_of(const Fault& fault) { return fault.amount % 2 == 0 ? EIO : ETIMEDOUT; }
+
 }  // namespace
 
 Cluster::Cluster(const Scenario& scenario, bool keep_trace)
@@ -104,9 +107,9 @@ void Cluster::befall(const Fault& fault) {
     case FaultKind::full_disk:
       return disk_.set_capacity(fault.amount);
     case FaultKind::write_error:
-      return disk_.fail(io::Op::write, fault.amount, EIO);
+      return disk_.fail(io::Op::write, fault.amount, errno_of(fault));
     case FaultKind::sync_error:
-      return disk_.fail(io::Op::datasync, fault.amount, EIO);
+      return disk_.fail(io::Op::datasync, fault.amount, errno_of(fault));
     case FaultKind::cut:
       lasts(fault);
       net_.cut(fault.node, fault.other);

@@ -48,8 +48,8 @@ struct Step {
 enum class FaultKind : std::uint8_t {
   slow_disk,        // `amount` times, for a while
   full_disk,        // no more than `amount` bytes
-  write_error,      // EIO of a write, after `amount` more
-  sync_error,       // EIO of a datasync, after `amount` more
+  write_error,      // EIO or ETIMEDOUT of a write, after `amount` more
+  sync_error,       // ... of a datasync, after `amount` more
   cut,              // between `node` and `other`, for a while
   delay,            // `amount` ns more from and to `node`, for a while
   pause,            // of the agent's process, for a while: to it, the clock jumps
