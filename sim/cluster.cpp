@@ -134,6 +134,8 @@ void Cluster::befall(const Fault& fault) {
     case FaultKind::kill_group:
       acknowledge_old(fault.node);
       return crash(fault.node, false, true);
+    case FaultKind::kill_ranks:
+      return kill_ranks(fault.node);
     case FaultKind::clock_jump:
       return nodes_[fault.node]->jump(fault.amount);
   }
@@ -149,10 +151,21 @@ void Cluster::acknowledge_old(std::uint32_t node) {
   }
 }
 
+// Its bytes are in the file once agents are at rest, or who opens the file again has asked them.
+void Cluster::acknowledge_killed() {
+  if (!scenario_.only_programs_die()) return;
+  for (const Rank& rank : ranks_) {
+    if (rank.gone) oracle_.acknowledge_finished(rank.number);
+  }
+}
+
 void Cluster::crash(std::uint32_t node, bool host, bool ranks) {
   crashed_ = true;
   if (host || nodes_[node]->alive()) nodes_[node]->crash(host);
-  if (!ranks) return;
+  if (ranks) kill_ranks(node);
+}
+
+void Cluster::kill_ranks(std::uint32_t node) {
   for (const auto& staging : stagings_) staging->copies[node].lost = true;
   for (Rank& rank : ranks_) {
     if (rank.node == node && !rank.over) vanish(rank);
@@ -209,6 +222,7 @@ Outcome Cluster::run() {
     }
     if (played && !step_until(timeline_.now_ns() + rest_ns, &Cluster::all_idle))
       problem("the agents do not come to rest");
+    acknowledge_killed();
     judge();
   }
   return {problems_,

@@ -30,6 +30,7 @@ RankProcess::~RankProcess() { world_.disk.on_change(on_disk_, nullptr); }
 // As a child of fork() leaves what is its parent's: every wait ends, nothing is saved.
 void RankProcess::vanish() {
   set_child();
+  world_.disk.crash(on_disk_, false);
   session_->abandon_in_child();
   seat_.vanish();
 }
