@@ -57,10 +57,9 @@ Found look(Process& process, const std::string& directory, const FileIdentity& t
 
 // Asks this node's agent for what it has of the file. An error stays with the open that wrote; what goes
 // wrong with bytes that ranks have left is told here, for nobody else will hear of it.
-void flush_open(Process& process, const char* path, const FileIdentity& target) {
+void flush_open(Process& process, const char* path, std::uint64_t number) {
   Guest guest(process);
-  const std::uint64_t number = transport::file_number(target.device, target.inode);
-  (void)guest.before_reading(number, everything, {});
+  guest.before_opening(number);
   if (!guest.left().ok()) process.say(std::string(path) + ": " + guest.left().describe());
 }
 
@@ -131,12 +130,12 @@ void settle_ledgers(const char* path, bool writes, Process& process) {
   Session* session = running(process);
   if ((session == nullptr || !session->knows_any()) && !keeps_ledgers()) return;
   struct stat about {};
-  if (::stat(path, &about) != 0) return;
+  const bool here = ::stat(path, &about) == 0;  // else it may be on another node
   FileIdentity target{.device = about.st_dev, .inode = about.st_ino};
   // Also what ranks have left: else who opens it now would be told of what goes wrong with it. It comes
   // first: once the agent has answered, or has gone, ledgers are what they are.
-  flush_open(process, path, target);
-  if (!keeps_ledgers()) return;
+  flush_open(process, path, here ? transport::file_number(target.device, target.inode) : 0);
+  if (!here || !keeps_ledgers()) return;
   if (const Result<FileIdentity> known = process.identify(std::string(path))) target = *known;
   const std::size_t left = settle(process, path, directory, target);
   if (left == 0) return;

@@ -106,8 +106,9 @@ class Ledgers : public ::testing::Test {
     EXPECT_TRUE(io::write_durably(made->file, std::as_bytes(std::span(&header, 1))).ok());
     return *std::move(made);
   }
-  // An agent that has bytes of the target, until it is asked for them.
-  void run_agent(std::function<void()> goes) {
+  // An agent that has bytes of the target, until it is asked for them; `routed`: as transport::FileState
+  // says.
+  void run_agent(std::function<void()> goes, std::uint32_t routed = 0) {
     Result<Fd> memory = transport::make_memory("page", sizeof(transport::AgentPage));
     Result<transport::Mapping> mapping = transport::map(memory->get(), sizeof(transport::AgentPage));
     auto& page = *reinterpret_cast<transport::AgentPage*>(mapping->data());
@@ -115,6 +116,7 @@ class Ledgers : public ::testing::Test {
     ASSERT_EQ(::stat(target.c_str(), &about), 0);
     page.files[0].number.store(transport::file_number(about.st_dev, about.st_ino));
     page.files[0].dirty.store(transport::state_dirty);
+    page.files[0].routed.store(routed);
     page.files[0].fresh.store(UINT64_MAX);
     page.slots.store(1);
     page.openings.store(1);
@@ -238,6 +240,16 @@ TEST_F(Ledgers, OneWhoseRanksGoWhileItsAgentIsAskedIsWaitedFor) {
   };
   settle(true);
   EXPECT_EQ(waits, 100);
+}
+
+// Its number does not tell for which file, nor does the name that the other file has there.
+TEST_F(Ledgers, WhatOthersHaveLeftInFilesThatStandInForOthersIsAskedForAtEveryOpen) {
+  for (const std::uint32_t routed : {transport::routed_everywhere, transport::routed_stand_in}) {
+    int asked = 0;
+    run_agent([&] { ++asked; }, routed);
+    settle_ledgers((root_ + "/not-here").c_str(), true, process);
+    EXPECT_EQ(asked > 0, routed == transport::routed_stand_in);
+  }
 }
 
 TEST_F(Ledgers, WhatOthersHaveOpenIsNotWaitedFor) {
