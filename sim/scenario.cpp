@@ -149,9 +149,13 @@ void add_abort(Scenario& scenario, std::uint64_t cell) {
   Opening& next = scenario.later.front();
   next.keeps_ranks = false;
   next.keeps_agents = lost || !dice.one_in(4);
-  if (lost) next.faults.clear();
-  const std::uint64_t after_ns = dice.magnitude(ms / 100, lost ? 100 * ms : 2 * second);
-  const std::uint64_t at_ns = (lost ? loss->at_ns : 0) + after_ns;
+  const std::uint64_t at_ns = (lost ? loss->at_ns : 0) + dice.magnitude(ms / 100, 100 * ms);
+  const bool alone = !lost && dice.one_in(2);  // nothing else goes wrong
+  if (alone) {
+    scenario.faults.clear();
+    add_rest(dice, scenario, 10 * ms, 200 * ms);
+  }
+  if (lost || alone) next.faults.clear();
   const bool all = lost || dice.one_in(2);
   const std::uint64_t one = dice.below(scenario.nodes);
   for (std::uint32_t node = 0; node < scenario.nodes; ++node) {
