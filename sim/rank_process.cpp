@@ -41,8 +41,9 @@ client::Session* RankProcess::session(bool may_start, const char*& why) {
   return nullptr;
 }
 
+// Who has gone finds no journal, and marks none.
 bool RankProcess::read_start(const Fd& journal, void* into, std::size_t size) {
-  return sim::read_start(world_.disk, journal, into, size);
+  return !seat_.gone() && sim::read_start(world_.disk, journal, into, size);
 }
 
 Result<FileIdentity> RankProcess::identify(const std::string& path) {

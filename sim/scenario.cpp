@@ -150,7 +150,8 @@ void add_abort(Scenario& scenario, std::uint64_t cell) {
   next.keeps_ranks = false;
   next.keeps_agents = lost || !dice.one_in(4);
   const std::uint64_t at_ns = (lost ? loss->at_ns : 0) + dice.magnitude(ms / 100, 100 * ms);
-  const bool alone = !lost && dice.one_in(2);  // nothing else goes wrong
+  // Nothing else goes wrong, and it has writes then that nobody has asked for.
+  const bool alone = !lost && dice.one_in(2);
   if (alone) {
     scenario.faults.clear();
     add_rest(dice, scenario, 10 * ms, 200 * ms);
