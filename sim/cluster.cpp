@@ -19,6 +19,9 @@ constexpr std::uint64_t rest_ns = 700 * second_ns;        // ... its agents afte
 // take.
 constexpr std::uint64_t old_ns = 25 * second_ns;
 
+// A disk's error, or a file server's that does not answer.
+int errno_of(const Fault& fault) { return fault.amount % 2 == 0 ? EIO : ETIMEDOUT; }
+
 }  // namespace
 
 Cluster::Cluster(const Scenario& scenario, bool keep_trace)
@@ -104,9 +107,9 @@ void Cluster::befall(const Fault& fault) {
     case FaultKind::full_disk:
       return disk_.set_capacity(fault.amount);
     case FaultKind::write_error:
-      return disk_.fail(io::Op::write, fault.amount, EIO);
+      return disk_.fail(io::Op::write, fault.amount, errno_of(fault));
     case FaultKind::sync_error:
-      return disk_.fail(io::Op::datasync, fault.amount, EIO);
+      return disk_.fail(io::Op::datasync, fault.amount, errno_of(fault));
     case FaultKind::cut:
       lasts(fault);
       net_.cut(fault.node, fault.other);
@@ -131,6 +134,8 @@ void Cluster::befall(const Fault& fault) {
     case FaultKind::kill_group:
       acknowledge_old(fault.node);
       return crash(fault.node, false, true);
+    case FaultKind::kill_ranks:
+      return kill_ranks(fault.node);
     case FaultKind::clock_jump:
       return nodes_[fault.node]->jump(fault.amount);
   }
@@ -146,10 +151,21 @@ void Cluster::acknowledge_old(std::uint32_t node) {
   }
 }
 
+// Its bytes are in the file once agents are at rest, or who opens the file again has asked them.
+void Cluster::acknowledge_killed() {
+  if (!scenario_.only_programs_die()) return;
+  for (const Rank& rank : ranks_) {
+    if (rank.gone) oracle_.acknowledge_finished(rank.number);
+  }
+}
+
 void Cluster::crash(std::uint32_t node, bool host, bool ranks) {
   crashed_ = true;
   if (host || nodes_[node]->alive()) nodes_[node]->crash(host);
-  if (!ranks) return;
+  if (ranks) kill_ranks(node);
+}
+
+void Cluster::kill_ranks(std::uint32_t node) {
   for (const auto& staging : stagings_) staging->copies[node].lost = true;
   for (Rank& rank : ranks_) {
     if (rank.node == node && !rank.over) vanish(rank);
@@ -206,6 +222,7 @@ Outcome Cluster::run() {
     }
     if (played && !step_until(timeline_.now_ns() + rest_ns, &Cluster::all_idle))
       problem("the agents do not come to rest");
+    acknowledge_killed();
     judge();
   }
   return {problems_,

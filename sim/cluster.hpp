@@ -98,10 +98,12 @@ class Cluster {
   void vanish(Rank& rank);
   void acknowledge(const Rank& rank, bool stable, bool there);
   void acknowledge_old(std::uint32_t node);
+  void acknowledge_killed();
   void check_read(const Rank& rank, Extent extent, std::uint32_t begun);
   void befall(const Fault& fault);
   // Its agent dies, and its host or its ranks with it.
   void crash(std::uint32_t node, bool host, bool ranks);
+  void kill_ranks(std::uint32_t node);
   bool all_over() const;
   bool all_idle() const;
   bool step_until(std::uint64_t until_ns, bool (Cluster::*done)() const);

@@ -30,6 +30,7 @@ RankProcess::~RankProcess() { world_.disk.on_change(on_disk_, nullptr); }
 // As a child of fork() leaves what is its parent's: every wait ends, nothing is saved.
 void RankProcess::vanish() {
   set_child();
+  world_.disk.crash(on_disk_, false);
   session_->abandon_in_child();
   seat_.vanish();
 }
@@ -40,8 +41,9 @@ client::Session* RankProcess::session(bool may_start, const char*& why) {
   return nullptr;
 }
 
+// Who has gone finds no journal, and marks none.
 bool RankProcess::read_start(const Fd& journal, void* into, std::size_t size) {
-  return sim::read_start(world_.disk, journal, into, size);
+  return !seat_.gone() && sim::read_start(world_.disk, journal, into, size);
 }
 
 Result<FileIdentity> RankProcess::identify(const std::string& path) {

@@ -169,7 +169,6 @@ void Cluster::close(Rank& rank) {
 }
 
 void Cluster::note(Rank& rank, const char* what, std::uint64_t first, std::uint64_t second) {
-  rank.process->seat().forget_waits();
   trace_.note(timeline_.now_ns(), rank.node, what, rank.number, first, second);
 }
 
@@ -186,9 +185,9 @@ bool Cluster::told(Rank& rank, Status status) {
   return false;
 }
 
+// Nobody but the rank itself says that time was over: what is wrong elsewhere has a code of its own.
 void Cluster::check_patience(const Rank& rank, Status status) {
-  if (!rank.gone && status.code() == Code::timeout && rank.process->seat().timed_out() &&
-      !scenario_.stands_still(rank.node))
+  if (!rank.gone && status.code() == Code::timeout && !scenario_.stands_still(rank.node))
     problem(who(rank) + " gave up: its agent did not tell it what is wrong");
 }
 

@@ -37,6 +37,7 @@ bool Cluster::open_again(const Opening& opening) {
   judge(disk_.contents(0), scenario_.loses_caches(), "the file that is opened again");
   judge(disk_.stable(0), true, "what is on the disk before the file is opened again");
   if (!replace_agents(!opening.keeps_agents)) return false;
+  if (!opening.keeps_agents || opening.faults.empty()) acknowledge_killed();
   begin_again(opening);
   count_opening();
   return connect_all();

@@ -3,9 +3,9 @@
 #include "scenario.hpp"
 
 #include <algorithm>
-#include <cerrno>
 
 #include "dice.hpp"
+#include "faults.hpp"
 #include "guests.hpp"
 #include "scheduler.hpp"
 
@@ -105,56 +105,6 @@ void add_phase(Dice& dice, Dice& rows, Habits& habits, std::vector<std::vector<S
   }
 }
 
-Fault make_fault(Dice& dice, const Scenario& scenario) {
-  Fault fault{};
-  fault.kind =
-      dice.pick({FaultKind::slow_disk, FaultKind::full_disk, FaultKind::write_error, FaultKind::sync_error,
-                 FaultKind::cut, FaultKind::cut, FaultKind::delay, FaultKind::pause, FaultKind::corrupt,
-                 FaultKind::kill_agent, FaultKind::kill_agent, FaultKind::lose_node});
-  fault.at_ns = dice.magnitude(ms / 100, 2 * second);
-  fault.for_ns = dice.magnitude(ms, 2 * second);
-  fault.node = static_cast<std::uint32_t>(dice.below(scenario.nodes));
-  fault.other = static_cast<std::uint32_t>((fault.node + dice.between(1, std::max(scenario.nodes, 2U) - 1)) %
-                                           scenario.nodes);
-  switch (fault.kind) {
-    case FaultKind::slow_disk:
-      fault.amount = dice.between(2, 8);
-      break;
-    case FaultKind::full_disk:
-      fault.amount = dice.below(scenario.file_bytes);
-      break;
-    case FaultKind::cut:
-    case FaultKind::pause:
-      if (dice.one_in(2)) fault.for_ns = 100 * second;
-      break;
-    case FaultKind::delay:
-      fault.amount = dice.magnitude(ms / 10, 500 * ms);
-      break;
-    default:
-      fault.amount = dice.magnitude(1, 100) - 1;
-  }
-  return fault;
-}
-
-Fault make_jump(Dice& dice, const Scenario& scenario) {
-  Fault fault{FaultKind::clock_jump};
-  fault.at_ns = dice.magnitude(ms / 100, 2 * second);
-  fault.node = static_cast<std::uint32_t>(dice.below(scenario.nodes));
-  fault.amount = dice.magnitude(ms, 300 * second);
-  return fault;
-}
-
-bool crashes(const std::vector<Fault>& faults) {
-  return std::ranges::any_of(faults, [](const Fault& fault) {
-    return fault.kind == FaultKind::kill_agent || fault.kind == FaultKind::lose_node ||
-           fault.kind == FaultKind::kill_group;
-  });
-}
-
-bool loses_a_node(const std::vector<Fault>& faults) {
-  return std::ranges::any_of(faults, [](const Fault& fault) { return fault.kind == FaultKind::lose_node; });
-}
-
 // Whose lost node a job does not outlive.
 Opening make_opening(Dice& dice, Habits& habits, const Scenario& scenario, std::uint64_t cell,
                      bool recovers) {
@@ -182,6 +132,36 @@ Opening make_opening(Dice& dice, Habits& habits, const Scenario& scenario, std::
   if (recovers && dice.one_in(3)) opening.recovery_dies_ns = dice.magnitude(1'000, 20 * ms);
   opening.recovery_node = static_cast<std::uint32_t>(dice.below(scenario.nodes));
   return opening;
+}
+
+// A program is killed, or aborts, on one node or on all of them, and is started again. Launchers end a
+// program that has lost a node. Agents that live on may still have bytes for that node when the file is
+// opened again.
+void add_abort(Scenario& scenario, std::uint64_t cell) {
+  Dice dice(scenario.seed ^ 0xAB027);
+  const auto loss = std::ranges::find(scenario.faults, FaultKind::lose_node, &Fault::kind);
+  const bool lost = loss != scenario.faults.end();
+  if (!dice.one_in(lost ? 2 : 16)) return;
+  if (scenario.later.empty()) {
+    Habits habits(scenario.seed ^ 0xAB027, scenario.programs.size());
+    scenario.later.push_back(make_opening(dice, habits, scenario, cell, false));
+  }
+  Opening& next = scenario.later.front();
+  next.keeps_ranks = false;
+  next.keeps_agents = lost || !dice.one_in(4);
+  const std::uint64_t at_ns = (lost ? loss->at_ns : 0) + dice.magnitude(ms / 100, 100 * ms);
+  // Nothing else goes wrong, and it has writes then that nobody has asked for.
+  const bool alone = !lost && dice.one_in(2);
+  if (alone) {
+    scenario.faults.clear();
+    add_rest(dice, scenario, 10 * ms, 200 * ms);
+  }
+  if (lost || alone) next.faults.clear();
+  const bool all = lost || dice.one_in(2);
+  const std::uint64_t one = dice.below(scenario.nodes);
+  for (std::uint32_t node = 0; node < scenario.nodes; ++node) {
+    if (all || node == one) scenario.faults.push_back({FaultKind::kill_ranks, at_ns, 0, node});
+  }
 }
 
 // Of some files, the name and the inode number come back as another file's.
@@ -227,38 +207,6 @@ void set_file(Dice& dice, Scenario& scenario) {
 
 }  // namespace
 
-const char* name_of(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::slow_disk:
-      return "fault: slow disk, times";
-    case FaultKind::full_disk:
-      return "fault: full disk, at bytes";
-    case FaultKind::write_error:
-      return "fault: a write fails, after";
-    case FaultKind::sync_error:
-      return "fault: a datasync fails, after";
-    case FaultKind::cut:
-      return "fault: cut, for ns";
-    case FaultKind::delay:
-      return "fault: delay, ns";
-    case FaultKind::pause:
-      return "fault: paused, for ns";
-    case FaultKind::corrupt:
-      return "fault: a wrong bit is to come";
-    case FaultKind::kill_agent:
-      return "fault: agent killed";
-    case FaultKind::lose_node:
-      return "fault: node lost";
-    case FaultKind::clock_jump:
-      return "fault: the clock jumps, ns";
-    case FaultKind::terminate_agent:
-      return "fault: agent is sent SIGTERM";
-    case FaultKind::kill_group:
-      return "fault: agent and ranks killed at once";
-  }
-  return "";
-}
-
 Scenario make_scenario(std::uint64_t seed) {
   Dice dice(seed), rows(~seed);
   Scenario scenario;
@@ -291,6 +239,7 @@ Scenario make_scenario(std::uint64_t seed) {
     scenario.later.push_back(make_opening(later, habits, scenario, cell, crashes(*faults)));
     faults = &scenario.later.back().faults;
   }
+  add_abort(scenario, cell);
   add_stages(scenario);
   make_anew(scenario);
   add_guests(scenario);
@@ -302,25 +251,22 @@ Scenario make_scenario(std::uint64_t seed) {
   return scenario;
 }
 
-namespace {
-
-std::string describe_fault(const Fault& fault) {
-  return "\n  " + std::string(name_of(fault.kind)) + " " + std::to_string(fault.amount) + ", node " +
-         std::to_string(fault.node) + " (" + std::to_string(fault.other) + "), from " +
-         std::to_string(fault.at_ns / 1000) + " us for " + std::to_string(fault.for_ns / 1000) + " us";
+bool Scenario::is_benign(const Fault& fault) const {
+  if (fault.kind == FaultKind::cut && nodes == 1) return true;
+  // Shorter than what a link takes for the loss of its peer.
+  if (fault.kind == FaultKind::cut || fault.kind == FaultKind::pause) return fault.for_ns < 4 * second;
+  if (fault.kind == FaultKind::clock_jump) return fault.amount < 4 * second;
+  return fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::delay ||
+         fault.kind == FaultKind::terminate_agent;
 }
 
-}  // namespace
-
 bool Scenario::benign() const {
-  return std::ranges::all_of(faults, [this](const Fault& fault) {
-    if (fault.kind == FaultKind::cut && nodes == 1) return true;
-    // Shorter than what a link takes for the loss of its peer.
-    if (fault.kind == FaultKind::cut || fault.kind == FaultKind::pause) return fault.for_ns < 4 * second;
-    if (fault.kind == FaultKind::clock_jump) return fault.amount < 4 * second;
-    return fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::delay ||
-           fault.kind == FaultKind::terminate_agent;
-  });
+  return std::ranges::all_of(faults, [this](const Fault& fault) { return is_benign(fault); });
+}
+
+bool Scenario::only_programs_die() const {
+  return std::ranges::all_of(
+      faults, [this](const Fault& fault) { return fault.kind == FaultKind::kill_ranks || is_benign(fault); });
 }
 
 bool Scenario::writes_survive() const {
@@ -365,7 +311,7 @@ std::string Scenario::describe() const {
   if (write_within_ns > minute) text += "\n  agents look at rings only when they are woken";
   if (stage) text += stage->describe();
   if (anew_bytes > 0) text += "\n  is made anew at the end, with " + std::to_string(anew_bytes) + " bytes";
-  for (const Fault& fault : faults) text += describe_fault(fault);
+  for (const Fault& fault : faults) text += sim::describe(fault);
   for (const Opening& opening : later) {
     text += std::string("\n  opened again by ") + (opening.keeps_ranks ? "the same" : "other") + " ranks, " +
             (opening.keeps_agents ? "the same" : "other") + " agents, after " +
@@ -375,7 +321,7 @@ std::string Scenario::describe() const {
       text += "; recovery on node " + std::to_string(opening.recovery_node) + " dies after " +
               std::to_string(opening.recovery_dies_ns / 1000) + " us";
     if (opening.stage) text += opening.stage->describe();
-    for (const Fault& fault : opening.faults) text += describe_fault(fault);
+    for (const Fault& fault : opening.faults) text += sim::describe(fault);
   }
   return text;
 }

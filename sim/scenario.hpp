@@ -48,8 +48,8 @@ struct Step {
 enum class FaultKind : std::uint8_t {
   slow_disk,        // `amount` times, for a while
   full_disk,        // no more than `amount` bytes
-  write_error,      // EIO of a write, after `amount` more
-  sync_error,       // EIO of a datasync, after `amount` more
+  write_error,      // EIO or ETIMEDOUT of a write, after `amount` more
+  sync_error,       // ... of a datasync, after `amount` more
   cut,              // between `node` and `other`, for a while
   delay,            // `amount` ns more from and to `node`, for a while
   pause,            // of the agent's process, for a while: to it, the clock jumps
@@ -59,6 +59,7 @@ enum class FaultKind : std::uint8_t {
   clock_jump,       // of the host's clock, by `amount` ns
   terminate_agent,  // SIGTERM: what it has goes to the file, and it serves on
   kill_group,       // the agent and the ranks of a node, all at once
+  kill_ranks,       // the ranks of a node: its agent lives
 };
 const char* name_of(FaultKind kind);
 
@@ -126,11 +127,16 @@ struct Scenario {
   // Writes older than the bound are in the file, whichever processes are killed then: nothing but a scheduler
   // interferes.
   bool keeps_the_bound() const;
+  // Programs may die, and nothing else goes wrong: what writes returned for outlives them.
+  bool only_programs_die() const;
   // The cache of a node may be lost: only what is on the disk is promised.
   bool loses_caches() const;
   // The node's agent is paused for longer than its ranks wait.
   bool stands_still(std::uint32_t node) const;
   std::string describe() const;
+
+ private:
+  bool is_benign(const Fault& fault) const;
 };
 
 Scenario make_scenario(std::uint64_t seed);

@@ -16,33 +16,32 @@ constexpr std::uint64_t second = 1000 * ms;
 
 bool ends_phase(const Step& step) { return step.kind == Step::Kind::sync || step.kind == Step::Kind::arrive; }
 
-// All ranks compute in the same phase, after their writes.
-void add_rest(Dice& dice, Scenario& scenario) {
-  const auto phases = std::ranges::count_if(scenario.programs.front(), ends_phase);
-  if (phases == 0) return;
-  const std::uint64_t phase = dice.below(static_cast<std::uint64_t>(phases));
-  const std::uint64_t rest_ns = dice.between(40, 70) * second;
-  for (auto& program : scenario.programs) {
-    auto place = std::ranges::find_if(program, ends_phase);
-    for (std::uint64_t i = 0; i < phase; ++i) place = std::find_if(place + 1, program.end(), ends_phase);
-    program.insert(place, {Step::Kind::rest, 1, {}, rest_ns});
-  }
-}
-
 std::uint32_t some_node(Dice& dice, const Scenario& scenario) {
   return static_cast<std::uint32_t>(dice.below(scenario.nodes));
 }
 
 }  // namespace
 
+void add_rest(Dice& dice, Scenario& scenario, std::uint64_t least_ns, std::uint64_t most_ns) {
+  const auto phases = std::ranges::count_if(scenario.programs.front(), ends_phase);
+  if (phases == 0) return;
+  const std::uint64_t phase = dice.below(static_cast<std::uint64_t>(phases));
+  const std::uint64_t for_ns = dice.between(least_ns, most_ns);
+  for (auto& program : scenario.programs) {
+    auto place = std::ranges::find_if(program, ends_phase);
+    for (std::uint64_t i = 0; i < phase; ++i) place = std::find_if(place + 1, program.end(), ends_phase);
+    program.insert(place, {Step::Kind::rest, 1, {}, for_ns});
+  }
+}
+
 void add_scheduler(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x5C4ED);
   if (dice.one_in(8)) {
     scenario.faults = {{FaultKind::kill_group, dice.between(30, 60) * second, 0, some_node(dice, scenario)}};
     if (!scenario.later.empty()) scenario.later.front().keeps_ranks = false;
-    add_rest(dice, scenario);
+    add_rest(dice, scenario, 40 * second, 70 * second);
   } else if (dice.one_in(16)) {
-    add_rest(dice, scenario);
+    add_rest(dice, scenario, 40 * second, 70 * second);
   }
   if (!dice.one_in(6)) return;
   const bool all = dice.one_in(2);

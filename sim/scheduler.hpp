@@ -2,12 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 namespace millrace::sim {
 
+class Dice;
 struct Scenario;
 
 // Gives some scenarios a scheduler. It signals the agents, which go on; or it kills a
 // node's whole control group, ranks and agent, while programs compute with writes that nobody has asked for.
 void add_scheduler(Scenario& scenario);
+// All ranks compute in the same phase, after their writes.
+void add_rest(Dice& dice, Scenario& scenario, std::uint64_t least_ns, std::uint64_t most_ns);
 
 }  // namespace millrace::sim

@@ -70,13 +70,11 @@ std::uint64_t Seat::now_ns() const { return node_.clock().now_ns() + beyond_ns_;
 
 void Seat::wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                       std::uint32_t bound_ms) {
-  timed_out_ = false;
   if (word.load() != expected) return;
   word_ = &word;
   expected_ = expected;
   sleep_for(bound_ms * ms);
   word_ = nullptr;
-  timed_out_ = word.load() == expected;
 }
 
 bool Seat::serves() { return !hung_up(); }

@@ -38,9 +38,6 @@ class Seat final : public client::Contact {
   void sleep();
   // The rank has gone with its host: it waits for nothing any more, and is to return.
   bool gone() const { return gone_; }
-  // Time was over when it last waited in a session.
-  bool timed_out() const { return timed_out_; }
-  void forget_waits() { timed_out_ = false; }
 
   // --- From outside ---
 
@@ -83,7 +80,6 @@ class Seat final : public client::Contact {
   const std::atomic<std::uint32_t>* word_ = nullptr;
   std::uint32_t expected_ = 0;
   std::vector<std::byte> answer_;
-  bool timed_out_ = false;
   bool gone_ = false;
   std::uint64_t beyond_ns_ = 0;  // who has gone waits in a time of its own, so that all waits have an end
 };

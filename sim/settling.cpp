@@ -43,7 +43,7 @@ void Settling::pause(std::uint32_t for_ms) {
 }
 
 bool Settling::read_start(const Fd& journal, void* into, std::size_t size) {
-  return sim::read_start(world_.disk, journal, into, size);
+  return !ends_ && sim::read_start(world_.disk, journal, into, size);
 }
 
 Result<FileIdentity> Settling::identify(const std::string& path) { return sim::identify(world_.disk, path); }

@@ -6,11 +6,15 @@ namespace millrace::agent {
 
 using transport::FileState;
 
-void FileStates::opened(FileSlot file, std::uint64_t number, bool routed, const Core& core) {
+void FileStates::opened(FileSlot file, std::uint64_t number, const transport::Routing& routing,
+                        const Core& core) {
+  const std::uint32_t routed = routing.lanes == 0       ? 0
+                               : routing.stands_in != 0 ? transport::routed_stand_in
+                                                        : transport::routed_everywhere;
   if (file >= slots_.size()) slots_.resize(file + 1);
-  if (routed) page_.files[file].routed.store(1);
+  if (routed != 0) page_.files[file].routed.store(routed);
   if (slots_[file].opens++ > 0) return;
-  page_.files[file].routed.store(routed ? 1 : 0);
+  page_.files[file].routed.store(routed);
   slots_[file] = {};
   slots_[file].opens = 1;
   // Nobody has it open: bytes may only be left from a rank that went without closing.

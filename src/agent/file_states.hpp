@@ -24,7 +24,7 @@ class FileStates {
   explicit FileStates(transport::AgentPage& page) : page_(page) {}
 
   // `number`: transport::file_number().
-  void opened(FileSlot file, std::uint64_t number, bool routed, const Core& core);
+  void opened(FileSlot file, std::uint64_t number, const transport::Routing& routing, const Core& core);
   void closed(FileSlot file);
   bool in_use(FileSlot file) const { return file < slots_.size() && slots_[file].opens > 0; }
   // A checksum did not hold: every rank is to know, whatever Core says.

@@ -138,7 +138,7 @@ bool Links::pump(Downstream& to, std::uint64_t now_ns) {
   to.listen();
   hear(to.introduction, to.progress - before);
   if (!status.ok() && to.status.ok()) {
-    to.status = status.code() == Code::timeout ? status : Status(Code::lost_peer, status.error());
+    to.status = Status(Code::lost_peer, status.error());
     if (!to.abandoned) log_("lost the agent at " + transport::to_text(to.address) + ": " + to.io->reason());
   }
   if (to.abandoned || !to.status.ok()) {

@@ -210,5 +210,17 @@ TEST_F(LinksTest, ProgressOfALaneIsToldToThoseWhoWaitForThatLane) {
   EXPECT_TRUE(hears(*other));
 }
 
+// Code::timeout would tell the ranks that their own agent makes no progress.
+TEST_F(LinksTest, AnAgentThatTakesTheConnectionAndNeverAnswersIsALostPeer) {
+  Route route = links_.route_of(registration_);
+  route.lanes[2].next->request(transport::Kind::flush, 1, everything);
+  settle({});
+  EXPECT_TRUE(route.lanes[2].next->status().ok());
+  timeline_.after(transport::LinkTimes{}.handshake_ns, [] {});
+  settle({});
+  settle({});
+  EXPECT_EQ(route.lanes[2].next->status().code(), Code::lost_peer);
+}
+
 }  // namespace
 }  // namespace millrace::agent

@@ -68,8 +68,7 @@ transport::Registered Rounds::enroll(Connection& connection, const transport::Re
   connection.allow(*slot, registration.settings.record_max_bytes,
                    registration.settings.strategy == Strategy::journal, registration.reads_only == 0);
   if (registration.routing.lanes > 0) links_.serve(registration, *slot, core_.file_number(*slot));
-  states_.opened(*slot, transport::file_number(about.st_dev, about.st_ino), registration.routing.lanes > 0,
-                 core_);
+  states_.opened(*slot, transport::file_number(about.st_dev, about.st_ino), registration.routing, core_);
   return answer;
 }
 

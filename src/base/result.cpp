@@ -30,8 +30,6 @@ Status Status::from_errno(int error) {
       return {Code::no_memory, error};
     case EINVAL:
       return {Code::invalid, error};
-    case ETIMEDOUT:
-      return {Code::timeout, error};
     case ENOTSUP:
     case ENOSYS:
       return {Code::unsupported, error};

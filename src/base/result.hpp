@@ -22,7 +22,7 @@ enum class Code : std::uint32_t {
   not_found = 7,   // ENOENT
   lost_agent = 8,  // the agent has gone, or refuses us
   lost_peer = 9,   // another rank of the file has gone before it closed
-  timeout = 10,    // a bounded wait ran out
+  timeout = 10,    // a bounded wait of this process ran out; never an errno, never told by an agent
   corrupt = 11,    // a checksum or a format does not hold
   unsupported = 12,
   too_big = 13,  // EFBIG

@@ -23,7 +23,7 @@ TEST(Status, maps_errno_to_what_a_program_can_act_on) {
   EXPECT_EQ(Status::from_errno(EROFS).code(), Code::read_only);
   EXPECT_EQ(Status::from_errno(ENOTDIR).code(), Code::not_found);
   EXPECT_EQ(Status::from_errno(EFBIG).code(), Code::too_big);
-  EXPECT_EQ(Status::from_errno(ETIMEDOUT).code(), Code::timeout);
+  EXPECT_EQ(Status::from_errno(ETIMEDOUT).code(), Code::io) << "a file server's silence is not the agent's";
   EXPECT_EQ(Status::from_errno(EIO).code(), Code::io);
   EXPECT_EQ(Status::from_errno(ESTALE).code(), Code::io);
   EXPECT_EQ(Status::from_errno(ESTALE).error(), ESTALE);

@@ -48,4 +48,11 @@ Status Guest::before_writing(std::uint64_t number, Extent extent) {
   return status;
 }
 
+void Guest::before_opening(std::uint64_t number) {
+  (void)before_reading(number, everything, {});
+  const char* why = nullptr;
+  Session* session = process_.session(false, why);
+  if (session != nullptr && !blind_ && !process_.is_child()) (void)session->flush_stand_ins(tally_);
+}
+
 }  // namespace millrace::client

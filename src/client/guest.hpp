@@ -28,6 +28,10 @@ class Guest {
   // ... or writes: and no ledger brings older bytes back later.
   Status before_writing(std::uint64_t number, Extent extent);
 
+  // Before a file is opened: also what is pending in files that stand in for one of another node. For which,
+  // their numbers do not tell.
+  void before_opening(std::uint64_t number);
+
   // What went wrong with bytes that ranks had left: their opens are over, and this handle has no part in it.
   Status left() const { return tally_.left; }
 

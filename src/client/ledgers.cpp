@@ -22,7 +22,6 @@ namespace {
 
 // What the ledgers of one target are at.
 struct Found {
-  bool open = false;      // some rank has the target open
   bool draining = false;  // an agent is bringing it to the target
   std::size_t dead = 0;   // nobody is: so many
   std::uint64_t progress = 0;
@@ -51,8 +50,6 @@ Found look(Process& process, const std::string& directory, const FileIdentity& t
     } else if (io::is_sealed(*file)) {
       found.draining = true;
       found.progress += io::touched_ns(*file);
-    } else {
-      found.open = true;
     }
   }
   return found;
@@ -60,10 +57,9 @@ Found look(Process& process, const std::string& directory, const FileIdentity& t
 
 // Asks this node's agent for what it has of the file. An error stays with the open that wrote; what goes
 // wrong with bytes that ranks have left is told here, for nobody else will hear of it.
-void flush_open(Process& process, const char* path, const FileIdentity& target) {
+void flush_open(Process& process, const char* path, std::uint64_t number) {
   Guest guest(process);
-  const std::uint64_t number = transport::file_number(target.device, target.inode);
-  (void)guest.before_reading(number, everything, {});
+  guest.before_opening(number);
   if (!guest.left().ok()) process.say(std::string(path) + ": " + guest.left().describe());
 }
 
@@ -71,13 +67,6 @@ void flush_open(Process& process, const char* path, const FileIdentity& target) 
 Session* running(Process& process) {
   const char* why = nullptr;
   return process.session(false, why);
-}
-
-// Ranks of this job have the file open, or are just closing it.
-bool is_open_here(Process& process, const FileIdentity& target) {
-  std::uint64_t seen = 0;
-  Session* session = running(process);
-  return session != nullptr && session->knows(transport::file_number(target.device, target.inode), seen);
 }
 
 // Returns how many are left.
@@ -107,7 +96,6 @@ std::size_t settle(Process& process, const char* path, const std::string& direct
       unusable = recover(process, directory, target);
       continue;
     }
-    if (found.open && is_open_here(process, target)) flush_open(process, path, target);
     if (!found.draining) return found.dead;
     const std::uint64_t now_ns = process.now_ns();
     if (found.progress != progress) since_ns = now_ns;
@@ -137,19 +125,19 @@ void pass_over(Process& process, const std::string& directory, const FileIdentit
 void settle_ledgers(const char* path, bool writes, Process& process) {
   if (!process.settings().enabled) return;
   const std::string directory = local_directory(process.settings());
-  const bool ledgers = ::access(io::owned_folder(directory).c_str(), F_OK) == 0;
+  const std::string folder = io::owned_folder(directory);
+  const auto keeps_ledgers = [&folder] { return ::access(folder.c_str(), F_OK) == 0; };
   Session* session = running(process);
-  if (!ledgers && (session == nullptr || !session->knows_any())) return;
+  if ((session == nullptr || !session->knows_any()) && !keeps_ledgers()) return;
   struct stat about {};
-  if (::stat(path, &about) != 0) return;
+  const bool here = ::stat(path, &about) == 0;  // else it may be on another node
   FileIdentity target{.device = about.st_dev, .inode = about.st_ino};
-  std::size_t left = 0;
-  if (ledgers) {
-    if (const Result<FileIdentity> known = process.identify(std::string(path))) target = *known;
-    left = settle(process, path, directory, target);
-  }
-  // Also what ranks have left: else who opens it now would be told of what goes wrong with it.
-  flush_open(process, path, target);
+  // Also what ranks have left: else who opens it now would be told of what goes wrong with it. It comes
+  // first: once the agent has answered, or has gone, ledgers are what they are.
+  flush_open(process, path, here ? transport::file_number(target.device, target.inode) : 0);
+  if (!here || !keeps_ledgers()) return;
+  if (const Result<FileIdentity> known = process.identify(std::string(path))) target = *known;
+  const std::size_t left = settle(process, path, directory, target);
   if (left == 0) return;
   if (writes) pass_over(process, directory, target);
   process.say(

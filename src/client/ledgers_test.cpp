@@ -30,7 +30,7 @@ class Scripted final : public Process {
   explicit Scripted(const std::string& directory) { settings_.journal_directory = directory; }
 
   const Settings& settings() const override { return settings_; }
-  Session* session(bool, const char*&) override { return nullptr; }
+  Session* session(bool, const char*&) override { return agent.get(); }
   bool agent_has_gone() override { return false; }
   void add(Leaver*) override {}
   void remove(Leaver*) override {}
@@ -56,11 +56,32 @@ class Scripted final : public Process {
   std::function<bool()> recovery;
   int recoveries = 0;
   std::optional<FileIdentity> identity;  // of every file, if it is set
+  std::unique_ptr<Session> agent;        // if there is one
   std::vector<std::string> said;
 
  private:
   Settings settings_;
   std::uint64_t now_ns_ = second;
+};
+
+// The contact with an agent that goes when it is asked for something.
+class Going final : public Contact {
+ public:
+  explicit Going(std::function<void()> goes) : goes_(std::move(goes)) {}
+  std::uint64_t now_ns() const override { return 1; }
+  void wait_while(const std::atomic<std::uint32_t>&, std::uint32_t, std::uint32_t) override {}
+  void pause(std::uint32_t) override {}
+  bool hung_up() override { return goes_(), true; }
+  void wake() override {}
+  Status send(std::span<const std::byte>, std::initializer_list<int>) override { return Code::lost_agent; }
+  bool wait_answer(std::uint32_t) override { return true; }
+  Result<std::size_t> receive(std::span<std::byte>) override { return std::size_t{0}; }
+  void hang_up() override {}
+  Result<std::uint64_t> size_of(const std::string&) override { return std::uint64_t{0}; }
+  void say(const std::string&) override {}
+
+ private:
+  std::function<void()> goes_;
 };
 
 class Ledgers : public ::testing::Test {
@@ -84,6 +105,24 @@ class Ledgers : public ::testing::Test {
     const journal::FileHeader header = journal::header_of({0, of, 0, target, journal::Layout::log});
     EXPECT_TRUE(io::write_durably(made->file, std::as_bytes(std::span(&header, 1))).ok());
     return *std::move(made);
+  }
+  // An agent that has bytes of the target, until it is asked for them; `routed`: as transport::FileState
+  // says.
+  void run_agent(std::function<void()> goes, std::uint32_t routed = 0) {
+    Result<Fd> memory = transport::make_memory("page", sizeof(transport::AgentPage));
+    Result<transport::Mapping> mapping = transport::map(memory->get(), sizeof(transport::AgentPage));
+    auto& page = *reinterpret_cast<transport::AgentPage*>(mapping->data());
+    struct stat about {};
+    ASSERT_EQ(::stat(target.c_str(), &about), 0);
+    page.files[0].number.store(transport::file_number(about.st_dev, about.st_ino));
+    page.files[0].dirty.store(transport::state_dirty);
+    page.files[0].routed.store(routed);
+    page.files[0].fresh.store(UINT64_MAX);
+    page.slots.store(1);
+    page.openings.store(1);
+    process.agent =
+        std::make_unique<Session>(SessionParts{*transport::Producer::create(64 * KiB), *std::move(mapping),
+                                               std::make_unique<Going>(std::move(goes)), 1000, true, root_});
   }
   std::string of_a_dead_agent() const { return ledger().path; }
   void settle(bool writes) { settle_ledgers(target.c_str(), writes, process); }
@@ -182,6 +221,35 @@ TEST_F(Ledgers, OneThatDoesNotGetOnIsNotWaitedForLongerThanItsAgentMayWait) {
   EXPECT_GE(process.now_ns(), 120 * second);
   EXPECT_LT(process.now_ns(), 130 * second);
   EXPECT_FALSE(passed_over(living.path)) << "its agent will still bring it";
+}
+
+TEST_F(Ledgers, OfAnAgentThatDiesWhileItIsAskedIsRecovered) {
+  io::Owned living = ledger();
+  run_agent([&] { living.file.reset(); });
+  process.recovery = [&] { return fs::remove(living.path); };
+  settle(true);
+  EXPECT_EQ(process.recoveries, 1);
+}
+
+TEST_F(Ledgers, OneWhoseRanksGoWhileItsAgentIsAskedIsWaitedFor) {
+  const io::Owned living = ledger();
+  run_agent([&] { io::set_sealed(living.file, true); });
+  int waits = 0;
+  process.while_waiting = [&] {
+    if (++waits == 100) (void)io::remove_owned(living.path);
+  };
+  settle(true);
+  EXPECT_EQ(waits, 100);
+}
+
+// Its number does not tell for which file, nor does the name that the other file has there.
+TEST_F(Ledgers, WhatOthersHaveLeftInFilesThatStandInForOthersIsAskedForAtEveryOpen) {
+  for (const std::uint32_t routed : {transport::routed_everywhere, transport::routed_stand_in}) {
+    int asked = 0;
+    run_agent([&] { ++asked; }, routed);
+    settle_ledgers((root_ + "/not-here").c_str(), true, process);
+    EXPECT_EQ(asked > 0, routed == transport::routed_stand_in);
+  }
 }
 
 TEST_F(Ledgers, WhatOthersHaveOpenIsNotWaitedFor) {

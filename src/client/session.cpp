@@ -293,13 +293,13 @@ bool Session::routed(std::uint64_t number) {
   return any_file(number, [this](std::uint32_t file) { return state(file).routed.load() != 0; });
 }
 
-// One request for each file of that number of which `is` is true.
+// One request for each file of which `is` is true.
 template <class Is>
-Status Session::ask_files(Kind kind, std::uint64_t number, Extent extent, Tally& tally, Is&& is) {
+Status Session::ask_files(Kind kind, Extent extent, Tally& tally, Is&& is) {
   Status first;
   const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
   for (std::uint32_t file = 0; file < slots; ++file) {
-    if (state(file).number.load() != number || !is(file)) continue;
+    if (state(file).number.load() == 0 || !is(file)) continue;
     const bool left = state(file).dirty.load() == transport::state_left;
     const Status status = request(kind, file, extent, tally);
     // What goes wrong with bytes of an open that is over is not told to a later one.
@@ -312,14 +312,22 @@ Status Session::ask_files(Kind kind, std::uint64_t number, Extent extent, Tally&
 }
 
 Status Session::flush_file(std::uint64_t number, Extent extent, bool elsewhere, Tally& tally) {
-  return ask_files(Kind::flush, number, extent, tally, [&](std::uint32_t file) {
-    return (elsewhere && state(file).routed.load() != 0) || (dirty(file) && pending(file, extent));
+  return ask_files(Kind::flush, extent, tally, [&](std::uint32_t file) {
+    return state(file).number.load() == number &&
+           ((elsewhere && state(file).routed.load() != 0) || (dirty(file) && pending(file, extent)));
+  });
+}
+
+Status Session::flush_stand_ins(Tally& tally) {
+  return ask_files(Kind::flush, everything, tally, [this](std::uint32_t file) {
+    return state(file).routed.load() == transport::routed_stand_in && dirty(file);
   });
 }
 
 Status Session::settle_ledgers_of(std::uint64_t number, Tally& tally) {
-  return ask_files(Kind::sync, number, everything, tally,
-                   [this](std::uint32_t file) { return state(file).kept.load() != 0; });
+  return ask_files(Kind::sync, everything, tally, [this, number](std::uint32_t file) {
+    return state(file).number.load() == number && state(file).kept.load() != 0;
+  });
 }
 
 void Session::note(std::uint32_t file, Extent extent) {

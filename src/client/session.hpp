@@ -83,6 +83,8 @@ class Session {
   // What any rank has pending in `extent` of a file of this number reaches the file system; no part in that
   // file is needed (client/guest.hpp). `elsewhere`: also what agents of other nodes have of it.
   Status flush_file(std::uint64_t number, Extent extent, bool elsewhere, Tally& tally);
+  // ... in any file that stands in for one of another node.
+  Status flush_stand_ins(Tally& tally);
   // No ledger has records of it from then on.
   Status settle_ledgers_of(std::uint64_t number, Tally& tally);
   // False: no rank of the node has bytes pending there.
@@ -137,7 +139,7 @@ class Session {
   template <class Is>
   bool any_file(std::uint64_t number, Is&& is);
   template <class Is>
-  Status ask_files(transport::Kind kind, std::uint64_t number, Extent extent, Tally& tally, Is&& is);
+  Status ask_files(transport::Kind kind, Extent extent, Tally& tally, Is&& is);
   transport::FileState& state(std::uint32_t file) { return page().files[file]; }
   void show();
   template <class Answer, class Message>

@@ -60,12 +60,14 @@ struct FileState {
   // agent before it drains the rings, taken away when all of that is in the file. Read `fresh` first.
   std::atomic<std::uint64_t> fresh;
   std::atomic<std::uint64_t> held;
-  std::atomic<std::uint32_t> routed;  // ranks of other nodes may have written to it, through other agents
+  std::atomic<std::uint32_t> routed;  // not 0: ranks of other nodes may have written to it, by other agents
 };
 inline constexpr std::uint32_t state_clean = 0;
 inline constexpr std::uint32_t state_dirty = 1;
 inline constexpr std::uint32_t state_draining = 2;
 inline constexpr std::uint32_t state_left = 3;  // bytes were pending when the last rank left the file
+inline constexpr std::uint32_t routed_everywhere = 1;
+inline constexpr std::uint32_t routed_stand_in = 2;  // ... which only one node has, or another file for it
 
 // The agent's memfd, mapped by every client.
 struct AgentPage {

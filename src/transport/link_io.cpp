@@ -110,7 +110,7 @@ void LinkIo::look_at_time(std::uint64_t now_ns) {
     batch_ns_ = now_ns;
   if (!link_.established()) {
     if (now_ns >= after(start_ns_, times_.handshake_ns))
-      fail(Code::timeout, "the peer did not connect and prove who it is in time");
+      fail(Code::lost_peer, "the peer did not connect and prove who it is in time");
   } else if (!deaf_ && now_ns >= after(heard_ns_, times_.silence_ns)) {
     fail(Code::lost_peer, "the peer is silent");
   } else if (now_ns >= after(batch_ns_, times_.silence_ns)) {

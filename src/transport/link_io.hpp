@@ -48,8 +48,8 @@ class LinkIo {
   // When to call pump() even if nothing happens; UINT64_MAX: never.
   std::uint64_t deadline_ns() const;
 
-  // Code::lost_peer: closed, reset, unreachable or silent. Code::timeout: no handshake within its bound.
-  // Code::refused: the peer hung up instead of proving who it is. Else as Link says.
+  // Code::lost_peer: closed, reset, unreachable, silent, or no handshake within its bound. Code::refused: the
+  // peer hung up instead of proving who it is. Else as Link says.
   Status status() const { return status_.ok() ? link_.status() : status_; }
   // A few words for the log.
   const char* reason() const { return status_.ok() ? link_.reason() : reason_; }

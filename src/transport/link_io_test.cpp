@@ -176,8 +176,8 @@ TEST(LinkIo, APeerThatNeverAnswersIsGivenUp) {
   EXPECT_TRUE(rig.client.pump(rig.now_ns, false, true).ok());
   EXPECT_EQ(rig.client.deadline_ns(), bound);
   EXPECT_TRUE(rig.client.pump(bound - 1, false, true).ok());
-  EXPECT_EQ(rig.client.pump(bound, false, false).code(), Code::timeout);
-  EXPECT_EQ(rig.server.pump(bound, false, false).code(), Code::timeout) << "nor one that never speaks";
+  EXPECT_EQ(rig.client.pump(bound, false, false).code(), Code::lost_peer);
+  EXPECT_EQ(rig.server.pump(bound, false, false).code(), Code::lost_peer) << "nor one that never speaks";
 }
 
 TEST(LinkIo, PingsKeepAnIdleLinkAlive) {
