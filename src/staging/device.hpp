@@ -44,8 +44,8 @@ class Queue {
 
   // Notes what the program itself has enqueued on the device until now.
   virtual Status mark() = 0;
-  // Returns when what the last mark() noted is done, as a synchronous copy would: it is the program's own work,
-  // so that this alone waits for as long as that takes.
+  // Returns when what the last mark() noted is done, as a synchronous copy would: it is the program's own
+  // work, so that this alone waits for as long as that takes.
   virtual Status settle() = 0;
   // `host` stays valid, and is left alone, until poll() or wait() has said that the copy is over. Posting
   // with in_flight_max tickets open is Code::invalid.

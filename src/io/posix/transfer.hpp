@@ -52,8 +52,8 @@ class Transfer {
   Status status_;
 };
 
-// Carries a request out on this thread, and blocks until it is done. `give_way`, if there is one, is used before
-// every call that copies.
+// Carries a request out on this thread, and blocks until it is done. `give_way`, if there is one, is used
+// before every call that copies.
 Completion carry_out(int fd, Request& request, bool direct, GiveWay* give_way = nullptr);
 
 }  // namespace millrace::io

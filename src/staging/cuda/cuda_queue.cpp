@@ -14,7 +14,8 @@ namespace millrace::staging::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// Who sleeps is woken some 70 us later: longer than what is nearly over lasts. It is looked at as long as that.
+// Who sleeps is woken some 70 us later: longer than what is nearly over lasts. It is looked at as long as
+// that.
 constexpr auto spin = std::chrono::microseconds(70);
 constexpr auto first_pause = std::chrono::microseconds(20);
 constexpr auto longest_pause = std::chrono::microseconds(200);

@@ -11,8 +11,8 @@ namespace millrace::staging::cuda {
 // A stream of its own that no other work of the program waits for, and an event for each ticket.
 //
 // Order with the program's kernels is that of cudaMemcpy: mark() is an event on the legacy stream, and so
-// after all streams that are ordered with it; where they have nothing to do, none is needed. Work in non-blocking streams is waited for by the program, as it
-// would before cudaMemcpy.
+// after all streams that are ordered with it; where they have nothing to do, none is needed. Work in
+// non-blocking streams is waited for by the program, as it would before cudaMemcpy.
 class CudaQueue final : public Queue {
  public:
   static constexpr std::size_t tickets_max = 16;
@@ -31,7 +31,7 @@ class CudaQueue final : public Queue {
   const CudaDevice& device_;
   const Table& table_;
   Stream stream_ = nullptr;
-  Event program_ = nullptr;  // the mark: what the program had enqueued...
+  Event program_ = nullptr;    // the mark: what the program had enqueued...
   bool has_enqueued_ = false;  // ...if that was anything
   std::array<Event, tickets_max> events_{};
   std::array<Ticket, tickets_max> open_{};  // by event; 0: free

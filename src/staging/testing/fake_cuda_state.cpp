@@ -118,7 +118,8 @@ bool Driver::over(const Point& point) const {
   return !there || point.lane->done >= point.number;
 }
 
-// Of the legacy stream an NVIDIA driver (580.159) says so only when the blocking streams have nothing to do either.
+// Of the legacy stream an NVIDIA driver (580.159) says so only when the blocking streams have nothing to do
+// either.
 bool Driver::idle(const Lane& lane) const {
   const auto has_done_all = [](const Lane* one) { return one->done == one->posted; };
   if (&lane != lane.context->legacy.get()) return has_done_all(&lane);
