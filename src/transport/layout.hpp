@@ -67,7 +67,7 @@ inline constexpr std::uint32_t state_dirty = 1;
 inline constexpr std::uint32_t state_draining = 2;
 inline constexpr std::uint32_t state_left = 3;  // bytes were pending when the last rank left the file
 inline constexpr std::uint32_t routed_everywhere = 1;
-inline constexpr std::uint32_t routed_stand_in = 2;  // ... which only one node has, or another file for it
+inline constexpr std::uint32_t routed_stand_in = 2;  // on one node only; elsewhere this is a stand-in
 
 // The agent's memfd, mapped by every client.
 struct AgentPage {
