@@ -295,7 +295,7 @@ def test_addresses_of_this_host():
 
 def test_doctor_for_people(millrace, world):
     done = millrace("doctor", world / "nowhere" / "file")
-    assert done.returncode == 1 and "is not there" in done.stdout.replace("\n", " ")
+    assert done.returncode == 1 and "is not there" in " ".join(done.stdout.split())
 
 
 def test_doctor_leaves_nothing_behind(millrace, world):
