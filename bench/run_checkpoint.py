@@ -45,7 +45,10 @@ def main() -> int:
     from millrace import native
 
     there, absent = methods.available(options.device)
-    there = [one for one in there if one.is_limit or one.name.startswith("millrace") or options.only in one.name]
+    ours = methods.ours(options.device)
+    there = [one for one in there if one.is_limit or one.name == ours or options.only in one.name]
+    if ours not in (one.name for one in there):
+        parser.error(f"--device {options.device}: PyTorch is needed")
     state = measure.state_of(int(options.gib * (1 << 30)), options.arrays)
     size = sum(array.nbytes for array in state.values())
     with tempfile.TemporaryDirectory(prefix="checkpoint-", dir=options.dir) as folder:

@@ -8,7 +8,7 @@
 #include "dice.hpp"
 #include "scenario.hpp"
 
-// What goes wrong in a run, drawn by chance.
+// The faults of a run, drawn by chance.
 namespace millrace::sim {
 
 Fault make_fault(Dice& dice, const Scenario& scenario);

@@ -8,7 +8,6 @@ import ctypes
 
 SKIP = 77
 DRIVER = "libcuda.so.1"
-KINDS = 6  # of memory: gpu_kind of gpu.h
 
 
 def absent() -> str:

@@ -141,6 +141,11 @@ METHODS = (
 )
 
 
+def ours(device: str | None) -> str:
+    """The name of the way that results are about."""
+    return "millrace" if device is None else "millrace, torch"
+
+
 def available(device: str | None) -> tuple[list[Method], list[str]]:
     """Those that can run here, and the names of others. On a device: torch's, beside the stream from host memory."""
     wanted = [one for one in METHODS if device is None or one.tensors or one.is_limit]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
+from . import methods
 from .measure import PHASES, Rounds
 
 _HEADINGS = {
@@ -47,7 +48,7 @@ def markdown(document: dict[str, Any]) -> str:
             seconds = statistics.median(document["processor_s"][name][phase])
             cells.append(f"{found[phase]:,.0f} ({found[phase] / rates['stream'][phase]:.2f}; {seconds:.2f})")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    ours = rates["millrace" if document["device"] is None else "millrace, torch"]
+    ours = rates[methods.ours(document["device"])]
     whole = document["bytes"] / (1 << 20)
     foreground = whole / ours["save_fsync"]
     lines.append("")

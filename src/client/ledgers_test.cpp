@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "client/testing/null_agent.hpp"
+#include "client/testing/silent_contact.hpp"
 #include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
 #include "journal/format.hpp"
@@ -64,26 +65,6 @@ class Scripted final : public Process {
   std::uint64_t now_ns_ = second;
 };
 
-// The contact with an agent that goes when it is asked for something.
-class Going final : public Contact {
- public:
-  explicit Going(std::function<void()> goes) : goes_(std::move(goes)) {}
-  std::uint64_t now_ns() const override { return 1; }
-  void wait_while(const std::atomic<std::uint32_t>&, std::uint32_t, std::uint32_t) override {}
-  void pause(std::uint32_t) override {}
-  bool hung_up() override { return goes_(), true; }
-  void wake() override {}
-  Status send(std::span<const std::byte>, std::initializer_list<int>) override { return Code::lost_agent; }
-  bool wait_answer(std::uint32_t) override { return true; }
-  Result<std::size_t> receive(std::span<std::byte>) override { return std::size_t{0}; }
-  void hang_up() override {}
-  Result<std::uint64_t> size_of(const std::string&) override { return std::uint64_t{0}; }
-  void say(const std::string&) override {}
-
- private:
-  std::function<void()> goes_;
-};
-
 class Ledgers : public ::testing::Test {
  protected:
   Ledgers()
@@ -120,9 +101,10 @@ class Ledgers : public ::testing::Test {
     page.files[0].fresh.store(UINT64_MAX);
     page.slots.store(1);
     page.openings.store(1);
-    process.agent =
-        std::make_unique<Session>(SessionParts{*transport::Producer::create(64 * KiB), *std::move(mapping),
-                                               std::make_unique<Going>(std::move(goes)), 1000, true, root_});
+    process.agent = std::make_unique<Session>(SessionParts{
+        *transport::Producer::create(64 * KiB), *std::move(mapping),
+        std::make_unique<testing::SilentContact>([goes = std::move(goes)] { return goes(), true; }), 1000,
+        true, root_});
   }
   std::string of_a_dead_agent() const { return ledger().path; }
   void settle(bool writes) { settle_ledgers(target.c_str(), writes, process); }

@@ -12,33 +12,14 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "client/testing/silent_contact.hpp"
 #include "transport/memory.hpp"
 
 namespace millrace::client {
 namespace {
 
-// An agent that takes nothing, and has gone when it is asked to.
-class Silence final : public Contact {
- public:
-  explicit Silence(const bool& gone) : gone_(gone) {}
-  std::uint64_t now_ns() const override { return 1; }
-  void wait_while(const std::atomic<std::uint32_t>&, std::uint32_t, std::uint32_t) override {}
-  void pause(std::uint32_t) override {}
-  bool hung_up() override { return gone_; }
-  void wake() override {}
-  Status send(std::span<const std::byte>, std::initializer_list<int>) override { return Code::lost_agent; }
-  bool wait_answer(std::uint32_t) override { return true; }
-  Result<std::size_t> receive(std::span<std::byte>) override { return std::size_t{0}; }
-  void hang_up() override {}
-  Result<std::uint64_t> size_of(const std::string&) override { return std::uint64_t{0}; }
-  void say(const std::string&) override {}
-
- private:
-  const bool& gone_;
-};
-
 struct Place {
-  std::string path = testing::TempDir() + "session_test-XXXXXX";
+  std::string path = ::testing::TempDir() + "session_test-XXXXXX";
   Place() {
     if (::mkdtemp(path.data()) == nullptr) std::abort();
   }
@@ -63,7 +44,8 @@ TEST(Session, WhatIsSavedIsOfTheFileThatHasTheNumberNow) {
   const Result<Fd> memory = transport::make_memory("session_test", page_bytes);
   bool gone = false;
   Session session({*transport::Producer::create(64 * KiB), *transport::map(memory->get(), page_bytes),
-                   std::make_unique<Silence>(gone), 1000, true, place.path});
+                   std::make_unique<testing::SilentContact>([&gone] { return gone; }), 1000, true,
+                   place.path});
   session.protect({0, {1, 100}, "/data/closed"});
   session.protect({0, {1, 200}, "/data/open"});
   const std::string bytes = "of the second file";

@@ -43,7 +43,7 @@ static void set_up(const char* path) {
     memory = bytes = calloc(1, largest);
     return;
   }
-  if (!gpu_open(path, largest, (unsigned)(state % 8), state)) exit(2);
+  if (!gpu_open(path, largest, (unsigned)(state % gpu_kinds), state)) exit(2);
   memory = gpu_memory;
   bytes = gpu_bytes;
 }

@@ -11,7 +11,8 @@ namespace millrace::io {
 // Lets others run between two pieces of work. Where ranks outnumber the processors, a thread that copies for
 // them would otherwise keep one for its whole time slice, while ranks that meet wait for the one that is held
 // up. It is short where they wait by yielding too. Who polls takes its whole slice: so no more is given away
-// than was worked, and the thread is at most half as fast.
+// than was worked, and the thread is at most half as fast. Calls that are shorter than the system call that
+// gives way costs are counted together.
 class GiveWay {
  public:
   using Clock = std::chrono::steady_clock;
@@ -29,22 +30,26 @@ class GiveWay {
   bool is_due(Clock::time_point now) {
     worked_ += now - since_;
     since_ = now;
-    return given_ <= worked_;
+    return given_ <= worked_ && worked_ - last_chance_ >= least;
   }
   void is_back(Clock::time_point now) {
     given_ += now - since_;
     since_ = now;
-    if (worked_ < remembered) return;
-    worked_ /= 2;
-    given_ /= 2;
+    if (worked_ >= remembered) {
+      worked_ /= 2;
+      given_ /= 2;
+    }
+    last_chance_ = worked_;
   }
 
  private:
   static constexpr Clock::duration remembered = std::chrono::milliseconds(100);
+  static constexpr Clock::duration least = std::chrono::microseconds(10);  // giving way to nobody takes 1
 
   Clock::time_point since_;
   Clock::duration worked_{};
   Clock::duration given_{};
+  Clock::duration last_chance_{};  // when so much had been worked
 };
 
 }  // namespace millrace::io

@@ -9,9 +9,10 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Works for 20 us between any two chances, each of which takes `others` when it is given.
+// Works for `piece` between any two chances, each of which takes `others` when it is given.
 struct Worker {
   microseconds others;
+  microseconds piece{20};
   GiveWay way = {};
   GiveWay::Clock::time_point now = {};
   microseconds worked{}, given{};
@@ -20,8 +21,8 @@ struct Worker {
   void pieces(int count) {
     way.begin(now);
     for (int i = 0; i < count; ++i) {
-      now += microseconds(20);
-      worked += microseconds(20);
+      now += piece;
+      worked += piece;
       if (!way.is_due(now)) continue;
       now += others;
       given += others;
@@ -42,6 +43,12 @@ TEST(GiveWay, WhoTakesWholeSlicesGetsNoMoreThanHalf) {
   run.pieces(10'000);
   EXPECT_GT(run.times, 10);
   EXPECT_LE(run.given, run.worked + 2 * run.others);
+}
+
+TEST(GiveWay, ShortCallsAreCountedTogether) {
+  Worker run{.others = microseconds(1), .piece = microseconds(1)};
+  run.pieces(10'000);
+  EXPECT_EQ(run.times, 1'000);
 }
 
 TEST(GiveWay, TimeBetweenRequestsCountsForNothing) {
