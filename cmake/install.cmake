@@ -6,6 +6,7 @@
 # other by where they lie, so a prefix can be moved.
 #
 #   bin/millrace  bin/millraced  bin/millrace-journal  bin/millrace-recover  bin/millrace-host
+#   bin/millrace-costs
 #   lib/libmillrace.so  lib/libmillrace_posix.so  lib/libmillrace_device.so
 #   lib/libmillrace-mpich.so  lib/libmillrace-ompi.so
 #   lib/libmillrace_io.so.1  lib/pkgconfig/  lib/cmake/millrace/

@@ -27,7 +27,6 @@ struct Agreement {
   std::uint64_t group = 0;
   bool routed = false;  // its nodes work together
   bool alone = false;   // all of them leave it to the MPI library
-  client::Costs costs;
   std::vector<transport::TcpAddress> addresses;
 };
 

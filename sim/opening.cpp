@@ -21,7 +21,7 @@ std::array<std::byte, 32> key_of(std::uint64_t seed, std::uint64_t group) {
 
 }  // namespace
 
-// Each node's first rank asks where its agent listens; costs are the maxima over the ranks.
+// Each node's first rank asks where its agent listens.
 Agreement Cluster::agree() {
   Agreement made;
   made.group = agreements_.size() + 1;
@@ -38,9 +38,6 @@ Agreement Cluster::agree() {
   for (const Rank& rank : ranks_) {
     if (scenario_.onlooker == rank.number) continue;
     client::Lessons& lessons = rank.process->lessons();
-    const client::Costs own = lessons.trials.costs(path_);
-    made.costs.pipeline = std::max(made.costs.pipeline, own.pipeline);
-    made.costs.direct = std::max(made.costs.direct, own.direct);
     made.alone &= lessons.mixed.has(path_);
   }
   return made;
@@ -68,7 +65,6 @@ Status Cluster::open(Rank& rank) {
   request.group = opening.group;
   request.members = members_on(rank.node);
   request.settings = scenario_.settings;
-  request.costs = opening.costs;
   if (scenario_.nodes > 1 && !opening.routed) request.left = "nodes do not work together";
   if (opening.routed) {
     request.routing = transport::routing_of(scenario_.plan, opening.addresses, rank.node);

@@ -90,11 +90,8 @@ void Cluster::write(Rank& rank, const Step& step) {
 Status Cluster::write(Rank& rank, std::uint64_t bytes) {
   if (rank.file == nullptr) return write_past(rank, {});
   const bool pipeline =
-      is_elsewhere(rank) || rank.file->takes_pipeline(bytes, rank.pieces.size(), false, false);
-  const std::uint64_t start = rank.file->start_timing();
-  const Status status = pipeline ? rank.file->write(rank.pieces) : write_directly(rank);
-  rank.file->stop_timing(start);
-  return status;
+      is_elsewhere(rank) || rank.file->takes_pipeline({bytes, rank.pieces.size(), rank.pieces.size()});
+  return pipeline ? rank.file->write(rank.pieces) : write_directly(rank);
 }
 
 Status Cluster::write_directly(Rank& rank) {
@@ -130,11 +127,9 @@ void Cluster::read(Rank& rank, Extent extent) {
 
 void Cluster::sync(Rank& rank) {
   note(rank, "syncs: rank");
-  const std::uint64_t start = rank.file != nullptr ? rank.file->start_timing() : 0;
   Status status = rank.file != nullptr ? rank.file->sync() : Status();
   const Status library = rank.process->sync(*rank.handle);
   if (status.ok()) status = library;
-  if (rank.file != nullptr) rank.file->stop_timing(start);
   if (told(rank, status)) acknowledge(rank, true, true);
   think(rank);
 }

@@ -47,6 +47,10 @@ class Prefix:
     def recovery(self) -> str:
         return os.path.join(self.root, "bin", "millrace-recover")
 
+    @property
+    def costs(self) -> str:
+        return os.path.join(self.root, "bin", "millrace-costs")
+
     def implementation(self, family: str) -> str:
         return self.shared_object(IMPLEMENTATIONS[family])
 

@@ -146,10 +146,10 @@ SETTINGS: tuple[Setting, ...] = (
         "direct_above",
         "bytes",
         "0",
-        "Contiguous pieces of at least this size bypass the pipeline.",
+        "Contiguous pieces of at least this size bypass the pipeline; all smaller ones take it.",
         low=1,
         high=TIB,
-        zero_means="by rule and measurement",
+        zero_means="by what either way is expected to cost",
     ),
     Setting("timeout", "duration", "60s", "Bound of every wait that makes no progress.", low=100, high=86_400_000),
     Setting(
@@ -278,6 +278,13 @@ SETTINGS: tuple[Setting, ...] = (
         "path",
         "",
         "Node-local directory for copies of files that are read; empty = TMPDIR or /tmp.",
+        option=False,
+    ),
+    Setting(
+        "cost_directory",
+        "path",
+        "",
+        "Directory of what writes cost on each file system; empty = millrace in XDG_CACHE_HOME or ~/.cache.",
         option=False,
     ),
 )

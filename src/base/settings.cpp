@@ -269,6 +269,7 @@ constexpr std::array rows{
     Row{"agent", set_path<&Settings::agent_program>},
     Row{"journal_directory", set_path<&Settings::journal_directory>},
     Row{"stage_directory", set_path<&Settings::stage_directory>},
+    Row{"cost_directory", set_path<&Settings::cost_directory>},
 };
 
 // "*" crosses "/"; a pattern without "/" is held against the last component too.

@@ -25,7 +25,11 @@ constexpr std::uint64_t early_bytes = 4 * MiB;  // of direct writes; for less, w
 }  // namespace
 
 PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& process)
-    : process_(process), request_(std::move(request)), barred_(barred), guest_(process) {
+    : process_(process),
+      request_(std::move(request)),
+      barred_(barred),
+      guest_(process),
+      account_(request_.costs) {
   if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
     turned_off_.store(read_too_often);
   const std::string& name = request_.place.empty() ? request_.path : request_.place;
@@ -47,20 +51,36 @@ Choice PipelineFile::decide(const Transfer& transfer) {
   if (process_.is_child()) return {false, "a child of fork() writes past the pipeline"};
   if (const char* why = barred_.load(std::memory_order_relaxed)) return {false, why};
   if (const char* why = turned_off_.load(std::memory_order_relaxed)) return {false, why};
-  const Choice choice = choose(process_.settings(), request_.settings, transfer);
-  if (!choice.pipeline || transfer.bytes == 0 || registered() || enroll(true)) return choice;
+  const Choice choice = choose(process_.settings(), request_.settings, transfer, request_.costs);
+  if (!choice.pipeline || transfer.bytes == 0 || registered()) return choice;
+  if (choice.by_costs && !account_.pays_for_start(choice.expected, request_.members) && !joins_an_agent())
+    return {false, "too little so far to start an agent for", true, choice.expected};
+  if (enroll(true)) return choice;
   return {false, barred_.load(std::memory_order_relaxed)};
 }
 
-bool PipelineFile::takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective,
-                                  bool nonblocking) {
-  const Choice choice = decide({bytes, pieces, collective, nonblocking, goes_to_disk(), request_.costs});
-  if (choice.unsure) stint_.moved(choice.pipeline, bytes, nonblocking);
+// One that other ranks, or other files of this one, have started.
+bool PipelineFile::joins_an_agent() {
+  const char* why = nullptr;
+  return process_.session(false, why) != nullptr;
+}
+
+bool PipelineFile::takes_pipeline(const Transfer& transfer) {
+  Transfer known = transfer;
+  known.made_stable = goes_to_disk();
+  const Choice choice = decide(known);
+  const auto add = [](std::atomic<std::uint64_t>& sum, std::uint64_t more) {
+    sum.store(sum.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  };
+  add(expected_direct_ps_, choice.expected.direct_ps);
+  add(expected_pipeline_ps_, choice.expected.pipeline_ps);
+  if (learns()) stint_.moved(choice.pipeline, transfer.bytes, choice.expected, transfer.nonblocking);
   if (choice.pipeline) {
     why_pipeline_.store(choice.why, std::memory_order_relaxed);
+    account_.add(choice.expected);
   } else {
     why_direct_.store(choice.why, std::memory_order_relaxed);
-    note_direct_call(bytes);
+    note_direct_call(transfer.bytes);
   }
   return choice.pipeline;
 }
@@ -136,15 +156,9 @@ Status PipelineFile::flush(Extent extent) {
   }
   const TraceSpan span("flush", extent.size());
   flushes_.fetch_add(1, std::memory_order_relaxed);
-  std::uint64_t fresh = 0;
-  {
-    const std::lock_guard lock(session->mutex());
-    fresh = tally_.fresh_bytes;
-    tally_.fresh_bytes = 0;
-    if (dirty && may_turn_off() && watch_.flushed(fresh)) {
-      turned_off_.store("read after every few writes");
-      process_.lessons().mixed.add(request_.path);
-    }
+  if (dirty && may_turn_off() && !account_.pays_for_question()) {
+    turned_off_.store("read after every few writes");
+    process_.lessons().mixed.add(request_.path);
   }
   const Status status = ask(*session, Kind::flush, extent);
   if (elsewhere && !status.ok()) elsewhere_.store(true, std::memory_order_relaxed);
@@ -249,6 +263,7 @@ Session* PipelineFile::session_of_group() {
 }
 
 Status PipelineFile::sync() {
+  if (!goes_to_disk()) stint_.spoil();
   process_.lessons().syncs.store(true, std::memory_order_relaxed);
   Session* session = session_of_group();
   if (session == nullptr) return without_agent();
@@ -272,7 +287,8 @@ void PipelineFile::report(Status status) {
   if (request_.mixed) direct = turned_off_.load();
   append_line(path,
               to_json({request_.path, pipeline != nullptr ? pipeline : "", direct != nullptr ? direct : "",
-                       request_.settings.strategy, tally_.counters, flushes_.load(), status}));
+                       request_.settings.strategy, tally_.counters, flushes_.load(), status,
+                       {expected_direct_ps_.load(), expected_pipeline_ps_.load()}}));
 }
 
 Status PipelineFile::close() {
@@ -283,8 +299,10 @@ Status PipelineFile::close() {
   Status status = settle(Kind::close, everything);
   if (status.ok()) status = make_durable();
   stop_timing(start);
-  if (status.ok())
-    stint_.end(process_.lessons().trials, request_.path, tally_.counters.bytes + direct_bytes_.load());
+  if (status.ok() && learns()) {
+    const transport::ClientCounters& all = tally_.counters;
+    process_.lessons().observed.add(request_.file_system, stint_.end(all.copy_ns + all.wait_ns));
+  }
   return status;
 }
 

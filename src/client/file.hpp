@@ -12,7 +12,8 @@
 #include "base/result.hpp"
 #include "base/settings.hpp"
 #include "client/place.hpp"
-#include "client/series.hpp"
+#include "client/costs.hpp"
+#include "client/stint.hpp"
 #include "extent/extent.hpp"
 #include "transport/route.hpp"
 
@@ -26,7 +27,8 @@ struct OpenRequest {
   std::uint32_t members = 1;  // ranks of that open on this node
   FileSettings settings;      // after hints
   bool writable = true;
-  Costs costs = {};  // costs_of() the path, the maxima over the ranks
+  Costs costs = {};  // of its file system, the same for all ranks
+  std::uint64_t file_system = 0;  // number_of_file_system(); 0: nothing is learned from it
   bool mixed =
       false;  // all ranks know the file's series as mixed: for the report only, nothing will be written
   transport::Routing routing = {};  // if the ranks are on several nodes that work together
@@ -49,11 +51,9 @@ class File {
  public:
   virtual ~File() = default;
 
-  // Policy: should a transfer with these pieces take the pipeline? Decided once per call, before any
-  // byte moves; counts the call either way and remembers the reason for the report.
-  // `collective`, `nonblocking`: how it was called. `bytes`, `pieces`: of this rank's transfer.
-  virtual bool takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective,
-                              bool nonblocking) = 0;
+  // Policy: should this transfer take the pipeline? Decided once per call, before any byte moves; counts the
+  // call either way and remembers the reason for the report.
+  virtual bool takes_pipeline(const Transfer& transfer) = 0;
 
   // Appends pieces in order; when it returns the caller's memory may be reused. Blocks while the channel
   // is full, at most `timeout` without progress. Sticky errors of the file surface here.
@@ -78,8 +78,8 @@ class File {
   // pending only elsewhere in the file.
   virtual Status prepare_direct_write(Extent extent) { return flush(extent); }
 
-  // Which way is faster may be being measured: then the time of writes and of MPI_File_sync, with what the
-  // MPI library does in them, is taken between these. close() times itself.
+  // What the MPI library takes for a direct write and for MPI_File_sync is taken between these, to be compared
+  // with what was expected. close() times itself.
   virtual std::uint64_t start_timing() { return 0; }  // 0: not now
   virtual void stop_timing([[maybe_unused]] std::uint64_t start) {}
 
@@ -113,8 +113,17 @@ class File {
   virtual std::string lasting_name() const { return {}; }
 };
 
-// What files of such a name have cost this rank.
-Costs costs_of(std::string_view path);
+// The costs that all ranks of a file go by, and the number of its file system: of rank 0, which has the record
+// of this user (client/cost_record.hpp).
+struct KnownCosts {
+  Costs costs;
+  std::uint64_t file_system = 0;
+};
+KnownCosts costs_of(const std::string& path);
+// What this rank's files took.
+ObservedFiles observed_files();
+// Of rank 0: what all ranks' files took. Is added to the record when the program ends.
+void learn_costs(const ObservedFiles& observed);
 // Whether files of such a name are read after every few writes, as this rank has seen.
 bool is_mixed(std::string_view path);
 

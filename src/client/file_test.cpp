@@ -75,7 +75,7 @@ TEST(File, AFileWithoutANameIsLeftToTheLibrary) {
   EXPECT_EQ(job.run([&] {
     auto file = open_file(path);
     RANK_CHECK(::unlink(path.c_str()) == 0);
-    RANK_CHECK(!file->takes_pipeline(100, 1, false, false));
+    RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
     RANK_CHECK(file->close().ok());
     return 0;
   }),
@@ -111,7 +111,7 @@ TEST(File, DurabilityDiskHoldsForWhatTheLibraryWroteToo) {
     create(path);
     EXPECT_EQ(job.run([&] {
       auto file = open_file(path);
-      RANK_CHECK(!file->takes_pipeline(4 * MiB, 1, false, false));
+      RANK_CHECK(!file->takes_pipeline({4 * MiB, 1, 1}));
       file->note_direct_write({0, 4 * MiB});
       RANK_CHECK(datasyncs == 0);
       RANK_CHECK(file->close().ok());
@@ -129,10 +129,10 @@ TEST(File, AFileThatIsLeftToTheLibraryIsNeverTheAgentsAndIsDurableAtClose) {
     const std::string path = job.path("data");
     create(path);
     EXPECT_EQ(job.run([&] {
-      auto file = open({path, {}, 1, 0, process_settings().file, true, {}, false, {}, false, "a reason"});
-      RANK_CHECK(!file->takes_pipeline(100, 1, false, false));
+      auto file = open({path, {}, 1, 0, process_settings().file, true, {}, 0, false, {}, false, "a reason"});
+      RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
       RANK_CHECK(file->prepare_direct_write(everything).ok() && file->set_direct(nullptr).ok());
-      RANK_CHECK(!file->takes_pipeline(100, 1, false, false));
+      RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
       RANK_CHECK(!file->registered() && datasyncs == 0);
       RANK_CHECK(file->close().ok());
       RANK_CHECK(datasyncs == (durability == "server" ? 0 : 1));
@@ -150,7 +150,7 @@ TEST(File, WhatIsSyncedAtCloseIsOlderThanTheWrites) {
     create(path);
     EXPECT_EQ(job.run([&] {
       auto file = open(
-          {path, {}, 1, 0, process_settings().file, true, {}, false, {}, false, left ? "a reason" : nullptr});
+          {path, {}, 1, 0, process_settings().file, true, {}, 0, false, {}, false, left ? "a reason" : nullptr});
       file->note_direct_call(100);
       RANK_CHECK(file->prepare_direct_write({0, 100}).ok());
       int next = 0;
@@ -174,7 +174,7 @@ TEST(File, AFileIsBarredForGood) {
     RANK_CHECK(file->bar("a reason").ok());
     RANK_CHECK(contents(path) == pattern(7, 0, 10'000));
     RANK_CHECK(file->set_direct(nullptr).ok());
-    RANK_CHECK(!file->takes_pipeline(100, 1, false, false));
+    RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
     return 0;
   }),
             0);

@@ -22,7 +22,7 @@ class PipelineFile final : public File, private Leaver {
   PipelineFile(OpenRequest request, const char* barred, Process& process);
   ~PipelineFile() override { (void)close(); }
 
-  bool takes_pipeline(std::uint64_t bytes, std::uint64_t pieces, bool collective, bool nonblocking) override;
+  bool takes_pipeline(const Transfer& transfer) override;
   Status write(std::span<const Piece> pieces) override;
   Status flush(Extent extent) override;
   Status order() override;
@@ -39,7 +39,7 @@ class PipelineFile final : public File, private Leaver {
   bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
   Status set_direct(const char* reason) override;
   Status bar(const char* reason) override { return barred_.store(reason), set_direct(reason); }
-  std::uint64_t start_timing() override { return stint_.timed() ? process_.now_ns() : 0; }
+  std::uint64_t start_timing() override { return learns() ? process_.now_ns() : 0; }
   void stop_timing(std::uint64_t start) override {
     if (start != 0) stint_.took(process_.now_ns() - start);
   }
@@ -54,6 +54,8 @@ class PipelineFile final : public File, private Leaver {
   Status empty_ledger() { return past_ledger_.store(true, std::memory_order_relaxed), settle_ledger(); }
   Status settle_ledger();
   Choice decide(const Transfer& transfer);
+  bool learns() const { return request_.file_system != 0; }
+  bool joins_an_agent();
   const char* enroll_with(Session& session);
   Session* session_of_group();
   // What other ranks of the node wrote may be lost, though this one has no part in it.
@@ -82,10 +84,12 @@ class PipelineFile final : public File, private Leaver {
   std::uint32_t slot_ = 0;
   Tally tally_;  // guarded by the session's lock
   Guest guest_;  // of a file in which this open has no part
-  FlushWatch watch_;
+  Account account_;
   Stint stint_;
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
+  std::atomic<std::uint64_t> expected_direct_ps_{0};  // of all transfers, had they gone so
+  std::atomic<std::uint64_t> expected_pipeline_ps_{0};
   std::atomic<std::uint64_t> flushes_{0};
   std::atomic<bool> held_for_sync_{false};  // hold_for_sync() has done what it can
   std::atomic<bool> on_the_way_{false};     // this rank has written since the last order()

@@ -8,24 +8,23 @@ namespace millrace::client {
 
 namespace {
 
+// The pipeline takes memory and processors that the program may have other uses for: it has to save at least
+// this part of what it takes itself.
+constexpr std::uint64_t least_gain = 16;
+
 bool is_direct_call(const Settings& settings, const char* name) {
   return std::find(settings.direct_calls.begin(), settings.direct_calls.end(), name) !=
          settings.direct_calls.end();
 }
 
-// Where the rule's way has been measured, and the other has not, that is tried.
-Choice by_cost(const Choice& rule, const Costs& costs) {
-  const std::uint64_t own = rule.pipeline ? costs.pipeline : costs.direct;
-  const std::uint64_t other = rule.pipeline ? costs.direct : costs.pipeline;
-  if (own == 0) return {rule.pipeline, rule.why, true};
-  if (other == 0) return {!rule.pipeline, "a trial: files of this name went the other way", true};
-  if (other < own - own / 10) return {!rule.pipeline, "measured to be faster for files of this name", true};
-  return {rule.pipeline, rule.why, true};
+std::uint64_t saving(const Expected& expected) {
+  return expected.direct_ps > expected.pipeline_ps ? expected.direct_ps - expected.pipeline_ps : 0;
 }
 
 }  // namespace
 
-Choice choose(const Settings& process, const FileSettings& file, const Transfer& transfer) {
+Choice choose(const Settings& process, const FileSettings& file, const Transfer& transfer,
+              const Costs& costs) {
   if (!process.direct_calls.empty()) {
     if (is_direct_call(process, transfer.collective ? "collective" : "independent")) {
       return {false, "such calls are set to stay direct"};
@@ -34,31 +33,42 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
       return {false, "non-blocking calls are set to stay direct"};
     }
   }
-  if (file.durability == Durability::node) return {true, "durability node: the node keeps what is written"};
-  if (file.strategy != Strategy::automatic) return {true, "the strategy was chosen"};
-  if (transfer.bytes == 0) return {true, "nothing to write"};
-  const std::uint64_t mean = transfer.bytes / std::max<std::uint64_t>(transfer.pieces, 1);
+  const Expected both = expected(costs, transfer);
+  const auto asked_for = [&both](bool pipeline, const char* why) {
+    return Choice{pipeline, why, false, both};
+  };
+  if (file.durability == Durability::node)
+    return asked_for(true, "durability node: the node keeps what is written");
+  if (file.strategy != Strategy::automatic) return asked_for(true, "the strategy was chosen");
+  if (transfer.bytes == 0) return asked_for(true, "nothing to write");
   if (process.direct_above_bytes != 0) {
-    return mean < process.direct_above_bytes ? Choice{true, "pieces below direct_above"}
-                                             : Choice{false, "pieces of direct_above or more"};
+    const std::uint64_t mean = transfer.bytes / std::max<std::uint64_t>(transfer.pieces, 1);
+    return mean < process.direct_above_bytes ? asked_for(true, "pieces below direct_above")
+                                             : asked_for(false, "pieces of direct_above or more");
   }
-  std::uint64_t bound = direct_above_default;
-  const char* why = "small pieces";
-  if (transfer.made_stable) {
-    bound = stable_direct_above;
-    if (mean >= direct_above_default) why = "pieces that go to the disk at once";
-  } else if (transfer.pieces >= many_pieces) {
-    bound = many_pieces_direct_above;
-    if (mean >= direct_above_default) why = "many pieces";
-  }
-  const Choice rule = mean < bound ? Choice{true, why} : Choice{false, "large pieces"};
-  const std::uint64_t unsure_from = std::min(bound / 2, direct_above_default);
-  return mean >= unsure_from && mean < unsure_to ? by_cost(rule, transfer.costs) : rule;
+  if (both.direct_ps > both.pipeline_ps + both.pipeline_ps / least_gain)
+    return {true, "expected to take less time", true, both};
+  return {false, "the MPI library is expected to take no longer", true, both};
 }
 
-bool FlushWatch::flushed(std::uint64_t bytes) {
-  small_in_a_row_ = bytes < small_flush_bytes ? small_in_a_row_ + 1 : 0;
-  return small_in_a_row_ > small_flushes_max;
+bool Account::pays_for_start(const Expected& expected, std::uint32_t members) {
+  const std::uint64_t missed = missed_ps_.load(std::memory_order_relaxed) + saving(expected);
+  missed_ps_.store(missed, std::memory_order_relaxed);
+  return missed >= costs_.start_ps / std::max<std::uint32_t>(members, 1);
+}
+
+void Account::add(const Expected& expected) {
+  const auto most = static_cast<std::int64_t>(most_questions * costs_.trip_ps);
+  const std::int64_t balance = balance_ps_.load(std::memory_order_relaxed);
+  if (balance < most)
+    balance_ps_.store(balance + static_cast<std::int64_t>(saving(expected)), std::memory_order_relaxed);
+}
+
+bool Account::pays_for_question() {
+  const std::int64_t rest =
+      balance_ps_.load(std::memory_order_relaxed) - static_cast<std::int64_t>(costs_.trip_ps);
+  balance_ps_.store(rest, std::memory_order_relaxed);
+  return rest >= 0;
 }
 
 }  // namespace millrace::client

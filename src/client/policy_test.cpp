@@ -4,86 +4,108 @@
 
 #include <gtest/gtest.h>
 
-#include <tuple>
-
 namespace millrace::client {
 namespace {
 
-TEST(Policy, SmallPiecesTakeThePipelineLargeOnesDoNot) {
-  const Settings settings;
-  EXPECT_TRUE(choose(settings, settings.file, {256, 1, false, false}).pipeline);
-  EXPECT_TRUE(choose(settings, settings.file, {64 * KiB, 16, false, false}).pipeline);
-  EXPECT_FALSE(choose(settings, settings.file, {64 * MiB, 1, false, false}).pipeline);
-  EXPECT_FALSE(choose(settings, settings.file, {direct_above_default, 1, true, false}).pipeline);
+Choice way_of(const Transfer& transfer, const Settings& settings = {}, const Costs& costs = {}) {
+  return choose(settings, settings.file, transfer, costs);
 }
 
-TEST(Policy, ManyPiecesTakeThePipelineUpToLargerOnes) {
-  const Settings settings;
-  EXPECT_TRUE(choose(settings, settings.file, {16 * 64 * KiB, 16, false, false}).pipeline);
-  EXPECT_FALSE(choose(settings, settings.file, {16 * MiB, 16, false, false}).pipeline);
+TEST(Policy, SmallPiecesTakeThePipelineLargeOnesDoNot) {
+  EXPECT_TRUE(way_of({256, 1, 1}).pipeline);
+  EXPECT_TRUE(way_of({64 * KiB, 16, 16}).pipeline);
+  EXPECT_FALSE(way_of({64 * MiB, 1, 1}).pipeline);
+  EXPECT_FALSE(way_of({16 * KiB, 1, 1}).pipeline);
+  EXPECT_FALSE(way_of({16 * 16 * KiB, 16, 16}).pipeline) << "as many calls as pieces";
+}
+
+TEST(Policy, PiecesOfMemoryThatAreOneInTheFileAreOneCall) {
+  EXPECT_TRUE(way_of({MiB, 4096, 4096}).pipeline);
+  EXPECT_FALSE(way_of({MiB, 4096, 1}).pipeline);
+}
+
+TEST(Policy, WhatGoesToTheDiskTakesThePipelineUpToLargerPieces) {
+  EXPECT_TRUE(way_of({64 * KiB, 1, 1, false, false, true}).pipeline);
+  EXPECT_FALSE(way_of({4 * MiB, 1, 1, false, false, true}).pipeline);
+}
+
+// 300 us for a call and 8 ns for a byte: a server at the end of 1 Gb/s.
+TEST(Policy, WhereCallsCostMoreThePipelineTakesLargerPieces) {
+  Costs costs;
+  costs.call_ps = 300'000'000;
+  costs.byte_ps = 8'000;
+  EXPECT_TRUE(way_of({64 * KiB, 1, 1}, {}, costs).pipeline);
+  EXPECT_FALSE(way_of({16 * MiB, 1, 1}, {}, costs).pipeline);
+}
+
+TEST(Policy, WhatFilesHaveTaughtDecides) {
+  Costs slow;
+  slow.taught_direct = 4 * Costs::taught_nothing;
+  EXPECT_TRUE(way_of({MiB, 1, 1}, {}, slow).pipeline);
+  Costs quick;
+  quick.taught_direct = Costs::taught_nothing / 4;
+  EXPECT_FALSE(way_of({2 * KiB, 1, 1}, {}, quick).pipeline);
 }
 
 TEST(Policy, AChosenStrategyAlwaysTakesThePipeline) {
   Settings settings;
   settings.file.strategy = Strategy::sort;
-  EXPECT_TRUE(choose(settings, settings.file, {64 * MiB, 1, false, false}).pipeline);
+  EXPECT_TRUE(way_of({64 * MiB, 1, 1}, settings).pipeline);
+  EXPECT_FALSE(way_of({64 * MiB, 1, 1}, settings).by_costs) << "and starts an agent at once";
 }
 
 TEST(Policy, DirectCallsStayDirectWhateverTheStrategy) {
   Settings settings;
   settings.file.strategy = Strategy::sort;
   settings.direct_calls = {"collective", "nonblocking"};
-  EXPECT_FALSE(choose(settings, settings.file, {100, 1, true, false}).pipeline);
-  EXPECT_FALSE(choose(settings, settings.file, {100, 1, false, true}).pipeline);
-  EXPECT_TRUE(choose(settings, settings.file, {100, 1, false, false}).pipeline);
+  EXPECT_FALSE(way_of({100, 1, 1, true, false}, settings).pipeline);
+  EXPECT_FALSE(way_of({100, 1, 1, false, true}, settings).pipeline);
+  EXPECT_TRUE(way_of({100, 1, 1, false, false}, settings).pipeline);
 }
 
 TEST(Policy, TheThresholdCanBeSet) {
   Settings settings;
   settings.direct_above_bytes = 1 * MiB;
-  EXPECT_TRUE(choose(settings, settings.file, {512 * KiB, 1, false, false}).pipeline);
+  EXPECT_TRUE(way_of({512 * KiB, 1, 1}, settings).pipeline);
+  EXPECT_FALSE(way_of({512 * KiB, 1, 1}, settings).by_costs);
+  EXPECT_FALSE(way_of({MiB, 1, 1}, settings).pipeline);
 }
 
-TEST(Policy, WhereItIsNotSureTheCostsOfTheSeriesDecide) {
-  const Settings settings;
-  const auto way = [&](std::uint64_t bytes, Costs costs, bool stable = false) {
-    return choose(settings, settings.file, {bytes, 1, false, false, stable, costs});
-  };
-  EXPECT_TRUE(way(32 * KiB, {}).unsure);
-  EXPECT_FALSE(way(32 * KiB, {}).pipeline) << "the rule";
-  EXPECT_TRUE(way(32 * KiB, {0, 500}).pipeline) << "a trial of the other way";
-  EXPECT_TRUE(way(32 * KiB, {400, 500}).pipeline);
-  EXPECT_FALSE(way(32 * KiB, {460, 500}).pipeline) << "less than a tenth";
-  EXPECT_TRUE(way(128 * KiB, {460, 500}, true).pipeline) << "here the rule is the other way";
-  EXPECT_FALSE(way(128 * KiB, {500, 400}, true).pipeline);
-  EXPECT_FALSE(way(128 * KiB, {500, 0}, true).pipeline);
-  EXPECT_FALSE(way(16 * KiB, {500, 400}, true).pipeline) << "far below its bound, but one call costs little";
-  EXPECT_TRUE(way(12 * KiB, {500, 400}, true).pipeline);
+TEST(Account, AnAgentIsStartedWhenItWouldHavePaidForItself) {
+  Costs costs;
+  costs.start_ps = 1'000;
+  Account alone(costs), one_of_four(costs);
+  const Expected gain{150, 50};
+  for (int i = 1; i < 10; ++i) EXPECT_FALSE(alone.pays_for_start(gain, 1)) << i;
+  EXPECT_TRUE(alone.pays_for_start(gain, 1));
+  EXPECT_FALSE(one_of_four.pays_for_start(gain, 4));
+  EXPECT_FALSE(one_of_four.pays_for_start({50, 150}, 4)) << "no gain";
+  EXPECT_FALSE(one_of_four.pays_for_start({100, 50}, 4));
+  EXPECT_TRUE(one_of_four.pays_for_start(gain, 4)) << "its neighbours gain as much";
+  Costs free;
+  EXPECT_TRUE(Account(free).pays_for_start({0, 0}, 1));
 }
 
-TEST(Policy, WhereItIsSureCostsDoNotMatter) {
-  const Settings settings;
-  for (const auto& [bytes, pieces, stable] :
-       {std::tuple{256u, 1u, false}, {4u << 20, 1u, false}, {1u << 17, 16u, true}, {4096u, 1u, true}}) {
-    const Choice rule = choose(settings, settings.file, {bytes, pieces, false, false, stable, {}});
-    EXPECT_FALSE(rule.unsure);
-    for (const Costs costs : {Costs{1, 1000}, Costs{1000, 1}})
-      EXPECT_EQ(choose(settings, settings.file, {bytes, pieces, false, false, stable, costs}).pipeline,
-                rule.pipeline);
+TEST(Account, QuestionsEndThePipelineThatDoesNotPayForThem) {
+  Costs costs;
+  costs.trip_ps = 100;
+  Account idle(costs), busy(costs);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(idle.pays_for_question()) << i;
+  EXPECT_FALSE(idle.pays_for_question());
+  for (int i = 0; i < 1000; ++i) {
+    busy.add({150, 30});
+    EXPECT_TRUE(busy.pays_for_question()) << i;
   }
 }
 
-TEST(FlushWatch, ManySmallFlushesInARowTurnTheFileDirect) {
-  FlushWatch watch;
-  for (std::uint32_t i = 0; i < small_flushes_max; ++i) EXPECT_FALSE(watch.flushed(100)) << i;
-  EXPECT_TRUE(watch.flushed(100));
-}
-
-TEST(FlushWatch, OneLargeFlushStartsTheCountAgain) {
-  FlushWatch watch;
-  for (std::uint32_t i = 0; i < small_flushes_max; ++i) EXPECT_FALSE(watch.flushed(100));
-  EXPECT_FALSE(watch.flushed(small_flush_bytes));
-  for (std::uint32_t i = 0; i < small_flushes_max; ++i) EXPECT_FALSE(watch.flushed(100));
+TEST(Account, WhatIsSavedUpIsBounded) {
+  Costs costs;
+  costs.trip_ps = 100;
+  Account account(costs);
+  for (int i = 0; i < 1000; ++i) account.add({150, 50});
+  int questions = 0;
+  while (account.pays_for_question()) ASSERT_LT(++questions, 100);
+  EXPECT_GE(questions, 60);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/cost_record.hpp"
 #include "client/guest.hpp"
 #include "client/start.hpp"
 #include "client/trace.hpp"
@@ -32,7 +33,7 @@ constexpr std::size_t max_logged = 64;
 // This process: its settings are its environment's.
 class OwnProcess final : public Process {
  public:
-  explicit OwnProcess(Settings settings) : settings_(std::move(settings)) {}
+  explicit OwnProcess(Settings settings) : settings_(std::move(settings)), costs_(settings_) {}
 
   const Settings& settings() const override { return settings_; }
   Session* session(bool may_start, const char*& why) override;
@@ -56,12 +57,14 @@ class OwnProcess final : public Process {
   void serialize() { serialized_.store(true); }
   bool reserve();
   void leave(bool at_exit);
+  CostBook& costs() { return costs_; }
 
  private:
   static void in_child();
   bool hold_places();
 
   const Settings settings_;
+  CostBook costs_;
   std::mutex mutex_;
   std::unique_ptr<Session> session_;
   std::atomic<Session*> ready_{nullptr};
@@ -203,6 +206,7 @@ void OwnProcess::leave(bool at_exit) {
     files = files_;
   }
   for (Leaver* file : files) file->leave(at_exit);
+  costs_.store();
   if (Session* session = ready_.load()) session->leave();
   trace_end();
 }
@@ -243,7 +247,9 @@ void secure_name(const std::string& path, const FileSettings& settings) {
 }
 
 std::unique_ptr<File> visit(const std::string& path) { return visit(path, process()); }
-Costs costs_of(std::string_view path) { return process().lessons().trials.costs(path); }
+KnownCosts costs_of(const std::string& path) { return process().costs().of(path); }
+ObservedFiles observed_files() { return process().lessons().observed.all(); }
+void learn_costs(const ObservedFiles& observed) { process().costs().learn(observed); }
 bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path); }
 
 Result<transport::TcpAddress> meet() {

@@ -13,6 +13,7 @@
 #include "client/file.hpp"
 #include "client/series.hpp"
 #include "client/session.hpp"
+#include "client/stint.hpp"
 
 namespace millrace::client {
 
@@ -27,7 +28,7 @@ class Leaver {
 struct Lessons {
   std::atomic<bool> syncs{false};  // the program has called MPI_File_sync, so it is likely to do so again
   MixedSeries mixed;
-  Trials trials;
+  Observations observed;
 };
 
 // The process that a file is open in, as the file sees it, a seam: what there is once, and what it asks of

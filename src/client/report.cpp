@@ -71,6 +71,8 @@ std::string to_json(const FileReport& report) {
   number("copy_ns", c.copy_ns);
   number("wait_ns", c.wait_ns);
   number("flushes", report.flushes);
+  number("expected_direct_ns", report.expected.direct_ps / 1000);
+  number("expected_pipeline_ns", report.expected.pipeline_ps / 1000);
   if (!report.status.ok()) out += ",\"error\":" + quoted(report.status.describe());
   return out + "}";
 }

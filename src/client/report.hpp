@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "client/costs.hpp"
 #include "transport/frame.hpp"
 
 namespace millrace::client {
@@ -17,6 +18,7 @@ struct FileReport {
   transport::ClientCounters counters{};
   std::uint64_t flushes = 0;
   Status status;
+  Expected expected = {};  // of all its transfers, had they gone either way
 };
 
 // One JSON document without newlines: schema 1, kind "client".

@@ -16,7 +16,7 @@ class Visitor final : public File {
     (void)place_.number_of(path);
   }
 
-  bool takes_pipeline(std::uint64_t, std::uint64_t, bool, bool) override { return false; }
+  bool takes_pipeline(const Transfer&) override { return false; }
   Status write(std::span<const Piece>) override { return Code::unsupported; }
   Status flush(Extent extent) override {
     return guest_.before_reading(place_.number(), extent, [this] { return process_.size_of(place_.path()); });

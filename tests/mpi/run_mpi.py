@@ -70,7 +70,8 @@ def run(options, folder, millrace):
         environment["LD_PRELOAD"] = preload
     stats = folder.parent / (folder.name + ".stats")
     if millrace:
-        environment.update({"TEST_MILLRACE": "1", "MILLRACE_STATS": str(stats)})
+        # Small pieces take the pipeline from the first one on: these programs are over before an agent pays.
+        environment.update({"TEST_MILLRACE": "1", "MILLRACE_STATS": str(stats), "MILLRACE_DIRECT_ABOVE": "16KiB"})
         environment.update(pair.split("=", 1) for pair in options.env)
         environment = {name: value for name, value in environment.items() if value}
     words = [word if word != "@" else str(folder) for word in options.command]

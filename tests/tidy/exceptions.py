@@ -18,6 +18,8 @@ SYSTEM_CALLS = {
     "src/client/file": "fstat tells whether the target is a plain file",
     "src/client/place": "opens the target a second time, for the agent",
     "src/client/ledgers": "stat tells which file a name means, and whether there are ledgers at all",
+    "src/client/cost_record": "reads and replaces the user's record of costs; mountinfo",
+    "src/client/measure_costs": "a small job whose system calls are timed",
     "src/client/job": "reads the identity of the job from /proc",
     "src/client/process": "a file's seam to the system: stat, fdatasync; lines on stderr without stdio",
     "src/client/report": "appends whole lines to the report, O_APPEND",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/settings.hpp"
+#include "client/file.hpp"
 #include "client/route.hpp"
 #include "front/mpiio/mpi.hpp"
 
@@ -35,6 +36,7 @@ struct Decision {
   std::uint32_t file_servers;
   std::uint64_t stripe_bytes;
   std::uint64_t file_stripe_bytes;  // of the file system's own; 0: none
+  client::KnownCosts costs;
 };
 
 // This rank's place; its agent as far as it has met it for an earlier file. `alone`: its part of

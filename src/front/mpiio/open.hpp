@@ -149,7 +149,7 @@ class Scope {
   bool outermost_;
 };
 
-// Times a call on a file while which way is faster is being measured.
+// Times what the MPI library does in a call on a file.
 class Timed {
  public:
   explicit Timed(client::File& file) : file_(file), start_(file.start_timing()) {}

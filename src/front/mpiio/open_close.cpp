@@ -23,13 +23,13 @@ struct Agreement {
   std::uint64_t collective_direct;  // some rank wants collective calls left to the library
   std::uint64_t pure;               // some rank does not know the file's series as mixed
   std::uint64_t left;               // some rank has a handle of it that is left to the library
-  client::Costs costs;
 };
 
 // What a rank says to all others at open, by one collective call.
 struct Introduction {
   Agreement agreement;
   Place place;
+  client::ObservedFiles observed;  // of its files before
 };
 
 // What this rank has heard.
@@ -37,7 +37,13 @@ struct Introductions {
   Agreement agreement{};
   std::vector<Place> places;  // of all ranks
   Decision decision{};
+  client::ObservedFiles observed{};  // of all ranks, where they wrote to the file system of this one
   std::uint32_t members = 0;  // 0: on several nodes
+
+  void join(const client::ObservedFiles& one) {
+    observed.file_system = decision.costs.file_system;
+    if (one.file_system == observed.file_system) observed.ways.join(one.ways);
+  }
 };
 
 // False: some rank does not want the file accelerated.
@@ -51,6 +57,7 @@ bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard) {
     take_most(reinterpret_cast<std::uint64_t*>(&heard.agreement),
               reinterpret_cast<const std::uint64_t*>(&one.agreement), words);
     heard.places.push_back(one.place);
+    heard.join(one.observed);
   }
   heard.members = heard.agreement.company.on_one_node() ? static_cast<std::uint32_t>(size) : 0;
   return heard.agreement.company.refused == 0;
@@ -70,6 +77,7 @@ std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest
   request.left = why(apart);
   client::OpenRequest again{request.path, {}, request.group, request.members, request.settings};
   again.costs = request.costs;
+  again.file_system = request.file_system;
   std::unique_ptr<client::File> file = client::open(std::move(request));
   // From here on the agents may call each other: each knows the file.
   if (!across || all_of(comm, file->registered())) return file;
@@ -101,7 +109,7 @@ Introduction introduction_of(int rank, const std::string& path, const Settings& 
       settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
   mine.agreement.pure = wanted && leavable && client::is_mixed(path) ? 0 : 1;
   if (!wanted) return mine;
-  mine.agreement.costs = client::costs_of(path);
+  mine.observed = client::observed_files();
   mine.place = own_place(inode, settings, others.plain && !others.routed);
   return mine;
 }
@@ -126,9 +134,10 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (wanted) (void)found.remember(path);
   const Introduction mine = introduction_of(rank, path, settings, wanted, found.inode(), others);
   if (!introduce(comm, mine, heard) || !opened) return false;
+  if (rank == 0) client::learn_costs(heard.observed);
   const Agreement& all = heard.agreement;
   if (all.pure == 0) {  // the library's alone, and nothing in its way
-    client::open({path, {}, all.company.group, heard.members, settings.file, true, all.costs, true});
+    client::open({path, {}, all.company.group, heard.members, settings.file, true, {}, 0, true});
     return false;
   }
   Meeting meeting{{}, heard.members, settings.file};
@@ -148,7 +157,8 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
                                 meeting.members,
                                 meeting.settings,
                                 true,
-                                all.costs,
+                                heard.decision.costs.costs,
+                                heard.decision.costs.file_system,
                                 false,
                                 meeting.routing,
                                 false,

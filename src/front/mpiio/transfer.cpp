@@ -169,12 +169,15 @@ int write(Open& open, const Row& row, const Arguments& a) {
           : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
   const bool pipeline =
       open.place == Open::Place::elsewhere ||
-      open.file->takes_pipeline(target.bytes, pieces, row.coordination == Coordination::collective,
-                                row.completion == Completion::nonblocking);
-  const Timed timed(*open.file);
-  if (!pipeline && target.one_piece) return write_direct(open, row, a, &target);
+      open.file->takes_pipeline({target.bytes, pieces, target.one_piece ? 1 : pieces,
+                                 row.coordination == Coordination::collective,
+                                 row.completion == Completion::nonblocking});
+  if (!pipeline) {
+    const Timed timed(*open.file);
+    const int error = target.one_piece ? MPI_SUCCESS : examine(open, a, target.memory);
+    return error != MPI_SUCCESS ? error : write_direct(open, row, a, &target);
+  }
   if (const int error = examine(open, a, target.memory); error != MPI_SUCCESS) return error;
-  if (!pipeline) return write_direct(open, row, a, &target);
   if (row.position == Position::individual) {
     reserve(open, target);
     find_hull(open, target);

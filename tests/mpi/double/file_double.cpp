@@ -70,10 +70,10 @@ class Double final : public File {
 
   const Identity& identity() const { return identity_; }
 
-  bool takes_pipeline(std::uint64_t bytes, std::uint64_t, bool, bool) override {
+  bool takes_pipeline(const Transfer& transfer) override {
     const std::lock_guard guard(lock_);
     const std::uint64_t above = process_settings().direct_above_bytes;
-    const bool taken = !direct_ && (above == 0 || bytes < above);
+    const bool taken = !direct_ && (above == 0 || transfer.bytes < above);
     ++(taken ? calls_ : direct_calls_);
     return taken;
   }
@@ -176,7 +176,7 @@ Status flush_all_of(const Identity& file, const Double* but) {
 class Visitor final : public File {
  public:
   explicit Visitor(const std::string& path) : identity_(path.c_str()) {}
-  bool takes_pipeline(std::uint64_t, std::uint64_t, bool, bool) override { return false; }
+  bool takes_pipeline(const Transfer&) override { return false; }
   Status write(std::span<const Piece>) override { return Code::unsupported; }
   Status flush(Extent) override { return flush_all_of(identity_); }
   void note_direct_write(Extent) override {}
@@ -194,7 +194,7 @@ class Visitor final : public File {
 // Takes everything and keeps nothing: what is left is the cost of the front end.
 class Null final : public File {
  public:
-  bool takes_pipeline(std::uint64_t, std::uint64_t, bool, bool) override { return true; }
+  bool takes_pipeline(const Transfer&) override { return true; }
   Status write(std::span<const Piece>) override { return {}; }
   Status flush(Extent) override { return {}; }
   void note_direct_write(Extent) override {}
@@ -210,7 +210,9 @@ class Null final : public File {
 
 Result<transport::TcpAddress> meet() { return Code::lost_agent; }
 transport::TcpAddress met() { return {}; }
-Costs costs_of(std::string_view /*path*/) { return {}; }
+KnownCosts costs_of(const std::string& /*path*/) { return {}; }
+ObservedFiles observed_files() { return {}; }
+void learn_costs(const ObservedFiles& /*observed*/) {}
 void refresh(const std::string& /*path*/) {}
 bool is_mixed(std::string_view /*path*/) { return false; }
 

@@ -1,0 +1,312 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/measure_costs.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <new>
+#include <sstream>
+#include <thread>
+
+#include "base/fd.hpp"
+#include "base/settings.hpp"
+#include "client/cost_record.hpp"
+#include "client/file.hpp"
+#include "transport/memory.hpp"
+
+namespace millrace::client {
+
+namespace {
+
+// A part of the measurement: all ranks write pieces of one size, in turn, to a new file.
+struct Part {
+  std::uint64_t piece;
+  std::uint64_t total;  // of all ranks
+  bool pipeline;
+};
+// Two sizes for each way: what grows with the size is the byte's part.
+constexpr std::array<Part, 4> parts{{{4 * KiB, 24 * MiB, false},
+                                     {256 * KiB, 48 * MiB, false},
+                                     {256, 16 * MiB, true},
+                                     {16 * KiB, 48 * MiB, true}}};
+// The first of several turns finds cold memory and processors that sleep: the middle one counts.
+constexpr std::size_t turns = 5;
+constexpr std::uint64_t part_bound_ns = 100'000'000;  // then ranks stop writing: this file system is slow
+constexpr unsigned least_ranks = 2, most_ranks = 4;
+constexpr std::uint64_t least_call_ps = 100'000;  // no system call takes less
+constexpr int questions = 3;  // a file that asks more often goes back to the MPI library
+constexpr int bound_s = 60;
+
+// What the ranks, forked processes, have in common. A spin would take the processor from who is awaited.
+struct Shared {
+  std::atomic<unsigned> arrived{0};
+  std::atomic<bool> failed{false};
+  std::atomic<int> error{0};
+  std::atomic<std::uint64_t> start_ns{0}, trip_ns{0}, disk_ns{0}, disk_bytes{0};
+  struct Result {
+    std::atomic<std::uint64_t> ns{0}, pieces{0};
+  };
+  std::array<std::array<Result, parts.size()>, turns> results;
+};
+
+class Rank {
+ public:
+  Rank(Shared& shared, unsigned number, unsigned ranks, std::string path)
+      : shared_(shared), number_(number), ranks_(ranks), path_(std::move(path)), data_(256 * KiB, std::byte{0x5A}) {}
+
+  void run() {
+    if (!start_agent()) fail(ECONNREFUSED);
+    for (std::size_t turn = 0; turn < turns; ++turn)
+      for (std::size_t i = 0; i < parts.size(); ++i) take_part(parts[i], shared_.results[turn][i], turn);
+    finalize();
+  }
+
+ private:
+  void fail(int error) {
+    shared_.error.store(error);
+    shared_.failed.store(true);
+  }
+
+  // All ranks go on together; false: one has failed.
+  bool meet() {
+    ++meetings_;
+    shared_.arrived.fetch_add(1);
+    while (shared_.arrived.load() < meetings_ * ranks_ && !shared_.failed.load()) std::this_thread::yield();
+    return !shared_.failed.load();
+  }
+
+  std::unique_ptr<File> open_file(std::uint64_t group) const {
+    OpenRequest request;
+    request.path = path_;
+    request.group = group;
+    request.members = ranks_;
+    request.settings = process_settings().file;
+    return open(std::move(request));
+  }
+
+  // The first rank's first piece starts the agent; then it asks, time and again, for what it has written.
+  bool start_agent() {
+    if (!meet()) return false;
+    if (number_ != 0) return true;
+    OpenRequest request;
+    request.path = path_;
+    request.group = 1;
+    request.settings = process_settings().file;
+    const std::unique_ptr<File> file = open(std::move(request));
+    const std::uint64_t begin = transport::now_ns();
+    if (!file->takes_pipeline({1, 1, 1})) return false;
+    shared_.start_ns.store(transport::now_ns() - begin);
+    std::uint64_t best = UINT64_MAX;
+    for (int i = 0; i < questions; ++i) {
+      const Piece piece{0, data_.data(), 1};
+      if (!file->write({&piece, 1}).ok()) return false;
+      const std::uint64_t asked = transport::now_ns();
+      if (!file->flush(everything).ok()) return false;
+      best = std::min(best, transport::now_ns() - asked);
+    }
+    shared_.trip_ns.store(best);
+    return file->close().ok();
+  }
+
+  void take_part(const Part& part, Shared::Result& result, std::size_t turn) {
+    if (number_ == 0 && ::truncate(path_.c_str(), 0) != 0) fail(errno);
+    if (!meet()) return;
+    const Fd own(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+    const std::unique_ptr<File> file = part.pipeline ? open_file(2 + ++opens_) : nullptr;
+    if (!own.valid()) fail(errno);
+    if (!meet()) return;
+    const std::uint64_t begin = transport::now_ns();
+    std::uint64_t pieces = 0;
+    for (std::uint64_t at = number_ * part.piece; at < part.total; at += ranks_ * part.piece, ++pieces) {
+      if (!write(part, at, own, file.get())) return;
+      if (transport::now_ns() - begin > part_bound_ns) break;
+    }
+    if (file != nullptr && !file->close().ok()) fail(EIO);
+    result.pieces.fetch_add(pieces);
+    if (!meet()) return;
+    if (number_ == 0) result.ns.store(transport::now_ns() - begin);
+    if (number_ == 0 && !part.pipeline && turn + 1 == turns) sync(own, result.pieces.load() * part.piece);
+  }
+
+  bool write(const Part& part, std::uint64_t at, const Fd& own, File* file) {
+    if (file == nullptr) {
+      const ssize_t written = ::pwrite(own.get(), data_.data(), part.piece, static_cast<off_t>(at));
+      if (written != static_cast<ssize_t>(part.piece)) fail(written < 0 ? errno : ENOSPC);
+      return written == static_cast<ssize_t>(part.piece);
+    }
+    const Piece piece{at, data_.data(), part.piece};
+    const bool written = file->takes_pipeline({part.piece, 1, 1}) && file->write({&piece, 1}).ok();
+    if (!written) fail(EIO);
+    return written;
+  }
+
+  void sync(const Fd& own, std::uint64_t bytes) {
+    const std::uint64_t begin = transport::now_ns();
+    if (::fdatasync(own.get()) != 0) fail(errno);
+    shared_.disk_ns.fetch_add(transport::now_ns() - begin);
+    shared_.disk_bytes.fetch_add(bytes);
+  }
+
+  Shared& shared_;
+  const unsigned number_, ranks_;
+  const std::string path_;
+  const std::vector<std::byte> data_;
+  unsigned meetings_ = 0;
+  std::uint64_t opens_ = 0;
+};
+
+// Waits for all of them; those that take too long are killed.
+bool await(const std::vector<pid_t>& ranks) {
+  const std::uint64_t begin = transport::now_ns();
+  bool good = true;
+  for (const pid_t rank : ranks) {
+    int status = 0;
+    while (::waitpid(rank, &status, WNOHANG) == 0) {
+      if (transport::now_ns() - begin > bound_s * std::uint64_t{1'000'000'000}) ::kill(rank, SIGKILL);
+      ::usleep(1000);
+    }
+    good &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  return good;
+}
+
+// The time for a piece, of the middle turn.
+std::uint64_t ps_each(const Shared& shared, std::size_t part) {
+  std::array<std::uint64_t, turns> all{};
+  for (std::size_t turn = 0; turn < turns; ++turn) {
+    const auto& result = shared.results[turn][part];
+    all[turn] = result.ns.load() * 1000 / std::max<std::uint64_t>(result.pieces.load(), 1);
+  }
+  std::ranges::sort(all);
+  return all[turns / 2];
+}
+
+void take_costs(const Shared& shared, Costs& costs) {
+  const auto byte_of = [](std::uint64_t small_ps, std::uint64_t large_ps, const Part& small, const Part& large) {
+    const std::uint64_t more = large_ps > small_ps ? large_ps - small_ps : 0;
+    return std::max<std::uint64_t>(more / (large.piece - small.piece), 1);
+  };
+  const auto rest_of = [](std::uint64_t ps, std::uint64_t bytes_ps, std::uint64_t least) {
+    return ps > bytes_ps + least ? ps - bytes_ps : least;
+  };
+  const std::uint64_t call = ps_each(shared, 0), block = ps_each(shared, 1);
+  const std::uint64_t brief = ps_each(shared, 2), record = ps_each(shared, 3);
+  costs.byte_ps = byte_of(call, block, parts[0], parts[1]);
+  costs.call_ps = rest_of(call, parts[0].piece * costs.byte_ps, least_call_ps);
+  const std::uint64_t both = byte_of(brief, record, parts[2], parts[3]);
+  costs.through_byte_ps = rest_of(both, costs.byte_ps, 1);
+  costs.record_ps = rest_of(brief, parts[2].piece * both, 1);
+  costs.disk_byte_ps = std::max<std::uint64_t>(
+      shared.disk_ns.load() * 1000 / std::max<std::uint64_t>(shared.disk_bytes.load(), 1), 1);
+  costs.trip_ps = std::max<std::uint64_t>(shared.trip_ns.load() * 1000, 1);
+  costs.start_ps = std::max<std::uint64_t>(shared.start_ns.load() * 1000, 1);
+  costs.taught_direct = costs.taught_pipeline = Costs::taught_nothing;
+}
+
+void use_own_agent() {
+  std::array<char, 4096> self{};
+  const ssize_t size = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
+  const std::string folder = size > 0 ? std::string(self.data(), static_cast<std::size_t>(size)) : std::string();
+  const std::size_t slash = folder.rfind('/');
+  if (slash != std::string::npos) ::setenv("MILLRACE_AGENT", (folder.substr(0, slash) + "/millraced").c_str(), 0);
+}
+
+// In a process of its own, whose settings are these.
+[[noreturn]] void be_rank(Shared& shared, unsigned number, unsigned ranks, const std::string& path) {
+  for (const char* name : {"MILLRACE_STATS", "MILLRACE_TRACE", "MILLRACE_STRATEGY", "MILLRACE_DURABILITY"}) ::unsetenv(name);
+  ::setenv("MILLRACE_JOB", ("costs-" + std::to_string(::getppid())).c_str(), 1);
+  ::setenv("MILLRACE_DIRECT_ABOVE", "1GiB", 1);
+  use_own_agent();
+  Rank(shared, number, ranks, path).run();
+  ::_exit(shared.failed.load() ? 1 : 0);
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+Result<Costs> measure_costs(const std::string& folder) {
+  std::string path = folder + "/.millrace-costs-XXXXXX";
+  const Fd file(::mkstemp(path.data()));
+  if (!file.valid()) return Status::from_errno(errno);
+  void* const memory =
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    (void)::unlink(path.c_str());
+    return Code::no_memory;
+  }
+  auto& shared = *new (memory) Shared;
+  const unsigned ranks = std::clamp(std::thread::hardware_concurrency(), least_ranks, most_ranks);
+  std::vector<pid_t> children;
+  for (unsigned number = 0; number < ranks; ++number) {
+    const pid_t child = ::fork();
+    if (child == 0) be_rank(shared, number, ranks, path);
+    if (child < 0) shared.failed.store(true);
+    if (child > 0) children.push_back(child);
+  }
+  const bool good = await(children) && !shared.failed.load();
+  (void)::unlink(path.c_str());
+  Costs costs;
+  if (good) take_costs(shared, costs);
+  const int error = shared.error.load();
+  ::munmap(memory, sizeof(Shared));
+  if (good) return costs;
+  return error != 0 ? Status::from_errno(error) : Status(Code::lost_agent);
+}
+
+int costs_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& errors) {
+  const bool again = !arguments.empty() && arguments.front() == "--measure";
+  if (arguments.size() != (again ? 2 : 1) || arguments.back().starts_with('-')) {
+    errors << "usage: millrace-costs [--measure] FOLDER\n"
+              "Prints what writes cost on the folder's file system (JSON). Measures it, by a small job of a few "
+              "ranks, an agent and a file of 16 MiB that is gone afterwards, where no record is kept yet, or with --measure.\n";
+    return 2;
+  }
+  const std::string& folder = arguments.back();
+  std::vector<std::string> messages;
+  const Settings settings = from_environment(environ, messages);
+  const std::string file_system = file_system_of(folder), directory = cost_directory(settings);
+  const std::string record = directory.empty() ? "" : cost_record(directory, file_system);
+  Costs costs = typical_costs();
+  const bool known = !record.empty() && !file_system.empty() && load_costs(record, costs);
+  if (!known || again) {
+    const Result<Costs> measured = measure_costs(folder);
+    if (!measured) {
+      errors << "millrace-costs: " << folder << ": " << measured.status().describe()
+             << ": choose a folder in which files can be written; millrace doctor says what else may be missing\n";
+      return 1;
+    }
+    costs = *measured;
+    const Status stored = record.empty() || file_system.empty() ? Status(Code::unsupported)
+                                                                : store_costs(record, file_system, costs);
+    if (!stored.ok())
+      errors << "millrace-costs: what was measured is not kept: " << (record.empty() ? "no HOME" : record) << ": "
+             << stored.describe() << "; MILLRACE_COST_DIRECTORY names another folder\n";
+  }
+  out << "{\"schema\": \"millrace.costs/1\", \"file_system\": " << quoted(file_system) << ", \"record\": " << quoted(record)
+      << ", \"measured_now\": " << (!known || again ? "true" : "false");
+  std::istringstream lines(to_text(costs));
+  for (std::string name, value; lines >> name >> value;) out << ", \"" << name << "\": " << value;
+  out << "}\n";
+  return 0;
+}
+
+}  // namespace millrace::client

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/measure_costs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+namespace millrace::client {
+namespace {
+
+class MeasureCostsTest : public testing::Test {
+ protected:
+  MeasureCostsTest() {
+    char name[] = "/tmp/millrace-measure-XXXXXX";
+    folder_ = ::mkdtemp(name);
+    ::setenv("MILLRACE_COST_DIRECTORY", (folder_ + "/costs").c_str(), 1);
+  }
+  ~MeasureCostsTest() override {
+    ::unsetenv("MILLRACE_COST_DIRECTORY");
+    std::filesystem::remove_all(folder_);
+  }
+  int run(const std::vector<std::string>& arguments) {
+    out_.str("");
+    errors_.str("");
+    return costs_program(arguments, out_, errors_);
+  }
+
+  std::string folder_;
+  std::ostringstream out_, errors_;
+};
+
+TEST_F(MeasureCostsTest, WhatIsMeasuredIsSaneAndNothingIsLeft) {
+  const Result<Costs> costs = measure_costs(folder_);
+  ASSERT_TRUE(costs.ok()) << costs.status().describe();
+  EXPECT_EQ(costs->taught_direct, Costs::taught_nothing) << "was learned beside other costs";
+  Costs again;
+  EXPECT_TRUE(parse(to_text(*costs), again)) << "in range: " << to_text(*costs);
+  EXPECT_GE(costs->call_ps, 100'000U);
+  EXPECT_GT(costs->start_ps, costs->trip_ps);
+  EXPECT_GT(costs->trip_ps, 1U);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(MeasureCostsTest, ItIsMeasuredOnceAndAgainWhenAsked) {
+  ASSERT_EQ(run({folder_}), 0) << errors_.str();
+  EXPECT_NE(out_.str().find("\"measured_now\": true"), std::string::npos) << out_.str();
+  const std::string numbers = out_.str().substr(out_.str().find("call_ps"));
+  ASSERT_EQ(run({folder_}), 0);
+  EXPECT_NE(out_.str().find("\"measured_now\": false"), std::string::npos);
+  EXPECT_EQ(out_.str().substr(out_.str().find("call_ps")), numbers);
+  ASSERT_EQ(run({"--measure", folder_}), 0);
+  EXPECT_NE(out_.str().find("\"measured_now\": true"), std::string::npos);
+}
+
+TEST_F(MeasureCostsTest, BadUseIsSaid) {
+  EXPECT_EQ(run({}), 2);
+  EXPECT_EQ(run({"--all", folder_}), 2);
+  EXPECT_EQ(run({"/no/such/folder"}), 1);
+  EXPECT_NE(errors_.str().find("/no/such/folder"), std::string::npos);
+  ::setenv("MILLRACE_COST_DIRECTORY", "/dev/null", 1);
+  EXPECT_EQ(run({folder_}), 0) << "measured, and not kept";
+  EXPECT_NE(errors_.str().find("not kept"), std::string::npos) << errors_.str();
+}
+
+}  // namespace
+}  // namespace millrace::client
