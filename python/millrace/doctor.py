@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import subprocess
@@ -13,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from millrace import __version__, machine, prefix, scheduling, settings
+from millrace import __version__, costs, machine, prefix, scheduling, settings
 from millrace.units import GIB, format_bytes, human_bytes, parse_bytes
 
 SCHEMA = "millrace.doctor/1"
@@ -281,70 +280,6 @@ def probe_agent(found: prefix.Prefix | None) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def probe_costs(found: prefix.Prefix | None, folder: Path) -> dict[str, Any]:
-    """What `millrace-costs` says of a folder's file system; an error's text where it cannot."""
-    if found is None or not os.access(found.costs, os.X_OK):
-        return {"error": "millrace-costs is missing: build or install Millrace again"}
-    try:
-        done = subprocess.run(
-            [found.costs, str(folder)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-        return {**json.loads(done.stdout), "note": done.stderr.strip()} if done.returncode == 0 else {"error": done.stderr.strip()}
-    except subprocess.TimeoutExpired:
-        return {"error": "one minute was not enough to measure it: is the file system hanging?"}
-    except (OSError, ValueError) as error:
-        return {"error": str(error)}
-
-
-def break_even(costs: Mapping[str, Any], to_disk: bool) -> int:
-    """The size of contiguous pieces, in bytes, below which `auto` takes the pipeline (client/costs.cpp)."""
-    disk = costs["disk_byte_ps"] if to_disk else 0
-
-    def pays(size: int) -> bool:
-        direct = costs["call_ps"] + size * (costs["byte_ps"] + disk - disk // 6)
-        through = costs["record_ps"] + size * (costs["byte_ps"] + costs["through_byte_ps"])
-        pipeline = max(through, size * disk) + size * disk // 6
-        return direct * costs["taught_direct"] > pipeline * costs["taught_pipeline"] * 17 // 16
-
-    size = 1
-    while size < 1 << 30 and pays(size):
-        size *= 2
-    return size
-
-
-def _costs(costs: Mapping[str, Any]) -> list[Finding]:
-    if "error" in costs:
-        return [Finding("costs", "not known", FAIR, str(costs["error"]))]
-    cache, disk, ring = (1e12 / costs[name] / (1 << 20) for name in ("byte_ps", "disk_byte_ps", "through_byte_ps"))
-    taught = {name: costs[f"taught_{name}"] / 1024 for name in ("direct", "pipeline")}
-    when = "measured now" if costs["measured_now"] else "recorded before; measure again with millrace-costs --measure"
-    return [
-        Finding(
-            "costs",
-            f"of {costs['file_system']}: a write call {costs['call_ps'] / 1e6:.1f} us, its bytes at {cache:,.0f} "
-            f"MiB/s, from there to the disk {disk:,.0f} MiB/s; a record on its way through the pipeline "
-            f"{costs['record_ps'] / 1000:.0f} ns, its bytes {ring:,.0f} MiB/s ({when})",
-            advice=str(costs.get("note", "")),
-        ),
-        Finding(
-            "",
-            f"a question to the agent {costs['trip_ps'] / 1e6:.0f} us, "
-            f"its start {costs['start_ps'] / 1e9:.1f} ms; files have taken {taught['direct']:.2f} of what was expected "
-            f"of the MPI library, {taught['pipeline']:.2f} of the pipeline",
-        ),
-        Finding(
-            "",
-            f"so auto takes the pipeline for contiguous pieces below about {human_bytes(break_even(costs, False))}, "
-            f"{human_bytes(break_even(costs, True))} where the program syncs",
-        ),
-    ]
-
-
 def diagnose(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     """All facts, findings and the plan as one document."""
     try:
@@ -364,7 +299,7 @@ def diagnose(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         "file_system": machine.file_system(path),
         "mpi": machine.mpi_libraries(environment),
         "agent_probe": probe_agent(found),
-        "costs": probe_costs(found, path),
+        "costs": costs.probe(found, path),
     }
     try:
         configuration = settings.resolve({}, None, environment)
@@ -381,7 +316,10 @@ def diagnose(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         *_kernel(facts),
         _network(facts["network"]),
         *_storage(facts["file_system"]),
-        *_costs(facts["costs"]),
+        *(
+            Finding(what, value, FAIR if bad else GOOD, advice)
+            for what, value, bad, advice in costs.told(facts["costs"])
+        ),
         *wrong,
     ]
     facts["findings"] = [asdict(finding) for finding in findings]

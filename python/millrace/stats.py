@@ -183,6 +183,8 @@ class FileReport:
             "path": self.path,
             "route": self.route,
             "reasons": self.reasons(),
+            "expected_direct_ns": self.total("expected_direct_ns"),
+            "expected_pipeline_ns": self.total("expected_pipeline_ns"),
             "strategy": self.used(),
             "ranks": len(self.clients),
             "nodes": self.nodes,
@@ -218,6 +220,9 @@ def table_of(report: FileReport) -> Any:
     table.add_row("path taken", facts["route"])
     for reason in facts["reasons"]:
         table.add_row("why", reason)
+    if facts["expected_direct_ns"]:
+        expected = [f"{facts[f'expected_{way}_ns'] / 1e6:.2f} ms" for way in ("direct", "pipeline")]
+        table.add_row("expected", f"{expected[0]} by the MPI library alone, {expected[1]} through the pipeline")
     if facts["strategy"]:
         table.add_row("strategy", facts["strategy"])
     if facts["nodes"] > 1:

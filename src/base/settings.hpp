@@ -59,7 +59,7 @@ struct Settings {
   FileSettings file;
   std::uint64_t channel_bytes = 1 * MiB;  // per rank, a power of two in [64 KiB, 16 MiB]
   std::uint64_t direct_above_bytes =
-      0;                              // pieces from this size on bypass the pipeline, all others take it; 0 = client/policy.hpp
+      0;  // pieces from this size on bypass the pipeline, all others take it; 0 = client/policy.hpp
   std::uint64_t timeout_ms = 60'000;  // bound of every wait without progress, [100 ms, 24 h]
   // Of the time from a write until the file has its bytes, though the program asks for nothing: [100 ms, 24
   // h].

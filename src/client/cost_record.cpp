@@ -14,8 +14,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/fd.hpp"
 #include "base/checksum.hpp"
+#include "base/fd.hpp"
 
 namespace millrace::client {
 

@@ -47,7 +47,8 @@ TEST_F(CostRecordTest, WhatIsStoredIsLoaded) {
   ASSERT_TRUE(load_costs(record, found));
   EXPECT_EQ(to_text(found), to_text(costs));
   EXPECT_NE(cost_record(settings_.cost_directory, "ext4 /dev/y"), record);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(settings_.cost_directory), {}), 1) << "nothing else";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(settings_.cost_directory), {}), 1)
+      << "nothing else";
 }
 
 TEST_F(CostRecordTest, ARecordThatIsCutOrNonsenseIsNone) {

@@ -28,7 +28,8 @@ TEST(Costs, ADirectTransferPaysForCallsAndTheOtherOneForPiecesAndItsWay) {
 TEST(Costs, TheDiskComesAfterDirectWritesAndBesideThePipeline) {
   const Expected both = expected(round_figures(), {1000, 10, 4, false, false, true});
   EXPECT_EQ(both.direct_ps, 4'000'000U + 100'000 + 1'000'000);
-  EXPECT_EQ(both.pipeline_ps, 1'200'000U + 200'000) << "slower than the copies, and a part has nothing beside it";
+  EXPECT_EQ(both.pipeline_ps, 1'200'000U + 200'000)
+      << "slower than the copies, and a part has nothing beside it";
 }
 
 TEST(Costs, WhatFilesHaveTaughtIsAFactor) {
@@ -51,8 +52,9 @@ TEST(Costs, TextBringsThemBack) {
 }
 
 TEST(Costs, TextThatIsNonsenseChangesNothing) {
-  for (const char* text : {"call_ps 5\nbyte_ps x\n", "call_ps 5\nbyte_ps 0\n", "call_ps 5\nbyte_ps -1\n", "call_ps\n",
-                           "call_ps 5 \n", "taught_direct 1000000\n", "call_ps 99999999999999999999\n"}) {
+  for (const char* text :
+       {"call_ps 5\nbyte_ps x\n", "call_ps 5\nbyte_ps 0\n", "call_ps 5\nbyte_ps -1\n", "call_ps\n",
+        "call_ps 5 \n", "taught_direct 1000000\n", "call_ps 99999999999999999999\n"}) {
     Costs costs = round_figures();
     EXPECT_FALSE(parse(text, costs)) << text;
     EXPECT_EQ(to_text(costs), to_text(round_figures())) << text;

@@ -285,10 +285,14 @@ void PipelineFile::report(Status status) {
   const char* pipeline = why_pipeline_.load();
   const char* direct = why_direct_.load() != nullptr ? why_direct_.load() : barred_.load();
   if (request_.mixed) direct = turned_off_.load();
-  append_line(path,
-              to_json({request_.path, pipeline != nullptr ? pipeline : "", direct != nullptr ? direct : "",
-                       request_.settings.strategy, tally_.counters, flushes_.load(), status,
-                       {expected_direct_ps_.load(), expected_pipeline_ps_.load()}}));
+  append_line(path, to_json({request_.path,
+                             pipeline != nullptr ? pipeline : "",
+                             direct != nullptr ? direct : "",
+                             request_.settings.strategy,
+                             tally_.counters,
+                             flushes_.load(),
+                             status,
+                             {expected_direct_ps_.load(), expected_pipeline_ps_.load()}}));
 }
 
 Status PipelineFile::close() {

@@ -11,8 +11,8 @@
 
 #include "base/result.hpp"
 #include "base/settings.hpp"
-#include "client/place.hpp"
 #include "client/costs.hpp"
+#include "client/place.hpp"
 #include "client/stint.hpp"
 #include "extent/extent.hpp"
 #include "transport/route.hpp"
@@ -27,7 +27,7 @@ struct OpenRequest {
   std::uint32_t members = 1;  // ranks of that open on this node
   FileSettings settings;      // after hints
   bool writable = true;
-  Costs costs = {};  // of its file system, the same for all ranks
+  Costs costs = {};               // of its file system, the same for all ranks
   std::uint64_t file_system = 0;  // number_of_file_system(); 0: nothing is learned from it
   bool mixed =
       false;  // all ranks know the file's series as mixed: for the report only, nothing will be written
@@ -78,8 +78,8 @@ class File {
   // pending only elsewhere in the file.
   virtual Status prepare_direct_write(Extent extent) { return flush(extent); }
 
-  // What the MPI library takes for a direct write and for MPI_File_sync is taken between these, to be compared
-  // with what was expected. close() times itself.
+  // What the MPI library takes for a direct write and for MPI_File_sync is taken between these, to be
+  // compared with what was expected. close() times itself.
   virtual std::uint64_t start_timing() { return 0; }  // 0: not now
   virtual void stop_timing([[maybe_unused]] std::uint64_t start) {}
 
@@ -113,8 +113,8 @@ class File {
   virtual std::string lasting_name() const { return {}; }
 };
 
-// The costs that all ranks of a file go by, and the number of its file system: of rank 0, which has the record
-// of this user (client/cost_record.hpp).
+// The costs that all ranks of a file go by, and the number of its file system: of rank 0, which has the
+// record of this user (client/cost_record.hpp).
 struct KnownCosts {
   Costs costs;
   std::uint64_t file_system = 0;

@@ -149,8 +149,18 @@ TEST(File, WhatIsSyncedAtCloseIsOlderThanTheWrites) {
     const std::string path = job.path("data");
     create(path);
     EXPECT_EQ(job.run([&] {
-      auto file = open(
-          {path, {}, 1, 0, process_settings().file, true, {}, 0, false, {}, false, left ? "a reason" : nullptr});
+      auto file = open({path,
+                        {},
+                        1,
+                        0,
+                        process_settings().file,
+                        true,
+                        {},
+                        0,
+                        false,
+                        {},
+                        false,
+                        left ? "a reason" : nullptr});
       file->note_direct_call(100);
       RANK_CHECK(file->prepare_direct_write({0, 100}).ok());
       int next = 0;

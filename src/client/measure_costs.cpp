@@ -45,7 +45,7 @@ constexpr std::size_t turns = 5;
 constexpr std::uint64_t part_bound_ns = 100'000'000;  // then ranks stop writing: this file system is slow
 constexpr unsigned least_ranks = 2, most_ranks = 4;
 constexpr std::uint64_t least_call_ps = 100'000;  // no system call takes less
-constexpr int questions = 3;  // a file that asks more often goes back to the MPI library
+constexpr int questions = 3;                      // a file that asks more often goes back to the MPI library
 constexpr int bound_s = 60;
 
 // What the ranks, forked processes, have in common. A spin would take the processor from who is awaited.
@@ -63,7 +63,11 @@ struct Shared {
 class Rank {
  public:
   Rank(Shared& shared, unsigned number, unsigned ranks, std::string path)
-      : shared_(shared), number_(number), ranks_(ranks), path_(std::move(path)), data_(256 * KiB, std::byte{0x5A}) {}
+      : shared_(shared),
+        number_(number),
+        ranks_(ranks),
+        path_(std::move(path)),
+        data_(256 * KiB, std::byte{0x5A}) {}
 
   void run() {
     if (!start_agent()) fail(ECONNREFUSED);
@@ -193,7 +197,8 @@ std::uint64_t ps_each(const Shared& shared, std::size_t part) {
 }
 
 void take_costs(const Shared& shared, Costs& costs) {
-  const auto byte_of = [](std::uint64_t small_ps, std::uint64_t large_ps, const Part& small, const Part& large) {
+  const auto byte_of = [](std::uint64_t small_ps, std::uint64_t large_ps, const Part& small,
+                          const Part& large) {
     const std::uint64_t more = large_ps > small_ps ? large_ps - small_ps : 0;
     return std::max<std::uint64_t>(more / (large.piece - small.piece), 1);
   };
@@ -217,14 +222,17 @@ void take_costs(const Shared& shared, Costs& costs) {
 void use_own_agent() {
   std::array<char, 4096> self{};
   const ssize_t size = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
-  const std::string folder = size > 0 ? std::string(self.data(), static_cast<std::size_t>(size)) : std::string();
+  const std::string folder =
+      size > 0 ? std::string(self.data(), static_cast<std::size_t>(size)) : std::string();
   const std::size_t slash = folder.rfind('/');
-  if (slash != std::string::npos) ::setenv("MILLRACE_AGENT", (folder.substr(0, slash) + "/millraced").c_str(), 0);
+  if (slash != std::string::npos)
+    ::setenv("MILLRACE_AGENT", (folder.substr(0, slash) + "/millraced").c_str(), 0);
 }
 
 // In a process of its own, whose settings are these.
 [[noreturn]] void be_rank(Shared& shared, unsigned number, unsigned ranks, const std::string& path) {
-  for (const char* name : {"MILLRACE_STATS", "MILLRACE_TRACE", "MILLRACE_STRATEGY", "MILLRACE_DURABILITY"}) ::unsetenv(name);
+  for (const char* name : {"MILLRACE_STATS", "MILLRACE_TRACE", "MILLRACE_STRATEGY", "MILLRACE_DURABILITY"})
+    ::unsetenv(name);
   ::setenv("MILLRACE_JOB", ("costs-" + std::to_string(::getppid())).c_str(), 1);
   ::setenv("MILLRACE_DIRECT_ABOVE", "1GiB", 1);
   use_own_agent();
@@ -275,9 +283,11 @@ Result<Costs> measure_costs(const std::string& folder) {
 int costs_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& errors) {
   const bool again = !arguments.empty() && arguments.front() == "--measure";
   if (arguments.size() != (again ? 2 : 1) || arguments.back().starts_with('-')) {
-    errors << "usage: millrace-costs [--measure] FOLDER\n"
-              "Prints what writes cost on the folder's file system (JSON). Measures it, by a small job of a few "
-              "ranks, an agent and a file of 16 MiB that is gone afterwards, where no record is kept yet, or with --measure.\n";
+    errors
+        << "usage: millrace-costs [--measure] FOLDER\n"
+           "Prints what writes cost on the folder's file system (JSON). Measures it, by a small job of a few "
+           "ranks, an agent and a file of 16 MiB that is gone afterwards, where no record is kept yet, or "
+           "with --measure.\n";
     return 2;
   }
   const std::string& folder = arguments.back();
@@ -291,18 +301,19 @@ int costs_program(const std::vector<std::string>& arguments, std::ostream& out, 
     const Result<Costs> measured = measure_costs(folder);
     if (!measured) {
       errors << "millrace-costs: " << folder << ": " << measured.status().describe()
-             << ": choose a folder in which files can be written; millrace doctor says what else may be missing\n";
+             << ": choose a folder in which files can be written; millrace doctor says what else may be "
+                "missing\n";
       return 1;
     }
     costs = *measured;
     const Status stored = record.empty() || file_system.empty() ? Status(Code::unsupported)
                                                                 : store_costs(record, file_system, costs);
     if (!stored.ok())
-      errors << "millrace-costs: what was measured is not kept: " << (record.empty() ? "no HOME" : record) << ": "
-             << stored.describe() << "; MILLRACE_COST_DIRECTORY names another folder\n";
+      errors << "millrace-costs: what was measured is not kept: " << (record.empty() ? "no HOME" : record)
+             << ": " << stored.describe() << "; MILLRACE_COST_DIRECTORY names another folder\n";
   }
-  out << "{\"schema\": \"millrace.costs/1\", \"file_system\": " << quoted(file_system) << ", \"record\": " << quoted(record)
-      << ", \"measured_now\": " << (!known || again ? "true" : "false");
+  out << "{\"schema\": \"millrace.costs/1\", \"file_system\": " << quoted(file_system)
+      << ", \"record\": " << quoted(record) << ", \"measured_now\": " << (!known || again ? "true" : "false");
   std::istringstream lines(to_text(costs));
   for (std::string name, value; lines >> name >> value;) out << ", \"" << name << "\": " << value;
   out << "}\n";

@@ -33,7 +33,8 @@ Ways Stint::end(std::uint64_t through_ns) const {
   Ways ways;
   if (spoilt_.load() || most < least_bytes || rest > most / 8) return ways;
   const Way& way = through ? pipeline_ : direct_;
-  (through ? ways.pipeline : ways.direct) = {through ? through_ns : took_ns_.load(), way.expected_ps.load() / 1000};
+  (through ? ways.pipeline : ways.direct) = {through ? through_ns : took_ns_.load(),
+                                             way.expected_ps.load() / 1000};
   return ways;
 }
 

@@ -29,8 +29,8 @@ class Stint {
   void spoil() { spoilt_.store(true, std::memory_order_relaxed); }
   // The time of a direct call, or of a sync.
   void took(std::uint64_t ns) { took_ns_.fetch_add(ns, std::memory_order_relaxed); }
-  // `through_ns`: the time of calls into the pipeline, of waits for it, sync and close. Nothing where the file
-  // was small, or went both ways.
+  // `through_ns`: the time of calls into the pipeline, of waits for it, sync and close. Nothing where the
+  // file was small, or went both ways.
   Ways end(std::uint64_t through_ns) const;
 
  private:

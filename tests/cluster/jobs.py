@@ -64,7 +64,11 @@ class Job:
         launcher = launch(LAUNCHERS[self.mpi], self.mpi, self.nodes.count * self.per_node)
         place = ["-ppn", self.per_node] if self.mpi == "mpich" else ["--map-by", f"ppr:{self.per_node}:node"]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE")}
-        environment |= {"MILLRACE_JOB": self.key, "MILLRACED_LINGER_MS": str(LINGER_MS)}
+        environment |= {
+            "MILLRACE_JOB": self.key,
+            "MILLRACED_LINGER_MS": str(LINGER_MS),
+            "MILLRACE_COST_DIRECTORY": "/dev/null",
+        }
         environment |= {"MILLRACE_STATS": str(self.folder / "stats"), "MILLRACED_LOG": str(self.folder / "agents")}
         environment |= {f"MILLRACE_{key.upper()}": str(value) for key, value in settings.items()}
         run = [sys.executable, "-m", "millrace", "run", "--", *launcher, *place, self.program(name), *arguments]

@@ -95,6 +95,7 @@ class Job:
             environment["MILLRACE_JOB"] = self.key
             environment["MILLRACE_STATS"] = str(self.stats)
             environment["MILLRACED_LINGER_MS"] = str(LINGER_MS)
+            environment["MILLRACE_COST_DIRECTORY"] = "/dev/null"
             environment["MILLRACE_DIRECT_ABOVE"] = "16KiB"  # these programs are over before an agent pays
             environment["MILLRACE_JOURNAL_DIRECTORY"] = str(self.temporary)
             environment.update({f"MILLRACE_{name.upper()}": str(value) for name, value in settings.items()})

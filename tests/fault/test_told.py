@@ -3,6 +3,9 @@
 """What `millrace run` tells of a real run: the report of a file, and the trace of ranks and agent."""
 
 import json
+import os
+import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import BUILD
@@ -19,15 +22,24 @@ def run(job, options, *words, ranks=2):
 
 def test_the_report_names_path_reason_sizes_seeks_times_and_memory(job, tmp_path):
     stats, path = tmp_path / "stats.json", tmp_path / "data"
-    run(job, ["--stats", stats], path, "pieces=8192", "sync=1", ranks=1)
+    run(job, ["--stats", stats, "--direct-above", "16k"], path, "pieces=8192", "sync=1", ranks=1)
     (file,) = json.loads(stats.read_text())["files"]
     assert file["path"] == str(path) and file["route"] == "pipeline" and file["errors"] == []
-    assert file["reasons"] == ["pipeline: small pieces (1 rank)"]
+    assert file["reasons"] == ["pipeline: pieces below direct_above (1 rank)"]
     assert file["bytes_in"] == file["bytes_out"] == 8 << 20
     assert file["mean_in_bytes"] == 1024 and file["mean_out_bytes"] > 16 * 1024
     assert file["seeks"] <= file["records_out"] < file["records_in"] == 8192
     assert file["peak_memory_bytes"] > 0 and "agent: stable storage" in file["stages_ns"]
-    for text in ("path taken", "small pieces", "strategy", "mean size before, after", "seeks", "peak memory", "time, "):
+    for text in (
+        "path taken",
+        "pieces below",
+        "expected",
+        "strategy",
+        "mean size before, after",
+        "seeks",
+        "peak memory",
+        "time, ",
+    ):
         assert text in job.err, job.err
 
 
@@ -36,7 +48,7 @@ def test_a_file_that_was_written_directly_says_why(job, tmp_path):
     run(job, ["--stats", stats], tmp_path / "data", "pieces=4", "piece=1048576")
     (file,) = json.loads(stats.read_text())["files"]
     assert (file["route"], file["direct_bytes"]) == ("direct", 8 << 20)
-    assert file["reasons"] == ["direct: large pieces (2 ranks)"]
+    assert file["reasons"] == ["direct: the MPI library is expected to take no longer (2 ranks)"]
 
 
 def test_the_trace_has_the_stages_of_the_agent_beside_the_ranks(job, tmp_path):
@@ -56,22 +68,51 @@ def test_the_trace_has_the_stages_of_the_agent_beside_the_ranks(job, tmp_path):
     assert all(first <= event["ts"] <= last for event in spans)
 
 
-def test_ranks_try_the_other_way_together_and_say_so(job, tmp_path):
-    # Files of one name in middling pieces: two by the rule, two the other way, then whichever was faster.
+def test_an_agent_is_started_when_small_pieces_would_have_paid_for_it(job, tmp_path):
+    stats = tmp_path / "stats.json"
+    run(job, ["--stats", stats], tmp_path / "few", "pieces=16")
+    (few,) = json.loads(stats.read_text())["files"]
+    assert few["route"] == "direct" and few["agents"] == []
+    assert few["reasons"] == ["direct: too little so far to start an agent for (2 ranks)"]
+    run(job, ["--stats", stats], tmp_path / "many", "pieces=8192")
+    (many,) = json.loads(stats.read_text())["files"]
+    assert many["route"] == "pipeline and direct" and many["direct_bytes"] < many["bytes_in"]
+    assert many["expected_direct_ns"] > many["expected_pipeline_ns"] > 0
+    assert "pipeline: expected to take less time (2 ranks)" in many["reasons"]
+    whole = (many["direct_bytes"] + many["bytes_in"], (tmp_path / "many").stat().st_size)
+    assert whole == (16 << 20, 16 << 20)
+
+
+def recorded(folder):
+    """The record of the file system on which `folder` lies, and its lines as numbers."""
+    costs = [BUILD / "bin/millrace-costs", folder]
+    environment = {**os.environ, "MILLRACE_COST_DIRECTORY": str(folder / "costs")}
+    told = json.loads(subprocess.run(costs, env=environment, capture_output=True, check=True).stdout)
+    lines = dict(line.split(" ", 1) for line in Path(told["record"]).read_text().splitlines())
+    return Path(told["record"]), lines
+
+
+def test_all_files_of_a_program_go_by_the_record_and_what_they_took_is_added(job, tmp_path):
+    # Middling pieces, which typical costs leave to the library: by the record it is eight times as slow.
+    record, lines = recorded(tmp_path)
+    assert lines["taught_direct"] == lines["taught_pipeline"] == "1024"
+    lines["taught_direct"] = "8192"
+    record.write_text("".join(f"{name} {value}\n" for name, value in lines.items()))
     stats = tmp_path / "stats.jsonl"
-    options = "-a MPIIO -w -W -t 128k -b 4m -i 5 --no-warm -o".split()
+    options = "-a MPIIO -w -W -t 128k -b 4m -i 3 --no-warm -o".split()
     program = BUILD / "bin/bench" / f"ior-{job.mpi}"
-    job.start(program, *options, tmp_path / "data", ranks=2, stats=stats)
+    settings = {"stats": stats, "cost_directory": tmp_path / "costs", "direct_above": "auto"}
+    job.start(program, *options, tmp_path / "data", ranks=2, **settings)
     assert job.wait(BOUND_S) == 0, job.err
-    lines = [json.loads(line) for line in stats.read_text().splitlines()]
-    files = [[], []]
-    for line in (line for line in lines if line["kind"] == "client"):
-        (reason,) = line["reason"]
-        files[line["rank"]].append(reason)
-    assert files[0] == files[1]
-    trial = "pipeline: a trial: files of this name went the other way"
-    assert files[0][:4] == ["direct: large pieces"] * 2 + [trial] * 2
-    assert files[0][4] in ("direct: large pieces", "pipeline: measured to be faster for files of this name")
+    clients = [json.loads(line) for line in stats.read_text().splitlines()]
+    last = [line["reason"][0] for line in clients if line["kind"] == "client"]
+    assert len(last) == 6 and set(last) == {"pipeline: expected to take less time"}
+    _, after = recorded(tmp_path)
+    assert int(after["taught_direct"]) == pytest.approx(2897, abs=2), "not taken: half of it is forgotten"
+    assert after["taught_pipeline"] != "1024"
+    assert {name: after[name] for name in lines if "taught" not in name} == {
+        name: value for name, value in lines.items() if "taught" not in name
+    }
 
 
 def test_a_series_that_is_read_all_the_time_is_left_to_the_library_by_all_ranks(job, tmp_path):

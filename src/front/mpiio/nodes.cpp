@@ -110,7 +110,13 @@ Place own_place(std::uint64_t inode, const Settings& settings, bool alone) {
 }
 
 Decision decide(const std::string& path, const Settings& settings) {
-  Decision decision{0, {}, settings.file, settings.topology, settings.file_servers, settings.stripe_bytes, 0,
+  Decision decision{0,
+                    {},
+                    settings.file,
+                    settings.topology,
+                    settings.file_servers,
+                    settings.stripe_bytes,
+                    0,
                     client::costs_of(path)};
   if (!settings.across_nodes) return decision;
   const auto size = static_cast<ssize_t>(decision.key.size());

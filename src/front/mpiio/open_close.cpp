@@ -38,7 +38,7 @@ struct Introductions {
   std::vector<Place> places;  // of all ranks
   Decision decision{};
   client::ObservedFiles observed{};  // of all ranks, where they wrote to the file system of this one
-  std::uint32_t members = 0;  // 0: on several nodes
+  std::uint32_t members = 0;         // 0: on several nodes
 
   void join(const client::ObservedFiles& one) {
     observed.file_system = decision.costs.file_system;

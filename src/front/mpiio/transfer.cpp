@@ -167,11 +167,10 @@ int write(Open& open, const Row& row, const Arguments& a) {
   const std::uint64_t pieces =
       one ? 1
           : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
-  const bool pipeline =
-      open.place == Open::Place::elsewhere ||
-      open.file->takes_pipeline({target.bytes, pieces, target.one_piece ? 1 : pieces,
-                                 row.coordination == Coordination::collective,
-                                 row.completion == Completion::nonblocking});
+  const bool pipeline = open.place == Open::Place::elsewhere ||
+                        open.file->takes_pipeline({target.bytes, pieces, target.one_piece ? 1 : pieces,
+                                                   row.coordination == Coordination::collective,
+                                                   row.completion == Completion::nonblocking});
   if (!pipeline) {
     const Timed timed(*open.file);
     const int error = target.one_piece ? MPI_SUCCESS : examine(open, a, target.memory);

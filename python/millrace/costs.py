@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""What writes cost on a file system, as `millrace-costs` measures and records it (ADR 20)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from millrace.prefix import Prefix
+from millrace.units import human_bytes
+
+
+def probe(found: Prefix | None, folder: Path) -> dict[str, Any]:
+    """What `millrace-costs` says of a folder's file system; an error's text where it cannot."""
+    if found is None or not os.access(found.costs, os.X_OK):
+        return {"error": "millrace-costs is missing: build or install Millrace again"}
+    try:
+        done = subprocess.run(
+            [found.costs, str(folder)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        return (
+            {**json.loads(done.stdout), "note": done.stderr.strip()}
+            if done.returncode == 0
+            else {"error": done.stderr.strip()}
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": "one minute was not enough to measure it: is the file system hanging?"}
+    except (OSError, ValueError) as error:
+        return {"error": str(error)}
+
+
+def break_even(costs: Mapping[str, Any], to_disk: bool) -> int:
+    """The size of contiguous pieces, in bytes, below which `auto` takes the pipeline (client/costs.cpp)."""
+    disk = costs["disk_byte_ps"] if to_disk else 0
+
+    def pays(size: int) -> bool:
+        direct = costs["call_ps"] + size * (costs["byte_ps"] + disk - disk // 6)
+        through = costs["record_ps"] + size * (costs["byte_ps"] + costs["through_byte_ps"])
+        pipeline = max(through, size * disk) + size * disk // 6
+        return direct * costs["taught_direct"] > pipeline * costs["taught_pipeline"] * 17 // 16
+
+    size = 1
+    while size < 1 << 30 and pays(size):
+        size *= 2
+    return size
+
+
+def told(costs: Mapping[str, Any]) -> list[tuple[str, str, bool, str]]:
+    """Lines of `millrace doctor`: what, its value, whether something is wrong, advice."""
+    if "error" in costs:
+        return [("costs", "not known: typical ones are taken", True, str(costs["error"]))]
+    cache, disk, ring = (1e12 / costs[name] / (1 << 20) for name in ("byte_ps", "disk_byte_ps", "through_byte_ps"))
+    library, pipeline = (costs[f"taught_{way}"] / 1024 for way in ("direct", "pipeline"))
+    when = "measured now" if costs["measured_now"] else "recorded before; millrace-costs --measure does it again"
+    return [
+        (
+            "costs",
+            f"of {costs['file_system']}: a write call {costs['call_ps'] / 1e6:.1f} us, its bytes at {cache:,.0f} "
+            f"MiB/s, from there to the disk {disk:,.0f} MiB/s; a record on its way through the pipeline "
+            f"{costs['record_ps'] / 1000:.0f} ns, its bytes {ring:,.0f} MiB/s ({when})",
+            bool(costs.get("note")),
+            str(costs.get("note", "")),
+        ),
+        (
+            "",
+            f"a question to the agent {costs['trip_ps'] / 1e6:.0f} us, its start {costs['start_ps'] / 1e9:.1f} ms; "
+            f"files have taken {library:.2f} of what was expected of the MPI library, {pipeline:.2f} of the pipeline",
+            False,
+            "",
+        ),
+        (
+            "",
+            f"so auto takes the pipeline for contiguous pieces below about {human_bytes(break_even(costs, False))}, "
+            f"{human_bytes(break_even(costs, True))} where the program syncs",
+            False,
+            "",
+        ),
+    ]
