@@ -65,6 +65,8 @@ Status Cluster::open(Rank& rank) {
   request.group = opening.group;
   request.members = members_on(rank.node);
   request.settings = scenario_.settings;
+  // Large pieces take the pipeline all the same: it is about the agents.
+  if (scenario_.settings.strategy == Strategy::sort) request.costs.call_ps = 1'000'000'000'000;
   if (scenario_.nodes > 1 && !opening.routed) request.left = "nodes do not work together";
   if (opening.routed) {
     request.routing = transport::routing_of(scenario_.plan, opening.addresses, rank.node);

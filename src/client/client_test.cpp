@@ -109,7 +109,7 @@ TEST(Client, DirectAndPipelinedWritesOfRanksInTurnKeepTheirOrder) {
 }
 
 TEST(Client, BytesReachTheFileWhateverTheSizes) {
-  Job job("sizes", {"MILLRACE_CHANNEL=64KiB", "MILLRACE_STRATEGY=sort"});
+  Job job("sizes", {"MILLRACE_CHANNEL=64KiB", "MILLRACE_STRATEGY=sort", "MILLRACE_DIRECT_ABOVE=1GiB"});
   const std::string path = job.path("data");
   create(path);
   EXPECT_EQ(job.run([&] {

@@ -39,10 +39,15 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
   };
   if (file.durability == Durability::node)
     return asked_for(true, "durability node: the node keeps what is written");
-  if (file.strategy != Strategy::automatic) return asked_for(true, "the strategy was chosen");
+  const std::uint64_t mean = transfer.bytes / std::max<std::uint64_t>(transfer.pieces, 1);
+  // A piece that is larger than a record would be cut only to be joined again: on one node there is nothing
+  // to sort.
+  const bool sorts_nothing =
+      file.strategy == Strategy::sort && mean >= file.record_max_bytes && !transfer.routed;
+  if (file.strategy != Strategy::automatic && !sorts_nothing)
+    return asked_for(true, "the strategy was chosen");
   if (transfer.bytes == 0) return asked_for(true, "nothing to write");
   if (process.direct_above_bytes != 0) {
-    const std::uint64_t mean = transfer.bytes / std::max<std::uint64_t>(transfer.pieces, 1);
     return mean < process.direct_above_bytes ? asked_for(true, "pieces below direct_above")
                                              : asked_for(false, "pieces of direct_above or more");
   }

@@ -49,9 +49,19 @@ TEST(Policy, WhatFilesHaveTaughtDecides) {
 
 TEST(Policy, AChosenStrategyAlwaysTakesThePipeline) {
   Settings settings;
-  settings.file.strategy = Strategy::sort;
+  settings.file.strategy = Strategy::immediate;
   EXPECT_TRUE(way_of({64 * MiB, 1, 1}, settings).pipeline);
   EXPECT_FALSE(way_of({64 * MiB, 1, 1}, settings).by_costs) << "and starts an agent at once";
+}
+
+TEST(Policy, SortTakesWhatThereIsToSort) {
+  Settings settings;
+  settings.file.strategy = Strategy::sort;
+  EXPECT_TRUE(way_of({settings.file.record_max_bytes - 1, 1, 1}, settings).pipeline);
+  EXPECT_FALSE(way_of({MiB, 1, 1}, settings).pipeline);
+  Transfer transfer{MiB, 1, 1};
+  transfer.routed = true;
+  EXPECT_TRUE(way_of(transfer, settings).pipeline) << "nodes join what they have";
 }
 
 TEST(Policy, DirectCallsStayDirectWhateverTheStrategy) {
