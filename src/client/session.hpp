@@ -145,10 +145,10 @@ class Session {
   template <class Answer, class Message>
   Status exchange(const Message& message, std::initializer_list<int> descriptors, Answer& answer);
   Status append(const transport::FrameHeader& frame, const void* data, Tally* tally);
-  Status append_piece(transport::FrameHeader& frame, const Piece& piece, std::uint64_t record_max,
+  Status append_piece(std::uint32_t file, std::uint64_t stamp, const Piece& piece, std::uint64_t record_max,
                       Tally& tally);
-  Status append_bundle(transport::FrameHeader& frame, std::span<const Piece> pieces, std::uint64_t record_max,
-                       Tally& tally, std::size_t& taken);
+  Status append_bundle(std::uint32_t file, std::uint64_t stamp, std::span<const Piece> pieces,
+                       std::uint64_t record_max, Tally& tally, std::size_t& taken);
   void show_if_much();
   void publish(bool urgent);
   Status wait_for_room(Tally* tally);
