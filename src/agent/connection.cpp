@@ -43,7 +43,7 @@ std::vector<FileSlot> Connection::files() const {
 std::uint64_t Connection::next_stamp() const {
   FrameHeader frame{};
   const std::byte* payload = nullptr;
-  return ring_.peek(frame, payload) && frame.kind == Kind::write ? frame.span : 0;
+  return ring_.peek(frame, payload) && transport::carries_records(frame.kind) ? frame.span : 0;
 }
 
 void Connection::give_back(const Core& core) {
@@ -73,74 +73,87 @@ Drained Connection::drain(Core& core, std::uint64_t until, std::vector<PendingRe
       why = "a record does not fit its ring";
       return Drained::broken;
     }
-    if (frame.kind == Kind::write) {
+    if (transport::carries_records(frame.kind)) {
       if (frame.span > until) return Drained::done;
       if (!core.ready()) return Drained::core_is_full;
     }
-    if (!take(core, frame, payload, requests, damaged, why)) return Drained::broken;
+    const Drained taken = take(core, frame, payload, requests, damaged, why);
+    if (taken != Drained::done) return taken;
     ring_.consume(frame);
-    ++records_;
   }
   return Drained::done;
 }
 
-bool Connection::take(Core& core, const FrameHeader& frame, const std::byte* payload,
-                      std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged,
-                      std::string& why) {
+// What is not taken as a whole stays in the ring, and is shown again.
+Drained Connection::take(Core& core, const FrameHeader& frame, const std::byte* payload,
+                         std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged,
+                         std::string& why) {
   if (!allowed(frame.file) && !may_be_guests(frame)) {
     why = "a record names a file that was not registered";
-    return false;
+    return Drained::broken;
   }
-  if ((frame.kind == Kind::write || frame.kind == Kind::note) && !opens_[frame.file].writes) {
+  const bool records = transport::carries_records(frame.kind);
+  if ((records || frame.kind == Kind::note) && !opens_[frame.file].writes) {
     why = "a record for a file that was opened for reading";
-    return false;
+    return Drained::broken;
   }
-  switch (frame.kind) {
-    case Kind::write:
-      if (frame.length > opens_[frame.file].record_max_bytes || frame.request != 0 ||
-          frame.offset > UINT64_MAX / 2) {
-        why = "a record is larger than agreed";
-        return false;
-      }
-      if (transport::record_checksum(payload, frame.length, frame.offset) != frame.checksum) {
-        damaged.push_back(frame.file);
-        return true;
-      }
-      core.write(id_, frame.file, frame.offset, {payload, frame.length});
-      if (opens_[frame.file].kept && std::ranges::find(fresh_keeps_, frame.file) == fresh_keeps_.end()) {
-        if (keeps_.empty() && fresh_keeps_.empty()) ring_.keep_from(ring_.position());
-        fresh_keeps_.push_back(frame.file);
-      }
-      return true;
-    case Kind::note:
-      if (frame.offset > UINT64_MAX / 2 || frame.span > UINT64_MAX / 2) break;
-      core.note(id_, frame.file, {frame.offset, frame.offset + frame.span});
-      return true;
-    case Kind::fetch:
-    case Kind::flush:
-    case Kind::arrive:
-    case Kind::sync:
-    case Kind::close: {
-      if (frame.request == 0 || (frame.kind == Kind::fetch && !transport::may_fetch(frame))) break;
-      PendingRequest request{id_, frame, {}, ring_.position()};
-      if (frame.kind == Kind::close) {
-        if (frame.length != sizeof request.counters) break;
-        std::memcpy(&request.counters, payload, sizeof request.counters);
-        forbid(frame.file);  // nothing of this open may follow its close
-      }
-      requests.push_back(request);
-      return true;
-    }
-    case Kind::pad:
-    case Kind::records:
-    case Kind::reply:
-    case Kind::ping:
-    case Kind::mark:
-    case Kind::data:
-      break;
+  if (records) return take_records(core, frame, payload, damaged, why);
+  ++records_;
+  if (frame.kind == Kind::note && frame.offset <= UINT64_MAX / 2 && frame.span <= UINT64_MAX / 2) {
+    core.note(id_, frame.file, {frame.offset, frame.offset + frame.span});
+    return Drained::done;
   }
+  if (take_request(frame, payload, requests)) return Drained::done;
   why = "a record of an unknown kind";
-  return false;
+  return Drained::broken;
+}
+
+Drained Connection::take_records(Core& core, const FrameHeader& frame, const std::byte* payload,
+                                 std::vector<FileSlot>& damaged, std::string& why) {
+  if (frame.length > opens_[frame.file].record_max_bytes || frame.request != 0 ||
+      frame.offset > UINT64_MAX / 2) {
+    why = "a record is larger than agreed";
+    return Drained::broken;
+  }
+  if (!bundle_.begun() && transport::record_checksum(payload, frame.length, frame.offset) != frame.checksum) {
+    damaged.push_back(frame.file);
+    ++records_;
+    return Drained::done;
+  }
+  if (opens_[frame.file].kept) keep_until_ledger_has(frame.file);
+  if (frame.kind == Kind::write) {
+    core.write(id_, frame.file, frame.offset, {payload, frame.length});
+    ++records_;
+    return Drained::done;
+  }
+  const Core::Bundled bundled =
+      core.write_bundle(id_, frame.file, frame.offset, {payload, frame.length}, bundle_);
+  records_ += bundled.records;
+  if (bundled.end == Core::Bundled::End::corrupt) why = "a bundle of records is malformed";
+  return drained(bundled.end);
+}
+
+void Connection::keep_until_ledger_has(FileSlot file) {
+  if (std::ranges::find(fresh_keeps_, file) != fresh_keeps_.end()) return;
+  if (keeps_.empty() && fresh_keeps_.empty()) ring_.keep_from(ring_.position());
+  fresh_keeps_.push_back(file);
+}
+
+// False: it is none, or malformed.
+bool Connection::take_request(const FrameHeader& frame, const std::byte* payload,
+                              std::vector<PendingRequest>& requests) {
+  const bool known = frame.kind == Kind::fetch || frame.kind == Kind::flush || frame.kind == Kind::arrive ||
+                     frame.kind == Kind::sync || frame.kind == Kind::close;
+  if (!known || frame.request == 0 || (frame.kind == Kind::fetch && !transport::may_fetch(frame)))
+    return false;
+  PendingRequest request{id_, frame, {}, ring_.position()};
+  if (frame.kind == Kind::close) {
+    if (frame.length != sizeof request.counters) return false;
+    std::memcpy(&request.counters, payload, sizeof request.counters);
+    forbid(frame.file);  // nothing of this open may follow its close
+  }
+  requests.push_back(request);
+  return true;
 }
 
 }  // namespace millrace::agent

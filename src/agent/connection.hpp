@@ -24,6 +24,12 @@ struct PendingRequest {
 // What became of draining one ring, or one link. `held`: the rest of it can wait, and nobody waits for it.
 enum class Drained { done, held, core_is_full, broken };
 
+// ... when that is all there is to say of a bundle.
+constexpr Drained drained(Core::Bundled::End end) {
+  if (end == Core::Bundled::End::corrupt) return Drained::broken;
+  return end == Core::Bundled::End::all ? Drained::done : Drained::core_is_full;
+}
+
 // One connected rank: its socket, its ring and the files that it may name. Nothing that the rank sends is
 // trusted. Owned by Server; not thread safe.
 class Connection {
@@ -43,7 +49,7 @@ class Connection {
   transport::Consumer& ring() { return ring_; }
   const transport::Consumer& ring() const { return ring_; }
   std::uint64_t ring_bytes() const { return ring_bytes_; }
-  // Taken from it so far.
+  // Taken from it so far: records, each of a bundle counted, and requests.
   std::uint64_t records() const { return records_; }
 
   void greet(transport::Consumer ring, const transport::Hello& hello);
@@ -85,14 +91,20 @@ class Connection {
     std::uint64_t mark;
   };
   static bool may_be_guests(const transport::FrameHeader& frame);
-  bool take(Core& core, const transport::FrameHeader& frame, const std::byte* payload,
-            std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged, std::string& why);
+  Drained take(Core& core, const transport::FrameHeader& frame, const std::byte* payload,
+               std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged, std::string& why);
+  Drained take_records(Core& core, const transport::FrameHeader& frame, const std::byte* payload,
+                       std::vector<FileSlot>& damaged, std::string& why);
+  bool take_request(const transport::FrameHeader& frame, const std::byte* payload,
+                    std::vector<PendingRequest>& requests);
+  void keep_until_ledger_has(FileSlot file);
 
   ChannelId id_;
   Fd socket_;
   transport::Consumer ring_;
   std::uint64_t ring_bytes_ = 0;
   std::uint64_t records_ = 0;
+  transport::Unbundler bundle_;  // of the frame that has been taken in part
   std::uint32_t pid_ = 0;
   std::uint32_t looks_ = 0;
   bool greeted_ = false;

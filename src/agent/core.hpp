@@ -16,6 +16,7 @@
 #include "base/settings.hpp"
 #include "extent/extent.hpp"
 #include "io/storage.hpp"
+#include "transport/bundle.hpp"
 #include "transport/frame.hpp"
 
 namespace millrace::agent {
@@ -100,6 +101,15 @@ class Core {
   // One write record of at most record_max bytes, from a registered channel; copies the bytes. Only after
   // ready(). The checksum has been verified by the caller.
   void write(ChannelId channel, FileSlot file, std::uint64_t offset, std::span<const std::byte> data);
+
+  // The records of a bundle, as write() takes them, until ready() is false; `at` is behind the last one
+  // taken, and at the begin when all are. The caller has verified the checksum and the frame's offset.
+  struct Bundled {
+    enum class End { all, core_is_full, corrupt } end = End::all;
+    std::uint64_t records = 0;  // taken by this call
+  };
+  Bundled write_bundle(ChannelId channel, FileSlot file, std::uint64_t offset,
+                       std::span<const std::byte> payload, transport::Unbundler& at);
 
   // The rank wrote this extent itself, past the pipeline.
   void note(ChannelId channel, FileSlot file, Extent extent);

@@ -71,7 +71,19 @@ struct Core::Impl {
   bool evict_one();
   bool retire();
   bool anything_open() const;
-  bool has_memory() const;
+  bool has_memory() const {
+    const BlockPool* const pool = shared.pool.get();
+    return !pool ||
+           (!shared.advance_wanted && pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
+  }
+  bool ready() const { return has_memory() && !shared.ledger_full; }
+  void put(OpenFile& to, const Channel& from, std::uint64_t offset, std::span<const std::byte> data) {
+    if (to.ledger && !from.upstream) {
+      to.keep(offset, data);
+      shared.ledger_full |= !to.ledger->ready();
+    }
+    to.write(offset, data);
+  }
 };
 
 }  // namespace millrace::agent

@@ -56,11 +56,6 @@ Status Core::Impl::refuse(Status why, std::uint32_t record_max_before) {
   return why;
 }
 
-bool Core::Impl::has_memory() const {
-  const BlockPool* const pool = shared.pool.get();
-  return !pool || (!shared.advance_wanted && pool->has_room(shared.record_max_bytes, shared.reserved_blocks));
-}
-
 Result<FileSlot> Core::Impl::add(Fd target, const FileIdentity& identity,
                                  const transport::Register& registration, Route route) {
   if (files.size() == transport::max_files && std::find(files.begin(), files.end(), nullptr) == files.end())
@@ -137,6 +132,7 @@ Status Core::join(ChannelId channel, FileSlot slot, std::uint32_t lane, std::uin
   lane %= static_cast<std::uint32_t>(file->lanes.size());  // fewer, if the file was open here before
   if (channel >= impl_->channels.size()) impl_->channels.resize(channel + 1);
   impl_->channels[channel].upstream = true;
+  impl_->channels[channel].lane = lane;
   file->lanes[lane]->requests.join(channel, group, 0, true);
   return {};
 }

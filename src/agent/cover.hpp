@@ -32,6 +32,11 @@ inline std::uint64_t high_mask(std::uint32_t bit) { return ~std::uint64_t{0} >> 
 // Sets bits; returns how many were clear.
 inline std::uint32_t set_bits(std::uint64_t* words, std::uint32_t begin, std::uint32_t end) {
   const std::uint32_t first = begin >> 6, last = (end - 1) >> 6;
+  if (first == last) {  // most small records
+    const std::uint64_t mask = low_mask(begin) & high_mask(end), old = words[first];
+    words[first] = old | mask;
+    return (old & mask) == 0 ? end - begin : static_cast<std::uint32_t>(std::popcount(mask & ~old));
+  }
   std::uint32_t added = 0;
   for (std::uint32_t i = first; i <= last; ++i) {
     std::uint64_t mask = i == first ? low_mask(begin) : ~std::uint64_t{0};
@@ -87,8 +92,8 @@ void refine(BlockPool& pool, std::uint32_t id, bool merge);
 void mark_record(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::uint32_t end);
 
 // [begin, end) of block `id` has new bytes. Returns how many bytes the block has more than before.
-inline std::uint32_t add(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::uint32_t end,
-                         bool merge) {
+[[gnu::always_inline]] inline std::uint32_t add(BlockPool& pool, std::uint32_t id, std::uint32_t begin,
+                                                std::uint32_t end, bool merge) {
   Block& b = pool.block(id);
   const std::uint32_t before = b.covered;
   if (before == 0 || (begin <= b.begin && end >= b.end)) {  // all there is

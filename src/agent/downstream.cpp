@@ -22,7 +22,7 @@ constexpr std::size_t data_max = 4;
 class LinkCarrier final : public Carrier {
  public:
   LinkCarrier(std::shared_ptr<Downstream> to, std::size_t record_max_bytes, std::function<void()> connect)
-      : to_(std::move(to)), record_max_bytes_(record_max_bytes), connect_(std::move(connect)) {}
+      : to_(std::move(to)), bundle_(record_max_bytes), connect_(std::move(connect)) {}
   ~LinkCarrier() override {
     to_->abandoned = true;
     to_->touch();
@@ -32,9 +32,9 @@ class LinkCarrier final : public Carrier {
 
   bool has_room() const override { return !to_->io || to_->io->link().has_room(); }
   void write(std::uint64_t offset, std::span<const std::byte> data) override {
-    if (bundle_.add(offset, data, record_max_bytes_)) return;
+    if (bundle_.add(offset, data)) return;
     put_bundle();
-    if (!bundle_.add(offset, data, record_max_bytes_)) put_record(Kind::write, offset, data);
+    if (!bundle_.add(offset, data)) put_record(Kind::write, offset, data);
   }
   void mark(std::uint64_t offset) override {
     put_bundle();
@@ -86,8 +86,8 @@ class LinkCarrier final : public Carrier {
   }
   void put_bundle() {
     if (bundle_.empty()) return;
-    const std::uint64_t offset = bundle_.offset();
-    put_record(Kind::records, offset, bundle_.finish());
+    put_record(Kind::records, bundle_.offset(), bundle_.payload());
+    bundle_.clear();
   }
   void put(const FrameHeader& frame, std::span<const std::byte> payload) {
     if (!to_->io && to_->status.ok()) connect_();
@@ -97,7 +97,6 @@ class LinkCarrier final : public Carrier {
   }
 
   std::shared_ptr<Downstream> to_;
-  std::size_t record_max_bytes_;
   transport::Bundle bundle_;
   std::function<void()> connect_;
 };

@@ -317,18 +317,10 @@ Drained Links::take_records(Upstream& from, Core& core, const FrameHeader& frame
     ++records_;
     return Drained::done;
   }
-  for (;; from.bundle.taken()) {
-    transport::Unbundler::Record record{};
-    const auto found = from.bundle.next(frame.offset, payload, record);
-    if (found == transport::Unbundler::Found::end) break;
-    if (found == transport::Unbundler::Found::corrupt || record.offset > UINT64_MAX / 2)
-      return Drained::broken;
-    if (!core.ready(from.file, from.lane)) return Drained::core_is_full;
-    core.write(from.channel, from.file, record.offset, record.data);
-    ++records_;
-  }
-  from.bundle = {};
-  return Drained::done;
+  const Core::Bundled bundled =
+      core.write_bundle(from.channel, from.file, frame.offset, payload, from.bundle);
+  records_ += bundled.records;
+  return drained(bundled.end);
 }
 
 Drained Links::take_frames(Upstream& from, Core& core, std::vector<PendingRequest>& requests,

@@ -153,6 +153,35 @@ void random_64mib(benchmark::State& state) {
       state.range(1) != 0);
 }
 
+// Bundles of small records, as a rank sends them: `ranks` interleave records of `bytes`, a bundle of each in
+// turn.
+void bundles(benchmark::State& state) {
+  const auto bytes = static_cast<std::uint64_t>(state.range(0));
+  const auto ranks = static_cast<std::uint64_t>(state.range(1));
+  Bench bench(Strategy::automatic, ranks);
+  const std::vector<std::byte> data(bytes);
+  std::vector<std::byte> payload(transport::bundle_max_bytes);
+  transport::BundleWriter bundle(payload.data(), payload.size());
+  for (std::size_t n = 0; n < batch; ++n) bundle.add(n * ranks * bytes, data.data(), bytes);
+  std::uint64_t round = 0, now = 1;
+  const auto take = [&] {
+    const std::uint64_t rank = round % ranks, nth = round / ranks * batch;
+    transport::Unbundler at;
+    const std::uint64_t offset = (nth * ranks + rank) * bytes;
+    while (bench.core
+               .write_bundle(static_cast<ChannelId>(rank), bench.slot, offset,
+                             std::span(payload).first(bundle.bytes()), at)
+               .end != Core::Bundled::End::all)
+      bench.core.advance(++now);
+    if (++round % 64 == 0) bench.core.advance(++now);
+  };
+  for (int warm = 0; warm < 20000; ++warm) take();
+  const std::uint64_t start = cpu_ns(), first = round;
+  for (auto _ : state) take();
+  state.counters["ns_per_record"] =
+      static_cast<double>(cpu_ns() - start) / static_cast<double>((round - first) * batch);
+}
+
 const std::vector<std::int64_t> strategies{static_cast<int>(Strategy::automatic),
                                            static_cast<int>(Strategy::sort),
                                            static_cast<int>(Strategy::immediate)};
@@ -160,6 +189,7 @@ const std::vector<std::int64_t> strategies{static_cast<int>(Strategy::automatic)
 BENCHMARK(sequential)->ArgNames({"strategy", "verify"})->ArgsProduct({strategies, {0, 1}});
 BENCHMARK(strided)->ArgNames({"strategy", "verify", "ranks"})->ArgsProduct({strategies, {0, 1}, {4, 16}});
 BENCHMARK(random_64mib)->ArgNames({"strategy", "verify"})->ArgsProduct({{0, 1}, {0, 1}});
+BENCHMARK(bundles)->ArgNames({"bytes", "ranks"})->ArgsProduct({{12, 40, 256, 1024}, {4}});
 
 }  // namespace
 }  // namespace millrace::agent

@@ -20,6 +20,7 @@ struct Channel {
   std::uint64_t last_ns = 0;  // when records of it were last seen
   bool spoke = false;         // records have come since
   bool upstream = false;      // an agent
+  std::uint32_t lane = 0;     // ... that feeds this one
 };
 
 struct RequestCounters {

@@ -45,6 +45,29 @@ std::uint32_t SortBuffer::new_block(Chunk& chunk, std::uint32_t slot) {
   return id;
 }
 
+// Makes the block of `offset` the one that is here.
+void SortBuffer::go_to(std::uint64_t offset) {
+  const std::uint32_t id = chunk_at(offset >> pool_.chunk_shift());
+  Chunk& chunk = pool_.chunk(id);
+  const std::uint32_t slot =
+      static_cast<std::uint32_t>((offset & (pool_.chunk_bytes() - 1)) >> pool_.block_shift());
+  std::uint32_t block = chunk.slots[slot];
+  if (block == LazyPool::none) block = new_block(chunk, slot);
+  here_ = {offset & ~std::uint64_t{pool_.block_bytes() - 1}, pool_.data(block), &chunk, block, id};
+}
+
+void SortBuffer::insert_far(std::uint64_t offset, std::span<const std::byte> data) {
+  const std::uint32_t block_bytes = pool_.block_bytes();
+  do {
+    go_to(offset);
+    const std::uint32_t begin = static_cast<std::uint32_t>(offset - here_.begin);
+    const std::size_t size = std::min<std::size_t>(data.size(), block_bytes - begin);
+    put(begin, data.data(), static_cast<std::uint32_t>(size));
+    offset += size;
+    data = data.subspan(size);
+  } while (!data.empty());
+}
+
 void SortBuffer::completed(Chunk& chunk, std::uint32_t id) {
   chunk.complete = true;
   complete_.push_back(id);
@@ -76,6 +99,7 @@ void SortBuffer::insert_under(std::uint64_t offset, std::span<const std::byte> d
 // Out of the index, so that records for its place go elsewhere.
 void SortBuffer::detach(std::uint32_t id) {
   Chunk& chunk = pool_.chunk(id);
+  if (here_.id == id) here_ = {};
   order_.erase(chunk.index);
   chunk.owner = nullptr;
   blocks_ -= chunk.blocks;

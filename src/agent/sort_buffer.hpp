@@ -13,6 +13,7 @@
 
 #include "agent/block_pool.hpp"
 #include "agent/cover.hpp"
+#include "base/copy.hpp"
 #include "extent/extent.hpp"
 
 namespace millrace::agent {
@@ -35,12 +36,12 @@ class SortBuffer {
   SortBuffer& operator=(const SortBuffer&) = delete;
 
   void insert(std::uint64_t offset, std::span<const std::byte> data) {
-    do {
-      const std::uint32_t id = chunk_at(offset >> pool_.chunk_shift());
-      const std::size_t taken = insert_block(pool_.chunk(id), id, offset, data);
-      offset += taken;
-      data = data.subspan(taken);
-    } while (!data.empty());
+    const std::uint64_t in = offset - here_.begin;
+    if (in < pool_.block_bytes() && data.size() <= pool_.block_bytes() - in) {
+      put(static_cast<std::uint32_t>(in), data.data(), static_cast<std::uint32_t>(data.size()));
+    } else {
+      insert_far(offset, data);
+    }
   }
 
   // As insert(), but for bytes that are older than what is here: fills the gaps only.
@@ -94,23 +95,30 @@ class SortBuffer {
   void completed(Chunk& chunk, std::uint32_t id);
   void detach(std::uint32_t id);
 
-  std::size_t insert_block(Chunk& chunk, std::uint32_t id, std::uint64_t offset,
-                           std::span<const std::byte> data) {
-    const std::uint32_t block_bytes = pool_.block_bytes();
-    const std::uint32_t begin = static_cast<std::uint32_t>(offset) & (block_bytes - 1);
-    const std::uint32_t slot =
-        static_cast<std::uint32_t>((offset & (pool_.chunk_bytes() - 1)) >> pool_.block_shift());
-    const std::size_t size = data.size() < block_bytes - begin ? data.size() : block_bytes - begin;
-    std::uint32_t block = chunk.slots[slot];
-    if (block == LazyPool::none) block = new_block(chunk, slot);
-    std::memcpy(pool_.data(block) + begin, data.data(), size);
-    chunk.covered += cover::add(pool_, block, begin, begin + static_cast<std::uint32_t>(size), merge_);
-    if (chunk.covered == pool_.chunk_bytes() && !chunk.complete) completed(chunk, id);
-    return size;
+  void insert_far(std::uint64_t offset, std::span<const std::byte> data);
+  void go_to(std::uint64_t offset);
+
+  // Into the block that is here, from its byte `begin` on.
+  void put(std::uint32_t begin, const std::byte* data, std::uint32_t size) {
+    Chunk& chunk = *here_.chunk;
+    copy_bytes(here_.data + begin, data, size);
+    chunk.covered += cover::add(pool_, here_.block, begin, begin + size, merge_);
+    if (chunk.covered == pool_.chunk_bytes() && !chunk.complete) completed(chunk, here_.id);
   }
+
+  // The block of the last record, where the next one mostly lies too.
+  struct Here {
+    static constexpr std::uint64_t nowhere = std::uint64_t{3} << 62;  // far from every record
+    std::uint64_t begin = nowhere;                                    // file offset
+    std::byte* data = nullptr;
+    Chunk* chunk = nullptr;
+    std::uint32_t block = 0;
+    std::uint32_t id = 0;  // of the chunk
+  };
 
   BlockPool& pool_;
   bool merge_;
+  Here here_;
   std::uint32_t blocks_ = 0;
   std::uint64_t cursor_ = 0;                // of take_next
   std::array<std::uint32_t, 1024> recent_;  // by low bits of the index; checked, so never cleared

@@ -76,7 +76,7 @@ void batch(benchmark::State& state) {
 BENCHMARK_CAPTURE(call, serialized, true)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096)->Arg(32768);
 BENCHMARK_CAPTURE(call, thread_multiple, false)->Arg(256);
 BENCHMARK(file_call)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096);
-BENCHMARK(batch)->Arg(64)->Arg(256)->Arg(1024)->Arg(4096);
+BENCHMARK(batch)->Arg(12)->Arg(40)->Arg(64)->Arg(128)->Arg(256)->Arg(512)->Arg(1024)->Arg(4096);
 
 }  // namespace
 }  // namespace millrace::client

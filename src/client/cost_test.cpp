@@ -46,13 +46,30 @@ Status write_records(testing::NullAgent& agent, int records) {
   return {};
 }
 
+// Calls of many small pieces with a large one between.
+Status write_bundles(testing::NullAgent& agent, int calls) {
+  const std::vector<std::byte> data(4096);
+  std::vector<Piece> pieces;
+  pieces.reserve(100);
+  for (std::uint64_t i = 0; i < 100; ++i) pieces.push_back({i * 8192, data.data(), i == 50 ? 4096U : 12U});
+  Tally tally;
+  const std::size_t before = allocations;
+  for (int i = 0; i < calls; ++i) {
+    if (Status status = agent.session->write(0, pieces, 32 * KiB, tally); !status.ok()) return status;
+    if (i % 16 == 0) agent.take_all();
+  }
+  return allocations == before ? Status() : Status(Code::no_memory);
+}
+
 TEST(Cost, NoAllocationPerRecord) {
   if (!countable) GTEST_SKIP() << "not under a sanitizer";
   testing::NullAgent agent;
   ASSERT_TRUE(write_records(agent, 10).ok());
+  ASSERT_TRUE(write_bundles(agent, 10).ok());
   const std::size_t before = allocations;
   ASSERT_TRUE(write_records(agent, 100'000).ok());
   EXPECT_EQ(allocations, before);
+  EXPECT_TRUE(write_bundles(agent, 1000).ok());
 }
 
 // Run by the test below under strace, with the number of records in COST_RECORDS.

@@ -13,7 +13,6 @@ using transport::Kind;
 
 namespace {
 constexpr std::uint64_t notes_wake_bytes = 2 * MiB;
-constexpr std::uint64_t sample_every = 64;  // calls per measured one
 }  // namespace
 
 Session::Session(SessionParts parts)
@@ -53,66 +52,11 @@ Result<std::uint16_t> Session::meet() {
   return answer.port;
 }
 
-Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::uint64_t record_max,
-                      Tally& tally) {
-  const std::lock_guard lock(mutex_);
-  const Saver saver(*this);
-  if (Status now = status(file); !now.ok()) return now;
-  const bool sampled = tally.counters.calls++ % sample_every == 0;
-  const std::uint64_t begin_ns = sampled ? now_ns() : 0;
-  const std::uint64_t waited_ns = tally.counters.wait_ns;
-  const std::uint64_t most =
-      parts_.producer.max_payload() < record_max ? parts_.producer.max_payload() : record_max;
-  std::uint64_t places = 0;
-  FrameHeader frame{};
-  frame.kind = Kind::write;
-  frame.file = file;
-  frame.span = clock_ == transport::StampClock::counter ? transport::read_stamp(clock_) : now_ns();
-  for (const Piece& piece : pieces) {
-    const auto* data = static_cast<const std::byte*>(piece.data);
-    for (std::uint64_t done = 0; done < piece.size;) {
-      const std::uint64_t rest = piece.size - done;
-      frame.offset = piece.offset + done;
-      // Long pieces are cut where the agent's blocks end.
-      std::uint64_t length = rest <= most ? rest : most;
-      if (rest > most && most == record_max) length = most - frame.offset % most;
-      frame.length = static_cast<std::uint32_t>(length);
-      if (!parts_.producer.append(frame, data + done)) [[unlikely]] {
-        if (Status status = append(frame, data + done, &tally); !status.ok()) return status;
-      }
-      if (parts_.producer.unpublished() >= parts_.producer.ring_bytes() / 2) show();
-      done += length;
-    }
-    tally.counters.bytes += piece.size;
-    tally.fresh_bytes += piece.size;
-    places |= transport::places({piece.offset, piece.offset + piece.size});
-  }
-  tally.counters.pieces += pieces.size();
-  parts_.producer.publish();
-  // After the tail, see agent/file_states.hpp.
-  std::atomic<std::uint64_t>& fresh = state(file).fresh;
-  if ((fresh.load(std::memory_order_seq_cst) & places) != places) fresh.fetch_or(places);
-  std::atomic<std::uint32_t>& dirty = state(file).dirty;
-  if (dirty.load(std::memory_order_seq_cst) != transport::state_dirty) dirty.store(transport::state_dirty);
-  publish(false);
-  if (sampled) {
-    const std::uint64_t copied = now_ns() - begin_ns - (tally.counters.wait_ns - waited_ns);
-    tally.counters.copy_ns += copied * sample_every;
-  }
-  return {};
-}
-
 Status Session::append(const FrameHeader& frame, const void* data, Tally* tally) {
   while (!parts_.producer.append(frame, data)) {
     if (Status status = wait_for_room(tally); !status.ok()) return status;
   }
   return {};
-}
-
-// A long batch is shown in steps, so that the agent works while the rest is copied.
-void Session::show() {
-  parts_.producer.publish();
-  publish(false);
 }
 
 // After the producer's publish(): wakes the agent if it sleeps and there is enough to do. Who takes the flag

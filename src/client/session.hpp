@@ -51,7 +51,8 @@ class Session {
   Result<std::uint16_t> meet();
   std::uint16_t met() const { return port_.load(); }  // 0: nobody has asked yet
 
-  // Appends pieces as records of at most record_max bytes; blocks while the ring is full.
+  // Appends pieces as records of at most record_max bytes, small ones in bundles; blocks while the ring is
+  // full.
   Status write(std::uint32_t file, std::span<const Piece> pieces, std::uint64_t record_max, Tally& tally);
 
   // Sends a request and waits for its answer.
@@ -141,10 +142,14 @@ class Session {
   template <class Is>
   Status ask_files(transport::Kind kind, Extent extent, Tally& tally, Is&& is);
   transport::FileState& state(std::uint32_t file) { return page().files[file]; }
-  void show();
   template <class Answer, class Message>
   Status exchange(const Message& message, std::initializer_list<int> descriptors, Answer& answer);
   Status append(const transport::FrameHeader& frame, const void* data, Tally* tally);
+  Status append_piece(std::uint32_t file, std::uint64_t stamp, const Piece& piece, std::uint64_t record_max,
+                      Tally& tally);
+  Status append_bundle(std::uint32_t file, std::uint64_t stamp, std::span<const Piece> pieces,
+                       std::uint64_t record_max, Tally& tally, std::size_t& taken);
+  void show_if_much();
   void publish(bool urgent);
   Status wait_for_room(Tally* tally);
   Result<std::uint32_t> take_slot(std::unique_lock<CallLock>& lock);

@@ -8,11 +8,16 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/fd.hpp"
+#include "client/testing/null_agent.hpp"
 #include "client/testing/silent_contact.hpp"
+#include "journal/reader.hpp"
+#include "journal/source.hpp"
 #include "transport/memory.hpp"
 
 namespace millrace::client {
@@ -35,6 +40,92 @@ std::string all_journals(const std::string& folder) {
     if (entry.is_regular_file()) text.append(std::istreambuf_iterator<char>(in), {});
   }
   return text;
+}
+
+// A session whose agent takes nothing, until it dies.
+struct Lonely {
+  Place place;
+  bool gone = false;
+  Session session;
+  Tally tally;
+
+  Lonely()
+      : session({*transport::Producer::create(256 * KiB), page(),
+                 std::make_unique<testing::SilentContact>([this] { return gone; }), 1000, true, place.path}) {
+    session.protect({0, {1, 100}, "/data/file"});
+  }
+  static transport::Mapping page() {
+    const Result<Fd> memory = transport::make_memory("session_test", sizeof(transport::AgentPage));
+    return *transport::map(memory->get(), sizeof(transport::AgentPage));
+  }
+};
+
+struct Saved {
+  std::uint64_t offset;
+  std::vector<std::byte> data;
+  bool operator==(const Saved&) const = default;
+};
+
+// What is in the journal that a rank leaves when its agent dies.
+std::vector<Saved> saved_by(Lonely& rank) {
+  rank.gone = true;
+  EXPECT_EQ(rank.session.request(transport::Kind::sync, 0, everything, rank.tally).code(), Code::lost_agent);
+  const std::string bytes = all_journals(rank.place.path);
+  journal::MemorySource source(std::as_bytes(std::span(bytes)));
+  journal::JournalReader reader(source);
+  EXPECT_EQ(reader.open(), journal::Verdict::clean);
+  std::vector<Saved> records;
+  for (journal::Record record; reader.next(record);)
+    records.push_back({record.offset, {record.data.begin(), record.data.end()}});
+  EXPECT_EQ(reader.verdict(), journal::Verdict::clean);
+  return records;
+}
+
+// Small and large ones, forwards and backwards, some of them nothing.
+std::vector<Piece> any_pieces(std::span<const std::byte> memory, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<Piece> pieces;
+  for (std::size_t left = 1 + random() % 64; left > 0; --left) {
+    const std::uint64_t most = random() % 8 == 0 ? 6000 : random() % 8 == 0 ? 2100 : 60;
+    const std::uint64_t size = random() % 16 == 0 ? 0 : 1 + random() % most;
+    pieces.push_back({random() % 1'000'000, memory.data() + random() % (memory.size() - 6000), size});
+  }
+  return pieces;
+}
+
+// Pieces of one call travel in bundles, those of calls of their own do not: the records are the same.
+TEST(Session, RecordsInBundlesAreSavedAsRecordsBySingleCalls) {
+  std::vector<std::byte> memory(64 * KiB);
+  std::mt19937 random(1);
+  for (std::byte& byte : memory) byte = static_cast<std::byte>(random());
+  std::size_t bundled = 0;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const std::vector<Piece> pieces = any_pieces(memory, seed);
+    Lonely one, many;
+    std::uint64_t bytes = 0;
+    for (const Piece& piece : pieces) {
+      ASSERT_TRUE(one.session.write(0, {&piece, 1}, 4 * KiB, one.tally).ok());
+      bytes += piece.size;
+    }
+    ASSERT_TRUE(many.session.write(0, pieces, 4 * KiB, many.tally).ok());
+    EXPECT_EQ(many.tally.counters.pieces, pieces.size());
+    EXPECT_EQ(many.tally.counters.bytes, bytes);
+    const std::vector<Saved> expected = saved_by(one);
+    if (expected.size() < 2) continue;
+    ASSERT_EQ(saved_by(many), expected) << seed;
+    bundled += expected.size();
+  }
+  EXPECT_GT(bundled, 1000U);
+}
+
+TEST(Session, SmallPiecesOfOneCallAreOneFrameOfTheRing) {
+  testing::NullAgent agent;
+  const std::vector<std::byte> data(64 * 12);
+  std::vector<Piece> pieces;
+  for (std::uint64_t i = 0; i < 64; ++i) pieces.push_back({i * 48, data.data() + i * 12, 12});
+  Tally tally;
+  ASSERT_TRUE(agent.session->write(0, pieces, 32 * KiB, tally).ok());
+  EXPECT_LE(agent.bytes_in_ring(), sizeof(transport::FrameHeader) + 64 * (12 + 2) + 8);
 }
 
 // The agent gives a number again when the file that had it is closed.

@@ -7,61 +7,129 @@
 #include <cstdint>
 #include <span>
 
-// Many small records in the payload of one frame (Kind::records), for which a header each would be a burden
-// on the link:
+#include "base/copy.hpp"
+
+// Many small records in the payload of one frame (Kind::records), on a link and in a ring. A header and a
+// checksum for each of them would cost more than the records:
 //
-//   | data of all records, without gaps | table: gap, length; gap, length; ... | bytes of the table, u32 |
+//   | gap, length, data | gap, length, data | ...
 //
 // Gaps and lengths are varints of 7 bits per byte, low bits first. A gap is the distance from the end of the
 // record before (of the first: from the frame's offset) to the begin of this one, zigzag: 0, -1, 1, -2, ...
 namespace millrace::transport {
 
 inline constexpr std::size_t bundled_record_max_bytes = 2048;  // a larger one goes by itself
+inline constexpr std::size_t bundle_max_bytes = 16384;         // of a payload
+inline constexpr std::size_t bundle_entry_bytes = 10 + 2;      // of a record besides its data, at most
 
-// Owns its buffer. Not thread safe.
-class Bundle {
+// Writes a payload into memory of the caller. Not thread safe.
+class BundleWriter {
  public:
-  // False: it is full, or the record too large. `record_max`: of the payload, at least 4096.
-  bool add(std::uint64_t offset, std::span<const std::byte> data, std::size_t record_max);
-  bool empty() const { return data_bytes_ == 0; }
-  std::uint64_t offset() const { return base_; }  // for the frame
-  // The payload; valid until the next call.
-  std::span<const std::byte> finish();
+  BundleWriter() = default;
+  // `room`: bytes at `begin`.
+  BundleWriter(std::byte* begin, std::size_t room) : begin_(begin), at_(begin), end_(begin + room) {}
+
+  // False: there is no room for it. `size` is between 1 and bundled_record_max_bytes.
+  bool add(std::uint64_t offset, const std::byte* data, std::size_t size) {
+    if (static_cast<std::size_t>(end_ - at_) < size + bundle_entry_bytes) return false;
+    if (at_ == begin_) offset_ = next_ = offset;
+    const std::uint64_t distance = offset - next_;
+    put(distance << 1 ^ (static_cast<std::int64_t>(distance) < 0 ? ~std::uint64_t{0} : 0));
+    put(size);
+    copy_bytes(at_, data, size);
+    at_ += size;
+    next_ = offset + size;
+    return true;
+  }
+  bool empty() const { return at_ == begin_; }
+  std::uint64_t offset() const { return offset_; }  // for the frame
+  std::uint32_t bytes() const { return static_cast<std::uint32_t>(at_ - begin_); }
 
  private:
-  static constexpr std::size_t most_bytes = 16384;
-  static constexpr std::size_t entry_bytes = 10 + 2;  // at most
+  void put(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) *at_++ = static_cast<std::byte>(value | 0x80);
+    *at_++ = static_cast<std::byte>(value);
+  }
 
-  std::array<std::byte, most_bytes> data_;
-  std::array<std::byte, most_bytes> table_;
-  std::size_t data_bytes_ = 0;
-  std::size_t table_bytes_ = 0;
-  std::uint64_t base_ = 0;
-  std::uint64_t end_ = 0;  // of the last record
+  std::byte* begin_ = nullptr;
+  std::byte* at_ = nullptr;
+  std::byte* end_ = nullptr;
+  std::uint64_t offset_ = 0;
+  std::uint64_t next_ = 0;  // end of the last record
 };
 
-// Takes a payload apart that anybody may have written. May be left in the middle and gone on with later: it
-// keeps no pointer.
+// A payload in memory of its own. Not thread safe.
+class Bundle {
+ public:
+  // `record_max`: of a payload, at least 4096.
+  explicit Bundle(std::size_t record_max)
+      : room_(record_max < bundle_max_bytes ? record_max : bundle_max_bytes), writer_(bytes_.data(), room_) {}
+  Bundle(const Bundle&) = delete;
+  Bundle& operator=(const Bundle&) = delete;
+
+  // False: it is full, or the record is none for a bundle.
+  bool add(std::uint64_t offset, std::span<const std::byte> data) {
+    return !data.empty() && data.size() <= bundled_record_max_bytes &&
+           writer_.add(offset, data.data(), data.size());
+  }
+  bool empty() const { return writer_.empty(); }
+  std::uint64_t offset() const { return writer_.offset(); }  // for the frame
+  std::span<const std::byte> payload() const { return {bytes_.data(), writer_.bytes()}; }
+  void clear() { writer_ = {bytes_.data(), room_}; }
+
+ private:
+  std::size_t room_;
+  std::array<std::byte, bundle_max_bytes> bytes_;
+  BundleWriter writer_;
+};
+
+// Takes a payload apart that anybody may have written, and may still change. May be left in the middle and
+// gone on with later: it keeps no pointer.
 class Unbundler {
  public:
   struct Record {
-    std::uint64_t offset;
+    std::uint64_t offset;  // at most UINT64_MAX / 2
     std::span<const std::byte> data;
   };
   enum class Found { record, end, corrupt };
 
-  // The next record of `payload`, which has to be the same every time.
-  Found next(std::uint64_t frame_offset, std::span<const std::byte> payload, Record& record);
+  // The next record of `payload`; the frame's offset is at most UINT64_MAX / 2. Both have to be the same
+  // every time, or the records are any within the payload.
+  Found next(std::uint64_t frame_offset, std::span<const std::byte> payload, Record& record) {
+    if (at_.byte >= payload.size()) return at_.byte == payload.size() ? Found::end : Found::corrupt;
+    std::uint64_t gap = 0, length = 0;
+    ahead_ = at_;
+    if (!get(payload, gap) || !get(payload, length)) return Found::corrupt;
+    if (length == 0 || length > payload.size() - ahead_.byte) return Found::corrupt;
+    const std::uint64_t offset = frame_offset + ahead_.end + (gap >> 1 ^ (~(gap & 1) + 1));
+    if (offset > UINT64_MAX / 2) return Found::corrupt;
+    record = {offset, payload.subspan(ahead_.byte, length)};
+    ahead_.byte += length;
+    ahead_.end = offset + length - frame_offset;
+    return Found::record;
+  }
   void taken() { at_ = ahead_; }
-  bool begun() const { return at_.table != 0; }
+  bool begun() const { return at_.byte != 0; }
 
  private:
   struct Place {
-    std::size_t data = 0;
-    std::size_t table = 0;
+    std::size_t byte = 0;   // of the payload
     std::uint64_t end = 0;  // of the last record, from the frame's offset
   };
-  Place at_;     // behind what was taken
+
+  // False: it does not end within the payload, or is no number of 64 bits.
+  bool get(std::span<const std::byte> payload, std::uint64_t& value) {
+    value = 0;
+    for (unsigned shift = 0; shift < 64 && ahead_.byte < payload.size(); shift += 7) {
+      const auto byte = std::to_integer<std::uint64_t>(payload[ahead_.byte++]);
+      if (shift == 63 && byte > 1) return false;
+      value |= (byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) return true;
+    }
+    return false;
+  }
+
+  Place at_;     // behind the records that were taken
   Place ahead_;  // ... and behind the record that next() has shown
 };
 

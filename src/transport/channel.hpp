@@ -31,10 +31,24 @@ class Producer {
 
   // Copies one record in. False if the ring has no room for it just now; nothing is published.
   bool append(const FrameHeader& header, const void* data) {
-    const std::uint64_t need = record_bytes(header.length);
-    if (tail_ + need - head_ > ring_bytes_ && !has_room(need)) return false;
-    std::byte* at = ring_.data() + (tail_ & (ring_bytes_ - 1));
-    if (data != nullptr) std::memcpy(at + sizeof header, data, header.length);
+    std::byte* const payload = reserve(header.length);
+    if (payload == nullptr) return false;
+    if (data != nullptr) std::memcpy(payload, data, header.length);
+    commit(header, data);
+    return true;
+  }
+
+  // Memory for the payload of the next record, of at most `length` bytes; nullptr if the ring has no room for
+  // it just now.
+  std::byte* reserve(std::uint64_t length) {
+    const std::uint64_t need = record_bytes(length);
+    if (tail_ + need - head_ > ring_bytes_ && !has_room(need)) return nullptr;
+    return ring_.data() + (tail_ & (ring_bytes_ - 1)) + sizeof(FrameHeader);
+  }
+  // Appends the record whose payload lies there; `data` are the same bytes, there or elsewhere. Nothing is
+  // published.
+  void commit(const FrameHeader& header, const void* data) {
+    std::byte* const at = ring_.data() + (tail_ & (ring_bytes_ - 1));
     // Field by field, from registers: a copy of the whole would wait for the fields that were just stored.
     auto* const out = new (at) FrameHeader;
     out->length = header.length;
@@ -45,8 +59,7 @@ class Producer {
     out->offset = header.offset;
     out->span = header.span;
     out->checksum = record_checksum(data, header.length, header.offset);
-    tail_ += need;
-    return true;
+    tail_ += record_bytes(header.length);
   }
 
   // Calls visit(frame, payload) for every published record that the consumer has not given back.

@@ -14,7 +14,7 @@
 // Between agents, the same frames go through a link (link.hpp).
 namespace millrace::transport {
 
-inline constexpr std::uint32_t protocol_version = 9;
+inline constexpr std::uint32_t protocol_version = 10;
 
 enum class Kind : std::uint16_t {
   pad = 0,    // skip to the end of the ring
@@ -31,12 +31,16 @@ enum class Kind : std::uint16_t {
   fetch = 9,  // request, of a file that stands in for another node's: [offset, offset + span) of that one, as
               // what came before this on its way leaves it, comes here, and so does its size
   // Only between agents, before the reply to a fetch and with its number:
-  data = 10,     // payload: bytes of the file at offset; none: it is the last, and span is the file's size
+  data = 10,  // payload: bytes of the file at offset; none: it is the last, and span is the file's size
+  // From ranks too:
   records = 11,  // many small records in one payload (bundle.hpp); offset: where their gaps count from
   // Only between agents, from upstream, while it drains in file order for a sync or close:
   mark = 12,  // what comes before that sync or close lies at or above offset; a hint, nothing depends on it
 };
 inline constexpr Kind last_kind = Kind::mark;
+
+// Frames with bytes for the file.
+constexpr bool carries_records(Kind kind) { return kind == Kind::write || kind == Kind::records; }
 
 // Frames that a link takes. `pad` is the ring's own.
 constexpr bool travels_on_links(Kind kind) { return kind != Kind::pad && kind <= last_kind; }
@@ -58,8 +62,8 @@ struct FrameHeader {
   std::uint32_t file;     // slot that the registration returned
   std::uint32_t request;  // number to echo in the reply; 0 for write and note
   std::uint64_t offset;   // in the file, bytes
-  std::uint64_t
-      span;  // flush, note, fetch: bytes from offset, UINT64_MAX = to the end; write: its stamp (stamp.hpp)
+  std::uint64_t span;  // flush, note, fetch: bytes from offset, UINT64_MAX = to the end; write, records: its
+                       // stamp (stamp.hpp)
   std::uint64_t checksum;  // of payload and offset: record_checksum()
 };
 static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHeader>);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // Gives arbitrary bytes to a link: as a stranger's before and after the handshake, and as those of a peer
-// that holds the key and seals what the fuzzer made, so that the fuzzer reaches what lies behind the tag.
+// that holds the key and seals what the fuzzer made, so that the fuzzer reaches what lies behind the tag. And
+// as a bundle in a ring, which its rank may change while the agent takes it apart.
 #include <cstdlib>
 
 #include "transport/bundle.hpp"
@@ -12,20 +13,37 @@ namespace {
 using namespace millrace::transport;           // NOLINT: one small program
 using namespace millrace::transport::testing;  // NOLINT
 
-enum Mode : unsigned { accepting, connecting, established, key_holder, modes };
+enum Mode : unsigned { accepting, connecting, established, key_holder, in_ring, modes };
 
 constexpr std::size_t record_max = 512;
 
 void unbundle(const Frame& frame) {
   Unbundler unbundler;
   Unbundler::Record record{};
-  std::size_t bytes = 0;
+  const std::byte* at = frame.payload.data();
   while (unbundler.next(frame.header.offset, frame.payload, record) == Unbundler::Found::record) {
     unbundler.taken();
-    if (record.data.data() != frame.payload.data() + bytes) std::abort();
-    bytes += record.data.size();
+    if (record.data.empty() || record.data.data() <= at || record.offset > UINT64_MAX / 2) std::abort();
+    at = record.data.data() + record.data.size();
   }
-  if (bytes > frame.payload.size()) std::abort();
+  if (at > frame.payload.data() + frame.payload.size()) std::abort();
+}
+
+// After every `turn` records the payload is another one.
+void unbundle_changing(std::span<const std::byte> bytes, std::size_t turn) {
+  const std::span<const std::byte> payloads[] = {bytes.first(bytes.size() / 2),
+                                                 bytes.subspan(bytes.size() / 2)};
+  Unbundler unbundler;
+  Unbundler::Record record{};
+  for (std::size_t records = 0;; ++records) {
+    const std::span<const std::byte> payload = payloads[records / turn % 2];
+    if (unbundler.next(turn, payload, record) != Unbundler::Found::record) return;
+    if (record.offset > UINT64_MAX / 2 || record.data.data() < payload.data() ||
+        record.data.data() + record.data.size() > payload.data() + payload.size())
+      std::abort();
+    if (records > bytes.size()) std::abort();  // each takes some of the payload
+    unbundler.taken();
+  }
 }
 
 // Feeds in pieces whose size the input chooses, and takes what comes in between. Every byte of a frame is
@@ -65,6 +83,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto mode = static_cast<Mode>(data[0] % modes);
   const std::size_t piece = data[1] == 0 ? 1 : std::size_t{data[1]} * 8;
   const std::span bytes = std::as_bytes(std::span(data, size)).subspan(2);
+  if (mode == in_ring) {
+    unbundle_changing(bytes, piece);
+    return 0;
+  }
   const LinkLimits limits{record_max, 4096};
   Link link = mode == connecting ? Link::connecting(test_key(), test_introduction(), limits)
                                  : Link::accepting(test_lookup(), limits);

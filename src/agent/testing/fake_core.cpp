@@ -124,6 +124,20 @@ void Core::write(ChannelId, FileSlot file, std::uint64_t offset, std::span<const
   }
 }
 
+Core::Bundled Core::write_bundle(ChannelId channel, FileSlot file, std::uint64_t offset,
+                                 std::span<const std::byte> payload, transport::Unbundler& at) {
+  Bundled bundled;
+  transport::Unbundler::Record record{};
+  for (; at.next(offset, payload, record) == transport::Unbundler::Found::record; at.taken()) {
+    write(channel, file, record.offset, record.data);
+    ++bundled.records;
+  }
+  if (at.next(offset, payload, record) == transport::Unbundler::Found::corrupt)
+    bundled.end = Bundled::End::corrupt;
+  at = {};
+  return bundled;
+}
+
 void Core::note(ChannelId, FileSlot, Extent) {}
 
 void Core::flush(ChannelId channel, FileSlot file, std::uint32_t request, Extent) {

@@ -48,6 +48,8 @@ class NullAgent {
   // Call at least once per half ring of records.
   void take_all() { header_->head.store(header_->tail.load()); }
 
+  std::uint64_t bytes_in_ring() const { return header_->tail.load() - header_->head.load(); }
+
   std::unique_ptr<Session> session;
 
  private:
