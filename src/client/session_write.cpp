@@ -70,7 +70,6 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
     if (!status.ok()) return status;
     for (const Piece& piece : rest.first(taken)) {
       tally.counters.bytes += piece.size;
-      tally.fresh_bytes += piece.size;
       places |= transport::places({piece.offset, piece.offset + piece.size});
     }
     next += taken;
@@ -85,7 +84,8 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
   publish(false);
   if (sampled) {
     const std::uint64_t copied = now_ns() - begin_ns - (tally.counters.wait_ns - waited_ns);
-    tally.counters.copy_ns += copied * sample_every;
+    tally.sampled_ns += copied;
+    tally.counters.copy_ns = tally.sampled_ns * tally.counters.calls / ++tally.samples;
   }
   return {};
 }
