@@ -24,7 +24,7 @@ namespace millrace::client {
 struct Tally {
   transport::ClientCounters counters{};
   std::uint64_t sampled_ns = 0, samples = 0;  // calls whose time in the ring was taken
-  Status left;                    // the first error of files that their ranks had left, as a guest
+  Status left;  // the first error of files that their ranks had left, as a guest
 };
 
 // What a session is made of, once client and agent have greeted each other.
