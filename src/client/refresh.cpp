@@ -14,9 +14,9 @@ namespace {
 constexpr std::uint32_t fuse_magic = 0x65735546;
 
 // A FUSE daemon may remember attributes too (GlusterFS does, for a second). A change, if only of
-// nothing, brings the file's true ones along with its answer.
-void make_daemon_ask(const std::string& path) {
-  if (::chown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(-1)) != 0) return;
+// nothing, brings the file's true ones along with its answer, and the kernel takes them. False: not allowed.
+bool make_daemon_ask(const std::string& path) {
+  return ::chown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(-1)) == 0;
 }
 
 // The question costs a daemon's answer. It is asked once for the files of a folder, if that has a full name.
@@ -35,7 +35,7 @@ bool on_fuse(const std::string& path) {
 
 // Best effort: a file system that cannot look again says what it remembers.
 void refresh(const std::string& path) {
-  if (on_fuse(path)) make_daemon_ask(path);
+  if (on_fuse(path) && make_daemon_ask(path)) return;
   struct statx about {};
   (void)::statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_SIZE | STATX_MTIME, &about);
 }

@@ -85,6 +85,12 @@ Ranks::~Ranks() {
 
 std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm) {
   if (calls_may_overlap()) return new_ranks(comm);
+  // Libraries (PnetCDF) duplicate it for each file: that of the world's ranks serves them all.
+  int likeness = MPI_UNEQUAL, initialized = 0;
+  if (PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 &&
+      PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness) == MPI_SUCCESS &&
+      (likeness == MPI_IDENT || likeness == MPI_CONGRUENT))
+    comm = MPI_COMM_WORLD;
   void* known = nullptr;
   int there = 0;
   const int key = key_of_ranks();

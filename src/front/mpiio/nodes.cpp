@@ -151,6 +151,7 @@ Apart meet_nodes(MPI_Comm comm, std::vector<Place>& places, const Decision& deci
   meeting.routing = routing;
   meeting.members = nodes.members;
   meeting.settings = decision.settings;
+  meeting.first_of_node = first_of_node;
   return Apart::no;
 }
 

@@ -50,6 +50,7 @@ struct Meeting {
   client::Routing routing;    // as this rank's node sees it
   std::uint32_t members = 0;  // ranks on this node
   FileSettings settings;      // of rank 0, for all
+  bool first_of_node = false;
 };
 
 // Why a file that ranks of several nodes open is left to the MPI library, by all of them.

@@ -50,6 +50,7 @@ struct Open {
   bool mapped = true;  // this rank's view can be mapped to pieces
   bool atomic = false;
   bool routed = false;             // ranks of several nodes have it open, and their agents work together
+  bool looks_again = false;        // of those, the one of its node that does so for all at close
   bool left = false;               // to the MPI library, on all ranks alike (Apart)
   bool foreign = false;            // a data representation other than native
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike

@@ -140,7 +140,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     client::open({path, {}, all.company.group, heard.members, settings.file, true, {}, 0, true});
     return false;
   }
-  Meeting meeting{{}, heard.members, settings.file};
+  Meeting meeting{{}, heard.members, settings.file, false};
   Apart apart = all.left != 0 ? Apart::left_before : Apart::no;
   if (apart == Apart::no && heard.members == 0)
     apart = meet_nodes(comm, heard.places, heard.decision, meeting);
@@ -168,6 +168,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   open->left = apart != Apart::no;
   open->routed = heard.members == 0 && !open->left;
   if (open->routed) open->ranks = ranks_of(comm);
+  open->looks_again = open->routed && meeting.first_of_node;
   if (open->left) leave_same_file(path.c_str(), why(Apart::left_before));
   if (open->left && rank == 0) tell(apart, path, settings.file);
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
@@ -208,7 +209,8 @@ int leave(std::unique_ptr<Open> open) {
   const Status status = open->file->close();
   if (open->routed) {  // who opens it next finds what all nodes have written
     (void)all_ranks(*open, true);
-    client::refresh(open->path);
+    // A mount is all its node's. The other ranks wait for this one in the library's close, which meets.
+    if (open->looks_again) client::refresh(open->path);
   }
   close_unmapped(*open);
   return status.ok() ? MPI_SUCCESS : raise(*open, status);
