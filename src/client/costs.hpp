@@ -36,7 +36,7 @@ struct Costs {
   std::uint64_t taught_pipeline = taught_nothing;
 
   static constexpr std::uint64_t taught_nothing = 1024;
-  static constexpr std::uint64_t start_of_an_agent_ps = 4'000'000'000;
+  static constexpr std::uint64_t start_of_an_agent_ps = 12'000'000'000;
 };
 
 // Where nothing is known of a file system.

@@ -125,14 +125,19 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   if (left_) why = "MPI has been finalized";
   if (left_) return nullptr;
   const bool starts = may_start && unable_ == nullptr;
+  const std::uint64_t begin_ns = now_ns();
+  if (!starts && !agent_is_there(settings_)) {
+    // From before the look: an agent that has come since serves nobody until this has passed.
+    look_at_ns_.store(begin_ns + look_again_ns, std::memory_order_relaxed);
+    why = may_start ? unable_ : nullptr;
+    return nullptr;
+  }
   const TraceSpan span("connect");
   const bool reserved = reserved_.front().valid();
   for (Fd& one : reserved_) one.reset();
-  const std::uint64_t begin_ns = now_ns();
   std::string detail;
   Result<std::unique_ptr<Session>> session = connect_session(settings_, starts, serialized_.load(), detail);
   if (!session) {
-    // From before the look: an agent that has come since serves nobody until this has passed.
     look_at_ns_.store(begin_ns + look_again_ns, std::memory_order_relaxed);
     if (reserved) (void)hold_places();
     const bool none = !starts && session.status().code() == Code::not_found;

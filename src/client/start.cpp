@@ -173,6 +173,12 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std:
                                                 settings.timeout_ms, serialized, local_directory(settings)});
 }
 
+// As it was at first: who is asked for an agent at every close should not ask /proc as often.
+std::uint64_t job_hash(const Settings& settings) {
+  static const std::string key = job_key(settings);
+  return checksum(key.data(), key.size());
+}
+
 }  // namespace
 
 std::string agent_program(const Settings& settings) {
@@ -206,11 +212,14 @@ bool run_recovery(const Settings& settings, const std::string& directory) {
   return left.ok() || left.status().code() == Code::timeout;
 }
 
+bool agent_is_there(const Settings& settings) {
+  static const std::string name = transport::agent_name(job_hash(settings));
+  return transport::anybody_listens(name);
+}
+
 Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized,
                                                  std::string& why) {
-  // As it was at first: who is asked for an agent at every close should not ask /proc as often.
-  static const std::string key = job_key(settings);
-  const std::uint64_t hash = checksum(key.data(), key.size());
+  const std::uint64_t hash = job_hash(settings);
   const std::string name = transport::agent_name(hash);
   const std::uint64_t bound_ms = std::min(start_bound_ms, settings.timeout_ms);
   Starter starter(settings, name, bound_ms);

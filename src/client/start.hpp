@@ -20,6 +20,9 @@ void pause_ms(std::uint32_t for_ms);
 // False: it was killed, or is not there.
 bool run_recovery(const Settings& settings, const std::string& directory);
 
+// False: the job has no agent on this node now. Three system calls; true where it could not be found out.
+bool agent_is_there(const Settings& settings);
+
 // Connects with the job's agent; if there is none, starts it when `may_start`, else fails with not_found.
 // Every wait in it is bounded to ten seconds, or `timeout` if that is less. Where it fails, `why` may say
 // more than the status.

@@ -78,6 +78,12 @@ Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms) {
   return socket;
 }
 
+bool anybody_listens(const std::string& name) {
+  const Result<Fd> socket = make_socket(SOCK_NONBLOCK);
+  const Address address(name);
+  return !socket || ::connect(socket->get(), address.get(), address.size) == 0 || errno != ECONNREFUSED;
+}
+
 Result<Fd> accept_from(int listener) {
   Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) return Status::from_errno(errno);

@@ -37,6 +37,8 @@ inline constexpr int handed_listener = 3;
 // Waits while the queue of the listener is full, at most `bound_ms`: errno EAGAIN then. errno ECONNREFUSED:
 // nobody listens there.
 Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms = 10'000);
+// False: nobody listens there. Does not wait; true also where that could not be found out.
+bool anybody_listens(const std::string& name);
 Result<Fd> accept_from(int listener);
 
 // True if the peer is a process of this user.
