@@ -10,11 +10,13 @@ namespace {
 // A disk and a memory of given costs: writes so much by 1 MiB, and counts what went past the page cache.
 struct Machine {
   std::uint64_t cached_ns = 1'000'000, direct_ns = 1'000'000;  // for 1 MiB
+  bool syncs = true;
   Meter meter = {};
   std::uint64_t now_ns = 1;
 
   std::uint64_t write(std::uint64_t mib) {
     std::uint64_t past = 0;
+    if (syncs) meter.synced();
     for (std::uint64_t i = 0; i < mib; ++i) {
       const bool direct = meter.takes_direct(MiB);
       const std::uint64_t ns = direct ? direct_ns : cached_ns;
@@ -50,8 +52,16 @@ TEST(Meter, WhatIsNotTakenIsTriedAgain) {
   EXPECT_LT(machine.write(1200), 600U);
 }
 
+TEST(Meter, WithoutASyncTheFileIsLeftInThePageCache) {
+  Machine fast{.cached_ns = 2'000'000, .direct_ns = 700'000, .syncs = false};
+  EXPECT_EQ(fast.write(200), 0U);
+  fast.syncs = true;
+  EXPECT_EQ(fast.write(200), 200U);
+}
+
 TEST(Meter, OverlappingWritesCountOnce) {
   Meter meter;
+  meter.synced();
   for (int i = 0; i < 8; ++i) (void)meter.takes_direct(MiB);
   for (std::uint64_t i = 0; i < 8; ++i) meter.took(false, MiB, 1 + i * 1000, 1 + (i + 1) * 1000);
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(meter.takes_direct(MiB));

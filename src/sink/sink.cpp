@@ -203,6 +203,7 @@ void Sink::Impl::start_syncs() {
   }
   const auto start_one = [&](Ticket ticket) {
     counters.datasyncs += 1;
+    if (options.meter != nullptr) options.meter->synced();
     unsynced_bytes = 0;
     io::Request request;
     request.op = io::Op::datasync;
