@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -37,16 +38,16 @@ bool device_of(const std::string& path, dev_t& device) {
   return true;
 }
 
-std::string contents(const std::string& path, std::size_t most) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  std::string text(most, '\0');
-  std::size_t size = 0;
-  while (file.valid() && size < most) {
-    const ssize_t got = ::read(file.get(), text.data() + size, most - size);
+// As much memory as there is to read: fresh pages cost an open more than the file does.
+std::string contents(const char* path, std::size_t most) {
+  const Fd file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::string text;
+  std::array<char, 4096> part;
+  while (file.valid() && text.size() < most) {
+    const ssize_t got = ::read(file.get(), part.data(), std::min(part.size(), most - text.size()));
     if (got <= 0) break;
-    size += static_cast<std::size_t>(got);
+    text.append(part.data(), static_cast<std::size_t>(got));
   }
-  text.resize(size);
   return text;
 }
 
@@ -110,7 +111,7 @@ std::string cost_record(const std::string& directory, const std::string& file_sy
 }
 
 bool load_costs(const std::string& record, Costs& costs) {
-  const std::string text = contents(record, most_bytes);
+  const std::string text = contents(record.c_str(), most_bytes);
   // The second line names the file system, for who reads it.
   if (!text.starts_with(first_line) || !text.ends_with('\n')) return false;
   const std::size_t named = text.find('\n', first_line.size());
