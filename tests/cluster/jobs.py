@@ -68,6 +68,7 @@ class Job:
             "MILLRACE_JOB": self.key,
             "MILLRACED_LINGER_MS": str(LINGER_MS),
             "MILLRACE_COST_DIRECTORY": "/dev/null",
+            "MILLRACE_DIRECT_ABOVE": "16KiB",  # these programs are over before an agent pays
         }
         environment |= {"MILLRACE_STATS": str(self.folder / "stats"), "MILLRACED_LOG": str(self.folder / "agents")}
         environment |= {f"MILLRACE_{key.upper()}": str(value) for key, value in settings.items()}

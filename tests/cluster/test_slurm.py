@@ -79,7 +79,10 @@ def test_a_program_writes_its_last_checkpoint_after_sigterm(cluster, tmp_path, m
         pytest.skip(f"no {mpi} here")
     cluster.up("--nodes", 1, "--slurm", "--shared", tmp_path)
     victim = [program, path, "pieces=2000", "stop=1000", "term=1", "sync=1"]
-    command = [BUILD / "bin/millrace", "run", "--stats", tmp_path / "stats", "--", "srun", *options, "-n2", *victim]
+    command = [
+        *(BUILD / "bin/millrace", "run", "--direct-above", "16k", "--stats", tmp_path / "stats", "--"),
+        *("srun", *options, "-n2", *victim),
+    ]
     with out.open("w") as written, cluster.start(0, *command, stdout=written, cwd="/") as job:
         try:
             at_stop = eventually(lambda: len(re.findall(r"at \d \d+", out.read_text())) == 2, 60)

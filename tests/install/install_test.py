@@ -52,7 +52,7 @@ def uses(millrace: Path, work: Path, mpi: str, program: Path) -> None:
     expect("passing through" not in done.stderr, "nothing is passed through", done)
     reports = work / "reports"
     command = [millrace, "run", "--", *launch, program, work / "files"]
-    done = run("env", f"MILLRACE_STATS={reports}", *command, folder=work)
+    done = run("env", f"MILLRACE_STATS={reports}", "MILLRACE_DIRECT_ABOVE=16KiB", *command, folder=work)
     kinds = set()
     for _ in range(100):  # the agent tells when it leaves
         lines = reports.read_text().splitlines() if reports.exists() else []

@@ -52,6 +52,8 @@ INCLUDES: dict[tuple[str, str], str] = {
     ("src/client/ledgers_test.cpp", "io/posix/identity.hpp"): "it makes some ledgers",
     ("src/client/ledgers_test.cpp", "io/posix/owned.hpp"): "it makes some",
     ("src/client/ledgers_test.cpp", "journal/format.hpp"): "... with headers",
+    ("src/client/session_test.cpp", "journal/reader.hpp"): "what was saved of a ring is read again",
+    ("src/client/session_test.cpp", "journal/source.hpp"): "... likewise",
     ("src/client/rescue.cpp", "io/posix/owned.hpp"): "... which a rank adds to when the agent has gone",
     ("src/client/rescue.cpp", "journal/format.hpp"): "... in their format",
 }
