@@ -33,8 +33,9 @@ Ways Stint::end(std::uint64_t through_ns) const {
   Ways ways;
   if (spoilt_.load() || most < least_bytes || rest > most / 8) return ways;
   const Way& way = through ? pipeline_ : direct_;
-  (through ? ways.pipeline : ways.direct) = {through ? through_ns : took_ns_.load(),
-                                             way.expected_ps.load() / 1000};
+  Observed& observed = through ? ways.pipeline : ways.direct;
+  observed.took_ns = through ? through_ns : took_ns_.load();
+  observed.expected_ns = way.expected_ps.load() / 1000;
   return ways;
 }
 
