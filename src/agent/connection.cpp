@@ -84,7 +84,7 @@ Drained Connection::drain(Core& core, std::uint64_t until, std::vector<PendingRe
   return Drained::done;
 }
 
-// What is not taken as a whole stays in the ring, and is shown again.
+// A frame that is not taken as a whole stays in the ring, and is shown again.
 Drained Connection::take(Core& core, const FrameHeader& frame, const std::byte* payload,
                          std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged,
                          std::string& why) {

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,9 +47,9 @@ constexpr std::uint64_t part_bound_ns = 100'000'000;  // then ranks stop writing
 constexpr unsigned least_ranks = 2, most_ranks = 4;
 constexpr std::uint64_t least_call_ps = 100'000;  // no system call takes less
 constexpr int questions = 3;                      // a file that asks more often goes back to the MPI library
-constexpr int bound_s = 60;
+constexpr int bound_s = 30;
 
-// What the ranks, forked processes, have in common. A spin would take the processor from who is awaited.
+// What the ranks, forked processes, have in common. Ranks that wait yield, as those of MPI libraries do.
 struct Shared {
   std::atomic<unsigned> arrived{0};
   std::atomic<bool> failed{false};
@@ -235,6 +236,8 @@ void use_own_agent() {
     ::unsetenv(name);
   ::setenv("MILLRACE_JOB", ("costs-" + std::to_string(::getppid())).c_str(), 1);
   ::setenv("MILLRACE_DIRECT_ABOVE", "1GiB", 1);
+  // Nobody else would end ranks that wait for one that has gone.
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   use_own_agent();
   Rank(shared, number, ranks, path).run();
   ::_exit(shared.failed.load() ? 1 : 0);
@@ -286,7 +289,7 @@ int costs_program(const std::vector<std::string>& arguments, std::ostream& out, 
     errors
         << "usage: millrace-costs [--measure] FOLDER\n"
            "Prints what writes cost on the folder's file system (JSON). Measures it, by a small job of a few "
-           "ranks, an agent and a file of 16 MiB that is gone afterwards, where no record is kept yet, or "
+           "ranks, an agent and a file of 48 MiB that is gone afterwards, where no record is kept yet, or "
            "with --measure.\n";
     return 2;
   }
