@@ -9,6 +9,9 @@
 enum { THREADS = 4, CALLS = 200, ROW = 16 };
 static MPI_File fh;
 static MPI_Offset taken; /* bytes that the individual pointer of this rank has moved */
+/* The MPI library alone writes the same bytes by calls that it can take: threads that wait for non-blocking writes
+ * crash Open MPI's ompio (its list of pending requests has no lock), and ROMIO's individual pointer loses calls. */
+static int with_millrace;
 
 static void* writer(void* argument) {
   const int me = (int)(size_t)argument;
@@ -19,7 +22,7 @@ static void* writer(void* argument) {
     int buf[ROW];
     MPI_Offset at = (((MPI_Offset)k * nranks + rank) * THREADS + me) * (ROW / 2);
     for (int i = 0; i < ROW; ++i) buf[i] = (int)at + i;
-    if (k % 3 == 0) {
+    if (k % 3 == 0 && with_millrace) {
       MPI_Request request;
       CHECK(MPI_File_iwrite_at(fh, at, buf, 1, columns, &request));
       CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -50,6 +53,7 @@ int main(int argc, char** argv) {
     if (rank == 0) printf("skip threads: this MPI has no MPI_THREAD_MULTIPLE\n");
     return finish();
   }
+  with_millrace = getenv("TEST_MILLRACE") != NULL;
   snprintf(path, sizeof path, "%s/threads", argv[1]);
   CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh));
   CHECK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
@@ -60,7 +64,7 @@ int main(int argc, char** argv) {
   snprintf(path, sizeof path, "%s/pointer.%d", argv[1], rank);
   CHECK(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh));
   CHECK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
-  if (getenv("TEST_MILLRACE") != NULL) { /* ROMIO's own pointer is not safe for this */
+  if (with_millrace) {
     for (size_t i = 0; i < THREADS; ++i) pthread_create(&threads[i], NULL, appender, NULL);
     for (size_t i = 0; i < THREADS; ++i) pthread_join(threads[i], NULL);
   } else {
