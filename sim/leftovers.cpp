@@ -47,9 +47,8 @@ void Leftovers::restore(const std::string& directory) const {
   fs::create_directories(io::owned_folder(directory), unheeded);
   fs::permissions(io::owned_folder(directory), fs::perms::owner_all, unheeded);
   for (const auto& [path, contents] : files_) {
-    fs::remove(path, unheeded);  // sealed ones cannot be written to
+    fs::remove(path, unheeded);
     write_out(path, contents);
-    fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, unheeded);
   }
 }
 
@@ -93,6 +92,9 @@ class RealStorage final : public io::Storage {
   void release(io::Handle file) override { real_.release(file); }
   Result<std::uint64_t> size(io::Handle file) override { return real_.size(file); }
   Status resize(io::Handle file, std::uint64_t bytes) override { return real_.resize(file, bytes); }
+  Status put(io::Handle file, std::uint64_t offset, std::span<const std::byte> data) override {
+    return real_.put(file, offset, data);
+  }
   Result<FileIdentity> identify(const Fd& file, bool) override { return disk_.identify(file); }
   void submit(io::Request request) override { real_.submit(std::move(request)); }
   void kick() override { real_.kick(); }
@@ -109,10 +111,9 @@ class RealStorage final : public io::Storage {
 std::pair<int, std::string> recover(io::VirtualDisk& disk, const std::string& directory) {
   auto made = io::make_storage(SinkMode::buffered);
   if (!made) return {1, "no storage"};
-  const std::vector<std::string> words = {"--dir", directory};
   std::ostringstream said, refused;
   RealStorage storage(*made->storage, disk);
-  const int status = agent::recover(words, Settings(), storage, said, refused);
+  const int status = agent::recover({.directory = directory}, storage, said, refused);
   return {status, refused.str()};
 }
 

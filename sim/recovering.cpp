@@ -45,9 +45,8 @@ void Recovering::kill() {
 
 void Recovering::recover() {
   Leftovers(world_.disk, journals_, true).restore(journals_);
-  const std::vector<std::string> words = {"--dir", journals_};
   std::ostringstream said, refused;
-  const int status = agent::recover(words, Settings(), world_.disk.of(process_), said, refused, *this);
+  const int status = agent::recover({.directory = journals_}, world_.disk.of(process_), said, refused, *this);
   world_.trace.note(world_.timeline.now_ns(), node_, "has recovered: status",
                     static_cast<std::uint64_t>(status));
   world_.trace.say(world_.timeline.now_ns(), node_, said.str() + refused.str());

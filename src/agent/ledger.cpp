@@ -10,7 +10,7 @@
 namespace millrace::agent {
 
 Ledger::~Ledger() {
-  writer_.reset();
+  log_.reset();
   if (file_.valid() && !promised_) (void)io::remove_owned(path_);
 }
 
@@ -23,11 +23,9 @@ Status Ledger::create() {
   Result<Fd> own = io::duplicate(file_);
   if (!own) return own.status();
   target_.created_ns = made->created_ns;
-  const std::uint32_t owner = next_owner_++;
-  auto writer = journal::JournalWriter::create(storage_, *std::move(own), owner, target_);
-  if (!writer) return writer.status();
-  writer_ = *std::move(writer);
-  owner_ = owner;
+  auto log = journal::Log::create(storage_, *std::move(own), next_owner_, target_);
+  if (!log) return log.status();
+  log_ = *std::move(log);
   return {};
 }
 
@@ -38,37 +36,37 @@ void Ledger::fail(Status status) {
 
 void Ledger::append(std::uint64_t offset, std::span<const std::byte> data) {
   if (given_up_ || data.empty()) return;
-  if (writer_ == nullptr) {
+  if (log_ == nullptr) {
     if (Status made = create(); !made.ok()) {
       fail(made);
       give_up();
       return;
     }
   }
-  writer_->append(offset, data);
-  appended_ = writer_->records();
+  log_->append(offset, data);
+  appended_ = log_->records();
 }
 
 void Ledger::flush() {
-  if (writer_ != nullptr && writer_->written() < writer_->records()) writer_->flush();
+  if (log_ != nullptr && log_->written() < log_->records()) log_->flush();
 }
 
 void Ledger::sync() {
-  if (writer_ == nullptr) return;
+  if (log_ == nullptr) return;
   if (!promised_) (void)io::sync_name(path_);  // once; where a file system refuses it, it keeps names itself
   promised_ = true;
-  writer_->sync();
+  log_->sync();
 }
 
 bool Ledger::clear() {
   if (!quiet()) return false;
-  if (writer_ != nullptr) base_ += writer_->records();
-  writer_.reset();
-  appended_ = first_shown_ns_ = 0;
+  if (log_ != nullptr) base_ += log_->records();
+  log_.reset();
+  appended_ = 0;
   // It must not come back over what is written later.
   if (file_.valid()) (void)(promised_ ? io::remove_durably(path_) : io::remove_owned(path_));
   file_.reset();
-  promised_ = sealed_ = false;
+  promised_ = false;
   given_up_ |= std::exchange(failing_, false);
   return true;
 }
@@ -77,26 +75,24 @@ void Ledger::give_up() {
   failing_ = false;
   given_up_ = true;
   // Where nothing became stable nobody was told that it is safe, and it must not come back.
-  if (writer_ == nullptr || writer_->stable() > 0 || !file_.valid()) return;
+  if ((log_ != nullptr && log_->stable() > 0) || !file_.valid()) return;
   (void)io::remove_owned(path_);
   file_.reset();
   promised_ = false;
 }
 
-void Ledger::seal(bool sealed) {
-  if (!file_.valid() || std::exchange(sealed_, sealed) == sealed) return;
-  io::set_sealed(file_, sealed);
+void Ledger::set_draining(bool draining) {
+  if (log_ != nullptr) log_->set_state(draining ? journal::State::draining : journal::State::open);
 }
 
-void Ledger::show_progress(std::uint64_t now_ns) {
-  if (first_shown_ns_ == 0) first_shown_ns_ = now_ns;
-  if (file_.valid()) io::touch(file_, target_.created_ns + (now_ns - first_shown_ns_));
+void Ledger::show_progress() {
+  if (log_ != nullptr) log_->show_progress();
 }
 
 void Ledger::complete(const io::Completion& completion) {
-  writer_->complete(completion);
-  if (writer_->status().ok() || failing_ || given_up_) return;
-  fail(writer_->status());
+  log_->complete(completion);
+  if (log_->status().ok() || failing_ || given_up_) return;
+  fail(log_->status());
   failing_ = true;
 }
 

@@ -10,7 +10,7 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "io/storage.hpp"
-#include "journal/writer.hpp"
+#include "journal/log.hpp"
 
 namespace millrace::agent {
 
@@ -28,7 +28,6 @@ namespace millrace::agent {
 // Made at the first record. Deterministic; not thread safe.
 class Ledger {
  public:
-  // `target` tells device, inode and path.
   Ledger(io::Storage& storage, std::uint32_t& next_owner, std::string directory, journal::Identity target)
       : storage_(storage),
         next_owner_(next_owner),
@@ -40,14 +39,14 @@ class Ledger {
   Ledger& operator=(const Ledger&) = delete;
 
   // False while it can take no record.
-  bool ready() const { return !failing_ && (writer_ == nullptr || writer_->ready()); }
+  bool ready() const { return !failing_ && (log_ == nullptr || log_->ready()); }
   void append(std::uint64_t offset, std::span<const std::byte> data);
 
   // Up to the last record appended so far, over its whole life; those whose bytes the node's file system has,
   // so that they outlive this process; those that its disk has.
   std::uint64_t mark() const { return base_ + appended_; }
-  std::uint64_t written() const { return base_ + (writer_ ? writer_->written() : 0); }
-  std::uint64_t stable() const { return base_ + (writer_ ? writer_->stable() : 0); }
+  std::uint64_t written() const { return base_ + (log_ ? log_->written() : 0); }
+  std::uint64_t stable() const { return base_ + (log_ ? log_->stable() : 0); }
   // Starts writing what is there.
   void flush();
   // ... and brings it to the disk; from now on somebody counts on it.
@@ -56,7 +55,7 @@ class Ledger {
   bool failing() const { return failing_; }
   bool given_up() const { return given_up_; }
   // Nothing has to be kept.
-  bool empty() const { return writer_ == nullptr; }
+  bool empty() const { return log_ == nullptr; }
   // All records are in the target: the file goes. False: not yet, requests are in flight.
   bool clear();
   // A failing one whose target fails as well.
@@ -64,16 +63,16 @@ class Ledger {
   // True if a close has been answered on the strength of what is in it.
   bool promised() const { return promised_; }
   // What is in it still has to come to the target.
-  bool counts() const { return writer_ != nullptr && (!given_up_ || promised_); }
+  bool counts() const { return log_ != nullptr && (!given_up_ || promised_); }
 
-  // Nobody has the target open any more: what is here drains by itself.
-  void seal(bool sealed);
-  // For those who wait for that. The time of its creation goes on by the caller's clock.
-  void show_progress(std::uint64_t now_ns);
+  // `draining`: nobody has the target open any more.
+  void set_draining(bool draining);
+  // For those who wait for that.
+  void show_progress();
 
-  bool owns(std::uint32_t owner) const { return writer_ != nullptr && owner == owner_; }
+  bool owns(std::uint32_t owner) const { return log_ != nullptr && log_->owns(owner); }
   void complete(const io::Completion& completion);
-  bool quiet() const { return writer_ == nullptr || !writer_->in_flight(); }
+  bool quiet() const { return log_ == nullptr || !log_->in_flight(); }
 
   const std::string& problem() const { return problem_; }
   const std::string& path() const { return path_; }
@@ -86,8 +85,7 @@ class Ledger {
   std::uint32_t& next_owner_;
   std::string directory_;
   journal::Identity target_;
-  std::unique_ptr<journal::JournalWriter> writer_;
-  std::uint32_t owner_ = 0;
+  std::unique_ptr<journal::Log> log_;
   Fd file_;  // has the lock
   std::string path_;
   std::uint64_t base_ = 0;      // records of earlier files
@@ -95,8 +93,6 @@ class Ledger {
   bool failing_ = false;
   bool given_up_ = false;
   bool promised_ = false;
-  bool sealed_ = false;
-  std::uint64_t first_shown_ns_ = 0;
   std::string problem_;
 };
 

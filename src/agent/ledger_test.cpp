@@ -6,8 +6,8 @@
 
 #include "agent/ring_rig.hpp"
 #include "io/posix/owned.hpp"
+#include "journal/memory_source.hpp"
 #include "journal/reader.hpp"
-#include "journal/source.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -45,7 +45,7 @@ class Ledgers : public testing::Test {
     journal::MemorySource source(rig->storage.contents(1));
     journal::JournalReader reader(source);
     EXPECT_EQ(reader.open(), journal::Verdict::clean);
-    EXPECT_EQ(reader.header().layout, journal::Layout::log);
+    EXPECT_EQ(reader.header().kind, journal::Kind::ledger);
     for (journal::Record record; reader.next(record);) {
       if (record.type == journal::Type::data) offsets.push_back(record.offset);
     }

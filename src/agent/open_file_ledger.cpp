@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "agent/open_file.hpp"
-#include "io/posix/owned.hpp"
+#include "journal/folder.hpp"
 
 namespace millrace::agent {
 
@@ -25,7 +25,7 @@ void OpenFile::join(Shared& shared, const Fd& target, const FileSettings& settin
   const Result<FileIdentity> marked = shared.storage.identify(target, true);
   ledger = std::make_unique<Ledger>(
       shared.storage, shared.next_owner, shared.journal_directory,
-      journal::Identity{0, marked ? *marked : identity, 0, io::path_of(target.get()), journal::Layout::log});
+      journal::identity_of(journal::Kind::ledger, target, marked ? marked : Result(identity)));
 }
 
 bool OpenFile::secured() const {
@@ -58,7 +58,7 @@ void OpenFile::show_progress(std::uint64_t now_ns) {
   if (bytes == shown_bytes_ || now_ns - shown_ns_ < show_every_ns) return;
   shown_bytes_ = bytes;
   shown_ns_ = now_ns;
-  ledger->show_progress(now_ns);
+  ledger->show_progress();
 }
 
 // This node's own records are safe, and none has been taken since: what agents upstream pass on meanwhile is
@@ -81,7 +81,7 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
   if (secured() || rescued()) moved = !ledger->empty() && ledger->clear();
   // Also where only the ledger's own writes are awaited: an open of the file waits for them.
   if (!ledger->empty()) {
-    ledger->seal(
+    ledger->set_draining(
         std::ranges::none_of(lanes, [](const auto& lane) { return lane->requests.used_by_ranks(); }));
     show_progress(now_ns);
   }

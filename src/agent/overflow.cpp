@@ -3,7 +3,6 @@
 #include "agent/overflow.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "agent/cover.hpp"
@@ -14,7 +13,6 @@ namespace millrace::agent {
 
 namespace {
 
-constexpr std::uint32_t none = UINT32_MAX;
 constexpr std::uint64_t segment_bytes_max = 1 * MiB;  // a segment ends with the record that reaches this
 constexpr std::uint32_t segments_max = 128 * 1024;    // 3 MiB
 constexpr std::uint64_t space_step_bytes = 4 * MiB;   // asked for once in so much; what the writer may hold
@@ -23,37 +21,14 @@ constexpr std::uint64_t plenty_bytes = 256 * MiB;     // beyond what is needed: 
 
 }  // namespace
 
-// A piece of the journal that is in memory.
-class Overflow::Window final : public journal::Source {
- public:
-  Window(std::uint64_t position, std::span<const std::byte> bytes) : position_(position), bytes_(bytes) {}
-  Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) override {
-    if (offset < position_ || offset > position_ + bytes_.size()) return std::size_t{0};
-    const auto rest = bytes_.subspan(offset - position_);
-    const std::size_t size = std::min(rest.size(), into.size());
-    std::memcpy(into.data(), rest.data(), size);
-    return size;
-  }
-
- private:
-  std::uint64_t position_;
-  std::span<const std::byte> bytes_;
-};
-
-Overflow::~Overflow() {
-  if (read_open_) storage_.release(read_handle_);
-}
-
 // An empty journal that has grown large makes way for a new one. On a disk that is nearly full it begins anew
 // in its file: what a file frees is not there at once, although it is counted.
 Status Overflow::prepare() {
   if (unavailable_) return Code::unsupported;
-  if (writer_ && (!empty() || (writer_->file_bytes() < renew_bytes && has_space()))) return {};
-  if (writer_ && !writer_->idle()) return has_space() ? Status() : Status(Code::no_space);
-  Fd again = writer_ && !has_space() ? std::move(space_) : Fd();
-  if (read_open_) storage_.release(read_handle_);
-  read_open_ = false;
-  writer_.reset();
+  if (log_ && (!empty() || (log_->file_bytes() < renew_bytes && has_space()))) return {};
+  if (log_ && !log_->idle()) return has_space() ? Status() : Status(Code::no_space);
+  Fd again = log_ && !has_space() ? std::move(space_) : Fd();
+  log_.reset();
   space_.reset();
   return fail(create(std::move(again)));
 }
@@ -69,7 +44,7 @@ Status Overflow::fail(Status status) {
 // True while the disk takes the next bytes, what is in memory now (twice: headers of small records) and
 // what the writer holds.
 bool Overflow::has_space() {
-  const std::uint64_t size = writer_ ? writer_->file_bytes() : 0;
+  const std::uint64_t size = log_ ? log_->file_bytes() : 0;
   if (size < space_until_) return true;
   const std::uint64_t needed = 2 * buffer_.pool().capacity_bytes() + 2 * space_step_bytes;
   const Result<std::uint64_t> left = io::free_bytes(space_);
@@ -85,44 +60,24 @@ bool Overflow::has_space() {
 Status Overflow::create(Fd again) {
   Result<Fd> file = again.valid() ? Result<Fd>(std::move(again)) : io::create_unnamed(directory_.c_str());
   if (!file) return file.status();
-  Result<Fd> second = io::duplicate(*file);
-  if (!second) return second.status();
-  Result<Fd> third = io::duplicate(*file);
-  if (!third) return third.status();
-  space_ = *std::move(third);
+  Result<Fd> own = io::duplicate(*file);
+  if (!own) return own.status();
+  space_ = *std::move(own);
   space_until_ = 0;
   if (!has_space()) return Code::no_space;
-  const std::uint32_t owner = next_owner_++;
-  auto writer = journal::JournalWriter::create(storage_, *std::move(file), owner, {});
-  if (!writer) return writer.status();
-  const Result<io::Handle> handle = storage_.adopt(*std::move(second), false);
-  if (!handle) return handle.status();
-  writer_ = *std::move(writer);
-  write_owner_ = owner;
-  read_owner_ = next_owner_++;
-  read_handle_ = *handle;
-  read_open_ = true;
-  header_known_ = false;
+  auto log = journal::Log::create(storage_, *std::move(file), next_owner_, {});
+  if (!log) return log.status();
+  log_ = *std::move(log);
   return {};
 }
 
 // --- storing ---
 
-bool Overflow::full() { return live_segments_ >= segments_max || (!empty() && !has_space()); }
-
-std::uint32_t Overflow::new_segment() {
-  ++live_segments_;
-  if (free_segment_ == none) {
-    segments_.emplace_back();
-    return static_cast<std::uint32_t>(segments_.size() - 1);
-  }
-  return std::exchange(free_segment_, segments_[free_segment_].older);
-}
+bool Overflow::full() { return segments_ >= segments_max || (!empty() && !has_space()); }
 
 void Overflow::begin_segment(Stored& stored) {
-  const std::uint32_t id = new_segment();
-  segments_[id] = {writer_->file_bytes(), writer_->records(), 0, stored.newest};
-  stored.newest = id;
+  stored.segments.push_back(log_->end());
+  ++segments_;
 }
 
 bool Overflow::store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byte) {
@@ -140,11 +95,12 @@ bool Overflow::store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byt
     for (;;) {
       const cover::Range run = cover::next_run(pool, block, byte, buffer_.merge());
       if (run.begin == run.end) break;
-      if (!writer_->ready()) return false;
-      if (segments_[stored.newest].bytes >= segment_bytes_max) begin_segment(stored);
-      writer_->append(place + run.begin, {pool.data(block) + run.begin, run.end - run.begin});
-      Segment& segment = segments_[stored.newest];
-      segment.bytes = static_cast<std::uint32_t>(writer_->file_bytes() - segment.position);
+      if (!log_->ready()) return false;
+      if (stored.segments.back().bytes >= segment_bytes_max) begin_segment(stored);
+      const std::uint64_t before = log_->file_bytes();
+      log_->append(place + run.begin, {pool.data(block) + run.begin, run.end - run.begin});
+      stored.segments.back().bytes += log_->file_bytes() - before;
+      stored_bytes_ += log_->file_bytes() - before;
       byte = run.end;
     }
   }
@@ -188,105 +144,62 @@ std::uint32_t Overflow::blocks_due() const {
   return loading_ == no_chunk ? 0 : buffer_.pool().slots() - buffer_.blocks_of(loading_);
 }
 
-void Overflow::read_segment() {
-  const bool header = !header_known_;
-  const Segment segment =
-      header ? Segment{0, 0, sizeof(journal::FileHeader), none} : segments_[next_segment_];
-  read_buffer_.resize(segment.bytes);
-  io::Request request;
-  request.op = io::Op::read;
-  request.file = read_handle_;
-  request.offset = segment.position;
-  request.data = {{read_buffer_.data(), read_buffer_.size()}};
-  request.token = std::uint64_t{read_owner_} << 32;
-  reading_ = true;
-  read_bytes_ = 0;
-  storage_.submit(std::move(request));
+// The newest one of the chunk was read: it goes into the buffer, under what is there.
+Status Overflow::take_segment(Stored& stored) {
+  status_ = log_->take(
+      [this](std::uint64_t offset, std::span<const std::byte> data) { buffer_.insert_under(offset, data); });
+  forget_segment(stored);
+  return status_;
 }
 
-// What was read goes into the buffer, under what is there. False if it is not what was written.
-bool Overflow::take_segment() {
-  if (!header_known_) {
-    header_known_ = true;
-    std::memcpy(&header_, read_buffer_.data(), sizeof header_);
-    return read_bytes_ == sizeof header_ && header_.checksum == journal::header_checksum(header_);
-  }
-  const Segment segment = segments_[next_segment_];
-  if (read_bytes_ != segment.bytes) return false;
-  Window window(segment.position, read_buffer_);
-  journal::JournalReader reader(window, 64 * KiB);
-  journal::Place place;
-  place.position = segment.position;
-  place.sequence = segment.sequence;
-  place.run_end = 0;
-  reader.resume(header_, place);
-  journal::Record record;
-  const std::uint64_t end = segment.position + segment.bytes;
-  while (reader.place().position < end && reader.next(record)) {
-    if (record.type == journal::Type::data) buffer_.insert_under(record.offset, record.data);
-  }
-  next_segment_ = segment.older;
-  return reader.place().position == end;
+void Overflow::forget_segment(Stored& stored) {
+  stored_bytes_ -= stored.segments.back().bytes;
+  stored.segments.pop_back();
+  --segments_;
 }
 
 void Overflow::forget(std::map<std::uint64_t, Stored>::iterator place) {
-  for (std::uint32_t id = place->second.newest; id != none;) {
-    const std::uint32_t older = segments_[id].older;
-    segments_[id].older = std::exchange(free_segment_, id);
-    --live_segments_;
-    id = older;
-  }
+  while (!place->second.segments.empty()) forget_segment(place->second);
   if (place->second.wanted) --wanted_;
   chunks_.erase(place);
 }
 
 Overflow::Progress Overflow::pump(bool may_start, std::uint32_t besides, std::uint64_t& index,
                                   std::vector<WaiterId>& waiters) {
-  if (reading_) return Progress::nothing;
+  if (log_ && log_->reading()) return Progress::nothing;
   if (loading_ == no_chunk) {
     if (!wanted()) {
-      if (empty() && writer_ && !writer_->idle()) writer_->flush();
+      if (empty() && log_ && !log_->idle()) log_->flush();
       return Progress::nothing;
     }
     if (!may_start) return Progress::nothing;
     if (!has_room(buffer_.pool().slots() + besides)) return Progress::needs_room;
-    if (!writer_->idle()) {
-      writer_->flush();
+    if (!log_->idle()) {
+      log_->flush();
       return Progress::nothing;
     }
-    const auto place =
-        std::find_if(chunks_.begin(), chunks_.end(), [](const auto& c) { return c.second.wanted; });
+    const auto place = std::ranges::find_if(chunks_, [](const auto& chunk) { return chunk.second.wanted; });
     loading_ = place->first;
-    next_segment_ = place->second.newest;
-    read_segment();
+    log_->read(place->second.segments.back());
     return Progress::moved;
   }
-  if (status_.ok() && !has_room(blocks_due())) return Progress::needs_room;
-  if (status_.ok() && !take_segment()) status_ = Code::corrupt;
-  if (!status_.ok()) {  // the owner looks at status() and drops everything
+  if (log_->read_status().ok() && !has_room(blocks_due())) return Progress::needs_room;
+  const auto place = chunks_.find(loading_);
+  if (!take_segment(place->second).ok()) {  // the owner looks at status() and drops everything
     loading_ = no_chunk;
     return Progress::moved;
   }
-  if (next_segment_ != none && !buffer_.complete(loading_)) {
-    read_segment();
+  if (!place->second.segments.empty() && !buffer_.complete(loading_)) {
+    log_->read(place->second.segments.back());
     return Progress::moved;
   }
-  const auto place = chunks_.find(loading_);
   index = std::exchange(loading_, no_chunk);
   waiters.insert(waiters.end(), place->second.waiters.begin(), place->second.waiters.end());
   forget(place);
   return Progress::loaded;
 }
 
-void Overflow::complete(const io::Completion& completion) {
-  if (static_cast<std::uint32_t>(completion.token >> 32) == write_owner_)
-    return writer_->complete(completion);
-  reading_ = false;
-  read_bytes_ = completion.bytes;
-  if (status_.ok()) status_ = completion.status;
-}
-
-Status Overflow::status() const { return !status_.ok() || !writer_ ? status_ : writer_->status(); }
+Status Overflow::status() const { return !status_.ok() || !log_ ? status_ : log_->status(); }
 
 void Overflow::drop(std::vector<WaiterId>& waiters) {
   while (!chunks_.empty()) {
@@ -298,14 +211,6 @@ void Overflow::drop(std::vector<WaiterId>& waiters) {
   loading_ = no_chunk;
 }
 
-std::uint64_t Overflow::stored_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const auto& [index, stored] : chunks_) {
-    for (std::uint32_t id = stored.newest; id != none; id = segments_[id].older) bytes += segments_[id].bytes;
-  }
-  return bytes;
-}
-
-bool Overflow::quiet() const { return empty() && !reading_ && (!writer_ || writer_->idle()); }
+bool Overflow::quiet() const { return empty() && (!log_ || (!log_->reading() && log_->idle())); }
 
 }  // namespace millrace::agent

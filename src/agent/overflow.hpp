@@ -12,8 +12,7 @@
 #include "agent/sort_buffer.hpp"
 #include "base/result.hpp"
 #include "io/storage.hpp"
-#include "journal/reader.hpp"
-#include "journal/writer.hpp"
+#include "journal/log.hpp"
 
 namespace millrace::agent {
 
@@ -30,15 +29,15 @@ using WaiterId = std::uint32_t;
 //   journal   | seg chunk 3 | seg chunk 4 | ... | seg chunk 3 | ...
 //                  ^------------- older -------------/
 //
-// A segment has at most about 1 MiB. What is remembered is bounded, and so is what the journal's disk has
-// room for: when full() no new chunk is to be stored, and the room that is kept takes what must still follow,
-// the newer parts of chunks that are stored already. Not thread safe.
+// A segment has at most about 1 MiB. Their number is bounded, and so is the room on the journal's disk: when
+// full(), no new chunk may be stored. The room that is kept then takes the newer parts of chunks that are
+// stored already. Not thread safe.
 class Overflow {
  public:
   Overflow(io::Storage& storage, std::uint32_t& next_owner, std::string directory, SortBuffer& buffer)
       : storage_(storage), next_owner_(next_owner), directory_(std::move(directory)), buffer_(buffer) {}
   // Must be quiet.
-  ~Overflow();
+  ~Overflow() = default;
   Overflow(const Overflow&) = delete;
   Overflow& operator=(const Overflow&) = delete;
 
@@ -79,16 +78,14 @@ class Overflow {
   // `index` is whole in the buffer; `waiters` are those attached.
   Progress pump(bool may_start, std::uint32_t besides, std::uint64_t& index, std::vector<WaiterId>& waiters);
 
-  bool owns(std::uint32_t owner) const {
-    return owner != 0 && (owner == write_owner_ || owner == read_owner_);
-  }
-  void complete(const io::Completion& completion);
+  bool owns(std::uint32_t owner) const { return log_ && log_->owns(owner); }
+  void complete(const io::Completion& completion) { log_->complete(completion); }
   Status status() const;
   // Forgets everything stored; waiters of wanted chunks are appended.
   void drop(std::vector<WaiterId>& waiters);
 
   // In the journal, headers included.
-  std::uint64_t stored_bytes() const;
+  std::uint64_t stored_bytes() const { return stored_bytes_; }
   bool empty() const { return chunks_.empty(); }
   // Nothing stored, nothing in flight.
   bool quiet() const;
@@ -96,27 +93,19 @@ class Overflow {
   static constexpr std::uint64_t no_chunk = UINT64_MAX;
 
  private:
-  struct Segment {
-    std::uint64_t position;  // in the journal
-    std::uint64_t sequence;
-    std::uint32_t bytes;
-    std::uint32_t older;  // of the same chunk; or the next free one
-  };
   struct Stored {
-    std::uint32_t newest = UINT32_MAX;
+    std::vector<journal::Log::Segment> segments;  // the newest is the last one
     bool wanted = false;
     std::vector<WaiterId> waiters;
   };
-  class Window;
 
   Status create(Fd again);
   Status fail(Status status);
   bool has_space();
   void begin_segment(Stored& stored);
-  std::uint32_t new_segment();
   bool has_room(std::uint32_t blocks) const;
-  void read_segment();
-  bool take_segment();
+  Status take_segment(Stored& stored);
+  void forget_segment(Stored& stored);
   void forget(std::map<std::uint64_t, Stored>::iterator place);
 
   io::Storage& storage_;
@@ -129,26 +118,15 @@ class Overflow {
   Fd space_;                       // the journal's file, asked for the room on its disk
   std::uint64_t space_until_ = 0;  // up to this size of the journal there is enough
 
-  std::unique_ptr<journal::JournalWriter> writer_;
-  std::uint32_t write_owner_ = 0;
-  std::uint32_t read_owner_ = 0;
-  io::Handle read_handle_ = 0;
-  bool read_open_ = false;
+  std::unique_ptr<journal::Log> log_;
 
   std::map<std::uint64_t, Stored> chunks_;
-  std::vector<Segment> segments_;
-  std::uint32_t free_segment_ = UINT32_MAX;
-  std::uint32_t live_segments_ = 0;
+  std::uint32_t segments_ = 0;  // of all chunks
+  std::uint64_t stored_bytes_ = 0;
   std::uint32_t wanted_ = 0;
 
   std::uint64_t storing_ = no_chunk;  // between two calls of store()
   std::uint64_t loading_ = no_chunk;
-  std::uint32_t next_segment_ = UINT32_MAX;  // to load
-  bool reading_ = false;
-  bool header_known_ = false;
-  journal::FileHeader header_{};
-  std::vector<std::byte> read_buffer_;
-  std::uint64_t read_bytes_ = 0;
 };
 
 }  // namespace millrace::agent

@@ -41,6 +41,7 @@ class NullStorage final : public io::Storage {
   void release(io::Handle) override {}
   Result<std::uint64_t> size(io::Handle) override { return Code::unsupported; }
   Status resize(io::Handle, std::uint64_t) override { return Code::unsupported; }
+  Status put(io::Handle, std::uint64_t, std::span<const std::byte>) override { return {}; }
   Result<FileIdentity> identify(const Fd&, bool) override { return FileIdentity(); }
   void submit(io::Request request) override {
     std::uint64_t bytes = 0;

@@ -4,10 +4,8 @@
 
 #include <cstdint>
 #include <iosfwd>
-#include <span>
 #include <string>
 
-#include "base/settings.hpp"
 #include "io/clock.hpp"
 #include "io/storage.hpp"
 
@@ -21,14 +19,21 @@ class Pace : public io::Clock {
   virtual void wait_for(io::Storage& storage) = 0;
 };
 
-// The program millrace-recover: `arguments` without its name. Brings what the ledgers of dead agents hold,
-// and what ranks have saved, to the targets, and takes the journals away; those of living agents are left
-// alone, or waited for. Every journal is checked as a whole before a byte of it is used. May run any number
-// of times, also at the same time, and be killed: a journal goes only when all of it is on the target's disk.
-// Returns the exit status: 0 all that was found is in its target, 1 something is not, 2 wrong use.
-int recover(std::span<const std::string> arguments, const Settings& settings, io::Storage& storage,
-            std::ostream& out, std::ostream& error);
-int recover(std::span<const std::string> arguments, const Settings& settings, io::Storage& storage,
-            std::ostream& out, std::ostream& error, Pace& pace);
+struct RecoveryOptions {
+  std::string directory = {};
+  bool dry_run = false;  // only says what there is
+  bool force = false;    // also into another file, up to the first damage, and what was passed over
+  bool drain = false;    // first waits for living agents
+  std::uint64_t timeout_ms = 60'000;
+};
+
+// What millrace-recover does: opens the logs that dead agents and ranks have left, drains each of them into
+// its target and takes it away. Logs of living agents are left alone, or waited for. Every log is checked as
+// a whole before a byte of it is used. May run any number of times, also at the same time, and be killed: a
+// log goes only when all of it is on the target's disk. Returns the exit status: 0 all that was found is in
+// its target, 1 something is not.
+int recover(const RecoveryOptions& options, io::Storage& storage, std::ostream& out, std::ostream& error);
+int recover(const RecoveryOptions& options, io::Storage& storage, std::ostream& out, std::ostream& error,
+            Pace& pace);
 
 }  // namespace millrace::agent

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "agent/recovery_target.hpp"
-#include "io/posix/descriptor.hpp"
 #include "io/posix/owned.hpp"
+#include "journal/folder.hpp"
 #include "journal/reader.hpp"
 
 namespace millrace::agent {
@@ -22,15 +22,13 @@ namespace fs = std::filesystem;
 constexpr const char* begin_of_line = "millrace recover: ";
 
 journal::Summary read(const Fd& file) {
-  Result<Fd> own = io::duplicate(file);
-  journal::Summary summary;
-  summary.verdict = journal::Verdict::unreadable;
-  if (!own) return summary;
-  journal::FileSource source(*std::move(own));
+  journal::FileSource source(file);
   return journal::scan(source);
 }
 
 std::string contents(const journal::Summary& summary) {
+  if (summary.verdict == journal::Verdict::unsupported)
+    return "a Millrace journal of format version " + std::to_string(summary.header.version);
   if (!journal::to_status(summary.verdict).ok() && summary.end == 0)
     return journal::describe(summary.verdict);
   std::string text = std::to_string(summary.records) + " records, " + std::to_string(summary.payload_bytes) +
@@ -90,14 +88,14 @@ int list_journals(const std::string& directory, io::Storage& storage, std::ostre
     return 1;
   }
   for (const std::string& path : *paths) {
-    const Result<Fd> file = io::open_owned(path);
-    if (!file) continue;  // gone since
-    const bool living = io::is_locked(*file);
-    const journal::Summary summary = read(*file);
+    const Result<journal::Named> log = journal::look_at(path);
+    if (!log) continue;  // gone since
+    const journal::Summary summary = read(log->file);
     out << path << ": " << contents(summary);
     if (journal::to_status(summary.verdict).ok() || summary.end > 0)
       out << " (" << describe(find_target(storage, summary.header, false)) << ')';
-    out << "; " << (living ? "living" : "dead") << (io::is_passed_over(*file) ? ", passed over" : "") << '\n';
+    out << "; " << (log->living ? "living" : "dead")
+        << (summary.state.passed_over != 0 ? ", passed over" : "") << '\n';
   }
   if (paths->empty()) out << "no journals in " << directory << '\n';
   return 0;

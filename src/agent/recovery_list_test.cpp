@@ -7,7 +7,7 @@ namespace millrace::agent {
 namespace {
 
 TEST_F(Recovery, TheListTellsOfEveryJournal) {
-  EXPECT_NE(run({"--list"}).out.find("no journals in " + root), std::string::npos);
+  EXPECT_NE(list().out.find("no journals in " + root), std::string::npos);
   journal::Identity other = identity(), unknown = identity(), gone = identity();
   other.target.birth_ns = 1;
   unknown.target = {.device = unknown.target.device, .inode = unknown.target.inode};
@@ -18,10 +18,10 @@ TEST_F(Recovery, TheListTellsOfEveryJournal) {
   put("d", {{0, "one"}}, gone);
   const std::string text(5000, 'x');
   put("e", std::as_bytes(std::span(text)));
-  io::set_passed_over(*io::open_owned(place("c")));
+  pass_over("c");
   const Fd owner = *io::open_owned(place("d"));
   ASSERT_TRUE(io::take_lock(owner));
-  const Ran ran = run({"--list"});
+  const Ran ran = list();
   EXPECT_EQ(ran.status, 0) << ran.error;
   EXPECT_EQ(ran.out, place("a") + ": 2 records, 6 bytes for " + target + " (there); dead\n" +  //
                          place("b") + ": 1 records, 3 bytes for " + target + " (now another file); dead\n" +
@@ -35,7 +35,7 @@ TEST_F(Recovery, TheListTellsOfEveryJournal) {
 TEST_F(Recovery, WhatIsDiscardedIsGoneAndSaid) {
   put("a", {{0, "one"}});
   put("b", {{0, "two"}});
-  Ran ran = run({"--discard", place("a")});
+  Ran ran = discard({place("a")});
   EXPECT_EQ(ran.status, 0) << ran.error;
   EXPECT_EQ(ran.out, place("a") + ": discarded: 1 records, 3 bytes for " + target + "\n");
   EXPECT_FALSE(fs::exists(place("a")));
@@ -50,8 +50,7 @@ TEST_F(Recovery, OnlyJournalsOfTheDeadInTheFolderAreDiscarded) {
   ASSERT_TRUE(io::take_lock(owner));
   fs::copy_file(place("b"), root + "/b.journal");
   std::ofstream(folder() + "/notes") << "mine";
-  const Ran ran =
-      run({"--discard", place("a"), root + "/b.journal", folder() + "/notes", place("none"), place("b")});
+  const Ran ran = discard({place("a"), root + "/b.journal", folder() + "/notes", place("none"), place("b")});
   EXPECT_EQ(ran.status, 1);
   EXPECT_NE(ran.error.find(place("a") + ": a living agent"), std::string::npos) << ran.error;
   EXPECT_NE(ran.error.find(root + "/b.journal: is no journal in " + folder()), std::string::npos)
@@ -60,15 +59,6 @@ TEST_F(Recovery, OnlyJournalsOfTheDeadInTheFolderAreDiscarded) {
   EXPECT_TRUE(fs::exists(root + "/b.journal"));
   EXPECT_TRUE(fs::exists(folder() + "/notes"));
   EXPECT_FALSE(fs::exists(place("b"))) << "the others are looked at all the same";
-}
-
-TEST_F(Recovery, DiscardingIsNothingByTheWay) {
-  put("a", {{0, "one"}});
-  EXPECT_EQ(run({"--discard"}).status, 2);
-  EXPECT_EQ(run({place("a")}).status, 2);
-  EXPECT_EQ(run({"--discard", "--dry-run", place("a")}).status, 2);
-  EXPECT_EQ(run({"--list", "--force"}).status, 2);
-  EXPECT_TRUE(fs::exists(place("a")));
 }
 
 }  // namespace

@@ -16,9 +16,11 @@
 #include <vector>
 
 #include "agent/recovery.hpp"
+#include "agent/recovery_list.hpp"
 #include "io/factory.hpp"
 #include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
+#include "journal/folder.hpp"
 #include "journal/test_journal.hpp"
 
 namespace millrace::agent {
@@ -42,15 +44,26 @@ class Recovery : public testing::Test {
     std::string out;
     std::string error;
   };
-  Ran run(std::vector<std::string> options = {}) const {
+  Ran run(RecoveryOptions options = {}) const {
     auto storage = std::move(*io::make_storage(SinkMode::automatic)).storage;
-    options.insert(options.begin(), {"--dir", root});
+    options.directory = root;
     std::ostringstream out, error;
-    const int status = recover(options, {}, *storage, out, error);
+    const int status = recover(options, *storage, out, error);
+    return {status, out.str(), error.str()};
+  }
+  Ran list() const {
+    auto storage = std::move(*io::make_storage(SinkMode::automatic)).storage;
+    std::ostringstream out, error;
+    const int status = list_journals(root, *storage, out, error);
+    return {status, out.str(), error.str()};
+  }
+  Ran discard(const std::vector<std::string>& paths) const {
+    std::ostringstream out, error;
+    const int status = discard_journals(root, paths, out, error);
     return {status, out.str(), error.str()};
   }
   journal::Identity identity(std::uint64_t created = 1) const {
-    return {0, *io::identify(target), created, target, journal::Layout::log};
+    return {journal::Kind::ledger, *io::identify(target), created, target};
   }
   std::string folder() const { return io::owned_folder(root); }
   std::string place(const std::string& name) const { return folder() + "/" + name + ".journal"; }
@@ -82,9 +95,13 @@ class Recovery : public testing::Test {
     return made.bytes();
   }
   static std::vector<std::byte> damaged(std::vector<std::byte> bytes) {
-    const auto at = sizeof(journal::FileHeader) + journal::record_bytes(4) + 48 + 48;
+    const auto at = sizeof(journal::Start) + journal::record_bytes(4) + 48 + 48;
     bytes[at] ^= std::byte{1};
     return bytes;
+  }
+  void pass_over(const std::string& name) const { journal::pass_over(*journal::look_at(place(name))); }
+  bool passed_over(const std::string& name) const {
+    return journal::look_at(place(name))->start.sector.passed_over != 0;
   }
   std::string content() const {
     std::ifstream in(target, std::ios::binary);

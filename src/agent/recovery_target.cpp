@@ -4,15 +4,9 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
-
 #include "io/posix/descriptor.hpp"
 
 namespace millrace::agent {
-
-std::string path_of(const journal::FileHeader& header) {
-  return {header.path, std::min<std::size_t>(header.path_length, journal::path_max)};
-}
 
 Target find_target(io::Storage& storage, const journal::FileHeader& header, bool writes) {
   const std::string name = path_of(header);

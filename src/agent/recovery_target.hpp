@@ -18,8 +18,6 @@ struct Target {
   Sameness sameness = Sameness::unknown;
 };
 
-std::string path_of(const journal::FileHeader& header);
-
 // Opens the target: to write to it, or only to look.
 Target find_target(io::Storage& storage, const journal::FileHeader& header, bool writes);
 

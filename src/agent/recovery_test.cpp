@@ -31,7 +31,9 @@ TEST_F(Recovery, LaterRecordsAndLaterJournalsWin) {
 }
 
 TEST_F(Recovery, OfOneTickWhatARankHasSavedIsNewerThanItsLedger) {
-  put("100-1-rescue", {{10, "saved"}}, 1);
+  journal::Identity rescue = identity(1);
+  rescue.kind = journal::Kind::rescue;
+  put("100-1", {{10, "saved"}}, rescue);
   put("99-1", {{10, "older"}}, 1);
   EXPECT_EQ(run().status, 0);
   EXPECT_EQ(content().substr(10, 5), "saved");
@@ -40,7 +42,7 @@ TEST_F(Recovery, OfOneTickWhatARankHasSavedIsNewerThanItsLedger) {
 TEST_F(Recovery, WhatSomebodyHasWrittenWithoutComesBackOnlyByForce) {
   put("a", {{0, "older"}}, 1);
   put("b", {{1, "new"}}, 2);
-  io::set_passed_over(*io::open_owned(place("a")));
+  pass_over("a");
   Ran ran = run();
   EXPECT_EQ(ran.status, 1);
   EXPECT_NE(ran.error.find(target + " was opened for writing without these 1 records, 5 bytes"),
@@ -48,15 +50,15 @@ TEST_F(Recovery, WhatSomebodyHasWrittenWithoutComesBackOnlyByForce) {
       << ran.error;
   EXPECT_EQ(content().substr(0, 6), ".new..") << "a later one does not wait for it";
   EXPECT_FALSE(fs::exists(place("b")));
-  EXPECT_TRUE(io::is_passed_over(*io::open_owned(place("a")))) << "looking at it changes nothing";
-  ran = run({"--force"});
+  EXPECT_TRUE(passed_over("a")) << "looking at it changes nothing";
+  ran = run({.force = true});
   EXPECT_EQ(ran.status, 0) << ran.error;
   EXPECT_EQ(content().substr(0, 6), "older.");
 }
 
 TEST_F(Recovery, ADryRunOnlySays) {
   put("a", {{0, "new"}});
-  const Ran ran = run({"--dry-run"});
+  const Ran ran = run({.dry_run = true});
   EXPECT_EQ(ran.status, 0);
   EXPECT_NE(ran.out.find("1 records, 3 bytes for " + target), std::string::npos) << ran.out;
   EXPECT_EQ(content(), std::string(100, '.'));
@@ -79,14 +81,12 @@ TEST_F(Recovery, AHeaderThatACrashLeftInPartsHadNothingSafeBehindIt) {
   put("begun", bytes);
   std::fill(bytes.begin(), bytes.begin() + 4096, std::byte{0});
   put("zeros", bytes);
-  put("zeros-rescue", bytes);
   std::fill(bytes.begin(), bytes.begin() + 4096, std::byte{'x'});
   put("foreign", bytes);
   const Ran ran = run();
   EXPECT_EQ(ran.status, 1);
   EXPECT_FALSE(fs::exists(place("begun")));
   EXPECT_FALSE(fs::exists(place("zeros")));
-  EXPECT_TRUE(fs::exists(place("zeros-rescue"))) << "what ranks save is safe before they say so";
   EXPECT_TRUE(fs::exists(place("foreign"))) << "not ours";
   EXPECT_EQ(content().substr(0, 4), "....");
 }
@@ -106,7 +106,7 @@ TEST_F(Recovery, DamageBehindTheLastCommitIsATailDamageBeforeItIsRefused) {
   EXPECT_EQ(content().substr(0, 4), "one.");
   put("a", committed(true));
   std::vector<std::byte> bytes = committed(true);
-  bytes[sizeof(journal::FileHeader) + journal::record_bytes(4) + 48] ^= std::byte{1};  // "two."
+  bytes[sizeof(journal::Start) + journal::record_bytes(4) + 48] ^= std::byte{1};  // "two."
   put("a", bytes);
   std::ofstream(target) << std::string(100, '.');
   const Ran refused = run();
@@ -114,7 +114,7 @@ TEST_F(Recovery, DamageBehindTheLastCommitIsATailDamageBeforeItIsRefused) {
   EXPECT_NE(refused.error.find("corrupt"), std::string::npos) << refused.error;
   EXPECT_EQ(content(), std::string(100, '.')) << "nothing of it is used";
   EXPECT_TRUE(fs::exists(place("a")));
-  EXPECT_EQ(run({"--force"}).status, 0);
+  EXPECT_EQ(run({.force = true}).status, 0);
   EXPECT_EQ(content().substr(0, 4), "one.");
 }
 
@@ -128,7 +128,7 @@ TEST_F(Recovery, AnotherFileOfThatNameIsRefused) {
   EXPECT_NE(refused.error.find("another file than the one that was written"), std::string::npos);
   EXPECT_EQ(content(), "another file");
   EXPECT_TRUE(fs::exists(place("a")));
-  EXPECT_EQ(run({"--force"}).status, 0);
+  EXPECT_EQ(run({.force = true}).status, 0);
   EXPECT_EQ(content(), "newther file");
 }
 
@@ -170,7 +170,7 @@ TEST_F(Recovery, WhereNumbersAreAllThatIsToldNothingIsWrittenWithoutForce) {
   EXPECT_NE(ran.error.find(target + " may be another file"), std::string::npos) << ran.error;
   EXPECT_NE(ran.error.find("--force"), std::string::npos) << ran.error;
   EXPECT_EQ(content(), std::string(100, '.'));
-  EXPECT_EQ(run({"--force"}).status, 0);
+  EXPECT_EQ(run({.force = true}).status, 0);
   EXPECT_EQ(content().substr(0, 4), "new.");
 }
 
@@ -178,15 +178,23 @@ TEST_F(Recovery, AJournalOfAnEarlierVersionIsNotUsed) {
   std::vector<std::byte> bytes = committed(true);
   journal::FileHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  header.version = 2;
+  header.version = 3;
   header.checksum = journal::header_checksum(header);
   std::memcpy(bytes.data(), &header, sizeof header);
   put("a", bytes);
   const Ran ran = run();
   EXPECT_EQ(ran.status, 1);
-  EXPECT_NE(ran.error.find("version"), std::string::npos) << ran.error;
+  EXPECT_NE(ran.error.find("format version 3, and this build reads version 4 alone"), std::string::npos)
+      << ran.error;
   EXPECT_EQ(content(), std::string(100, '.'));
   EXPECT_TRUE(fs::exists(place("a")));
+  // Its records begin where the state of this version ends.
+  bytes.resize(sizeof header + journal::record_bytes(1));
+  put("a", bytes);
+  EXPECT_EQ(run({.force = true}).status, 1);
+  EXPECT_EQ(content(), std::string(100, '.'));
+  EXPECT_TRUE(fs::exists(place("a")));
+  EXPECT_NE(list().out.find("a Millrace journal of format version 3"), std::string::npos) << list().out;
 }
 
 TEST_F(Recovery, AJournalWaitsForAnOlderOneThatCannotBeUsed) {
@@ -227,14 +235,14 @@ TEST_F(Recovery, JournalsOfLivingAgentsAreLeftAloneAndDrainWaitsForThem) {
   EXPECT_EQ(ran.status, 0);
   EXPECT_NE(ran.out.find("still in use"), std::string::npos);
   EXPECT_EQ(content(), std::string(100, '.'));
-  const Ran waited = run({"--drain", "--timeout", "200ms"});
+  const Ran waited = run({.drain = true, .timeout_ms = 200});
   EXPECT_EQ(waited.status, 1);
   EXPECT_NE(waited.error.find("no progress"), std::string::npos);
   std::thread dies([&] {
     ::usleep(100'000);  // for it to wait; if it comes later, the answer is the same
     owner.reset();
   });
-  EXPECT_EQ(run({"--drain"}).status, 0);
+  EXPECT_EQ(run({.drain = true}).status, 0);
   dies.join();
   EXPECT_EQ(content().substr(0, 3), "new");
 }

@@ -12,6 +12,7 @@
 #include "client/pipeline_file.hpp"
 #include "client/report.hpp"
 #include "client/trace.hpp"
+#include "journal/folder.hpp"
 
 namespace millrace::client {
 
@@ -123,7 +124,8 @@ const char* PipelineFile::enroll_with(Session& session) {
   }
   slot_ = *slot;
   if (request_.settings.strategy == Strategy::journal)
-    session.protect(protect(slot_, place_.held(), process_.identify(place_.held())));
+    session.protect({slot_, journal::identity_of(journal::Kind::rescue, place_.held(),
+                                                 process_.identify(place_.held()))});
   session_.store(&session, std::memory_order_release);
   return nullptr;
 }

@@ -3,17 +3,15 @@
 // What earlier closes have left to go on: ledgers, as their readers see them (the files of agent/ledger.hpp),
 // and what this node's agent still has of files that their ranks have left.
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cstring>
 #include <string>
+#include <vector>
 
 #include "base/local.hpp"
 #include "client/file.hpp"
 #include "client/guest.hpp"
 #include "client/process.hpp"
-#include "io/posix/owned.hpp"
-#include "journal/format.hpp"
+#include "journal/folder.hpp"
 #include "transport/layout.hpp"
 
 namespace millrace::client {
@@ -29,27 +27,22 @@ struct Found {
 
 constexpr int most_deaths = 3;  // of recoveries, at one open
 
-// A journal that may be of the target: recovery tells, and writes none of which it cannot. Of a new file with
-// an old number, no journal is.
-bool is_of(Process& process, const Fd& file, const FileIdentity& target) {
-  journal::FileHeader header;
-  if (!process.read_start(file, &header, sizeof header)) return false;
-  return std::memcmp(header.magic, journal::magic, sizeof journal::magic) == 0 &&
-         same_file(journal::target_of(header), target) != Sameness::other;
+std::vector<journal::Named> logs_of(Process& process, const std::string& directory,
+                                    const FileIdentity& target) {
+  return journal::logs_of(directory, target, [&process](const Fd& log, void* into, std::size_t size) {
+    return process.read_start(log, into, size);
+  });
 }
 
 Found look(Process& process, const std::string& directory, const FileIdentity& target) {
   Found found;
-  const Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
-  if (!paths) return found;
-  for (const std::string& path : *paths) {
-    const Result<Fd> file = io::open_owned(path);
-    if (!file || !is_of(process, *file, target)) continue;
-    if (!io::is_locked(*file)) {
-      found.dead += io::is_passed_over(*file) ? 0 : 1;
-    } else if (io::is_sealed(*file)) {
+  for (const journal::Named& log : logs_of(process, directory, target)) {
+    const journal::StateSector& now = log.start.sector;
+    if (!log.living) {
+      found.dead += now.passed_over != 0 ? 0 : 1;
+    } else if (now.state == journal::State::draining) {
       found.draining = true;
-      found.progress += io::touched_ns(*file);
+      found.progress += now.progress;
     }
   }
   return found;
@@ -113,10 +106,8 @@ std::size_t settle(Process& process, const char* path, const std::string& direct
 
 // What they hold must not come back later over what is written now.
 void pass_over(Process& process, const std::string& directory, const FileIdentity& target) {
-  const Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
-  for (std::size_t i = 0; paths && i < paths->size(); ++i) {
-    const Result<Fd> file = io::open_owned((*paths)[i]);
-    if (file && is_of(process, *file, target) && !io::is_locked(*file)) io::set_passed_over(*file);
+  for (const journal::Named& log : logs_of(process, directory, target)) {
+    if (!log.living) journal::pass_over(log);
   }
 }
 
@@ -125,17 +116,15 @@ void pass_over(Process& process, const std::string& directory, const FileIdentit
 void settle_ledgers(const char* path, bool writes, Process& process) {
   if (!process.settings().enabled) return;
   const std::string directory = local_directory(process.settings());
-  const std::string folder = io::owned_folder(directory);
-  const auto keeps_ledgers = [&folder] { return ::access(folder.c_str(), F_OK) == 0; };
   Session* session = running(process);
-  if ((session == nullptr || !session->knows_any()) && !keeps_ledgers()) return;
+  if ((session == nullptr || !session->knows_any()) && !journal::has_logs(directory)) return;
   struct stat about {};
   const bool here = ::stat(path, &about) == 0;  // else it may be on another node
   FileIdentity target{.device = about.st_dev, .inode = about.st_ino};
   // Also what ranks have left: else who opens it now would be told of what goes wrong with it. It comes
   // first: once the agent has answered, or has gone, ledgers are what they are.
   flush_open(process, path, here ? transport::file_number(target.device, target.inode) : 0);
-  if (!here || !keeps_ledgers()) return;
+  if (!here || !journal::has_logs(directory)) return;
   if (const Result<FileIdentity> known = process.identify(std::string(path))) target = *known;
   const std::size_t left = settle(process, path, directory, target);
   if (left == 0) return;

@@ -14,8 +14,7 @@
 #include "client/testing/null_agent.hpp"
 #include "client/testing/silent_contact.hpp"
 #include "io/posix/identity.hpp"
-#include "io/posix/owned.hpp"
-#include "journal/format.hpp"
+#include "journal/folder.hpp"
 
 namespace millrace::client {
 namespace {
@@ -83,8 +82,8 @@ class Ledgers : public ::testing::Test {
   io::Owned ledger(const FileIdentity& of) const {
     auto made = io::create_owned(root_, journal::suffix);
     EXPECT_TRUE(made.ok());
-    const journal::FileHeader header = journal::header_of({0, of, 0, target, journal::Layout::log});
-    EXPECT_TRUE(io::write_durably(made->file, std::as_bytes(std::span(&header, 1))).ok());
+    const journal::Start start = journal::start_of({journal::Kind::ledger, of, 0, target});
+    EXPECT_TRUE(io::write_durably(made->file, 0, std::as_bytes(std::span(&start, 1))).ok());
     return *std::move(made);
   }
   // An agent that has bytes of the target, until it is asked for them; `routed`: as transport::FileState
@@ -108,7 +107,18 @@ class Ledgers : public ::testing::Test {
   }
   std::string of_a_dead_agent() const { return ledger().path; }
   void settle(bool writes) { settle_ledgers(target.c_str(), writes, process); }
-  static bool passed_over(const std::string& path) { return io::is_passed_over(*io::open_owned(path)); }
+  static bool passed_over(const std::string& path) {
+    return journal::look_at(path)->start.sector.passed_over != 0;
+  }
+  // As its agent does.
+  static void drain(const io::Owned& ledger) {
+    journal::Start start = journal::look_at(ledger.path)->start;
+    journal::set_state(ledger.file, start, journal::State::draining);
+  }
+  static void show_progress(const io::Owned& ledger) {
+    journal::Start start = journal::look_at(ledger.path)->start;
+    journal::show_progress(ledger.file, start);
+  }
 
   std::string root_, target;
   Scripted process;
@@ -182,10 +192,10 @@ TEST_F(Ledgers, WhoWritesGoesOnWithoutItForGood) {
 
 TEST_F(Ledgers, OneThatDrainsIsWaitedForAsLongAsItGetsOn) {
   io::Owned living = ledger();
-  io::set_sealed(living.file, true);
+  drain(living);
   int waits = 0;
   process.while_waiting = [&] {
-    if (++waits % 1000 == 0) io::touch(living.file, living.created_ns + process.now_ns());
+    if (++waits % 1000 == 0) show_progress(living);
     if (waits == 20'000) (void)io::remove_owned(living.path);
   };
   settle(true);
@@ -196,7 +206,7 @@ TEST_F(Ledgers, OneThatDrainsIsWaitedForAsLongAsItGetsOn) {
 
 TEST_F(Ledgers, OneThatDoesNotGetOnIsNotWaitedForLongerThanItsAgentMayWait) {
   const io::Owned living = ledger();
-  io::set_sealed(living.file, true);
+  drain(living);
   settle(true);
   ASSERT_EQ(process.said.size(), 1U);
   EXPECT_NE(process.said[0].find("without progress for 120 s"), std::string::npos) << process.said[0];
@@ -215,7 +225,7 @@ TEST_F(Ledgers, OfAnAgentThatDiesWhileItIsAskedIsRecovered) {
 
 TEST_F(Ledgers, OneWhoseRanksGoWhileItsAgentIsAskedIsWaitedFor) {
   const io::Owned living = ledger();
-  run_agent([&] { io::set_sealed(living.file, true); });
+  run_agent([&] { drain(living); });
   int waits = 0;
   process.while_waiting = [&] {
     if (++waits == 100) (void)io::remove_owned(living.path);

@@ -3,28 +3,22 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 
-#include "base/fd.hpp"
-#include "base/file_identity.hpp"
 #include "base/result.hpp"
+#include "journal/format.hpp"
 #include "transport/channel.hpp"
 
 namespace millrace::client {
 
-// A file whose records outlive the agent (strategy journal), as the agent knows it.
+// A file whose records outlive the agent (strategy journal), by its number in the ring.
 struct Protected {
   std::uint32_t file;
-  FileIdentity identity;
-  std::string path;
+  journal::Identity identity;  // of a rescue
 };
 
-// `target` is open.
-Protected protect(std::uint32_t file, const Fd& target, const Result<FileIdentity>& identity);
-
-// The agent has gone: what it had not given back of a file's records goes to a journal beside its ledger, for
-// `millrace recover`. Ok if there was nothing.
+// The agent has gone: the records of a file that the agent had not given back go to a log beside its ledger,
+// for `millrace recover`. Ok if there were none.
 Status rescue(const transport::Producer& ring, const Protected& file, const std::string& directory);
 
 }  // namespace millrace::client

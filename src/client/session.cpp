@@ -108,11 +108,11 @@ Status Session::lose() {
 void Session::save() {
   if (!lost()) return;
   for (const Protected& file : std::exchange(protected_, {})) {
+    const std::string& path = file.identity.path;
     const Status saved = rescue(parts_.producer, file, parts_.journal_directory);
-    parts_.contact->say(saved.ok()
-                            ? file.path + ": what was written to it is in journals in " +
-                                  parts_.journal_directory + ": run millrace recover on this node"
-                            : file.path + ": what the agent had not kept yet is lost: " + saved.describe());
+    parts_.contact->say(saved.ok() ? path + ": what was written to it is in journals in " +
+                                         parts_.journal_directory + ": run millrace recover on this node"
+                                   : path + ": what the agent had not kept yet is lost: " + saved.describe());
   }
 }
 

@@ -16,8 +16,8 @@
 #include "base/fd.hpp"
 #include "client/testing/null_agent.hpp"
 #include "client/testing/silent_contact.hpp"
+#include "journal/memory_source.hpp"
 #include "journal/reader.hpp"
-#include "journal/source.hpp"
 #include "transport/memory.hpp"
 
 namespace millrace::client {
@@ -42,6 +42,10 @@ std::string all_journals(const std::string& folder) {
   return text;
 }
 
+journal::Identity rescue_of(std::uint64_t inode, const std::string& path) {
+  return {journal::Kind::rescue, {1, inode}, 0, path};
+}
+
 // A session whose agent takes nothing, until it dies.
 struct Lonely {
   Place place;
@@ -52,7 +56,7 @@ struct Lonely {
   Lonely()
       : session({*transport::Producer::create(256 * KiB), page(),
                  std::make_unique<testing::SilentContact>([this] { return gone; }), 1000, true, place.path}) {
-    session.protect({0, {1, 100}, "/data/file"});
+    session.protect({0, rescue_of(100, "/data/file")});
   }
   static transport::Mapping page() {
     const Result<Fd> memory = transport::make_memory("session_test", sizeof(transport::AgentPage));
@@ -75,8 +79,11 @@ std::vector<Saved> saved_by(Lonely& rank) {
   journal::JournalReader reader(source);
   EXPECT_EQ(reader.open(), journal::Verdict::clean);
   std::vector<Saved> records;
-  for (journal::Record record; reader.next(record);)
-    records.push_back({record.offset, {record.data.begin(), record.data.end()}});
+  for (journal::Record record; reader.next(record);) {
+    if (record.type == journal::Type::data)
+      records.push_back({record.offset, {record.data.begin(), record.data.end()}});
+  }
+  EXPECT_TRUE(reader.committed());
   EXPECT_EQ(reader.verdict(), journal::Verdict::clean);
   return records;
 }
@@ -137,8 +144,8 @@ TEST(Session, WhatIsSavedIsOfTheFileThatHasTheNumberNow) {
   Session session({*transport::Producer::create(64 * KiB), *transport::map(memory->get(), page_bytes),
                    std::make_unique<testing::SilentContact>([&gone] { return gone; }), 1000, true,
                    place.path});
-  session.protect({0, {1, 100}, "/data/closed"});
-  session.protect({0, {1, 200}, "/data/open"});
+  session.protect({0, rescue_of(100, "/data/closed")});
+  session.protect({0, rescue_of(200, "/data/open")});
   const std::string bytes = "of the second file";
   const Piece piece{0, bytes.data(), bytes.size()};
   Tally tally;

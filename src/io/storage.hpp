@@ -65,6 +65,9 @@ class Storage {
   // for.
   virtual Result<std::uint64_t> size(Handle file) = 0;
   virtual Status resize(Handle file, std::uint64_t bytes) = 0;
+  // Writes a few bytes at once, into the page cache of a handle that is not direct. No write that is in
+  // flight has a byte in common with them.
+  virtual Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) = 0;
 
   // Which file an open one is. `for_good`: a journal is made for it, which has to know it again later
   // (posix/identity.hpp).

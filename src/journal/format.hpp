@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "base/checksum.hpp"
 #include "base/file_identity.hpp"
@@ -18,24 +20,22 @@
 namespace millrace::journal {
 
 inline constexpr char magic[8] = {'M', 'L', 'R', 'A', 'C', 'E', 'J', '1'};
-inline constexpr std::uint32_t version = 3;
+inline constexpr std::uint32_t version = 4;
 inline constexpr const char* suffix = ".journal";          // of those that have names
 inline constexpr std::uint32_t record_magic = 0x6365524d;  // "MRec"
 inline constexpr std::size_t path_max = 4008;
 inline constexpr std::uint64_t payload_max = 1 * MiB;
 
-enum class Layout : std::uint32_t {
-  runs = 1,  // sorted runs
-  log = 2,   // records in the order of writing
-};
+enum class Kind : std::uint32_t { overflow = 1, ledger = 2, rescue = 3 };
+enum class State : std::uint32_t { open = 1, draining = 2 };
 // commit: of the payload, its first `offset` bytes had been datasynced before this was written.
-enum class Type : std::uint16_t { data = 1, run = 2, commit = 3 };
+enum class Type : std::uint16_t { data = 1, commit = 3 };
 
 struct FileHeader {
   char magic[8];
   std::uint32_t version;
   std::uint32_t path_length;
-  std::uint64_t job_hash;
+  std::uint64_t reserved;
   std::uint64_t device;
   std::uint64_t inode;
   std::uint64_t created_ns;
@@ -43,14 +43,30 @@ struct FileHeader {
   std::uint64_t handle;
   std::uint64_t mark;
   char path[path_max];
-  Layout layout;
-  std::uint32_t reserved;
+  Kind kind;
+  std::uint32_t reserved2;
   std::uint64_t checksum;
 };
 static_assert(sizeof(FileHeader) == 4096 && std::is_trivially_copyable_v<FileHeader>);
 static_assert(offsetof(FileHeader, device) == 24 && offsetof(FileHeader, birth_ns) == 48 &&
               offsetof(FileHeader, mark) == 64 && offsetof(FileHeader, path) == 72 &&
-              offsetof(FileHeader, layout) == 4080 && offsetof(FileHeader, checksum) == 4088);
+              offsetof(FileHeader, kind) == 4080 && offsetof(FileHeader, checksum) == 4088);
+
+struct StateSector {
+  State state;
+  std::uint32_t passed_over;
+  std::uint64_t progress;
+  std::uint64_t checksum;
+  char reserved[488];
+};
+static_assert(sizeof(StateSector) == 512 && offsetof(StateSector, checksum) == 16);
+
+// What a log begins with; its records follow.
+struct Start {
+  FileHeader header;
+  StateSector sector;
+};
+static_assert(sizeof(Start) == 4608 && std::is_trivially_copyable_v<Start>);
 
 struct RecordHeader {
   std::uint32_t magic;
@@ -73,13 +89,12 @@ inline std::uint64_t header_checksum(const RecordHeader& header, std::uint64_t s
   return checksum(&header, offsetof(RecordHeader, header_checksum), seed);
 }
 
-// Whose records a journal holds.
+// Whose records a log holds.
 struct Identity {
-  std::uint64_t job_hash = 0;
+  Kind kind = Kind::overflow;
   FileIdentity target;
   std::uint64_t created_ns = 0;
   std::string path;
-  Layout layout = Layout::runs;
 };
 
 inline FileHeader header_of(const Identity& identity) {
@@ -87,7 +102,6 @@ inline FileHeader header_of(const Identity& identity) {
   std::memcpy(header.magic, magic, sizeof magic);
   header.version = version;
   header.path_length = static_cast<std::uint32_t>(std::min(identity.path.size(), path_max));
-  header.job_hash = identity.job_hash;
   header.device = identity.target.device;
   header.inode = identity.target.inode;
   header.created_ns = identity.created_ns;
@@ -95,9 +109,25 @@ inline FileHeader header_of(const Identity& identity) {
   header.handle = identity.target.handle;
   header.mark = identity.target.mark;
   std::memcpy(header.path, identity.path.data(), header.path_length);
-  header.layout = identity.layout;
+  header.kind = identity.kind;
   header.checksum = header_checksum(header);
   return header;
+}
+
+// `seed`: the file header's checksum.
+inline StateSector sector_of(State state, bool passed_over, std::uint64_t progress, std::uint64_t seed) {
+  StateSector sector = {state, passed_over ? 1U : 0U, progress, 0, {}};
+  sector.checksum = checksum(&sector, offsetof(StateSector, checksum), seed);
+  return sector;
+}
+
+inline Start start_of(const Identity& identity) {
+  const FileHeader header = header_of(identity);
+  return {header, sector_of(State::open, false, 0, header.checksum)};
+}
+
+inline std::string path_of(const FileHeader& header) {
+  return {header.path, std::min<std::size_t>(header.path_length, path_max)};
 }
 
 // The file that the records are for. Headers of other versions have only its numbers in the same places.
@@ -106,9 +136,26 @@ inline FileIdentity target_of(const FileHeader& header) {
   return {header.device, header.inode, header.birth_ns, header.handle, header.mark};
 }
 
-// `seed`, the file header's checksum, makes the record one of that journal.
-inline RecordHeader header_of_record(Type type, std::uint64_t sequence, std::uint64_t offset,
-                                     std::span<const std::byte> data, std::uint64_t seed) {
+// Bytes of a record in the file, header and padding included.
+constexpr std::uint64_t record_bytes(std::uint64_t length) {
+  return sizeof(RecordHeader) + ((length + 7) & ~std::uint64_t{7});
+}
+
+inline bool all_zero(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte one) { return one == std::byte{0}; });
+}
+
+// Zeros are what the disk has of a sector that never came there.
+inline bool sound(const Start& start) {
+  const StateSector& now = start.sector;
+  const bool known = now.state == State::open || now.state == State::draining;
+  const StateSector right = sector_of(now.state, now.passed_over != 0, now.progress, start.header.checksum);
+  return (known && std::memcmp(&now, &right, sizeof now) == 0) || all_zero(std::as_bytes(std::span(&now, 1)));
+}
+
+// Appends a record. `seed`, the file header's checksum, makes the record one of that log.
+inline void put_record(std::vector<std::byte>& bytes, Type type, std::uint64_t sequence, std::uint64_t offset,
+                       std::span<const std::byte> data, std::uint64_t seed) {
   RecordHeader header = {};
   header.magic = record_magic;
   header.type = type;
@@ -117,12 +164,41 @@ inline RecordHeader header_of_record(Type type, std::uint64_t sequence, std::uin
   header.length = static_cast<std::uint32_t>(data.size());
   header.payload_checksum = checksum(data.data(), data.size(), offset);
   header.header_checksum = header_checksum(header, seed);
-  return header;
+  const std::size_t end = bytes.size() + record_bytes(data.size());
+  const auto* const from = reinterpret_cast<const std::byte*>(&header);
+  bytes.insert(bytes.end(), from, from + sizeof header);
+  bytes.insert(bytes.end(), data.begin(), data.end());
+  bytes.resize(end);  // the padding, zero
 }
 
-// Bytes of a record in the file, header and padding included.
-constexpr std::uint64_t record_bytes(std::uint64_t length) {
-  return sizeof(RecordHeader) + ((length + 7) & ~std::uint64_t{7});
+struct Record {
+  Type type = Type::data;
+  std::uint64_t sequence = 0;
+  std::uint64_t offset = 0;         // in the target
+  std::span<const std::byte> data;  // a part of what was read
+};
+
+// All that can be said of a record's header alone.
+inline bool valid(const RecordHeader& header, std::uint64_t seed, std::uint64_t sequence) {
+  if (header.magic != record_magic || header.reserved != 0 || header.reserved2 != 0) return false;
+  if (header.header_checksum != header_checksum(header, seed) || header.sequence != sequence) return false;
+  if (header.type == Type::commit) return header.length == 0;
+  return header.type == Type::data && header.length > 0 && header.length <= payload_max &&
+         header.offset <= UINT64_MAX - header.length;
+}
+
+// The record that `bytes` begins with; none if it is damaged or not whole.
+inline std::optional<Record> record_at(std::span<const std::byte> bytes, std::uint64_t seed,
+                                       std::uint64_t sequence) {
+  RecordHeader header;
+  if (bytes.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (!valid(header, seed, sequence) || bytes.size() < record_bytes(header.length)) return std::nullopt;
+  const auto data = bytes.subspan(sizeof header, header.length);
+  const auto padding = bytes.first(record_bytes(header.length)).subspan(sizeof header + header.length);
+  if (!all_zero(padding) || checksum(data.data(), data.size(), header.offset) != header.payload_checksum)
+    return std::nullopt;
+  return Record{header.type, sequence, header.offset, data};
 }
 
 }  // namespace millrace::journal

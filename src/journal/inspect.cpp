@@ -6,40 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
-#include <string_view>
-#include <utility>
 
 #include "journal/reader.hpp"
 
 namespace millrace::journal {
 
 namespace {
-
-constexpr std::size_t runs_shown = 20;
-constexpr const char* usage =
-    "usage: millrace-journal [--json] FILE\n"
-    "Prints the header, the records and the runs of a journal, and whether it is sound.\n"
-    "Exit status: 0 sound, 1 corrupt or not a journal, 2 wrong use or a file that cannot be read.\n";
-
-const char* name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::clean:
-      return "clean";
-    case Verdict::torn:
-      return "torn";
-    case Verdict::corrupt:
-      return "corrupt";
-    case Verdict::not_a_journal:
-      return "not_a_journal";
-    case Verdict::unsupported:
-      return "unsupported";
-    case Verdict::foreign:
-      return "foreign";
-    case Verdict::unreadable:
-      return "unreadable";
-  }
-  return "unknown";
-}
 
 std::string time_text(std::uint64_t ns) {
   const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
@@ -53,8 +25,13 @@ bool has_header(const Summary& summary) {
   return summary.verdict == Verdict::clean || summary.verdict == Verdict::torn || summary.end > 0;
 }
 
-std::string path_of(const FileHeader& header) {
-  return {header.path, std::min<std::size_t>(header.path_length, path_max)};
+const char* name(Kind kind) {
+  return kind == Kind::ledger ? "ledger" : kind == Kind::rescue ? "rescue" : "overflow";
+}
+
+std::string state_text(const StateSector& state) {
+  return std::string(state.state == State::draining ? "draining" : "open") +
+         (state.passed_over != 0 ? ", passed over" : "");
 }
 
 // What tells the target from another file with its inode number.
@@ -68,14 +45,14 @@ std::string identity_text(const FileHeader& header) {
 }
 
 nlohmann::json to_json(const std::string& file, const Summary& summary) {
-  nlohmann::json document = {{"schema", "millrace-journal/1"},
+  nlohmann::json document = {{"schema", "millrace-journal/2"},
                              {"file", file},
                              {"health", name(summary.verdict)},
                              {"end", summary.end}};
   if (!has_header(summary)) return document;
   document["version"] = summary.header.version;
-  document["layout"] = summary.header.layout == Layout::log ? "log" : "runs";
-  document["job_hash"] = summary.header.job_hash;
+  document["kind"] = name(summary.header.kind);
+  document["state"] = state_text(summary.state);
   document["target"] = {{"path", path_of(summary.header)}, {"device", summary.header.device},
                         {"inode", summary.header.inode},   {"birth_ns", summary.header.birth_ns},
                         {"handle", summary.header.handle}, {"mark", summary.header.mark}};
@@ -85,14 +62,6 @@ nlohmann::json to_json(const std::string& file, const Summary& summary) {
   document["commits"] = summary.commits;
   document["committed"] = summary.committed;
   document["extent"] = {summary.extent.begin, summary.extent.end};
-  document["runs"] = nlohmann::json::array();
-  for (const RunInfo& run : summary.runs) {
-    document["runs"].push_back({{"position", run.begin.position},
-                                {"end", run.end},
-                                {"records", run.records},
-                                {"payload_bytes_before", run.begin.payload_bytes},
-                                {"extent", {run.extent.begin, run.extent.end}}});
-  }
   return document;
 }
 
@@ -102,53 +71,24 @@ void print(std::ostream& out, const std::string& file, const Summary& summary) {
   out << "  target   " << path_of(summary.header) << " (device " << summary.header.device << ", inode "
       << summary.header.inode << ")\n"
       << "  identity " << identity_text(summary.header) << '\n'
-      << "  job      " << std::hex << summary.header.job_hash << std::dec << ", created "
-      << time_text(summary.header.created_ns) << ", format version " << summary.header.version << '\n'
-      << "  records  " << summary.records << " with " << summary.payload_bytes << " bytes, "
-      << (summary.header.layout == Layout::log ? "in the order of writing"
-                                               : "in " + std::to_string(summary.runs.size()) + " sorted runs")
-      << '\n'
+      << "  kind     " << name(summary.header.kind) << ", created " << time_text(summary.header.created_ns)
+      << ", format version " << summary.header.version << '\n'
+      << "  state    " << state_text(summary.state) << '\n'
+      << "  records  " << summary.records << " with " << summary.payload_bytes << " bytes\n"
       << "  extent   [" << summary.extent.begin << ", " << summary.extent.end << ")\n"
       << "  commits  " << summary.commits << (summary.committed ? ", the last record is one" : "") << '\n'
       << "  health   " << name(summary.verdict) << " at byte " << summary.end << '\n';
-  for (std::size_t i = 0; i < std::min(summary.runs.size(), runs_shown); ++i) {
-    const RunInfo& run = summary.runs[i];
-    out << "  run " << i << ": " << run.records << " records, target [" << run.extent.begin << ", "
-        << run.extent.end << "), journal [" << run.begin.position << ", " << run.end << ")\n";
-  }
-  if (summary.runs.size() > runs_shown) {
-    out << "  ... and " << summary.runs.size() - runs_shown << " more runs (--json has all)\n";
-  }
 }
 
 }  // namespace
 
-int inspect(std::span<const std::string> arguments, std::ostream& out, std::ostream& error) {
-  bool json = false;
-  std::string file;
-  for (const std::string& argument : arguments) {
-    if (argument == "--json") {
-      json = true;
-    } else if (argument == "--help" || argument == "-h") {
-      out << usage;
-      return 0;
-    } else if (argument.starts_with("-") || !file.empty()) {
-      error << "millrace-journal: unexpected argument '" << argument << "'\n" << usage;
-      return 2;
-    } else {
-      file = argument;
-    }
-  }
-  if (file.empty()) {
-    error << "millrace-journal: no file given\n" << usage;
-    return 2;
-  }
+int inspect(const std::string& file, bool json, std::ostream& out, std::ostream& error) {
   Result<Fd> fd = io::open_to_read(file.c_str());
   if (!fd) {
     error << "millrace-journal: " << file << ": " << fd.status().describe() << '\n';
     return 2;
   }
-  FileSource source(*std::move(fd));
+  FileSource source(*fd);
   const Summary summary = scan(source);
   if (json) {
     // Paths are bytes; what is not UTF-8 is replaced.
@@ -160,6 +100,7 @@ int inspect(std::span<const std::string> arguments, std::ostream& out, std::ostr
   if (to_status(summary.verdict).ok()) return 0;
   error << "millrace-journal: " << file << ": " << describe(summary.verdict);
   if (summary.verdict == Verdict::corrupt) error << " (byte " << summary.end << ")";
+  if (summary.verdict == Verdict::unsupported) error << ": version " << summary.header.version;
   error << '\n';
   return 1;
 }

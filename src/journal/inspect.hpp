@@ -3,13 +3,12 @@
 #pragma once
 
 #include <iosfwd>
-#include <span>
 #include <string>
 
 namespace millrace::journal {
 
-// The program millrace-journal: `arguments` without its name. Prints what a journal file holds and whether it
-// is sound. Returns the exit status: 0 sound (a torn tail included), 1 not, 2 wrong use or unreadable file.
-int inspect(std::span<const std::string> arguments, std::ostream& out, std::ostream& error);
+// Prints what a journal file holds and whether it is sound, as text or as JSON. Returns the exit status of
+// millrace-journal: 0 sound (a torn tail included), 1 not, 2 a file that cannot be read.
+int inspect(const std::string& file, bool json, std::ostream& out, std::ostream& error);
 
 }  // namespace millrace::journal

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
@@ -22,29 +20,16 @@ class Source {
   virtual Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) = 0;
 };
 
+// Of an open file, which outlives it.
 class FileSource final : public Source {
  public:
-  explicit FileSource(Fd file) : file_(std::move(file)) {}
+  explicit FileSource(const Fd& file) : file_(file) {}
   Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) override {
     return io::read_at(file_, offset, into);
   }
 
  private:
-  Fd file_;
-};
-
-class MemorySource final : public Source {
- public:
-  explicit MemorySource(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) override {
-    if (offset >= bytes_.size()) return std::size_t{0};
-    const std::size_t some = std::min<std::size_t>(into.size(), bytes_.size() - offset);
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), some, into.begin());
-    return some;
-  }
-
- private:
-  std::span<const std::byte> bytes_;
+  const Fd& file_;
 };
 
 }  // namespace millrace::journal

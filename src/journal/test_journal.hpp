@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "io/virtual/memory_storage.hpp"
+#include "journal/log.hpp"
+#include "journal/memory_source.hpp"
 #include "journal/reader.hpp"
-#include "journal/writer.hpp"
 
 // What the tests of this room share.
 namespace millrace::journal {
@@ -21,11 +22,14 @@ using Written = std::pair<std::uint64_t, std::string>;  // offset, data
 
 // A journal that is being written in memory.
 struct TestJournal {
-  static Identity identity() { return {7, {8, 9, 10, 11, 0}, 1'700'000'000'000'000'000, "/data/out.h5"}; }
+  static Identity identity() {
+    return {Kind::ledger, {8, 9, 10, 11, 0}, 1'700'000'000'000'000'000, "/data/out.h5"};
+  }
 
   explicit TestJournal(const Identity& who = identity(), io::MemoryOptions options = {})
       : storage(std::make_unique<io::MemoryStorage>(std::move(options))) {
-    writer = *JournalWriter::create(*storage, storage->create(), 5, who);
+    std::uint32_t owner = 5;
+    writer = *Log::create(*storage, storage->create(), owner, who);
   }
   void append(std::uint64_t offset, const std::string& data) {
     wait_ready();
@@ -61,7 +65,7 @@ struct TestJournal {
   }
 
   std::unique_ptr<io::MemoryStorage> storage;
-  std::unique_ptr<JournalWriter> writer;
+  std::unique_ptr<Log> writer;
   std::vector<Written> written;
 };
 
@@ -83,7 +87,7 @@ inline ReadBack read_all(std::span<const std::byte> bytes, std::size_t window = 
         record.offset, std::string(reinterpret_cast<const char*>(record.data.data()), record.data.size()));
   }
   back.verdict = reader.verdict();
-  back.end = reader.place().position;
+  back.end = reader.position();
   return back;
 }
 

@@ -17,7 +17,7 @@ SYSTEM_CALLS = {
     "src/agent/testing/": "a Core for tests that writes by itself",
     "src/client/file": "fstat tells whether the target is a plain file",
     "src/client/place": "opens the target a second time, for the agent",
-    "src/client/ledgers": "stat tells which file a name means, and whether there are ledgers at all",
+    "src/client/ledgers": "stat tells which file a name means",
     "src/client/cost_record": "reads and replaces the user's record of costs; mountinfo",
     "src/client/measure_costs": "a small job whose system calls are timed",
     "src/client/job": "reads the identity of the job from /proc",
@@ -44,18 +44,10 @@ SYSTEM_CALLS = {
 
 # Rooms below which a file may also include something that its room may not: (file prefix, included prefix).
 INCLUDES: dict[tuple[str, str], str] = {
-    ("src/client/ledgers.cpp", "io/posix/owned.hpp"): "ledgers are files that any process looks at (ADR 8)",
-    ("src/client/ledgers.cpp", "journal/format.hpp"): "... and their headers say whose they are",
-    ("src/client/process.cpp", "io/posix/owned.hpp"): "... and reads in",
-    ("src/client/process.cpp", "io/posix/identity.hpp"): "... and compares with a file that it is to open",
+    ("src/client/process.cpp", "io/posix/owned.hpp"): "the name of a file that is made is synced (ADR 8)",
+    ("src/client/process.cpp", "io/posix/identity.hpp"): "a file that is to be opened is compared with those of logs",
     ("src/client/place.cpp", "io/posix/identity.hpp"): "a file that is opened a second time has to be the same one",
-    ("src/client/ledgers_test.cpp", "io/posix/identity.hpp"): "it makes some ledgers",
-    ("src/client/ledgers_test.cpp", "io/posix/owned.hpp"): "it makes some",
-    ("src/client/ledgers_test.cpp", "journal/format.hpp"): "... with headers",
-    ("src/client/session_test.cpp", "journal/reader.hpp"): "what was saved of a ring is read again",
-    ("src/client/session_test.cpp", "journal/source.hpp"): "... likewise",
-    ("src/client/rescue.cpp", "io/posix/owned.hpp"): "... which a rank adds to when the agent has gone",
-    ("src/client/rescue.cpp", "journal/format.hpp"): "... in their format",
+    ("src/client/ledgers_test.cpp", "io/posix/identity.hpp"): "it makes logs of a real file",
 }
 
 # Files that may be longer than the cap, functions that may be longer than theirs.

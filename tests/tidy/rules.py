@@ -20,7 +20,7 @@ BELOW = {
     "transport": {"base", "extent", "io"},
     "staging": {"base", "extent", "io"},
     "agent": {"base", "extent", "io", "journal", "sink", "transport", "staging"},
-    "client": {"base", "extent", "transport"},
+    "client": {"base", "extent", "journal", "transport"},
     "plain": {"base", "extent", "staging"},
     "front": {"base", "extent", "client", "plain", "staging"},
     "capi": {"base", "extent", "plain", "staging"},

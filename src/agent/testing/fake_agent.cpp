@@ -15,6 +15,9 @@ class NoStorage final : public millrace::io::Storage {
   millrace::Status resize(millrace::io::Handle, std::uint64_t) override {
     return millrace::Code::unsupported;
   }
+  millrace::Status put(millrace::io::Handle, std::uint64_t, std::span<const std::byte>) override {
+    return millrace::Code::unsupported;
+  }
   millrace::Result<millrace::FileIdentity> identify(const millrace::Fd&, bool) override {
     return millrace::Code::unsupported;
   }

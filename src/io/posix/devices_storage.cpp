@@ -77,6 +77,10 @@ Status DevicesStorage::resize(Handle file, std::uint64_t bytes) {
   return files_.at(file).storage->resize(files_[file].handle, bytes);
 }
 
+Status DevicesStorage::put(Handle file, std::uint64_t offset, std::span<const std::byte> data) {
+  return files_.at(file).storage->put(files_[file].handle, offset, data);
+}
+
 // A handle that nobody has adopted fails as any storage says it.
 void DevicesStorage::submit(Request request) {
   const bool known = request.file < files_.size();

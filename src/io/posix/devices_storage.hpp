@@ -29,6 +29,7 @@ class DevicesStorage final : public Storage {
   void release(Handle file) override;
   Result<std::uint64_t> size(Handle file) override;
   Status resize(Handle file, std::uint64_t bytes) override;
+  Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override;
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return devices_.front().storage->identify(file, for_good);
   }

@@ -21,6 +21,7 @@ class Hanging final : public Storage {
   void release(Handle) override { --adopted; }
   Result<std::uint64_t> size(Handle) override { return std::uint64_t{0}; }
   Status resize(Handle, std::uint64_t) override { return {}; }
+  Status put(Handle, std::uint64_t, std::span<const std::byte>) override { return {}; }
   Result<FileIdentity> identify(const Fd&, bool) override { return FileIdentity{}; }
   void submit(Request request) override { requests.push_back(std::move(request)); }
   void kick() override {}

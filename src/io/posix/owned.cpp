@@ -34,6 +34,14 @@ bool has_name(const Fd& file) {
   return ::fstat(file.get(), &about) == 0 && about.st_nlink > 0;
 }
 
+// By the clock of the file system.
+std::uint64_t made_ns(const Fd& file) {
+  struct stat about {};
+  if (::fstat(file.get(), &about) != 0) return 0;
+  return static_cast<std::uint64_t>(about.st_mtim.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(about.st_mtim.tv_nsec);
+}
+
 }  // namespace
 
 std::string owned_folder(const std::string& directory) {
@@ -59,7 +67,7 @@ Result<Owned> create_owned(const std::string& directory, const std::string& suff
     if (!file.valid()) continue;
     // Between the two, somebody who clears up may have taken it for a dead one's.
     if (take_lock(file)) {
-      const std::uint64_t now_ns = touched_ns(file);
+      const std::uint64_t now_ns = made_ns(file);
       return Owned{std::move(file), std::move(path), now_ns};
     }
     (void)remove_owned(path);
@@ -83,8 +91,10 @@ Result<std::vector<std::string>> list_owned(const std::string& directory, const 
 }
 
 Result<Fd> open_owned(const std::string& path) {
-  // A sealed one may not be opened for writing, except by root; whoever holds it could unseal it.
-  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  Fd file(::open(path.c_str(), O_RDWR | flags));
+  if (!file.valid() && (errno == EROFS || errno == EACCES))
+    file.reset(::open(path.c_str(), O_RDONLY | flags));
   if (!file.valid()) return Status::from_errno(errno);
   struct stat about {};
   if (::fstat(file.get(), &about) != 0) return Status::from_errno(errno);
@@ -92,14 +102,19 @@ Result<Fd> open_owned(const std::string& path) {
   return file;
 }
 
-Status write_durably(const Fd& file, std::span<const std::byte> bytes) {
+Status write_at(const Fd& file, std::uint64_t offset, std::span<const std::byte> bytes) {
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t wrote =
-        ::pwrite(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+        ::pwrite(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) return wrote < 0 ? Status::from_errno(errno) : Status(Code::io);
     done += static_cast<std::size_t>(wrote);
   }
+  return {};
+}
+
+Status write_durably(const Fd& file, std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (Status written = write_at(file, offset, bytes); !written.ok()) return written;
   return ::fsync(file.get()) == 0 ? Status() : Status::from_errno(errno);
 }
 
@@ -136,41 +151,6 @@ Status remove_durably(const std::string& path) {
   const Status status = remove_owned(path);
   if (folder.valid()) (void)::fsync(folder.get());  // also of one that has gone with its last name
   return status;
-}
-
-// Marks are bits of its mode.
-void set_sealed(const Fd& file, bool sealed) {
-  const mode_t kept = is_passed_over(file) ? S_IXUSR : 0;
-  (void)::fchmod(file.get(), S_IRUSR | (sealed ? 0 : S_IWUSR) | kept);
-}
-
-bool is_sealed(const Fd& file) {
-  struct stat about {};
-  return ::fstat(file.get(), &about) == 0 && (about.st_mode & S_IWUSR) == 0;
-}
-
-void set_passed_over(const Fd& file) {
-  struct stat about {};
-  if (::fstat(file.get(), &about) == 0) (void)::fchmod(file.get(), (about.st_mode & S_IRWXU) | S_IXUSR);
-}
-
-bool is_passed_over(const Fd& file) {
-  struct stat about {};
-  return ::fstat(file.get(), &about) == 0 && (about.st_mode & S_IXUSR) != 0;
-}
-
-void touch(const Fd& file, std::uint64_t time_ns) {
-  const timespec changed{static_cast<time_t>(time_ns / 1'000'000'000),
-                         static_cast<long>(time_ns % 1'000'000'000)};
-  const timespec times[]{{0, UTIME_OMIT}, changed};
-  (void)::futimens(file.get(), times);
-}
-
-std::uint64_t touched_ns(const Fd& file) {
-  struct stat about {};
-  if (::fstat(file.get(), &about) != 0) return 0;
-  return static_cast<std::uint64_t>(about.st_mtim.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(about.st_mtim.tv_nsec);
 }
 
 std::string path_of(int file) {

@@ -32,11 +32,14 @@ Result<Owned> create_owned(const std::string& directory, const std::string& suff
 // above.
 Result<std::vector<std::string>> list_owned(const std::string& directory, const std::string& suffix);
 
-// For reading; only a regular file of this user's.
+// For reading and writing, or for reading alone where the file system or the file's mode allows no more; only
+// a regular file of this user's.
 Result<Fd> open_owned(const std::string& path);
 
-// Writes all of an empty file, and makes it stable.
-Status write_durably(const Fd& file, std::span<const std::byte> bytes);
+// Writes all of it; blocks.
+Status write_at(const Fd& file, std::uint64_t offset, std::span<const std::byte> bytes);
+// ... and makes the file stable.
+Status write_durably(const Fd& file, std::uint64_t offset, std::span<const std::byte> bytes);
 // The first `size` bytes; false if there are fewer.
 bool read_start(const Fd& file, void* into, std::size_t size);
 
@@ -52,18 +55,6 @@ bool is_locked(const Fd& file);
 Status remove_owned(const std::string& path);
 // ... so that no crash of the node brings it back; where a file system refuses that, it keeps names itself.
 Status remove_durably(const std::string& path);
-
-// A mark on the file that others see: its owner only waits for what goes on by itself.
-void set_sealed(const Fd& file, bool sealed);
-bool is_sealed(const Fd& file);
-
-// A mark on a file whose owner has died: somebody has gone on without what it holds.
-void set_passed_over(const Fd& file);
-bool is_passed_over(const Fd& file);
-
-// Sets the time of its last change: another one is a sign of progress. Since 1970.
-void touch(const Fd& file, std::uint64_t time_ns);
-std::uint64_t touched_ns(const Fd& file);
 
 // Absolute, as the kernel knows the open file; empty if it does not.
 std::string path_of(int file);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "io/posix/descriptor.hpp"
+#include "io/posix/owned.hpp"
 #include "io/posix/transfer.hpp"
 
 namespace millrace::io {
@@ -75,6 +76,10 @@ Result<std::uint64_t> ThreadsStorage::size(Handle file) { return size_of(files_.
 
 Status ThreadsStorage::resize(Handle file, std::uint64_t bytes) {
   return io::resize(files_.at(file).fd, bytes);
+}
+
+Status ThreadsStorage::put(Handle file, std::uint64_t offset, std::span<const std::byte> data) {
+  return write_at(files_.at(file).fd, offset, data);
 }
 
 void ThreadsStorage::submit(Request request) {

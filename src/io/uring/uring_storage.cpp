@@ -13,6 +13,7 @@
 
 #include "io/posix/descriptor.hpp"
 #include "io/posix/identity.hpp"
+#include "io/posix/owned.hpp"
 #include "io/posix/transfer.hpp"
 
 namespace millrace::io {
@@ -32,6 +33,9 @@ class UringStorage final : public Storage {
   void release(Handle file) override { files_.at(file).fd.reset(); }
   Result<std::uint64_t> size(Handle file) override { return size_of(files_.at(file).fd); }
   Status resize(Handle file, std::uint64_t bytes) override { return io::resize(files_.at(file).fd, bytes); }
+  Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override {
+    return io::write_at(files_.at(file).fd, offset, data);
+  }
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return io::identify(file, for_good);
   }

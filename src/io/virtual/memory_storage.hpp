@@ -68,6 +68,7 @@ class MemoryStorage final : public Storage {
   void release(Handle file) override;
   Result<std::uint64_t> size(Handle file) override;
   Status resize(Handle file, std::uint64_t bytes) override;
+  Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override;
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return io::identify(file, for_good);
   }

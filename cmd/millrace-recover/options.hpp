@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/recovery.hpp"
+
+// What millrace-recover is asked for.
+struct Options : millrace::agent::RecoveryOptions {
+  bool list = false;
+  bool discard = false;
+  bool help = false;
+  std::vector<std::string> journals;  // to discard
+};
+
+extern const char* const usage;
+
+// Into `options`, which have their defaults. Returns what is wrong; empty if nothing is.
+std::string understand(std::span<const std::string> arguments, Options& options);

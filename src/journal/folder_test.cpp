@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/folder.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "journal/test_journal.hpp"
+
+namespace millrace::journal {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder : public ::testing::Test {
+ protected:
+  Folder()
+      : root(::testing::TempDir() + "millrace-folder-" +
+             ::testing::UnitTest::GetInstance()->current_test_info()->name() + std::to_string(::getpid())) {
+    fs::create_directory(root);
+  }
+  ~Folder() override { fs::remove_all(root); }
+
+  static Identity rescue() { return {Kind::rescue, {1, 2, 3, 4, 0}, 0, "/data/file"}; }
+  std::vector<Named> logs() const { return logs_of(root, rescue().target, io::read_start); }
+  void save_one() const {
+    const std::string text = "saved";
+    const Piece piece{7, std::as_bytes(std::span(text.data(), text.size()))};
+    ASSERT_TRUE(save(root, rescue(), {&piece, 1}).ok());
+  }
+  // As a build of version 3 has written it, as far as it is the same.
+  std::string of_version_3() const {
+    save_one();
+    const std::string path = logs().at(0).path;
+    FileHeader header = logs()[0].start.header;
+    header.version = 3;
+    header.checksum = header_checksum(header);
+    const Fd file = *io::open_owned(path);
+    EXPECT_TRUE(io::write_at(file, 0, std::as_bytes(std::span(&header, 1))).ok());
+    fs::resize_file(path, sizeof header + record_bytes(1));
+    return path;
+  }
+  static std::string content(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  std::string root;
+};
+
+TEST_F(Folder, WhatARankSavesIsACommittedLog) {
+  EXPECT_FALSE(has_logs(root));
+  const std::string one = "older", two = "newer bytes";
+  const std::vector<Piece> pieces = {{100, std::as_bytes(std::span(one.data(), one.size()))},
+                                     {98, std::as_bytes(std::span(two.data(), two.size()))}};
+  ASSERT_TRUE(save(root, rescue(), pieces).ok());
+  EXPECT_TRUE(has_logs(root));
+  ASSERT_EQ(logs().size(), 1U);
+  EXPECT_FALSE(logs()[0].living);
+  const std::string bytes = content(logs()[0].path);
+  const ReadBack back = read_all(std::as_bytes(std::span(bytes)));
+  EXPECT_EQ(back.records, (std::vector<Written>{{100, one}, {98, two}}));
+  MemorySource source(std::as_bytes(std::span(bytes)));
+  const Summary summary = scan(source);
+  EXPECT_EQ(summary.verdict, Verdict::clean);
+  EXPECT_TRUE(summary.committed);
+  EXPECT_EQ(summary.header.kind, Kind::rescue);
+  EXPECT_EQ(path_of(summary.header), "/data/file");
+}
+
+TEST_F(Folder, APathThatDoesNotFitIsRefusedAndLeavesNothing) {
+  Identity identity = rescue();
+  for (const std::size_t length : {std::size_t{0}, path_max + 1}) {
+    identity.path = std::string(length, 'p');
+    EXPECT_EQ(save(root, identity, {}).code(), Code::unsupported);
+  }
+  EXPECT_FALSE(has_logs(root));
+}
+
+TEST_F(Folder, OnlyLogsThatMayBeOfTheTargetAreFound) {
+  save_one();
+  FileIdentity other = rescue().target;
+  other.birth_ns += 1;
+  EXPECT_TRUE(logs_of(root, other, io::read_start).empty());
+  std::ofstream(io::owned_folder(root) + "/0-1.journal") << std::string(10'000, 'x');
+  EXPECT_EQ(logs().size(), 1U);
+}
+
+TEST_F(Folder, TheStateOfALogAndItsMarkDoNotTouchEachOther) {
+  save_one();
+  Named log = std::move(logs().at(0));
+  set_state(log.file, log.start, State::draining);
+  show_progress(log.file, log.start);
+  pass_over(log);
+  Start now = logs().at(0).start;
+  EXPECT_EQ(now.sector.state, State::draining);
+  EXPECT_EQ(now.sector.progress, 1U);
+  EXPECT_EQ(now.sector.passed_over, 1U);
+  set_state(log.file, now, State::open);
+  show_progress(log.file, now);
+  EXPECT_EQ(logs().at(0).start.sector.state, State::open);
+  EXPECT_EQ(logs().at(0).start.sector.progress, 2U);
+  EXPECT_EQ(logs().at(0).start.sector.passed_over, 1U);
+  const std::string bytes = content(log.path);
+  MemorySource source(std::as_bytes(std::span(bytes)));
+  EXPECT_EQ(scan(source).verdict, Verdict::clean);
+}
+
+TEST_F(Folder, AStateThatIsDamagedIsNotTakenForAMark) {
+  save_one();
+  const Named log = std::move(logs().at(0));
+  const StateSector wrong = sector_of(State::draining, true, 1, log.start.header.checksum + 1);
+  ASSERT_TRUE(io::write_at(log.file, sizeof(FileHeader), std::as_bytes(std::span(&wrong, 1))).ok());
+  EXPECT_EQ(logs().at(0).start.sector.passed_over, 0U);
+}
+
+TEST_F(Folder, ALogOfVersion3IsMarkedAsItsBuildUnderstandsIt) {
+  const std::string path = of_version_3();
+  const std::string before = content(path);
+  ASSERT_EQ(logs().size(), 1U) << "by its numbers";
+  pass_over(logs()[0]);
+  EXPECT_EQ(content(path), before);
+  EXPECT_TRUE((fs::status(path).permissions() & fs::perms::owner_exec) != fs::perms::none);
+}
+
+}  // namespace
+}  // namespace millrace::journal

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "journal/log.hpp"
+
+#include <cassert>
+
+namespace millrace::journal {
+
+namespace {
+
+constexpr std::uint64_t batch_bytes = 2 * MiB;
+// Room that a batch needs to take any record: the largest data record.
+constexpr std::uint64_t room_needed = record_bytes(payload_max);
+static_assert(batch_bytes > room_needed);
+
+// The lower half of a token.
+constexpr std::uint32_t write_token = 0;
+constexpr std::uint32_t read_token = 1;
+
+}  // namespace
+
+Log::Log(io::Storage& storage, io::Handle file, std::uint32_t owner, std::uint64_t seed)
+    : storage_(storage), file_(file), owner_(owner), seed_(seed) {}
+
+Result<std::unique_ptr<Log>> Log::create(io::Storage& storage, Fd file, std::uint32_t& next_owner,
+                                         const Identity& identity) {
+  const Result<io::Handle> handle = storage.adopt(std::move(file), false);
+  if (!handle) return handle.status();
+  const Start start = start_of(identity);
+  std::unique_ptr<Log> log(new Log(storage, *handle, next_owner++, start.header.checksum));
+  const Status begun = storage.put(*handle, 0, std::as_bytes(std::span(&start, 1)));
+  if (!begun.ok()) return begun;
+  return log;
+}
+
+Log::~Log() { storage_.release(file_); }
+
+bool Log::ready() const { return !status_.ok() || batch_.size() + room_needed <= batch_bytes; }
+
+void Log::append(std::uint64_t offset, std::span<const std::byte> data) {
+  assert(ready() && !data.empty() && data.size() <= payload_max && offset <= UINT64_MAX - data.size());
+  if (!status_.ok()) return;
+  put_record(batch_, Type::data, next_sequence_++, offset, data, seed_);
+  payload_bytes_ += data.size();
+  if (batch_.size() + room_needed > batch_bytes) start();
+}
+
+void Log::flush() {
+  if (!status_.ok()) return;
+  wanted_ = !batch_.empty();
+  start();
+}
+
+void Log::sync() {
+  if (!status_.ok()) return;
+  sync_wanted_ = true;
+  sync_end_ = next_sequence_;
+  sync_payload_ = payload_bytes_;
+  flush();
+}
+
+void Log::set_state(State state) {
+  if (std::exchange(state_, state) != state) put_state();
+}
+
+void Log::show_progress() {
+  ++progress_;
+  put_state();
+}
+
+// Where the disk refuses it, others see the state that was before.
+void Log::put_state() {
+  const StateSector sector = sector_of(state_, false, progress_, seed_);
+  (void)storage_.put(file_, sizeof(FileHeader), std::as_bytes(std::span(&sector, 1)));
+}
+
+void Log::read(const Segment& segment) {
+  assert(!reading_);
+  segment_ = segment;
+  read_.resize(segment.bytes);
+  reading_ = true;
+  io::Request request;
+  request.op = io::Op::read;
+  request.offset = segment.position;
+  request.data = {{read_.data(), read_.size()}};
+  request.token = read_token;
+  submit(std::move(request));
+}
+
+void Log::submit(io::Request request) {
+  request.file = file_;
+  request.token |= std::uint64_t{owner_} << 32;
+  storage_.submit(std::move(request));
+}
+
+// Starts the next write or datasync, if none is in flight.
+void Log::start() {
+  if (!status_.ok() || in_flight()) return;
+  const bool full = batch_.size() + room_needed > batch_bytes;
+  io::Request request;
+  request.token = write_token;
+  if (sync_wanted_ && written_ >= sync_end_) {
+    sync_wanted_ = false;
+    sync_flying_ = true;
+    syncing_ = written_;
+    syncing_payload_ = sync_payload_;
+    request.op = io::Op::datasync;
+    submit(std::move(request));
+  } else if (full || wanted_) {
+    std::swap(batch_, flying_);
+    wanted_ = false;
+    request.op = io::Op::write;
+    request.offset = position_;
+    request.data = {{flying_.data(), flying_.size()}};
+    position_ += flying_.size();
+    flying_end_ = next_sequence_;
+    submit(std::move(request));
+  }
+}
+
+void Log::complete(const io::Completion& completion) {
+  if (static_cast<std::uint32_t>(completion.token) == read_token) {
+    reading_ = false;
+    read_status_ =
+        completion.status.ok() && completion.bytes < read_.size() ? Status(Code::corrupt) : completion.status;
+    return;
+  }
+  assert(in_flight());
+  if (status_.ok()) status_ = completion.status;
+  if (status_.ok() && sync_flying_) {
+    stable_ = syncing_;
+    // It finds room also where ready() says no, and goes at once.
+    if (syncing_payload_ > std::exchange(committed_payload_, syncing_payload_)) {
+      put_record(batch_, Type::commit, next_sequence_++, syncing_payload_, {}, seed_);
+      wanted_ = true;
+    }
+  }
+  if (status_.ok() && !flying_.empty()) written_ = flying_end_;
+  flying_.clear();
+  sync_flying_ = false;
+  if (!status_.ok()) {
+    batch_.clear();
+    wanted_ = sync_wanted_ = false;
+  }
+  start();
+}
+
+bool Log::idle() const { return batch_.empty() && !in_flight() && !sync_wanted_; }
+
+}  // namespace millrace::journal

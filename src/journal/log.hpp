@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "io/storage.hpp"
+#include "journal/format.hpp"
+
+namespace millrace::journal {
+
+// A log that is being written: appends records to a new, empty file, and reads them back in any order.
+// append() copies a record, so the caller may change its memory at once. Full batches go to Storage, one
+// after the other, so that a kill leaves a clean prefix.
+//
+//   file   | start | segment | segment | batch in flight | batch being filled
+//                     ^ read()           in Storage        here
+//
+// Takes an owner's number for the tokens of its requests; the caller hands their completions to complete().
+// Holds two batches of 2 MiB. Deterministic; not thread safe.
+class Log {
+ public:
+  // Records that lie behind each other.
+  struct Segment {
+    std::uint64_t position = 0;  // in the file
+    std::uint64_t sequence = 0;  // of the first record
+    std::uint64_t bytes = 0;
+  };
+
+  static Result<std::unique_ptr<Log>> create(io::Storage& storage, Fd file, std::uint32_t& next_owner,
+                                             const Identity& identity);
+  // Nothing may be in flight.
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  // True if append() may be called: false while both batches are full.
+  bool ready() const;
+  // One data record of 1 byte to payload_max.
+  void append(std::uint64_t offset, std::span<const std::byte> data);
+  // Starts writing what is buffered.
+  void flush();
+  // flush(), then a datasync once all of it is written; what is appended later does not put that off. After
+  // it a commit record says what is safe by now: before it, one would be a promise that a crash can break.
+  void sync();
+
+  // Others see the new state at once.
+  void set_state(State state);
+  void show_progress();
+
+  // An empty segment where the next record will be.
+  Segment end() const { return {file_bytes(), next_sequence_, 0}; }
+  // Reads back a segment that is written; one at a time.
+  void read(const Segment& segment);
+  bool reading() const { return reading_; }
+  Status read_status() const { return read_status_; }
+  // The records of the segment that was read: calls take(offset, data) for each.
+  template <class Take>
+  Status take(Take&& take) const;
+
+  bool owns(std::uint32_t owner) const { return owner == owner_; }
+  void complete(const io::Completion& completion);
+
+  // The first error; nothing is written after it, and what is appended is dropped.
+  Status status() const { return status_; }
+  // Nothing is buffered, being written or to be synced.
+  bool idle() const;
+  // A write or datasync is with Storage.
+  bool in_flight() const { return !flying_.empty() || sync_flying_; }
+  // So many of the records are in the file, and so many have been datasynced there.
+  std::uint64_t written() const { return written_; }
+  std::uint64_t stable() const { return stable_; }
+  std::uint64_t records() const { return next_sequence_; }  // commits included
+  std::uint64_t file_bytes() const { return position_ + batch_.size(); }
+
+ private:
+  Log(io::Storage& storage, io::Handle file, std::uint32_t owner, std::uint64_t seed);
+  void start();
+  void put_state();
+  void submit(io::Request request);
+
+  io::Storage& storage_;
+  io::Handle file_;
+  std::uint32_t owner_;
+  std::uint64_t seed_;  // checksum of the file header
+  State state_ = State::open;
+  std::uint64_t progress_ = 0;
+  std::vector<std::byte> batch_;   // being filled; belongs at position_
+  std::vector<std::byte> flying_;  // in flight, if not empty
+  std::uint64_t position_ = sizeof(Start);
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t payload_bytes_ = 0;
+  bool wanted_ = false;  // flush() was called: the batch goes though it is not full
+  bool sync_wanted_ = false;
+  bool sync_flying_ = false;
+  std::uint64_t flying_end_ = 0;  // records, with those in flight
+  std::uint64_t written_ = 0;
+  std::uint64_t sync_end_ = 0;  // records that the sync that is wanted is to cover
+  std::uint64_t syncing_ = 0;   // ... that the one in flight covers
+  // Their payload: of what is wanted, in flight, and told by a commit.
+  std::uint64_t sync_payload_ = 0, syncing_payload_ = 0, committed_payload_ = 0;
+  std::uint64_t stable_ = 0;
+  Status status_;
+  bool reading_ = false;
+  Segment segment_;  // that was read last
+  std::vector<std::byte> read_;
+  Status read_status_;
+};
+
+template <class Take>
+Status Log::take(Take&& take) const {
+  if (!read_status_.ok()) return read_status_;
+  std::span<const std::byte> rest(read_);
+  for (std::uint64_t sequence = segment_.sequence; !rest.empty(); ++sequence) {
+    const std::optional<Record> record = record_at(rest, seed_, sequence);
+    if (!record) return Code::corrupt;
+    if (record->type == Type::data) take(record->offset, record->data);
+    rest = rest.subspan(record_bytes(record->data.size()));
+  }
+  return {};
+}
+
+}  // namespace millrace::journal
