@@ -40,8 +40,8 @@ bool Log::ready() const { return !status_.ok() || batch_.size() + room_needed <=
 void Log::append(std::uint64_t offset, std::span<const std::byte> data) {
   assert(ready() && !data.empty() && data.size() <= payload_max && offset <= UINT64_MAX - data.size());
   if (!status_.ok()) return;
-  put_record(batch_, Type::data, next_sequence_++, offset, data, seed_);
-  payload_bytes_ += data.size();
+  put_record(batch_, Type::data, appended_.records++, offset, data, seed_);
+  appended_.payload_bytes += data.size();
   if (batch_.size() + room_needed > batch_bytes) start();
 }
 
@@ -53,9 +53,7 @@ void Log::flush() {
 
 void Log::sync() {
   if (!status_.ok()) return;
-  sync_wanted_ = true;
-  sync_end_ = next_sequence_;
-  sync_payload_ = payload_bytes_;
+  to_sync_ = appended_;
   flush();
 }
 
@@ -99,11 +97,9 @@ void Log::start() {
   const bool full = batch_.size() + room_needed > batch_bytes;
   io::Request request;
   request.token = write_token;
-  if (sync_wanted_ && written_ >= sync_end_) {
-    sync_wanted_ = false;
-    sync_flying_ = true;
+  if (to_sync_ && written_.records >= to_sync_->records) {
+    to_sync_.reset();
     syncing_ = written_;
-    syncing_payload_ = sync_payload_;
     request.op = io::Op::datasync;
     submit(std::move(request));
   } else if (full || wanted_) {
@@ -113,7 +109,7 @@ void Log::start() {
     request.offset = position_;
     request.data = {{flying_.data(), flying_.size()}};
     position_ += flying_.size();
-    flying_end_ = next_sequence_;
+    flying_end_ = appended_;
     submit(std::move(request));
   }
 }
@@ -127,24 +123,25 @@ void Log::complete(const io::Completion& completion) {
   }
   assert(in_flight());
   if (status_.ok()) status_ = completion.status;
-  if (status_.ok() && sync_flying_) {
-    stable_ = syncing_;
+  if (status_.ok() && syncing_) {
     // It finds room also where ready() says no, and goes at once.
-    if (syncing_payload_ > std::exchange(committed_payload_, syncing_payload_)) {
-      put_record(batch_, Type::commit, next_sequence_++, syncing_payload_, {}, seed_);
+    if (syncing_->payload_bytes > stable_.payload_bytes) {
+      put_record(batch_, Type::commit, appended_.records++, syncing_->payload_bytes, {}, seed_);
       wanted_ = true;
     }
+    stable_ = *syncing_;
   }
   if (status_.ok() && !flying_.empty()) written_ = flying_end_;
   flying_.clear();
-  sync_flying_ = false;
+  syncing_.reset();
   if (!status_.ok()) {
     batch_.clear();
-    wanted_ = sync_wanted_ = false;
+    wanted_ = false;
+    to_sync_.reset();
   }
   start();
 }
 
-bool Log::idle() const { return batch_.empty() && !in_flight() && !sync_wanted_; }
+bool Log::idle() const { return batch_.empty() && !in_flight() && !to_sync_; }
 
 }  // namespace millrace::journal

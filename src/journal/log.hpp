@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -56,7 +57,7 @@ class Log {
   void show_progress();
 
   // An empty segment where the next record will be.
-  Segment end() const { return {file_bytes(), next_sequence_, 0}; }
+  Segment end() const { return {file_bytes(), records(), 0}; }
   // Reads back a segment that is written; one at a time.
   void read(const Segment& segment);
   bool reading() const { return reading_; }
@@ -73,11 +74,11 @@ class Log {
   // Nothing is buffered, being written or to be synced.
   bool idle() const;
   // A write or datasync is with Storage.
-  bool in_flight() const { return !flying_.empty() || sync_flying_; }
+  bool in_flight() const { return !flying_.empty() || syncing_; }
   // So many of the records are in the file, and so many have been datasynced there.
-  std::uint64_t written() const { return written_; }
-  std::uint64_t stable() const { return stable_; }
-  std::uint64_t records() const { return next_sequence_; }  // commits included
+  std::uint64_t written() const { return written_.records; }
+  std::uint64_t stable() const { return stable_.records; }
+  std::uint64_t records() const { return appended_.records; }  // commits included
   std::uint64_t file_bytes() const { return position_ + batch_.size(); }
 
  private:
@@ -95,18 +96,18 @@ class Log {
   std::vector<std::byte> batch_;   // being filled; belongs at position_
   std::vector<std::byte> flying_;  // in flight, if not empty
   std::uint64_t position_ = sizeof(Start);
-  std::uint64_t next_sequence_ = 0;
-  std::uint64_t payload_bytes_ = 0;
-  bool wanted_ = false;  // flush() was called: the batch goes though it is not full
-  bool sync_wanted_ = false;
-  bool sync_flying_ = false;
-  std::uint64_t flying_end_ = 0;  // records, with those in flight
-  std::uint64_t written_ = 0;
-  std::uint64_t sync_end_ = 0;  // records that the sync that is wanted is to cover
-  std::uint64_t syncing_ = 0;   // ... that the one in flight covers
-  // Their payload: of what is wanted, in flight, and told by a commit.
-  std::uint64_t sync_payload_ = 0, syncing_payload_ = 0, committed_payload_ = 0;
-  std::uint64_t stable_ = 0;
+  // Up to where it has come. Each of these is a moment that the ones below it have still to reach.
+  struct Mark {
+    std::uint64_t records = 0;
+    std::uint64_t payload_bytes = 0;
+  };
+  Mark appended_;
+  Mark flying_end_;              // with the batch in flight
+  Mark written_;                 // in the file
+  std::optional<Mark> syncing_;  // a datasync that is in flight covers it
+  Mark stable_;                  // on the disk
+  bool wanted_ = false;          // flush() was called: the batch goes though it is not full
+  std::optional<Mark> to_sync_;  // sync() was called: a datasync follows when so much is written
   Status status_;
   bool reading_ = false;
   Segment segment_;  // that was read last
