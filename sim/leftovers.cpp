@@ -113,7 +113,8 @@ std::pair<int, std::string> recover(io::VirtualDisk& disk, const std::string& di
   if (!made) return {1, "no storage"};
   std::ostringstream said, refused;
   RealStorage storage(*made->storage, disk);
-  const int status = agent::recover({.directory = directory}, storage, said, refused);
+  agent::Pace pace;
+  const int status = agent::recover({.directory = directory}, storage, said, refused, pace);
   return {status, refused.str()};
 }
 

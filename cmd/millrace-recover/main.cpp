@@ -32,5 +32,6 @@ int main(int count, char** arguments) {
     return 1;
   }
   if (options.list) return agent::list_journals(options.directory, *chosen->storage, std::cout, std::cerr);
-  return agent::recover(options, *chosen->storage, std::cout, std::cerr);
+  agent::Pace pace;
+  return agent::recover(options, *chosen->storage, std::cout, std::cerr, pace);
 }

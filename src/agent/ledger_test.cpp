@@ -6,8 +6,7 @@
 
 #include "agent/ring_rig.hpp"
 #include "io/posix/owned.hpp"
-#include "journal/memory_source.hpp"
-#include "journal/reader.hpp"
+#include "journal/test_journal.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -42,7 +41,7 @@ class Ledgers : public testing::Test {
   }
   std::vector<std::uint64_t> offsets_in_ledger() const {
     std::vector<std::uint64_t> offsets;
-    journal::MemorySource source(rig->storage.contents(1));
+    const Fd source = journal::file_of(rig->storage.contents(1));
     journal::JournalReader reader(source);
     EXPECT_EQ(reader.open(), journal::Verdict::clean);
     EXPECT_EQ(reader.header().kind, journal::Kind::ledger);
@@ -71,7 +70,7 @@ TEST_F(Ledgers, a_close_with_durability_node_is_answered_when_the_ledger_is_stab
   ASSERT_TRUE(rig->await(0, 1, 1));
   EXPECT_TRUE(rig->reply(0, 1).ok());
   EXPECT_EQ(offsets_in_ledger(), (std::vector<std::uint64_t>{5000, 0, 50}));
-  journal::MemorySource source(rig->storage.stable(1));
+  const Fd source = journal::file_of(rig->storage.stable(1));
   const journal::Summary summary = journal::scan(source);
   EXPECT_EQ(summary.verdict, journal::Verdict::clean);
   EXPECT_EQ(summary.payload_bytes, 310U);

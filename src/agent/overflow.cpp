@@ -110,26 +110,26 @@ bool Overflow::store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byt
 
 // --- loading ---
 
-void Overflow::want(Extent extent) {
-  if (extent.empty()) return;
+// Calls f for those that have a byte of `extent`.
+template <class F>
+void Overflow::each_in(Extent extent, F f) {
   const std::uint32_t shift = buffer_.pool().chunk_shift();
-  for (auto place = chunks_.lower_bound(extent.begin >> shift);
-       place != chunks_.end() && place->first <= (extent.end - 1) >> shift; ++place) {
-    if (!place->second.wanted) ++wanted_;
-    place->second.wanted = true;
-  }
+  const auto end = extent.empty() ? chunks_.begin() : chunks_.upper_bound((extent.end - 1) >> shift);
+  for (auto at = extent.empty() ? end : chunks_.lower_bound(extent.begin >> shift); at != end; ++at)
+    f(at->second);
+}
+
+void Overflow::want(Extent extent) {
+  each_in(extent, [this](Stored& stored) { wanted_ += std::exchange(stored.wanted, true) ? 0 : 1; });
 }
 
 std::uint32_t Overflow::watch(Extent extent, WaiterId waiter) {
-  if (extent.empty()) return 0;
   std::uint32_t count = 0;
-  const std::uint32_t shift = buffer_.pool().chunk_shift();
-  for (auto place = chunks_.lower_bound(extent.begin >> shift);
-       place != chunks_.end() && place->first <= (extent.end - 1) >> shift; ++place) {
-    if (!place->second.wanted) continue;
-    place->second.waiters.push_back(waiter);
+  each_in(extent, [&](Stored& stored) {
+    if (!stored.wanted) return;
+    stored.waiters.push_back(waiter);
     ++count;
-  }
+  });
   return count;
 }
 

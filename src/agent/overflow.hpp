@@ -103,6 +103,8 @@ class Overflow {
   Status fail(Status status);
   bool has_space();
   void begin_segment(Stored& stored);
+  template <class F>
+  void each_in(Extent extent, F f);
   bool has_room(std::uint32_t blocks) const;
   Status take_segment(Stored& stored);
   void forget_segment(Stored& stored);

@@ -31,7 +31,6 @@ struct Found {
 
   std::string target() const { return path_of(summary.header); }
   bool passed_over() const { return summary.state.passed_over != 0; }
-  journal::FileSource source() const { return journal::FileSource(file); }
 };
 
 class Recovery {
@@ -62,19 +61,6 @@ class Recovery {
   std::vector<Found> found_;
   std::size_t living_ = 0;
   bool failed_ = false;
-};
-
-class SystemPace final : public Pace {
- public:
-  std::uint64_t now_ns() const override { return transport::now_ns(); }
-  void pause(std::uint32_t for_ms) override {
-    const timespec pause{for_ms / 1000, for_ms % 1000 * 1'000'000L};
-    ::nanosleep(&pause, nullptr);
-  }
-  void wait_for(io::Storage& storage) override {
-    pollfd ready{storage.event_fd(), POLLIN, 0};
-    if (ready.fd >= 0) (void)::poll(&ready, 1, 100);
-  }
 };
 
 bool unreadable_header(const journal::Summary& summary) {
@@ -142,13 +128,12 @@ void Recovery::take(const std::string& path) {
     return;
   }
   Found found{path, *std::move(file), {}};
-  journal::FileSource source = found.source();
-  journal::JournalReader reader(source);
+  journal::JournalReader reader(found.file);
   if (reader.open() == journal::Verdict::clean) {  // who opens the target waits for us
     journal::Start start{reader.header(), reader.state()};
     journal::set_state(found.file, start, journal::State::draining);
   }
-  found.summary = journal::scan(source);
+  found.summary = journal::scan(found.file);
   if (usable(found)) found_.push_back(std::move(found));
 }
 
@@ -156,17 +141,16 @@ void Recovery::take(const std::string& path) {
 bool Recovery::usable(Found& found) {
   using journal::Verdict;
   journal::Summary& summary = found.summary;
-  journal::FileSource source = found.source();
   const Result<std::uint64_t> size = io::size_of(found.file);
   // Its agent died before the first record was there.
   const bool empty = summary.verdict == Verdict::not_a_journal && size && *size < sizeof summary.header;
-  if (empty || (unreadable_header(summary) && journal::never_committed(source))) {
+  if (empty || (unreadable_header(summary) && journal::never_committed(found.file))) {
     if (!empty) out_ << found.path << ": holds nothing that was safe when its node went down\n";
     if (!options_.dry_run) (void)io::remove_owned(found.path);
     return false;
   }
   if (summary.verdict == Verdict::corrupt && summary.end > 0 &&
-      (options_.force || !journal::commit_behind(source, summary)))
+      (options_.force || !journal::commit_behind(found.file, summary)))
     summary.verdict = Verdict::torn;
   if (journal::to_status(summary.verdict).ok()) return true;
   std::string why = journal::describe(summary.verdict);
@@ -194,8 +178,7 @@ Status Recovery::write_all(const Found& found, Fd target) {
   const auto step = [&] {
     if (!core.advance(pace_.now_ns())) pace_.wait_for(storage_);
   };
-  journal::FileSource source = found.source();
-  journal::JournalReader reader(source, 4 * MiB);
+  journal::JournalReader reader(found.file, 4 * MiB);
   if (reader.open() != journal::Verdict::clean) return Code::corrupt;
   journal::Start start{reader.header(), reader.state()};
   journal::Record record;
@@ -275,9 +258,16 @@ int Recovery::run() {
 
 }  // namespace
 
-int recover(const RecoveryOptions& options, io::Storage& storage, std::ostream& out, std::ostream& error) {
-  SystemPace pace;
-  return recover(options, storage, out, error, pace);
+std::uint64_t Pace::now_ns() const { return transport::now_ns(); }
+
+void Pace::pause(std::uint32_t for_ms) {
+  const timespec pause{for_ms / 1000, for_ms % 1000 * 1'000'000L};
+  ::nanosleep(&pause, nullptr);
+}
+
+void Pace::wait_for(io::Storage& storage) {
+  pollfd ready{storage.event_fd(), POLLIN, 0};
+  if (ready.fd >= 0) (void)::poll(&ready, 1, 100);
 }
 
 int recover(const RecoveryOptions& options, io::Storage& storage, std::ostream& out, std::ostream& error,

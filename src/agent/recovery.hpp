@@ -11,12 +11,13 @@
 
 namespace millrace::agent {
 
-// How a recovery waits. Implementations: recovery.cpp (the system's), sim/recovering.hpp (virtual time).
+// How a recovery waits: as the system does, or in virtual time (sim/recovering.hpp).
 class Pace : public io::Clock {
  public:
-  virtual void pause(std::uint32_t for_ms) = 0;
+  std::uint64_t now_ns() const override;
+  virtual void pause(std::uint32_t for_ms);
   // Until the storage has completed something. May return early.
-  virtual void wait_for(io::Storage& storage) = 0;
+  virtual void wait_for(io::Storage& storage);
 };
 
 struct RecoveryOptions {
@@ -32,7 +33,6 @@ struct RecoveryOptions {
 // a whole before a byte of it is used. May run any number of times, also at the same time, and be killed: a
 // log goes only when all of it is on the target's disk. Returns the exit status: 0 all that was found is in
 // its target, 1 something is not.
-int recover(const RecoveryOptions& options, io::Storage& storage, std::ostream& out, std::ostream& error);
 int recover(const RecoveryOptions& options, io::Storage& storage, std::ostream& out, std::ostream& error,
             Pace& pace);
 

@@ -21,11 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* begin_of_line = "millrace recover: ";
 
-journal::Summary read(const Fd& file) {
-  journal::FileSource source(file);
-  return journal::scan(source);
-}
-
 std::string contents(const journal::Summary& summary) {
   if (summary.verdict == journal::Verdict::unsupported)
     return "a Millrace journal of format version " + std::to_string(summary.header.version);
@@ -67,7 +62,7 @@ bool discard(const std::string& path, std::ostream& out, std::ostream& error) {
   if (!file) return refuse(file.status().describe());
   if (!io::take_lock(*file))
     return refuse("a living agent, or a recovery, still needs it; millrace drain waits for agents");
-  const journal::Summary summary = read(*file);
+  const journal::Summary summary = journal::scan(*file);
   if (const Status gone = io::remove_durably(path); !gone.ok()) return refuse(gone.describe());
   out << path << ": discarded: " << contents(summary) << '\n';
   return true;
@@ -90,7 +85,7 @@ int list_journals(const std::string& directory, io::Storage& storage, std::ostre
   for (const std::string& path : *paths) {
     const Result<journal::Named> log = journal::look_at(path);
     if (!log) continue;  // gone since
-    const journal::Summary summary = read(log->file);
+    const journal::Summary summary = journal::scan(log->file);
     out << path << ": " << contents(summary);
     if (journal::to_status(summary.verdict).ok() || summary.end > 0)
       out << " (" << describe(find_target(storage, summary.header, false)) << ')';

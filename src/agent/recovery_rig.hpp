@@ -48,7 +48,8 @@ class Recovery : public testing::Test {
     auto storage = std::move(*io::make_storage(SinkMode::automatic)).storage;
     options.directory = root;
     std::ostringstream out, error;
-    const int status = recover(options, *storage, out, error);
+    Pace pace;
+    const int status = recover(options, *storage, out, error, pace);
     return {status, out.str(), error.str()};
   }
   Ran list() const {

@@ -16,8 +16,7 @@
 #include "base/fd.hpp"
 #include "client/testing/null_agent.hpp"
 #include "client/testing/silent_contact.hpp"
-#include "journal/memory_source.hpp"
-#include "journal/reader.hpp"
+#include "journal/test_journal.hpp"
 #include "transport/memory.hpp"
 
 namespace millrace::client {
@@ -75,7 +74,7 @@ std::vector<Saved> saved_by(Lonely& rank) {
   rank.gone = true;
   EXPECT_EQ(rank.session.request(transport::Kind::sync, 0, everything, rank.tally).code(), Code::lost_agent);
   const std::string bytes = all_journals(rank.place.path);
-  journal::MemorySource source(std::as_bytes(std::span(bytes)));
+  const Fd source = journal::file_of(std::as_bytes(std::span(bytes)));
   journal::JournalReader reader(source);
   EXPECT_EQ(reader.open(), journal::Verdict::clean);
   std::vector<Saved> records;

@@ -64,7 +64,7 @@ TEST_F(Folder, WhatARankSavesIsACommittedLog) {
   const std::string bytes = content(logs()[0].path);
   const ReadBack back = read_all(std::as_bytes(std::span(bytes)));
   EXPECT_EQ(back.records, (std::vector<Written>{{100, one}, {98, two}}));
-  MemorySource source(std::as_bytes(std::span(bytes)));
+  const Fd source = file_of(std::as_bytes(std::span(bytes)));
   const Summary summary = scan(source);
   EXPECT_EQ(summary.verdict, Verdict::clean);
   EXPECT_TRUE(summary.committed);
@@ -106,7 +106,7 @@ TEST_F(Folder, TheStateOfALogAndItsMarkDoNotTouchEachOther) {
   EXPECT_EQ(logs().at(0).start.sector.progress, 2U);
   EXPECT_EQ(logs().at(0).start.sector.passed_over, 1U);
   const std::string bytes = content(log.path);
-  MemorySource source(std::as_bytes(std::span(bytes)));
+  const Fd source = file_of(std::as_bytes(std::span(bytes)));
   EXPECT_EQ(scan(source).verdict, Verdict::clean);
 }
 

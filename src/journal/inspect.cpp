@@ -3,15 +3,21 @@
 #include "journal/inspect.hpp"
 
 #include <ctime>
+#include <iomanip>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <sstream>
 
+#include "io/posix/descriptor.hpp"
 #include "journal/reader.hpp"
 
 namespace millrace::journal {
 
 namespace {
+
+// Paths are bytes; what is not UTF-8 is replaced.
+std::string text_of(const nlohmann::ordered_json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
 
 std::string time_text(std::uint64_t ns) {
   const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
@@ -29,55 +35,35 @@ const char* name(Kind kind) {
   return kind == Kind::ledger ? "ledger" : kind == Kind::rescue ? "rescue" : "overflow";
 }
 
-std::string state_text(const StateSector& state) {
-  return std::string(state.state == State::draining ? "draining" : "open") +
-         (state.passed_over != 0 ? ", passed over" : "");
-}
-
-// What tells the target from another file with its inode number.
-std::string identity_text(const FileHeader& header) {
-  std::ostringstream text;
-  if (header.birth_ns != 0) text << "made " << time_text(header.birth_ns) << ", ";
-  if (header.handle != 0) text << "handle " << std::hex << header.handle << ", ";
-  if (header.mark != 0) text << "mark " << std::hex << header.mark << ", ";
-  const std::string told = text.str();
-  return told.empty() ? "by its numbers alone" : told.substr(0, told.size() - 2);
-}
-
-nlohmann::json to_json(const std::string& file, const Summary& summary) {
-  nlohmann::json document = {{"schema", "millrace-journal/2"},
-                             {"file", file},
-                             {"health", name(summary.verdict)},
-                             {"end", summary.end}};
+// In the order in which people read it.
+nlohmann::ordered_json document_of(const std::string& file, const Summary& summary) {
+  nlohmann::ordered_json document = {{"schema", "millrace-journal/2"},
+                                     {"file", file},
+                                     {"health", name(summary.verdict)},
+                                     {"meaning", describe(summary.verdict)},
+                                     {"end", summary.end}};
   if (!has_header(summary)) return document;
-  document["version"] = summary.header.version;
-  document["kind"] = name(summary.header.kind);
-  document["state"] = state_text(summary.state);
-  document["target"] = {{"path", path_of(summary.header)}, {"device", summary.header.device},
-                        {"inode", summary.header.inode},   {"birth_ns", summary.header.birth_ns},
-                        {"handle", summary.header.handle}, {"mark", summary.header.mark}};
-  document["created"] = time_text(summary.header.created_ns);
+  const FileHeader& header = summary.header;
+  document["version"] = header.version;
+  document["kind"] = name(header.kind);
+  document["state"] = summary.state.state == State::draining ? "draining" : "open";
+  document["passed_over"] = summary.state.passed_over != 0;
+  document["created"] = time_text(header.created_ns);
+  document["target"] = {{"path", path_of(header)},     {"device", header.device}, {"inode", header.inode},
+                        {"birth_ns", header.birth_ns}, {"handle", header.handle}, {"mark", header.mark}};
   document["records"] = summary.records;
   document["payload_bytes"] = summary.payload_bytes;
+  document["extent"] = {summary.extent.begin, summary.extent.end};
   document["commits"] = summary.commits;
   document["committed"] = summary.committed;
-  document["extent"] = {summary.extent.begin, summary.extent.end};
   return document;
 }
 
-void print(std::ostream& out, const std::string& file, const Summary& summary) {
-  out << file << ": " << describe(summary.verdict) << '\n';
-  if (!has_header(summary)) return;
-  out << "  target   " << path_of(summary.header) << " (device " << summary.header.device << ", inode "
-      << summary.header.inode << ")\n"
-      << "  identity " << identity_text(summary.header) << '\n'
-      << "  kind     " << name(summary.header.kind) << ", created " << time_text(summary.header.created_ns)
-      << ", format version " << summary.header.version << '\n'
-      << "  state    " << state_text(summary.state) << '\n'
-      << "  records  " << summary.records << " with " << summary.payload_bytes << " bytes\n"
-      << "  extent   [" << summary.extent.begin << ", " << summary.extent.end << ")\n"
-      << "  commits  " << summary.commits << (summary.committed ? ", the last record is one" : "") << '\n'
-      << "  health   " << name(summary.verdict) << " at byte " << summary.end << '\n';
+void print(std::ostream& out, const nlohmann::ordered_json& document) {
+  for (const auto& [key, value] : document.items()) {
+    out << std::left << std::setw(16) << key;
+    out << (value.is_string() ? value.get<std::string>() : text_of(value, -1)) << '\n';
+  }
 }
 
 }  // namespace
@@ -88,13 +74,12 @@ int inspect(const std::string& file, bool json, std::ostream& out, std::ostream&
     error << "millrace-journal: " << file << ": " << fd.status().describe() << '\n';
     return 2;
   }
-  FileSource source(*fd);
-  const Summary summary = scan(source);
+  const Summary summary = scan(*fd);
+  const nlohmann::ordered_json document = document_of(file, summary);
   if (json) {
-    // Paths are bytes; what is not UTF-8 is replaced.
-    out << to_json(file, summary).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    out << text_of(document, 2) << '\n';
   } else {
-    print(out, file, summary);
+    print(out, document);
   }
   if (summary.verdict == Verdict::unreadable) return 2;
   if (to_status(summary.verdict).ok()) return 0;

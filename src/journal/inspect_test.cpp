@@ -58,8 +58,8 @@ TEST(Inspect, TextSaysWhatIsThere) {
   const TemporaryFile file(journal_bytes());
   const Ran ran = run(file.path());
   EXPECT_EQ(ran.status, 0) << ran.error;
-  for (const char* part : {"/data/out.h5", "2 with 10 bytes", "ledger", "state    open", "[0, 105)", "clean",
-                           "2023-11-14", "handle b"}) {
+  for (const char* part : {"/data/out.h5", "records         2", "ledger", "state           open", "[0,105]",
+                           "clean", "2023-11-14", "\"handle\":11"}) {
     EXPECT_NE(ran.out.find(part), std::string::npos) << part << "\n" << ran.out;
   }
 }

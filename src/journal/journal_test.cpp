@@ -30,7 +30,7 @@ TestJournal small_journal() {
 TEST(Journal, ReadsBackWhatWasWritten) {
   TestJournal journal = small_journal();
   const std::vector<std::byte> bytes = journal.bytes();
-  MemorySource source(bytes);
+  const Fd source = file_of(bytes);
   JournalReader reader(source);
   ASSERT_EQ(reader.open(), Verdict::clean);
   EXPECT_EQ(target_of(reader.header()), (FileIdentity{8, 9, 10, 11, 0}));
@@ -86,7 +86,7 @@ TEST(Journal, AnyLostRecordIsSeen) {
   TestJournal journal = small_journal();
   const std::vector<std::byte> whole = journal.bytes();
   std::vector<std::size_t> starts;
-  MemorySource source(whole);
+  const Fd source = file_of(whole);
   JournalReader reader(source);
   ASSERT_EQ(reader.open(), Verdict::clean);
   starts.push_back(reader.position());
@@ -146,14 +146,14 @@ TEST(Journal, ACommitTellsWhatWasSafeBeforeItWasWritten) {
   journal.append(0, "first");
   journal.writer->sync();
   while (journal.writer->stable() == 0) {
-    MemorySource source(journal.storage->contents(0));
+    const Fd source = file_of(journal.storage->contents(0));
     ASSERT_EQ(scan(source).commits, 0U) << "nothing is safe yet";
     journal.round();
     if (journal.writer->written() == 1 && journal.written.size() == 1) journal.append(100, "later");
   }
   journal.finish();
   const std::vector<std::byte> bytes = journal.bytes();
-  MemorySource whole(bytes);
+  const Fd whole = file_of(bytes);
   EXPECT_EQ(scan(whole).commits, 1U);
   EXPECT_EQ(scan(whole).records, 2U);
   const auto somebody_counts_on = [&bytes](std::string_view what) {
@@ -161,7 +161,7 @@ TEST(Journal, ACommitTellsWhatWasSafeBeforeItWasWritten) {
     const auto same = [](std::byte one, char other) { return one == static_cast<std::byte>(other); };
     const auto at = std::search(damaged.begin(), damaged.end(), what.begin(), what.end(), same);
     *at = std::byte{0};
-    MemorySource source(damaged);
+    const Fd source = file_of(damaged);
     const Summary summary = scan(source);
     EXPECT_EQ(summary.verdict, Verdict::corrupt);
     return commit_behind(source, summary);
@@ -185,7 +185,7 @@ TEST(Journal, PathLongerThanItsFieldIsCut) {
   TestJournal journal(Identity{Kind::overflow, {2, 3}, 4, std::string(10'000, 'p')});
   journal.finish();
   const std::vector<std::byte> bytes = journal.bytes();
-  MemorySource source(bytes);
+  const Fd source = file_of(bytes);
   const Summary summary = scan(source);
   EXPECT_EQ(summary.verdict, Verdict::clean);
   EXPECT_EQ(summary.header.path_length, path_max);
@@ -203,14 +203,14 @@ TEST(Journal, ManyRecordsThroughSmallWindowsAndBatches) {
   EXPECT_EQ(read_all(journal.bytes(), 4096).records, journal.written);
   EXPECT_EQ(journal.storage->misuse(), io::Misuse{});
   const std::vector<std::byte> bytes = journal.bytes();
-  MemorySource source(bytes);
+  const Fd source = file_of(bytes);
   EXPECT_TRUE(scan(source).committed);
 }
 
 TEST(Log, ItsStateIsSeenAtOnce) {
   TestJournal journal;
   const auto state = [&journal] {
-    MemorySource source(journal.storage->contents(0));
+    const Fd source = file_of(journal.storage->contents(0));
     JournalReader reader(source);
     EXPECT_EQ(reader.open(), Verdict::clean);
     return reader.state();

@@ -73,14 +73,14 @@ void Log::put_state() {
 }
 
 void Log::read(const Segment& segment) {
-  assert(!reading_);
-  segment_ = segment;
-  read_.resize(segment.bytes);
-  reading_ = true;
+  assert(!reading());
+  read_.under_way = true;
+  read_.segment = segment;
+  read_.bytes.resize(segment.bytes);
   io::Request request;
   request.op = io::Op::read;
   request.offset = segment.position;
-  request.data = {{read_.data(), read_.size()}};
+  request.data = {{read_.bytes.data(), read_.bytes.size()}};
   request.token = read_token;
   submit(std::move(request));
 }
@@ -116,9 +116,9 @@ void Log::start() {
 
 void Log::complete(const io::Completion& completion) {
   if (static_cast<std::uint32_t>(completion.token) == read_token) {
-    reading_ = false;
-    read_status_ =
-        completion.status.ok() && completion.bytes < read_.size() ? Status(Code::corrupt) : completion.status;
+    read_.under_way = false;
+    read_.status = completion.status;
+    if (read_.status.ok() && completion.bytes < read_.bytes.size()) read_.status = Code::corrupt;
     return;
   }
   assert(in_flight());

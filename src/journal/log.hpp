@@ -60,8 +60,8 @@ class Log {
   Segment end() const { return {file_bytes(), records(), 0}; }
   // Reads back a segment that is written; one at a time.
   void read(const Segment& segment);
-  bool reading() const { return reading_; }
-  Status read_status() const { return read_status_; }
+  bool reading() const { return read_.under_way; }
+  Status read_status() const { return read_.status; }
   // The records of the segment that was read: calls take(offset, data) for each.
   template <class Take>
   Status take(Take&& take) const;
@@ -82,6 +82,18 @@ class Log {
   std::uint64_t file_bytes() const { return position_ + batch_.size(); }
 
  private:
+  // A place in the order of writing.
+  struct Mark {
+    std::uint64_t records = 0;
+    std::uint64_t payload_bytes = 0;
+  };
+  struct Read {
+    bool under_way = false;
+    Segment segment;
+    std::vector<std::byte> bytes;
+    Status status;
+  };
+
   Log(io::Storage& storage, io::Handle file, std::uint32_t owner, std::uint64_t seed);
   void start();
   void put_state();
@@ -96,11 +108,6 @@ class Log {
   std::vector<std::byte> batch_;   // being filled; belongs at position_
   std::vector<std::byte> flying_;  // in flight, if not empty
   std::uint64_t position_ = sizeof(Start);
-  // Up to where it has come. Each of these is a moment that the ones below it have still to reach.
-  struct Mark {
-    std::uint64_t records = 0;
-    std::uint64_t payload_bytes = 0;
-  };
   Mark appended_;
   Mark flying_end_;              // with the batch in flight
   Mark written_;                 // in the file
@@ -109,17 +116,14 @@ class Log {
   bool wanted_ = false;          // flush() was called: the batch goes though it is not full
   std::optional<Mark> to_sync_;  // sync() was called: a datasync follows when so much is written
   Status status_;
-  bool reading_ = false;
-  Segment segment_;  // that was read last
-  std::vector<std::byte> read_;
-  Status read_status_;
+  Read read_;  // the last one
 };
 
 template <class Take>
 Status Log::take(Take&& take) const {
-  if (!read_status_.ok()) return read_status_;
-  std::span<const std::byte> rest(read_);
-  for (std::uint64_t sequence = segment_.sequence; !rest.empty(); ++sequence) {
+  if (!read_.status.ok()) return read_.status;
+  std::span<const std::byte> rest(read_.bytes);
+  for (std::uint64_t sequence = read_.segment.sequence; !rest.empty(); ++sequence) {
     const std::optional<Record> record = record_at(rest, seed_, sequence);
     if (!record) return Code::corrupt;
     if (record->type == Type::data) take(record->offset, record->data);

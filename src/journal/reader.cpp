@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "io/posix/descriptor.hpp"
+
 namespace millrace::journal {
 
 namespace {
@@ -43,8 +45,8 @@ const char* name(Verdict verdict) { return words_of(verdict).name; }
 const char* describe(Verdict verdict) { return words_of(verdict).sentence; }
 Status to_status(Verdict verdict) { return words_of(verdict).code; }
 
-JournalReader::JournalReader(Source& source, std::size_t window_bytes)
-    : source_(&source), window_bytes_(std::max<std::size_t>(window_bytes, sizeof(Start))) {}
+JournalReader::JournalReader(const Fd& file, std::size_t window_bytes)
+    : file_(&file), window_bytes_(std::max<std::size_t>(window_bytes, sizeof(Start))) {}
 
 bool JournalReader::stop(Verdict verdict) {
   verdict_ = verdict;
@@ -56,7 +58,7 @@ std::optional<std::span<const std::byte>> JournalReader::window(std::uint64_t po
   if (!inside) {
     window_.resize(std::max(bytes, window_bytes_));
     window_begin_ = position;
-    const Result<std::size_t> got = source_->read(position, window_);
+    const Result<std::size_t> got = io::read_at(*file_, position, window_);
     window_.resize(got ? *got : 0);
     if (!got) return std::nullopt;
   }
@@ -115,13 +117,13 @@ bool JournalReader::next(Record& record) {
 
 namespace {
 
-// `is`: of a header that has a commit's magic and type. True too if the source cannot be read: who cannot
+// `is`: of a header that has a commit's magic and type. True too if the file cannot be read: who cannot
 // look cannot say no.
 template <class Is>
-bool some_commit(Source& source, std::uint64_t position, Is&& is) {
+bool some_commit(const Fd& file, std::uint64_t position, Is&& is) {
   std::vector<std::byte> bytes(1 * MiB);
   for (;;) {
-    const Result<std::size_t> got = source.read(position, bytes);
+    const Result<std::size_t> got = io::read_at(file, position, bytes);
     if (!got) return true;
     if (*got < sizeof(RecordHeader)) return false;
     for (std::size_t at = 0; at + sizeof(RecordHeader) <= *got; at += 8) {
@@ -136,25 +138,25 @@ bool some_commit(Source& source, std::uint64_t position, Is&& is) {
 
 }  // namespace
 
-bool commit_behind(Source& source, const Summary& summary) {
-  return some_commit(source, summary.end, [&summary](const RecordHeader& header) {
+bool commit_behind(const Fd& file, const Summary& summary) {
+  return some_commit(file, summary.end, [&summary](const RecordHeader& header) {
     return header.header_checksum == header_checksum(header, summary.header.checksum) &&
            header.offset > summary.payload_bytes;
   });
 }
 
-bool never_committed(Source& source) {
+bool never_committed(const Fd& file) {
   constexpr std::size_t sector_bytes = 512;  // reaches a disk as a whole
   std::array<std::byte, sector_bytes> start{};
-  const Result<std::size_t> got = source.read(0, start);
+  const Result<std::size_t> got = io::read_at(file, 0, start);
   if (!got || *got < start.size()) return false;
   if (!all_zero(start) && std::memcmp(start.data(), magic, sizeof magic) != 0) return false;
-  return !some_commit(source, sizeof(FileHeader), [](const RecordHeader&) { return true; });
+  return !some_commit(file, sizeof(FileHeader), [](const RecordHeader&) { return true; });
 }
 
-Summary scan(Source& source) {
+Summary scan(const Fd& file) {
   Summary summary;
-  JournalReader reader(source);
+  JournalReader reader(file);
   summary.verdict = reader.open();
   summary.header = reader.header();
   summary.state = reader.state();

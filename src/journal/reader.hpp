@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
+#include "base/fd.hpp"
 #include "base/result.hpp"
 #include "extent/extent.hpp"
 #include "journal/format.hpp"
-#include "journal/source.hpp"
 
 namespace millrace::journal {
 
@@ -22,7 +22,7 @@ enum class Verdict {
   corrupt,        // at a byte that cannot be; use nothing
   not_a_journal,  // another kind of file, or cut within the file header
   unsupported,    // another version
-  unreadable,     // the source reported an error
+  unreadable,     // the file system reported an error
 };
 
 // One word, and one sentence for people.
@@ -35,8 +35,8 @@ Status to_status(Verdict verdict);
 // bounded size.
 class JournalReader {
  public:
-  // `window_bytes` grows to the largest record if it has to.
-  explicit JournalReader(Source& source, std::size_t window_bytes = 256 * KiB);
+  // `file` outlives the reader. `window_bytes` grows to the largest record if it has to.
+  explicit JournalReader(const Fd& file, std::size_t window_bytes = 256 * KiB);
 
   // Reads and checks what the log begins with. `clean` if records may be read.
   Verdict open();
@@ -57,7 +57,7 @@ class JournalReader {
   std::optional<std::span<const std::byte>> window(std::uint64_t position, std::size_t bytes);
   bool zero_to_the_end();
 
-  Source* source_;
+  const Fd* file_;
   std::size_t window_bytes_;
   std::vector<std::byte> window_;
   std::uint64_t window_begin_ = 0;
@@ -82,14 +82,14 @@ struct Summary {
   Extent extent;
 };
 
-Summary scan(Source& source);
+Summary scan(const Fd& file);
 
 // For a log that is corrupt at `summary.end`: true if a valid commit record of what lies there is anywhere
 // behind that, so that somebody may count on what is damaged.
-bool commit_behind(Source& source, const Summary& summary);
+bool commit_behind(const Fd& file, const Summary& summary);
 
 // True for what a crash of the node may leave of a log in which nothing was ever committed: a header that
 // came to the disk in parts, or not at all (zeros), and nothing behind it that looks like a commit.
-bool never_committed(Source& source);
+bool never_committed(const Fd& file);
 
 }  // namespace millrace::journal

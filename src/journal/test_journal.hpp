@@ -10,13 +10,21 @@
 #include <utility>
 #include <vector>
 
+#include "io/posix/owned.hpp"
+#include "io/posix/unnamed.hpp"
 #include "io/virtual/memory_storage.hpp"
 #include "journal/log.hpp"
-#include "journal/memory_source.hpp"
 #include "journal/reader.hpp"
 
 // What the tests of this room share.
 namespace millrace::journal {
+
+// A file with these bytes, without a name.
+inline Fd file_of(std::span<const std::byte> bytes) {
+  Fd file = *io::create_unnamed(testing::TempDir().c_str());
+  EXPECT_TRUE(io::write_at(file, 0, bytes).ok());
+  return file;
+}
 
 using Written = std::pair<std::uint64_t, std::string>;  // offset, data
 
@@ -77,7 +85,7 @@ struct ReadBack {
 
 inline ReadBack read_all(std::span<const std::byte> bytes, std::size_t window = 64 * KiB) {
   ReadBack back;
-  MemorySource source(bytes);
+  const Fd source = file_of(bytes);
   JournalReader reader(source, window);
   back.verdict = reader.open();
   if (back.verdict != Verdict::clean) return back;
