@@ -14,6 +14,9 @@ namespace millrace::journal {
 
 namespace {
 
+// A read may see a part of the old state and a part of the new one.
+constexpr int state_tries = 8;
+
 Status put_state(const Fd& log, const StateSector& sector, bool durably) {
   const auto bytes = std::as_bytes(std::span(&sector, 1));
   return durably ? io::write_durably(log, sizeof(FileHeader), bytes)
@@ -34,9 +37,11 @@ Result<Named> look_at(const std::string& path, const ReadStart& read) {
   Result<Fd> file = io::open_owned(path);
   if (!file) return file.status();
   Named log{path, *std::move(file), {}, false};
-  if (!read(log.file, &log.start, sizeof log.start)) {
+  for (int tries = 0; tries < state_tries; ++tries) {
     log.start = {};
-    (void)read(log.file, &log.start.header, sizeof log.start.header);
+    if (!read(log.file, &log.start, sizeof log.start))
+      (void)read(log.file, &log.start.header, sizeof log.start.header);
+    if (sound(log.start)) break;
   }
   if (!sound(log.start)) log.start.sector = {};  // damaged, or of another version: recovery tells
   log.living = io::is_locked(log.file);

@@ -118,6 +118,20 @@ TEST_F(Folder, AStateThatIsDamagedIsNotTakenForAMark) {
   EXPECT_EQ(logs().at(0).start.sector.passed_over, 0U);
 }
 
+// Nothing orders a read of the sector and the write that replaces it.
+TEST_F(Folder, AStateThatIsBeingReplacedIsReadAgain) {
+  save_one();
+  Named log = std::move(logs().at(0));
+  set_state(log.file, log.start, State::draining);
+  int reads = 0;
+  const Result<Named> seen = look_at(log.path, [&reads](const Fd& file, void* into, std::size_t size) {
+    const bool whole = io::read_start(file, into, size);
+    if (++reads == 1) static_cast<std::byte*>(into)[sizeof(FileHeader)] = std::byte{1};  // as it was
+    return whole;
+  });
+  EXPECT_EQ(seen->start.sector.state, State::draining);
+}
+
 TEST_F(Folder, ALogOfVersion3IsMarkedAsItsBuildUnderstandsIt) {
   const std::string path = of_version_3();
   const std::string before = content(path);
