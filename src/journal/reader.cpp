@@ -159,8 +159,8 @@ Summary scan(const Fd& file) {
   JournalReader reader(file);
   summary.verdict = reader.open();
   summary.header = reader.header();
-  summary.state = reader.state();
   if (summary.verdict != Verdict::clean) return summary;
+  summary.state = reader.state();
   for (Record record; reader.next(record);) {
     if (record.type == Type::commit) {
       summary.commits += 1;
