@@ -41,7 +41,6 @@ class Recovery {
   int run();
 
  private:
-  std::optional<std::vector<std::string>> list();
   bool wait_for_living();
   bool lock(const Fd& file);
   void take(const std::string& path);
@@ -77,13 +76,6 @@ bool Recovery::lock(const Fd& file) {
   return false;
 }
 
-std::optional<std::vector<std::string>> Recovery::list() {
-  Result<std::vector<std::string>> paths = io::list_owned(options_.directory, journal::suffix);
-  if (paths) return *std::move(paths);
-  refuse(io::owned_folder(options_.directory), folder_problem(paths.status()));
-  return std::nullopt;
-}
-
 // True when nobody has a journal any more; false after --timeout without progress.
 bool Recovery::wait_for_living() {
   std::uint64_t since_ns = pace_.now_ns();
@@ -92,7 +84,7 @@ bool Recovery::wait_for_living() {
   for (;;) {
     std::size_t living = 0;
     std::uint64_t progress = 0;
-    const auto paths = list();
+    const auto paths = journals_in(options_.directory, error_);
     if (!paths) return false;
     for (const std::string& path : *paths) {
       const Result<journal::Named> log = journal::look_at(path);
@@ -227,7 +219,7 @@ void Recovery::finish(Found& found) {
 
 int Recovery::run() {
   if (options_.drain && !wait_for_living()) return 1;
-  const auto paths = list();
+  const auto paths = journals_in(options_.directory, error_);
   if (!paths) return 1;
   for (const std::string& path : *paths) take(path);
   // The order in which they were begun: where two are of one target, the later one is newer. File systems

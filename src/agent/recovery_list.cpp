@@ -70,18 +70,19 @@ bool discard(const std::string& path, std::ostream& out, std::ostream& error) {
 
 }  // namespace
 
-std::string folder_problem(Status status) {
-  return status.code() == Code::access ? "is not this user's alone; nothing in it is used"
-                                       : status.describe();
+std::optional<std::vector<std::string>> journals_in(const std::string& directory, std::ostream& error) {
+  Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
+  if (paths) return *std::move(paths);
+  const bool others = paths.status().code() == Code::access;
+  error << begin_of_line << io::owned_folder(directory) << ": "
+        << (others ? "is not this user's alone; nothing in it is used" : paths.status().describe()) << '\n';
+  return std::nullopt;
 }
 
 int list_journals(const std::string& directory, io::Storage& storage, std::ostream& out,
                   std::ostream& error) {
-  const Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
-  if (!paths) {
-    error << begin_of_line << io::owned_folder(directory) << ": " << folder_problem(paths.status()) << '\n';
-    return 1;
-  }
+  const auto paths = journals_in(directory, error);
+  if (!paths) return 1;
   for (const std::string& path : *paths) {
     const Result<journal::Named> log = journal::look_at(path);
     if (!log) continue;  // gone since
@@ -99,11 +100,7 @@ int list_journals(const std::string& directory, io::Storage& storage, std::ostre
 int discard_journals(const std::string& directory, std::span<const std::string> paths, std::ostream& out,
                      std::ostream& error) {
   const std::string folder = io::owned_folder(directory);
-  // Of somebody else's folder, nothing is touched.
-  if (const auto own = io::list_owned(directory, journal::suffix); !own) {
-    error << begin_of_line << folder << ": " << folder_problem(own.status()) << '\n';
-    return 1;
-  }
+  if (!journals_in(directory, error)) return 1;  // of somebody else's folder, nothing is touched
   bool all = true;
   for (const std::string& path : paths) {
     if (!is_in(folder, path)) {

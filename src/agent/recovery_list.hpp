@@ -3,10 +3,11 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "base/result.hpp"
 #include "io/storage.hpp"
 
 // The parts of millrace-recover that write to no target. Both return the exit status.
@@ -19,7 +20,7 @@ int list_journals(const std::string& directory, io::Storage& storage, std::ostre
 int discard_journals(const std::string& directory, std::span<const std::string> paths, std::ostream& out,
                      std::ostream& error);
 
-// Why the folder of journals cannot be read.
-std::string folder_problem(Status status);
+// The journals below `directory`; none, and why on `error`, where the folder is not the user's own.
+std::optional<std::vector<std::string>> journals_in(const std::string& directory, std::ostream& error);
 
 }  // namespace millrace::agent
