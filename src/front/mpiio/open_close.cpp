@@ -11,6 +11,7 @@
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
 #include "front/mpiio/posix_side.hpp"
+#include "front/mpiio/sieving.hpp"
 #include "front/mpiio/stage.hpp"
 #include "front/mpiio/unmapped.hpp"
 
@@ -168,6 +169,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   open->left = apart != Apart::no;
   open->routed = heard.members == 0 && !open->left;
   if (open->routed) open->ranks = ranks_of(comm);
+  if (!open->routed && !open->left) open->sieve_bytes = sieve_bytes(handle, path);
   open->looks_again = open->routed && meeting.first_of_node;
   if (open->left) leave_same_file(path.c_str(), why(Apart::left_before));
   if (open->left && rank == 0) tell(apart, path, settings.file);
