@@ -233,6 +233,18 @@ Status PipelineFile::prepare_direct_write(Extent extent) {
 }
 
 // Bytes that have to be on the disk at the end may as well set out at once.
+void PipelineFile::reach(std::uint64_t end, std::byte last) {
+  {
+    const std::lock_guard lock(enroll_mutex_);
+    if (!place_.holds_open() && !place_.hold_open(O_RDWR) && !place_.hold_open(O_WRONLY)) return;
+  }
+  struct stat status = {};
+  if (::fstat(place_.held().get(), &status) != 0 || static_cast<std::uint64_t>(status.st_size) >= end) return;
+  // Its own byte, which the library writes again: the size is not set, because others may have made the file
+  // longer since. An error is the library's to meet.
+  (void)!::pwrite(place_.held().get(), &last, 1, static_cast<off_t>(end - 1));
+}
+
 void PipelineFile::note_direct_write(Extent extent) {
   if (process_.is_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes)
     return;

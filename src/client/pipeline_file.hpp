@@ -32,6 +32,7 @@ class PipelineFile final : public File, private Leaver {
     return session == nullptr ? Code::unsupported : session->fetch(slot_, place_.path(), extent, tally_);
   }
   Status prepare_direct_write(Extent extent) override;
+  void reach(std::uint64_t end, std::byte last) override;
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
   Status sync() override;

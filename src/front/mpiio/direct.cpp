@@ -72,6 +72,13 @@ int write_pieces(Open& open, const Arguments& a, const Target& target) {
   return pieces.drain();
 }
 
+// The last byte that a transfer writes.
+std::byte last_byte(const Arguments& a, const Target& target) {
+  const client::Cursor at(
+      *target.memory, static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(a.memory)), target.bytes - 1);
+  return *reinterpret_cast<const std::byte*>(at.offset());
+}
+
 // Moves the individual pointer past a write that went by explicit offsets.
 void step(Open& open, const Target& target) {
   const std::lock_guard guard(open.pointer_lock);
@@ -137,6 +144,7 @@ int write_direct(Open& open, const Row& row, const Arguments& a, const Target* t
     if (row.position == Position::individual) step(open, *target);
     return complete(open, row, a, target->bytes);
   }
+  if (target != nullptr && !target->one_piece) open.file->reach(target->hull.end, last_byte(a, *target));
   MPI_Status status;
   const bool split = row.completion == Completion::split_begin;
   const int error = write_independent(open, row, a, split ? &status : a.status);
