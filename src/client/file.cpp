@@ -48,6 +48,7 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
 }
 
 Choice PipelineFile::decide(const Transfer& transfer) {
+  if (!request_.place.empty() && request_.routing.lanes > 0) return {true, "the file is on another node"};
   if (process_.is_child()) return {false, "a child of fork() writes past the pipeline"};
   if (const char* why = barred_.load(std::memory_order_relaxed)) return {false, why};
   if (const char* why = turned_off_.load(std::memory_order_relaxed)) return {false, why};
@@ -76,12 +77,15 @@ bool PipelineFile::takes_pipeline(const Transfer& transfer) {
   add(expected_direct_ps_, choice.expected.direct_ps);
   add(expected_pipeline_ps_, choice.expected.pipeline_ps);
   if (learns()) stint_.moved(choice.pipeline, transfer.bytes, choice.expected, transfer.nonblocking);
+  const std::uint64_t calls = transfer.goes_on ? 0 : 1;
   if (choice.pipeline) {
     why_pipeline_.store(choice.why, std::memory_order_relaxed);
     account_.add(choice.expected);
+    add(calls_, calls);
   } else {
     why_direct_.store(choice.why, std::memory_order_relaxed);
-    note_direct_call(transfer.bytes);
+    add(direct_calls_, calls);
+    add(direct_bytes_, transfer.bytes);
   }
   return choice.pipeline;
 }
@@ -314,6 +318,7 @@ Status PipelineFile::close() {
 // The last request of this open. The report comes before it, so that the agent's, which joins those of all
 // ranks, is the last line about a file.
 Status PipelineFile::settle(Kind kind, Extent extent) {
+  tally_.counters.calls = calls_.load();
   tally_.counters.direct_calls = direct_calls_.load();
   tally_.counters.direct_bytes = direct_bytes_.load();
   Session* session = kind == Kind::close ? session_of_group() : session_.load();
@@ -342,7 +347,7 @@ void PipelineFile::hold_for_sync() {
 // With durability disk or node, the agent syncs what it wrote itself; here follows what the MPI library wrote
 // for this rank.
 Status PipelineFile::make_durable() const {
-  if (!ends_on_disk(request_.settings) || !request_.writable || direct_calls_.load() == 0) return {};
+  if (!ends_on_disk(request_.settings) || !request_.writable || !has_direct_calls()) return {};
   if (place_.holds_open()) return process_.datasync(place_.held());
   const Fd file = place_.open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {

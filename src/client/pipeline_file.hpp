@@ -55,6 +55,8 @@ class PipelineFile final : public File, private Leaver {
   Status settle_ledger();
   Choice decide(const Transfer& transfer);
   bool learns() const { return request_.file_system != 0; }
+  // Some have no bytes that are known, others go on one that took the pipeline.
+  bool has_direct_calls() const { return direct_calls_.load() != 0 || direct_bytes_.load() != 0; }
   bool joins_an_agent();
   const char* enroll_with(Session& session);
   Session* session_of_group();
@@ -86,6 +88,7 @@ class PipelineFile final : public File, private Leaver {
   Guest guest_;  // of a file in which this open has no part
   Account account_;
   Stint stint_;
+  std::atomic<std::uint64_t> calls_{0};  // through the pipeline
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
   std::atomic<std::uint64_t> expected_direct_ps_{0};  // of all transfers, had they gone so
