@@ -129,8 +129,7 @@ TEST(File, AFileThatIsLeftToTheLibraryIsNeverTheAgentsAndIsDurableAtClose) {
     const std::string path = job.path("data");
     create(path);
     EXPECT_EQ(job.run([&] {
-      auto file = open(
-          {.path = path, .group = 1, .settings = process_settings().file, .left = "a reason"});
+      auto file = open({.path = path, .group = 1, .settings = process_settings().file, .left = "a reason"});
       RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
       RANK_CHECK(file->prepare_direct_write(everything).ok() && file->set_direct(nullptr).ok());
       RANK_CHECK(!file->takes_pipeline({100, 1, 1}));

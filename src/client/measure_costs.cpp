@@ -261,8 +261,7 @@ class Scratch {
   ~Scratch() {
     if (!name_.empty()) (void)::unlink(name_.c_str());
   }
-  Scratch(Scratch&& other) noexcept
-      : file_(std::move(other.file_)), name_(std::exchange(other.name_, {})) {}
+  Scratch(Scratch&& other) noexcept : file_(std::move(other.file_)), name_(std::exchange(other.name_, {})) {}
   Scratch& operator=(Scratch&&) = delete;
 
   std::string path() const { return path_of(file_); }

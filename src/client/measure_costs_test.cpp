@@ -50,7 +50,8 @@ TEST_F(MeasureCostsTest, WhatIsMeasuredIsSaneAndNothingIsLeft) {
 // Whether the process has a file of this folder open, with or without a name.
 bool has_open(pid_t process, const std::string& folder) {
   std::error_code gone;
-  for (const auto& one : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/fd", gone)) {
+  for (const auto& one :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/fd", gone)) {
     const std::filesystem::path target = std::filesystem::read_symlink(one, gone);
     if (target.string().starts_with(folder + "/")) return true;
   }

@@ -59,7 +59,8 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
 
 std::uint64_t break_even(const Costs& costs, bool made_stable) {
   const auto pays = [&](std::uint64_t bytes) {
-    return choose({}, {}, {.bytes = bytes, .pieces = 1, .calls = 1, .made_stable = made_stable}, costs).pipeline;
+    return choose({}, {}, {.bytes = bytes, .pieces = 1, .calls = 1, .made_stable = made_stable}, costs)
+        .pipeline;
   };
   if (!pays(1)) return 1;
   std::uint64_t below = 1, from = 2;  // the one pays, the other one does not

@@ -59,10 +59,8 @@ int read_first(const Opening& how) {
   open->handle = *how.fh;
   open->path = how.plan.path;
   open->group = how.plan.group;
-  open->file = client::open({.path = open->path,
-                             .group = open->group,
-                             .settings = how.plan.settings.file,
-                             .writable = false});
+  open->file = client::open(
+      {.path = open->path, .group = open->group, .settings = how.plan.settings.file, .writable = false});
   (void)open->file->set_direct("read from a copy on this node");
   add(std::move(open));
   return MPI_SUCCESS;
