@@ -13,6 +13,7 @@
 
 #include "leftovers.hpp"
 #include "seat.hpp"
+#include "transport/socket.hpp"
 
 namespace millrace::sim {
 
@@ -46,8 +47,9 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario, std::str
       cpu_bytes_per_second_(scenario.cpu_bytes_per_second),
       costs_(scenario.costs),
       seats_(scenario.ranks_per_node),
-      taken_(scenario.ranks_per_node) {
-  start();
+      taken_(scenario.ranks_per_node),
+      start_(scenario.start) {
+  if (!start_) start();
 }
 
 void Node::start() {
@@ -78,7 +80,7 @@ void Node::start() {
 }
 
 Node::~Node() {
-  if (alive()) crash(false);
+  if (listens()) crash(false);
 }
 
 // --- Ranks ---
@@ -102,6 +104,16 @@ Result<client::SessionParts> Node::connect(ChannelId& rank) {
   hello.channel_bytes = ring_bytes_;
   connection.greet(*std::move(ring), hello);
   return client::SessionParts{*std::move(producer), *std::move(page), nullptr, 60'000, true, journals_};
+}
+
+// It is on its own from then on, whatever becomes of the rank.
+void Node::come() {
+  coming_ = world_.timeline.after(start_->takes_ns, [this] {
+    coming_.reset();
+    world_.trace.note(now(), number_, "an agent is there");
+    restart();
+    admits_at_ns_ = now() + transport::grace_ns;
+  });
 }
 
 void Node::seated(ChannelId rank, Seat* seat) { seats_[rank] = seat; }
@@ -173,6 +185,8 @@ void Node::leave() {
 }
 
 void Node::stop() {
+  if (coming_) world_.timeline.cancel(*coming_);
+  coming_.reset();
   if (planned_) world_.timeline.cancel(*planned_);
   planned_.reset();
   rounds_.reset();
@@ -182,6 +196,9 @@ void Node::stop() {
 }
 
 void Node::restart() {
+  for (Seat*& seat : seats_) {
+    if (Seat* const old = std::exchange(seat, nullptr)) old->unseat();
+  }
   process_ = world_.disk.start(number_);
   world_.net.restart(number_);
   watched_.clear();

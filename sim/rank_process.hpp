@@ -23,16 +23,24 @@ namespace millrace::sim {
 // fiber.
 class RankProcess final : public client::Process {
  public:
-  // On a node whose agent is the other end of `session`, whose contact `seat` is.
-  RankProcess(World world, std::uint32_t node, Settings settings, std::unique_ptr<client::Session> session,
-              Seat& seat);
+  // `slice_ms`: how often its session looks whether the agent still lives.
+  RankProcess(World world, Node& agent, std::uint32_t node, Settings settings, std::uint32_t slice_ms);
   ~RankProcess() override;
 
+  // Its session with the agent, which is there.
+  Status join();
   // It can start no agent, and joins one only to ask.
   void set_unable() { unable_ = true; }
 
   Seat& seat() { return seat_; }
+  // Of a rank that has joined.
   client::Session& session() { return *session_; }
+  // It has joined an agent, and lost it.
+  bool lost() const { return session_ != nullptr && session_->lost(); }
+  // Neither has it lost an agent that nobody has told it of.
+  bool has_lost_none() { return session_ == nullptr || (!session_->lost() && seat_.serves()); }
+  // It ends.
+  void leave();
   // It goes with its host, wherever it is.
   void vanish();
 
@@ -49,7 +57,7 @@ class RankProcess final : public client::Process {
 
   const Settings& settings() const override { return settings_; }
   client::Session* session(bool may_start, const char*& why) override;
-  bool agent_has_gone() override { return session_->gone(); }
+  bool agent_has_gone() override { return session_ != nullptr && session_->gone(); }
   void add(client::Leaver*) override {}  // no program leaves a file open
   void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return seat_.now_ns(); }
@@ -65,12 +73,17 @@ class RankProcess final : public client::Process {
 
  private:
   Status carry_out(io::Request request);
+  bool find_agent(bool may_start);
 
   World world_;
+  Node& agent_;
   std::uint32_t node_;
   const Settings settings_;
-  std::unique_ptr<client::Session> session_;
+  const std::uint32_t slice_ms_;
+  std::unique_ptr<Seat> own_seat_;  // until the session has it
   Seat& seat_;
+  std::unique_ptr<client::Session> session_;
+  std::uint64_t look_at_ns_ = 0;  // when an agent is looked for again
   bool unable_ = false;
   std::unique_ptr<Recovering> recovering_;
   std::map<io::Handle, io::Handle> for_sync_;  // by the MPI library's: as old, for client::File

@@ -204,8 +204,8 @@ void Cluster::release() {
 
 // What writes returned for is in the ring of who loses its agent, and is saved.
 void Cluster::end(Rank& rank) {
-  if (rank.process->session().lost() && scenario_.writes_survive()) oracle_.acknowledge_finished(rank.number);
-  if (next_ == nullptr || !stays(rank, *next_)) rank.process->session().leave();
+  if (rank.process->lost() && scenario_.writes_survive()) oracle_.acknowledge_finished(rank.number);
+  if (next_ == nullptr || !stays(rank, *next_)) rank.process->leave();
   rank.over = true;
   over_ns_ = timeline_.now_ns();
 }

@@ -13,10 +13,16 @@ namespace {
 constexpr std::uint64_t ms = 1'000'000;
 }  // namespace
 
-Seat::Seat(Node& node, agent::ChannelId channel, io::Timeline& timeline)
-    : node_(node), channel_(channel), timeline_(timeline) {}
+Seat::Seat(Node& node, io::Timeline& timeline) : node_(node), timeline_(timeline) {}
 
-Seat::~Seat() { node_.seated(channel_, nullptr); }
+Seat::~Seat() {
+  if (channel_) node_.seated(*channel_, nullptr);
+}
+
+void Seat::sit(agent::ChannelId channel) {
+  channel_ = channel;
+  node_.seated(channel, this);
+}
 
 void Seat::begin(std::function<void()> program, std::uint64_t after_ns) {
   fiber_ = std::make_unique<Fiber>(std::move(program));
@@ -93,14 +99,16 @@ void Seat::look() {
 
 void Seat::pause(std::uint32_t for_ms) { sleep_for(for_ms * ms); }
 
-bool Seat::hung_up() { return gone_ || !node_.serves(channel_); }
+bool Seat::hung_up() { return gone_ || !channel_ || !node_.serves(*channel_); }
 
-void Seat::wake() { node_.wake(); }
+void Seat::wake() {
+  if (channel_) node_.wake();
+}
 
 // The agent answers at once.
 Status Seat::send(std::span<const std::byte> message, std::initializer_list<int> descriptors) {
   if (hung_up()) return Code::lost_agent;
-  answer_ = node_.ask(channel_, message, descriptors.size() == 0 ? -1 : *descriptors.begin());
+  answer_ = node_.ask(*channel_, message, descriptors.size() == 0 ? -1 : *descriptors.begin());
   return {};
 }
 
@@ -111,7 +119,9 @@ Result<std::size_t> Seat::receive(std::span<std::byte> answer) {
   return std::exchange(answer_, {}).size();
 }
 
-void Seat::hang_up() { node_.hang_up(channel_); }
+void Seat::hang_up() {
+  if (channel_) node_.hang_up(*channel_);
+}
 
 Result<std::uint64_t> Seat::size_of(const std::string& path) { return node_.size_of(path); }
 

@@ -25,8 +25,13 @@ class Node;
 // the node's agent is this. The node outlives it.
 class Seat final : public client::Contact {
  public:
-  Seat(Node& node, agent::ChannelId channel, io::Timeline& timeline);
+  Seat(Node& node, io::Timeline& timeline);
   ~Seat() override;
+
+  // The rank has joined the agent that is there, by this channel.
+  void sit(agent::ChannelId channel);
+  // That agent has gone, and another one is there.
+  void unseat() { channel_.reset(); }
 
   // The program begins so much later. Once.
   void begin(std::function<void()> program, std::uint64_t after_ns);
@@ -43,7 +48,7 @@ class Seat final : public client::Contact {
 
   // It goes on then at the latest, wherever it sleeps.
   void rouse_after(std::uint64_t span_ns);
-  // The agent that it was made for is there, and knows the rank.
+  // The agent that the rank has joined is there, and knows it.
   bool serves();
   // The host goes, and so does the program.
   void vanish();
@@ -73,7 +78,7 @@ class Seat final : public client::Contact {
   void sleep_for(std::uint64_t span_ns);
 
   Node& node_;
-  agent::ChannelId channel_;
+  std::optional<agent::ChannelId> channel_;  // of the agent that is there
   io::Timeline& timeline_;
   std::unique_ptr<Fiber> fiber_;
   std::optional<io::Timeline::Event> planned_;  // when it goes on

@@ -22,12 +22,12 @@
 #include "client/trace.hpp"
 #include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
+#include "transport/socket.hpp"
 
 namespace millrace::client {
 
 namespace {
 
-constexpr std::uint64_t look_again_ns = 1'000'000;  // see grace_ns in agent/server_ranks.cpp
 constexpr std::size_t max_logged = 64;
 
 // This process: its settings are its environment's.
@@ -128,7 +128,7 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   const std::uint64_t begin_ns = now_ns();
   if (!starts && !agent_is_there(settings_)) {
     // From before the look: an agent that has come since serves nobody until this has passed.
-    look_at_ns_.store(begin_ns + look_again_ns, std::memory_order_relaxed);
+    look_at_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
     why = may_start ? unable_ : nullptr;
     return nullptr;
   }
@@ -138,7 +138,7 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   std::string detail;
   Result<std::unique_ptr<Session>> session = connect_session(settings_, starts, serialized_.load(), detail);
   if (!session) {
-    look_at_ns_.store(begin_ns + look_again_ns, std::memory_order_relaxed);
+    look_at_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
     if (reserved) (void)hold_places();
     const bool none = !starts && session.status().code() == Code::not_found;
     if (none) why = may_start ? unable_ : nullptr;

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "starting.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "dice.hpp"
+#include "scenario.hpp"
+
+namespace millrace::sim {
+
+namespace {
+
+constexpr std::uint64_t us = 1'000;
+constexpr std::uint64_t ms = 1'000 * us;
+
+std::vector<Step> with_thought(Dice& dice, const std::vector<Step>& program) {
+  std::vector<Step> made;
+  for (const Step& step : program) {
+    if ((step.kind == Step::Kind::write && dice.one_in(4)) || step.kind == Step::Kind::barrier)
+      made.push_back({Step::Kind::rest, 1, {}, dice.magnitude(20 * us, 5 * ms)});
+    made.push_back(step);
+  }
+  return made;
+}
+
+}  // namespace
+
+// Most have the strategy whose account counts. What a piece saves is a write of the MPI library at most:
+// pieces of up to 10, 90 or 900 KiB save something.
+void set_start(Scenario& scenario) {
+  Dice dice(scenario.seed ^ 0x5FE92);
+  if (scenario.nodes > 1 || dice.one_in(3)) return;
+  scenario.ranks_per_node = std::max(scenario.ranks_per_node, 2U);
+  scenario.start = {dice.magnitude(50 * us, 20 * ms), dice.magnitude(3 * us, ms) * 1'000,
+                    dice.pick<std::uint64_t>({3'400'000, 30'000'000, 300'000'000})};
+  if (!dice.one_in(3)) scenario.settings.strategy = Strategy::automatic;
+}
+
+void add_thought(Scenario& scenario) {
+  if (!scenario.start) return;
+  Dice dice(scenario.seed ^ 0x7409);
+  for (auto& program : scenario.programs) program = with_thought(dice, program);
+  for (Opening& opening : scenario.later)
+    for (auto& program : opening.programs) program = with_thought(dice, program);
+  if (dice.one_in(3)) return;
+  // Soon after it has come, while some ranks have not joined it.
+  const std::uint64_t at_ns = scenario.start->takes_ns + dice.magnitude(ms, 50 * ms);
+  scenario.faults.push_back({FaultKind::kill_agent, at_ns});
+}
+
+}  // namespace millrace::sim
