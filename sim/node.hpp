@@ -37,7 +37,7 @@ struct World {
   Processors& processors;
 };
 
-class Seat;
+class Line;
 
 // A node's clock: time, and what it has jumped.
 class NodeClock final : public io::Clock {
@@ -63,7 +63,7 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // --- For seats ---
+  // --- For ranks ---
 
   // The ring and the page of a rank's session, and its channel.
   Result<client::SessionParts> connect(agent::ChannelId& rank);
@@ -74,7 +74,7 @@ class Node {
   // A rank starts it.
   void come();
   // Who is told of what futexes wake for; nullptr: nobody any more.
-  void seated(agent::ChannelId rank, Seat* seat);
+  void taken(agent::ChannelId rank, Line* line);
   // The agent's answer to a message, which came with a descriptor.
   std::vector<std::byte> ask(agent::ChannelId rank, std::span<const std::byte> message, int descriptor);
   void wake() { plan(now()); }
@@ -155,7 +155,7 @@ class Node {
   std::unique_ptr<agent::Links> links_;
   std::unique_ptr<agent::Core> core_;  // nullptr: the process has gone
   std::unique_ptr<agent::Rounds> rounds_;
-  std::vector<Seat*> seats_;  // by channel
+  std::vector<Line*> lines_;  // by channel
   std::vector<Taken> taken_;  // likewise
   std::optional<io::Timeline::Event> planned_;
   const std::optional<Start> start_;           // how ranks start an agent; else it is there

@@ -23,8 +23,7 @@ RankProcess::RankProcess(World world, Node& agent, std::uint32_t node, Settings 
       node_(node),
       settings_(std::move(settings)),
       slice_ms_(slice_ms),
-      own_seat_(std::make_unique<Seat>(agent, world.timeline)),
-      seat_(*own_seat_),
+      seat_(agent, world.timeline),
       on_disk_(world_.disk.start(node)),
       disk_end_(world_.disk.of(on_disk_)) {
   world_.disk.on_change(on_disk_, [this] {
@@ -39,25 +38,26 @@ void RankProcess::vanish() {
   set_child();
   world_.disk.crash(on_disk_, false);
   if (session_ != nullptr) session_->abandon_in_child();
+  for (const auto& successor : successors_) successor->abandon_in_child();
   seat_.vanish();
 }
 
 void RankProcess::leave() {
   if (session_ != nullptr) session_->leave();
+  for (const auto& successor : successors_) successor->leave();
 }
 
 // --- The agent ---
 
 // As client/start greets.
-Status RankProcess::join() {
+Status RankProcess::join(std::unique_ptr<client::Session>& session) {
   agent::ChannelId channel = 0;
   Result<client::SessionParts> parts = agent_.connect(channel);
   if (!parts) return parts.status();
-  seat_.sit(channel);
-  parts->contact = std::move(own_seat_);
+  parts->contact = std::make_unique<Line>(seat_, channel);
   parts->timeout_ms = settings_.timeout_ms;
   parts->slice_ms = slice_ms_;
-  session_ = std::make_unique<client::Session>(*std::move(parts));
+  session = std::make_unique<client::Session>(*std::move(parts));
   return {};
 }
 
@@ -74,6 +74,18 @@ client::Session* RankProcess::session(bool may_start, const char*& why) {
   look_at_ns_ = begin_ns + transport::look_again_ns;
   if (may_start) why = "no agent answers";
   return nullptr;
+}
+
+// Likewise.
+client::Session* RankProcess::successor() {
+  client::Session* const known = successors_.empty() ? nullptr : successors_.back().get();
+  const std::uint64_t begin_ns = now_ns();
+  if (session_ == nullptr || begin_ns < look_for_successor_ns_) return known;
+  std::unique_ptr<client::Session> found;
+  if ((known != nullptr ? known : session_.get())->gone() && find_agent(false) && join(found).ok())
+    successors_.push_back(std::move(found));
+  look_for_successor_ns_ = begin_ns + transport::look_again_ns;
+  return successors_.empty() ? nullptr : successors_.back().get();
 }
 
 // Waits until it takes ranks in. False: there is none, or the rank has gone.

@@ -25,6 +25,37 @@ std::vector<Step> with_thought(Dice& dice, const std::vector<Step>& program) {
   return made;
 }
 
+// The first rank writes, and has it in the file; the agent dies, with nothing in its hands. The last rank,
+// which has not met it, starts another one, and writes. The first rank reads that, and may write over it.
+void add_second_agent(Dice& dice, Scenario& scenario) {
+  const std::size_t last = scenario.programs.size() - 1;
+  const auto some = [&] {
+    const std::uint64_t begin = dice.below(scenario.file_bytes);
+    const std::uint64_t most = std::min<std::uint64_t>(scenario.file_bytes - begin, 2 * KiB);
+    return Extent{begin, begin + dice.magnitude(1, most)};
+  };
+  const Extent before = some(), after = dice.one_in(2) ? before : some();
+  const bool overwrites = dice.one_in(2);
+  scenario.start->costs_ps = 1;
+  scenario.faults.push_back(
+      {FaultKind::kill_agent, scenario.start->takes_ns + dice.between(20 * ms, 60 * ms)});
+  for (std::size_t rank = 0; rank <= last; ++rank) {
+    std::vector<Step> steps;
+    if (rank == 0) steps = {{Step::Kind::write, 1, before}, {Step::Kind::read, 1, before}};
+    steps.insert(steps.end(),
+                 {{Step::Kind::arrive}, {Step::Kind::barrier}, {Step::Kind::rest, 1, {}, 60 * ms}});
+    if (rank == last) steps.push_back({Step::Kind::write, 1, after});
+    steps.insert(steps.end(), {{Step::Kind::arrive}, {Step::Kind::barrier}});
+    if (rank == 0) steps.push_back({Step::Kind::read, 1, after});
+    if (rank == 0 && overwrites)
+      steps.insert(steps.end(),
+                   {{Step::Kind::direct}, {Step::Kind::write, 1, after}, {Step::Kind::pipeline}});
+    steps.insert(steps.end(), {{Step::Kind::arrive}, {Step::Kind::barrier}});
+    std::vector<Step>& program = scenario.programs[rank];
+    program.insert(program.begin(), steps.begin(), steps.end());
+  }
+}
+
 }  // namespace
 
 // Most have the strategy whose account counts. What a piece saves is a write of the MPI library at most:
@@ -45,6 +76,7 @@ void add_thought(Scenario& scenario) {
   for (Opening& opening : scenario.later)
     for (auto& program : opening.programs) program = with_thought(dice, program);
   if (dice.one_in(3)) return;
+  if (dice.one_in(3)) return add_second_agent(dice, scenario);
   // Soon after it has come, while some ranks have not joined it.
   const std::uint64_t at_ns = scenario.start->takes_ns + dice.magnitude(ms, 50 * ms);
   scenario.faults.push_back({FaultKind::kill_agent, at_ns});

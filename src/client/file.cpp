@@ -29,6 +29,7 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
       request_(std::move(request)),
       barred_(barred),
       guest_(process),
+      successor_(process, Guest::Of::successor),
       account_(request_.costs) {
   if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
     turned_off_.store(read_too_often);
@@ -97,6 +98,8 @@ bool PipelineFile::enroll(bool may_start) {
   if (barred_.load() != nullptr) return false;
   const char* why = nullptr;
   Session* session = process_.session(may_start, why);
+  std::uint64_t seen = 0;
+  if (session != nullptr && !session->lost() && !session->knows(place_.number(), seen)) settle_dead_ledgers();
   if (session != nullptr) why = enroll_with(*session);
   if (why != nullptr) barred_.store(why);
   return registered();
@@ -144,6 +147,12 @@ Status PipelineFile::write(std::span<const Piece> pieces) {
 
 Status PipelineFile::flush(Extent extent) {
   if (extent.empty() || process_.is_child()) return {};
+  const Status status = flush_own(extent);
+  const auto size = [this] { return process_.size_of(place_.lasting_path()); };
+  return status.ok() ? successor_.before_reading(place_.number(), extent, size) : status;
+}
+
+Status PipelineFile::flush_own(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) {
     // Another rank may have bytes pending, though this one never wrote.
@@ -216,6 +225,7 @@ Status PipelineFile::publish() {
 // All that the ledger holds is in the file for good, and the ledger is empty.
 Status PipelineFile::settle_ledger() {
   Session* session = session_of_group();
+  if (session == nullptr) settle_dead_ledgers();
   if (session == nullptr) return without_agent();
   if (!session->keeps(slot_)) return session->sticky(slot_);
   return ask(*session, Kind::sync, everything);
@@ -224,16 +234,28 @@ Status PipelineFile::settle_ledger() {
 // Order counts only where bytes overlap.
 Status PipelineFile::prepare_direct_write(Extent extent) {
   hold_for_sync();
+  const Status status = prepare_own_direct_write(extent);
+  return status.ok() ? successor_.before_writing(place_.number(), extent) : status;
+}
+
+Status PipelineFile::prepare_own_direct_write(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr && barred_.load(std::memory_order_relaxed) != nullptr) {
     const Status status = guest_.before_writing(place_.number(), extent);
+    settle_dead_ledgers();
     return status.ok() ? without_agent() : status;
   }
   if (keeps_ledger(request_.settings)) return empty_ledger();
   if (session != nullptr && !process_.is_child() && !elsewhere_.load(std::memory_order_relaxed) &&
       !session->pending(slot_, extent))
     return session->sticky(slot_);
-  return flush(extent);
+  return extent.empty() || process_.is_child() ? Status() : flush_own(extent);
+}
+
+// An agent that this rank has not met may have died with the file in its ledger.
+void PipelineFile::settle_dead_ledgers() {
+  if (keeps_ledger(request_.settings) && request_.routing.lanes == 0 && !process_.is_child())
+    settle_ledgers(request_.path.c_str(), true, process_);
 }
 
 // Bytes that have to be on the disk at the end may as well set out at once.

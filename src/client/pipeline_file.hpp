@@ -64,6 +64,9 @@ class PipelineFile final : public File, private Leaver {
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
   bool known_to_agent();
   Status ask_before_reading(Extent extent);
+  Status flush_own(Extent extent);
+  Status prepare_own_direct_write(Extent extent);
+  void settle_dead_ledgers();
   bool goes_to_disk() const;
   bool may_turn_off() const;
   Status ask(Session& session, transport::Kind kind, Extent extent);
@@ -84,8 +87,9 @@ class PipelineFile final : public File, private Leaver {
   std::uint64_t openings_seen_ = 0;         // for Session::knows()
   std::atomic<Session*> session_{nullptr};  // set once, after slot_
   std::uint32_t slot_ = 0;
-  Tally tally_;  // guarded by the session's lock
-  Guest guest_;  // of a file in which this open has no part
+  Tally tally_;      // guarded by the session's lock
+  Guest guest_;      // of a file in which this open has no part
+  Guest successor_;  // of one that an agent has which came after this rank's
   Account account_;
   Stint stint_;
   std::atomic<std::uint64_t> calls_{0};  // through the pipeline
