@@ -152,6 +152,9 @@ void Cluster::acknowledge_killed() {
 
 void Cluster::crash(std::uint32_t node, bool host, bool ranks) {
   crashed_ = true;
+  for (const Rank& rank : ranks_) {
+    if (scenario_.start && rank.node == node && rank.process->has_joined()) oracle_.forget_order(rank.number);
+  }
   if (host || nodes_[node]->listens()) nodes_[node]->crash(host);
   if (ranks) kill_ranks(node);
 }

@@ -35,6 +35,7 @@ class RankProcess final : public client::Process {
   Seat& seat() { return seat_; }
   // Of a rank that has joined.
   client::Session& session() { return *session_; }
+  bool has_joined() const { return session_ != nullptr; }
   // It has joined an agent, and lost it.
   bool lost() const { return session_ != nullptr && session_->lost(); }
   // Neither has it lost an agent that nobody has told it of.

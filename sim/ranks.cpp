@@ -139,7 +139,9 @@ void Cluster::arrive(Rank& rank) {
   const bool ordered = scenario_.nodes > 1 && rank.file != nullptr;
   note(rank, "arrives: rank");
   if (rank.second != nullptr) (void)rank.second->order();
-  if (told(rank, ordered ? rank.file->order() : Status())) oracle_.order(rank.number);
+  const bool good = told(rank, ordered ? rank.file->order() : Status());
+  // Else it is told at its next request, and those who have met another agent only are not.
+  if (good && !(scenario_.start && rank.process->agent_has_gone())) oracle_.order(rank.number);
   think(rank);
 }
 

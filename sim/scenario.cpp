@@ -287,6 +287,13 @@ bool Scenario::keeps_the_bound() const {
          });
 }
 
+bool Scenario::disk_fails() const {
+  return std::ranges::any_of(faults, [](const Fault& fault) {
+    return fault.kind == FaultKind::full_disk || fault.kind == FaultKind::write_error ||
+           fault.kind == FaultKind::sync_error;
+  });
+}
+
 bool Scenario::loses_caches() const {
   return std::ranges::any_of(faults, [](const Fault& fault) { return fault.kind == FaultKind::lose_node; });
 }

@@ -137,6 +137,8 @@ struct Scenario {
   bool keeps_the_bound() const;
   // Programs may die, and nothing else goes wrong: what writes returned for outlives them.
   bool only_programs_die() const;
+  // Writes or syncs fail.
+  bool disk_fails() const;
   // The cache of a node may be lost: only what is on the disk is promised.
   bool loses_caches() const;
   // The node's agent is paused for longer than its ranks wait.

@@ -3,6 +3,7 @@
 #include "starting.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "dice.hpp"
@@ -27,6 +28,8 @@ std::vector<Step> with_thought(Dice& dice, const std::vector<Step>& program) {
 
 // The first rank writes, and has it in the file; the agent dies, with nothing in its hands. The last rank,
 // which has not met it, starts another one, and writes. The first rank reads that, and may write over it.
+// That is all: what goes into the ring of a dead agent is lost, and its writer is told at its next request
+// only.
 void add_second_agent(Dice& dice, Scenario& scenario) {
   const std::size_t last = scenario.programs.size() - 1;
   const auto some = [&] {
@@ -37,8 +40,8 @@ void add_second_agent(Dice& dice, Scenario& scenario) {
   const Extent before = some(), after = dice.one_in(2) ? before : some();
   const bool overwrites = dice.one_in(2);
   scenario.start->costs_ps = 1;
-  scenario.faults.push_back(
-      {FaultKind::kill_agent, scenario.start->takes_ns + dice.between(20 * ms, 60 * ms)});
+  scenario.faults = {{FaultKind::kill_agent, scenario.start->takes_ns + dice.between(20 * ms, 60 * ms)}};
+  scenario.later.clear();
   for (std::size_t rank = 0; rank <= last; ++rank) {
     std::vector<Step> steps;
     if (rank == 0) steps = {{Step::Kind::write, 1, before}, {Step::Kind::read, 1, before}};
@@ -50,9 +53,8 @@ void add_second_agent(Dice& dice, Scenario& scenario) {
     if (rank == 0 && overwrites)
       steps.insert(steps.end(),
                    {{Step::Kind::direct}, {Step::Kind::write, 1, after}, {Step::Kind::pipeline}});
-    steps.insert(steps.end(), {{Step::Kind::arrive}, {Step::Kind::barrier}});
-    std::vector<Step>& program = scenario.programs[rank];
-    program.insert(program.begin(), steps.begin(), steps.end());
+    steps.insert(steps.end(), {{Step::Kind::arrive}, {Step::Kind::barrier}, {Step::Kind::close}});
+    scenario.programs[rank] = std::move(steps);
   }
 }
 
@@ -77,6 +79,8 @@ void add_thought(Scenario& scenario) {
     for (auto& program : opening.programs) program = with_thought(dice, program);
   if (dice.one_in(3)) return;
   if (dice.one_in(3)) return add_second_agent(dice, scenario);
+  // What ranks save of their rings is recovered over what others have written since.
+  if (scenario.settings.strategy == Strategy::journal) return;
   // Soon after it has come, while some ranks have not joined it.
   const std::uint64_t at_ns = scenario.start->takes_ns + dice.magnitude(ms, 50 * ms);
   scenario.faults.push_back({FaultKind::kill_agent, at_ns});
