@@ -27,7 +27,7 @@ std::vector<Step> with_thought(Dice& dice, const std::vector<Step>& program) {
 }
 
 // The first rank writes, and has it in the file; the agent dies, with nothing in its hands. The last rank,
-// which has not met it, starts another one, and writes. The first rank reads that, and may write over it.
+// which has not met it, starts another one, and writes. The first rank reads that, or writes over it.
 // That is all: what goes into the ring of a dead agent is lost, and its writer is told at its next request
 // only.
 void add_second_agent(Dice& dice, Scenario& scenario) {
@@ -45,14 +45,12 @@ void add_second_agent(Dice& dice, Scenario& scenario) {
   for (std::size_t rank = 0; rank <= last; ++rank) {
     std::vector<Step> steps;
     if (rank == 0) steps = {{Step::Kind::write, 1, before}, {Step::Kind::read, 1, before}};
+    if (rank == 0 && overwrites) steps.push_back({Step::Kind::direct});
     steps.insert(steps.end(),
                  {{Step::Kind::arrive}, {Step::Kind::barrier}, {Step::Kind::rest, 1, {}, 60 * ms}});
     if (rank == last) steps.push_back({Step::Kind::write, 1, after});
     steps.insert(steps.end(), {{Step::Kind::arrive}, {Step::Kind::barrier}});
-    if (rank == 0) steps.push_back({Step::Kind::read, 1, after});
-    if (rank == 0 && overwrites)
-      steps.insert(steps.end(),
-                   {{Step::Kind::direct}, {Step::Kind::write, 1, after}, {Step::Kind::pipeline}});
+    if (rank == 0) steps.push_back({overwrites ? Step::Kind::write : Step::Kind::read, 1, after});
     steps.insert(steps.end(), {{Step::Kind::arrive}, {Step::Kind::barrier}, {Step::Kind::close}});
     scenario.programs[rank] = std::move(steps);
   }
