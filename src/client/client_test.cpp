@@ -238,6 +238,36 @@ TEST(Client, FlushAsksNobodyWhenNothingIsPending) {
   EXPECT_NE(text.find("\"reason\":[\"pipeline: expected to take less time\"]"), std::string::npos) << text;
 }
 
+// A call with many pieces is handed over in batches, one whose memory has to be brought together in parts.
+TEST(Client, TheReportCountsTheProgramsCalls) {
+  Job job("calls", {"MILLRACE_DIRECT_ABOVE=1GiB"});
+  const std::string path = job.path("data"), stats = job.path("stats");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    ::setenv("MILLRACE_STATS", stats.c_str(), 1);
+    auto file = open_file(path);
+    const std::vector<std::byte> data(600);
+    for (std::uint64_t call = 0; call < 3; ++call) {
+      RANK_CHECK(file->takes_pipeline({.bytes = 600, .pieces = 6, .calls = 6}));
+      for (std::uint64_t batch = 0; batch < 2; ++batch) {
+        std::vector<Piece> pieces;
+        for (std::uint64_t i = 3 * batch; i < 3 * batch + 3; ++i)
+          pieces.push_back({call * 10'000 + i * 1000, data.data() + i * 100, 100});
+        RANK_CHECK(file->write(pieces).ok());
+      }
+    }
+    const Piece piece{50'000, data.data(), 100};
+    RANK_CHECK(file->takes_pipeline({.bytes = 100, .pieces = 1, .calls = 1, .goes_on = true}));
+    RANK_CHECK(file->write({&piece, 1}).ok());
+    RANK_CHECK(file->close().ok());
+    return 0;
+  }),
+            0);
+  const std::string text = text_of(stats);
+  EXPECT_NE(text.find("\"calls\":3,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"pieces\":19,"), std::string::npos) << text;
+}
+
 TEST(Client, ThreadsOfOneRankShareItsChannel) {
   Job job("threads", {"MILLRACE_CHANNEL=64KiB"});
   const std::string path = job.path("data");

@@ -20,6 +20,7 @@ struct Transfer {
   bool nonblocking = false;
   bool made_stable = false;  // the program syncs its files, or durability is disk
   bool routed = false;       // the file's bytes pass agents of several nodes
+  bool goes_on = false;      // a further part of a call that has been counted
 };
 
 // The time that a node needs for the work of all its ranks, who share its processors, network and disk: that

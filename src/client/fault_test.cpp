@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks and an agent as real processes: what happens when one of them dies or misbehaves.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -62,6 +64,72 @@ TEST(ClientFault, AKilledAgentIsSeenWithinTwoSeconds) {
   ASSERT_GT(agent, 0);
   ASSERT_EQ(::kill(agent, SIGKILL), 0);
   EXPECT_EQ(job.wait(rank, 2), 0);
+}
+
+// The first rank has all in the file when its agent dies. The second one, which has not met that agent,
+// starts another one. `first` goes on then; `second` writes first, and closes when the first one has ended.
+void with_a_second_agent(Job& job, const std::string& path, const std::function<int(File&)>& first,
+                         const std::function<int(File&)>& second) {
+  create(path);
+  const Step flushed, killed, wrote, ended;
+  const pid_t one = job.start([&] {
+    auto file = open_file(path, 2);
+    RANK_CHECK(write_range(*file, 1, 0, 1000, 100) == 0);
+    RANK_CHECK(file->flush(everything).ok());
+    flushed.reach();
+    RANK_CHECK(wrote.await());
+    return first(*file);
+  });
+  const pid_t other = job.start([&] {
+    auto file = open_file(path, 2);
+    RANK_CHECK(killed.await());
+    RANK_CHECK(second(*file) == 0);
+    wrote.reach();
+    RANK_CHECK(ended.await());
+    RANK_CHECK(file->close().ok());
+    return 0;
+  });
+  ASSERT_TRUE(flushed.await());
+  const pid_t agent = job.agent();
+  ASSERT_GT(agent, 0);
+  ASSERT_EQ(::kill(agent, SIGKILL), 0);
+  ASSERT_TRUE(Job::ends_within(agent, 5));
+  killed.reach();
+  EXPECT_EQ(job.wait(one), 0);
+  ended.reach();
+  EXPECT_EQ(job.wait(other), 0);
+}
+
+TEST(ClientFault, ARankWhoseAgentHasGoneAsksTheOneThatAnotherRankHasStarted) {
+  for (const bool writes : {false, true}) {
+    Job job("second-agent", {"MILLRACED_FAKE=hold", "MILLRACE_STRATEGY=sort"});
+    const std::string path = job.path("data");
+    with_a_second_agent(
+        job, path,
+        [&](File& file) {
+          RANK_CHECK((writes ? file.prepare_direct_write({0, 500}) : file.flush({0, 500})).ok());
+          RANK_CHECK(contents(path) == pattern(2, 0, 1000));
+          return 0;
+        },
+        [](File& file) { return write_range(file, 2, 0, 1000, 100); });
+    EXPECT_EQ(contents(path), pattern(2, 0, 1000));
+  }
+}
+
+// Its bytes are in the file, and in the ledger too.
+TEST(ClientFault, ASecondAgentBringsTheLedgerOfTheFirstToTheFileBeforeItWrites) {
+  if (!Job::real_agent()) GTEST_SKIP() << "needs an agent that keeps ledgers";
+  Job job("second-ledger", {"MILLRACE_DURABILITY=node"});
+  const std::string path = job.path("data"), journals = job.path("journals");
+  ASSERT_EQ(::mkdir(journals.c_str(), 0700), 0);
+  ::setenv("MILLRACE_JOURNAL_DIRECTORY", journals.c_str(), 1);
+  with_a_second_agent(
+      job, path, [](File&) { return 0; }, [](File& file) { return write_range(file, 2, 0, 1000, 100); });
+  ::unsetenv("MILLRACE_JOURNAL_DIRECTORY");
+  const std::string agent = std::getenv("TEST_AGENT");
+  const std::string recover = agent.substr(0, agent.rfind('/') + 1) + "millrace-recover --dir " + journals;
+  EXPECT_EQ(std::system(recover.c_str()), 0);
+  EXPECT_EQ(contents(path), pattern(2, 0, 1000));
 }
 
 TEST(ClientFault, WhoNeverWroteIsToldOfWhatTheAgentTookWithIt) {

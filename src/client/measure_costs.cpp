@@ -19,11 +19,13 @@
 #include <new>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "base/fd.hpp"
 #include "base/settings.hpp"
 #include "client/cost_record.hpp"
 #include "client/file.hpp"
+#include "client/policy.hpp"
 #include "transport/memory.hpp"
 
 namespace millrace::client {
@@ -91,24 +93,19 @@ class Rank {
     return !shared_.failed.load();
   }
 
-  std::unique_ptr<File> open_file(std::uint64_t group) const {
-    OpenRequest request;
-    request.path = path_;
-    request.group = group;
-    request.members = ranks_;
-    request.settings = process_settings().file;
-    return open(std::move(request));
+  std::unique_ptr<File> open_file(std::uint64_t group, std::uint32_t members) const {
+    return open({.path = path_,
+                 .place = path_,
+                 .group = group,
+                 .members = members,
+                 .settings = process_settings().file});
   }
 
   // The first rank's first piece starts the agent; then it asks, time and again, for what it has written.
   bool start_agent() {
     if (!meet()) return false;
     if (number_ != 0) return true;
-    OpenRequest request;
-    request.path = path_;
-    request.group = 1;
-    request.settings = process_settings().file;
-    const std::unique_ptr<File> file = open(std::move(request));
+    const std::unique_ptr<File> file = open_file(1, 1);
     const std::uint64_t begin = transport::now_ns();
     if (!file->takes_pipeline({1, 1, 1})) return false;
     shared_.start_ns.store(transport::now_ns() - begin);
@@ -128,7 +125,7 @@ class Rank {
     if (number_ == 0 && ::truncate(path_.c_str(), 0) != 0) fail(errno);
     if (!meet()) return;
     const Fd own(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
-    const std::unique_ptr<File> file = part.pipeline ? open_file(2 + ++opens_) : nullptr;
+    const std::unique_ptr<File> file = part.pipeline ? open_file(2 + ++opens_, ranks_) : nullptr;
     if (!own.valid()) fail(errno);
     if (!meet()) return;
     const std::uint64_t begin = transport::now_ns();
@@ -243,6 +240,44 @@ void use_own_agent() {
   ::_exit(shared.failed.load() ? 1 : 0);
 }
 
+// The file that ranks write. It has no name, so that nothing is left of it whatever ends this process: ranks
+// open it by the descriptor that they have from here. Where a file system opens no file without a name, it
+// has one until the end.
+class Scratch {
+ public:
+  static Result<Scratch> make(const std::string& folder) {
+    Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (file.valid() && opens_again(file)) return Scratch(std::move(file), "");
+    for (const bool named : {false, true}) {
+      std::string name = folder + "/.millrace-costs-XXXXXX";
+      file = Fd(::mkostemp(name.data(), O_CLOEXEC));
+      if (!file.valid()) return Status::from_errno(errno);
+      if (named) return Scratch(std::move(file), name);
+      (void)::unlink(name.c_str());
+      if (opens_again(file)) break;
+    }
+    return Scratch(std::move(file), "");
+  }
+  ~Scratch() {
+    if (!name_.empty()) (void)::unlink(name_.c_str());
+  }
+  Scratch(Scratch&& other) noexcept : file_(std::move(other.file_)), name_(std::exchange(other.name_, {})) {}
+  Scratch& operator=(Scratch&&) = delete;
+
+  std::string path() const { return path_of(file_); }
+
+ private:
+  Scratch(Fd file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+
+  static std::string path_of(const Fd& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
+  static bool opens_again(const Fd& file) {
+    return Fd(::open(path_of(file).c_str(), O_RDWR | O_CLOEXEC)).valid();
+  }
+
+  Fd file_;
+  std::string name_;
+};
+
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -255,26 +290,21 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 Result<Costs> measure_costs(const std::string& folder) {
-  std::string path = folder + "/.millrace-costs-XXXXXX";
-  const Fd file(::mkstemp(path.data()));
-  if (!file.valid()) return Status::from_errno(errno);
+  const Result<Scratch> scratch = Scratch::make(folder);
+  if (!scratch) return scratch.status();
   void* const memory =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    (void)::unlink(path.c_str());
-    return Code::no_memory;
-  }
+  if (memory == MAP_FAILED) return Code::no_memory;
   auto& shared = *new (memory) Shared;
   const unsigned ranks = std::clamp(std::thread::hardware_concurrency(), least_ranks, most_ranks);
   std::vector<pid_t> children;
   for (unsigned number = 0; number < ranks; ++number) {
     const pid_t child = ::fork();
-    if (child == 0) be_rank(shared, number, ranks, path);
+    if (child == 0) be_rank(shared, number, ranks, scratch->path());
     if (child < 0) shared.failed.store(true);
     if (child > 0) children.push_back(child);
   }
   const bool good = await(children) && !shared.failed.load();
-  (void)::unlink(path.c_str());
   Costs costs;
   if (good) take_costs(shared, costs);
   const int error = shared.error.load();
@@ -319,7 +349,8 @@ int costs_program(const std::vector<std::string>& arguments, std::ostream& out, 
       << ", \"record\": " << quoted(record) << ", \"measured_now\": " << (!known || again ? "true" : "false");
   std::istringstream lines(to_text(costs));
   for (std::string name, value; lines >> name >> value;) out << ", \"" << name << "\": " << value;
-  out << "}\n";
+  out << ", \"break_even_bytes\": " << break_even(costs, false)
+      << ", \"break_even_synced_bytes\": " << break_even(costs, true) << "}\n";
   return 0;
 }
 

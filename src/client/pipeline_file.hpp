@@ -56,6 +56,8 @@ class PipelineFile final : public File, private Leaver {
   Status settle_ledger();
   Choice decide(const Transfer& transfer);
   bool learns() const { return request_.file_system != 0; }
+  // Some have no bytes that are known, others go on one that took the pipeline.
+  bool has_direct_calls() const { return direct_calls_.load() != 0 || direct_bytes_.load() != 0; }
   bool joins_an_agent();
   const char* enroll_with(Session& session);
   Session* session_of_group();
@@ -63,6 +65,9 @@ class PipelineFile final : public File, private Leaver {
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
   bool known_to_agent();
   Status ask_before_reading(Extent extent);
+  Status flush_own(Extent extent);
+  Status prepare_own_direct_write(Extent extent);
+  void settle_dead_ledgers();
   bool goes_to_disk() const;
   bool may_turn_off() const;
   Status ask(Session& session, transport::Kind kind, Extent extent);
@@ -83,10 +88,12 @@ class PipelineFile final : public File, private Leaver {
   std::uint64_t openings_seen_ = 0;         // for Session::knows()
   std::atomic<Session*> session_{nullptr};  // set once, after slot_
   std::uint32_t slot_ = 0;
-  Tally tally_;  // guarded by the session's lock
-  Guest guest_;  // of a file in which this open has no part
+  Tally tally_;      // guarded by the session's lock
+  Guest guest_;      // of a file in which this open has no part
+  Guest successor_;  // of one that an agent has which came after this rank's
   Account account_;
   Stint stint_;
+  std::atomic<std::uint64_t> calls_{0};  // through the pipeline
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
   std::atomic<std::uint64_t> expected_direct_ps_{0};  // of all transfers, had they gone so

@@ -91,6 +91,27 @@ TEST(Policy, TheThresholdCanBeSet) {
   EXPECT_FALSE(way_of({MiB, 1, 1}, settings).pipeline);
 }
 
+TEST(Policy, TheBreakEvenIsWhereTheChoiceTurns) {
+  Costs server;
+  server.call_ps = 300'000'000;
+  server.byte_ps = 8'000;
+  Costs never;
+  never.record_ps = 10'000'000;
+  for (const Costs& costs : {Costs{}, typical_costs(), server, never}) {
+    for (const bool made_stable : {false, true}) {
+      const std::uint64_t size = break_even(costs, made_stable);
+      EXPECT_FALSE(way_of({size, 1, 1, false, false, made_stable}, {}, costs).pipeline) << size;
+      if (size == 1) continue;
+      EXPECT_TRUE(way_of({size - 1, 1, 1, false, false, made_stable}, {}, costs).pipeline) << size;
+    }
+  }
+  EXPECT_EQ(break_even(never, false), 1U);
+  EXPECT_GT(break_even(server, false), break_even({}, false));
+  Costs always;
+  always.taught_direct = 8 * Costs::taught_nothing;
+  EXPECT_EQ(break_even(always, false), GiB) << "bounded";
+}
+
 TEST(Account, AnAgentIsStartedWhenItWouldHavePaidForItself) {
   Costs costs;
   costs.start_ps = 1'000;

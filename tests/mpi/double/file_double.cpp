@@ -75,7 +75,7 @@ class Double final : public File {
     const std::lock_guard guard(lock_);
     const std::uint64_t above = process_settings().direct_above_bytes;
     const bool taken = !direct_ && (above == 0 || transfer.bytes < above);
-    ++(taken ? calls_ : direct_calls_);
+    (taken ? calls_ : direct_calls_) += transfer.goes_on ? 0 : 1;
     return taken;
   }
 
