@@ -61,12 +61,6 @@ Choice PipelineFile::decide(const Transfer& transfer) {
   return {false, barred_.load(std::memory_order_relaxed)};
 }
 
-// One that other ranks, or other files of this one, have started.
-bool PipelineFile::joins_an_agent() {
-  const char* why = nullptr;
-  return process_.session(false, why) != nullptr;
-}
-
 bool PipelineFile::takes_pipeline(const Transfer& transfer) {
   Transfer known = transfer;
   known.made_stable = goes_to_disk();
@@ -259,18 +253,6 @@ void PipelineFile::settle_dead_ledgers() {
 }
 
 // Bytes that have to be on the disk at the end may as well set out at once.
-void PipelineFile::reach(std::uint64_t end, std::byte last) {
-  {
-    const std::lock_guard lock(enroll_mutex_);
-    if (!place_.holds_open() && !place_.hold_open(O_RDWR) && !place_.hold_open(O_WRONLY)) return;
-  }
-  struct stat status = {};
-  if (::fstat(place_.held().get(), &status) != 0 || static_cast<std::uint64_t>(status.st_size) >= end) return;
-  // Its own byte, which the library writes again: the size is not set, because others may have made the file
-  // longer since. An error is the library's to meet.
-  (void)!::pwrite(place_.held().get(), &last, 1, static_cast<off_t>(end - 1));
-}
-
 void PipelineFile::note_direct_write(Extent extent) {
   if (process_.is_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes)
     return;
@@ -278,15 +260,6 @@ void PipelineFile::note_direct_write(Extent extent) {
   if (session == nullptr && barred_.load(std::memory_order_relaxed) == nullptr && enroll(true))
     session = session_.load();
   if (session != nullptr) session->note(slot_, extent);
-}
-
-bool PipelineFile::goes_to_disk() const {
-  return ends_on_disk(request_.settings) || process_.lessons().syncs.load(std::memory_order_relaxed);
-}
-
-// Where nothing else was asked for, a file may go back to the MPI library.
-bool PipelineFile::may_turn_off() const {
-  return request_.settings.strategy == Strategy::automatic && !keeps_ledger(request_.settings);
 }
 
 void PipelineFile::note_direct_call(std::uint64_t bytes) {

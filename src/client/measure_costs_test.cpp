@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "client/costs_program.hpp"
+
 namespace millrace::client {
 namespace {
 

@@ -32,7 +32,10 @@ class PipelineFile final : public File, private Leaver {
     return session == nullptr ? Code::unsupported : session->fetch(slot_, place_.path(), extent, tally_);
   }
   Status prepare_direct_write(Extent extent) override;
-  void reach(std::uint64_t end, std::byte last) override;
+  void reach(std::uint64_t end, std::byte last) override {
+    const std::lock_guard lock(enroll_mutex_);
+    place_.reach(end, last);
+  }
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
   Status sync() override;
@@ -58,7 +61,11 @@ class PipelineFile final : public File, private Leaver {
   bool learns() const { return request_.file_system != 0; }
   // Some have no bytes that are known, others go on one that took the pipeline.
   bool has_direct_calls() const { return direct_calls_.load() != 0 || direct_bytes_.load() != 0; }
-  bool joins_an_agent();
+  // One that other ranks, or other files of this one, have started.
+  bool joins_an_agent() {
+    const char* why = nullptr;
+    return process_.session(false, why) != nullptr;
+  }
   const char* enroll_with(Session& session);
   Session* session_of_group();
   // What other ranks of the node wrote may be lost, though this one has no part in it.
@@ -68,8 +75,13 @@ class PipelineFile final : public File, private Leaver {
   Status flush_own(Extent extent);
   Status prepare_own_direct_write(Extent extent);
   void settle_dead_ledgers();
-  bool goes_to_disk() const;
-  bool may_turn_off() const;
+  bool goes_to_disk() const {
+    return ends_on_disk(request_.settings) || process_.lessons().syncs.load(std::memory_order_relaxed);
+  }
+  // Where nothing else was asked for, a file may go back to the MPI library.
+  bool may_turn_off() const {
+    return request_.settings.strategy == Strategy::automatic && !keeps_ledger(request_.settings);
+  }
   Status ask(Session& session, transport::Kind kind, Extent extent);
   Status settle(transport::Kind kind, Extent extent);
   void hold_for_sync();

@@ -100,9 +100,13 @@ TEST(Policy, TheBreakEvenIsWhereTheChoiceTurns) {
   for (const Costs& costs : {Costs{}, typical_costs(), server, never}) {
     for (const bool made_stable : {false, true}) {
       const std::uint64_t size = break_even(costs, made_stable);
-      EXPECT_FALSE(way_of({size, 1, 1, false, false, made_stable}, {}, costs).pipeline) << size;
+      EXPECT_FALSE(
+          way_of({.bytes = size, .pieces = 1, .calls = 1, .made_stable = made_stable}, {}, costs).pipeline)
+          << size;
       if (size == 1) continue;
-      EXPECT_TRUE(way_of({size - 1, 1, 1, false, false, made_stable}, {}, costs).pipeline) << size;
+      EXPECT_TRUE(way_of({.bytes = size - 1, .pieces = 1, .calls = 1, .made_stable = made_stable}, {}, costs)
+                      .pipeline)
+          << size;
     }
   }
   EXPECT_EQ(break_even(never, false), 1U);
