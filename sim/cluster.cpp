@@ -79,19 +79,10 @@ bool Cluster::connect_all() {
 }
 
 Status Cluster::connect(Rank& rank) {
-  agent::ChannelId channel = 0;
-  Result<client::SessionParts> parts = nodes_[rank.node]->connect(channel);
-  if (!parts) return parts.status();
-  auto contact = std::make_unique<Seat>(*nodes_[rank.node], channel, timeline_);
-  Seat& seat = *contact;
-  nodes_[rank.node]->seated(channel, &seat);
-  parts->contact = std::move(contact);
-  parts->timeout_ms = scenario_.patience_ns / ms;
-  parts->slice_ms = scenario_.slice_ms;
-  rank.process = std::make_unique<RankProcess>(world(), rank.node, settings_of(rank.node),
-                                               std::make_unique<client::Session>(*std::move(parts)), seat);
+  rank.process = std::make_unique<RankProcess>(world(), *nodes_[rank.node], rank.node, settings_of(rank.node),
+                                               scenario_.slice_ms);
   if (rank.number < scenario_.unable.size() && scenario_.unable[rank.number]) rank.process->set_unable();
-  return {};
+  return scenario_.start ? Status() : rank.process->join();
 }
 
 // --- Faults ---
@@ -161,7 +152,10 @@ void Cluster::acknowledge_killed() {
 
 void Cluster::crash(std::uint32_t node, bool host, bool ranks) {
   crashed_ = true;
-  if (host || nodes_[node]->alive()) nodes_[node]->crash(host);
+  for (const Rank& rank : ranks_) {
+    if (scenario_.start && rank.node == node && rank.process->has_joined()) oracle_.forget_order(rank.number);
+  }
+  if (host || nodes_[node]->listens()) nodes_[node]->crash(host);
   if (ranks) kill_ranks(node);
 }
 

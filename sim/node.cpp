@@ -13,6 +13,7 @@
 
 #include "leftovers.hpp"
 #include "seat.hpp"
+#include "transport/socket.hpp"
 
 namespace millrace::sim {
 
@@ -45,9 +46,10 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario, std::str
       ring_bytes_(scenario.ring_bytes),
       cpu_bytes_per_second_(scenario.cpu_bytes_per_second),
       costs_(scenario.costs),
-      seats_(scenario.ranks_per_node),
-      taken_(scenario.ranks_per_node) {
-  start();
+      lines_(scenario.ranks_per_node),
+      taken_(scenario.ranks_per_node),
+      start_(scenario.start) {
+  if (!start_) start();
 }
 
 void Node::start() {
@@ -78,7 +80,7 @@ void Node::start() {
 }
 
 Node::~Node() {
-  if (alive()) crash(false);
+  if (listens()) crash(false);
 }
 
 // --- Ranks ---
@@ -93,8 +95,8 @@ Result<client::SessionParts> Node::connect(ChannelId& rank) {
   if (!page) return page.status();
   agent::Connection& connection = rounds_->join(Fd());
   rank = connection.id();
-  seats_.resize(std::max<std::size_t>(seats_.size(), rank + 1));
-  taken_.resize(seats_.size());
+  lines_.resize(std::max<std::size_t>(lines_.size(), rank + 1));
+  taken_.resize(lines_.size());
   taken_[rank] = {};
   transport::Hello hello{};
   hello.version = transport::protocol_version;
@@ -104,7 +106,17 @@ Result<client::SessionParts> Node::connect(ChannelId& rank) {
   return client::SessionParts{*std::move(producer), *std::move(page), nullptr, 60'000, true, journals_};
 }
 
-void Node::seated(ChannelId rank, Seat* seat) { seats_[rank] = seat; }
+// It is on its own from then on, whatever becomes of the rank.
+void Node::come() {
+  coming_ = world_.timeline.after(start_->takes_ns, [this] {
+    coming_.reset();
+    world_.trace.note(now(), number_, "an agent is there");
+    restart();
+    admits_at_ns_ = now() + transport::grace_ns;
+  });
+}
+
+void Node::taken(ChannelId rank, Line* line) { lines_[rank] = line; }
 
 // As Server does.
 std::vector<std::byte> Node::ask(ChannelId rank, std::span<const std::byte> message, int descriptor) {
@@ -161,8 +173,8 @@ void Node::terminate() {
 void Node::jump(std::uint64_t by_ns) {
   clock_.jump(by_ns);
   plan(now());
-  for (Seat* const seat : seats_) {
-    if (seat != nullptr) seat->jumped();
+  for (Line* const line : lines_) {
+    if (line != nullptr) line->seat().jumped();
   }
 }
 
@@ -173,6 +185,8 @@ void Node::leave() {
 }
 
 void Node::stop() {
+  if (coming_) world_.timeline.cancel(*coming_);
+  coming_.reset();
   if (planned_) world_.timeline.cancel(*planned_);
   planned_.reset();
   rounds_.reset();
@@ -182,6 +196,9 @@ void Node::stop() {
 }
 
 void Node::restart() {
+  for (Line*& line : lines_) {
+    if (Line* const old = std::exchange(line, nullptr)) old->cut();
+  }
   process_ = world_.disk.start(number_);
   world_.net.restart(number_);
   watched_.clear();
@@ -212,8 +229,8 @@ void Node::round() {
   if (std::exchange(slept_, false)) rounds_->woke();
   const Rounds::Round round = rounds_->go();
   busy_until_ns_ = world_.processors.take(now(), cost_ns());
-  for (Seat* const seat : seats_) {
-    if (seat != nullptr) seat->look();
+  for (Line* const line : lines_) {
+    if (line != nullptr) line->seat().look();
   }
   if (round == Rounds::Round::idle) return sleep();
   plan(busy_until_ns_ + (round == Rounds::Round::held ? held_ns : 0));

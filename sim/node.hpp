@@ -37,7 +37,7 @@ struct World {
   Processors& processors;
 };
 
-class Seat;
+class Line;
 
 // A node's clock: time, and what it has jumped.
 class NodeClock final : public io::Clock {
@@ -63,12 +63,18 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // --- For seats ---
+  // --- For ranks ---
 
   // The ring and the page of a rank's session, and its channel.
   Result<client::SessionParts> connect(agent::ChannelId& rank);
+  // The agent's socket has been bound: it is there, or is about to be.
+  bool listens() const { return alive() || coming_; }
+  // It takes in ranks.
+  bool admits() const { return alive() && now() >= admits_at_ns_; }
+  // A rank starts it.
+  void come();
   // Who is told of what futexes wake for; nullptr: nobody any more.
-  void seated(agent::ChannelId rank, Seat* seat);
+  void taken(agent::ChannelId rank, Line* line);
   // The agent's answer to a message, which came with a descriptor.
   std::vector<std::byte> ask(agent::ChannelId rank, std::span<const std::byte> message, int descriptor);
   void wake() { plan(now()); }
@@ -93,7 +99,7 @@ class Node {
   void jump(std::uint64_t by_ns);
   // Nobody needs the agent any more, which is idle.
   void leave();
-  // Another agent, after one that has gone. Nobody has a seat at the old one any more.
+  // Another agent, after one that has gone. Nobody has a seat at that one any more.
   void restart();
 
   bool alive() const { return core_ != nullptr; }
@@ -149,9 +155,12 @@ class Node {
   std::unique_ptr<agent::Links> links_;
   std::unique_ptr<agent::Core> core_;  // nullptr: the process has gone
   std::unique_ptr<agent::Rounds> rounds_;
-  std::vector<Seat*> seats_;  // by channel
+  std::vector<Line*> lines_;  // by channel
   std::vector<Taken> taken_;  // likewise
   std::optional<io::Timeline::Event> planned_;
+  const std::optional<Start> start_;           // how ranks start an agent; else it is there
+  std::optional<io::Timeline::Event> coming_;  // it has been started
+  std::uint64_t admits_at_ns_ = 0;
   std::uint64_t busy_until_ns_ = 0;
   bool slept_ = false;
 };

@@ -65,6 +65,8 @@ Status Cluster::open(Rank& rank) {
   request.group = opening.group;
   request.members = members_on(rank.node);
   request.settings = scenario_.settings;
+  if (scenario_.start) request.costs.call_ps = scenario_.start->call_ps;
+  if (scenario_.start) request.costs.start_ps = scenario_.start->costs_ps;
   // Large pieces take the pipeline all the same: it is about the agents.
   if (scenario_.settings.strategy == Strategy::sort) request.costs.call_ps = 1'000'000'000'000;
   if (scenario_.nodes > 1 && !opening.routed) request.left = "nodes do not work together";

@@ -79,6 +79,12 @@ void Oracle::order(std::uint32_t rank) {
   }
 }
 
+void Oracle::forget_order(std::uint32_t rank) {
+  for (Write& write : std::span(writes_).subspan(before_)) {
+    if (write.rank == rank) write.ordered = 0;
+  }
+}
+
 std::string Oracle::check(std::span<const std::byte> file, Extent range, int strict, bool stable,
                           std::uint32_t as_of, std::uint32_t ordered_by) const {
   std::vector<std::uint32_t> last(range.size()), least(range.size());

@@ -41,6 +41,8 @@ class Oracle {
   std::vector<std::byte> renew(std::uint64_t bytes);
   // All of them come before what anybody reads from now on, if it is told of no error.
   void order(std::uint32_t rank);
+  // They may be lost, of which the rank alone is told.
+  void forget_order(std::uint32_t rank);
   // Grows with each of these calls.
   std::uint32_t moment() const { return moment_; }
 

@@ -8,20 +8,26 @@
 #include <utility>
 
 #include "leftovers.hpp"
+#include "transport/socket.hpp"
 
 namespace millrace::sim {
 
-RankProcess::RankProcess(World world, std::uint32_t node, Settings settings,
-                         std::unique_ptr<client::Session> session, Seat& seat)
+namespace {
+constexpr std::uint64_t wait_ns = 100'000;  // between two looks at an agent that is about to come
+}  // namespace
+
+RankProcess::RankProcess(World world, Node& agent, std::uint32_t node, Settings settings,
+                         std::uint32_t slice_ms)
     : world_(world),
+      agent_(agent),
       node_(node),
       settings_(std::move(settings)),
-      session_(std::move(session)),
-      seat_(seat),
+      slice_ms_(slice_ms),
+      seat_(agent, world.timeline),
       on_disk_(world_.disk.start(node)),
       disk_end_(world_.disk.of(on_disk_)) {
-  world_.disk.on_change(on_disk_, [&seat] {
-    if (!seat.gone()) seat.rouse_after(0);
+  world_.disk.on_change(on_disk_, [this] {
+    if (!seat_.gone()) seat_.rouse_after(0);
   });
 }
 
@@ -31,15 +37,69 @@ RankProcess::~RankProcess() { world_.disk.on_change(on_disk_, nullptr); }
 void RankProcess::vanish() {
   set_child();
   world_.disk.crash(on_disk_, false);
-  session_->abandon_in_child();
+  if (session_ != nullptr) session_->abandon_in_child();
+  for (const auto& successor : successors_) successor->abandon_in_child();
   seat_.vanish();
 }
 
+void RankProcess::leave() {
+  if (session_ != nullptr) session_->leave();
+  for (const auto& successor : successors_) successor->leave();
+}
+
+// --- The agent ---
+
+// As client/start greets.
+Status RankProcess::join(std::unique_ptr<client::Session>& session) {
+  agent::ChannelId channel = 0;
+  Result<client::SessionParts> parts = agent_.connect(channel);
+  if (!parts) return parts.status();
+  parts->contact = std::make_unique<Line>(seat_, channel);
+  parts->timeout_ms = settings_.timeout_ms;
+  parts->slice_ms = slice_ms_;
+  session = std::make_unique<client::Session>(*std::move(parts));
+  return {};
+}
+
+// As client/process does it.
 client::Session* RankProcess::session(bool may_start, const char*& why) {
-  if (!unable_ || !may_start) return session_.get();
-  why = "no agent could be started";
+  if (unable_ && may_start) {
+    why = "no agent could be started";
+    return nullptr;
+  }
+  if (session_ != nullptr) return session_.get();
+  const std::uint64_t begin_ns = now_ns();
+  if (!may_start && begin_ns < look_at_ns_) return nullptr;
+  if (find_agent(may_start) && join().ok()) return session_.get();
+  look_at_ns_ = begin_ns + transport::look_again_ns;
+  if (may_start) why = "no agent answers";
   return nullptr;
 }
+
+// Likewise.
+client::Session* RankProcess::successor() {
+  client::Session* const known = successors_.empty() ? nullptr : successors_.back().get();
+  const std::uint64_t begin_ns = now_ns();
+  if (session_ == nullptr || begin_ns < look_for_successor_ns_) return known;
+  std::unique_ptr<client::Session> found;
+  if ((known != nullptr ? known : session_.get())->gone() && find_agent(false) && join(found).ok())
+    successors_.push_back(std::move(found));
+  look_for_successor_ns_ = begin_ns + transport::look_again_ns;
+  return successors_.empty() ? nullptr : successors_.back().get();
+}
+
+// Waits until it takes ranks in. False: there is none, or the rank has gone.
+bool RankProcess::find_agent(bool may_start) {
+  while (!seat_.gone()) {
+    if (agent_.admits()) return true;
+    if (!agent_.listens() && !may_start) return false;
+    if (!agent_.listens()) agent_.come();
+    seat_.sleep_until(world_.timeline.now_ns() + wait_ns);
+  }
+  return false;
+}
+
+// --- The system ---
 
 // Who has gone finds no journal, and marks none.
 bool RankProcess::read_start(const Fd& journal, void* into, std::size_t size) {

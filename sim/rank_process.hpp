@@ -23,16 +23,25 @@ namespace millrace::sim {
 // fiber.
 class RankProcess final : public client::Process {
  public:
-  // On a node whose agent is the other end of `session`, whose contact `seat` is.
-  RankProcess(World world, std::uint32_t node, Settings settings, std::unique_ptr<client::Session> session,
-              Seat& seat);
+  // `slice_ms`: how often its session looks whether the agent still lives.
+  RankProcess(World world, Node& agent, std::uint32_t node, Settings settings, std::uint32_t slice_ms);
   ~RankProcess() override;
 
+  // Its session with the agent, which is there.
+  Status join() { return join(session_); }
   // It can start no agent, and joins one only to ask.
   void set_unable() { unable_ = true; }
 
   Seat& seat() { return seat_; }
+  // Of a rank that has joined.
   client::Session& session() { return *session_; }
+  bool has_joined() const { return session_ != nullptr; }
+  // It has joined an agent, and lost it.
+  bool lost() const { return session_ != nullptr && session_->lost(); }
+  // Neither has it lost an agent that nobody has told it of.
+  bool has_lost_none() { return session_ == nullptr || !session_->gone(); }
+  // It ends.
+  void leave();
   // It goes with its host, wherever it is.
   void vanish();
 
@@ -49,11 +58,12 @@ class RankProcess final : public client::Process {
 
   const Settings& settings() const override { return settings_; }
   client::Session* session(bool may_start, const char*& why) override;
-  bool agent_has_gone() override { return session_->gone(); }
+  bool agent_has_gone() override { return session_ != nullptr && session_->gone(); }
+  client::Session* successor() override;
   void add(client::Leaver*) override {}  // no program leaves a file open
   void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return seat_.now_ns(); }
-  Result<std::uint64_t> size_of(const std::string& path) override { return seat_.size_of(path); }
+  Result<std::uint64_t> size_of(const std::string& path) override { return agent_.size_of(path); }
   Status datasync(const Fd& file) override;
   Result<FileIdentity> identify(const Fd& file) override { return world_.disk.identify(file); }
   Result<FileIdentity> identify(const std::string& path) override;
@@ -61,16 +71,23 @@ class RankProcess final : public client::Process {
   void pause(std::uint32_t for_ms) override { seat_.pause(for_ms); }
   bool read_start(const Fd& journal, void* into, std::size_t size) override;
   bool recover(const std::string& directory) override;
-  void say(const std::string& line) override { seat_.say(line); }
+  void say(const std::string& line) override { agent_.say(line); }
 
  private:
   Status carry_out(io::Request request);
+  bool find_agent(bool may_start);
+  Status join(std::unique_ptr<client::Session>& session);
 
   World world_;
+  Node& agent_;
   std::uint32_t node_;
   const Settings settings_;
+  const std::uint32_t slice_ms_;
+  Seat seat_;
   std::unique_ptr<client::Session> session_;
-  Seat& seat_;
+  std::uint64_t look_at_ns_ = 0;  // when an agent is looked for again
+  std::vector<std::unique_ptr<client::Session>> successors_;
+  std::uint64_t look_for_successor_ns_ = 0;
   bool unable_ = false;
   std::unique_ptr<Recovering> recovering_;
   std::map<io::Handle, io::Handle> for_sync_;  // by the MPI library's: as old, for client::File

@@ -89,8 +89,7 @@ void Cluster::write(Rank& rank, const Step& step) {
 
 Status Cluster::write(Rank& rank, std::uint64_t bytes) {
   if (rank.file == nullptr) return write_past(rank, {});
-  const bool pipeline =
-      is_elsewhere(rank) || rank.file->takes_pipeline({bytes, rank.pieces.size(), rank.pieces.size()});
+  const bool pipeline = rank.file->takes_pipeline({bytes, rank.pieces.size(), rank.pieces.size()});
   return pipeline ? rank.file->write(rank.pieces) : write_directly(rank);
 }
 
@@ -140,7 +139,9 @@ void Cluster::arrive(Rank& rank) {
   const bool ordered = scenario_.nodes > 1 && rank.file != nullptr;
   note(rank, "arrives: rank");
   if (rank.second != nullptr) (void)rank.second->order();
-  if (told(rank, ordered ? rank.file->order() : Status())) oracle_.order(rank.number);
+  const bool good = told(rank, ordered ? rank.file->order() : Status());
+  // Else it is told at its next request, and those who have met another agent only are not.
+  if (good && !(scenario_.start && rank.process->agent_has_gone())) oracle_.order(rank.number);
   think(rank);
 }
 
@@ -205,8 +206,8 @@ void Cluster::release() {
 
 // What writes returned for is in the ring of who loses its agent, and is saved.
 void Cluster::end(Rank& rank) {
-  if (rank.process->session().lost() && scenario_.writes_survive()) oracle_.acknowledge_finished(rank.number);
-  if (next_ == nullptr || !stays(rank, *next_)) rank.process->session().leave();
+  if (rank.process->lost() && scenario_.writes_survive()) oracle_.acknowledge_finished(rank.number);
+  if (next_ == nullptr || !stays(rank, *next_)) rank.process->leave();
   rank.over = true;
   over_ns_ = timeline_.now_ns();
 }

@@ -16,7 +16,7 @@ constexpr std::uint64_t bound_ns = 800 * second_ns;  // of all that is waited fo
 
 // A process whose agent has gone writes without one from then on: another one takes the rank's place.
 bool Cluster::stays(const Rank& rank, const Opening& next) {
-  return next.keeps_ranks && !rank.gone && !rank.process->session().lost();
+  return next.keeps_ranks && !rank.gone && !rank.process->lost();
 }
 
 bool Cluster::all_settled() const {
@@ -30,7 +30,7 @@ bool Cluster::open_again(const Opening& opening) {
     rank.second = nullptr;
     if (rank.handle) rank.process->close(*rank.handle);
     rank.handle.reset();
-    if (!stays(rank, opening) || !rank.process->seat().serves()) rank.process = nullptr;
+    if (!stays(rank, opening) || !rank.process->has_lost_none()) rank.process = nullptr;
   }
   make_anew(opening.anew_bytes);
   if (!settle(opening)) return false;
@@ -88,8 +88,8 @@ bool Cluster::replace_agents(bool all) {
   }
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
     Node& node = *nodes_[n];
-    if (all && node.alive()) node.leave();
-    if (node.alive()) continue;
+    if (all && node.listens()) node.leave();
+    if (node.listens() || scenario_.start) continue;
     trace_.note(timeline_.now_ns(), n, "another agent");
     node.restart();
   }

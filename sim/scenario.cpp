@@ -8,6 +8,7 @@
 #include "faults.hpp"
 #include "guests.hpp"
 #include "scheduler.hpp"
+#include "starting.hpp"
 
 namespace millrace::sim {
 
@@ -213,6 +214,7 @@ Scenario make_scenario(std::uint64_t seed) {
   scenario.seed = seed;
   set_machine(dice, scenario);
   set_file(dice, scenario);
+  set_start(scenario);
   // Ledgers of such files are not recovered on other nodes.
   scenario.stands_in = scenario.nodes > 1 && !keeps_ledger(scenario.settings) && rows.one_in(3);
   if (scenario.stands_in) scenario.plan.lanes = 1;
@@ -247,6 +249,7 @@ Scenario make_scenario(std::uint64_t seed) {
   add_scheduler(scenario);
   add_onlooker(scenario);
   add_overwriting(scenario);
+  add_thought(scenario);
   if (Dice(seed ^ 0x1DD7).one_in(12)) scenario.write_within_ns = 60 * minute;
   return scenario;
 }
@@ -284,6 +287,13 @@ bool Scenario::keeps_the_bound() const {
          });
 }
 
+bool Scenario::disk_fails() const {
+  return std::ranges::any_of(faults, [](const Fault& fault) {
+    return fault.kind == FaultKind::full_disk || fault.kind == FaultKind::write_error ||
+           fault.kind == FaultKind::sync_error;
+  });
+}
+
 bool Scenario::loses_caches() const {
   return std::ranges::any_of(faults, [](const Fault& fault) { return fault.kind == FaultKind::lose_node; });
 }
@@ -309,6 +319,9 @@ std::string Scenario::describe() const {
   }
   if (onlooker) text += "\n  rank " + std::to_string(*onlooker) + " only looks on";
   if (write_within_ns > minute) text += "\n  agents look at rings only when they are woken";
+  if (start)
+    text += "\n  no agent is there at first: it comes within " + std::to_string(start->takes_ns / 1000) +
+            " us, and pays from " + std::to_string(start->costs_ps / 1'000'000) + " us on";
   if (stage) text += stage->describe();
   if (anew_bytes > 0) text += "\n  is made anew at the end, with " + std::to_string(anew_bytes) + " bytes";
   for (const Fault& fault : faults) text += sim::describe(fault);

@@ -89,6 +89,13 @@ struct Opening {
   std::uint32_t recovery_node = 0;
 };
 
+// No agent is there at first: ranks start one.
+struct Start {
+  std::uint64_t takes_ns;  // until it is there
+  std::uint64_t costs_ps;  // as the ranks expect, and:
+  std::uint64_t call_ps;   // a write of the MPI library
+};
+
 struct Scenario {
   std::uint64_t seed = 0;
   std::uint32_t nodes = 1;
@@ -112,6 +119,7 @@ struct Scenario {
   std::uint64_t file_bytes = 0;
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
+  std::optional<Start> start;               // else agents are there
   std::vector<bool> unable;                 // by rank, on one node: it can start no agent, and comes too late
   std::optional<std::uint32_t> onlooker;    // a rank that is not of those who open the file, and reads it
   bool apart = false;                       // the nodes do not work together
@@ -129,6 +137,8 @@ struct Scenario {
   bool keeps_the_bound() const;
   // Programs may die, and nothing else goes wrong: what writes returned for outlives them.
   bool only_programs_die() const;
+  // Writes or syncs fail.
+  bool disk_fails() const;
   // The cache of a node may be lost: only what is on the disk is promised.
   bool loses_caches() const;
   // The node's agent is paused for longer than its ranks wait.

@@ -13,11 +13,6 @@ namespace {
 constexpr std::uint64_t ms = 1'000'000;
 }  // namespace
 
-Seat::Seat(Node& node, agent::ChannelId channel, io::Timeline& timeline)
-    : node_(node), channel_(channel), timeline_(timeline) {}
-
-Seat::~Seat() { node_.seated(channel_, nullptr); }
-
 void Seat::begin(std::function<void()> program, std::uint64_t after_ns) {
   fiber_ = std::make_unique<Fiber>(std::move(program));
   plan(timeline_.now_ns() + after_ns);
@@ -64,7 +59,7 @@ void Seat::sleep_for(std::uint64_t span_ns) {
   fiber_->stop();
 }
 
-// --- client::Contact ---
+// --- For sessions ---
 
 std::uint64_t Seat::now_ns() const { return node_.clock().now_ns() + beyond_ns_; }
 
@@ -76,8 +71,6 @@ void Seat::wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expe
   sleep_for(bound_ms * ms);
   word_ = nullptr;
 }
-
-bool Seat::serves() { return !hung_up(); }
 
 void Seat::jumped() {
   if (word_ == nullptr) return;
@@ -93,28 +86,40 @@ void Seat::look() {
 
 void Seat::pause(std::uint32_t for_ms) { sleep_for(for_ms * ms); }
 
-bool Seat::hung_up() { return gone_ || !node_.serves(channel_); }
+Line::Line(Seat& seat, agent::ChannelId channel) : seat_(seat), channel_(channel) {
+  seat_.node().taken(channel, this);
+}
 
-void Seat::wake() { node_.wake(); }
+Line::~Line() {
+  if (channel_) seat_.node().taken(*channel_, nullptr);
+}
+
+bool Line::hung_up() { return seat_.gone() || !channel_ || !seat_.node().serves(*channel_); }
+
+void Line::wake() {
+  if (channel_) seat_.node().wake();
+}
 
 // The agent answers at once.
-Status Seat::send(std::span<const std::byte> message, std::initializer_list<int> descriptors) {
+Status Line::send(std::span<const std::byte> message, std::initializer_list<int> descriptors) {
   if (hung_up()) return Code::lost_agent;
-  answer_ = node_.ask(channel_, message, descriptors.size() == 0 ? -1 : *descriptors.begin());
+  answer_ = seat_.node().ask(*channel_, message, descriptors.size() == 0 ? -1 : *descriptors.begin());
   return {};
 }
 
-bool Seat::wait_answer(std::uint32_t) { return true; }
+bool Line::wait_answer(std::uint32_t) { return true; }
 
-Result<std::size_t> Seat::receive(std::span<std::byte> answer) {
+Result<std::size_t> Line::receive(std::span<std::byte> answer) {
   std::copy_n(answer_.begin(), std::min(answer.size(), answer_.size()), answer.begin());
   return std::exchange(answer_, {}).size();
 }
 
-void Seat::hang_up() { node_.hang_up(channel_); }
+void Line::hang_up() {
+  if (channel_) seat_.node().hang_up(*channel_);
+}
 
-Result<std::uint64_t> Seat::size_of(const std::string& path) { return node_.size_of(path); }
+Result<std::uint64_t> Line::size_of(const std::string& path) { return seat_.node().size_of(path); }
 
-void Seat::say(const std::string& line) { node_.say(line); }
+void Line::say(const std::string& line) { seat_.node().say(line); }
 
 }  // namespace millrace::sim

@@ -21,12 +21,10 @@ namespace millrace::sim {
 
 class Node;
 
-// Where a rank sits: its program runs in a fiber and sleeps in virtual time, and its session's contact with
-// the node's agent is this. The node outlives it.
-class Seat final : public client::Contact {
+// Where a rank sits: its program runs in a fiber and sleeps in virtual time. The node outlives it.
+class Seat {
  public:
-  Seat(Node& node, agent::ChannelId channel, io::Timeline& timeline);
-  ~Seat() override;
+  Seat(Node& node, io::Timeline& timeline) : node_(node), timeline_(timeline) {}
 
   // The program begins so much later. Once.
   void begin(std::function<void()> program, std::uint64_t after_ns);
@@ -43,8 +41,6 @@ class Seat final : public client::Contact {
 
   // It goes on then at the latest, wherever it sleeps.
   void rouse_after(std::uint64_t span_ns);
-  // The agent that it was made for is there, and knows the rank.
-  bool serves();
   // The host goes, and so does the program.
   void vanish();
   // The node's clock has jumped: waits in a session are over.
@@ -52,12 +48,46 @@ class Seat final : public client::Contact {
   // The agent has had a round: futexes wake who waits for a word that has changed.
   void look();
 
+  // --- For its processes and sessions ---
+
+  Node& node() const { return node_; }
+  std::uint64_t now_ns() const;
+  void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint32_t bound_ms);
+  void pause(std::uint32_t for_ms);
+
+ private:
+  void plan(std::uint64_t time_ns);
+  void go_on();
+  void sleep_for(std::uint64_t span_ns);
+
+  Node& node_;
+  io::Timeline& timeline_;
+  std::unique_ptr<Fiber> fiber_;
+  std::optional<io::Timeline::Event> planned_;  // when it goes on
+  const std::atomic<std::uint32_t>* word_ = nullptr;
+  std::uint32_t expected_ = 0;
+  bool gone_ = false;
+  std::uint64_t beyond_ns_ = 0;  // who has gone waits in a time of its own, so that all waits have an end
+};
+
+// A session's contact with the node's agent: that of the time when the rank joined it, by a channel.
+class Line final : public client::Contact {
+ public:
+  Line(Seat& seat, agent::ChannelId channel);
+  ~Line() override;
+
+  Seat& seat() const { return seat_; }
+  // That agent has gone, and another one is there.
+  void cut() { channel_.reset(); }
+
   // --- client::Contact ---
 
-  std::uint64_t now_ns() const override;
+  std::uint64_t now_ns() const override { return seat_.now_ns(); }
   void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                  std::uint32_t bound_ms) override;
-  void pause(std::uint32_t for_ms) override;
+                  std::uint32_t bound_ms) override {
+    seat_.wait_while(word, expected, bound_ms);
+  }
+  void pause(std::uint32_t for_ms) override { seat_.pause(for_ms); }
   bool hung_up() override;
   void wake() override;
   Status send(std::span<const std::byte> message, std::initializer_list<int> descriptors) override;
@@ -68,20 +98,9 @@ class Seat final : public client::Contact {
   void say(const std::string& line) override;
 
  private:
-  void plan(std::uint64_t time_ns);
-  void go_on();
-  void sleep_for(std::uint64_t span_ns);
-
-  Node& node_;
-  agent::ChannelId channel_;
-  io::Timeline& timeline_;
-  std::unique_ptr<Fiber> fiber_;
-  std::optional<io::Timeline::Event> planned_;  // when it goes on
-  const std::atomic<std::uint32_t>* word_ = nullptr;
-  std::uint32_t expected_ = 0;
+  Seat& seat_;
+  std::optional<agent::ChannelId> channel_;
   std::vector<std::byte> answer_;
-  bool gone_ = false;
-  std::uint64_t beyond_ns_ = 0;  // who has gone waits in a time of its own, so that all waits have an end
 };
 
 }  // namespace millrace::sim

@@ -39,22 +39,6 @@ def probe(found: Prefix | None, folder: Path) -> dict[str, Any]:
         return {"error": str(error)}
 
 
-def break_even(costs: Mapping[str, Any], to_disk: bool) -> int:
-    """The size of contiguous pieces, in bytes, below which `auto` takes the pipeline (client/costs.cpp)."""
-    disk = costs["disk_byte_ps"] if to_disk else 0
-
-    def pays(size: int) -> bool:
-        direct = costs["call_ps"] + size * (costs["byte_ps"] + disk - disk // 6)
-        through = costs["record_ps"] + size * (costs["byte_ps"] + costs["through_byte_ps"])
-        pipeline = max(through, size * disk) + size * disk // 6
-        return direct * costs["taught_direct"] > pipeline * costs["taught_pipeline"] * 17 // 16
-
-    size = 1
-    while size < 1 << 30 and pays(size):
-        size *= 2
-    return size
-
-
 def told(costs: Mapping[str, Any]) -> list[tuple[str, str, bool, str]]:
     """Lines of `millrace doctor`: what, its value, whether something is wrong, advice."""
     if "error" in costs:
@@ -80,8 +64,8 @@ def told(costs: Mapping[str, Any]) -> list[tuple[str, str, bool, str]]:
         ),
         (
             "",
-            f"so auto takes the pipeline for contiguous pieces below about {human_bytes(break_even(costs, False))}, "
-            f"{human_bytes(break_even(costs, True))} where the program syncs",
+            f"so auto takes the pipeline for contiguous pieces below about {human_bytes(costs['break_even_bytes'])}, "
+            f"{human_bytes(costs['break_even_synced_bytes'])} where the program syncs",
             False,
             "",
         ),

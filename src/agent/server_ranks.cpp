@@ -15,9 +15,6 @@
 namespace millrace::agent {
 
 namespace {
-// A rank may take a refused connection as "no agent, so nothing is pending" for a millisecond
-// (client/process.cpp); nobody is served before twice that has passed.
-constexpr std::uint64_t grace_ns = 2'000'000;
 constexpr std::size_t max_ranks = 4096;
 }  // namespace
 
@@ -88,10 +85,10 @@ bool Server::greet(Connection& connection, const void* data, std::size_t size, F
     (void)transport::send(connection.socket(), welcome);
     return false;
   }
-  // See grace_ns: once in the life of an agent.
+  // Once in the life of an agent.
   const std::uint64_t age = transport::now_ns() - born_ns_;
-  if (age < grace_ns) {
-    const timespec rest{0, static_cast<long>(grace_ns - age)};
+  if (age < transport::grace_ns) {
+    const timespec rest{0, static_cast<long>(transport::grace_ns - age)};
     ::nanosleep(&rest, nullptr);
   }
   connection.greet(*std::move(ring), hello);

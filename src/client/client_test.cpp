@@ -238,6 +238,36 @@ TEST(Client, FlushAsksNobodyWhenNothingIsPending) {
   EXPECT_NE(text.find("\"reason\":[\"pipeline: expected to take less time\"]"), std::string::npos) << text;
 }
 
+// A call with many pieces is handed over in batches, one whose memory has to be brought together in parts.
+TEST(Client, TheReportCountsTheProgramsCalls) {
+  Job job("calls", {"MILLRACE_DIRECT_ABOVE=1GiB"});
+  const std::string path = job.path("data"), stats = job.path("stats");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    ::setenv("MILLRACE_STATS", stats.c_str(), 1);
+    auto file = open_file(path);
+    const std::vector<std::byte> data(600);
+    for (std::uint64_t call = 0; call < 3; ++call) {
+      RANK_CHECK(file->takes_pipeline({.bytes = 600, .pieces = 6, .calls = 6}));
+      for (std::uint64_t batch = 0; batch < 2; ++batch) {
+        std::vector<Piece> pieces;
+        for (std::uint64_t i = 3 * batch; i < 3 * batch + 3; ++i)
+          pieces.push_back({call * 10'000 + i * 1000, data.data() + i * 100, 100});
+        RANK_CHECK(file->write(pieces).ok());
+      }
+    }
+    const Piece piece{50'000, data.data(), 100};
+    RANK_CHECK(file->takes_pipeline({.bytes = 100, .pieces = 1, .calls = 1, .goes_on = true}));
+    RANK_CHECK(file->write({&piece, 1}).ok());
+    RANK_CHECK(file->close().ok());
+    return 0;
+  }),
+            0);
+  const std::string text = text_of(stats);
+  EXPECT_NE(text.find("\"calls\":3,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"pieces\":19,"), std::string::npos) << text;
+}
+
 TEST(Client, ThreadsOfOneRankShareItsChannel) {
   Job job("threads", {"MILLRACE_CHANNEL=64KiB"});
   const std::string path = job.path("data");
@@ -298,82 +328,6 @@ TEST(Client, WritesOfTwoRanksWithABarrierBetweenKeepTheirOrder) {
     ::close(pipe[0]);
     ::close(pipe[1]);
   }
-}
-
-TEST(Client, TwoJobsHaveTwoAgents) {
-  Job one("one"), two("two");
-  const Step written[2], go;
-  const auto body = [&](Job& job, unsigned seed) {
-    const std::string path = job.path("data");
-    create(path);
-    return job.start([&, path, seed] {
-      auto file = open_file(path);
-      RANK_CHECK(write_range(*file, seed, 0, 200'000, 1000) == 0);
-      written[seed - 1].reach();
-      RANK_CHECK(go.await());
-      RANK_CHECK(file->close().ok());
-      return 0;
-    });
-  };
-  const pid_t first = body(one, 1), second = body(two, 2);
-  ASSERT_TRUE(written[0].await() && written[1].await());
-  EXPECT_GT(one.agent(), 0);
-  EXPECT_GT(two.agent(), 0);
-  EXPECT_NE(one.agent(), two.agent());
-  go.reach();
-  EXPECT_EQ(one.wait(first), 0);
-  EXPECT_EQ(two.wait(second), 0);
-  EXPECT_EQ(contents(one.path("data")), pattern(1, 0, 200'000));
-  EXPECT_EQ(contents(two.path("data")), pattern(2, 0, 200'000));
-}
-
-TEST(Client, AChildOfForkLeavesTheParentsChannelAlone) {
-  Job job("fork");
-  const std::string path = job.path("data");
-  create(path);
-  EXPECT_EQ(job.run([&] {
-    auto file = open_file(path);
-    RANK_CHECK(write_range(*file, 9, 0, 50'000, 500) == 0);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      const bool taken = file->takes_pipeline({10, 1, 1});
-      const bool quiet = file->flush(everything).ok() && file->close().ok();
-      finalize();
-      ::_exit(taken || !quiet ? 1 : 0);
-    }
-    int status = -1;
-    RANK_CHECK(::waitpid(child, &status, 0) == child);
-    RANK_CHECK(status == 0);
-    RANK_CHECK(write_range(*file, 9, 50'000, 100'000, 500) == 0);
-    RANK_CHECK(file->close().ok());
-    return 0;
-  }),
-            0);
-  EXPECT_EQ(contents(path), pattern(9, 0, 100'000));
-}
-
-TEST(Client, WhatTheProgramLeftOpenIsWrittenAtTheEnd) {
-  Job job("left-open");
-  const std::string path = job.path("data");
-  create(path);
-  EXPECT_EQ(job.run([&] {
-    File* file = open_file(path).release();
-    RANK_CHECK(write_range(*file, 2, 0, 30'000, 500) == 0);
-    return 0;  // finalize() follows
-  }),
-            0);
-  EXPECT_EQ(contents(path), pattern(2, 0, 30'000));
-}
-
-TEST(Client, OnlyRegularFilesAreAccelerated) {
-  Job job("device");
-  EXPECT_EQ(job.run([&] {
-    auto file = open_file("/dev/null");
-    RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
-    RANK_CHECK(file->close().ok());
-    return 0;
-  }),
-            0);
 }
 
 }  // namespace

@@ -20,11 +20,14 @@ struct Name {
 constexpr std::uint64_t second_ps = 1'000'000'000'000;
 constexpr std::uint64_t taught_min = Costs::taught_nothing / 8, taught_max = Costs::taught_nothing * 8;
 
-constexpr std::array<Name, 9> names{{
+constexpr std::array<Name, 12> names{{
     {"call_ps", &Costs::call_ps, 1, second_ps},
     {"byte_ps", &Costs::byte_ps, 1, second_ps / 1000},
     {"disk_byte_ps", &Costs::disk_byte_ps, 1, second_ps / 1000},
+    {"swept_byte_ps", &Costs::swept_byte_ps, 1, second_ps / 1000},
+    {"swept_piece_ps", &Costs::swept_piece_ps, 1, second_ps},
     {"record_ps", &Costs::record_ps, 1, second_ps},
+    {"bundled_ps", &Costs::bundled_ps, 1, second_ps},
     {"through_byte_ps", &Costs::through_byte_ps, 1, second_ps / 1000},
     {"trip_ps", &Costs::trip_ps, 1, 10 * second_ps},
     {"start_ps", &Costs::start_ps, 0, 10 * second_ps},
@@ -40,6 +43,15 @@ std::uint64_t scaled(std::uint64_t ps, std::uint64_t taught) {
   return ps > UINT64_MAX / taught ? UINT64_MAX : ps * taught / Costs::taught_nothing;
 }
 
+// Small pieces of one call share a record, into which each is copied at about half of what the copy to the
+// file system takes.
+std::uint64_t records_ps(const Costs& costs, const Transfer& transfer) {
+  const std::uint64_t each = transfer.pieces * costs.record_ps;
+  const std::uint64_t shared =
+      costs.record_ps + transfer.pieces * costs.bundled_ps + transfer.bytes * costs.byte_ps / 2;
+  return std::min(each, shared);
+}
+
 }  // namespace
 
 // Far below 2^64 for all that one call can carry, but for absurd costs, whose products may wrap: a wrong
@@ -47,9 +59,11 @@ std::uint64_t scaled(std::uint64_t ps, std::uint64_t taught) {
 Expected expected(const Costs& costs, const Transfer& transfer) {
   const std::uint64_t disk = transfer.made_stable ? transfer.bytes * costs.disk_byte_ps : 0;
   const std::uint64_t system = transfer.bytes * costs.byte_ps;
-  const std::uint64_t direct = transfer.calls * costs.call_ps + system + disk - disk / tail;
-  const std::uint64_t through =
-      transfer.pieces * costs.record_ps + system + transfer.bytes * costs.through_byte_ps;
+  const std::uint64_t by_calls = transfer.calls * costs.call_ps + system;
+  const std::uint64_t by_sweep =
+      costs.call_ps + transfer.pieces * costs.swept_piece_ps + transfer.swept * costs.swept_byte_ps;
+  const std::uint64_t direct = (transfer.swept != 0 ? by_sweep : by_calls) + disk - disk / tail;
+  const std::uint64_t through = records_ps(costs, transfer) + system + transfer.bytes * costs.through_byte_ps;
   const std::uint64_t pipeline = std::max(through, disk) + disk / tail;
   return {scaled(direct, costs.taught_direct), scaled(pipeline, costs.taught_pipeline)};
 }

@@ -14,23 +14,29 @@ struct Transfer {
   std::uint64_t bytes;
   std::uint64_t pieces;  // that are contiguous in the file and in memory
   std::uint64_t calls;   // the MPI library's writes for it: the pieces of the file
+  // What the MPI library reads, changes and rewrites instead of writing piece by piece; 0: it does not.
+  std::uint64_t swept = 0;
   bool collective = false;
   bool nonblocking = false;
   bool made_stable = false;  // the program syncs its files, or durability is disk
   bool routed = false;       // the file's bytes pass agents of several nodes
+  bool goes_on = false;      // a further part of a call that has been counted
 };
 
 // The time that a node needs for the work of all its ranks, who share its processors, network and disk: that
 // of one rank's part is told, in picoseconds. Fixed layout: rank 0 gives them to all ranks at open, so that
 // all go the same way.
 struct Costs {
-  std::uint64_t call_ps = 3'400'000;    // a write of the MPI library, whatever its size
-  std::uint64_t byte_ps = 200;          // ... and each byte of it, until the file system has it
-  std::uint64_t disk_byte_ps = 600;     // ... from there to the disk
-  std::uint64_t record_ps = 100'000;    // a piece on its way through the pipeline
-  std::uint64_t through_byte_ps = 330;  // ... and each byte of it, beside byte_ps, which the sink takes too
-  std::uint64_t trip_ps = 40'000'000;   // a question to the agent and its answer
-  std::uint64_t start_ps = 0;           // the start of an agent; 0: it is started for the first piece
+  std::uint64_t call_ps = 3'400'000;      // a write of the MPI library, whatever its size
+  std::uint64_t byte_ps = 200;            // ... and each byte of it, until the file system has it
+  std::uint64_t disk_byte_ps = 600;       // ... from there to the disk
+  std::uint64_t swept_byte_ps = 170;      // a byte of the file that the library reads and rewrites
+  std::uint64_t swept_piece_ps = 22'000;  // ... and each piece that it changes in there
+  std::uint64_t record_ps = 100'000;      // a piece on its way through the pipeline
+  std::uint64_t bundled_ps = 18'000;      // ... a small one among others of the same call, copied once more
+  std::uint64_t through_byte_ps = 330;    // ... and each byte of it, beside byte_ps, which the sink takes too
+  std::uint64_t trip_ps = 40'000'000;     // a question to the agent and its answer
+  std::uint64_t start_ps = 0;             // the start of an agent; 0: it is started for the first piece
   // What files have taken of what was expected of them, in 1024ths, each way.
   std::uint64_t taught_direct = taught_nothing;
   std::uint64_t taught_pipeline = taught_nothing;

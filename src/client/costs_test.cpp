@@ -26,10 +26,29 @@ TEST(Costs, ADirectTransferPaysForCallsAndTheOtherOneForPiecesAndItsWay) {
 }
 
 TEST(Costs, TheDiskComesAfterDirectWritesAndBesideThePipeline) {
-  const Expected both = expected(round_figures(), {1000, 10, 4, false, false, true});
+  const Expected both =
+      expected(round_figures(), {.bytes = 1000, .pieces = 10, .calls = 4, .made_stable = true});
   EXPECT_EQ(both.direct_ps, 4'000'000U + 100'000 + 1'000'000);
   EXPECT_EQ(both.pipeline_ps, 1'200'000U + 200'000)
       << "slower than the copies, and a part has nothing beside it";
+}
+
+TEST(Costs, ALibraryThatSievesPaysForWhatItSweeps) {
+  Costs costs = round_figures();
+  costs.swept_byte_ps = 50;
+  costs.swept_piece_ps = 2'000;
+  const Expected both = expected(costs, {.bytes = 1000, .pieces = 10, .calls = 10, .swept = 4000});
+  EXPECT_EQ(both.direct_ps, 1'000'000U + 10 * 2'000 + 4000 * 50);
+}
+
+TEST(Costs, SmallPiecesOfOneCallShareRecords) {
+  Costs costs = round_figures();
+  costs.record_ps = 100'000;
+  costs.bundled_ps = 1'000;
+  const Expected both = expected(costs, {1000, 10, 10});
+  EXPECT_EQ(both.pipeline_ps, 100'000U + 10 * 1'000 + 1000 * 50 + 200'000);
+  const Expected one = expected(costs, {1000, 1, 1});
+  EXPECT_EQ(one.pipeline_ps, 100'000U + 200'000) << "a piece alone is a record";
 }
 
 TEST(Costs, WhatFilesHaveTaughtIsAFactor) {

@@ -30,6 +30,7 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
       request_(std::move(request)),
       barred_(barred),
       guest_(process),
+      successor_(process, Guest::Of::successor),
       account_(request_.costs) {
   if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
     turned_off_.store(read_too_often);
@@ -49,6 +50,7 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
 }
 
 Choice PipelineFile::decide(const Transfer& transfer) {
+  if (!request_.place.empty() && request_.routing.lanes > 0) return {true, "the file is on another node"};
   if (process_.is_child()) return {false, "a child of fork() writes past the pipeline"};
   if (const char* why = barred_.load(std::memory_order_relaxed)) return {false, why};
   if (const char* why = turned_off_.load(std::memory_order_relaxed)) return {false, why};
@@ -58,12 +60,6 @@ Choice PipelineFile::decide(const Transfer& transfer) {
     return {false, "too little so far to start an agent for", true, choice.expected};
   if (enroll(true)) return choice;
   return {false, barred_.load(std::memory_order_relaxed)};
-}
-
-// One that other ranks, or other files of this one, have started.
-bool PipelineFile::joins_an_agent() {
-  const char* why = nullptr;
-  return process_.session(false, why) != nullptr;
 }
 
 bool PipelineFile::takes_pipeline(const Transfer& transfer) {
@@ -77,12 +73,15 @@ bool PipelineFile::takes_pipeline(const Transfer& transfer) {
   add(expected_direct_ps_, choice.expected.direct_ps);
   add(expected_pipeline_ps_, choice.expected.pipeline_ps);
   if (learns()) stint_.moved(choice.pipeline, transfer.bytes, choice.expected, transfer.nonblocking);
+  const std::uint64_t calls = transfer.goes_on ? 0 : 1;
   if (choice.pipeline) {
     why_pipeline_.store(choice.why, std::memory_order_relaxed);
     account_.add(choice.expected);
+    add(calls_, calls);
   } else {
     why_direct_.store(choice.why, std::memory_order_relaxed);
-    note_direct_call(transfer.bytes);
+    add(direct_calls_, calls);
+    add(direct_bytes_, transfer.bytes);
   }
   return choice.pipeline;
 }
@@ -94,6 +93,8 @@ bool PipelineFile::enroll(bool may_start) {
   if (barred_.load() != nullptr) return false;
   const char* why = nullptr;
   Session* session = process_.session(may_start, why);
+  std::uint64_t seen = 0;
+  if (session != nullptr && !session->lost() && !session->knows(place_.number(), seen)) settle_dead_ledgers();
   if (session != nullptr) why = enroll_with(*session);
   if (why != nullptr) barred_.store(why);
   return registered();
@@ -142,6 +143,12 @@ Status PipelineFile::write(std::span<const Piece> pieces) {
 
 Status PipelineFile::flush(Extent extent) {
   if (extent.empty() || process_.is_child()) return {};
+  const Status status = flush_own(extent);
+  const auto size = [this] { return process_.size_of(place_.lasting_path()); };
+  return status.ok() ? successor_.before_reading(place_.number(), extent, size) : status;
+}
+
+Status PipelineFile::flush_own(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) {
     // Another rank may have bytes pending, though this one never wrote.
@@ -214,6 +221,7 @@ Status PipelineFile::publish() {
 // All that the ledger holds is in the file for good, and the ledger is empty.
 Status PipelineFile::settle_ledger() {
   Session* session = session_of_group();
+  if (session == nullptr) settle_dead_ledgers();
   if (session == nullptr) return without_agent();
   if (!session->keeps(slot_)) return session->sticky(slot_);
   return ask(*session, Kind::sync, everything);
@@ -222,16 +230,28 @@ Status PipelineFile::settle_ledger() {
 // Order counts only where bytes overlap.
 Status PipelineFile::prepare_direct_write(Extent extent) {
   hold_for_sync();
+  const Status status = prepare_own_direct_write(extent);
+  return status.ok() ? successor_.before_writing(place_.number(), extent) : status;
+}
+
+Status PipelineFile::prepare_own_direct_write(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr && barred_.load(std::memory_order_relaxed) != nullptr) {
     const Status status = guest_.before_writing(place_.number(), extent);
+    settle_dead_ledgers();
     return status.ok() ? without_agent() : status;
   }
   if (keeps_ledger(request_.settings)) return empty_ledger();
   if (session != nullptr && !process_.is_child() && !elsewhere_.load(std::memory_order_relaxed) &&
       !session->pending(slot_, extent))
     return session->sticky(slot_);
-  return flush(extent);
+  return extent.empty() || process_.is_child() ? Status() : flush_own(extent);
+}
+
+// An agent that this rank has not met may have died with the file in its ledger.
+void PipelineFile::settle_dead_ledgers() {
+  if (keeps_ledger(request_.settings) && request_.routing.lanes == 0 && !process_.is_child())
+    settle_ledgers(request_.path.c_str(), true, process_);
 }
 
 // Bytes that have to be on the disk at the end may as well set out at once.
@@ -242,15 +262,6 @@ void PipelineFile::note_direct_write(Extent extent) {
   if (session == nullptr && barred_.load(std::memory_order_relaxed) == nullptr && enroll(true))
     session = session_.load();
   if (session != nullptr) session->note(slot_, extent);
-}
-
-bool PipelineFile::goes_to_disk() const {
-  return ends_on_disk(request_.settings) || process_.lessons().syncs.load(std::memory_order_relaxed);
-}
-
-// Where nothing else was asked for, a file may go back to the MPI library.
-bool PipelineFile::may_turn_off() const {
-  return request_.settings.strategy == Strategy::automatic && !keeps_ledger(request_.settings);
 }
 
 void PipelineFile::note_direct_call(std::uint64_t bytes) {
@@ -316,6 +327,7 @@ Status PipelineFile::close() {
 // The last request of this open. The report comes before it, so that the agent's, which joins those of all
 // ranks, is the last line about a file.
 Status PipelineFile::settle(Kind kind, Extent extent) {
+  tally_.counters.calls = calls_.load();
   tally_.counters.direct_calls = direct_calls_.load();
   tally_.counters.direct_bytes = direct_bytes_.load();
   Session* session = kind == Kind::close ? session_of_group() : session_.load();
@@ -344,7 +356,7 @@ void PipelineFile::hold_for_sync() {
 // With durability disk or node, the agent syncs what it wrote itself; here follows what the MPI library wrote
 // for this rank.
 Status PipelineFile::make_durable() const {
-  if (!ends_on_disk(request_.settings) || !request_.writable || direct_calls_.load() == 0) return {};
+  if (!ends_on_disk(request_.settings) || !request_.writable || !has_direct_calls()) return {};
   if (place_.holds_open()) return process_.datasync(place_.held());
   const Fd file = place_.open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {

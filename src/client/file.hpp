@@ -78,6 +78,11 @@ class File {
   // pending only elsewhere in the file.
   virtual Status prepare_direct_write(Extent extent) { return flush(extent); }
 
+  // Before the MPI library writes by reading, changing and rewriting a part of the file that ends with
+  // `last`, at `end`: the file reaches that far. Else the library would find nothing to read there, and would
+  // write whatever its memory holds into holes.
+  virtual void reach([[maybe_unused]] std::uint64_t end, [[maybe_unused]] std::byte last) {}
+
   // What the MPI library takes for a direct write and for MPI_File_sync is taken between these, to be
   // compared with what was expected. close() times itself.
   virtual std::uint64_t start_timing() { return 0; }  // 0: not now

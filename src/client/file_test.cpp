@@ -129,7 +129,7 @@ TEST(File, AFileThatIsLeftToTheLibraryIsNeverTheAgentsAndIsDurableAtClose) {
     const std::string path = job.path("data");
     create(path);
     EXPECT_EQ(job.run([&] {
-      auto file = open({path, {}, 1, 0, process_settings().file, true, {}, 0, false, {}, false, "a reason"});
+      auto file = open({.path = path, .group = 1, .settings = process_settings().file, .left = "a reason"});
       RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
       RANK_CHECK(file->prepare_direct_write(everything).ok() && file->set_direct(nullptr).ok());
       RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
@@ -149,18 +149,10 @@ TEST(File, WhatIsSyncedAtCloseIsOlderThanTheWrites) {
     const std::string path = job.path("data");
     create(path);
     EXPECT_EQ(job.run([&] {
-      auto file = open({path,
-                        {},
-                        1,
-                        0,
-                        process_settings().file,
-                        true,
-                        {},
-                        0,
-                        false,
-                        {},
-                        false,
-                        left ? "a reason" : nullptr});
+      auto file = open({.path = path,
+                        .group = 1,
+                        .settings = process_settings().file,
+                        .left = left ? "a reason" : nullptr});
       file->note_direct_call(100);
       RANK_CHECK(file->prepare_direct_write({0, 100}).ok());
       int next = 0;

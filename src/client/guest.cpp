@@ -6,15 +6,19 @@
 
 namespace millrace::client {
 
+Session* Guest::session() {
+  const char* why = nullptr;
+  return of_ == Of::agent ? process_.session(false, why) : process_.successor();
+}
+
 Session* Guest::session_that_knows(std::uint64_t number) {
   if (number == 0 || blind_ || process_.is_child()) return nullptr;
-  const char* why = nullptr;
-  Session* session = process_.session(false, why);
-  if (session == nullptr) return nullptr;
+  Session* const asked = session();
+  if (asked == nullptr) return nullptr;
   std::uint64_t seen = openings_seen_.load(std::memory_order_relaxed);
-  const bool knows = session->knows(number, seen);
+  const bool knows = asked->knows(number, seen);
   openings_seen_.store(seen, std::memory_order_relaxed);
-  return knows ? session : nullptr;
+  return knows ? asked : nullptr;
 }
 
 Status Guest::before_reading(std::uint64_t number, Extent extent,
@@ -50,9 +54,8 @@ Status Guest::before_writing(std::uint64_t number, Extent extent) {
 
 void Guest::before_opening(std::uint64_t number) {
   (void)before_reading(number, everything, {});
-  const char* why = nullptr;
-  Session* session = process_.session(false, why);
-  if (session != nullptr && !blind_ && !process_.is_child()) (void)session->flush_stand_ins(tally_);
+  Session* const asked = session();
+  if (asked != nullptr && !blind_ && !process_.is_child()) (void)asked->flush_stand_ins(tally_);
 }
 
 }  // namespace millrace::client

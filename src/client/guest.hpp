@@ -18,7 +18,11 @@ namespace millrace::client {
 // A guest keeps no file open, and nobody waits for it. Thread safe.
 class Guest {
  public:
-  explicit Guest(Process& process) : process_(process), blind_(process.agent_has_gone()) {}
+  // Which agent it asks.
+  enum class Of { agent, successor };
+
+  explicit Guest(Process& process, Of of = Of::agent)
+      : process_(process), of_(of), blind_(of == Of::agent && process.agent_has_gone()) {}
 
   // Before the MPI library reads `extent` of the file with this number (transport::file_number()): all that
   // is pending there reaches the file system. `size` is asked for only if something is pending, and tells
@@ -39,9 +43,11 @@ class Guest {
   void order() { elsewhere_.store(true, std::memory_order_relaxed); }
 
  private:
+  Session* session();
   Session* session_that_knows(std::uint64_t number);
 
   Process& process_;
+  const Of of_;
   const bool blind_;  // the agent went before this handle came: nothing of it can be asked for
   std::atomic<std::uint64_t> openings_seen_{0};  // for Session::knows()
   std::atomic<bool> elsewhere_{false};

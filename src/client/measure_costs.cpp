@@ -14,33 +14,42 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
-#include <sstream>
 #include <thread>
+#include <utility>
 
 #include "base/fd.hpp"
 #include "base/settings.hpp"
 #include "client/cost_record.hpp"
 #include "client/file.hpp"
+#include "client/policy.hpp"
 #include "transport/memory.hpp"
 
 namespace millrace::client {
 
 namespace {
 
+// How pieces go: a call for each, past the pipeline or through it; many with a call; or as data sieving does.
+enum class Way : std::uint8_t { calls, records, bundles, sweeps };
+
 // A part of the measurement: all ranks write pieces of one size, in turn, to a new file.
 struct Part {
   std::uint64_t piece;
   std::uint64_t total;  // of all ranks
-  bool pipeline;
+  Way way;
 };
 // Two sizes for each way: what grows with the size is the byte's part.
-constexpr std::array<Part, 4> parts{{{4 * KiB, 24 * MiB, false},
-                                     {256 * KiB, 48 * MiB, false},
-                                     {256, 16 * MiB, true},
-                                     {16 * KiB, 48 * MiB, true}}};
+constexpr std::array<Part, 6> parts{{{4 * KiB, 24 * MiB, Way::calls},
+                                     {256 * KiB, 48 * MiB, Way::calls},
+                                     {256, 16 * MiB, Way::records},
+                                     {16 * KiB, 48 * MiB, Way::records},
+                                     {16, 4 * MiB, Way::bundles},
+                                     {4 * KiB, 32 * MiB, Way::sweeps}}};
+constexpr std::size_t pieces_of_a_bundle = 64;
+constexpr std::uint64_t window_bytes = 512 * KiB;  // that ROMIO reads and rewrites at a time
 // The first of several turns finds cold memory and processors that sleep: the middle one counts.
 constexpr std::size_t turns = 5;
 constexpr std::uint64_t part_bound_ns = 100'000'000;  // then ranks stop writing: this file system is slow
@@ -91,24 +100,19 @@ class Rank {
     return !shared_.failed.load();
   }
 
-  std::unique_ptr<File> open_file(std::uint64_t group) const {
-    OpenRequest request;
-    request.path = path_;
-    request.group = group;
-    request.members = ranks_;
-    request.settings = process_settings().file;
-    return open(std::move(request));
+  std::unique_ptr<File> open_file(std::uint64_t group, std::uint32_t members) const {
+    return open({.path = path_,
+                 .place = path_,
+                 .group = group,
+                 .members = members,
+                 .settings = process_settings().file});
   }
 
   // The first rank's first piece starts the agent; then it asks, time and again, for what it has written.
   bool start_agent() {
     if (!meet()) return false;
     if (number_ != 0) return true;
-    OpenRequest request;
-    request.path = path_;
-    request.group = 1;
-    request.settings = process_settings().file;
-    const std::unique_ptr<File> file = open(std::move(request));
+    const std::unique_ptr<File> file = open_file(1, 1);
     const std::uint64_t begin = transport::now_ns();
     if (!file->takes_pipeline({1, 1, 1})) return false;
     shared_.start_ns.store(transport::now_ns() - begin);
@@ -127,24 +131,36 @@ class Rank {
   void take_part(const Part& part, Shared::Result& result, std::size_t turn) {
     if (number_ == 0 && ::truncate(path_.c_str(), 0) != 0) fail(errno);
     if (!meet()) return;
-    const Fd own(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
-    const std::unique_ptr<File> file = part.pipeline ? open_file(2 + ++opens_) : nullptr;
+    const Fd own(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+    const bool pipeline = part.way == Way::records || part.way == Way::bundles;
+    const std::unique_ptr<File> file = pipeline ? open_file(2 + ++opens_, ranks_) : nullptr;
     if (!own.valid()) fail(errno);
     if (!meet()) return;
     const std::uint64_t begin = transport::now_ns();
+    const std::uint64_t row = ranks_ * part.piece;
+    const std::uint64_t each = pieces_of_a_call(part.way, row);
     std::uint64_t pieces = 0;
-    for (std::uint64_t at = number_ * part.piece; at < part.total; at += ranks_ * part.piece, ++pieces) {
-      if (!write(part, at, own, file.get())) return;
+    for (std::uint64_t at = number_ * part.piece; at + (each - 1) * row < part.total; at += each * row) {
+      if (!write(part, at, each, own, file.get())) return;
+      pieces += each;
       if (transport::now_ns() - begin > part_bound_ns) break;
     }
     if (file != nullptr && !file->close().ok()) fail(EIO);
     result.pieces.fetch_add(pieces);
     if (!meet()) return;
     if (number_ == 0) result.ns.store(transport::now_ns() - begin);
-    if (number_ == 0 && !part.pipeline && turn + 1 == turns) sync(own, result.pieces.load() * part.piece);
+    if (number_ == 0 && part.way == Way::calls && turn + 1 == turns)
+      sync(own, result.pieces.load() * part.piece);
   }
 
-  bool write(const Part& part, std::uint64_t at, const Fd& own, File* file) {
+  static std::uint64_t pieces_of_a_call(Way way, std::uint64_t row) {
+    if (way == Way::bundles) return bundle_.size();
+    return way == Way::sweeps ? std::max<std::uint64_t>(window_bytes / row, 1) : 1;
+  }
+
+  bool write(const Part& part, std::uint64_t at, std::uint64_t each, const Fd& own, File* file) {
+    if (part.way == Way::sweeps) return sweep(part, at, each, own);
+    if (part.way == Way::bundles) return bundle(part, at, *file);
     if (file == nullptr) {
       const ssize_t written = ::pwrite(own.get(), data_.data(), part.piece, static_cast<off_t>(at));
       if (written != static_cast<ssize_t>(part.piece)) fail(written < 0 ? errno : ENOSPC);
@@ -154,6 +170,39 @@ class Rank {
     const bool written = file->takes_pipeline({part.piece, 1, 1}) && file->write({&piece, 1}).ok();
     if (!written) fail(EIO);
     return written;
+  }
+
+  bool bundle(const Part& part, std::uint64_t at, File& file) {
+    for (Piece& piece : bundle_) {
+      piece = {at, data_.data(), part.piece};
+      at += ranks_ * part.piece;
+    }
+    const std::uint64_t pieces = bundle_.size();
+    const bool written =
+        file.takes_pipeline({pieces * part.piece, pieces, pieces}) && file.write(bundle_).ok();
+    if (!written) fail(EIO);
+    return written;
+  }
+
+  // As ROMIO writes rows of a view: the part of the file is locked, read, changed and written back.
+  bool sweep(const Part& part, std::uint64_t at, std::uint64_t each, const Fd& own) {
+    const std::uint64_t row = ranks_ * part.piece;
+    const std::uint64_t size = (each - 1) * row + part.piece;
+    window_.resize(std::max<std::size_t>(window_.size(), size));
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_start = static_cast<off_t>(at);
+    lock.l_len = static_cast<off_t>(size);
+    bool good = ::fcntl(own.get(), F_SETLKW, &lock) == 0 &&
+                ::pread(own.get(), window_.data(), size, static_cast<off_t>(at)) >= 0;
+    for (std::uint64_t i = 0; good && i < each; ++i)
+      std::memcpy(window_.data() + i * row, data_.data(), part.piece);
+    good = good &&
+           ::pwrite(own.get(), window_.data(), size, static_cast<off_t>(at)) == static_cast<ssize_t>(size);
+    lock.l_type = F_UNLCK;
+    good = ::fcntl(own.get(), F_SETLK, &lock) == 0 && good;
+    if (!good) fail(errno != 0 ? errno : EIO);
+    return good;
   }
 
   void sync(const Fd& own, std::uint64_t bytes) {
@@ -167,6 +216,8 @@ class Rank {
   const unsigned number_, ranks_;
   const std::string path_;
   const std::vector<std::byte> data_;
+  std::vector<std::byte> window_;
+  inline static std::array<Piece, pieces_of_a_bundle> bundle_;
   unsigned meetings_ = 0;
   std::uint64_t opens_ = 0;
 };
@@ -197,7 +248,7 @@ std::uint64_t ps_each(const Shared& shared, std::size_t part) {
   return all[turns / 2];
 }
 
-void take_costs(const Shared& shared, Costs& costs) {
+void take_costs(const Shared& shared, unsigned ranks, Costs& costs) {
   const auto byte_of = [](std::uint64_t small_ps, std::uint64_t large_ps, const Part& small,
                           const Part& large) {
     const std::uint64_t more = large_ps > small_ps ? large_ps - small_ps : 0;
@@ -213,6 +264,10 @@ void take_costs(const Shared& shared, Costs& costs) {
   const std::uint64_t both = byte_of(brief, record, parts[2], parts[3]);
   costs.through_byte_ps = rest_of(both, costs.byte_ps, 1);
   costs.record_ps = rest_of(brief, parts[2].piece * both, 1);
+  const std::uint64_t bundled = ps_each(shared, 4);
+  costs.bundled_ps = rest_of(bundled, parts[4].piece * (both + costs.byte_ps / 2), 1);
+  // Of that, a piece's part is the library's own: Costs knows what it typically is.
+  costs.swept_byte_ps = std::max<std::uint64_t>(ps_each(shared, 5) / (parts[5].piece * ranks), 1);
   costs.disk_byte_ps = std::max<std::uint64_t>(
       shared.disk_ns.load() * 1000 / std::max<std::uint64_t>(shared.disk_bytes.load(), 1), 1);
   costs.trip_ps = std::max<std::uint64_t>(shared.trip_ns.load() * 1000, 1);
@@ -231,96 +286,83 @@ void use_own_agent() {
 }
 
 // In a process of its own, whose settings are these.
-[[noreturn]] void be_rank(Shared& shared, unsigned number, unsigned ranks, const std::string& path) {
+[[noreturn]] void be_rank(Shared& shared, unsigned number, unsigned ranks, const std::string& path,
+                          pid_t parent) {
   for (const char* name : {"MILLRACE_STATS", "MILLRACE_TRACE", "MILLRACE_STRATEGY", "MILLRACE_DURABILITY"})
     ::unsetenv(name);
-  ::setenv("MILLRACE_JOB", ("costs-" + std::to_string(::getppid())).c_str(), 1);
+  ::setenv("MILLRACE_JOB", ("costs-" + std::to_string(parent)).c_str(), 1);
   ::setenv("MILLRACE_DIRECT_ABOVE", "1GiB", 1);
-  // Nobody else would end ranks that wait for one that has gone.
+  // Nobody else would end ranks that wait for one that has gone. The parent may have been killed before.
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
   use_own_agent();
   Rank(shared, number, ranks, path).run();
   ::_exit(shared.failed.load() ? 1 : 0);
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+// The file that ranks write. It has no name, so that nothing is left of it whatever ends this process: ranks
+// open it by the descriptor that they have from here. Where a file system opens no file without a name, it
+// has one until the end.
+class Scratch {
+ public:
+  static Result<Scratch> make(const std::string& folder) {
+    Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (file.valid() && opens_again(file)) return Scratch(std::move(file), "");
+    for (const bool named : {false, true}) {
+      std::string name = folder + "/.millrace-costs-XXXXXX";
+      file = Fd(::mkostemp(name.data(), O_CLOEXEC));
+      if (!file.valid()) return Status::from_errno(errno);
+      if (named) return Scratch(std::move(file), name);
+      (void)::unlink(name.c_str());
+      if (opens_again(file)) break;
+    }
+    return Scratch(std::move(file), "");
   }
-  return out + "\"";
-}
+  ~Scratch() {
+    if (!name_.empty()) (void)::unlink(name_.c_str());
+  }
+  Scratch(Scratch&& other) noexcept : file_(std::move(other.file_)), name_(std::exchange(other.name_, {})) {}
+  Scratch& operator=(Scratch&&) = delete;
+
+  std::string path() const { return path_of(file_); }
+
+ private:
+  Scratch(Fd file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+
+  static std::string path_of(const Fd& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
+  static bool opens_again(const Fd& file) {
+    return Fd(::open(path_of(file).c_str(), O_RDWR | O_CLOEXEC)).valid();
+  }
+
+  Fd file_;
+  std::string name_;
+};
 
 }  // namespace
 
 Result<Costs> measure_costs(const std::string& folder) {
-  std::string path = folder + "/.millrace-costs-XXXXXX";
-  const Fd file(::mkstemp(path.data()));
-  if (!file.valid()) return Status::from_errno(errno);
+  const Result<Scratch> scratch = Scratch::make(folder);
+  if (!scratch) return scratch.status();
   void* const memory =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    (void)::unlink(path.c_str());
-    return Code::no_memory;
-  }
+  if (memory == MAP_FAILED) return Code::no_memory;
   auto& shared = *new (memory) Shared;
   const unsigned ranks = std::clamp(std::thread::hardware_concurrency(), least_ranks, most_ranks);
+  const pid_t parent = ::getpid();
   std::vector<pid_t> children;
   for (unsigned number = 0; number < ranks; ++number) {
     const pid_t child = ::fork();
-    if (child == 0) be_rank(shared, number, ranks, path);
+    if (child == 0) be_rank(shared, number, ranks, scratch->path(), parent);
     if (child < 0) shared.failed.store(true);
     if (child > 0) children.push_back(child);
   }
   const bool good = await(children) && !shared.failed.load();
-  (void)::unlink(path.c_str());
   Costs costs;
-  if (good) take_costs(shared, costs);
+  if (good) take_costs(shared, ranks, costs);
   const int error = shared.error.load();
   ::munmap(memory, sizeof(Shared));
   if (good) return costs;
   return error != 0 ? Status::from_errno(error) : Status(Code::lost_agent);
-}
-
-int costs_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& errors) {
-  const bool again = !arguments.empty() && arguments.front() == "--measure";
-  if (arguments.size() != (again ? 2 : 1) || arguments.back().starts_with('-')) {
-    errors
-        << "usage: millrace-costs [--measure] FOLDER\n"
-           "Prints what writes cost on the folder's file system (JSON). Measures it, by a small job of a few "
-           "ranks, an agent and a file of 48 MiB that is gone afterwards, where no record is kept yet, or "
-           "with --measure.\n";
-    return 2;
-  }
-  const std::string& folder = arguments.back();
-  std::vector<std::string> messages;
-  const Settings settings = from_environment(environ, messages);
-  const std::string file_system = file_system_of(folder), directory = cost_directory(settings);
-  const std::string record = directory.empty() ? "" : cost_record(directory, file_system);
-  Costs costs = typical_costs();
-  const bool known = !record.empty() && !file_system.empty() && load_costs(record, costs);
-  if (!known || again) {
-    const Result<Costs> measured = measure_costs(folder);
-    if (!measured) {
-      errors << "millrace-costs: " << folder << ": " << measured.status().describe()
-             << ": choose a folder in which files can be written; millrace doctor says what else may be "
-                "missing\n";
-      return 1;
-    }
-    costs = *measured;
-    const Status stored = record.empty() || file_system.empty() ? Status(Code::unsupported)
-                                                                : store_costs(record, file_system, costs);
-    if (!stored.ok())
-      errors << "millrace-costs: what was measured is not kept: " << (record.empty() ? "no HOME" : record)
-             << ": " << stored.describe() << "; MILLRACE_COST_DIRECTORY names another folder\n";
-  }
-  out << "{\"schema\": \"millrace.costs/1\", \"file_system\": " << quoted(file_system)
-      << ", \"record\": " << quoted(record) << ", \"measured_now\": " << (!known || again ? "true" : "false");
-  std::istringstream lines(to_text(costs));
-  for (std::string name, value; lines >> name >> value;) out << ", \"" << name << "\": " << value;
-  out << "}\n";
-  return 0;
 }
 
 }  // namespace millrace::client

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <ostream>
 #include <string>
-#include <vector>
 
 #include "base/result.hpp"
 #include "client/costs.hpp"
@@ -13,13 +11,8 @@ namespace millrace::client {
 
 // What writes cost in this folder, by a small job: a few ranks, forked here, write a file together, past the
 // pipeline and through it, with an agent of their own. Takes less than a second where the disk does not; the
-// file of 48 MiB is gone afterwards, unless this process is killed. Call it in a process that has used
-// nothing of the client yet.
+// file of 48 MiB has no name, and is gone afterwards. Call it in a process that has used nothing of the
+// client yet.
 Result<Costs> measure_costs(const std::string& folder);
-
-// The program millrace-costs: [--measure] FOLDER. Prints the costs of the folder's file system as a JSON
-// document; measures and records them where there is no record yet, or with --measure. Returns its exit
-// status.
-int costs_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& errors);
 
 }  // namespace millrace::client

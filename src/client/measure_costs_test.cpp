@@ -3,10 +3,15 @@
 #include "client/measure_costs.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+
+#include "client/costs_program.hpp"
 
 namespace millrace::client {
 namespace {
@@ -44,9 +49,40 @@ TEST_F(MeasureCostsTest, WhatIsMeasuredIsSaneAndNothingIsLeft) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+// Whether the process has a file of this folder open, with or without a name.
+bool has_open(pid_t process, const std::string& folder) {
+  std::error_code gone;
+  for (const auto& one :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/fd", gone)) {
+    const std::filesystem::path target = std::filesystem::read_symlink(one, gone);
+    if (target.string().starts_with(folder + "/")) return true;
+  }
+  return false;
+}
+
+TEST_F(MeasureCostsTest, AKilledMeasurementLeavesNothing) {
+  bool killed = false;
+  for (int attempt = 0; attempt < 20 && !killed; ++attempt) {  // it may be over before it is seen
+    const pid_t measuring = ::fork();
+    if (measuring == 0) ::_exit(measure_costs(folder_).ok() ? 0 : 1);
+    ASSERT_GT(measuring, 0);
+    int status = 0;
+    pid_t ended = 0;
+    while (!has_open(measuring, folder_) && ended == 0) ended = ::waitpid(measuring, &status, WNOHANG);
+    if (ended != 0) continue;
+    ASSERT_EQ(::kill(measuring, SIGKILL), 0);
+    ASSERT_EQ(::waitpid(measuring, &status, 0), measuring);
+    killed = WIFSIGNALED(status);
+  }
+  EXPECT_TRUE(killed);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
 TEST_F(MeasureCostsTest, ItIsMeasuredOnceAndAgainWhenAsked) {
   ASSERT_EQ(run({folder_}), 0) << errors_.str();
   EXPECT_NE(out_.str().find("\"measured_now\": true"), std::string::npos) << out_.str();
+  EXPECT_NE(out_.str().find("\"break_even_bytes\": "), std::string::npos) << out_.str();
+  EXPECT_NE(out_.str().find("\"break_even_synced_bytes\": "), std::string::npos) << out_.str();
   const std::string numbers = out_.str().substr(out_.str().find("call_ps"));
   ASSERT_EQ(run({folder_}), 0);
   EXPECT_NE(out_.str().find("\"measured_now\": false"), std::string::npos);

@@ -32,6 +32,10 @@ class PipelineFile final : public File, private Leaver {
     return session == nullptr ? Code::unsupported : session->fetch(slot_, place_.path(), extent, tally_);
   }
   Status prepare_direct_write(Extent extent) override;
+  void reach(std::uint64_t end, std::byte last) override {
+    const std::lock_guard lock(enroll_mutex_);
+    place_.reach(end, last);
+  }
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
   Status sync() override;
@@ -55,15 +59,29 @@ class PipelineFile final : public File, private Leaver {
   Status settle_ledger();
   Choice decide(const Transfer& transfer);
   bool learns() const { return request_.file_system != 0; }
-  bool joins_an_agent();
+  // Some have no bytes that are known, others go on one that took the pipeline.
+  bool has_direct_calls() const { return direct_calls_.load() != 0 || direct_bytes_.load() != 0; }
+  // One that other ranks, or other files of this one, have started.
+  bool joins_an_agent() {
+    const char* why = nullptr;
+    return process_.session(false, why) != nullptr;
+  }
   const char* enroll_with(Session& session);
   Session* session_of_group();
   // What other ranks of the node wrote may be lost, though this one has no part in it.
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
   bool known_to_agent();
   Status ask_before_reading(Extent extent);
-  bool goes_to_disk() const;
-  bool may_turn_off() const;
+  Status flush_own(Extent extent);
+  Status prepare_own_direct_write(Extent extent);
+  void settle_dead_ledgers();
+  bool goes_to_disk() const {
+    return ends_on_disk(request_.settings) || process_.lessons().syncs.load(std::memory_order_relaxed);
+  }
+  // Where nothing else was asked for, a file may go back to the MPI library.
+  bool may_turn_off() const {
+    return request_.settings.strategy == Strategy::automatic && !keeps_ledger(request_.settings);
+  }
   Status ask(Session& session, transport::Kind kind, Extent extent);
   Status settle(transport::Kind kind, Extent extent);
   void hold_for_sync();
@@ -82,10 +100,12 @@ class PipelineFile final : public File, private Leaver {
   std::uint64_t openings_seen_ = 0;         // for Session::knows()
   std::atomic<Session*> session_{nullptr};  // set once, after slot_
   std::uint32_t slot_ = 0;
-  Tally tally_;  // guarded by the session's lock
-  Guest guest_;  // of a file in which this open has no part
+  Tally tally_;      // guarded by the session's lock
+  Guest guest_;      // of a file in which this open has no part
+  Guest successor_;  // of one that an agent has which came after this rank's
   Account account_;
   Stint stint_;
+  std::atomic<std::uint64_t> calls_{0};  // through the pipeline
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
   std::atomic<std::uint64_t> expected_direct_ps_{0};  // of all transfers, had they gone so

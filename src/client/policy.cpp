@@ -3,6 +3,7 @@
 #include "client/policy.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::client {
 
@@ -54,6 +55,22 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
   if (both.direct_ps > both.pipeline_ps + both.pipeline_ps / least_gain)
     return {true, "expected to take less time", true, both};
   return {false, "the MPI library is expected to take no longer", true, both};
+}
+
+std::uint64_t break_even(const Costs& costs, bool made_stable) {
+  const auto pays = [&](std::uint64_t bytes) {
+    return choose({}, {}, {.bytes = bytes, .pieces = 1, .calls = 1, .made_stable = made_stable}, costs)
+        .pipeline;
+  };
+  if (!pays(1)) return 1;
+  std::uint64_t below = 1, from = 2;  // the one pays, the other one does not
+  while (from < GiB && pays(from)) below = std::exchange(from, 2 * from);
+  if (pays(from)) return from;
+  while (from - below > 1) {
+    const std::uint64_t middle = below + (from - below) / 2;
+    (pays(middle) ? below : from) = middle;
+  }
+  return from;
 }
 
 bool Account::pays_for_start(const Expected& expected, std::uint32_t members) {

@@ -21,6 +21,10 @@ struct Choice {
 Choice choose(const Settings& process, const FileSettings& file, const Transfer& transfer,
               const Costs& costs);
 
+// The size in bytes from which on contiguous pieces, each of a call of its own, go to the MPI library where
+// nothing was asked for; no more than a GiB. `made_stable`: of a program that syncs its files.
+std::uint64_t break_even(const Costs& costs, bool made_stable);
+
 // What the pipeline saves the transfers of one file, against what it costs beside them: the start of an
 // agent, and questions to it before reads. Thread safe; two threads at once may lose a transfer of it.
 class Account {

@@ -25,8 +25,18 @@ TEST(Policy, PiecesOfMemoryThatAreOneInTheFileAreOneCall) {
 }
 
 TEST(Policy, WhatGoesToTheDiskTakesThePipelineUpToLargerPieces) {
-  EXPECT_TRUE(way_of({64 * KiB, 1, 1, false, false, true}).pipeline);
-  EXPECT_FALSE(way_of({4 * MiB, 1, 1, false, false, true}).pipeline);
+  EXPECT_TRUE(way_of({.bytes = 64 * KiB, .pieces = 1, .calls = 1, .made_stable = true}).pipeline);
+  EXPECT_FALSE(way_of({.bytes = 4 * MiB, .pieces = 1, .calls = 1, .made_stable = true}).pipeline);
+}
+
+// Rows of a brick, half of the file's: 4 KiB is faster rewritten with what lies between, structs are not.
+TEST(Policy, WhatALibrarySievesStaysWithItWhereThatIsFaster) {
+  EXPECT_TRUE(way_of({.bytes = MiB, .pieces = 256, .calls = 256}).pipeline);
+  EXPECT_FALSE(way_of({.bytes = MiB, .pieces = 256, .calls = 256, .swept = 2 * MiB}).pipeline);
+  EXPECT_TRUE(way_of({.bytes = 12 * KiB, .pieces = KiB, .calls = KiB, .swept = 64 * KiB}).pipeline);
+  EXPECT_TRUE(
+      way_of({.bytes = MiB, .pieces = 256, .calls = 256, .swept = 2 * MiB, .made_stable = true}).pipeline)
+      << "rewriting has nothing beside the disk";
 }
 
 // 300 us for a call and 8 ns for a byte: a server at the end of 1 Gb/s.
@@ -68,9 +78,9 @@ TEST(Policy, DirectCallsStayDirectWhateverTheStrategy) {
   Settings settings;
   settings.file.strategy = Strategy::sort;
   settings.direct_calls = {"collective", "nonblocking"};
-  EXPECT_FALSE(way_of({100, 1, 1, true, false}, settings).pipeline);
-  EXPECT_FALSE(way_of({100, 1, 1, false, true}, settings).pipeline);
-  EXPECT_TRUE(way_of({100, 1, 1, false, false}, settings).pipeline);
+  EXPECT_FALSE(way_of({.bytes = 100, .pieces = 1, .calls = 1, .collective = true}, settings).pipeline);
+  EXPECT_FALSE(way_of({.bytes = 100, .pieces = 1, .calls = 1, .nonblocking = true}, settings).pipeline);
+  EXPECT_TRUE(way_of({100, 1, 1}, settings).pipeline);
 }
 
 TEST(Policy, TheThresholdCanBeSet) {
@@ -79,6 +89,31 @@ TEST(Policy, TheThresholdCanBeSet) {
   EXPECT_TRUE(way_of({512 * KiB, 1, 1}, settings).pipeline);
   EXPECT_FALSE(way_of({512 * KiB, 1, 1}, settings).by_costs);
   EXPECT_FALSE(way_of({MiB, 1, 1}, settings).pipeline);
+}
+
+TEST(Policy, TheBreakEvenIsWhereTheChoiceTurns) {
+  Costs server;
+  server.call_ps = 300'000'000;
+  server.byte_ps = 8'000;
+  Costs never;
+  never.record_ps = 10'000'000;
+  for (const Costs& costs : {Costs{}, typical_costs(), server, never}) {
+    for (const bool made_stable : {false, true}) {
+      const std::uint64_t size = break_even(costs, made_stable);
+      EXPECT_FALSE(
+          way_of({.bytes = size, .pieces = 1, .calls = 1, .made_stable = made_stable}, {}, costs).pipeline)
+          << size;
+      if (size == 1) continue;
+      EXPECT_TRUE(way_of({.bytes = size - 1, .pieces = 1, .calls = 1, .made_stable = made_stable}, {}, costs)
+                      .pipeline)
+          << size;
+    }
+  }
+  EXPECT_EQ(break_even(never, false), 1U);
+  EXPECT_GT(break_even(server, false), break_even({}, false));
+  Costs always;
+  always.taught_direct = 8 * Costs::taught_nothing;
+  EXPECT_EQ(break_even(always, false), GiB) << "bounded";
 }
 
 TEST(Account, AnAgentIsStartedWhenItWouldHavePaidForItself) {

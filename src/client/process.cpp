@@ -22,12 +22,12 @@
 #include "client/trace.hpp"
 #include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
+#include "transport/socket.hpp"
 
 namespace millrace::client {
 
 namespace {
 
-constexpr std::uint64_t look_again_ns = 1'000'000;  // see grace_ns in agent/server_ranks.cpp
 constexpr std::size_t max_logged = 64;
 
 // This process: its settings are its environment's.
@@ -38,6 +38,7 @@ class OwnProcess final : public Process {
   const Settings& settings() const override { return settings_; }
   Session* session(bool may_start, const char*& why) override;
   bool agent_has_gone() override;
+  Session* successor() override;
   void add(Leaver* leaver) override;
   void remove(Leaver* leaver) override;
   std::uint64_t now_ns() const override { return transport::now_ns(); }
@@ -70,6 +71,9 @@ class OwnProcess final : public Process {
   std::atomic<Session*> ready_{nullptr};
   const char* unable_ = nullptr;
   std::atomic<std::uint64_t> look_at_ns_{0};  // when an agent is looked for again
+  std::vector<std::unique_ptr<Session>> successors_;
+  std::atomic<Session*> successor_{nullptr};  // the last of them
+  std::atomic<std::uint64_t> look_for_successor_ns_{0};
   std::array<Fd, 4> reserved_;  // places for the descriptors of a session: socket, ring, page, eventfd
   std::mutex files_mutex_;
   std::vector<Leaver*> files_;
@@ -114,6 +118,7 @@ const char* words_for(Status status) {
 void OwnProcess::in_child() {
   process().set_child();
   if (Session* session = process().ready_.load()) session->abandon_in_child();
+  if (Session* session = process().successor_.load()) session->abandon_in_child();
 }
 
 // Where no agent could be started here, another rank may have started one since: it is joined.
@@ -128,7 +133,7 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   const std::uint64_t begin_ns = now_ns();
   if (!starts && !agent_is_there(settings_)) {
     // From before the look: an agent that has come since serves nobody until this has passed.
-    look_at_ns_.store(begin_ns + look_again_ns, std::memory_order_relaxed);
+    look_at_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
     why = may_start ? unable_ : nullptr;
     return nullptr;
   }
@@ -138,7 +143,7 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   std::string detail;
   Result<std::unique_ptr<Session>> session = connect_session(settings_, starts, serialized_.load(), detail);
   if (!session) {
-    look_at_ns_.store(begin_ns + look_again_ns, std::memory_order_relaxed);
+    look_at_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
     if (reserved) (void)hold_places();
     const bool none = !starts && session.status().code() == Code::not_found;
     if (none) why = may_start ? unable_ : nullptr;
@@ -178,6 +183,28 @@ bool OwnProcess::agent_has_gone() {
   return session != nullptr && session->gone();
 }
 
+// The time is from before the look: an agent that has come since serves nobody until this has passed.
+Session* OwnProcess::successor() {
+  Session* const first = ready_.load(std::memory_order_acquire);
+  if (first == nullptr) return nullptr;
+  if (now_ns() < look_for_successor_ns_.load(std::memory_order_relaxed))
+    return successor_.load(std::memory_order_acquire);
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t begin_ns = now_ns();
+  Session* const known = successor_.load();
+  const bool gone = (known != nullptr ? known : first)->gone();
+  if (gone && !left_ && agent_is_there(settings_)) {
+    std::string detail;
+    Result<std::unique_ptr<Session>> session = connect_session(settings_, false, serialized_.load(), detail);
+    if (session) {
+      successors_.push_back(*std::move(session));
+      successor_.store(successors_.back().get(), std::memory_order_release);
+    }
+  }
+  look_for_successor_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
+  return successor_.load();
+}
+
 void OwnProcess::add(Leaver* leaver) {
   const std::lock_guard lock(files_mutex_);
   files_.push_back(leaver);
@@ -213,6 +240,7 @@ void OwnProcess::leave(bool at_exit) {
   for (Leaver* file : files) file->leave(at_exit);
   costs_.store();
   if (Session* session = ready_.load()) session->leave();
+  if (Session* session = successor_.load()) session->leave();
   trace_end();
 }
 

@@ -49,8 +49,11 @@ class Process {
   // looked for at most once per millisecond, however often that has failed.
   virtual Session* session(bool may_start, const char*& why) = 0;
 
-  // There was an agent, and this process has no other.
+  // There was an agent, and it has gone.
   virtual bool agent_has_gone() = 0;
+  // ... and another rank, which had not met it, has started another one since: a session with that one, only
+  // to ask. nullptr: none is known. Looked for at most once per millisecond.
+  virtual Session* successor() = 0;
 
   virtual void add(Leaver* leaver) = 0;
   virtual void remove(Leaver* leaver) = 0;

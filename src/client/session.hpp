@@ -23,7 +23,8 @@ namespace millrace::client {
 // What a file counts while it is written; guarded by its session's lock.
 struct Tally {
   transport::ClientCounters counters{};
-  std::uint64_t sampled_ns = 0, samples = 0;  // calls whose time in the ring was taken
+  std::uint64_t writes = 0;                   // Session::write(), as often as a call has batches
+  std::uint64_t sampled_ns = 0, samples = 0;  // writes whose time in the ring was taken
   Status left;  // the first error of files that their ranks had left, as a guest
 };
 

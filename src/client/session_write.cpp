@@ -13,7 +13,7 @@ using transport::Kind;
 
 namespace {
 
-constexpr std::uint64_t sample_every = 64;  // calls per measured one
+constexpr std::uint64_t sample_every = 64;  // writes per measured one
 
 bool fits_a_bundle(const Piece& piece) {
   return piece.size > 0 && piece.size <= transport::bundled_record_max_bytes;
@@ -52,7 +52,7 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
   const std::lock_guard lock(mutex_);
   const Saver saver(*this);
   if (Status now = status(file); !now.ok()) return now;
-  const bool sampled = tally.counters.calls++ % sample_every == 0;
+  const bool sampled = tally.writes++ % sample_every == 0;
   const std::uint64_t begin_ns = sampled ? now_ns() : 0;
   const std::uint64_t waited_ns = tally.counters.wait_ns;
   const std::uint64_t stamp =
@@ -85,7 +85,7 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
   if (sampled) {
     const std::uint64_t copied = now_ns() - begin_ns - (tally.counters.wait_ns - waited_ns);
     tally.sampled_ns += copied;
-    tally.counters.copy_ns = tally.sampled_ns * tally.counters.calls / ++tally.samples;
+    tally.counters.copy_ns = tally.sampled_ns * tally.writes / ++tally.samples;
   }
   return {};
 }

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_system.hpp"
 #include "client/series.hpp"
 
 namespace millrace::client {
@@ -28,34 +28,10 @@ constexpr std::uint64_t buffer_bytes = 16 * MiB;
 constexpr std::uint64_t record_bytes = 128 * KiB;
 constexpr std::uint32_t most = 100'000;  // thousandths
 
-// f_type of file systems of this machine (statfs(2)). What is not known may well be remote.
-constexpr std::array<std::uint32_t, 14> local_types{
-    0xEF53,      // ext2, ext3, ext4
-    0x58465342,  // xfs
-    0x9123683E,  // btrfs
-    0x01021994,  // tmpfs
-    0x858458F6,  // ramfs
-    0x2FC12FC1,  // zfs
-    0xF2F52010,  // f2fs
-    0x794C7630,  // overlay
-    0x3153464A,  // jfs
-    0x52654973,  // reiserfs
-    0x4D44,      // fat
-    0x2011BAB0,  // exfat
-    0xCA451A4E,  // bcachefs
-    0x9FA0,      // proc
-};
-constexpr std::uint32_t tmpfs = 0x01021994, ramfs = 0x858458F6;
-
 FileStamp stamp(const struct stat& about) {
   if (!S_ISREG(about.st_mode)) return {};
   return {about.st_ino, static_cast<std::uint64_t>(about.st_size),
           std::int64_t{about.st_mtim.tv_sec} * 1'000'000'000 + about.st_mtim.tv_nsec};
-}
-
-std::uint32_t type_of(const std::string& path) {
-  struct statfs about {};
-  return ::statfs(path.c_str(), &about) == 0 ? static_cast<std::uint32_t>(about.f_type) : 0;
 }
 
 // A file that this process has open.
@@ -102,8 +78,7 @@ bool has_room(const std::string& directory, std::uint64_t bytes, bool careful) {
   const std::uint64_t free = std::uint64_t{about.f_bavail} * about.f_frsize;
   if (!careful) return free >= spare_bytes && free - spare_bytes >= bytes;
   if (bytes > free / 4) return false;
-  const std::uint32_t type = type_of(directory);
-  if (type != tmpfs && type != ramfs) return true;
+  if (!is_memory_type(type_of_file_system(directory.c_str()))) return true;
   struct sysinfo memory {};
   return ::sysinfo(&memory) == 0 && bytes <= std::uint64_t{memory.freeram} * memory.mem_unit / 4;
 }
@@ -139,9 +114,7 @@ Status reserve(int fd, std::uint64_t bytes) {
   return Status::from_errno(::posix_fallocate(fd, 0, static_cast<off_t>(bytes)));
 }
 
-bool is_remote(const std::string& path) {
-  return std::ranges::find(local_types, type_of(path)) == local_types.end();
-}
+bool is_remote(const std::string& path) { return !is_local_type(type_of_file_system(path.c_str())); }
 
 FileSettings stage_settings() {
   FileSettings settings;

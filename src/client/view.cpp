@@ -247,6 +247,34 @@ std::uint64_t FileView::estimate_pieces(std::uint64_t position, const TypeMap& m
   return std::max({in_memory, in_file, std::uint64_t{1}});
 }
 
+std::uint64_t FileView::estimate_swept(std::uint64_t position, std::uint64_t bytes,
+                                       std::uint64_t window) const {
+  constexpr unsigned most_pieces = 256;
+  if (bytes == 0 || window == 0) return 0;
+  Cursor at(*filetype_, as_signed(displacement_), position);
+  std::uint64_t begin = as_unsigned(at.offset()), end = begin;  // of the current window; of the last piece
+  std::uint64_t swept = 0, taken = 0;
+  for (unsigned piece = 0; piece < most_pieces; ++piece) {
+    const std::uint64_t offset = as_unsigned(at.offset());
+    const std::uint64_t size = std::min(at.rest(), bytes - taken);
+    if (offset < begin || offset >= begin + window) {  // elements of a view may begin before others end
+      swept += window;
+      begin = offset;
+    }
+    end = offset + size;
+    const std::uint64_t whole = (end - begin) / window * window;
+    swept += whole;
+    begin += whole;
+    taken += size;
+    if (taken == bytes) break;
+    at.advance(size);
+  }
+  swept += end - begin;
+  if (taken == bytes) return swept;
+  return static_cast<std::uint64_t>(static_cast<double>(swept) / static_cast<double>(taken) *
+                                    static_cast<double>(bytes));
+}
+
 PieceSource::PieceSource(const FileView& view, std::uint64_t position, const TypeMap& memory,
                          const void* buffer, std::uint64_t count)
     : left_(memory.size * count),

@@ -93,6 +93,10 @@ class FileView {
   bool one_piece(std::uint64_t bytes, Extent hull) const { return !interleaved_ && hull.size() == bytes; }
   // How many pieces a transfer makes, near enough to decide by; exact where file or memory is one piece.
   std::uint64_t estimate_pieces(std::uint64_t position, const TypeMap& memory, std::uint64_t count) const;
+  // How many bytes of the file a library reads and rewrites that writes these bytes of the stream by data
+  // sieving, `window` bytes at a time: each window begins at a piece and goes on to the end of the last one.
+  // Near enough to decide by: of a long transfer the first pieces are looked at.
+  std::uint64_t estimate_swept(std::uint64_t position, std::uint64_t bytes, std::uint64_t window) const;
 
  private:
   std::uint64_t displacement_ = 0;

@@ -17,6 +17,11 @@ namespace millrace::transport {
 
 inline constexpr int max_descriptors = 2;
 
+// A rank that has found no agent takes that as "nothing is pending" for so long. An agent therefore serves
+// nobody before it has been there for twice that.
+inline constexpr std::uint64_t look_again_ns = 1'000'000;
+inline constexpr std::uint64_t grace_ns = 2 * look_again_ns;
+
 // A message as received: its size and the descriptors that came with it.
 struct Received {
   std::size_t size = 0;  // 0: the peer has gone

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import write_script
-from millrace import doctor, machine, prefix, stats, trace
+from millrace import costs, doctor, machine, prefix, stats, trace
 from millrace.demo import runner
 from rich.console import Console
 
@@ -238,6 +238,21 @@ def test_doctor_json_and_status(millrace, world):
     tools = str(world / "tools") + "/"
     kinds = {entry["path"].removeprefix(tools): entry["kind"] for entry in facts["mpi"]["launchers"]}
     assert kinds["mpirun.fakeompi"] == "openmpi" and kinds["srun"] == "slurm"
+
+
+COSTS = {
+    "schema": "millrace.costs/1", "file_system": "fs", "record": "", "measured_now": True, "call_ps": 3_400_000,
+    "byte_ps": 200, "disk_byte_ps": 600, "record_ps": 100_000, "through_byte_ps": 330, "trip_ps": 40_000_000,
+    "start_ps": 12_000_000_000, "taught_direct": 1024, "taught_pipeline": 1024, "break_even_bytes": 12_288,
+    "break_even_synced_bytes": 1_572_864,
+}  # fmt: skip
+
+
+def test_doctor_shows_the_sizes_that_millrace_costs_has_found(world):
+    found = prefix.find(os.environ)
+    write_script(Path(found.costs), f"#!/bin/sh\necho '{json.dumps(COSTS)}'\n")
+    lines = costs.told(costs.probe(found, world))
+    assert "below about 12.0 KiB, 1.5 MiB where the program syncs" in lines[-1][1]
 
 
 def test_doctor_says_whether_plain_files_are_served(world):

@@ -9,8 +9,9 @@
 enum { THREADS = 4, CALLS = 200, ROW = 16 };
 static MPI_File fh;
 static MPI_Offset taken; /* bytes that the individual pointer of this rank has moved */
-/* The MPI library alone writes the same bytes by calls that it can take: threads that wait for non-blocking writes
- * crash Open MPI's ompio (its list of pending requests has no lock), and ROMIO's individual pointer loses calls. */
+/* The MPI library alone writes the same bytes by calls that it can take: threads that wait for non-blocking
+ * writes crash Open MPI's ompio (its list of pending requests has no lock), and ROMIO's individual pointer
+ * loses calls. */
 static int with_millrace;
 
 static void* writer(void* argument) {

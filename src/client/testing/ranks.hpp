@@ -3,11 +3,14 @@
 #pragma once
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,19 @@
 
 // What ranks of tests do. All of it belongs into the body of a rank, but for create().
 namespace millrace::client::testing {
+
+// Within five seconds.
+template <class Condition>
+bool eventually(Condition&& holds) {
+  for (int i = 0; i < 500 && !holds(); ++i) ::usleep(10'000);
+  return holds();
+}
+
+inline std::set<std::string> files_of(const char* folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.insert(entry.path());
+  return names;
+}
 
 inline void create(const std::string& path) { Fd(::open(path.c_str(), O_CREAT | O_RDWR, 0600)); }
 

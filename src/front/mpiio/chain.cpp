@@ -183,7 +183,8 @@ bool Staging::join() {
   fd_ = client::open_copy(offers_[node_].copy);
   bool ready = fd_.valid();
   if (ready && first_of_node()) {
-    client::OpenRequest request{offer_.copy, {}, plan_.group, 1, client::stage_settings()};
+    client::OpenRequest request{
+        .path = offer_.copy, .group = plan_.group, .settings = client::stage_settings()};
     request.routing = client::chain_of(agents(), static_cast<std::uint32_t>(node_));
     request.routing.key = offers_[0].key;
     chain_ = client::open(std::move(request));

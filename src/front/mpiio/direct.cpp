@@ -16,9 +16,8 @@ constexpr std::uint64_t staging_bytes = 1024 * 1024;
 
 // Writes one contiguous range of the view's data through the library, piece by piece of the file.
 //
-// Left to itself the library may write a range with holes by reading it, changing it and writing it back
-// ("data sieving"), and so undo what the agent has put into the holes meanwhile. One call for each piece of
-// the file keeps it from that.
+// For files that the library must not sieve (sieving.hpp): one call for each piece of the file keeps it from
+// that.
 class Pieces {
  public:
   Pieces(Open& open, std::uint64_t position) : open_(open), at_(position) {}
@@ -71,6 +70,13 @@ int write_pieces(Open& open, const Arguments& a, const Target& target) {
     }
   }
   return pieces.drain();
+}
+
+// The last byte that a transfer writes.
+std::byte last_byte(const Arguments& a, const Target& target) {
+  const client::Cursor at(
+      *target.memory, static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(a.memory)), target.bytes - 1);
+  return *reinterpret_cast<const std::byte*>(at.offset());
 }
 
 // Moves the individual pointer past a write that went by explicit offsets.
@@ -131,13 +137,14 @@ int write_direct(Open& open, const Row& row, const Arguments& a, const Target* t
   const Status flushed = target != nullptr ? open.file->prepare_direct_write(target->hull)
                                            : open.file->prepare_direct_write(everything);
   if (!flushed.ok()) return raise(open, flushed);
-  if (target != nullptr && !target->one_piece) {
+  if (target != nullptr && !target->one_piece && open.sieve_bytes == 0) {
     const int error = write_pieces(open, a, *target);
     if (error != MPI_SUCCESS) return error;
     open.file->note_direct_write(target->hull);
     if (row.position == Position::individual) step(open, *target);
     return complete(open, row, a, target->bytes);
   }
+  if (target != nullptr && !target->one_piece) open.file->reach(target->hull.end, last_byte(a, *target));
   MPI_Status status;
   const bool split = row.completion == Completion::split_begin;
   const int error = write_independent(open, row, a, split ? &status : a.status);

@@ -21,6 +21,7 @@ std::size_t FileSide::move(std::byte* memory, std::size_t bytes) {
   part_.status = &status;
   const int error =
       host_transfer(open_, row_, part_, [&](MPI_File of) { return call_library(row_, part_, of); });
+  part_.goes_on = true;
   if (error != MPI_SUCCESS) {
     error_ = error;
     return 0;

@@ -59,7 +59,8 @@ int read_first(const Opening& how) {
   open->handle = *how.fh;
   open->path = how.plan.path;
   open->group = how.plan.group;
-  open->file = client::open({open->path, {}, open->group, 1, how.plan.settings.file, false});
+  open->file = client::open(
+      {.path = open->path, .group = open->group, .settings = how.plan.settings.file, .writable = false});
   (void)open->file->set_direct("read from a copy on this node");
   add(std::move(open));
   return MPI_SUCCESS;
@@ -138,11 +139,15 @@ int open_in_place(const Opening& how) {
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->maker = how.maker;
   open->delete_on_close = how.maker && (how.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
-  client::OpenRequest request{open->path, stands->here ? "" : name, open->group, stands->members,
-                              stands->settings};
-  request.routing = stands->routing;
-  request.writable = open->writable = (how.amode & MPI_MODE_RDONLY) == 0;
-  request.through = true;
+  open->writable = (how.amode & MPI_MODE_RDONLY) == 0;
+  client::OpenRequest request{.path = open->path,
+                              .place = stands->here ? "" : name,
+                              .group = open->group,
+                              .members = stands->members,
+                              .settings = stands->settings,
+                              .writable = open->writable,
+                              .routing = stands->routing,
+                              .through = true};
   open->file = client::open(std::move(request));
   open->stand_in = std::move(stands->fd);
   if (!all_of(how.comm, open->file->registered())) {

@@ -49,10 +49,12 @@ struct Open {
   client::FileView view;
   bool mapped = true;  // this rank's view can be mapped to pieces
   bool atomic = false;
-  bool routed = false;             // ranks of several nodes have it open, and their agents work together
-  bool looks_again = false;        // of those, the one of its node that does so for all at close
-  bool left = false;               // to the MPI library, on all ranks alike (Apart)
-  bool foreign = false;            // a data representation other than native
+  bool routed = false;       // ranks of several nodes have it open, and their agents work together
+  bool looks_again = false;  // of those, the one of its node that does so for all at close
+  bool left = false;         // to the MPI library, on all ranks alike (Apart)
+  bool foreign = false;      // a data representation other than native
+  std::uint64_t sieve_bytes =
+      0;  // the library may write with holes by sieving so much at a time (sieving.hpp)
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
 
   bool pipeline() const { return mapped && writes_alone(); }

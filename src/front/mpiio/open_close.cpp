@@ -11,6 +11,7 @@
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
 #include "front/mpiio/posix_side.hpp"
+#include "front/mpiio/sieving.hpp"
 #include "front/mpiio/stage.hpp"
 #include "front/mpiio/unmapped.hpp"
 
@@ -75,9 +76,12 @@ bool argument_error(int error) {
 std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest request, Apart& apart) {
   const bool across = request.routing.lanes > 0;
   request.left = why(apart);
-  client::OpenRequest again{request.path, {}, request.group, request.members, request.settings};
-  again.costs = request.costs;
-  again.file_system = request.file_system;
+  client::OpenRequest again{.path = request.path,
+                            .group = request.group,
+                            .members = request.members,
+                            .settings = request.settings,
+                            .costs = request.costs,
+                            .file_system = request.file_system};
   std::unique_ptr<client::File> file = client::open(std::move(request));
   // From here on the agents may call each other: each knows the file.
   if (!across || all_of(comm, file->registered())) return file;
@@ -137,7 +141,11 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (rank == 0) client::learn_costs(heard.observed);
   const Agreement& all = heard.agreement;
   if (all.pure == 0) {  // the library's alone, and nothing in its way
-    client::open({path, {}, all.company.group, heard.members, settings.file, true, {}, 0, true});
+    client::open({.path = path,
+                  .group = all.company.group,
+                  .members = heard.members,
+                  .settings = settings.file,
+                  .mixed = true});
     return false;
   }
   Meeting meeting{{}, heard.members, settings.file, false};
@@ -168,6 +176,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   open->left = apart != Apart::no;
   open->routed = heard.members == 0 && !open->left;
   if (open->routed) open->ranks = ranks_of(comm);
+  if (!open->routed && !open->left) open->sieve_bytes = sieve_bytes(handle, path);
   open->looks_again = open->routed && meeting.first_of_node;
   if (open->left) leave_same_file(path.c_str(), why(Apart::left_before));
   if (open->left && rank == 0) tell(apart, path, settings.file);

@@ -96,7 +96,8 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   const bool staged =
       (!automatic || all.unknown == 0) &&
       stage(comm, {*path, settings, all.company.group, automatic ? nearly_whole : 0, share}, *open->reader);
-  open->file = client::open({*path, {}, all.company.group, 1, settings.file, false});
+  open->file =
+      client::open({.path = *path, .group = all.company.group, .settings = settings.file, .writable = false});
   if (staged) (void)open->file->set_direct("read from a copy on this node");
   add(std::move(open));
   return true;

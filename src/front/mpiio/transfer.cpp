@@ -12,6 +12,7 @@
 
 #include <array>
 #include <new>
+#include <utility>
 
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/completion.hpp"
@@ -125,7 +126,7 @@ bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
   bytes.status = MPI_STATUS_IGNORE;
   bool begun = false;
   while (linear.next()) {
-    begun = true;
+    bytes.goes_on = std::exchange(begun, true);
     bytes.memory = const_cast<std::byte*>(linear.bytes().data());
     bytes.count = static_cast<MPI_Count>(linear.bytes().size());
     result = write(open, now, bytes);
@@ -141,7 +142,8 @@ bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
 }
 
 int write(Open& open, const Row& row, const Arguments& a) {
-  if (!open.mapped && open.place != Open::Place::elsewhere) return write_unmapped(open, row, a);
+  if (!open.mapped && open.place != Open::Place::elsewhere)
+    return open.sieve_bytes != 0 ? write_direct(open, row, a, nullptr) : write_unmapped(open, row, a);
   Target target{};
   const bool sound = measure(open, row, a, target) && buffer_sound(a, target) &&
                      (row.completion != Completion::nonblocking || a.request != nullptr);
@@ -167,10 +169,15 @@ int write(Open& open, const Row& row, const Arguments& a) {
   const std::uint64_t pieces =
       one ? 1
           : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
-  const bool pipeline = open.place == Open::Place::elsewhere ||
-                        open.file->takes_pipeline({target.bytes, pieces, target.one_piece ? 1 : pieces,
-                                                   row.coordination == Coordination::collective,
-                                                   row.completion == Completion::nonblocking});
+  const bool sieved = open.sieve_bytes != 0 && !target.one_piece;
+  const bool pipeline = open.file->takes_pipeline(
+      {.bytes = target.bytes,
+       .pieces = pieces,
+       .calls = target.one_piece ? 1 : pieces,
+       .swept = sieved ? open.view.estimate_swept(target.position, target.bytes, open.sieve_bytes) : 0,
+       .collective = row.coordination == Coordination::collective,
+       .nonblocking = row.completion == Completion::nonblocking,
+       .goes_on = a.goes_on});
   if (!pipeline) {
     const Timed timed(*open.file);
     const int error = target.one_piece ? MPI_SUCCESS : examine(open, a, target.memory);

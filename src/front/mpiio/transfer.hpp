@@ -32,6 +32,7 @@ struct Arguments {
   MPI_Datatype type;
   MPI_Status* status;
   MPI_Request* request;
+  bool goes_on = false;  // a further part of a call of the program's
 };
 
 // Carries the call out if it is Millrace's: true, and `result` is what it returns. Else makes the file fit

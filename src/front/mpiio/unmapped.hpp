@@ -9,7 +9,7 @@
 // views that can, and nobody asks them. So this rank's writes, collective ones too, need no other rank; and
 // they never read and rewrite the holes of the view ("data sieving"), where the pipeline may have put other
 // ranks' bytes meanwhile. The library makes them, by a handle that this rank opens alone for it, with sieving
-// disabled.
+// disabled. Not needed where sieving does no harm (sieving.hpp).
 namespace millrace::front {
 
 // Gives that handle the view. False: the library cannot open the file again, or does not take the view there.

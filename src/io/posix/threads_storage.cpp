@@ -12,7 +12,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file_system.hpp"
 #include "io/posix/descriptor.hpp"
+#include "io/posix/extent_lock.hpp"
 #include "io/posix/owned.hpp"
 #include "io/posix/transfer.hpp"
 
@@ -22,6 +24,14 @@ namespace {
 
 std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+Completion carry_out_locked(int fd, Request& request, bool direct, bool locked, GiveWay* give_way) {
+  if (!locked) return carry_out(fd, request, direct, give_way);
+  std::uint64_t length = 0;  // with the gaps
+  for (const iovec& part : request.data) length += part.iov_len;
+  const ExtentLock lock(fd, request.offset, length);
+  return carry_out(fd, request, direct, give_way);
 }
 
 }  // namespace
@@ -66,7 +76,8 @@ Result<Handle> ThreadsStorage::adopt(Fd file, bool direct) {
     direct = reopened.ok();
     if (direct) file = *std::move(reopened);
   }
-  files_.push_back({std::move(file), direct});
+  const bool locked = is_local_type(type_of_file_system(file.get()));
+  files_.push_back({std::move(file), direct, locked});
   return static_cast<Handle>(files_.size() - 1);
 }
 
@@ -86,8 +97,9 @@ void ThreadsStorage::submit(Request request) {
   const bool known = request.file < files_.size();
   const int fd = known ? files_[request.file].fd.get() : -1;
   const bool direct = known && files_[request.file].direct;
-  const bool turns = request.op == Op::write && !direct;
-  held_.push_back({fd, direct, turns, std::move(request)});
+  const bool writes = request.op == Op::write;
+  const bool locked = known && files_[request.file].locked;
+  held_.push_back({fd, direct, writes && locked, writes && !direct, std::move(request)});
 }
 
 void ThreadsStorage::kick() {
@@ -156,7 +168,7 @@ void ThreadsStorage::work() {
     if (job.turns) writing_.push_back(job.fd);
     lock.unlock();
     const std::uint64_t begin_ns = now_ns();
-    Completion completion = carry_out(job.fd, job.request, job.direct, &give_way);
+    Completion completion = carry_out_locked(job.fd, job.request, job.direct, job.locked, &give_way);
     completion.begin_ns = begin_ns;
     completion.end_ns = now_ns();
     lock.lock();

@@ -45,10 +45,12 @@ class ThreadsStorage final : public Storage {
   struct File {
     Fd fd;
     bool direct = false;
+    bool locked = false;  // writes hold an ExtentLock: processes of this machine may rewrite parts of it
   };
   struct Job {
     int fd;
     bool direct;
+    bool locked;
     bool turns;  // a buffered write
     Request request;
   };

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "client/file.hpp"
+#include "io/posix/extent_lock.hpp"
 
 extern char** environ;
 
@@ -74,7 +75,7 @@ class Double final : public File {
     const std::lock_guard guard(lock_);
     const std::uint64_t above = process_settings().direct_above_bytes;
     const bool taken = !direct_ && (above == 0 || transfer.bytes < above);
-    ++(taken ? calls_ : direct_calls_);
+    (taken ? calls_ : direct_calls_) += transfer.goes_on ? 0 : 1;
     return taken;
   }
 
@@ -145,6 +146,7 @@ class Double final : public File {
     if (fd_ < 0) return Code::access;
     Status status;
     for (const Kept& one : kept_) {
+      const io::ExtentLock lock(fd_, one.offset, one.data.size());
       const ssize_t wrote = ::pwrite(fd_, one.data.data(), one.data.size(), static_cast<off_t>(one.offset));
       if (wrote != static_cast<ssize_t>(one.data.size()))
         status = Status::from_errno(wrote < 0 ? errno : ENOSPC);

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "starting.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "dice.hpp"
+#include "scenario.hpp"
+
+namespace millrace::sim {
+
+namespace {
+
+constexpr std::uint64_t us = 1'000;
+constexpr std::uint64_t ms = 1'000 * us;
+
+std::vector<Step> with_thought(Dice& dice, const std::vector<Step>& program) {
+  std::vector<Step> made;
+  for (const Step& step : program) {
+    if ((step.kind == Step::Kind::write && dice.one_in(4)) || step.kind == Step::Kind::barrier)
+      made.push_back({Step::Kind::rest, 1, {}, dice.magnitude(20 * us, 5 * ms)});
+    made.push_back(step);
+  }
+  return made;
+}
+
+// The first rank writes, and has it in the file; the agent dies, with nothing in its hands. The last rank,
+// which has not met it, starts another one, and writes. The first rank reads that, or writes over it.
+// That is all: what goes into the ring of a dead agent is lost, and its writer is told at its next request
+// only.
+void add_second_agent(Dice& dice, Scenario& scenario) {
+  const std::size_t last = scenario.programs.size() - 1;
+  const auto some = [&] {
+    const std::uint64_t begin = dice.below(scenario.file_bytes);
+    const std::uint64_t most = std::min<std::uint64_t>(scenario.file_bytes - begin, 2 * KiB);
+    return Extent{begin, begin + dice.magnitude(1, most)};
+  };
+  const Extent before = some(), after = dice.one_in(2) ? before : some();
+  const bool overwrites = dice.one_in(2);
+  scenario.start->costs_ps = 1;
+  scenario.faults = {{FaultKind::kill_agent, scenario.start->takes_ns + dice.between(20 * ms, 60 * ms)}};
+  scenario.later.clear();
+  for (std::size_t rank = 0; rank <= last; ++rank) {
+    std::vector<Step> steps;
+    if (rank == 0) steps = {{Step::Kind::write, 1, before}, {Step::Kind::read, 1, before}};
+    if (rank == 0 && overwrites) steps.push_back({Step::Kind::direct});
+    steps.insert(steps.end(),
+                 {{Step::Kind::arrive}, {Step::Kind::barrier}, {Step::Kind::rest, 1, {}, 60 * ms}});
+    if (rank == last) steps.push_back({Step::Kind::write, 1, after});
+    steps.insert(steps.end(), {{Step::Kind::arrive}, {Step::Kind::barrier}});
+    if (rank == 0) steps.push_back({overwrites ? Step::Kind::write : Step::Kind::read, 1, after});
+    steps.insert(steps.end(), {{Step::Kind::arrive}, {Step::Kind::barrier}, {Step::Kind::close}});
+    scenario.programs[rank] = std::move(steps);
+  }
+}
+
+}  // namespace
+
+// Most have the strategy whose account counts. What a piece saves is a write of the MPI library at most:
+// pieces of up to 10, 90 or 900 KiB save something.
+void set_start(Scenario& scenario) {
+  Dice dice(scenario.seed ^ 0x5FE92);
+  if (scenario.nodes > 1 || dice.one_in(3)) return;
+  scenario.ranks_per_node = std::max(scenario.ranks_per_node, 2U);
+  scenario.start = {dice.magnitude(50 * us, 20 * ms), dice.magnitude(3 * us, ms) * 1'000,
+                    dice.pick<std::uint64_t>({3'400'000, 30'000'000, 300'000'000})};
+  if (!dice.one_in(3)) scenario.settings.strategy = Strategy::automatic;
+}
+
+void add_thought(Scenario& scenario) {
+  if (!scenario.start) return;
+  Dice dice(scenario.seed ^ 0x7409);
+  for (auto& program : scenario.programs) program = with_thought(dice, program);
+  for (Opening& opening : scenario.later)
+    for (auto& program : opening.programs) program = with_thought(dice, program);
+  if (dice.one_in(3)) return;
+  if (dice.one_in(3)) return add_second_agent(dice, scenario);
+  // What ranks save of their rings is recovered over what others have written since.
+  if (scenario.settings.strategy == Strategy::journal) return;
+  // Soon after it has come, while some ranks have not joined it.
+  const std::uint64_t at_ns = scenario.start->takes_ns + dice.magnitude(ms, 50 * ms);
+  scenario.faults.push_back({FaultKind::kill_agent, at_ns});
+}
+
+}  // namespace millrace::sim

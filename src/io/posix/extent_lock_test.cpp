@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/posix/extent_lock.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "base/fd.hpp"
+#include "io/factory.hpp"
+
+namespace millrace::io {
+namespace {
+
+// Locks as ROMIO takes them belong to a process: they need one of their own to be in the way.
+class Locks : public testing::Test {
+ protected:
+  void SetUp() override {
+    path = testing::TempDir() + "millrace-lock-XXXXXX";
+    file.reset(::mkostemp(path.data(), O_CLOEXEC));
+    ASSERT_TRUE(file.valid());
+  }
+  void TearDown() override { ::unlink(path.c_str()); }
+
+  static int set(int fd, int command, short type, off_t begin, off_t length) {
+    struct flock lock {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = begin;
+    lock.l_len = length;
+    return ::fcntl(fd, command, &lock);
+  }
+
+  // Whether another process could lock this part now.
+  bool is_free(off_t begin, off_t length) const {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_start = begin;
+    lock.l_len = length;
+    const Fd other(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    return ::fcntl(other.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+  }
+
+  // Another process locks a part, rewrites it as it was before `change` began, and is gone.
+  template <class Change>
+  void rewrite_meanwhile(off_t begin, off_t length, Change change) const {
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const int fd = ::open(path.c_str(), O_RDWR);
+      char seen[64] = {};
+      bool good = set(fd, F_SETLK, F_WRLCK, begin, length) == 0;
+      good = good && ::pread(fd, seen, sizeof seen, 0) >= 0 && ::write(ready[1], "x", 1) == 1;
+      ::usleep(20'000);  // in which the other side would write, were it not kept from it
+      good = good && ::pwrite(fd, seen, sizeof seen, 0) == sizeof seen;
+      ::_exit(good ? 0 : 1);
+    }
+    char said = 0;
+    EXPECT_EQ(::read(ready[0], &said, 1), 1);
+    change();
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+
+  std::string path;
+  Fd file;
+};
+
+TEST_F(Locks, ThePartIsLockedAndNoMore) {
+  {
+    const ExtentLock lock(file.get(), 100, 50);
+    EXPECT_FALSE(is_free(149, 1));
+    EXPECT_TRUE(is_free(0, 100));
+    EXPECT_TRUE(is_free(150, 0));
+  }
+  EXPECT_TRUE(is_free(0, 0));
+}
+
+TEST_F(Locks, NothingIsNotTheRestOfTheFile) {
+  const ExtentLock lock(file.get(), 100, 0);
+  EXPECT_TRUE(is_free(0, 0));
+}
+
+TEST_F(Locks, ALockWithoutEndIsNotWaitedFor) {
+  const Fd other(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(set(other.get(), F_OFD_SETLK, F_WRLCK, 0, 0), 0);
+  const ExtentLock lock(file.get(), 100, 50);
+}
+
+TEST_F(Locks, AFileThatIsOnlyReadHasNone) {
+  const Fd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const ExtentLock lock(reader.get(), 100, 50);
+  EXPECT_TRUE(is_free(0, 0));
+}
+
+TEST_F(Locks, StorageWritesWaitForWhoRewritesThatPart) {
+  ASSERT_EQ(::ftruncate(file.get(), 64), 0);
+  Result<Chosen> chosen = make_storage(SinkMode::buffered);
+  ASSERT_TRUE(chosen.ok());
+  const Handle handle = *chosen->storage->adopt(Fd(::dup(file.get())), false);
+  char text[] = "bytes";
+  // With a gap: 8 bytes from offset 10, of which the first three stay.
+  rewrite_meanwhile(0, 64, [&] {
+    chosen->storage->submit({Op::write, handle, 10, 0, {{text, 2}, {nullptr, 3}, {text, 5}}, 1});
+    chosen->storage->kick();
+    std::vector<Completion> done;
+    while (done.empty()) chosen->storage->poll(done);
+    EXPECT_TRUE(done.front().status.ok());
+  });
+  char seen[10] = {};
+  EXPECT_EQ(::pread(file.get(), seen, sizeof seen, 10), 10);
+  EXPECT_EQ(std::memcmp(seen, "by\0\0\0bytes", 10), 0) << "undone by the process that rewrote its holes";
+}
+
+}  // namespace
+}  // namespace millrace::io
