@@ -14,7 +14,7 @@ struct Transfer {
   std::uint64_t bytes;
   std::uint64_t pieces;  // that are contiguous in the file and in memory
   std::uint64_t calls;   // the MPI library's writes for it: the pieces of the file
-  // What the MPI library reads, changes and rewrites instead of writing piece by piece; 0: it does not.
+  // What is read, changed and rewritten instead of writing piece by piece (sieve.hpp); 0: it must not be.
   std::uint64_t swept = 0;
   bool collective = false;
   bool nonblocking = false;
@@ -30,8 +30,8 @@ struct Costs {
   std::uint64_t call_ps = 3'400'000;      // a write of the MPI library, whatever its size
   std::uint64_t byte_ps = 200;            // ... and each byte of it, until the file system has it
   std::uint64_t disk_byte_ps = 600;       // ... from there to the disk
-  std::uint64_t swept_byte_ps = 170;      // a byte of the file that the library reads and rewrites
-  std::uint64_t swept_piece_ps = 22'000;  // ... and each piece that it changes in there
+  std::uint64_t swept_byte_ps = 170;      // a byte of the file that a sieve reads and rewrites
+  std::uint64_t swept_piece_ps = 14'000;  // ... and each piece that it changes in there
   std::uint64_t record_ps = 100'000;      // a piece on its way through the pipeline
   std::uint64_t bundled_ps = 18'000;      // ... a small one among others of the same call, copied once more
   std::uint64_t through_byte_ps = 330;    // ... and each byte of it, beside byte_ps, which the sink takes too

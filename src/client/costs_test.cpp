@@ -33,7 +33,7 @@ TEST(Costs, TheDiskComesAfterDirectWritesAndBesideThePipeline) {
       << "slower than the copies, and a part has nothing beside it";
 }
 
-TEST(Costs, ALibraryThatSievesPaysForWhatItSweeps) {
+TEST(Costs, ASievePaysForWhatItSweeps) {
   Costs costs = round_figures();
   costs.swept_byte_ps = 50;
   costs.swept_piece_ps = 2'000;

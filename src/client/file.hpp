@@ -44,6 +44,9 @@ struct Piece {
   std::uint64_t size;
 };
 
+class PieceSource;
+struct Sweep;
+
 // One open file of this process, as seen by front ends. The agent is contacted (and started) at the first
 // write that goes through the pipeline, not before: an open that only reads costs nothing.
 // Thread safe: calls of several threads on one file or many are serialised per process channel.
@@ -78,10 +81,12 @@ class File {
   // pending only elsewhere in the file.
   virtual Status prepare_direct_write(Extent extent) { return flush(extent); }
 
-  // Before the MPI library writes by reading, changing and rewriting a part of the file that ends with
-  // `last`, at `end`: the file reaches that far. Else the library would find nothing to read there, and would
-  // write whatever its memory holds into holes.
-  virtual void reach([[maybe_unused]] std::uint64_t end, [[maybe_unused]] std::byte last) {}
+  // Writes pieces with holes between them past the pipeline, by data sieving. False: the file can't be opened
+  // for reading and writing here; nothing was written. After prepare_direct_write().
+  virtual bool sieve([[maybe_unused]] PieceSource& source, [[maybe_unused]] const Sweep& sweep,
+                     [[maybe_unused]] Status& status) {
+    return false;
+  }
 
   // What the MPI library takes for a direct write and for MPI_File_sync is taken between these, to be
   // compared with what was expected. close() times itself.

@@ -266,7 +266,8 @@ void take_costs(const Shared& shared, unsigned ranks, Costs& costs) {
   costs.record_ps = rest_of(brief, parts[2].piece * both, 1);
   const std::uint64_t bundled = ps_each(shared, 4);
   costs.bundled_ps = rest_of(bundled, parts[4].piece * (both + costs.byte_ps / 2), 1);
-  // Of that, a piece's part is the library's own: Costs knows what it typically is.
+  // Copies of pieces hide behind those of bytes here, and only their walk is missing: Costs knows what that
+  // takes.
   costs.swept_byte_ps = std::max<std::uint64_t>(ps_each(shared, 5) / (parts[5].piece * ranks), 1);
   costs.disk_byte_ps = std::max<std::uint64_t>(
       shared.disk_ns.load() * 1000 / std::max<std::uint64_t>(shared.disk_bytes.load(), 1), 1);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fcntl.h>
+
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -13,6 +15,7 @@
 #include "client/place.hpp"
 #include "client/policy.hpp"
 #include "client/process.hpp"
+#include "client/sieve.hpp"
 
 namespace millrace::client {
 
@@ -32,9 +35,10 @@ class PipelineFile final : public File, private Leaver {
     return session == nullptr ? Code::unsupported : session->fetch(slot_, place_.path(), extent, tally_);
   }
   Status prepare_direct_write(Extent extent) override;
-  void reach(std::uint64_t end, std::byte last) override {
-    const std::lock_guard lock(enroll_mutex_);
-    place_.reach(end, last);
+  bool sieve(PieceSource& source, const Sweep& sweep, Status& status) override {
+    const int file = readable();
+    if (file >= 0) status = sieve_.write(file, source, sweep);
+    return file >= 0;
   }
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
@@ -67,6 +71,11 @@ class PipelineFile final : public File, private Leaver {
     return process_.session(false, why) != nullptr;
   }
   const char* enroll_with(Session& session);
+  // The file, open for reading and writing; -1: it can't be.
+  int readable() {
+    const std::lock_guard lock(enroll_mutex_);
+    return place_.holds_open() || place_.hold_open(O_RDWR) ? place_.readable() : -1;
+  }
   Session* session_of_group();
   // What other ranks of the node wrote may be lost, though this one has no part in it.
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
@@ -105,6 +114,7 @@ class PipelineFile final : public File, private Leaver {
   Guest successor_;  // of one that an agent has which came after this rank's
   Account account_;
   Stint stint_;
+  Sieve sieve_;
   std::atomic<std::uint64_t> calls_{0};  // through the pipeline
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};

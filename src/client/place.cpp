@@ -69,13 +69,9 @@ bool Place::hold_open(int mode) {
   return true;
 }
 
-void Place::reach(std::uint64_t end, std::byte last) {
-  if (!open_ && !hold_open(O_RDWR) && !hold_open(O_WRONLY)) return;
-  struct stat about = {};
-  if (::fstat(file_.get(), &about) != 0 || static_cast<std::uint64_t>(about.st_size) >= end) return;
-  // The transfer's own byte, which the library writes again: the size is not set, because others may have
-  // made the file longer since. An error is the library's to meet.
-  (void)!::pwrite(file_.get(), &last, 1, static_cast<off_t>(end - 1));
+int Place::readable() const {
+  const int flags = open_ ? ::fcntl(file_.get(), F_GETFL) : -1;
+  return flags >= 0 && (flags & O_ACCMODE) == O_RDWR ? file_.get() : -1;
 }
 
 Fd Place::open_again(int mode) const {

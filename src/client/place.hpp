@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -29,9 +28,7 @@ class Place {
   bool hold_open(int mode);
   const Fd& held() const { return file_; }  // not valid: none
   bool holds_open() const { return open_; }
-
-  // File::reach(); where it can't be opened for writing, nothing.
-  void reach(std::uint64_t end, std::byte last);
+  int readable() const;  // ... for reading and writing; -1: it does not
 
   // Not valid, and errno set, if it cannot be opened or has no name any more.
   Fd open_again(int mode) const;

@@ -248,23 +248,23 @@ std::uint64_t FileView::estimate_pieces(std::uint64_t position, const TypeMap& m
 }
 
 std::uint64_t FileView::estimate_swept(std::uint64_t position, std::uint64_t bytes,
-                                       std::uint64_t window) const {
+                                       const Sweep& sweep) const {
   constexpr unsigned most_pieces = 256;
-  if (bytes == 0 || window == 0) return 0;
+  if (bytes == 0 || sweep.window == 0) return 0;
   Cursor at(*filetype_, as_signed(displacement_), position);
-  std::uint64_t begin = as_unsigned(at.offset()), end = begin;  // of the current window; of the last piece
-  std::uint64_t swept = 0, taken = 0;
+  std::uint64_t begin = as_unsigned(at.offset()), end = begin;  // of the part at hand
+  std::uint64_t swept = sweep.gap, taken = 0;
   for (unsigned piece = 0; piece < most_pieces; ++piece) {
     const std::uint64_t offset = as_unsigned(at.offset());
     const std::uint64_t size = std::min(at.rest(), bytes - taken);
-    if (offset < begin || offset >= begin + window) {  // elements of a view may begin before others end
-      swept += window;
+    if (offset < end || offset - end > sweep.gap || offset >= begin + sweep.window) {
+      swept += end - begin + sweep.gap;
       begin = offset;
     }
     end = offset + size;
-    const std::uint64_t whole = (end - begin) / window * window;
-    swept += whole;
-    begin += whole;
+    const std::uint64_t whole = (end - begin) / sweep.window;
+    swept += whole * (sweep.window + sweep.gap);
+    begin += whole * sweep.window;
     taken += size;
     if (taken == bytes) break;
     at.advance(size);

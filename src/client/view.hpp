@@ -61,6 +61,13 @@ class Cursor {
   std::array<Frame, TypeMap::max_depth> frames_;
 };
 
+// How pieces with holes are written by data sieving (sieve.hpp): parts of at most `window` bytes, in which no
+// hole is larger than `gap`.
+struct Sweep {
+  std::uint64_t window = 0;
+  std::uint64_t gap = 0;
+};
+
 // A process's view of a file: what MPI_File_set_view said. Cheap to make, to copy and to throw away.
 // Immutable, so safe to read from several threads.
 class FileView {
@@ -93,10 +100,10 @@ class FileView {
   bool one_piece(std::uint64_t bytes, Extent hull) const { return !interleaved_ && hull.size() == bytes; }
   // How many pieces a transfer makes, near enough to decide by; exact where file or memory is one piece.
   std::uint64_t estimate_pieces(std::uint64_t position, const TypeMap& memory, std::uint64_t count) const;
-  // How many bytes of the file a library reads and rewrites that writes these bytes of the stream by data
-  // sieving, `window` bytes at a time: each window begins at a piece and goes on to the end of the last one.
-  // Near enough to decide by: of a long transfer the first pieces are looked at.
-  std::uint64_t estimate_swept(std::uint64_t position, std::uint64_t bytes, std::uint64_t window) const;
+  // What it costs to write these bytes of the stream by data sieving, in bytes of the file that are read and
+  // rewritten: where a part ends and the next one begins counts as much as a gap that is not swept. Near
+  // enough to decide by: of a long transfer the first pieces are looked at.
+  std::uint64_t estimate_swept(std::uint64_t position, std::uint64_t bytes, const Sweep& sweep) const;
 
  private:
   std::uint64_t displacement_ = 0;

@@ -179,18 +179,21 @@ TEST(FileView, ASweepGoesFromPieceToPieceAndOverWhatLiesBetween) {
   // 100 bytes of every 200, eight times, then nothing up to 10000.
   const auto rows = share(resized(vector(contiguous_type(100), 8, 1, 2), 0, 10'000));
   const FileView view(50, 1, rows);
-  EXPECT_EQ(view.estimate_swept(0, 100, 1000), 100U);
-  EXPECT_EQ(view.estimate_swept(0, 500, 1000), 900U) << "one window, to the end of the last piece";
-  EXPECT_EQ(view.estimate_swept(0, 600, 1000), 1000U + 100) << "the next window begins at a piece";
-  EXPECT_EQ(view.estimate_swept(0, 900, 1000), 1000U + 1000 + 100)
-      << "what lies between elements is not swept";
-  EXPECT_EQ(view.estimate_swept(50, 100, 1000), 200U) << "from the middle of a piece to that of the next";
-  EXPECT_EQ(view.estimate_swept(0, 100, 30), 100U) << "a piece of several windows";
-  EXPECT_EQ(view.estimate_swept(0, 0, 30), 0U);
+  const auto swept = [&view](std::uint64_t position, std::uint64_t bytes, std::uint64_t window) {
+    return view.estimate_swept(position, bytes, {.window = window, .gap = 500});
+  };
+  constexpr std::uint64_t part = 500;  // what it counts that there is one more part
+  EXPECT_EQ(swept(0, 100, 1000), part + 100U);
+  EXPECT_EQ(swept(0, 500, 1000), part + 900U) << "one part, to the end of the last piece";
+  EXPECT_EQ(swept(0, 600, 1000), part + 900U + part + 100) << "the next part begins at a piece";
+  EXPECT_EQ(swept(0, 900, 2000), part + 1500U + part + 100) << "a hole of 8500 is not swept";
+  EXPECT_EQ(swept(50, 100, 1000), part + 200U) << "from the middle of a piece to that of the next";
+  EXPECT_EQ(swept(0, 100, 30), 4 * part + 100U) << "a piece of several parts";
+  EXPECT_EQ(swept(0, 0, 30), 0U);
   // Of a long transfer, what its first pieces say.
   const std::uint64_t many = 1'000'000;
-  const auto swept = static_cast<double>(view.estimate_swept(0, many * 800, 1000));
-  EXPECT_NEAR(swept, static_cast<double>(many) * (1000 + 1000), static_cast<double>(many) * 100);
+  const auto all = static_cast<double>(swept(0, many * 800, 2000));
+  EXPECT_NEAR(all, static_cast<double>(many) * (1500 + part), static_cast<double>(many) * 50);
 }
 
 TEST(FileView, APieceCostsNanoseconds) {

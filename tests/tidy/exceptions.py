@@ -23,6 +23,7 @@ SYSTEM_CALLS = {
     "src/client/job": "reads the identity of the job from /proc",
     "src/client/process": "a file's seam to the system: stat, fdatasync; lines on stderr without stdio",
     "src/client/report": "appends whole lines to the report, O_APPEND",
+    "src/client/sieve": "reads and rewrites a part of the program's file, as the MPI library would",
     "src/client/socket_contact": "a session's seam to the system: wakes the agent by its eventfd, pauses, stat",
     "src/client/stage": "makes and finds copies of files on the node; reads the file that is copied",
     "src/client/start": "starts the agent: posix_spawn",
@@ -47,6 +48,7 @@ INCLUDES: dict[tuple[str, str], str] = {
     ("src/client/process.cpp", "io/posix/owned.hpp"): "the name of a file that is made is synced (ADR 8)",
     ("src/client/process.cpp", "io/posix/identity.hpp"): "a file that is to be opened is compared with those of logs",
     ("src/client/place.cpp", "io/posix/identity.hpp"): "a file that is opened a second time has to be the same one",
+    ("src/client/sieve.cpp", "io/posix/extent_lock.hpp"): "what it rewrites is locked, as ROMIO locks it",
     ("src/client/ledgers_test.cpp", "io/posix/identity.hpp"): "it makes logs of a real file",
 }
 

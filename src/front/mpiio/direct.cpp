@@ -16,8 +16,8 @@ constexpr std::uint64_t staging_bytes = 1024 * 1024;
 
 // Writes one contiguous range of the view's data through the library, piece by piece of the file.
 //
-// For files that the library must not sieve (sieving.hpp): one call for each piece of the file keeps it from
-// that.
+// Left to itself the library may sieve (sieving.hpp), which is not safe everywhere: one call for each piece
+// of the file keeps it from that.
 class Pieces {
  public:
   Pieces(Open& open, std::uint64_t position) : open_(open), at_(position) {}
@@ -72,11 +72,11 @@ int write_pieces(Open& open, const Arguments& a, const Target& target) {
   return pieces.drain();
 }
 
-// The last byte that a transfer writes.
-std::byte last_byte(const Arguments& a, const Target& target) {
-  const client::Cursor at(
-      *target.memory, static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(a.memory)), target.bytes - 1);
-  return *reinterpret_cast<const std::byte*>(at.offset());
+// False: it can't be done here, and nothing was written.
+bool sieve(Open& open, const Arguments& a, const Target& target, Status& status) {
+  client::PieceSource source(open.view, target.position, *target.memory, a.memory,
+                             static_cast<std::uint64_t>(a.count));
+  return open.file->sieve(source, open.sweep, status);
 }
 
 // Moves the individual pointer past a write that went by explicit offsets.
@@ -137,14 +137,17 @@ int write_direct(Open& open, const Row& row, const Arguments& a, const Target* t
   const Status flushed = target != nullptr ? open.file->prepare_direct_write(target->hull)
                                            : open.file->prepare_direct_write(everything);
   if (!flushed.ok()) return raise(open, flushed);
-  if (target != nullptr && !target->one_piece && open.sieve_bytes == 0) {
-    const int error = write_pieces(open, a, *target);
-    if (error != MPI_SUCCESS) return error;
+  if (target != nullptr && !target->one_piece) {
+    Status sieved;
+    if (open.sweep.window == 0 || !sieve(open, a, *target, sieved)) {
+      const int error = write_pieces(open, a, *target);
+      if (error != MPI_SUCCESS) return error;
+    }
+    if (!sieved.ok()) return raise(open, sieved);
     open.file->note_direct_write(target->hull);
     if (row.position == Position::individual) step(open, *target);
     return complete(open, row, a, target->bytes);
   }
-  if (target != nullptr && !target->one_piece) open.file->reach(target->hull.end, last_byte(a, *target));
   MPI_Status status;
   const bool split = row.completion == Completion::split_begin;
   const int error = write_independent(open, row, a, split ? &status : a.status);

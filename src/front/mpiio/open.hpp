@@ -53,8 +53,7 @@ struct Open {
   bool looks_again = false;  // of those, the one of its node that does so for all at close
   bool left = false;         // to the MPI library, on all ranks alike (Apart)
   bool foreign = false;      // a data representation other than native
-  std::uint64_t sieve_bytes =
-      0;  // the library may write with holes by sieving so much at a time (sieving.hpp)
+  client::Sweep sweep;  // direct writes with holes go by data sieving (sieving.hpp); window 0: they must not
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
 
   bool pipeline() const { return mapped && writes_alone(); }

@@ -176,7 +176,10 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   open->left = apart != Apart::no;
   open->routed = heard.members == 0 && !open->left;
   if (open->routed) open->ranks = ranks_of(comm);
-  if (!open->routed && !open->left) open->sieve_bytes = sieve_bytes(handle, path);
+  if (!open->routed && !open->left) {
+    const client::Costs& costs = heard.decision.costs.costs;
+    open->sweep = {sieve_bytes(handle, path), costs.call_ps / costs.swept_byte_ps};
+  }
   open->looks_again = open->routed && meeting.first_of_node;
   if (open->left) leave_same_file(path.c_str(), why(Apart::left_before));
   if (open->left && rank == 0) tell(apart, path, settings.file);

@@ -9,12 +9,12 @@
 
 namespace millrace::front {
 
-// Data sieving: ROMIO writes pieces with holes by reading a part of the file, changing it and writing it
-// back, under a lock of that part. On a file system of this machine the agent holds such locks for what it
-// writes (io/posix/extent_lock.hpp), so what others put into the holes meanwhile is not undone. Elsewhere
-// locks are dear, or there are none, and the library must not sieve beside the pipeline.
+// Data sieving: pieces with holes are written by reading a part of the file, changing it and writing it back,
+// under a lock of that part. Whoever else writes to the file has to hold such locks too. On a file system of
+// this machine the agent does (io/posix/extent_lock.hpp), and so does ROMIO, where a rank's view has no map.
+// Open MPI does not. Elsewhere locks are dear, or there are none.
 //
-// The bytes that the library reads and rewrites at a time in this file; 0: it does not sieve, or must not.
+// How many bytes a part of this file may have; 0: nobody may sieve.
 std::uint64_t sieve_bytes(MPI_File handle, const std::string& path);
 
 }  // namespace millrace::front

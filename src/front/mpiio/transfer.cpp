@@ -143,7 +143,7 @@ bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
 
 int write(Open& open, const Row& row, const Arguments& a) {
   if (!open.mapped && open.place != Open::Place::elsewhere)
-    return open.sieve_bytes != 0 ? write_direct(open, row, a, nullptr) : write_unmapped(open, row, a);
+    return open.sweep.window != 0 ? write_direct(open, row, a, nullptr) : write_unmapped(open, row, a);
   Target target{};
   const bool sound = measure(open, row, a, target) && buffer_sound(a, target) &&
                      (row.completion != Completion::nonblocking || a.request != nullptr);
@@ -169,12 +169,12 @@ int write(Open& open, const Row& row, const Arguments& a) {
   const std::uint64_t pieces =
       one ? 1
           : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
-  const bool sieved = open.sieve_bytes != 0 && !target.one_piece;
+  const bool sieved = open.sweep.window != 0 && !target.one_piece;
   const bool pipeline = open.file->takes_pipeline(
       {.bytes = target.bytes,
        .pieces = pieces,
        .calls = target.one_piece ? 1 : pieces,
-       .swept = sieved ? open.view.estimate_swept(target.position, target.bytes, open.sieve_bytes) : 0,
+       .swept = sieved ? open.view.estimate_swept(target.position, target.bytes, open.sweep) : 0,
        .collective = row.coordination == Coordination::collective,
        .nonblocking = row.completion == Completion::nonblocking,
        .goes_on = a.goes_on});

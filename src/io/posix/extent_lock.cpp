@@ -3,16 +3,12 @@
 #include "io/posix/extent_lock.hpp"
 
 #include <fcntl.h>
-#include <time.h>
 
 #include <cerrno>
 
 namespace millrace::io {
 
 namespace {
-
-// Between two looks at a lock that another process holds: as long as it takes to rewrite some 500 KiB.
-constexpr long pause_ns = 100'000;
 
 struct flock lock_of(std::uint64_t offset, std::uint64_t length, short type) {
   struct flock lock {};
@@ -34,8 +30,9 @@ ExtentLock::ExtentLock(int file, std::uint64_t offset, std::uint64_t length)
     if (held_ || (errno != EAGAIN && errno != EACCES)) return;
     lock = lock_of(offset, length, F_WRLCK);
     if (::fcntl(file, F_OFD_GETLK, &lock) != 0 || (lock.l_type != F_UNLCK && lock.l_len == 0)) return;
-    const timespec pause{0, pause_ns};
-    ::nanosleep(&pause, nullptr);
+    lock = lock_of(offset, length, F_WRLCK);
+    held_ = ::fcntl(file, F_OFD_SETLKW, &lock) == 0;
+    if (held_ || errno != EINTR) return;
   }
 }
 
