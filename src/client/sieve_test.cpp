@@ -77,7 +77,7 @@ TEST_F(SieveTest, WhatAnotherProcessPutsIntoTheHolesStays) {
   const auto fill = [&](std::uint64_t begin, char first) {
     const Fd own(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
     bool good = own.valid();
-    for (int turn = 0; turn < 400; ++turn)
+    for (int turn = 0; turn < 3000; ++turn)
       good = good && write(own.get(), std::string(bytes, static_cast<char>(first + turn % 20)), begin, length,
                            2 * length, {.window = 4096, .gap = length})
                          .ok();
