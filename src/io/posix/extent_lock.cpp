@@ -3,12 +3,19 @@
 #include "io/posix/extent_lock.hpp"
 
 #include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cerrno>
 
 namespace millrace::io {
 
 namespace {
+
+constexpr pid_t of_an_open_file = -1;  // F_OFD_GETLK says so: an ExtentLock, which nobody keeps for long
+// Between two looks at a lock of a process: as long as it takes to rewrite some 500 KiB. Two seconds in all.
+constexpr long pause_ns = 100'000;
+constexpr int most_pauses = 20'000;
 
 struct flock lock_of(std::uint64_t offset, std::uint64_t length, short type) {
   struct flock lock {};
@@ -24,15 +31,21 @@ struct flock lock_of(std::uint64_t offset, std::uint64_t length, short type) {
 ExtentLock::ExtentLock(int file, std::uint64_t offset, std::uint64_t length)
     : file_(file), offset_(offset), length_(length) {
   if (length == 0) return;  // to fcntl(2), the rest of the file
-  for (;;) {
+  for (int pauses = 0; pauses < most_pauses; ++pauses) {
     struct flock lock = lock_of(offset, length, F_WRLCK);
     held_ = ::fcntl(file, F_OFD_SETLK, &lock) == 0;
     if (held_ || (errno != EAGAIN && errno != EACCES)) return;
     lock = lock_of(offset, length, F_WRLCK);
-    if (::fcntl(file, F_OFD_GETLK, &lock) != 0 || (lock.l_type != F_UNLCK && lock.l_len == 0)) return;
-    lock = lock_of(offset, length, F_WRLCK);
-    held_ = ::fcntl(file, F_OFD_SETLKW, &lock) == 0;
-    if (held_ || errno != EINTR) return;
+    if (::fcntl(file, F_OFD_GETLK, &lock) != 0) return;
+    if (lock.l_type == F_UNLCK) continue;
+    if (lock.l_len == 0 || lock.l_pid == ::getpid()) return;
+    if (lock.l_pid == of_an_open_file) {
+      lock = lock_of(offset, length, F_WRLCK);
+      held_ = ::fcntl(file, F_OFD_SETLKW, &lock) == 0;
+      if (held_ || errno != EINTR) return;
+    }
+    const timespec pause{0, pause_ns};
+    ::nanosleep(&pause, nullptr);
   }
 }
 

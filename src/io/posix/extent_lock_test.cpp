@@ -96,6 +96,34 @@ TEST_F(Locks, ALockWithoutEndIsNotWaitedFor) {
   const ExtentLock lock(file.get(), 100, 50);
 }
 
+TEST_F(Locks, ALockOfThisProcessIsNotWaitedFor) {
+  const Fd other(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(set(other.get(), F_SETLK, F_WRLCK, 0, 1000), 0);
+  const ExtentLock lock(file.get(), 100, 50);
+}
+
+// A program may lock a part, write to it through MPI, and unlock it when that is in the file.
+TEST_F(Locks, ALockThatAProgramKeepsIsNotWaitedForEver) {
+  int done[2], ready[2];
+  ASSERT_EQ(::pipe(done), 0);
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char said = 0;
+    const int fd = ::open(path.c_str(), O_RDWR);
+    const bool good = set(fd, F_SETLK, F_WRLCK, 0, 1000) == 0 && ::write(ready[1], "x", 1) == 1;
+    ::_exit(good && ::read(done[0], &said, 1) == 1 ? 0 : 1);
+  }
+  char said = 0;
+  EXPECT_EQ(::read(ready[0], &said, 1), 1);
+  { const ExtentLock lock(file.get(), 100, 50); }
+  EXPECT_EQ(::write(done[1], "x", 1), 1);
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  for (const int fd : {done[0], done[1], ready[0], ready[1]}) ::close(fd);
+}
+
 TEST_F(Locks, AFileThatIsOnlyReadHasNone) {
   const Fd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const ExtentLock lock(reader.get(), 100, 50);
