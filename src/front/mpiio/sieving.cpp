@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/sieving.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string_view>
@@ -13,6 +14,7 @@ namespace millrace::front {
 namespace {
 
 constexpr std::uint64_t romio_default_bytes = 512 * KiB;
+constexpr std::uint64_t most_bytes = 16 * MiB;  // a hint may ask for more than a rank's memory
 
 std::string value_of(MPI_Info info, const char* key) {
   std::array<char, MPI_MAX_INFO_VAL + 1> value{};
@@ -35,7 +37,7 @@ std::uint64_t sieve_bytes(MPI_File handle, const std::string& path) {
   const std::uint64_t bytes = std::strtoull(value_of(info, "ind_wr_buffer_size").c_str(), nullptr, 10);
   PMPI_Info_free(&info);
   if (sieves.empty() || sieves == "disable") return 0;
-  return bytes != 0 ? bytes : romio_default_bytes;
+  return bytes != 0 ? std::min(bytes, most_bytes) : romio_default_bytes;
 }
 
 }  // namespace millrace::front
