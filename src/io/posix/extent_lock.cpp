@@ -3,10 +3,10 @@
 #include "io/posix/extent_lock.hpp"
 
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 
 namespace millrace::io {
 
