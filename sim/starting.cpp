@@ -58,7 +58,7 @@ void add_second_agent(Dice& dice, Scenario& scenario) {
 
 }  // namespace
 
-// Most have the strategy whose account counts. What a piece saves is a write of the MPI library at most:
+// Most runs have the strategy whose account counts. A piece saves a write of the MPI library at most:
 // pieces of up to 10, 90 or 900 KiB save something.
 void set_start(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x5FE92);
@@ -77,7 +77,7 @@ void add_thought(Scenario& scenario) {
     for (auto& program : opening.programs) program = with_thought(dice, program);
   if (dice.one_in(3)) return;
   if (dice.one_in(3)) return add_second_agent(dice, scenario);
-  // What ranks save of their rings is recovered over what others have written since.
+  // The saved records of ranks' rings are recovered over bytes that others have written since.
   if (scenario.settings.strategy == Strategy::journal) return;
   // Soon after it has come, while some ranks have not joined it.
   const std::uint64_t at_ns = scenario.start->takes_ns + dice.magnitude(ms, 50 * ms);

@@ -8,7 +8,7 @@
 
 #include "agent/recovery.hpp"
 
-// What millrace-recover is asked for.
+// The options of millrace-recover.
 struct Options : millrace::agent::RecoveryOptions {
   bool list = false;
   bool discard = false;

@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
@@ -23,9 +22,8 @@
 
 #include "base/fd.hpp"
 #include "base/settings.hpp"
-#include "client/cost_record.hpp"
 #include "client/file.hpp"
-#include "client/policy.hpp"
+#include "client/sieve.hpp"
 #include "transport/memory.hpp"
 
 namespace millrace::client {
@@ -49,7 +47,7 @@ constexpr std::array<Part, 6> parts{{{4 * KiB, 24 * MiB, Way::calls},
                                      {16, 4 * MiB, Way::bundles},
                                      {4 * KiB, 32 * MiB, Way::sweeps}}};
 constexpr std::size_t pieces_of_a_bundle = 64;
-constexpr std::uint64_t window_bytes = 512 * KiB;  // that ROMIO reads and rewrites at a time
+constexpr std::uint64_t window_bytes = 512 * KiB;  // of a part that is swept, as with ROMIO
 // The first of several turns finds cold memory and processors that sleep: the middle one counts.
 constexpr std::size_t turns = 5;
 constexpr std::uint64_t part_bound_ns = 100'000'000;  // then ranks stop writing: this file system is slow
@@ -57,6 +55,8 @@ constexpr unsigned least_ranks = 2, most_ranks = 4;
 constexpr std::uint64_t least_call_ps = 100'000;  // no system call takes less
 constexpr int questions = 3;                      // a file that asks more often goes back to the MPI library
 constexpr int bound_s = 30;
+constexpr std::size_t data_bytes = 256 * KiB;  // of a rank's memory, the most that one call writes
+static_assert(window_bytes / least_ranks <= data_bytes);
 
 // What the ranks, forked processes, have in common. Ranks that wait yield, as those of MPI libraries do.
 struct Shared {
@@ -77,7 +77,7 @@ class Rank {
         number_(number),
         ranks_(ranks),
         path_(std::move(path)),
-        data_(256 * KiB, std::byte{0x5A}) {}
+        data_(data_bytes, std::byte{0x5A}) {}
 
   void run() {
     if (!start_agent()) fail(ECONNREFUSED);
@@ -184,25 +184,16 @@ class Rank {
     return written;
   }
 
-  // As ROMIO writes rows of a view: the part of the file is locked, read, changed and written back.
   bool sweep(const Part& part, std::uint64_t at, std::uint64_t each, const Fd& own) {
     const std::uint64_t row = ranks_ * part.piece;
-    const std::uint64_t size = (each - 1) * row + part.piece;
-    window_.resize(std::max<std::size_t>(window_.size(), size));
-    struct flock lock = {};
-    lock.l_type = F_WRLCK;
-    lock.l_start = static_cast<off_t>(at);
-    lock.l_len = static_cast<off_t>(size);
-    bool good = ::fcntl(own.get(), F_SETLKW, &lock) == 0 &&
-                ::pread(own.get(), window_.data(), size, static_cast<off_t>(at)) >= 0;
-    for (std::uint64_t i = 0; good && i < each; ++i)
-      std::memcpy(window_.data() + i * row, data_.data(), part.piece);
-    good = good &&
-           ::pwrite(own.get(), window_.data(), size, static_cast<off_t>(at)) == static_cast<ssize_t>(size);
-    lock.l_type = F_UNLCK;
-    good = ::fcntl(own.get(), F_SETLK, &lock) == 0 && good;
-    if (!good) fail(errno != 0 ? errno : EIO);
-    return good;
+    const auto rows = std::make_shared<const TypeMap>(
+        resized(contiguous_type(part.piece), 0, static_cast<std::int64_t>(row)));
+    const FileView view(at, 1, rows);
+    const TypeMap bytes = contiguous_type(1);
+    PieceSource source(view, 0, bytes, data_.data(), each * part.piece);
+    const Status written = sieve_.write(own.get(), source, {.window = window_bytes, .gap = row});
+    if (!written.ok()) fail(written.error() != 0 ? written.error() : EIO);
+    return written.ok();
   }
 
   void sync(const Fd& own, std::uint64_t bytes) {
@@ -216,7 +207,7 @@ class Rank {
   const unsigned number_, ranks_;
   const std::string path_;
   const std::vector<std::byte> data_;
-  std::vector<std::byte> window_;
+  Sieve sieve_;
   inline static std::array<Piece, pieces_of_a_bundle> bundle_;
   unsigned meetings_ = 0;
   std::uint64_t opens_ = 0;
@@ -266,8 +257,7 @@ void take_costs(const Shared& shared, unsigned ranks, Costs& costs) {
   costs.record_ps = rest_of(brief, parts[2].piece * both, 1);
   const std::uint64_t bundled = ps_each(shared, 4);
   costs.bundled_ps = rest_of(bundled, parts[4].piece * (both + costs.byte_ps / 2), 1);
-  // Copies of pieces hide behind those of bytes here, and only their walk is missing: Costs knows what that
-  // takes.
+  // One size tells the bytes' part alone. The part of each piece stays the typical one of Costs.
   costs.swept_byte_ps = std::max<std::uint64_t>(ps_each(shared, 5) / (parts[5].piece * ranks), 1);
   costs.disk_byte_ps = std::max<std::uint64_t>(
       shared.disk_ns.load() * 1000 / std::max<std::uint64_t>(shared.disk_bytes.load(), 1), 1);

@@ -11,10 +11,10 @@ namespace millrace::io {
 // fcntl(2) lock of that part: what others write there must not be undone, so they hold the lock too. This one
 // belongs to the open file description and not to the process, so closing another descriptor leaves it.
 //
-// Waits for another ExtentLock, and two seconds at most for a lock of another process, as those of ROMIO are.
-// Longer, it is some program's own, who may keep it until this write is done, and the write goes ahead. So it
-// does at once where the lock is of this process or of all that follows its begin, and where the file system
-// has no locks.
+// Waits for another ExtentLock, and a few seconds at most for a lock of another process, as those of ROMIO
+// are. Longer, it is some program's own, who may keep it until this write is done, and the write goes ahead.
+// So it does at once where the lock is of this process or of all that follows its begin, and where the file
+// system has no locks.
 class ExtentLock {
  public:
   // `file` is open for writing and outlives the lock.
