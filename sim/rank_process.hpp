@@ -63,6 +63,7 @@ class RankProcess final : public client::Process {
   void add(client::Leaver*) override {}  // no program leaves a file open
   void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return seat_.now_ns(); }
+  std::uint32_t processors() const override { return UINT32_MAX; }  // virtual ranks never wait for one
   Result<std::uint64_t> size_of(const std::string& path) override { return agent_.size_of(path); }
   Status datasync(const Fd& file) override;
   Result<FileIdentity> identify(const Fd& file) override { return world_.disk.identify(file); }

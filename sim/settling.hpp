@@ -39,6 +39,7 @@ class Settling final : public client::Process {
   void add(client::Leaver*) override {}
   void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return world_.timeline.now_ns() + beyond_ns_; }
+  std::uint32_t processors() const override { return UINT32_MAX; }
   Result<std::uint64_t> size_of(const std::string&) override { return Code::unsupported; }
   Status datasync(const Fd&) override { return Code::unsupported; }
   Result<FileIdentity> identify(const Fd& file) override { return world_.disk.identify(file); }

@@ -21,7 +21,18 @@ struct Transfer {
   bool made_stable = false;  // the program syncs its files, or durability is disk
   bool routed = false;       // the file's bytes pass agents of several nodes
   bool goes_on = false;      // a further part of a call that has been counted
+  bool met = false;          // the ranks have met in the MPI library since the transfer before
+  // How much longer the agent's work takes because ranks that wait for each other poll, in 1024ths:
+  // crowding().
+  std::uint64_t crowding = 0;
 };
+
+// Ranks that wait in the MPI library poll, or yield and poll again. Where they outnumber the processors, the
+// agent, whose two busy threads get a fair share of the processors, works slower by this. In 1024ths; 0: it
+// has room.
+constexpr std::uint64_t crowding(std::uint64_t ranks, std::uint64_t processors) {
+  return processors == 0 || ranks < processors ? 0 : 1024 * ranks / (2 * processors);
+}
 
 // The time that a node needs for the work of all its ranks, who share its processors, network and disk: that
 // of one rank's part is told, in picoseconds. Fixed layout: rank 0 gives them to all ranks at open, so that
@@ -36,13 +47,14 @@ struct Costs {
   std::uint64_t bundled_ps = 18'000;      // ... a small one among others of the same call, copied once more
   std::uint64_t through_byte_ps = 330;    // ... and each byte of it, beside byte_ps, which the sink takes too
   std::uint64_t trip_ps = 40'000'000;     // a question to the agent and its answer
-  std::uint64_t start_ps = 0;             // the start of an agent; 0: it is started for the first piece
+  std::uint64_t start_ps =
+      0;  // the start of an agent on a node that is idle; 0: it is started for the first piece
   // What files have taken of what was expected of them, in 1024ths, each way.
   std::uint64_t taught_direct = taught_nothing;
   std::uint64_t taught_pipeline = taught_nothing;
 
   static constexpr std::uint64_t taught_nothing = 1024;
-  static constexpr std::uint64_t start_of_an_agent_ps = 12'000'000'000;
+  static constexpr std::uint64_t start_of_an_agent_ps = 6'000'000'000;
 };
 
 // Where nothing is known of a file system.

@@ -41,6 +41,21 @@ TEST(Costs, ASievePaysForWhatItSweeps) {
   EXPECT_EQ(both.direct_ps, 1'000'000U + 10 * 2'000 + 4000 * 50);
 }
 
+TEST(Costs, RanksThatHaveMetAndPollDelayTheAgent) {
+  const Costs costs = round_figures();
+  Transfer transfer{.bytes = 1024, .pieces = 10, .calls = 4, .crowding = crowding(16, 2)};
+  const std::uint64_t alone = expected(costs, transfer).pipeline_ps;
+  EXPECT_EQ(alone, expected(costs, {1024, 10, 4}).pipeline_ps) << "nobody polls";
+  transfer.met = true;
+  EXPECT_EQ(expected(costs, transfer).pipeline_ps, alone + 4 * 1024 * 200)
+      << "four times what the agent works";
+  EXPECT_EQ(expected(costs, transfer).direct_ps, expected(costs, {1024, 10, 4}).direct_ps);
+  EXPECT_EQ(crowding(4, 2), 1024U);
+  EXPECT_EQ(crowding(2, 2), 512U);
+  EXPECT_EQ(crowding(1, 2), 0U) << "a processor is free for the agent";
+  EXPECT_EQ(crowding(16, 0), 0U);
+}
+
 TEST(Costs, SmallPiecesOfOneCallShareRecords) {
   Costs costs = round_figures();
   costs.record_ps = 100'000;

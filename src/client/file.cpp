@@ -56,7 +56,8 @@ Choice PipelineFile::decide(const Transfer& transfer) {
   if (const char* why = turned_off_.load(std::memory_order_relaxed)) return {false, why};
   const Choice choice = choose(process_.settings(), request_.settings, transfer, request_.costs);
   if (!choice.pipeline || transfer.bytes == 0 || registered()) return choice;
-  if (choice.by_costs && !account_.pays_for_start(choice.expected, request_.members) && !joins_an_agent())
+  if (choice.by_costs && !account_.pays_for_start(choice.expected, request_.members, transfer.crowding) &&
+      !joins_an_agent())
     return {false, "too little so far to start an agent for", true, choice.expected};
   if (enroll(true)) return choice;
   return {false, barred_.load(std::memory_order_relaxed)};
@@ -66,6 +67,7 @@ bool PipelineFile::takes_pipeline(const Transfer& transfer) {
   Transfer known = transfer;
   known.made_stable = goes_to_disk();
   known.routed = request_.routing.lanes > 0;
+  known.crowding = crowding(request_.members, process_.processors());
   const Choice choice = decide(known);
   const auto add = [](std::atomic<std::uint64_t>& sum, std::uint64_t more) {
     sum.store(sum.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);

@@ -36,6 +36,7 @@ class Scripted final : public Process {
   void add(Leaver*) override {}
   void remove(Leaver*) override {}
   std::uint64_t now_ns() const override { return now_ns_; }
+  std::uint32_t processors() const override { return UINT32_MAX; }
   Result<std::uint64_t> size_of(const std::string&) override { return Code::unsupported; }
   Status datasync(const Fd&) override { return Code::unsupported; }
   Result<FileIdentity> identify(const Fd& file) override { return io::identify(file, false); }

@@ -73,10 +73,11 @@ std::uint64_t break_even(const Costs& costs, bool made_stable) {
   return from;
 }
 
-bool Account::pays_for_start(const Expected& expected, std::uint32_t members) {
+bool Account::pays_for_start(const Expected& expected, std::uint32_t members, std::uint64_t crowding) {
   const std::uint64_t missed = missed_ps_.load(std::memory_order_relaxed) + saving(expected);
   missed_ps_.store(missed, std::memory_order_relaxed);
-  return missed >= costs_.start_ps / std::max<std::uint32_t>(members, 1);
+  const std::uint64_t start = costs_.start_ps + costs_.start_ps / 1024 * crowding;
+  return missed >= start / std::max<std::uint32_t>(members, 1);
 }
 
 void Account::add(const Expected& expected) {

@@ -33,7 +33,8 @@ class Account {
 
   // A transfer that the pipeline would make faster, where no agent is at hand: by now such transfers would
   // have saved what a start costs each of `members` ranks. Whoever waits so long loses that much at most.
-  bool pays_for_start(const Expected& expected, std::uint32_t members);
+  // Ranks that poll delay the start as they delay all work of an agent.
+  bool pays_for_start(const Expected& expected, std::uint32_t members, std::uint64_t crowding = 0);
   // A transfer through the pipeline.
   void add(const Expected& expected);
   // A read had to ask the agent. False: questions cost the file more than its transfers save.

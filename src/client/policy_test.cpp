@@ -129,6 +129,10 @@ TEST(Account, AnAgentIsStartedWhenItWouldHavePaidForItself) {
   EXPECT_FALSE(one_of_four.pays_for_start({50, 150}, 4)) << "no gain";
   EXPECT_FALSE(one_of_four.pays_for_start({100, 50}, 4));
   EXPECT_TRUE(one_of_four.pays_for_start(gain, 4)) << "its neighbours gain as much";
+  costs.start_ps = 1024;
+  Account crowded(costs);
+  for (int i = 1; i < 8; ++i) EXPECT_FALSE(crowded.pays_for_start({256, 0}, 1, 1024)) << i;
+  EXPECT_TRUE(crowded.pays_for_start({256, 0}, 1, 1024)) << "twice as long";
   Costs free;
   EXPECT_TRUE(Account(free).pays_for_start({0, 0}, 1));
 }

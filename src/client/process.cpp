@@ -42,6 +42,10 @@ class OwnProcess final : public Process {
   void add(Leaver* leaver) override;
   void remove(Leaver* leaver) override;
   std::uint64_t now_ns() const override { return transport::now_ns(); }
+  std::uint32_t processors() const override {
+    static const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? static_cast<std::uint32_t>(online) : 1;
+  }
   Result<std::uint64_t> size_of(const std::string& path) override;
   Status datasync(const Fd& file) override;
   Result<FileIdentity> identify(const Fd& file) override { return io::identify(file, false); }

@@ -65,6 +65,7 @@ class Process {
 
   // Monotonic.
   virtual std::uint64_t now_ns() const = 0;
+  virtual std::uint32_t processors() const = 0;  // of this node
   // How long a file is.
   virtual Result<std::uint64_t> size_of(const std::string& path) = 0;
   // What the MPI library wrote to it for this rank is on its disk.

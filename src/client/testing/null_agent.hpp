@@ -68,6 +68,7 @@ class NullProcess final : public Process {
   void add(Leaver*) override {}
   void remove(Leaver*) override {}
   std::uint64_t now_ns() const override { return transport::now_ns(); }
+  std::uint32_t processors() const override { return UINT32_MAX; }
   Result<std::uint64_t> size_of(const std::string&) override { return std::uint64_t{0}; }
   Status datasync(const Fd&) override { return {}; }
   Result<FileIdentity> identify(const Fd&) override { return Code::unsupported; }

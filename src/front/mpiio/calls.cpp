@@ -47,6 +47,8 @@ const char* strategy_name(Strategy strategy) {
 Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                   const char* datarep) {
   const bool usable = open.pipeline();
+  ++open.views;
+  open.fresh_view = true;
   std::shared_ptr<const client::TypeMap> map = share_map(filetype);
   MPI_Count unit = 0;
   open.mapped = map != nullptr && disp >= 0 && PMPI_Type_size_x(etype, &unit) == MPI_SUCCESS && unit > 0;

@@ -47,7 +47,9 @@ struct Open {
   std::string path;
   std::unique_ptr<client::File> file;
   client::FileView view;
-  bool mapped = true;  // this rank's view can be mapped to pieces
+  bool mapped = true;                    // this rank's view can be mapped to pieces
+  std::uint32_t views = 0;               // that the program has set
+  std::atomic<bool> fresh_view = false;  // nothing has been written through the last one
   bool atomic = false;
   bool routed = false;       // ranks of several nodes have it open, and their agents work together
   bool looks_again = false;  // of those, the one of its node that does so for all at close
@@ -59,6 +61,9 @@ struct Open {
   bool pipeline() const { return mapped && writes_alone(); }
   // Writes need no other rank: they take the pipeline, or the library's independent functions.
   bool writes_alone() const { return !atomic && !foreign && !left; }
+
+  // True once for each view after the first: the ranks met as they set it.
+  bool takes_meeting() { return views > 1 && fresh_view.exchange(false, std::memory_order_relaxed); }
 
   // Of a view that cannot be mapped (unmapped.hpp).
   MPI_File unmapped = MPI_FILE_NULL;

@@ -177,7 +177,8 @@ int write(Open& open, const Row& row, const Arguments& a) {
        .swept = sieved ? open.view.estimate_swept(target.position, target.bytes, open.sweep) : 0,
        .collective = row.coordination == Coordination::collective,
        .nonblocking = row.completion == Completion::nonblocking,
-       .goes_on = a.goes_on});
+       .goes_on = a.goes_on,
+       .met = open.takes_meeting() && row.coordination == Coordination::independent});
   if (!pipeline) {
     const Timed timed(*open.file);
     const int error = target.one_piece ? MPI_SUCCESS : examine(open, a, target.memory);
