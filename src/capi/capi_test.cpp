@@ -49,7 +49,7 @@ TEST_P(EachDevice, RequestsGoOnMeanwhile) {
   EXPECT_EQ(millrace_request_wait(request, 10), -EINVAL);
   ASSERT_EQ(millrace_request_write(request, file, device, memory.at(), bytes.size(), 3), 0);
   EXPECT_EQ(millrace_request_write(request, file, device, memory.at(), bytes.size(), 3), -EINVAL);
-  EXPECT_THAT(millrace_explain(), HasSubstr("has not been waited for"));
+  EXPECT_THAT(millrace_explain(), HasSubstr("wait for it first"));
   EXPECT_EQ(millrace_close(file), -EBUSY);
   while (millrace_request_query(request) == 0) usleep(1000);
   EXPECT_EQ(millrace_request_query(request), 1);

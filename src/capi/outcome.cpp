@@ -40,17 +40,17 @@ int errno_of(Status status) {
 const char* advice(int error) {
   switch (error) {
     case EBADF:
-      return "no such handle is open: closed before, of another kind, or of the parent process";
+      return "no such handle is open: it was closed before, is of another kind, or belongs to the parent process";
     case EFAULT:
-      return "no such memory: a wrong address or length, another device's, or a device's of before fork()";
+      return "no such memory: a wrong address or length, memory of another device, or a device from before fork()";
     case ENOSPC:
       return "the file system is full: free some space, then write again";
     case EDQUOT:
       return "the disk quota is used up: free some space, then write again";
     case ESRCH:
-      return "the process that had it has gone";
+      return "the process of this object has gone";
     case ETIMEDOUT:
-      return "it goes on: wait again";
+      return "the operation goes on: wait again";
     default:
       return nullptr;
   }
@@ -63,7 +63,7 @@ Outcome::Outcome(Status status, std::string about) : value_(0) {
   value_ = -errno_of(status);
   about_ = std::move(about);
   if (about_.empty() && status.code() == Code::timeout)
-    about_ = "a copy made no progress for as long as MILLRACE_TIMEOUT allows";
+    about_ = "a copy made no progress within MILLRACE_TIMEOUT";
 }
 
 const char* explanation() { return last_text; }

@@ -42,7 +42,7 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
   } else if (barred != nullptr) {
     if (process_.settings().enabled) (void)place_.number_of(name);
   } else if (!place_.remember(name, request_.place.empty())) {
-    barred_.store("the file can't be found by its name");
+    barred_.store("the file cannot be found by its name");
   }
   // What it took along was not of this open, whatever other file has had this one's number.
   if (barred == nullptr && process_.agent_has_gone()) barred_.store("the agent has gone");
@@ -107,7 +107,7 @@ const char* PipelineFile::enroll_with(Session& session) {
   // It stays open until this open is closed: to close it takes the fcntl locks that the process has on the
   // file.
   if ((!place_.hold_open(O_RDWR) && !place_.hold_open(least)) || ::fstat(place_.held().get(), &status) != 0)
-    return "the file can't be opened a second time";
+    return "the file cannot be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
   transport::Register registration{};
   registration.group = request_.group;
@@ -119,7 +119,8 @@ const char* PipelineFile::enroll_with(Session& session) {
   std::memcpy(registration.path, request_.path.data(), length);
   Result<std::uint32_t> slot = session.enroll(registration, place_.held().get());
   if (!slot) {
-    process_.say("the agent does not take " + request_.path + ": " + slot.status().describe());
+    process_.say(request_.path + ": the agent refused the file, so the MPI library writes it: " +
+                 slot.status().describe());
     bereft_.store(session.lost() && session.holds(place_.number()));
     return "the agent refused the file";
   }
@@ -361,7 +362,8 @@ Status PipelineFile::make_durable() const {
   const Fd file = place_.open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {
     process_.say(request_.path +
-                 " is gone or has another name: what the MPI library wrote may not be on the disk");
+                 " is gone or has another name, and could not be synced: bytes that the MPI library wrote may not be "
+                 "on the disk");
     return {};
   }
   if (!file.valid()) return Status::from_errno(errno);

@@ -95,9 +95,9 @@ std::size_t settle(Process& process, const char* path, const std::string& direct
     progress = found.progress;
     if (now_ns - since_ns > bound_ns) {
       process.say(std::string(path) +
-                  ": an agent is still writing what was closed before, without progress for " +
+                  ": an agent is still writing bytes of an earlier close, without progress for " +
                   std::to_string(bound_ns / 1'000'000'000) +
-                  " s: what is read may be old; millrace drain waits for it");
+                  " s: reads may return old bytes; run millrace drain to wait for the agent");
       return found.dead;
     }
     process.pause(wait_ms);
@@ -131,8 +131,9 @@ void settle_ledgers(const char* path, bool writes, Process& process) {
   if (writes) pass_over(process, directory, target);
   process.say(
       std::string(path) + ": bytes that were written before a crash are in " + directory +
-      " and not in the file; millrace recover says why, and " +
-      (writes ? "writes them only with --force now, for the file may hold newer ones" : "finishes it"));
+      " and not in the file; run millrace recover to see why" +
+      (writes ? ". It needs --force from now on, because this program may write newer bytes to the file"
+              : " and to finish the file"));
 }
 
 }  // namespace millrace::client

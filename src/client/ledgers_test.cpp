@@ -173,7 +173,7 @@ TEST_F(Ledgers, WhoReadsIsToldOfWhatCannotBeRecovered) {
   settle(false);
   EXPECT_EQ(process.recoveries, 1) << "it has said why: it would again";
   ASSERT_EQ(process.said.size(), 1U);
-  EXPECT_NE(process.said[0].find("finishes it"), std::string::npos) << process.said[0];
+  EXPECT_NE(process.said[0].find("to finish the file"), std::string::npos) << process.said[0];
   EXPECT_FALSE(passed_over(path));
   settle(false);
   EXPECT_EQ(process.recoveries, 2) << "by now it may be possible";

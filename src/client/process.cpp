@@ -100,10 +100,10 @@ OwnProcess& process() {
 const char* words_for(Status status) {
   switch (status.code()) {
     case Code::not_found:
-      return "the agent's program, millraced, was not found; MILLRACE_AGENT can name it";
+      return "the agent's program, millraced, was not found; set MILLRACE_AGENT to its path";
     case Code::access:
-      return "the agent's program can't be run, or the agent belongs to another user; "
-             "see MILLRACE_AGENT, and give each user's job its own MILLRACE_JOB";
+      return "the agent's program cannot be run, or the agent belongs to another user; "
+             "check MILLRACE_AGENT, and give each user's job its own MILLRACE_JOB";
     case Code::unsupported:
       return "the agent on this node is of another version; give each job its own MILLRACE_JOB";
     case Code::timeout:
@@ -111,7 +111,7 @@ const char* words_for(Status status) {
     case Code::refused:
       return "the agent's program is not millraced, or another process has the agent's name";
     default:
-      return "no agent could be started; millrace doctor says what this machine lacks";
+      return "no agent could be started; run millrace doctor to see what this machine lacks";
   }
 }
 
@@ -291,8 +291,8 @@ Result<transport::TcpAddress> meet() {
   if (session == nullptr) return Code::lost_agent;
   Result<transport::TcpAddress> own = own_address();
   if (!own) {
-    log("no network interface for other nodes was found: files that several nodes open are left to the MPI "
-        "library; see MILLRACE_INTERFACES");
+    log("no network interface for other nodes was found: the MPI library alone writes files that several "
+        "nodes open; name an interface in MILLRACE_INTERFACES");
     return own;
   }
   const Result<std::uint16_t> port = session->meet();

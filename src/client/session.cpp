@@ -110,9 +110,11 @@ void Session::save() {
   for (const Protected& file : std::exchange(protected_, {})) {
     const std::string& path = file.identity.path;
     const Status saved = rescue(parts_.producer, file, parts_.journal_directory);
-    parts_.contact->say(saved.ok() ? path + ": what was written to it is in journals in " +
-                                         parts_.journal_directory + ": run millrace recover on this node"
-                                   : path + ": what the agent had not kept yet is lost: " + saved.describe());
+    parts_.contact->say(
+        saved.ok() ? path + ": the agent has gone; the bytes written to the file are in journals in " +
+                         parts_.journal_directory + ": run millrace recover on this node"
+                   : path + ": the agent has gone, and bytes that it had not kept yet are lost: write the file "
+                            "again (" + saved.describe() + ")");
   }
 }
 

@@ -111,7 +111,7 @@ class Starter {
     first_taken_ns_ = 0;
     if (starts_++ == most_starts) {
       why = program_ + last_ + ", " + std::to_string(most_starts) +
-            " times, and no agent listens: MILLRACE_AGENT must name millraced";
+            " times, and no agent listens: set MILLRACE_AGENT to the path of millraced";
       return Code::refused;
     }
     const Result<pid_t> child = spawn(program_, {name_, "handed"}, listener->get());
@@ -122,7 +122,7 @@ class Starter {
     ::kill(*child, SIGKILL);
     ::waitpid(*child, nullptr, 0);
     why = program_ + " did not go to the background within " + std::to_string(bound_ms_ / 1000) +
-          " s: is it millraced, or is the node overloaded?";
+          " s: check that it is millraced, and that the node is not overloaded";
     return Code::timeout;
   }
 
@@ -134,7 +134,8 @@ class Starter {
     if (first_taken_ns_ == 0) first_taken_ns_ = now_ns;
     pause_ms(1);
     if (now_ns - first_taken_ns_ < bound_ms_ * 1'000'000 / 4) return {};
-    why = "a process that does not listen has the name of this job's agent, " + name_;
+    why = "another process has the name of this job's agent, " + name_ +
+          ", and does not listen: end it, or set MILLRACE_JOB to another name";
     return Code::refused;
   }
 
@@ -149,7 +150,7 @@ class Starter {
 Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std::uint64_t job_hash,
                                        bool serialized, std::uint64_t bound_ms, std::string& why) {
   if (!transport::same_user(socket.get())) {
-    why = "another user's process has the name of this job's agent";
+    why = "another user's process has the name of this job's agent: set MILLRACE_JOB to another name";
     return Code::access;
   }
   Result<transport::Producer> producer = transport::Producer::create(settings.channel_bytes);
@@ -232,7 +233,8 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
           greet(*std::move(socket), settings, hash, serialized, bound_ms, why);
       if (session || session.status().code() != Code::lost_agent) return session;
     } else if (socket.status().error() == EAGAIN) {
-      why = "the process that has the name of this job's agent takes no connection";
+      why = "the process with the name of this job's agent takes no connection: end it, or set MILLRACE_JOB to "
+            "another name";
       return Code::timeout;
     } else if (socket.status().error() != ECONNREFUSED) {
       return socket.status();

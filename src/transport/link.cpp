@@ -86,7 +86,7 @@ void Link::take_hello() {
   if (introduction_.version != protocol_version)
     return fail(Code::unsupported, "the peer has another version of the protocol");
   key_ = lookup_(introduction_);
-  if (!key_) return fail(Code::refused, "the peer names a group or a node that is not served here");
+  if (!key_) return fail(Code::refused, "the peer names a group or a node that this agent does not serve");
   challenge_ = make_challenge(*key_, hello_);
   state_ = State::proof_awaited;
   say(&challenge_, sizeof challenge_);
@@ -94,7 +94,7 @@ void Link::take_hello() {
 
 void Link::take_challenge() {
   // A peer that holds the key has seen all of the hello before it answers.
-  if (handshake_sent_ != handshake_size_) return fail(Code::refused, "the peer answers what was not said");
+  if (handshake_sent_ != handshake_size_) return fail(Code::refused, "the peer answered before it was asked");
   std::memcpy(&challenge_, handshake_in_.data(), sizeof challenge_);
   if (!verify_challenge(*key_, hello_, challenge_))
     return fail(Code::refused, "the accepting peer does not hold the key");
@@ -107,7 +107,7 @@ void Link::take_challenge() {
 void Link::take_proof() {
   LinkProof proof;
   std::memcpy(&proof, handshake_in_.data(), sizeof proof);
-  if (handshake_sent_ != handshake_size_) return fail(Code::refused, "the peer answers what was not said");
+  if (handshake_sent_ != handshake_size_) return fail(Code::refused, "the peer answered before it was asked");
   if (!verify_proof(*key_, hello_, challenge_, proof))
     return fail(Code::refused, "the connecting peer does not hold the key");
   const LinkSeals seals = derive_seals(*key_, hello_, challenge_);
@@ -252,7 +252,7 @@ bool Link::open_batch() {
   std::memcpy(&header, at, sizeof header);
   if (header.length < sizeof(FrameHeader) || header.length > max_batch_body_bytes || header.length % 8 != 0 ||
       header.flags != 0) {
-    fail(Code::corrupt, "the header of a batch can't be");
+    fail(Code::corrupt, "malformed batch header");
     return false;
   }
   if (there < sizeof header + header.length) return false;
@@ -281,7 +281,7 @@ bool Link::next(FrameHeader& frame, const std::byte*& payload) {
     if (left >= sizeof frame) std::memcpy(&frame, in_.get() + begin_, sizeof frame);
     if (left < sizeof frame || frame.length > limits_.record_max_bytes || record_bytes(frame.length) > left ||
         !travels_on_links(frame.kind)) {
-      fail(Code::corrupt, "a frame that no honest peer writes");
+      fail(Code::corrupt, "malformed frame");
       return false;
     }
     payload = in_.get() + begin_ + sizeof frame;

@@ -31,7 +31,7 @@ LinkIo::LinkIo(std::unique_ptr<io::Stream> stream, Link link, const LinkTimes& t
   const std::uint64_t silence_ms = times_.silence_ns / 1'000'000;
   const Status tuned =
       stream_->tune(static_cast<std::uint32_t>(std::min<std::uint64_t>(silence_ms, 1u << 30)));
-  if (!tuned.ok()) fail(tuned, "the socket can't be set up");
+  if (!tuned.ok()) fail(tuned, "the socket cannot be set up");
 }
 
 void LinkIo::fail(Status status, const char* reason) {
@@ -59,7 +59,7 @@ Status LinkIo::pump(std::uint64_t now_ns, bool readable, bool writable) {
 
 void LinkIo::finish() {
   const Result<bool> connected = stream_->finish_connect();
-  if (!connected.ok()) return fail(connected.status(), "the peer can't be reached");
+  if (!connected.ok()) return fail(connected.status(), "the peer cannot be reached");
   if (*connected) stage_ = Stage::connected;
 }
 
@@ -114,7 +114,7 @@ void LinkIo::look_at_time(std::uint64_t now_ns) {
   } else if (!deaf_ && now_ns >= after(heard_ns_, times_.silence_ns)) {
     fail(Code::lost_peer, "the peer is silent");
   } else if (now_ns >= after(batch_ns_, times_.silence_ns)) {
-    fail(Code::lost_peer, "the peer has begun a batch and does not end it");
+    fail(Code::lost_peer, "the peer began a batch and did not end it in time");
   }
 }
 

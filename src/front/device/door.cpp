@@ -45,13 +45,13 @@ const staging::Entry* load() {
   const int folder = slash != nullptr ? static_cast<int>(slash - self.dli_fname) + 1 : 0;
   snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, staging::entry_library);
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  const char* why = library == nullptr ? dlerror() : "it is of another version of Millrace";
+  const char* why = library == nullptr ? dlerror() : "it belongs to another version of Millrace";
   const auto function = library == nullptr
                             ? nullptr
                             : reinterpret_cast<staging::EntryFunction>(dlsym(library, staging::entry_symbol));
   const staging::Entry* found = function != nullptr ? function(staging::entry_version) : nullptr;
   if (found == nullptr && !absent.exchange(true))
-    dprintf(STDERR_FILENO, "millrace: device memory can't be staged, install Millrace anew: %s\n", why);
+    dprintf(STDERR_FILENO, "millrace: device memory cannot be staged, so such transfers fail; install Millrace again: %s\n", why);
   return found;
 }
 

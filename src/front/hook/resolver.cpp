@@ -47,7 +47,7 @@ void say(const char* what, const char* detail) {
 
 [[noreturn]] void missing() {
   // What the dynamic linker does with a symbol that nobody defines.
-  say("the MPI library of this process lacks the function that was called", "");
+  say("the program called an MPI function that the MPI library of this process lacks; the program ends", "");
   _exit(127);
 }
 
@@ -121,7 +121,7 @@ const char* library_for(void* mpi) {
     if (strstr(text, flavour.mark) != nullptr) return flavour.file;
   }
   text[strcspn(text, "\n")] = '\0';
-  say("passing through: this MPI library is not known: ", text[0] != '\0' ? text : "(no version)");
+  say("passing through: Millrace does not know this MPI library; files are written as without it: ", text[0] != '\0' ? text : "(no version)");
   return nullptr;
 }
 
@@ -142,14 +142,14 @@ void attach(const char* library) {
   const Attach request{attach_version, slot_count, real_functions, hook_functions};
   if (function == nullptr || function(&request) != 0) {
     memset(hook_functions, 0, sizeof hook_functions);
-    say("passing through: this library is of another version of Millrace: ", path);
+    say("passing through: this library belongs to another version of Millrace; install Millrace again: ", path);
     return;
   }
   // A call that goes past the hooks would not see what the pipeline holds: all of them, or none.
   for (unsigned i = 0; i < entry_count; ++i) {
     if (real_functions[i] == nullptr || hook_functions[i] != nullptr) continue;
     memset(hook_functions, 0, sizeof hook_functions);
-    say("passing through: built for an older MPI library, which lacks ", slot_names[i / 2]);
+    say("passing through: Millrace was built for an older MPI library, which lacks ", slot_names[i / 2]);
     return;
   }
 }

@@ -104,7 +104,7 @@ void order_between_nodes() noexcept {
   try {
     order_routed_files();
   } catch (...) {
-    client::log("out of memory: writes of several nodes to the same bytes may not be in order");
+    client::log("out of memory: if several nodes write the same bytes, older bytes may stay in the file");
   }
 }
 

@@ -31,17 +31,17 @@ const char* words_for(Problem problem) {
     case Problem::none:
       break;
     case Problem::not_seen:
-      return "does not see the file, or another one of that name";
+      return "does not see the file, or sees another file of that name";
     case Problem::no_room:
-      return "has not enough room for a copy; see MILLRACE_STAGE_DIRECTORY";
+      return "has too little room for a copy; set MILLRACE_STAGE_DIRECTORY to a folder with more room";
     case Problem::no_directory:
-      return "has a stage directory with too long a name; see MILLRACE_STAGE_DIRECTORY";
+      return "has a stage directory with too long a name; set MILLRACE_STAGE_DIRECTORY to a shorter one";
     case Problem::no_copy:
-      return "cannot make a copy in its stage directory; see MILLRACE_STAGE_DIRECTORY";
+      return "cannot make a copy in its stage directory; set MILLRACE_STAGE_DIRECTORY to another folder";
     case Problem::no_agent:
-      return "has no agent that others could reach";
+      return "has no agent that other nodes can reach; check MILLRACE_INTERFACES";
     case Problem::no_key:
-      return "has no random numbers";
+      return "has no random numbers (getrandom)";
   }
   return "";
 }
@@ -206,7 +206,7 @@ bool Staging::pass() {
       status = client::send_whole(*chain_, *source_, offers_[0].original);
     }
     if (!status.ok())
-      tell(status.code() == Code::corrupt ? "it changed while it was copied" : status.describe());
+      tell(status.code() == Code::corrupt ? "the file changed while it was copied" : status.describe());
   }
   const bool sent = all_of_asleep(status.ok());
   const bool whole = sent && client::stamp_of(fd_.get()).size == offers_[0].original.size;

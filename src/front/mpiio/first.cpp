@@ -151,7 +151,7 @@ int open_in_place(const Opening& how) {
   open->file = client::open(std::move(request));
   open->stand_in = std::move(stands->fd);
   if (!all_of(how.comm, open->file->registered())) {
-    client::log(open->path + " cannot be reached from every node: an agent does not take it");
+    client::log(open->path + " cannot be reached from every node, and was not opened: an agent refused the file");
     PMPI_File_close(how.fh);
     return refuse(MPI_ERR_IO);
   }
@@ -219,7 +219,7 @@ int resize_first(Open& open, MPI_Offset bytes, bool cut) {
 }
 
 int not_on_first(const Open& open, const char* what) {
-  client::log(open.path + ": " + what + " is not possible on a file with target=first");
+  client::log(open.path + ": " + what + " is not possible on a file with target=first; the call did nothing");
   return raise_class(open, MPI_ERR_UNSUPPORTED_OPERATION);
 }
 

@@ -164,17 +164,16 @@ const char* why(Apart apart) {
     case Apart::other_file:
       return "its nodes do not see the same file";
     case Apart::no_address:
-      return "a node has no agent that others can reach; see MILLRACE_INTERFACES";
+      return "a node has no agent that other nodes can reach; check MILLRACE_INTERFACES";
     case Apart::alone:
-      return "a rank has it open without those of other nodes";
+      return "a rank has the file open already, without the ranks of other nodes";
     case Apart::unreachable:
-      return "the agents of its nodes cannot reach each other; see MILLRACE_INTERFACES, and whether a "
-             "firewall "
-             "is between the nodes";
+      return "the agents of its nodes cannot reach each other; check MILLRACE_INTERFACES, and whether a "
+             "firewall is between the nodes";
     case Apart::refused:
-      return "an agent does not take it";
+      return "an agent refused the file";
     case Apart::left_before:
-      return "another handle of it is left to the MPI library";
+      return "another handle of the file is left to the MPI library";
   }
   return nullptr;
 }
@@ -185,9 +184,9 @@ void tell(Apart apart, const std::string& path, const FileSettings& settings) {
   if (apart == Apart::by_setting || apart == Apart::left_before || (told.fetch_or(reason) & reason) != 0)
     return;
   std::string line = path + ", which several nodes have open, is left to the MPI library: " + why(apart) +
-                     ". It is written as without Millrace, and so are others like it";
-  if (ends_on_disk(settings)) line += "; each rank syncs what it wrote when it closes them";
-  if (keeps_ledger(settings)) line += "; nothing is kept on the nodes for `millrace recover`";
+                     ". It is written as without Millrace, and so are other such files";
+  if (ends_on_disk(settings)) line += "; each rank syncs its bytes at close";
+  if (keeps_ledger(settings)) line += "; the nodes keep no journals for `millrace recover`";
   client::log(line);
 }
 

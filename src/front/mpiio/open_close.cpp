@@ -96,8 +96,8 @@ std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest
 bool reaches_agent(const std::string& path) {
   if (client::reserve_descriptors()) return true;
   client::log(path +
-              ": no file descriptors are left for the connection with the agent: all ranks write it with the "
-              "MPI library alone; raise the limit (ulimit -n)");
+              ": no file descriptors are left for the connection with the agent: all ranks write the file with "
+              "the MPI library alone; raise the limit (ulimit -n)");
   return false;
 }
 
@@ -200,7 +200,8 @@ void flush_others(const char* filename, int amode) {
     const std::optional<std::string> path = kernel_path(filename);
     if (path) client::settle_ledgers(path->c_str(), (amode & MPI_MODE_RDONLY) == 0);
   } catch (...) {
-    client::log("out of memory at open: what another handle has written may not be seen yet");
+    client::log(std::string(filename) +
+                ": out of memory at open: reads may miss bytes that another handle has written");
   }
 }
 
@@ -209,7 +210,7 @@ bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode
   try {
     return target_is_first(filename, info) && open_on_first(entry, comm, filename, amode, info, fh, result);
   } catch (...) {
-    client::log("out of memory at open");
+    client::log(std::string(filename) + ": out of memory: the file was not opened");
     result = MPI_ERR_NO_MEM;
     return true;
   }
@@ -257,7 +258,7 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
     }
     if (opened && !ours) leave_alone(filename, handle);
   } catch (...) {
-    client::log("out of memory at open: the file is not accelerated");
+    client::log("out of memory at open: the MPI library alone writes the file");
   }
   return result;
 }
@@ -302,7 +303,7 @@ int own_finalize(Entry entry) noexcept {
   try {
     client::finalize();
   } catch (...) {
-    client::log("leaving the agent failed");
+    client::log("an error at MPI_Finalize: files that are still open may lack bytes");
   }
   return result;
 }

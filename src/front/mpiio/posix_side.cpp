@@ -19,7 +19,7 @@ bool answer(const struct stat* about, bool writes) {
     if (about == nullptr) return client::anything_pending(writes);
     client::settle_file(about->st_dev, about->st_ino, writes);
   } catch (...) {
-    client::log("out of memory: what was written by MPI-IO may not be seen by other calls yet");
+    client::log("out of memory: calls other than MPI-IO may miss bytes that MPI-IO has written");
   }
   return false;
 }

@@ -56,8 +56,8 @@ bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Data
   close_unmapped(open);  // its view is an earlier one: nothing may be written by it
   client::log(
       open.path +
-      ": the MPI library cannot open the file once more for a view that Millrace does not map; writes "
-      "through this view fail. To leave all files to the MPI library, set "
+      ": the MPI library cannot open the file once more for a view that Millrace does not map. Writes "
+      "through this view fail and change nothing. To leave all files to the MPI library, set "
       "MILLRACE_DIRECT_CALLS=independent,collective");
   return false;
 }

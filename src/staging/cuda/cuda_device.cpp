@@ -44,7 +44,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(Ordinal ordinal, const Opti
   if (error != success) {
     const char* said = nullptr;
     if (table->cuGetErrorName(error, &said) != success || said == nullptr) said = "unknown error";
-    why = std::string("CUDA can't be used: ") + said;
+    why = std::string("CUDA cannot be used: ") + said;
     return Code::unsupported;
   }
   return std::make_unique<CudaDevice>(*table, context, ordinal, true, options);
