@@ -125,7 +125,7 @@ def test_two_clusters_do_not_meet(pair):
         (["up", "--nodes", "1", "--bandwidth", "1bit"], "100kbit to 400gbit"),
         (["up", "--nodes", "1", "--latency", "5"], "'5' is not a time"),
         (["up", "--nodes", "1", "--shared", "/no/such"], "there is no such folder"),
-        (["up", "--nodes", "1", "--name", "../x"], "is no name for a cluster"),
+        (["up", "--nodes", "1", "--name", "../x"], "cannot be the name of a cluster"),
         (["status"], "no cluster"),
         (["exec", "0", "--", "true"], "no cluster"),
         (["cut", "0"], "no cluster"),

@@ -139,7 +139,7 @@ def test_the_command_reads_yaml_and_says_why(session, tmp_path, capsys):
         ),
         (
             "schema: millrace.application/1\nranks: 0\ncheckpoint: 1\npiece: 1\ninterval: 1s\n",
-            "are above zero",
+            "must be above zero",
         ),
         (
             "schema: millrace.application/1\nranks: 1\ncheckpoint: 1\npiece: 1\ninterval: 1s\ncalls: odd\n",
