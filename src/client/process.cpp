@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t max_logged = 64;
 
-// This process: its settings are its environment's.
+// This process, with the settings of its environment.
 class OwnProcess final : public Process {
  public:
   explicit OwnProcess(Settings settings) : settings_(std::move(settings)), costs_(settings_) {}
@@ -83,7 +83,7 @@ class OwnProcess final : public Process {
   std::vector<std::string> logged_;
 };
 
-// Lives as long as the process: exit handlers of others may still write.
+// Lives as long as the process, because exit handlers of the program may still write.
 OwnProcess& process() {
   static OwnProcess& one = []() -> OwnProcess& {
     std::vector<std::string> messages;
@@ -121,7 +121,7 @@ void OwnProcess::in_child() {
   if (Session* session = process().successor_.load()) session->abandon_in_child();
 }
 
-// Where no agent could be started here, another rank may have started one since: it is joined.
+// If this rank could not start an agent, another rank may have started one since. This rank then joins it.
 Session* OwnProcess::session(bool may_start, const char*& why) {
   if (Session* session = ready_.load(std::memory_order_acquire)) return session;
   if (!may_start && now_ns() < look_at_ns_.load(std::memory_order_relaxed)) return nullptr;
@@ -132,7 +132,8 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   const bool starts = may_start && unable_ == nullptr;
   const std::uint64_t begin_ns = now_ns();
   if (!starts && !agent_is_there(settings_)) {
-    // From before the look: an agent that has come since serves nobody until this has passed.
+    // The time is from before the look: an agent that has started since serves no rank until this time has
+    // passed.
     look_at_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
     why = may_start ? unable_ : nullptr;
     return nullptr;
@@ -169,7 +170,7 @@ bool OwnProcess::hold_places() {
   return true;
 }
 
-// Whether this process will have the descriptors that a session needs, whenever that begins.
+// Reserves the descriptors of a later session.
 bool OwnProcess::reserve() {
   if (ready_.load(std::memory_order_acquire) != nullptr) return true;
   const std::lock_guard lock(mutex_);
@@ -183,7 +184,8 @@ bool OwnProcess::agent_has_gone() {
   return session != nullptr && session->gone();
 }
 
-// The time is from before the look: an agent that has come since serves nobody until this has passed.
+// The time is from before the look: an agent that has started since serves no rank until this time has
+// passed.
 Session* OwnProcess::successor() {
   Session* const first = ready_.load(std::memory_order_acquire);
   if (first == nullptr) return nullptr;
@@ -255,7 +257,7 @@ void OwnProcess::tell(const std::string& line, bool once) {
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
-// An address of this node at which other nodes may reach it: of the first interface asked for that has one.
+// An address of this node for other nodes: of the first of the requested interfaces that has one.
 Result<transport::TcpAddress> own_address() {
   std::vector<std::string> interfaces = process_settings().interfaces;
   if (interfaces.empty()) interfaces.emplace_back();  // any that is up
