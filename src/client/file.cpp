@@ -21,7 +21,7 @@ namespace {
 using transport::Kind;
 
 constexpr const char* read_too_often = "files of this name are read after every few writes";
-constexpr std::uint64_t early_bytes = 4 * MiB;  // of direct writes; below that, writeback is left to the kernel
+constexpr std::uint64_t early_bytes = 4 * MiB;  // of direct writes; below that, the kernel writes back
 
 }  // namespace
 
@@ -104,8 +104,7 @@ bool PipelineFile::enroll(bool may_start) {
 const char* PipelineFile::enroll_with(Session& session) {
   const int least = request_.writable ? O_WRONLY : O_RDONLY;
   struct stat status = {};
-  // It stays open until this open is closed, because closing it would drop the process's fcntl locks on the
-  // file.
+  // It stays open until this open is closed: closing it would drop the process's fcntl locks on the file.
   if ((!place_.hold_open(O_RDWR) && !place_.hold_open(least)) || ::fstat(place_.held().get(), &status) != 0)
     return "the file cannot be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
@@ -119,8 +118,7 @@ const char* PipelineFile::enroll_with(Session& session) {
   std::memcpy(registration.path, request_.path.data(), length);
   Result<std::uint32_t> slot = session.enroll(registration, place_.held().get());
   if (!slot) {
-    process_.say(request_.path + ": the agent refused the file, so the MPI library writes it: " +
-                 slot.status().describe());
+    process_.say(request_.path + ": the agent refused the file: " + slot.status().describe());
     bereft_.store(session.lost() && session.holds(place_.number()));
     return "the agent refused the file";
   }
@@ -204,8 +202,7 @@ Status PipelineFile::order() {
   if (session == nullptr) guest_.order();
   if (session == nullptr || process_.is_child()) return {};
   elsewhere_.store(true, std::memory_order_relaxed);
-  // Recovery replays the ledgers of several nodes in any order, so it could overwrite later bytes of other
-  // ranks.
+  // Recovery replays ledgers of several nodes in any order, perhaps over later bytes of other ranks.
   if (keeps_ledger(request_.settings)) return settle_ledger();
   if (!on_the_way_.exchange(false, std::memory_order_relaxed)) return session->sticky(slot_);
   const TraceSpan span("order");
@@ -271,8 +268,7 @@ void PipelineFile::note_direct_call(std::uint64_t bytes) {
   direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-// For collective requests: if there is an agent, a rank that wrote nothing joins too, because other ranks
-// wait for it.
+// For collective requests: a rank that wrote nothing joins an agent too, because other ranks wait for it.
 Session* PipelineFile::session_of_group() {
   if (process_.is_child()) return nullptr;
   if (!registered() && request_.members > 1 && known_to_agent()) (void)enroll(false);
@@ -337,8 +333,7 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
   report(session != nullptr ? session->status(slot_) : without_agent());
   if (session == nullptr) return without_agent();
   const TraceSpan span("close");
-  // A close that the ledger answers does not wait for the file. But bytes that the MPI library wrote may
-  // depend on the ledger.
+  // The ledger answers a close before the file has its records; the MPI library's bytes may depend on them.
   if (kind == Kind::close && past_ledger_.load(std::memory_order_relaxed)) (void)empty_ledger();
   const bool safe = !session->dirty(slot_) && request_.settings.durability == Durability::server;
   Status status = session->request(kind, slot_, extent, tally_);
@@ -357,16 +352,14 @@ void PipelineFile::hold_for_sync() {
   held_for_sync_.store(true, std::memory_order_release);
 }
 
-// With durability disk or node, the agent syncs its own writes. This syncs the MPI library's writes for this
-// rank.
+// With durability disk or node, the agent syncs its own writes. This syncs those of the MPI library.
 Status PipelineFile::make_durable() const {
   if (!ends_on_disk(request_.settings) || !request_.writable || !has_direct_calls()) return {};
   if (place_.holds_open()) return process_.datasync(place_.held());
   const Fd file = place_.open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {
     process_.say(request_.path +
-                 " is gone or has another name, and could not be synced: bytes that the MPI library wrote may not be "
-                 "on the disk");
+                 " is gone or has another name: bytes that the MPI library wrote may not be on the disk");
     return {};
   }
   if (!file.valid()) return Status::from_errno(errno);

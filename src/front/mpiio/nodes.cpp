@@ -21,10 +21,10 @@
 namespace millrace::front {
 namespace {
 
-// A handshake that is lost is sent again after a second.
+// TCP sends a lost handshake again after a second.
 constexpr std::uint64_t reach_bound_ms = 2500;
 
-// The last route that was tried: a checksum of it, and in its lowest bit whether agents reach each other.
+// The last route that was probed: its checksum, whose lowest bit says whether the agents reach each other.
 std::atomic<std::uint64_t> last_probed{0};
 
 // The nodes in the order of their first ranks.
@@ -47,8 +47,8 @@ Nodes nodes_of(const std::vector<Place>& places, std::uint64_t own) {
   return nodes;
 }
 
-// Whether every agent can reach those that it is to pass records on to. Tried once for a route, by one rank
-// of each node; what all ranks remember of it need not be tried again. Collective.
+// True if every agent can reach its next agents. One rank of each node tries it, once for a route. If all
+// ranks remember the result, nothing is tried. Collective.
 bool find_out(MPI_Comm comm, const std::vector<Place>& places, const Nodes& nodes, bool first_of_node,
               const client::RoutePlan& plan, const client::Routing& routing) {
   const std::uint64_t route =
@@ -73,7 +73,7 @@ bool find_out(MPI_Comm comm, const std::vector<Place>& places, const Nodes& node
 
 bool unmet(const Place& one) { return one.agent.port == 0; }
 
-// Starts this node's agent if need be, and tells it to all.
+// Starts this node's agent if there is none, and sends its address to all ranks.
 bool meet_agents(MPI_Comm comm, int rank, std::vector<Place>& places) {
   Place own = places[static_cast<std::size_t>(rank)];
   if (const Result<client::AgentAddress> agent = client::meet()) own.agent = *agent;

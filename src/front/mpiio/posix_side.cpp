@@ -12,7 +12,7 @@ namespace {
 
 // As millrace::front::AskMpi in front/posix/hook.hpp: the two libraries share no code.
 bool answer(const struct stat* about, bool writes) {
-  // What the MPI library does inside a hook has been asked for there.
+  // The hook has already asked on behalf of the MPI library's own calls.
   if (thread_state.depth != 0) return false;
   const Scope scope;
   try {
