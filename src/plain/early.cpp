@@ -7,7 +7,8 @@
 namespace millrace::plain {
 namespace {
 
-// A process that has synced this often syncs again before it has written this many times as much.
+// A process that has synced some bytes is expected to sync again before it has written this many times as
+// many.
 constexpr std::uint64_t patience = 4;
 
 }  // namespace

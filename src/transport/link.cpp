@@ -12,7 +12,7 @@ namespace millrace::transport {
 
 namespace {
 
-// Of the receive buffer. Twice what a batch may be, so that what is left of one is seldom moved.
+// The size of the receive buffer: twice the largest batch, so that the rest of a batch is seldom moved.
 constexpr std::size_t receive_bytes = 2 * max_batch_bytes;
 
 // Batches kept to be used again.
@@ -154,7 +154,7 @@ void Link::put(const FrameHeader& header, std::span<const std::byte> payload) {
   out.length = static_cast<std::uint32_t>(payload.size());
   std::memcpy(at, &out, sizeof out);
   if (!payload.empty()) std::memcpy(at + sizeof out, payload.data(), payload.size());
-  // Nothing that lay in the buffer before goes to another node.
+  // Zeros, so that no old bytes of the buffer go to another node.
   const std::size_t used = sizeof out + payload.size();
   std::memset(at + used, 0, bytes - used);
 }
@@ -213,11 +213,11 @@ void Link::sent(std::size_t bytes) {
 
 std::span<std::byte> Link::space() {
   if (state_ == State::failed) return {};
-  // Not a byte more than the message that is due: a stranger gets no buffer.
+  // Receive only the message that is due: a stranger gets no buffer.
   if (state_ != State::established)
     return std::span(handshake_in_).subspan(handshake_received_, awaited_bytes() - handshake_received_);
   if (in_ == nullptr) in_ = std::make_unique_for_overwrite<std::byte[]>(receive_bytes);
-  // Frames that were handed out stay where they are; else the next batch, whatever its size, gets room.
+  // Frames that were handed out stay in place. Otherwise make room for the next batch of any size.
   const bool room = receive_bytes - begin_ >= max_batch_bytes;
   if (begin_ == end_ || (begin_ == verified_ && !room)) {
     std::memmove(in_.get(), in_.get() + begin_, end_ - begin_);
@@ -243,7 +243,7 @@ void Link::received(std::size_t bytes) {
   }
 }
 
-// Makes the frames of the next batch available, if all of it is there and it verifies.
+// Makes the frames of the next batch available, if the batch is complete and verifies.
 bool Link::open_batch() {
   const std::size_t there = end_ - begin_;
   BatchHeader header;
