@@ -34,7 +34,7 @@ struct LinkLimits {
 //
 //   refused      handshake: no such group, a wrong key, another program, a replay
 //   unsupported  handshake: another protocol_version
-//   corrupt      a batch that does not verify, or frames that no honest peer writes
+//   corrupt      a batch that does not verify, or malformed frames
 //
 // Owns its buffers and keys. Not thread safe; makes no system call but for random numbers; knows no time.
 class Link {

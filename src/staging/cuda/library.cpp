@@ -19,7 +19,7 @@ std::atomic<const Table*> ready{nullptr};
 
 template <class Function>
 bool find(void* library, const char* name, Function*& function) {
-  // What dlsym returns for a function is its address.
+  // The result of dlsym for a function is its address.
   function = reinterpret_cast<Function*>(dlsym(library, name));
   return function != nullptr;
 }
