@@ -37,7 +37,7 @@ class RankProcess final : public client::Process {
   bool has_joined() const { return session_ != nullptr; }
   // True if it has joined an agent and lost it.
   bool lost() const { return session_ != nullptr && session_->lost(); }
-  // Neither has it lost an agent that nobody has told it of.
+  // True if it has lost no agent, not even one whose loss it has not noticed.
   bool has_lost_none() { return session_ == nullptr || !session_->gone(); }
   // It ends.
   void leave();
