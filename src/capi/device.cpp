@@ -16,7 +16,7 @@ namespace {
 
 using staging::Device;
 
-// The number in "name:number". Nothing: it is none.
+// The number in "name:number"; empty if it is not a number.
 std::optional<int> number_of(std::string_view which, std::string_view name) {
   if (!which.starts_with(name) || which.size() <= name.size() || which[name.size()] != ':') return {};
   const char* const end = which.data() + which.size();

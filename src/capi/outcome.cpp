@@ -15,7 +15,7 @@ constexpr std::size_t text_max = 512;
 constinit thread_local char last_text[text_max] = "";  // NOLINT(bugprone-dynamic-static-initializers)
 
 int errno_of(Status status) {
-  // A bound that ran out inside is no invitation to wait again, which is what ETIMEDOUT says here.
+  // ETIMEDOUT means here that the caller may wait again. A bound that ran out inside does not mean that.
   if (status.error() == ETIMEDOUT || status.code() == Code::timeout) return EIO;
   if (status.error() != 0) return status.error();
   switch (status.code()) {
@@ -36,7 +36,7 @@ int errno_of(Status status) {
   }
 }
 
-// What to do, where an errno alone would leave a user at a loss.
+// What to do, for errnos that do not explain themselves.
 const char* advice(int error) {
   switch (error) {
     case EBADF:

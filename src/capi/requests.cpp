@@ -14,7 +14,7 @@ using millrace::Status;
 using millrace::staging::Moved;
 using millrace::staging::Requests;
 
-// What a transfer uses until it has been waited for.
+// The objects that a transfer uses until the end of its wait.
 class Uses {
  public:
   Uses(std::shared_ptr<File> file, std::shared_ptr<OpenDevice> device)
@@ -30,7 +30,7 @@ class Uses {
   std::shared_ptr<OpenDevice> device_;
 };
 
-// A context of staging's requests, and what its transfer uses. Thread safe.
+// A context of staging's requests, and the objects that its transfer uses. Thread safe.
 class Request {
  public:
   using Handle = millrace_request;
