@@ -189,7 +189,9 @@ def recover(
         None, "--dir", metavar="DIR", help="Folder of the journals (journal_directory, else TMPDIR, else /tmp)."
     ),
     force: bool = typer.Option(
-        False, "--force", help="Also write to another file of the same path, use a journal up to its first damage, and write over newer bytes."
+        False,
+        "--force",
+        help="Also write to another file of the same path, up to a journal's first damage, and over newer bytes.",
     ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only list the journals; write nothing."),
     list_journals: bool = typer.Option(

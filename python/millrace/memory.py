@@ -97,7 +97,7 @@ def _of_dlpack(value: Any, writable: bool) -> Bytes:
     """Arrays that know nothing else: NumPy or torch, if the program has them, look into them."""
     if not hasattr(value, "__dlpack__") or not hasattr(value, "__dlpack_device__"):
         raise TypeError(
-            f"a {type(value).__qualname__} has no bytes that Millrace can read: use an object with the buffer protocol, "
+            f"a {type(value).__qualname__} has no accessible bytes: use an object with the buffer protocol, "
             "__cuda_array_interface__ or DLPack, or a millrace.Memory"
         )
     kind = value.__dlpack_device__()[0]

@@ -133,4 +133,4 @@ def _cupy(array: Any, device: Any) -> Any:
 
 def check_size(tensor: Tensor) -> None:
     if math.prod(tensor.shape) and dtypes.BITS[tensor.dtype] < 8:
-        raise CheckpointError(f"{tensor.name!r} has elements of {tensor.dtype}, smaller than a byte; Millrace cannot load them")
+        raise CheckpointError(f"{tensor.name!r} has elements of {tensor.dtype}, smaller than a byte: unsupported")

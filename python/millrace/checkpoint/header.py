@@ -208,7 +208,7 @@ def _tensor(name: str, entry: Any, path: str) -> Tensor:
         right = all(type(number) is int and number >= 0 for number in (*shape, begin, end))
         bits = math.prod(shape) * dtypes.BITS[dtype] if right else 0
     except (KeyError, TypeError, ValueError):
-        raise CheckpointError(f"{path} is damaged, or of a newer format: its header has an invalid entry for {name!r}") from None
+        raise CheckpointError(f"{path} is damaged or newer: its header has an invalid entry for {name!r}") from None
     if not right or (end - begin) * 8 != bits:
         raise CheckpointError(f"{path} is damaged: {name!r} has a type and shape that do not fit its bytes")
     return Tensor(name, dtype, shape, begin, end)

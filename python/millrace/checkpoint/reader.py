@@ -139,7 +139,7 @@ class _Loading:
                 nodes = tree.tensor_nodes(self.header.tree)
         for node in nodes:
             if node["tensor"] not in self._by_name:
-                raise CheckpointError(f"{self._path} is damaged: its tree names {node['tensor']!r}, which the file lacks")
+                raise CheckpointError(f"{self._path} is damaged: its tree names {node['tensor']!r}, which is missing")
             with self._in_this_file():
                 building.check_size(self._by_name[node["tensor"]])
         return nodes

@@ -54,7 +54,7 @@ def up(
         None, "--disk-rate", metavar="RATE", help="Make /local a slow disk: 40MiB/s (as the machine's disk is)."
     ),
     read_rate: str | None = typer.Option(
-        None, "--read-rate", metavar="RATE", help="Of a slow disk, for reads; none: reads take no time (default: --disk-rate)."
+        None, "--read-rate", metavar="RATE", help="Of a slow disk, for reads; none: no time (default: --disk-rate)."
     ),
     seek_time: str = typer.Option(
         "5ms", "--seek-time", metavar="TIME", help="Of a slow disk: the time of a seek."
@@ -82,7 +82,7 @@ def up(
         )
         made = lifecycle.up(spec)
         if not spec.preload:
-            running.tell("bench/shim is not built: jobs of MPICH before 4.2 on several nodes may hang in MPI_Finalize; run make build")
+            running.tell("bench/shim is not built: jobs of MPICH before 4.2 may hang in MPI_Finalize; run make build")
         _show(made, as_json)
 
 

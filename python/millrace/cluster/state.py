@@ -171,7 +171,7 @@ def running(name: str) -> State:
         hint = f"there is {others}: use --name" if others else "start one by: millrace cluster up --nodes 4"
         raise ClusterError(f"no cluster '{name}' is up; {hint}")
     if not found.running:
-        raise ClusterError(f"cluster '{name}' has crashed; remove its leftovers with: millrace cluster down --name {name}")
+        raise ClusterError(f"cluster '{name}' has crashed; remove its rest with: millrace cluster down --name {name}")
     return found
 
 
@@ -182,7 +182,7 @@ def find_node(cluster: State, text: str) -> Node:
             return node
     last = cluster.nodes[-1]
     name = cluster.spec.name
-    raise ClusterError(f"'{text}' is not a node of cluster '{name}', which has 0 to {last.index} or node0 to {last.name}")
+    raise ClusterError(f"'{text}' is not a node of cluster '{name}': give 0 to {last.index} or node0 to {last.name}")
 
 
 @contextlib.contextmanager

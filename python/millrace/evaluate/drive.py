@@ -53,7 +53,7 @@ def mend_database(path: Path) -> str:
         return ""
     aside = path.with_suffix(".damaged.db")
     path.replace(aside)
-    return f"{path} is damaged ({verdict}): it was moved to {aside.name}, and ReFrame begins a new one; no results are lost"
+    return f"{path} is damaged ({verdict}): it was moved to {aside.name}, and a new one begins; no results are lost"
 
 
 def _die_with_parent() -> None:

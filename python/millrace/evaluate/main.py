@@ -95,7 +95,7 @@ def _plan(request: Request) -> Session:
     target = request.target or request.output / "work"
     target.mkdir(parents=True, exist_ok=True)
     if not os.access(target, os.W_OK):
-        raise EvaluationError(f"{target} is not writable: give --target a folder on the storage that you want to evaluate")
+        raise EvaluationError(f"{target} is not writable: give --target a folder on the storage to evaluate")
     tools = Tools.here(found, target.resolve(), request.slurm is not None or request.site is not None)
     for mpi in request.mpis:
         if mpi not in LAUNCHERS:

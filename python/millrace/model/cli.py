@@ -49,7 +49,7 @@ def model(
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
     published: bool = typer.Option(False, "--published", help="All values of the papers beside the model."),
     figures: Path | None = typer.Option(
-        None, "--figures", metavar="FOLDER", help="The papers' figures as SVG, and the table of --published as Markdown."
+        None, "--figures", metavar="FOLDER", help="The papers' figures as SVG, and --published as Markdown."
     ),
     from_session: Path | None = typer.Option(
         None,

@@ -42,7 +42,7 @@ def engines_used(machine: Machine, question: Question) -> list[tuple[int, int]]:
     else:
         placed = [(engine, min(each, question.ranks - engine * each)) for engine in range(-(-question.ranks // each))]
     if not 0 < question.ranks <= each * there or any(ranks > each for _, ranks in placed):
-        raise ModelError(f"{machine.name} has {there} engines of {each} cores: {question.ranks} ranks do not fit in this way")
+        raise ModelError(f"{machine.name} has {there} engines of {each} cores: {question.ranks} ranks do not fit")
     return [(engine, ranks) for engine, ranks in placed if ranks]
 
 
