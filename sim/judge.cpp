@@ -12,7 +12,7 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::uint64_t journal_batch_bytes = 2 * MiB;  // of the ledger and of the overflow
-constexpr std::uint64_t judged_bytes = 8 * MiB;  // at a time; the oracle needs several times as much
+constexpr std::uint64_t judged_bytes = 8 * MiB;         // at a time; the oracle needs several times as much
 
 // As long as no rank has lost an agent with bytes of a ring to save, a promise for each of several ranges
 // also holds for the bytes between them. Checking the whole hull is faster.

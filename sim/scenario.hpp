@@ -76,8 +76,8 @@ struct Fault {
 // started again by then.
 struct Opening {
   std::uint64_t after_ns = 0;
-  bool keeps_ranks = false;                 // keeps ranks with living agents; otherwise all ranks are new processes
-  bool keeps_agents = false;                // keeps living agents; otherwise they leave before
+  bool keeps_ranks = false;   // keeps ranks with living agents; otherwise all ranks are new processes
+  bool keeps_agents = false;  // keeps living agents; otherwise they leave before
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
   std::vector<Fault> faults;
@@ -111,8 +111,9 @@ struct Scenario {
   io::DiskOptions disk;
   std::uint64_t cpu_bytes_per_second = 4'000'000'000;  // that an agent moves out of rings
   Costs costs;
-  std::uint64_t most_steps = 20'000'000;          // events; more mean an endless run
-  std::uint64_t share_every_ns = 250'000'000;     // an agent reports progress at most this often, and checks at twice this time
+  std::uint64_t most_steps = 20'000'000;  // events; more mean an endless run
+  std::uint64_t share_every_ns =
+      250'000'000;  // an agent reports progress at most this often, and checks at twice this time
   std::uint64_t write_within_ns = 5'000'000'000;  // the setting
   std::uint64_t patience_ns = 60'000'000'000;     // the ranks' bound on waits without progress
   std::uint32_t slice_ms = 100;                   // how often ranks look during a wait
@@ -120,10 +121,10 @@ struct Scenario {
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
   std::optional<Start> start;               // else agents are there
-  std::vector<bool> unable;                 // by rank, on one node: the rank can start no agent, and joins too late
-  std::optional<std::uint32_t> onlooker;    // a rank that does not open the file with the others, and reads it
-  bool apart = false;                       // the nodes do not work together
-  bool second_handles = false;  // ranks read by another handle, which they opened before any wrote
+  std::vector<bool> unable;  // by rank, on one node: the rank can start no agent, and joins too late
+  std::optional<std::uint32_t> onlooker;  // a rank that does not open the file with the others, and reads it
+  bool apart = false;                     // the nodes do not work together
+  bool second_handles = false;            // ranks read by another handle, which they opened before any wrote
   std::vector<Fault> faults;
   std::vector<Opening> later;
   std::uint64_t anew_bytes = 0;  // likewise, after everything, before the last recovery

@@ -113,8 +113,7 @@ def program(
     mode = os.stat(path).st_mode
     if mode & (stat.S_ISUID | stat.S_ISGID) and os.geteuid() != 0:
         verdict.notes.append(
-            f"{name} is setuid or setgid: the system ignores LD_PRELOAD for it, "
-            "so it runs without Millrace"
+            f"{name} is setuid or setgid: the system ignores LD_PRELOAD for it, " "so it runs without Millrace"
         )
         return verdict
     if _shebang(path) or _loads_later(name) or _loads_later(os.path.realpath(path)):

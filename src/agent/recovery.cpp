@@ -101,9 +101,10 @@ bool Recovery::wait_for_living() {
     told = living;
     seen = progress;
     if (now_ns - since_ns > options_.timeout_ms * 1'000'000) {
-      refuse(options_.directory,
-             "living agents have made no progress within --timeout, and their journals stay; check their disks "
-             "and their nodes, then run millrace drain again");
+      refuse(
+          options_.directory,
+          "living agents have made no progress within --timeout, and their journals stay; check their disks "
+          "and their nodes, then run millrace drain again");
       return false;
     }
     pace_.pause(50);
@@ -150,9 +151,11 @@ bool Recovery::usable(Found& found) {
   if (summary.verdict == Verdict::unsupported)
     why = "a Millrace journal of format version " + std::to_string(summary.header.version) +
           ", and this build reads version " + std::to_string(journal::version) +
-          " only; no record of it was used. Recover it with the build that wrote it, or remove it with --discard";
+          " only; no record of it was used. Recover it with the build that wrote it, or remove it with "
+          "--discard";
   if (summary.verdict == Verdict::corrupt)
-    why += " (byte " + std::to_string(summary.end) + "); no record of it was used; --force uses the records before that byte";
+    why += " (byte " + std::to_string(summary.end) +
+           "); no record of it was used; --force uses the records before that byte";
   refuse(found.path, why);
   return false;
 }
@@ -233,7 +236,8 @@ int Recovery::run() {
   for (Found& found : found_) {
     const FileIdentity target = journal::target_of(found.summary.header);
     if (std::ranges::find(broken, target) != broken.end()) {
-      refuse(found.path, "was not used, because an older journal of " + found.target() + " was not recovered; it stays");
+      refuse(found.path,
+             "was not used, because an older journal of " + found.target() + " was not recovered; it stays");
       continue;
     }
     const bool before = std::exchange(failed_, false);

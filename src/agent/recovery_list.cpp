@@ -61,7 +61,9 @@ bool discard(const std::string& path, std::ostream& out, std::ostream& error) {
   const Result<Fd> file = io::open_owned(path);
   if (!file) return refuse(file.status().describe());
   if (!io::take_lock(*file))
-    return refuse("a living agent or a recovery still needs the journal, so it stays; run millrace drain to wait for agents");
+    return refuse(
+        "a living agent or a recovery still needs the journal, so it stays; run millrace drain to wait for "
+        "agents");
   const journal::Summary summary = journal::scan(*file);
   if (const Status gone = io::remove_durably(path); !gone.ok()) return refuse(gone.describe());
   out << path << ": discarded: " << contents(summary) << '\n';
@@ -74,8 +76,12 @@ std::optional<std::vector<std::string>> journals_in(const std::string& directory
   Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
   if (paths) return *std::move(paths);
   const bool others = paths.status().code() == Code::access;
-  error << begin_of_line << io::owned_folder(directory) << ": "
-        << (others ? "this folder is not the user's own, or other users can write to it; no journal in it is used" : paths.status().describe()) << '\n';
+  error
+      << begin_of_line << io::owned_folder(directory) << ": "
+      << (others
+              ? "this folder is not the user's own, or other users can write to it; no journal in it is used"
+              : paths.status().describe())
+      << '\n';
   return std::nullopt;
 }
 

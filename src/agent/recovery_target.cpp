@@ -23,22 +23,27 @@ Target find_target(io::Storage& storage, const journal::FileHeader& header, bool
 
 std::string refusal(const Target& target, const std::string& name) {
   if (!target.file) {
-    if (target.file.status().code() == Code::invalid) return name + " is not a regular file; nothing was written to it, and the journal stays";
+    if (target.file.status().code() == Code::invalid)
+      return name + " is not a regular file; nothing was written to it, and the journal stays";
     const bool gone = target.file.status().code() == Code::not_found;
     return name + ": " + target.file.status().describe() +
-           (gone ? "; the journal stays. If its records are not needed any more, remove it with --discard" : "");
+           (gone ? "; the journal stays. If its records are not needed any more, remove it with --discard"
+                 : "");
   }
   switch (target.sameness) {
     case Sameness::same:
       return {};
     case Sameness::other:
       return name +
-             " is not the file of this journal, but another one with its name; nothing was written to it. --discard "
+             " is not the file of this journal, but another one with its name; nothing was written to it. "
+             "--discard "
              "removes the journal, --force writes its records into this file nevertheless";
     case Sameness::unknown:
       return name +
-             " may be another file than the one of this journal, because its file system has no birth times, no "
-             "lasting handles and no marks; nothing was written to it. Check the file, then write the journal "
+             " may be another file than the one of this journal, because its file system has no birth times, "
+             "no "
+             "lasting handles and no marks; nothing was written to it. Check the file, then write the "
+             "journal "
              "into it with --force, or remove the journal with --discard";
   }
   return {};

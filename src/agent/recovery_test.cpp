@@ -142,8 +142,7 @@ TEST_F(Recovery, ANewFileWithTheOldNumberIsRefused) {
   if (handled.target.handle > 1) put("handled", {{0, "old"}}, handled);
   const Ran ran = run();
   EXPECT_EQ(ran.status, 1);
-  EXPECT_NE(ran.error.find(target + " is not the file of this journal"), std::string::npos)
-      << ran.error;
+  EXPECT_NE(ran.error.find(target + " is not the file of this journal"), std::string::npos) << ran.error;
   EXPECT_NE(ran.error.find("--discard"), std::string::npos) << ran.error;
   EXPECT_EQ(content(), std::string(100, '.'));
   EXPECT_TRUE(fs::exists(place("born")));

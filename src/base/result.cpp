@@ -51,7 +51,8 @@ const char* sentence(Code code) {
     case Code::quota:
       return "the disk quota is used up: free some space, then write the file again";
     case Code::io:
-      return "the storage reported an I/O error: the file is not complete; check the storage, then write the file "
+      return "the storage reported an I/O error: the file is not complete; check the storage, then write the "
+             "file "
              "again";
     case Code::access:
       return "permission denied";
@@ -67,7 +68,8 @@ const char* sentence(Code code) {
              "reached: the last writes may be missing; write the file again";
     case Code::timeout:
       return "the Millrace agent made no progress within MILLRACE_TIMEOUT: bytes may be missing in the file. "
-             "Check whether the storage hangs; if it is only slow, raise --timeout. Then write the file again";
+             "Check whether the storage hangs; if it is only slow, raise --timeout. Then write the file "
+             "again";
     case Code::corrupt:
       return "a checksum does not match: the data was damaged on its way to the file; write the file again";
     case Code::unsupported:

@@ -69,7 +69,8 @@ Result<std::uint64_t> Call::run(OpenChannel& channel, OpenDevice* device) const 
 
 const char* about_call(Status status) {
   if (status.error() == E2BIG)
-    return "a function takes at most 6 integer or memory arguments, 8 real ones, and 256 MiB of memory each way";
+    return "a function takes at most 6 integer or memory arguments, 8 real ones, and 256 MiB of memory each "
+           "way";
   if (status.error() == ESRCH) return "the channel's process has ended: open another channel";
   if (status.error() == EINVAL) return "there is no such function: take a symbol from millrace_find";
   return "";

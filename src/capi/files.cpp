@@ -54,7 +54,8 @@ int millrace_close(millrace_file* file) {
     {
       const auto open = library.handles.find<File>(file);
       if (open == nullptr) return Outcome::failed(EBADF);
-      if (open->requests > 0) return Outcome::failed(EBUSY, "a request of the file is not finished: wait for it first");
+      if (open->requests > 0)
+        return Outcome::failed(EBUSY, "a request of the file is not finished: wait for it first");
     }
     const auto open = library.handles.take<File>(file);
     if (open == nullptr) return Outcome::failed(EBADF);

@@ -40,9 +40,11 @@ int errno_of(Status status) {
 const char* advice(int error) {
   switch (error) {
     case EBADF:
-      return "no such handle is open: it was closed before, is of another kind, or belongs to the parent process";
+      return "no such handle is open: it was closed before, is of another kind, or belongs to the parent "
+             "process";
     case EFAULT:
-      return "no such memory: a wrong address or length, memory of another device, or a device from before fork()";
+      return "no such memory: a wrong address or length, memory of another device, or a device from before "
+             "fork()";
     case ENOSPC:
       return "the file system is full: free some space, then write again";
     case EDQUOT:

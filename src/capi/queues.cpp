@@ -19,7 +19,8 @@ constexpr const char* no_ticket = "there is no such ticket, or a wait has taken 
 Outcome submitted(CommandQueue& queue, CommandQueue::Command command, std::uint64_t* ticket) {
   const Result<CommandQueue::Ticket> made = queue.submit(std::move(command));
   if (!made)
-    return {made.status(), made.status().error() == EAGAIN ? "4096 tickets are open: wait for some of them first" : ""};
+    return {made.status(),
+            made.status().error() == EAGAIN ? "4096 tickets are open: wait for some of them first" : ""};
   *ticket = *made;
   return 0;
 }

@@ -106,7 +106,8 @@ int millrace_request_init(millrace_request** request) {
     if (request == nullptr) return Outcome::failed(EINVAL, "request is NULL");
     Library& library = Library::get();
     const Result<Requests::Context> context = library.requests.init();
-    if (!context) return {context.status(), "there are too many requests: end some with millrace_request_fini"};
+    if (!context)
+      return {context.status(), "there are too many requests: end some with millrace_request_fini"};
     *request = library.handles.add(std::make_shared<Request>(*context));
     return 0;
   });

@@ -128,11 +128,11 @@ void settle_ledgers(const char* path, bool writes, Process& process) {
   const std::size_t left = settle(process, path, directory, target);
   if (left == 0) return;
   if (writes) pass_over(process, directory, target);
-  process.say(
-      std::string(path) + ": bytes that were written before a crash are in " + directory +
-      " and not in the file; run millrace recover to see why" +
-      (writes ? ". It needs --force from now on, because this program may write newer bytes to the file"
-              : " and to finish the file"));
+  process.say(std::string(path) + ": bytes that were written before a crash are in " + directory +
+              " and not in the file; run millrace recover to see why" +
+              (writes
+                   ? ". It needs --force from now on, because this program may write newer bytes to the file"
+                   : " and to finish the file"));
 }
 
 }  // namespace millrace::client

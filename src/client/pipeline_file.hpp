@@ -126,7 +126,7 @@ class PipelineFile final : public File, private Leaver {
   std::atomic<bool> on_the_way_{false};     // this rank has written since the last order()
   std::atomic<bool> elsewhere_{false};      // other nodes may have written before an order()
   std::atomic<bool> past_ledger_{false};    // the MPI library wrote to a file that has a ledger
-  std::atomic<bool> bereft_{false};         // the agent had bytes of other ranks and went before this rank joined it
+  std::atomic<bool> bereft_{false};  // the agent had bytes of other ranks and went before this rank joined it
   std::atomic<bool> closed_{false};
 };
 

@@ -113,8 +113,10 @@ void Session::save() {
     parts_.contact->say(
         saved.ok() ? path + ": the agent has gone; the bytes written to the file are in journals in " +
                          parts_.journal_directory + ": run millrace recover on this node"
-                   : path + ": the agent has gone, and bytes that it had not kept yet are lost: write the file "
-                            "again (" + saved.describe() + ")");
+                   : path +
+                         ": the agent has gone, and bytes that it had not kept yet are lost: write the file "
+                         "again (" +
+                         saved.describe() + ")");
   }
 }
 

@@ -234,8 +234,9 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
           greet(*std::move(socket), settings, hash, serialized, bound_ms, why);
       if (session || session.status().code() != Code::lost_agent) return session;
     } else if (socket.status().error() == EAGAIN) {
-      why = "the process with the name of this job's agent takes no connection: end it, or set MILLRACE_JOB to "
-            "another name";
+      why =
+          "the process with the name of this job's agent takes no connection: end it, or set MILLRACE_JOB to "
+          "another name";
       return Code::timeout;
     } else if (socket.status().error() != ECONNREFUSED) {
       return socket.status();

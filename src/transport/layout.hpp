@@ -73,7 +73,8 @@ inline constexpr std::uint32_t routed_stand_in = 2;  // on one node only; elsewh
 // The agent's memfd, mapped by every client.
 struct AgentPage {
   std::uint32_t stamp_clock;                        // StampClock; fixed before the first rank comes
-  alignas(64) std::atomic<std::uint32_t> sleeping;  // 1: the agent sleeps; the rank that sets it to 0 writes the eventfd
+  alignas(64) std::atomic<std::uint32_t> sleeping;  // 1: the agent sleeps; the rank that sets it to 0 writes
+                                                    // the eventfd
   alignas(64) std::atomic<std::uint64_t> progress;  // grows whenever the agent makes progress
   alignas(64) std::atomic<std::uint64_t> openings;  // grows whenever a file gets its number
   std::atomic<std::uint32_t> slots;                 // files[slots...] were never used

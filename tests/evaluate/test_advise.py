@@ -86,7 +86,7 @@ def test_what_a_file_costs_whatever_its_size_is_told_from_the_rest(tmp_path):
     for amount, expected in (("32MiB", (0.05, 0.1)), ("64MiB", (0.075, 0.175)), ("8MiB", (0.03125, 0.04375))):
         found = advise.predict(made, application(piece="32KiB", checkpoint=amount))
         assert [p.seconds for p in found] == pytest.approx(list(expected))
-    (note,) = [n for n in advise.caveats(made, application(piece="32KiB")) if "whatever its size" in n]
+    (note,) = [n for n in advise.caveats(made, application(piece="32KiB")) if "with any size" in n]
     assert "25 ms" in note
 
     del results["size.32KiB.mpich"]

@@ -56,9 +56,7 @@ def up(
     read_rate: str | None = typer.Option(
         None, "--read-rate", metavar="RATE", help="Of a slow disk, for reads; none: no time (default: --disk-rate)."
     ),
-    seek_time: str = typer.Option(
-        "5ms", "--seek-time", metavar="TIME", help="Of a slow disk: the time of a seek."
-    ),
+    seek_time: str = typer.Option("5ms", "--seek-time", metavar="TIME", help="Of a slow disk: the time of a seek."),
     slow: List[Path] = typer.Option([], "--slow", metavar="DIR", help="A folder that is slow too; may be repeated."),
     with_slurm: bool = typer.Option(False, "--slurm", help="Start Slurm in the cluster, for srun, sbatch and others."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),

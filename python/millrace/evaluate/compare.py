@@ -131,8 +131,7 @@ def run(a: Path, b: Path, tolerance: float, everything: bool, as_json: bool) -> 
         console.print(table)
     better = sum(d.verdict == BETTER for d in found)
     console.print(
-        f"{len(found)} figures: {len(worse)} worse, {better} better beyond {tolerance:.0%}; "
-        "ratios above 1 favour B",
+        f"{len(found)} figures: {len(worse)} worse, {better} better beyond {tolerance:.0%}; " "ratios above 1 favour B",
         highlight=False,
     )
     if alone:

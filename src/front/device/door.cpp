@@ -51,7 +51,9 @@ const staging::Entry* load() {
                             : reinterpret_cast<staging::EntryFunction>(dlsym(library, staging::entry_symbol));
   const staging::Entry* found = function != nullptr ? function(staging::entry_version) : nullptr;
   if (found == nullptr && !absent.exchange(true))
-    dprintf(STDERR_FILENO, "millrace: device memory cannot be staged, so such transfers fail; install Millrace again: %s\n", why);
+    dprintf(STDERR_FILENO,
+            "millrace: device memory cannot be staged, so such transfers fail; install Millrace again: %s\n",
+            why);
   return found;
 }
 

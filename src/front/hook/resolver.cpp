@@ -120,7 +120,8 @@ const char* library_for(void* mpi) {
     if (strstr(text, flavour.mark) != nullptr) return flavour.file;
   }
   text[strcspn(text, "\n")] = '\0';
-  say("passing through: Millrace does not know this MPI library; files are written as without it: ", text[0] != '\0' ? text : "(no version)");
+  say("passing through: Millrace does not know this MPI library; files are written as without it: ",
+      text[0] != '\0' ? text : "(no version)");
   return nullptr;
 }
 
@@ -141,7 +142,8 @@ void attach(const char* library) {
   const Attach request{attach_version, slot_count, real_functions, hook_functions};
   if (function == nullptr || function(&request) != 0) {
     memset(hook_functions, 0, sizeof hook_functions);
-    say("passing through: this library belongs to another version of Millrace; install Millrace again: ", path);
+    say("passing through: this library belongs to another version of Millrace; install Millrace again: ",
+        path);
     return;
   }
   // A call past the hooks would miss the pipeline's bytes. So either all functions are hooked, or none.

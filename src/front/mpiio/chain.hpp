@@ -17,11 +17,12 @@ namespace millrace::front {
 struct StagePlan {
   std::string path;
   Settings settings;
-  std::uint64_t group;        // of the open
-  std::uint32_t least_share;  // the share of the series' last file that every node must have read; 0: no condition
-  std::uint32_t share;        // the share that this rank has read
-  bool first = false;         // rank 0's node alone sees the file
-  std::uint64_t size = 0;     // then: of the file
+  std::uint64_t group;  // of the open
+  std::uint32_t
+      least_share;      // the share of the series' last file that every node must have read; 0: no condition
+  std::uint32_t share;  // the share that this rank has read
+  bool first = false;   // rank 0's node alone sees the file
+  std::uint64_t size = 0;  // then: of the file
 };
 
 struct StagedCopy {

@@ -151,7 +151,8 @@ int open_in_place(const Opening& how) {
   open->file = client::open(std::move(request));
   open->stand_in = std::move(stands->fd);
   if (!all_of(how.comm, open->file->registered())) {
-    client::log(open->path + " cannot be reached from every node, and was not opened: an agent refused the file");
+    client::log(open->path +
+                " cannot be reached from every node, and was not opened: an agent refused the file");
     PMPI_File_close(how.fh);
     return refuse(MPI_ERR_IO);
   }

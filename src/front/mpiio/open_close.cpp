@@ -96,9 +96,10 @@ std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest
 // the file to the MPI library.
 bool reaches_agent(const std::string& path) {
   if (client::reserve_descriptors()) return true;
-  client::log(path +
-              ": no file descriptors are left for the connection with the agent: all ranks write the file with "
-              "the MPI library alone; raise the limit (ulimit -n)");
+  client::log(
+      path +
+      ": no file descriptors are left for the connection with the agent: all ranks write the file with "
+      "the MPI library alone; raise the limit (ulimit -n)");
   return false;
 }
 

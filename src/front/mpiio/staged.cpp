@@ -84,7 +84,8 @@ class Staged {
 };
 
 int Staged::failed(int error) const {
-  client::log("device memory could not be copied, and the transfer failed: " + Status::from_errno(error).describe());
+  client::log("device memory could not be copied, and the transfer failed: " +
+              Status::from_errno(error).describe());
   const int value = error == EFAULT ? MPI_ERR_BUFFER : error == ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_IO;
   if (open_ != nullptr) return raise_class(*open_, value);
   PMPI_File_call_errhandler(a_.file, value);

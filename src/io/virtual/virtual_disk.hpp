@@ -19,10 +19,10 @@
 namespace millrace::io {
 
 struct DiskOptions {
-  std::uint64_t rate_bytes_per_second = 200'000'000;    // one stream, in order
-  std::uint64_t seek_ns = 100'000;                      // for a write that does not begin at the end of the last one
-  std::uint64_t sync_ns = 500'000;                      // a datasync, beside the bytes that it waits for
-  std::uint64_t call_ns = 5'000;                        // any request
+  std::uint64_t rate_bytes_per_second = 200'000'000;  // one stream, in order
+  std::uint64_t seek_ns = 100'000;  // for a write that does not begin at the end of the last one
+  std::uint64_t sync_ns = 500'000;  // a datasync, beside the bytes that it waits for
+  std::uint64_t call_ns = 5'000;    // any request
   std::uint64_t copy_bytes_per_second = 5'000'000'000;  // into the cache and out of it
   std::uint64_t cache_bytes = 64 << 20;                 // not on the disk yet; more bytes wait
   std::uint64_t jitter_ns = 20'000;                     // by chance, so that completions change places
