@@ -139,7 +139,7 @@ def test_bad_use_is_told(cluster, command, says):
 
 def test_unknown_nodes_and_commands_are_told(pair):
     done = pair.run(2, "true")
-    assert done.returncode == 2 and "'2' is no node" in done.stderr
+    assert done.returncode == 2 and "'2' is not a node" in done.stderr
     assert pair.run(0, "no-such-program").returncode == 127
     assert pair.run(0, "/etc/passwd").returncode == 126
     here = pair.run(0, "true", cwd="/dev/shm")

@@ -114,9 +114,9 @@ def test_a_program_with_a_file_per_rank_keeps_it(session):
 
 def test_what_was_not_measured_is_said(session):
     notes = advise.caveats(session, application(ranks=512))
-    assert notes == ["measured with 4 ranks, not 512: the order holds better than the times"]
+    assert notes == ["measured with 4 ranks, not 512: trust the order more than the times"]
     (note,) = advise.caveats(session, application(piece="8MiB"))
-    assert note == "pieces like these were not measured in a shared file: those of 1.0 MiB stand for them"
+    assert note == "pieces of this size were not measured in a shared file; the advice uses those of 1.0 MiB"
 
 
 def test_the_command_reads_yaml_and_says_why(session, tmp_path, capsys):

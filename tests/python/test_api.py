@@ -92,7 +92,7 @@ def test_errors_are_the_systems(tmp_path):
 
 def test_what_is_no_memory_is_refused(tmp_path):
     with millrace.File(tmp_path / "file", "w+") as file:
-        with pytest.raises(TypeError, match="a str has no bytes"):
+        with pytest.raises(TypeError, match="a str has no accessible bytes"):
             file.write("text")
         with pytest.raises(BufferError, match="read-only"):
             file.read_into(b"abc")

@@ -40,7 +40,7 @@ def load(
 
     device: where torch and CuPy arrays are to be, such as "cuda:0".
     mmap: maps the file instead of reading it. Arrays can be changed; the file stays. Nothing is verified, unless asked.
-    verify: True raises CheckpointError if the file has no checksums, or ones that nobody here computes. None does
+    verify: True raises CheckpointError if the file has no checksums, or checksums that cannot be computed here. None does
         not verify then, with a warning in the latter case. False never does.
     arrays: "numpy", "torch" or "cupy": what all are to be, whatever they were.
     threads: how many read (as many as there are processors, at most 4).
@@ -160,7 +160,7 @@ class _Loading:
             return found
         problem = f"{self._path} has no checksums" if not name else f"{self._path} has checksums of the kind {name!r}"
         if name:
-            problem += ", which nobody here computes: install Millrace's library (libmillrace_io.so) or xxhash"
+            problem += ", which cannot be computed here: install Millrace's library (libmillrace_io.so) or xxhash"
         if verify:
             raise CheckpointError(f"{problem}; verify=False loads the file without checks")
         warnings.warn(f"{problem}; the file is loaded without checks", stacklevel=4)
