@@ -40,7 +40,7 @@ def load(
 
     device: where torch and CuPy arrays are to be, such as "cuda:0".
     mmap: maps the file instead of reading it. Arrays can be changed; the file stays. Nothing is verified, unless asked.
-    verify: True raises CheckpointError if the file has no checksums, or checksums that cannot be computed here. None does
+    verify: True raises CheckpointError if the file has no checksums, or if they cannot be computed here. None does
         not verify then, with a warning in the latter case. False never does.
     arrays: "numpy", "torch" or "cupy": what all are to be, whatever they were.
     threads: how many read (as many as there are processors, at most 4).
