@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t second_ns = 1000 * ms;
-constexpr std::uint64_t longest_ns = 10'000 * second_ns;  // that a run may take, and
-constexpr std::uint64_t rest_ns = 700 * second_ns;        // ... its agents after the last rank
-// From a write on, until its bytes are in the file though nobody asks: the agents' bound, and what disks
-// take.
+constexpr std::uint64_t longest_ns = 10'000 * second_ns;  // the longest run, and
+constexpr std::uint64_t rest_ns = 700 * second_ns;        // ... of its agents after the last rank
+// The time from a write until its bytes are in the file without a request: the agents' bound, and the disks'
+// time.
 constexpr std::uint64_t old_ns = 25 * second_ns;
 
-// A disk's error, or a file server's that does not answer.
+// The error of a disk, or of a file server that does not answer.
 int errno_of(const Fault& fault) { return fault.amount % 2 == 0 ? EIO : ETIMEDOUT; }
 
 }  // namespace
@@ -132,8 +132,8 @@ void Cluster::befall(const Fault& fault) {
   }
 }
 
-// A node is about to be killed. Writes that are older than the bound are in the file by now, from all nodes;
-// or in the ledger of their own node, which goes if the node's ranks are told of an error.
+// A node is about to be killed. Writes of all nodes that are older than the bound are in the file by now, or
+// in the ledger of their own node. That ledger may be gone if the node's ranks have got an error.
 void Cluster::acknowledge_old(std::uint32_t node) {
   if (!scenario_.keeps_the_bound()) return;
   for (const Rank& rank : ranks_) {
@@ -142,7 +142,7 @@ void Cluster::acknowledge_old(std::uint32_t node) {
   }
 }
 
-// Its bytes are in the file once agents are at rest, or who opens the file again has asked them.
+// The bytes are in the file once agents are at rest, or once a new open has asked them.
 void Cluster::acknowledge_killed() {
   if (!scenario_.only_programs_die()) return;
   for (const Rank& rank : ranks_) {
@@ -177,7 +177,7 @@ bool Cluster::all_idle() const {
   return std::ranges::all_of(nodes_, [](const auto& node) { return node->idle(); });
 }
 
-// Asks only now and then, for it takes as long as there are ranks.
+// Checks only now and then, because the check takes time for each rank.
 bool Cluster::step_until(std::uint64_t until_ns, bool (Cluster::*done)() const) {
   while (!(this->*done)()) {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
@@ -187,7 +187,7 @@ bool Cluster::step_until(std::uint64_t until_ns, bool (Cluster::*done)() const) 
   return true;
 }
 
-// The ranks' programs, and what befalls them. False: some do not end.
+// Runs the ranks' programs and the faults. False: some programs do not end.
 bool Cluster::play() {
   const std::uint64_t begin_ns = openings_ == 1 ? 0 : timeline_.now_ns();
   for (const Fault& fault : scenario_.faults)

@@ -22,7 +22,7 @@
 
 namespace millrace::sim {
 
-// What the ranks have agreed on as they opened the file.
+// The ranks' agreement at the open of the file.
 struct Agreement {
   std::uint64_t group = 0;
   bool routed = false;  // its nodes work together
@@ -31,15 +31,15 @@ struct Agreement {
 };
 
 // A rank: its program is straight code in a fiber of its own, over the shipped client. After an error it
-// writes no more, but still meets the others, and closes.
+// writes no more, but still meets the other ranks, and closes.
 struct Rank {
   std::uint32_t number = 0;
   std::uint32_t node = 0;
   const std::vector<Step>* program = nullptr;
   std::size_t step = 0;
   std::unique_ptr<RankProcess> process;
-  std::unique_ptr<client::File> file;    // nullptr: the MPI library has it alone, or nobody
-  std::unique_ptr<client::File> second;  // a handle that only reads, if the run is about such
+  std::unique_ptr<client::File> file;    // nullptr: the file is the MPI library's alone, or is not open
+  std::unique_ptr<client::File> second;  // a handle that only reads, in some runs
   std::size_t opened = 0;                // how often
   std::optional<io::Handle> handle;      // the MPI library's, of the same file, while it is open
   std::vector<std::byte> memory;         // that it writes from
@@ -51,7 +51,7 @@ struct Rank {
   Status error;
 };
 
-// All machines of a run, its ranks, and what befalls them.
+// All machines of a run, its ranks and its faults.
 class Cluster {
  public:
   Cluster(const Scenario& scenario, bool keep_trace);
@@ -63,7 +63,7 @@ class Cluster {
 
  private:
   World world() { return {timeline_, trace_, net_, disk_, processors_}; }
-  // Of a rank there.
+  // For a rank on that node.
   Settings settings_of(std::uint32_t node) const;
   bool connect_all();
   Status connect(Rank& rank);
@@ -71,10 +71,10 @@ class Cluster {
   bool open_all();
   bool play();
   Agreement agree();
-  // Ranks that open the file together.
+  // The ranks that open the file together.
   std::uint32_t members_on(std::uint32_t node) const;
   Status open(Rank& rank);
-  // Of a rank's program, in its fiber.
+  // Parts of a rank's program, in its fiber.
   void live(Rank& rank);
   void think(Rank& rank);
   void pay(Rank& rank);
@@ -100,13 +100,13 @@ class Cluster {
   void acknowledge_killed();
   void check_read(const Rank& rank, Extent extent, std::uint32_t begun);
   void befall(const Fault& fault);
-  // Its agent dies, and its host or its ranks with it.
+  // The node's agent dies, with its host or its ranks in some cases.
   void crash(std::uint32_t node, bool host, bool ranks);
   void kill_ranks(std::uint32_t node);
   bool all_over() const;
   bool all_idle() const;
   bool step_until(std::uint64_t until_ns, bool (Cluster::*done)() const);
-  // Of a file that is opened again (reopen.cpp).
+  // For a file that is opened again (reopen.cpp).
   bool open_again(const Opening& opening);
   void lasts(const Fault& fault) { calm_ns_ = std::max(calm_ns_, timeline_.now_ns() + fault.for_ns); }
   void calm(std::uint64_t after_ns);
@@ -116,7 +116,7 @@ class Cluster {
   bool replace_agents(bool all);
   void begin_again(const Opening& opening);
   static bool stays(const Rank& rank, const Opening& next);
-  // Of a file that is staged (staging.cpp).
+  // For a staged file (staging.cpp).
   void stage(Rank& rank);
   Staging& current_staging();
   bool all_of(Rank& rank, std::uint32_t& yes, bool mine);
@@ -134,15 +134,15 @@ class Cluster {
   std::string stand_in(std::uint32_t node) const {
     return folder_.path() + "/stand-in-" + std::to_string(openings_) + "-" + std::to_string(node);
   }
-  // Another file stands in for it on the rank's node.
+  // True if the rank's node has a stand-in.
   bool is_elsewhere(const Rank& rank) const { return !stand_ins_.empty() && rank.node != 0; }
-  // What ranks on that node read and hand over as the file.
+  // The file that ranks on that node read and register.
   const Fd& file_of(const Rank& rank) const { return is_elsewhere(rank) ? stand_ins_[rank.node - 1] : file_; }
 
   static constexpr std::size_t most_problems = 10;
-  static constexpr std::uint64_t think_ns = 50'000;  // at most, between what a rank asks
+  static constexpr std::uint64_t think_ns = 50'000;  // at most, between a rank's requests
 
-  Scenario scenario_;  // programs and faults are those of the opening that is on
+  Scenario scenario_;  // programs and faults of the current opening
   io::Timeline timeline_;
   io::Trace trace_;
   io::VirtualNet net_;
@@ -158,15 +158,15 @@ class Cluster {
   std::vector<std::unique_ptr<Settling>> settling_;  // by node
   std::vector<std::unique_ptr<Staging>> stagings_;   // so far, the last one may be on
   std::vector<io::Timeline::Event> planned_;         // faults
-  std::uint64_t calm_ns_ = 0;                        // when those that have begun are over
+  std::uint64_t calm_ns_ = 0;                        // the end of the faults that have begun
   const Opening* next_ = nullptr;                    // the opening after this one
   std::uint32_t openings_ = 0;                       // so far
-  std::uint32_t old_errors_ = 0;                     // of those before
+  std::uint32_t old_errors_ = 0;                     // of earlier openings
   std::vector<Agreement> agreements_;                // of all of them, and of programs that open it again
-  bool anew_ = false;                                // the file is not the first one of its name any more
+  bool anew_ = false;                                // another file has taken the first one's name
   bool crashed_ = false;                             // an agent, or a node with it
   std::uint32_t met_ = 0;                            // the oracle's moment when the ranks last met
-  bool failed_ = false;  // a rank has met the others with an error: nobody writes any more
+  bool failed_ = false;  // a rank has met the others with an error, so no rank writes any more
   std::uint32_t errors_ = 0;
   std::uint32_t copies_ = 0;
   std::uint64_t over_ns_ = 0;  // when the last rank ended

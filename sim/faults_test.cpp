@@ -65,24 +65,23 @@ TEST(Faults, EveryPromiseHoldsUnderEverySeed) {
   EXPECT_GT(told, seeds / 10) << "faults that nobody meets test nothing";
 }
 
-// What seeds have found once.
+// Faults that seeds have found.
 TEST(Faults, WhatWasFoundStaysRight) {
   // 1125, 1459: a node goes down before the header of its journal is on the disk. 7990: a ledger keeps bytes
-  // that another node has written over since, and comes back over them.
-  // 48: full ledgers of several nodes wait for each other. 76, 217: who opens a file again joins what is left
-  // of the first open, with its links and errors. 1394: an agent that refuses a file keeps room for its
-  // records, and has none for those of the file that is open. 10815: a node is lost with a commit on its disk
-  // and not what it stands for. 166, 1306: who opens a file waits for agents that wait for each other, and a
-  // ledger that holds nothing. 15909: ... is told of errors of who had it open before. 2313, 5485: a rank's
-  // direct writes are lost by a datasync of another rank, which alone is told. 15389: who opens a file joins
-  // what is left of the first open, whose ledger is only waiting for its own last write. 858: what a rank has
-  // in its ring comes into the ledger after another one has had that emptied, to write past it. 130: a rank
-  // that has no part in a file asks for it while all others close. 742: who opens a file has looked at its
-  // ledgers before the agent has heard that the ranks that wrote are gone. 6496: old bytes of a file
-  // of the first node come from another node after new ones. 29778: ranks are told that their
-  // own agent makes no progress, when it is another node's that does not answer. 77, 81, 189: a rank whose
-  // agent has died does not ask the one that another rank has started since. 808, 1317: that one, or a direct
-  // write, leaves the ledger of the dead one, which comes back later.
+  // that another node has overwritten since, and its recovery brings them back. 48: full ledgers of several
+  // nodes wait for each other. 76, 217: a second open joins the rest of the first open, with its links and
+  // errors. 1394: an agent that refuses a file keeps room for its records, and lacks room for records of the
+  // open file. 10815: a lost node has a commit on its disk, but not the bytes that it commits. 166, 1306: an
+  // open waits for agents that wait for each other, and for an empty ledger. 15909: an open gets errors of an
+  // earlier open. 2313, 5485: a failing datasync of another rank loses a rank's direct writes, and only that
+  // other rank gets the error. 15389: an open joins the rest of the first open, whose ledger only waits for
+  // its own last write. 858: records from a rank's ring come into the ledger after another rank has had the
+  // ledger emptied for a direct write. 130: a rank without a part in a file asks for its bytes while all
+  // others close. 742: an open looks at the ledgers before the agent notices that the writing ranks are gone.
+  // 6496: old bytes of a file of the first node come from another node after new ones. 29778: the ranks'
+  // error says that their own agent makes no progress, when another node's agent does not answer. 77, 81,
+  // 189: a rank whose agent has died does not ask the agent that another rank has started since. 808, 1317:
+  // the second agent, or a direct write, leaves the dead agent's ledger, which comes back later.
   for (const std::uint64_t seed : {1125, 1459,  7990, 48,  76,  217,  1394,  10815, 166, 1306, 15909, 2313,
                                    5485, 15389, 858,  130, 742, 6496, 29778, 77,    81,  189,  808,   1317}) {
     const Scenario scenario = make_scenario(seed);
@@ -181,7 +180,7 @@ TEST(Oracle, WhatWasAcknowledgedIsThereWhenTheFileIsOpenedAgain) {
   oracle.acknowledge(0, true);
   (void)oracle.add(0, {10, 20});
   oracle.acknowledge(0, false);
-  (void)oracle.add(0, {20, 30});  // told of an error
+  (void)oracle.add(0, {20, 30});  // the rank got an error
   oracle.fill(stable, 0, std::span(file).first(10));
   EXPECT_NE(oracle.check(file, {0, 100}, -1, false), "");
   oracle.begin_again(true);
@@ -195,7 +194,7 @@ TEST(Oracle, WhatWasAcknowledgedIsThereWhenTheFileIsOpenedAgain) {
   EXPECT_EQ(oracle.check(file, {0, 100}, -1, false), "");
 }
 
-// Long enough for everybody to be called silent, and too short.
+// A time that is long enough for all peers to count as silent, and one that is too short.
 TEST(Clock, AJumpOfANodeIsNoWrongByteAndAShortOneNoError) {
   for (const std::uint64_t span_ns : {std::uint64_t{3'000'000'000}, std::uint64_t{300'000'000'000}}) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {

@@ -34,7 +34,7 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::size_t guard_bytes = 4096;
-// Only what is used takes memory. Instrumented frames are larger.
+// Only used pages take memory. Instrumented frames are larger.
 #if defined(MILLRACE_FIBER_ASAN) || defined(MILLRACE_FIBER_TSAN)
 constexpr std::size_t stack_bytes = std::size_t{512} << 10;
 #else
@@ -96,7 +96,7 @@ void Fiber::leave() {
   ::__tsan_switch_to_fiber(thread_outside_, 0);
 #endif
 #if defined(MILLRACE_FIBER_ASAN)
-  // No place for its fake stack: it is not needed any more.
+  // No place for the fake stack, because it is not needed any more.
   ::__sanitizer_start_switch_fiber(ended_ ? nullptr : &fake_inside_, outside_bottom_, outside_bytes_);
 #endif
   ::swapcontext(&inside_, &outside_);

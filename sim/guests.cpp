@@ -14,7 +14,7 @@ namespace {
 
 bool writes(const Step& step) { return step.kind == Step::Kind::write; }
 
-// It reads the whole file, too, wherever the ranks have just put their writes in order.
+// The onlooker also reads the whole file, after each point where the ranks have ordered their writes.
 std::vector<Step> looking_on(std::vector<Step> program, std::uint64_t file_bytes) {
   std::erase_if(program, writes);
   std::vector<Step> made;
@@ -26,7 +26,7 @@ std::vector<Step> looking_on(std::vector<Step> program, std::uint64_t file_bytes
   return made;
 }
 
-// Before the last close, the others write a little into each lane, for the onlooker to read: some close
+// Before the last close, the other ranks write a little into each lane for the onlooker. Some ranks close
 // meanwhile.
 void add_writes_to_all_lanes(Dice& dice, Scenario& scenario) {
   const std::uint64_t lanes = scenario.plan.lanes, stripe = scenario.plan.stripe_bytes;
@@ -77,7 +77,8 @@ void add_onlooker(Scenario& scenario) {
   if (scenario.plan.lanes > 1) add_writes_to_all_lanes(dice, scenario);
 }
 
-// Before the ranks compute: one writes, and then another one, past the pipeline, over a part of that.
+// Before the ranks compute: one rank writes, and then another rank overwrites a part of that, past the
+// pipeline.
 void add_overwriting(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x0BE2);
   const std::size_t last = scenario.programs.size() - 1;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Ranks, and handles, that have no part in the pipeline, each kind chosen by dice of its own. The constants
-// of the dice are such that the seeds that docs/results/faults.md named before are the same runs.
+// Ranks and handles without a part in the pipeline. Each kind has its own dice. Their constants keep the runs
+// of the seeds in docs/results/faults.md.
 namespace millrace::sim {
 
 struct Scenario;
@@ -11,12 +11,12 @@ struct Scenario;
 // Some ranks can start no agent, some read by a second handle.
 void add_guests(Scenario& scenario);
 
-// In some runs of several nodes, a rank is not among those that open the file. It reads the file by a handle
-// of its own.
+// In some runs of several nodes, one rank does not open the file with the others. It reads the file by a
+// handle of its own.
 void add_onlooker(Scenario& scenario);
 
-// In some runs whose ranks and agent are killed, a rank that can start no agent, or has turned the pipeline
-// off, has written before over bytes of the ledger.
+// In some runs with a kill of ranks and agent, a rank has overwritten bytes of the ledger before. That rank
+// can start no agent, or has turned the pipeline off.
 void add_overwriting(Scenario& scenario);
 
 }  // namespace millrace::sim

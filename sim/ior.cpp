@@ -61,7 +61,7 @@ Ior::Ior() {
   machine.settings = shipped.file;
   machine.ring_bytes = shipped.channel_bytes;
   machine.most_steps = 1'000'000'000;
-  machine.process.direct_above_bytes = UINT64_MAX;  // it is about the pipeline
+  machine.process.direct_above_bytes = UINT64_MAX;  // the run measures the pipeline
   machine.plan = {Topology::direct, 1, 4 * MiB};
   machine.net.segment_bytes = 64 * KiB;
   machine.disk.cache_bytes = GiB;
@@ -108,7 +108,7 @@ Scenario make_ior(const Ior& ior) {
       for (std::uint64_t at = 0; at < ior.block; at += ior.transfer)
         offsets.push_back((segment * ranks + rank) * ior.block + at);
     }
-    // Not std::shuffle: the same everywhere.
+    // Not std::shuffle, whose result differs between libraries.
     for (std::size_t i = offsets.size(); ior.random && i > 1; --i)
       std::swap(offsets[i - 1], offsets[chance() % i]);
     for (const std::uint64_t offset : offsets)

@@ -19,7 +19,7 @@ struct Ior {
   Scenario machine;     // without programs
 
   Ior();
-  // "name=value", a whole number or a topology. False: there is no such name, or the value is none.
+  // "name=value", a whole number or a topology. False: the name is unknown, or the value is invalid.
   bool set(std::string_view assignment);
   static std::string names();
 };

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// The part of Cluster that looks whether promises hold.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Cluster: checks
+// whether the promises hold.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -12,11 +11,11 @@ namespace millrace::sim {
 
 namespace {
 
-constexpr std::uint64_t journal_batch_bytes = 2 * MiB;  // of the ledger, and of what does not fit
-constexpr std::uint64_t judged_bytes = 8 * MiB;  // at a time: the oracle takes as much again, many times
+constexpr std::uint64_t journal_batch_bytes = 2 * MiB;  // of the ledger and of the overflow
+constexpr std::uint64_t judged_bytes = 8 * MiB;         // at a time; the oracle needs several times as much
 
-// While nobody has lost an agent, and bytes with it that are in a ring to be saved, what holds of each of
-// them holds of all that lies between them too, and many are looked at faster so.
+// As long as no rank has lost an agent with bytes of a ring to save, a promise for each of several ranges
+// also holds for the bytes between them. Checking the whole hull is faster.
 std::vector<Extent> joined(std::vector<Extent> extents) {
   constexpr std::size_t few = 64;
   constexpr std::uint64_t sparse = 16;
@@ -27,7 +26,7 @@ std::vector<Extent> joined(std::vector<Extent> extents) {
     hull = {std::min(hull.begin, one.begin), std::max(hull.end, one.end)};
     bytes += one.size();
   }
-  // One rank's pieces among those of many, in a large file.
+  // The pieces of one rank among those of many, in a large file.
   if (hull.size() > judged_bytes && hull.size() / bytes >= sparse) return extents;
   extents.clear();
   for (std::uint64_t begin = hull.begin; begin < hull.end; begin += judged_bytes)
@@ -37,7 +36,7 @@ std::vector<Extent> joined(std::vector<Extent> extents) {
 
 }  // namespace
 
-// `there`: what was promised is in the file by now, not only in a ledger.
+// `there`: promised bytes are in the file by now, not only in a ledger.
 void Cluster::acknowledge(const Rank& rank, bool stable, bool there) {
   const std::span<const std::byte> file = stable ? disk_.stable(0) : disk_.contents(0);
   std::vector<Extent> fresh = oracle_.acknowledge(rank.number, stable);
@@ -49,7 +48,7 @@ void Cluster::acknowledge(const Rank& rank, bool stable, bool there) {
   }
 }
 
-// `begun`: the oracle's moment then. What comes from another node may be as old.
+// `begun`: the oracle's moment at the beginning of the read. Bytes from another node may be as old.
 void Cluster::check_read(const Rank& rank, Extent extent, std::uint32_t begun) {
   if (scenario_.loses_caches()) return;
   const std::string wrong =
@@ -57,8 +56,8 @@ void Cluster::check_read(const Rank& rank, Extent extent, std::uint32_t begun) {
   if (!wrong.empty()) problem(who(rank) + " reads what is wrong: " + wrong);
 }
 
-// Agents that leave what they could not bring to the file are asked no more; each node's journals are
-// recovered, in any order of the nodes.
+// Agents that left bytes which they could not bring to the file are not asked any more. Each node's journals
+// are recovered, in any order of the nodes.
 std::vector<std::byte> Cluster::recovered() {
   for (const auto& node : nodes_) {
     if (node->alive()) node->crash(false);
@@ -72,7 +71,7 @@ std::vector<std::byte> Cluster::recovered() {
   for (const std::uint32_t n : order) {
     const auto [status, said] = recover(disk_, folder_.path() + "/" + std::to_string(n));
     const bool of_another = anew_ && said.find("is another file than the one") != std::string::npos;
-    // A rank of the run has said so: the disk failed when it brought a dead agent's ledger to the file.
+    // A rank of the run has reported that the disk failed when it brought a dead agent's ledger to the file.
     const bool passed_over =
         scenario_.disk_fails() && said.find("was opened for writing without") != std::string::npos;
     if (status != 0 && !of_another && !passed_over)
@@ -92,7 +91,7 @@ void Cluster::judge(std::span<const std::byte> file, bool stable, const char* wh
 
 void Cluster::judge() {
   const bool recovers = keeps_ledger(scenario_.settings);
-  // With a ledger, what a close was answered for may be on its way still.
+  // With a ledger, bytes of an answered close may still be on their way.
   if (!recovers || (!crashed_ && all_idle() && errors_ == old_errors_)) {
     judge(disk_.contents(0), scenario_.loses_caches(), "the file");
     judge(disk_.stable(0), true, "what is on the disk");

@@ -83,7 +83,7 @@ Result<FileIdentity> identify(io::VirtualDisk& disk, const std::string& path) {
 
 namespace {
 
-// Writes to real files, which it takes for those of the disk.
+// Writes to real files in place of the disk's files.
 class RealStorage final : public io::Storage {
  public:
   RealStorage(io::Storage& real, io::VirtualDisk& disk) : real_(real), disk_(disk) {}

@@ -11,10 +11,10 @@
 #include "io/virtual/virtual_disk.hpp"
 
 // Journals have names in a real folder and contents on a virtual disk. When a process of a run dies, its
-// journals become real files, and what recovers them is the shipped program.
+// journals become real files, and the shipped program recovers them.
 namespace millrace::sim {
 
-// A folder of a run, which goes with it.
+// A folder of a run. The destructor removes it.
 class Folder {
  public:
   Folder();
@@ -27,12 +27,12 @@ class Folder {
   std::string path_;
 };
 
-// What is in journals of `directory` that the disk knows.
+// The contents of the journals in `directory` that are on the disk.
 class Leftovers {
  public:
-  // `dead`: only those that nobody has open; else of their owner too.
+  // `dead`: only journals that no process has open; otherwise also those of their owner.
   Leftovers(io::VirtualDisk& disk, const std::string& directory, bool dead);
-  // After it has gone, and the names that it takes with it in an orderly end.
+  // Called after the process has gone and has removed its names in an orderly end.
   void restore(const std::string& directory) const;
 
  private:
@@ -42,15 +42,15 @@ class Leftovers {
 // The first bytes of a journal: of a virtual one, or of one that is real by now.
 bool read_start(io::VirtualDisk& disk, const Fd& journal, void* into, std::size_t size);
 
-// `file` is a real one now.
+// True if `file` is a real one now.
 bool write_out(const std::string& file, std::span<const std::byte> contents);
 std::vector<std::byte> read_in(const std::string& file);
 
-// Runs `millrace recover` for journals in `directory`: its exit status, and what it says. The files that it
-// writes to are real ones, those that the disk knows.
+// Runs `millrace recover` for journals in `directory`; returns its exit status and output. It writes to real
+// files that stand for the disk's files.
 std::pair<int, std::string> recover(io::VirtualDisk& disk, const std::string& directory);
 
-// Which file of the disk the name means.
+// The disk's file of that name.
 Result<FileIdentity> identify(io::VirtualDisk& disk, const std::string& path);
 
 }  // namespace millrace::sim

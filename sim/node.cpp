@@ -23,7 +23,7 @@ using agent::Rounds;
 namespace {
 
 constexpr std::uint64_t first_tag = std::uint64_t{1} << 32;
-constexpr std::uint64_t round_ns = 2'000;  // what a round costs, beside what it moves
+constexpr std::uint64_t round_ns = 2'000;  // the time of a round, beside its bytes
 constexpr std::uint64_t held_ns = 100'000;
 
 template <class Message>
@@ -106,7 +106,7 @@ Result<client::SessionParts> Node::connect(ChannelId& rank) {
   return client::SessionParts{*std::move(producer), *std::move(page), nullptr, 60'000, true, journals_};
 }
 
-// It is on its own from then on, whatever becomes of the rank.
+// From then on the agent is independent of the rank.
 void Node::come() {
   coming_ = world_.timeline.after(start_->takes_ns, [this] {
     coming_.reset();
@@ -243,7 +243,7 @@ void Node::sleep() {
   if (until != UINT64_MAX) plan(until - std::min(until, clock_.ahead_ns()));
 }
 
-// As epoll does, level triggered: what is ready stays to be looked at.
+// As epoll does, level triggered: a ready descriptor is reported again.
 void Node::take_events() {
   const std::vector<int> changed = world_.net.take_changed(number_);
   look_at_.insert(look_at_.end(), changed.begin(), changed.end());
@@ -266,7 +266,7 @@ void Node::take_events() {
   told_.clear();
 }
 
-// Of the round that ends: what it took from rings, and what went over the network and to the disk.
+// The costs of the round that ends: for records from rings, and for bytes over the network and to the disk.
 std::uint64_t Node::cost_ns() {
   std::uint64_t bytes = 0, records = 0;
   for (ChannelId rank = 0; rank < taken_.size(); ++rank) {

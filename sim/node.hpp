@@ -28,7 +28,7 @@
 
 namespace millrace::sim {
 
-// What all of a run's machines are made of.
+// The world that all machines of a run share.
 struct World {
   io::Timeline& timeline;
   io::Trace& trace;
@@ -39,7 +39,7 @@ struct World {
 
 class Line;
 
-// A node's clock: time, and what it has jumped.
+// A node's clock: the time plus its jumps.
 class NodeClock final : public io::Clock {
  public:
   explicit NodeClock(const io::Timeline& timeline) : timeline_(timeline) {}
@@ -53,8 +53,8 @@ class NodeClock final : public io::Clock {
 };
 
 // The agent of a node: the shipped Core, Links and Rounds, and the rings and the page that its ranks share
-// with it. Sleeps until something changes or a deadline comes, as Server does; a round takes time. It is the
-// other end of its ranks' sessions, whose contacts are seats.
+// with it. Sleeps until an event or a deadline, as Server does; a round takes time. It is the other end of
+// its ranks' sessions, whose contacts are seats.
 class Node {
  public:
   // `journals`: the node's folder for them.
@@ -67,13 +67,13 @@ class Node {
 
   // The ring and the page of a rank's session, and its channel.
   Result<client::SessionParts> connect(agent::ChannelId& rank);
-  // The agent's socket has been bound: it is there, or is about to be.
+  // True if the agent's socket is bound: the agent is there, or is about to be.
   bool listens() const { return alive() || coming_; }
-  // It takes in ranks.
+  // True if the agent accepts ranks.
   bool admits() const { return alive() && now() >= admits_at_ns_; }
-  // A rank starts it.
+  // A rank starts the agent.
   void come();
-  // Who is told of what futexes wake for; nullptr: nobody any more.
+  // The seat that futexes wake; nullptr: none any more.
   void taken(agent::ChannelId rank, Line* line);
   // The agent's answer to a message, which came with a descriptor.
   std::vector<std::byte> ask(agent::ChannelId rank, std::span<const std::byte> message, int descriptor);
@@ -82,7 +82,7 @@ class Node {
   bool serves(agent::ChannelId rank) const { return alive() && rounds_->find(rank) != nullptr; }
   // The rank hangs up. What it published is still good.
   void hang_up(agent::ChannelId rank);
-  // Of a file on the virtual disk.
+  // For a file on the virtual disk.
   Result<std::uint64_t> size_of(const std::string& path) const;
   const io::Clock& clock() const { return clock_; }
   void say(const std::string& line) const { world_.trace.say(now(), number_, line); }
@@ -91,15 +91,15 @@ class Node {
 
   // The process stands still.
   void pause(std::uint64_t for_ns);
-  // The process goes, or the host with it: what journals it leaves is in the folder then.
+  // The process dies, or the host with it. The journals that it leaves are in the folder then.
   void crash(bool host);
   // As Server does on SIGTERM.
   void terminate();
   // The host's clock, as all its processes see it.
   void jump(std::uint64_t by_ns);
-  // Nobody needs the agent any more, which is idle.
+  // True if the agent is idle and no rank needs it.
   void leave();
-  // Another agent, after one that has gone. Nobody has a seat at that one any more.
+  // Starts another agent after one has gone. No seat belongs to the old one any more.
   void restart();
 
   bool alive() const { return core_ != nullptr; }
@@ -111,7 +111,7 @@ class Node {
   }
 
  private:
-  // What has been taken from a rank's ring.
+  // The records taken from a rank's ring.
   struct Taken {
     std::uint64_t bytes = 0;
     std::uint64_t records = 0;
@@ -158,7 +158,7 @@ class Node {
   std::vector<Line*> lines_;  // by channel
   std::vector<Taken> taken_;  // likewise
   std::optional<io::Timeline::Event> planned_;
-  const std::optional<Start> start_;           // how ranks start an agent; else it is there
+  const std::optional<Start> start_;           // how ranks start an agent; without it, one is there
   std::optional<io::Timeline::Event> coming_;  // it has been started
   std::uint64_t admits_at_ns_ = 0;
   std::uint64_t busy_until_ns_ = 0;

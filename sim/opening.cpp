@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// The part of Cluster that is MPI_File_open: what ranks agree on by collective calls, as the front does.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Cluster:
+// MPI_File_open, with the ranks' agreement by collective calls, as in the front.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -67,7 +66,7 @@ Status Cluster::open(Rank& rank) {
   request.settings = scenario_.settings;
   if (scenario_.start) request.costs.call_ps = scenario_.start->call_ps;
   if (scenario_.start) request.costs.start_ps = scenario_.start->costs_ps;
-  // Large pieces take the pipeline all the same: it is about the agents.
+  // Large pieces take the pipeline too, because the run tests the agents.
   if (scenario_.settings.strategy == Strategy::sort) request.costs.call_ps = 1'000'000'000'000;
   if (scenario_.nodes > 1 && !opening.routed) request.left = "nodes do not work together";
   if (opening.routed) {
@@ -79,7 +78,7 @@ Status Cluster::open(Rank& rank) {
   return rank.file->registered() || !opening.routed ? Status() : Status(Code::lost_agent);
 }
 
-// Where only the first node sees the file, another one stands in for it on the others, each time.
+// If only the first node sees the file, the other nodes get a new stand-in each time.
 void Cluster::count_opening() {
   ++openings_;
   stand_ins_.clear();
@@ -87,7 +86,7 @@ void Cluster::count_opening() {
     stand_ins_.push_back(disk_.create(stand_in(n)));
 }
 
-// Before time begins. False: it can't be opened, though nothing has gone wrong yet.
+// The open before time begins. False: it failed, although there was no fault yet.
 bool Cluster::open_all() {
   count_opening();
   for (Rank& rank : ranks_) {

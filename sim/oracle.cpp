@@ -52,7 +52,7 @@ void Oracle::acknowledge_old(std::uint32_t rank, std::uint64_t until_ns) {
   }
 }
 
-// What was ordered is promised to nobody who opens it now.
+// Ordered bytes are promised to no new open.
 void Oracle::begin_again(bool lost) {
   ++moment_;
   before_ = writes_.size();

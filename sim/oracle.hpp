@@ -12,12 +12,11 @@
 
 namespace millrace::sim {
 
-// What has been written, in an order that MPI prescribes wherever two writes have a byte in common, and what
-// of it was acknowledged. Every byte tells its write by its value (one in 256 by chance only). Not thread
-// safe.
+// All writes, in an order that MPI prescribes where two writes overlap, and which of them were acknowledged.
+// The value of a byte identifies its write (with one in 256 by chance). Not thread safe.
 class Oracle {
  public:
-  // The bytes that write number `write` puts at `offset`.
+  // The bytes of write number `write` at `offset`.
   static std::byte value(std::uint32_t write, std::uint64_t offset);
 
   // A new write, whose number is returned.
@@ -26,31 +25,31 @@ class Oracle {
 
   // The write has returned.
   void finish(std::uint32_t write, std::uint64_t now_ns) { writes_[write - 1].finished_ns = now_ns; }
-  // All writes of the rank so far are in the file; `stable`: on the disk. Returns where those are that were
-  // not acknowledged so before.
+  // All writes of the rank so far are in the file; `stable`: on the disk. Returns the extents of those that
+  // were not acknowledged in this way before.
   std::vector<Extent> acknowledge(std::uint32_t rank, bool stable);
   // ... as far as they have returned.
   void acknowledge_finished(std::uint32_t rank);
   // ... as far as they had returned by then.
   void acknowledge_old(std::uint32_t rank, std::uint64_t until_ns);
-  // The file is opened again, by ranks of the same numbers: none of them has written anything yet. `lost`:
-  // what was not on the disk is not promised any more.
+  // The file is opened again, by ranks with the same numbers that have not written yet. `lost`: bytes that
+  // were not on the disk are not promised any more.
   void begin_again(bool lost);
-  // Another file has the name now: nothing that was written counts. Its bytes are returned, so many, which
-  // are on the disk, and nobody's.
+  // Another file has the name now, so no earlier write counts. Returns that file's bytes, which are on the
+  // disk and belong to no rank.
   std::vector<std::byte> renew(std::uint64_t bytes);
-  // All of them come before what anybody reads from now on, if it is told of no error.
+  // All of these writes come before any later read, unless a rank gets an error.
   void order(std::uint32_t rank);
-  // They may be lost, of which the rank alone is told.
+  // These writes may be lost; only the rank gets the error.
   void forget_order(std::uint32_t rank);
   // Grows with each of these calls.
   std::uint32_t moment() const { return moment_; }
 
-  // What is wrong with `file` in `range`; empty if nothing is. Each byte has to be that of the last write
-  // that was acknowledged, or of a later one; zero where none was. `strict` >= 0: as that rank reads it,
-  // whose own writes have to be there, and what came before in an order(). `stable`: only what is on the disk
-  // counts as acknowledged. `as_of`: only what was by that moment, for `file` may be as old; `ordered_by`:
-  // likewise for order().
+  // Describes the first wrong byte of `file` in `range`; empty if there is none. Each byte has to be that of
+  // the last acknowledged write or of a later one, and zero if there was none. `strict` >= 0: a read of that
+  // rank, which has to see its own writes and all writes of an earlier order(). `stable`: only bytes on the
+  // disk count as acknowledged. `as_of`: only acknowledgements by that moment count, because `file` may be as
+  // old; `ordered_by`: likewise for order().
   std::string check(std::span<const std::byte> file, Extent range, int strict, bool stable,
                     std::uint32_t as_of = UINT32_MAX, std::uint32_t ordered_by = UINT32_MAX) const;
 
@@ -66,8 +65,8 @@ class Oracle {
   std::string complain(std::byte found, std::uint64_t offset, std::uint32_t least) const;
 
   std::vector<Write> writes_;  // number n is writes_[n - 1]
-  std::size_t old_ = 0;        // so many are of another file
-  std::size_t before_ = 0;     // so many are of who had the file open before
+  std::size_t old_ = 0;        // the number of writes to an earlier file
+  std::size_t before_ = 0;     // the number of writes of earlier openings
   std::uint32_t moment_ = 0;
 };
 

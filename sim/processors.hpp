@@ -9,7 +9,7 @@
 
 namespace millrace::sim {
 
-// What the processes of a run cost, in picoseconds, beside what Scenario::cpu_bytes_per_second says.
+// The processor time of a run's processes, in picoseconds, beside Scenario::cpu_bytes_per_second.
 struct Costs {
   std::uint32_t cores = 0;      // that all nodes share, as a virtual cluster's do; 0: each agent has its own
   std::uint64_t record_ps = 0;  // an agent takes a record from a ring or a link
@@ -19,12 +19,12 @@ struct Costs {
   std::uint64_t rank_byte_ps = 0;    // ... and a byte
 };
 
-// Processors that everybody of a run shares: work goes to the one that is free first.
+// Processors that all processes of a run share: work goes to the one that is free first.
 class Processors {
  public:
   explicit Processors(std::uint32_t cores) : free_ns_(cores, 0) {}
 
-  // When work of so long, which is ready now, will be done.
+  // The end of work of this length that is ready now.
   std::uint64_t take(std::uint64_t now_ns, std::uint64_t work_ns) {
     if (free_ns_.empty()) return now_ns + work_ns;
     std::uint64_t& first = *std::ranges::min_element(free_ns_);

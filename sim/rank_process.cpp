@@ -33,7 +33,7 @@ RankProcess::RankProcess(World world, Node& agent, std::uint32_t node, Settings 
 
 RankProcess::~RankProcess() { world_.disk.on_change(on_disk_, nullptr); }
 
-// As a child of fork() leaves what is its parent's: every wait ends, nothing is saved.
+// As a child of fork() leaves its parent's sessions: every wait ends, and no ring is saved.
 void RankProcess::vanish() {
   set_child();
   world_.disk.crash(on_disk_, false);
@@ -88,7 +88,7 @@ client::Session* RankProcess::successor() {
   return successors_.empty() ? nullptr : successors_.back().get();
 }
 
-// Waits until it takes ranks in. False: there is none, or the rank has gone.
+// Waits until the agent accepts ranks. False: there is none, or the rank has gone.
 bool RankProcess::find_agent(bool may_start) {
   while (!seat_.gone()) {
     if (agent_.admits()) return true;
@@ -101,7 +101,7 @@ bool RankProcess::find_agent(bool may_start) {
 
 // --- The system ---
 
-// Who has gone finds no journal, and marks none.
+// A rank that has gone finds no journal, and marks none.
 bool RankProcess::read_start(const Fd& journal, void* into, std::size_t size) {
   return !seat_.gone() && sim::read_start(world_.disk, journal, into, size);
 }
@@ -144,7 +144,7 @@ Result<std::size_t> RankProcess::read(io::Handle file, std::uint64_t offset, std
 
 Status RankProcess::sync(io::Handle file) { return carry_out({io::Op::datasync, file, 0, 0, {}, 0}); }
 
-// By a descriptor that is older than what was written; of the last file that was opened.
+// Syncs by a descriptor that is older than the writes, of the last file that was opened.
 Status RankProcess::datasync(const Fd& file) {
   if (!for_sync_.empty()) return sync(for_sync_.rbegin()->second);
   const Result<io::Handle> handle = open(file);

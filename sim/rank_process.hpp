@@ -18,31 +18,30 @@
 
 namespace millrace::sim {
 
-// The process of a rank: what its client::Files ask, and what the MPI library in it does to their files by
-// itself. Names of files are real ones, what they hold is on the virtual disk. Calls block in the rank's
-// fiber.
+// The process of a rank: the seam of its client::Files, and the MPI library's own calls on their files. Names
+// of files are real; their contents are on the virtual disk. Calls block in the rank's fiber.
 class RankProcess final : public client::Process {
  public:
-  // `slice_ms`: how often its session looks whether the agent still lives.
+  // `slice_ms`: how often its session checks whether the agent still lives.
   RankProcess(World world, Node& agent, std::uint32_t node, Settings settings, std::uint32_t slice_ms);
   ~RankProcess() override;
 
-  // Its session with the agent, which is there.
+  // Its session with the agent, which is running.
   Status join() { return join(session_); }
-  // It can start no agent, and joins one only to ask.
+  // From now on it can start no agent, and joins one only for questions.
   void set_unable() { unable_ = true; }
 
   Seat& seat() { return seat_; }
-  // Of a rank that has joined.
+  // For a rank that has joined.
   client::Session& session() { return *session_; }
   bool has_joined() const { return session_ != nullptr; }
-  // It has joined an agent, and lost it.
+  // True if it has joined an agent and lost it.
   bool lost() const { return session_ != nullptr && session_->lost(); }
-  // Neither has it lost an agent that nobody has told it of.
+  // True if it has lost no agent, not even one whose loss it has not noticed.
   bool has_lost_none() { return session_ == nullptr || !session_->gone(); }
   // It ends.
   void leave();
-  // It goes with its host, wherever it is.
+  // The process dies with its host, at any point.
   void vanish();
 
   // --- The MPI library ---

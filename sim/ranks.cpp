@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// The part of Cluster that is the ranks' programs: straight code over the shipped client, each in its fiber.
-// What a front does with the MPI library is done here as there.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Cluster: the ranks'
+// programs, straight code over the shipped client, each in its fiber. They call the MPI library as a front
+// does.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +10,7 @@ namespace millrace::sim {
 
 namespace {
 
-constexpr std::uint64_t quantum_ps = 50'000'000;  // a rank works so long before others have their turn
+constexpr std::uint64_t quantum_ps = 50'000'000;  // a rank works this long before other ranks have their turn
 
 }  // namespace
 
@@ -27,7 +26,7 @@ void Cluster::think(Rank& rank) {
   if (!rank.gone) rank.process->seat().sleep_until(timeline_.now_ns() + timeline_.below(think_ns));
 }
 
-// It works first for what it has done, and goes on then.
+// The rank first spends the time of its earlier calls, and then goes on.
 void Cluster::pay(Rank& rank) {
   if (rank.owed_ps < quantum_ps) return;
   rank.process->seat().sleep_until(
@@ -101,7 +100,7 @@ Status Cluster::write_directly(Rank& rank) {
   return status;
 }
 
-// By the MPI library, unless something is wrong already.
+// Writes by the MPI library, unless there was an error before.
 Status Cluster::write_past(Rank& rank, Status status) {
   for (const client::Piece& piece : rank.pieces) {
     if (!status.ok()) break;
@@ -133,14 +132,14 @@ void Cluster::sync(Rank& rank) {
   think(rank);
 }
 
-// A collective function that moves no bytes of the file. Where nodes do not work together, it is the MPI
-// library's to write, and all is in order.
+// A collective function that moves no bytes of the file. If nodes do not work together, the MPI library
+// writes the file, and all writes are in order.
 void Cluster::arrive(Rank& rank) {
   const bool ordered = scenario_.nodes > 1 && rank.file != nullptr;
   note(rank, "arrives: rank");
   if (rank.second != nullptr) (void)rank.second->order();
   const bool good = told(rank, ordered ? rank.file->order() : Status());
-  // Else it is told at its next request, and those who have met another agent only are not.
+  // Otherwise it gets the error at its next request. Ranks that have only met another agent get none.
   if (good && !(scenario_.start && rank.process->agent_has_gone())) oracle_.order(rank.number);
   think(rank);
 }
@@ -168,7 +167,7 @@ void Cluster::note(Rank& rank, const char* what, std::uint64_t first, std::uint6
   trace_.note(timeline_.now_ns(), rank.node, what, rank.number, first, second);
 }
 
-// False: the rank has gone, or is told of an error.
+// False: the rank has gone, or got an error.
 bool Cluster::told(Rank& rank, Status status) {
   if (rank.gone || status.ok()) return !rank.gone;
   trace_.note(timeline_.now_ns(), rank.node, "is told of an error: rank code", rank.number,
@@ -181,7 +180,7 @@ bool Cluster::told(Rank& rank, Status status) {
   return false;
 }
 
-// Nobody but the rank itself says that time was over: what is wrong elsewhere has a code of its own.
+// Only the rank itself reports a timeout; errors elsewhere have codes of their own.
 void Cluster::check_patience(const Rank& rank, Status status) {
   if (!rank.gone && status.code() == Code::timeout && !scenario_.stands_still(rank.node))
     problem(who(rank) + " gave up: its agent did not tell it what is wrong");
@@ -204,7 +203,7 @@ void Cluster::release() {
   }
 }
 
-// What writes returned for is in the ring of who loses its agent, and is saved.
+// Bytes of returned writes are in the ring of a rank that loses its agent, and are saved.
 void Cluster::end(Rank& rank) {
   if (rank.process->lost() && scenario_.writes_survive()) oracle_.acknowledge_finished(rank.number);
   if (next_ == nullptr || !stays(rank, *next_)) rank.process->leave();

@@ -13,7 +13,7 @@ namespace millrace::sim {
 namespace {
 constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t start_ns = ms;  // of a process
-constexpr std::size_t stacks = 16;      // recovery was not made for a rank's stack
+constexpr std::size_t stacks = 16;      // recovery needs more than a rank's stack
 }  // namespace
 
 Recovering::Recovering(World world, std::uint32_t node, std::string journals, std::function<void()> over)
@@ -29,7 +29,7 @@ Recovering::Recovering(World world, std::uint32_t node, std::string journals, st
   go_on_after(start_ns);
 }
 
-// A fiber has to end before it goes.
+// A fiber has to end before its destruction.
 Recovering::~Recovering() {
   ends_ = true;
   if (planned_) world_.timeline.cancel(*planned_);

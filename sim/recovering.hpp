@@ -15,18 +15,18 @@
 
 namespace millrace::sim {
 
-// The process millrace-recover on a node: the shipped recovery, in virtual time and on the virtual disk. In a
+// The process millrace-recover on a node: the shipped recovery, in virtual time and on the virtual disk, in a
 // fiber of its own.
 class Recovering final : public agent::Pace {
  public:
-  // Begins by itself; `over` is called when it has ended.
+  // Begins by itself, and calls `over` at its end.
   Recovering(World world, std::uint32_t node, std::string journals, std::function<void()> over);
   ~Recovering() override;
   Recovering(const Recovering&) = delete;
   Recovering& operator=(const Recovering&) = delete;
 
   bool over() const { return fiber_->ended(); }
-  // The process dies, wherever it is.
+  // The process dies, at any point.
   void kill();
   bool killed() const { return killed_; }
 

@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// The part of Cluster between two openings of the file: who died is there again, and what was left is
-// settled. Programs open it themselves then.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Cluster: between two
+// openings of the file. Dead processes start again, and the logs that are left are settled. Then programs
+// open the file themselves.
 #include <algorithm>
 #include <utility>
 
@@ -11,10 +10,10 @@ namespace millrace::sim {
 
 namespace {
 constexpr std::uint64_t second_ns = 1'000'000'000;
-constexpr std::uint64_t bound_ns = 800 * second_ns;  // of all that is waited for
+constexpr std::uint64_t bound_ns = 800 * second_ns;  // of all waits together
 }  // namespace
 
-// A process whose agent has gone writes without one from then on: another one takes the rank's place.
+// A process whose agent has gone writes without one from then on. So another process takes the rank's place.
 bool Cluster::stays(const Rank& rank, const Opening& next) {
   return next.keeps_ranks && !rank.gone && !rank.process->lost();
 }
@@ -43,7 +42,7 @@ bool Cluster::open_again(const Opening& opening) {
   return connect_all();
 }
 
-// What has gone wrong is over, and what has not does not any more.
+// Ends the faults that have begun, and cancels the others.
 void Cluster::calm(std::uint64_t after_ns) {
   for (const io::Timeline::Event& fault : planned_) timeline_.cancel(fault);
   planned_.clear();
@@ -54,7 +53,7 @@ void Cluster::calm(std::uint64_t after_ns) {
   net_.repair();
 }
 
-// Journals of the file that was removed are of no use to anybody.
+// Journals of the removed file are useless.
 void Cluster::make_anew(std::uint64_t bytes) {
   if (bytes == 0 || disk_.in_use(0)) return;
   trace_.note(timeline_.now_ns(), 0, "the file is made anew: bytes", bytes);
@@ -80,7 +79,7 @@ bool Cluster::settle(const Opening& opening) {
   return settled;
 }
 
-// Those that have died, or all.
+// Replaces the ranks that have died, or all ranks.
 bool Cluster::replace_agents(bool all) {
   if (all && !step_until(timeline_.now_ns() + bound_ns, &Cluster::all_idle)) {
     problem("the agents do not come to rest before the file is opened again");

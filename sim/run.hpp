@@ -11,18 +11,18 @@
 namespace millrace::sim {
 
 struct Outcome {
-  std::vector<std::string> problems;  // which promise does not hold, and where; empty: all hold
+  std::vector<std::string> problems;  // the broken promises and their places; empty: all hold
   std::uint64_t hash = 0;             // of the trace
   std::uint64_t events = 0;
   std::uint64_t virtual_ns = 0;   // until the last rank had closed
   std::uint64_t moved_bytes = 0;  // over the network
-  std::uint32_t errors = 0;       // ranks that were told of an error
+  std::uint32_t errors = 0;       // ranks that got an error
   std::uint32_t ranks = 0;
-  std::uint32_t copies = 0;        // of staged files that ranks were told to have, and read
+  std::uint32_t copies = 0;        // of staged files that ranks have and have read
   std::vector<std::string> trace;  // if kept
 };
 
-// Runs a scenario to its end and looks whether the promises hold:
+// Runs a scenario to its end and checks whether the promises hold:
 //
 //   - no byte that a successful sync or close covers is lost, none is wrong, the later of two writes is there
 //   - reads after a flush see what the rank wrote

@@ -10,7 +10,7 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::uint64_t segment = 8 * KiB;
-constexpr std::uint64_t light = 256;  // bytes that an answer, a ping, a part of a handshake has at most
+constexpr std::uint64_t light = 256;  // the most bytes of an answer, a ping or a part of a handshake
 constexpr std::uint64_t patience_ns = 8'000'000'000'000;
 constexpr std::uint64_t memory_bytes_per_second = 4'000'000'000;
 
@@ -26,17 +26,17 @@ Scenario make_scale(const Scale& scale) {
   made.nodes = scale.nodes;
   made.ring_bytes = 64 * KiB;
   made.most_steps = 4'000'000'000;
-  // What `auto` holds back of what it carries, 4 MiB of GiB, is next to nothing; of what stands for them it
-  // would be all.
+  // `auto` holds back 4 MiB of the records that it carries. That is little of many GiB, but all of the
+  // simulated bytes.
   made.settings.strategy = Strategy::immediate;
   made.settings.durability = Durability::server;
   made.settings.sort_buffer_bytes = 4 * MiB;
   made.settings.record_max_bytes = 4 * KiB;
-  // One piece of each node at least: else a node's pieces would all go to the same file server, as they never
-  // do where a file has thousands of stripes.
+  // At least one piece of each node. Otherwise all pieces of a node would go to the same file server, which
+  // never happens with thousands of stripes.
   const std::uint64_t stripe = std::max(MiB, std::bit_ceil(scale.nodes * scale.piece_bytes));
   made.plan = {scale.topology, std::min(scale.lanes, scale.nodes), stripe};
-  // Few bytes take long: who is slow is not lost.
+  // Few bytes take long, so a slow peer must not count as lost.
   made.times = {patience_ns, patience_ns, patience_ns / 8};
   made.patience_ns = patience_ns;
   made.slice_ms = patience_ns / 256 / 1'000'000;

@@ -12,9 +12,9 @@ namespace millrace::sim {
 struct Scale {
   std::uint32_t nodes = 1024;
   std::uint64_t node_bytes = GiB;
-  // A simulated byte stands for so many: memory and work become so many times smaller, rates too, and times
-  // stay what they are. What stays: latencies, handshakes, requests and answers, and the agent's memory (so
-  // many times larger, then).
+  // A simulated byte stands for this many bytes. Memory, work and rates become smaller by this factor, and
+  // times stay the same. Latencies, handshakes, requests and answers stay the same too. So does the agent's
+  // memory, which is larger by this factor then.
   std::uint64_t shrink = 4096;
   std::uint64_t piece_bytes = 4 * KiB;  // simulated ones
   Topology topology = Topology::direct;

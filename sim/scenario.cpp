@@ -18,7 +18,7 @@ constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t second = 1000 * ms;
 constexpr std::uint64_t minute = 60 * second;
 
-// Who may write what in a phase.
+// The cells that each rank may write in a phase.
 struct Layout {
   std::uint64_t cell;  // bytes; cell i belongs to rank (i + shift) modulo ranks
   std::uint64_t shift;
@@ -55,8 +55,8 @@ void open(std::vector<Step>& program) {
     program.push_back({kind});
 }
 
-// How a program goes about it: some turn the pipeline off and on, some close the file and open it again, some
-// have a rank that only reads.
+// The style of a program: some turn the pipeline off and on, some close the file and open it again, some have
+// a rank that only reads.
 struct Habits {
   Habits(std::uint64_t seed, std::uint64_t ranks)
       : dice(seed ^ 0xF11E),
@@ -71,7 +71,7 @@ struct Habits {
   // Between two phases.
   void reopen(std::vector<std::vector<Step>>& programs) {
     if (!reopens || dice.one_in(2)) return;
-    const bool waits = dice.one_in(2);  // for each other, between close and open
+    const bool waits = dice.one_in(2);  // whether the ranks wait for each other between close and open
     for (auto& program : programs) {
       program.push_back({Step::Kind::close});
       if (waits) program.push_back({Step::Kind::barrier});
@@ -106,7 +106,7 @@ void add_phase(Dice& dice, Dice& rows, Habits& habits, std::vector<std::vector<S
   }
 }
 
-// Whose lost node a job does not outlive.
+// The jobs that do not outlive a lost node.
 Opening make_opening(Dice& dice, Habits& habits, const Scenario& scenario, std::uint64_t cell,
                      bool recovers) {
   Opening opening;
@@ -120,7 +120,7 @@ Opening make_opening(Dice& dice, Habits& habits, const Scenario& scenario, std::
     open(program);
     if (dice.one_in(2)) program.push_back({Step::Kind::read, 1, part_of(dice, {0, scenario.file_bytes})});
   }
-  // What is read must not be written meanwhile.
+  // No rank may write the bytes of a read meanwhile.
   for (auto& program : opening.programs) program.push_back({Step::Kind::barrier});
   for (std::uint64_t phase = dice.between(1, 2); phase > 0; --phase) {
     const Layout layout{cell, dice.below(ranks), scenario.file_bytes, ranks};
@@ -151,7 +151,7 @@ void add_abort(Scenario& scenario, std::uint64_t cell) {
   next.keeps_ranks = false;
   next.keeps_agents = lost || !dice.one_in(4);
   const std::uint64_t at_ns = (lost ? loss->at_ns : 0) + dice.magnitude(ms / 100, 100 * ms);
-  // Nothing else goes wrong, and it has writes then that nobody has asked for.
+  // There is no other fault, and the program has writes then without a request for them.
   const bool alone = !lost && dice.one_in(2);
   if (alone) {
     scenario.faults.clear();
@@ -165,7 +165,7 @@ void add_abort(Scenario& scenario, std::uint64_t cell) {
   }
 }
 
-// Of some files, the name and the inode number come back as another file's.
+// For some files, another file gets the name and the inode number.
 void make_anew(Scenario& scenario) {
   if (scenario.stands_in) return;
   Dice dice(scenario.seed ^ 0xA2E5);
@@ -215,7 +215,7 @@ Scenario make_scenario(std::uint64_t seed) {
   set_machine(dice, scenario);
   set_file(dice, scenario);
   set_start(scenario);
-  // Ledgers of such files are not recovered on other nodes.
+  // Recovery does not work for ledgers of such files on other nodes.
   scenario.stands_in = scenario.nodes > 1 && !keeps_ledger(scenario.settings) && rows.one_in(3);
   if (scenario.stands_in) scenario.plan.lanes = 1;
   const std::uint64_t ranks = std::uint64_t{scenario.nodes} * scenario.ranks_per_node;
@@ -256,7 +256,7 @@ Scenario make_scenario(std::uint64_t seed) {
 
 bool Scenario::is_benign(const Fault& fault) const {
   if (fault.kind == FaultKind::cut && nodes == 1) return true;
-  // Shorter than what a link takes for the loss of its peer.
+  // Shorter than the bound after which a link gives up its peer.
   if (fault.kind == FaultKind::cut || fault.kind == FaultKind::pause) return fault.for_ns < 4 * second;
   if (fault.kind == FaultKind::clock_jump) return fault.amount < 4 * second;
   return fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::delay ||

@@ -16,12 +16,12 @@
 #include "transport/link_io.hpp"
 #include "transport/topology.hpp"
 
-// What a run is about: machines, settings, a program for each rank, and what goes wrong when.
+// The contents of a run: machines, settings, a program for each rank, and the faults with their times.
 namespace millrace::sim {
 
-// One step of a rank's program. Ranks write only what is theirs in a phase; phases end with a sync or an
-// arrive of all, and a barrier, so that of two writes to one byte MPI says which is the later one. They read
-// what they have just written, and after such a step and a barrier what anybody has.
+// One step of a rank's program. Ranks write only their own cells in a phase. Phases end with a sync or an
+// arrive of all ranks, and a barrier. So MPI defines the later one of two writes to the same byte. Ranks read
+// their own writes, and after such a step and a barrier the writes of all ranks.
 struct Step {
   enum class Kind : std::uint8_t {
     write,
@@ -32,13 +32,13 @@ struct Step {
     close,
     direct,    // from now on writes go past the pipeline
     pipeline,  // ... no more
-    settle,    // what closes have left to go on, as before every open
+    settle,    // settles the ledgers of earlier closes, as before every open
     open,      // again: all ranks have closed
-    stage,     // another file comes to every node: all ranks, whatever they have been told
+    stage,     // another file comes to every node: for all ranks, also after errors
     rest,      // computes for `stride` ns
   };
   Kind kind;
-  std::uint32_t pieces = 1;  // write: as many in one call, each so much further on
+  std::uint32_t pieces = 1;  // write: the pieces of one call, each further on by a stride
   Extent extent = {};        // write, read
   std::uint64_t stride = 0;
 
@@ -53,11 +53,11 @@ enum class FaultKind : std::uint8_t {
   cut,              // between `node` and `other`, for a while
   delay,            // `amount` ns more from and to `node`, for a while
   pause,            // of the agent's process, for a while: to it, the clock jumps
-  corrupt,          // a wrong bit in what comes to `node`
+  corrupt,          // a wrong bit in the bytes to `node`
   kill_agent,       // the process
-  lose_node,        // the host, with its ranks and what its cache had
+  lose_node,        // the host, with its ranks and its cache
   clock_jump,       // of the host's clock, by `amount` ns
-  terminate_agent,  // SIGTERM: what it has goes to the file, and it serves on
+  terminate_agent,  // SIGTERM: the agent writes its bytes to the file and goes on serving
   kill_group,       // the agent and the ranks of a node, all at once
   kill_ranks,       // the ranks of a node: its agent lives
 };
@@ -72,19 +72,19 @@ struct Fault {
   std::uint64_t amount = 0;
 };
 
-// The file is opened once more, after all ranks have closed it or have gone. Agents that died, and hosts that
-// were lost, are there again by then.
+// The file is opened once more, after all ranks have closed it or have gone. Dead agents and lost hosts have
+// started again by then.
 struct Opening {
   std::uint64_t after_ns = 0;
-  bool keeps_ranks = false;                 // whose agents live; else there are other processes everywhere
-  bool keeps_agents = false;                // that live, else they leave before
+  bool keeps_ranks = false;   // keeps ranks with living agents; otherwise all ranks are new processes
+  bool keeps_agents = false;  // keeps living agents; otherwise they leave before
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
   std::vector<Fault> faults;
-  // Before it, somebody removes the file and makes another one of so many bytes, which gets its inode number;
-  // 0: nobody does.
+  // Before this opening, the file is removed, and another file of this many bytes gets its inode number; 0:
+  // not removed.
   std::uint64_t anew_bytes = 0;
-  // The recovery of this node's journals is killed so long after its beginning; 0: it is not.
+  // The recovery of this node's journals is killed this long after its beginning; 0: not killed.
   std::uint64_t recovery_dies_ns = 0;
   std::uint32_t recovery_node = 0;
 };
@@ -104,44 +104,44 @@ struct Scenario {
   FileSettings settings;
   Settings process;  // of each rank
   transport::RoutePlan plan;
-  // Only the first node sees the file, which is the file server; elsewhere another file stands in for it.
+  // Only the first node sees the file and is the file server; other nodes have a stand-in.
   bool stands_in = false;
   transport::LinkTimes times;
   io::NetOptions net;
   io::DiskOptions disk;
   std::uint64_t cpu_bytes_per_second = 4'000'000'000;  // that an agent moves out of rings
   Costs costs;
-  std::uint64_t most_steps = 20'000'000;          // events; more are a run without end
-  std::uint64_t share_every_ns = 250'000'000;     // at most, an agent says that it gets on; twice that: looks
+  std::uint64_t most_steps = 20'000'000;  // events; more mean an endless run
+  std::uint64_t share_every_ns =
+      250'000'000;  // an agent reports progress at most this often, and checks at twice this time
   std::uint64_t write_within_ns = 5'000'000'000;  // the setting
   std::uint64_t patience_ns = 60'000'000'000;     // the ranks' bound on waits without progress
-  std::uint32_t slice_ms = 100;                   // ... who look so often meanwhile
+  std::uint32_t slice_ms = 100;                   // how often ranks look during a wait
   std::uint64_t file_bytes = 0;
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
   std::optional<Start> start;               // else agents are there
-  std::vector<bool> unable;                 // by rank, on one node: it can start no agent, and comes too late
-  std::optional<std::uint32_t> onlooker;    // a rank that is not of those who open the file, and reads it
-  bool apart = false;                       // the nodes do not work together
-  bool second_handles = false;  // ranks read by another handle, which they opened before any wrote
+  std::vector<bool> unable;  // by rank, on one node: the rank can start no agent, and joins too late
+  std::optional<std::uint32_t> onlooker;  // a rank that does not open the file with the others, and reads it
+  bool apart = false;                     // the nodes do not work together
+  bool second_handles = false;            // ranks read by another handle, which they opened before any wrote
   std::vector<Fault> faults;
   std::vector<Opening> later;
   std::uint64_t anew_bytes = 0;  // likewise, after everything, before the last recovery
 
-  // Nothing goes wrong that anybody has to be told of.
+  // True if no fault may cause an error of a rank.
   bool benign() const;
-  // What writes returned for outlives the agent of their node: strategy journal, and no disk that fails.
+  // True if bytes of returned writes outlive the agent of their node: strategy journal, and no failing disk.
   bool writes_survive() const;
-  // Writes older than the bound are in the file, whichever processes are killed then: nothing but a scheduler
-  // interferes.
+  // True if writes older than the bound are in the file after any kill, because only a scheduler interferes.
   bool keeps_the_bound() const;
-  // Programs may die, and nothing else goes wrong: what writes returned for outlives them.
+  // True if programs may die and there is no other fault: bytes of returned writes outlive the programs.
   bool only_programs_die() const;
-  // Writes or syncs fail.
+  // True if writes or syncs fail.
   bool disk_fails() const;
-  // The cache of a node may be lost: only what is on the disk is promised.
+  // True if the cache of a node may be lost, so that only bytes on the disk are promised.
   bool loses_caches() const;
-  // The node's agent is paused for longer than its ranks wait.
+  // True if the node's agent is paused for longer than its ranks wait.
   bool stands_still(std::uint32_t node) const;
   std::string describe() const;
 

@@ -21,12 +21,12 @@ namespace millrace::sim {
 
 class Node;
 
-// Where a rank sits: its program runs in a fiber and sleeps in virtual time. The node outlives it.
+// The place of a rank: its program runs in a fiber and sleeps in virtual time. The node outlives it.
 class Seat {
  public:
   Seat(Node& node, io::Timeline& timeline) : node_(node), timeline_(timeline) {}
 
-  // The program begins so much later. Once.
+  // Starts the program after this delay. Call it once.
   void begin(std::function<void()> program, std::uint64_t after_ns);
 
   // --- For the program ---
@@ -34,18 +34,18 @@ class Seat {
   void sleep_until(std::uint64_t time_ns);
   // Until rouse_after().
   void sleep();
-  // The rank has gone with its host: it waits for nothing any more, and is to return.
+  // True if the rank has gone with its host: no call waits any more, and the program has to return.
   bool gone() const { return gone_; }
 
   // --- From outside ---
 
-  // It goes on then at the latest, wherever it sleeps.
+  // The program continues then at the latest, wherever it sleeps.
   void rouse_after(std::uint64_t span_ns);
-  // The host goes, and so does the program.
+  // The host is lost, and the program with it.
   void vanish();
   // The node's clock has jumped: waits in a session are over.
   void jumped();
-  // The agent has had a round: futexes wake who waits for a word that has changed.
+  // Called after a round of the agent: wakes waits for a futex word that has changed.
   void look();
 
   // --- For its processes and sessions ---
@@ -67,17 +67,17 @@ class Seat {
   const std::atomic<std::uint32_t>* word_ = nullptr;
   std::uint32_t expected_ = 0;
   bool gone_ = false;
-  std::uint64_t beyond_ns_ = 0;  // who has gone waits in a time of its own, so that all waits have an end
+  std::uint64_t beyond_ns_ = 0;  // after the loss, waits pass in a time of their own, so that all of them end
 };
 
-// A session's contact with the node's agent: that of the time when the rank joined it, by a channel.
+// A session's contact with the agent that the node had when the rank joined, by a channel.
 class Line final : public client::Contact {
  public:
   Line(Seat& seat, agent::ChannelId channel);
   ~Line() override;
 
   Seat& seat() const { return seat_; }
-  // That agent has gone, and another one is there.
+  // True if that agent has gone, and another one is there.
   void cut() { channel_.reset(); }
 
   // --- client::Contact ---

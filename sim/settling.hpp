@@ -15,8 +15,8 @@
 
 namespace millrace::sim {
 
-// A process of a job that comes later: before it opens the file, on a node that may have no agent yet, it
-// runs the shipped client::settle_ledgers(). In a fiber of its own.
+// A process of a later job. Before it opens the file, on a node that may have no agent yet, it runs the
+// shipped client::settle_ledgers(), in a fiber of its own.
 class Settling final : public client::Process {
  public:
   // Settings of a rank on that node.
@@ -25,9 +25,9 @@ class Settling final : public client::Process {
 
   void begin() { fiber_->resume(); }
   bool over() const { return fiber_->ended(); }
-  // The recovery that it waits for, if any, dies.
+  // Kills the recovery for which it waits, if there is one.
   void kill_recovery();
-  // What it has told the user; empty if all is in the file.
+  // Its lines for the user; empty if all bytes are in the file.
   const std::string& problem() const { return problem_; }
 
   // --- client::Process ---

@@ -32,8 +32,8 @@ bool is_collective(const Step& step) {
          step.kind != Step::Kind::pipeline;
 }
 
-// Where all ranks are between the same two collective functions: after so many barriers, before the next.
-// Each may have written something by then, or may write more after it.
+// A point at which all ranks are between the same two collective functions: after this many barriers, before
+// the next. A rank may have written before that point, or may write more after it.
 void insert(Dice& dice, std::vector<Step>& program, std::uint64_t barriers) {
   auto first = program.begin();
   for (; barriers > 0; ++first) barriers -= first->kind == Step::Kind::barrier ? 1 : 0;
@@ -45,7 +45,7 @@ void insert(Dice& dice, std::vector<Step>& program, std::uint64_t barriers) {
 std::optional<Stage> stage_some(Dice& dice, std::vector<std::vector<Step>>& programs) {
   if (!dice.one_in(4)) return std::nullopt;
   const auto barriers = std::ranges::count(programs.front(), Step::Kind::barrier, &Step::kind);
-  // What programs read they mostly read first.
+  // Programs mostly read their input first.
   const std::uint64_t after = dice.one_in(2) ? 0 : dice.below(static_cast<std::uint64_t>(barriers) + 1);
   for (auto& program : programs) insert(dice, program, after);
   return make_stage(dice);

@@ -9,12 +9,12 @@ namespace millrace::sim {
 
 struct Scenario;
 
-// A file that is copied to every node's own storage, from one node to the next (stage=whole), beside what the
-// programs do with theirs.
+// A file that is copied to every node's own storage, from one node to the next (stage=whole), beside the
+// programs' own file.
 struct Stage {
   enum class Harm : std::uint8_t { none, rewritten, cut_short, grown, unreadable };
   std::uint64_t bytes = 0;
-  // What befalls the file itself: once so much of it is asked for, after so long.
+  // A fault of the file itself: after a read up to this position, and after this delay.
   Harm harm = Harm::none;
   std::uint64_t harm_at = 0;
   std::uint64_t harm_after_ns = 0;

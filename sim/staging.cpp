@@ -13,7 +13,7 @@
 namespace millrace::sim {
 
 namespace {
-// An agent whose memory is less may have none for one file more: it refuses the copy.
+// With less memory, an agent may have none for one more file, and refuses the copy.
 constexpr std::uint64_t sure_bytes = 4 * MiB;
 }  // namespace
 
@@ -65,8 +65,8 @@ Result<std::size_t> VirtualSource::read(std::uint64_t offset, std::span<std::byt
 
 // --- The ranks ---
 
-// As front/mpiio/chain does it; what are collective calls there are meetings here. Who is not told that every
-// node has a copy reads the file where it is: nothing of this is an error to a rank.
+// As in front/mpiio/chain, with meetings in place of its collective calls. A rank reads the file itself
+// unless every node has a copy, so no failure here is an error of a rank.
 void Cluster::stage(Rank& rank) {
   note(rank, "stages: rank");
   Staging& staging = current_staging();
@@ -90,7 +90,7 @@ void Cluster::stage(Rank& rank) {
   think(rank);
 }
 
-// The first rank that comes to it makes it.
+// The first rank that arrives makes it.
 Staging& Cluster::current_staging() {
   if (stagings_.empty() || stagings_.back()->opening != openings_) {
     stagings_.push_back(std::make_unique<Staging>(*scenario_.stage, openings_, scenario_.nodes, world()));
@@ -98,7 +98,7 @@ Staging& Cluster::current_staging() {
   return *stagings_.back();
 }
 
-// MPI_Allreduce of what each says. Who has gone says nothing.
+// An MPI_Allreduce of the ranks' words. A rank that has gone gives none.
 bool Cluster::all_of(Rank& rank, std::uint32_t& yes, bool mine) {
   if (rank.gone) return false;
   yes += mine ? 1 : 0;
@@ -165,7 +165,7 @@ void Cluster::read_copy(Rank& rank, const Staging& staging, const Held& copy) {
 
 // --- The judge ---
 
-// What has no name any more goes when the last one closes it.
+// A file without a name disappears with its last close.
 void Cluster::judge_copies() {
   for (const auto& staging : stagings_) {
     for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {

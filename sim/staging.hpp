@@ -17,18 +17,18 @@
 
 namespace millrace::sim {
 
-// The file that is staged, on the virtual disk, and somebody on another machine who may change it. Outlives
-// what it plans.
+// The staged file on the virtual disk, and a process on another machine that may change it. Outlives its
+// planned events.
 class Original {
  public:
   Original(const Stage& stage, std::uint32_t number, const World& world);
 
   const Fd& file() const { return file_; }
   client::FileStamp stamp() const { return stamp_; }
-  // What it holds while nobody has harmed it.
+  // The contents of the unharmed file.
   const std::vector<std::byte>& bytes() const { return bytes_; }
   bool harmed() const { return harmed_; }
-  // Somebody reads on to `end`: the harm comes then, or is planned. False: that can't be read.
+  // A read goes on to `end`, which may start or plan the harm. False: the bytes cannot be read.
   bool readable_to(std::uint64_t end);
 
  private:
@@ -61,7 +61,7 @@ class Held {
   Result<io::Handle> file_;
 };
 
-// The original, as the rank that sends it has it open. Some reads bring less than is asked for.
+// The original, as the sending rank has it open. Some reads bring fewer bytes than requested.
 class VirtualSource final : public client::Source {
  public:
   VirtualSource(Original& original, RankProcess& process, io::Timeline& timeline)
@@ -76,7 +76,7 @@ class VirtualSource final : public client::Source {
   io::Timeline& timeline_;
 };
 
-// One file on its way to all nodes: what the ranks have told each other of it.
+// One file on its way to all nodes: the ranks' messages about it.
 struct Staging {
   struct Copy {
     std::string path;

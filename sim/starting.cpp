@@ -26,10 +26,10 @@ std::vector<Step> with_thought(Dice& dice, const std::vector<Step>& program) {
   return made;
 }
 
-// The first rank writes, and has it in the file; the agent dies, with nothing in its hands. The last rank,
-// which has not met it, starts another one, and writes. The first rank reads that, or writes over it.
-// That is all: what goes into the ring of a dead agent is lost, and its writer is told at its next request
-// only.
+// The first rank writes, and its bytes are in the file. The agent dies without any bytes. The last rank has
+// not met that agent, starts another one, and writes. The first rank reads these bytes, or overwrites them.
+// There are no further writes, because bytes in the ring of a dead agent are lost, and their writer gets the
+// error only at its next request.
 void add_second_agent(Dice& dice, Scenario& scenario) {
   const std::size_t last = scenario.programs.size() - 1;
   const auto some = [&] {
@@ -77,9 +77,9 @@ void add_thought(Scenario& scenario) {
     for (auto& program : opening.programs) program = with_thought(dice, program);
   if (dice.one_in(3)) return;
   if (dice.one_in(3)) return add_second_agent(dice, scenario);
-  // The saved records of ranks' rings are recovered over bytes that others have written since.
+  // Recovery would write the saved records of ranks' rings over later bytes of other ranks.
   if (scenario.settings.strategy == Strategy::journal) return;
-  // Soon after it has come, while some ranks have not joined it.
+  // Soon after the agent's start, while some ranks have not joined it.
   const std::uint64_t at_ns = scenario.start->takes_ns + dice.magnitude(ms, 50 * ms);
   scenario.faults.push_back({FaultKind::kill_agent, at_ns});
 }

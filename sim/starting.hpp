@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs in which no agent is there at first. A rank starts one when its account of the file says that the
-// agent would have paid by now; until then it writes past the pipeline. So some ranks of a node write
-// directly while others have the pipeline. Chosen by dice of its own, as in guests.hpp.
+// Runs without an agent at first. A rank starts one when its account of the file says that the agent would
+// have paid by now; until then it writes past the pipeline. So some ranks of a node write directly while
+// others use the pipeline. These runs have dice of their own, as in guests.hpp.
 namespace millrace::sim {
 
 struct Scenario;

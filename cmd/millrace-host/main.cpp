@@ -11,8 +11,7 @@ int main() {
   constexpr int from_channel = 3;
   struct stat about {};
   if (fstat(from_channel, &about) != 0 || !S_ISSOCK(about.st_mode)) {
-    std::cerr
-        << "millrace-host runs functions for a channel, which starts it: there is nothing to start by hand\n";
+    std::cerr << "millrace-host runs functions for a channel. The channel starts it; users need not\n";
     return 2;
   }
   millrace::staging::channel::serve(from_channel);

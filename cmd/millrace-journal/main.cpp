@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* usage =
     "usage: millrace-journal [--json] FILE\n"
-    "Prints the header and the state of a journal, what its records are, and whether it is sound.\n"
+    "Prints the header, the state and the records of a journal, and whether it is sound.\n"
     "Exit status: 0 sound, 1 corrupt or not a journal, 2 wrong use or a file that cannot be read.\n";
 
 int refuse(const std::string& why) {

@@ -8,17 +8,16 @@ const char* const usage =
     "usage: millrace-recover [--dir DIR] [--dry-run] [--force] [--drain [--timeout TIME]]\n"
     "       millrace-recover [--dir DIR] --list\n"
     "       millrace-recover [--dir DIR] --discard JOURNAL...\n"
-    "Writes what journals in DIR hold to their files: those whose agents have died.\n"
-    "  --dry-run   only says what there is\n"
-    "  --force     also into a file of that path that is another one (restored from elsewhere), and up to "
-    "the\n"
-    "              first damage of a journal, and where a file was written again without what a journal "
-    "holds\n"
-    "  --drain     first waits for journals that living agents are still writing to their files\n"
-    "  --timeout   gives up waiting after so long without progress (default 60s)\n"
-    "  --list      tells of every journal in DIR what it holds, and whether its file is there\n"
-    "  --discard   takes these journals in DIR away, and what they hold with them\n"
-    "Exit status: 0 everything is in its file, 1 something is not, 2 wrong use.\n";
+    "Writes the records of journals in DIR to their files, if the agents of these journals have died.\n"
+    "  --dry-run   only lists the journals and writes nothing\n"
+    "  --force     also writes to another file of that path (restored from elsewhere), uses the records "
+    "before the\n"
+    "              first damage of a journal, and may write over newer bytes of a file\n"
+    "  --drain     first waits for living agents that still write journals to their files\n"
+    "  --timeout   ends the wait after this time without progress (default 60s)\n"
+    "  --list      lists every journal in DIR, its contents, and whether its file is there\n"
+    "  --discard   removes these journals in DIR; their records are lost\n"
+    "Exit status: 0 all records are in their files, 1 some are not, 2 wrong use.\n";
 
 std::string understand(std::span<const std::string> arguments, Options& options) {
   using millrace::parse::duration_ms;
@@ -49,8 +48,8 @@ std::string understand(std::span<const std::string> arguments, Options& options)
   const bool recovers = options.dry_run || options.force || options.drain;
   if (!options.discard && !options.journals.empty())
     return "unexpected argument '" + options.journals.front() + "'";
-  if (options.discard && options.journals.empty()) return "--discard needs the journals to take away";
+  if (options.discard && options.journals.empty()) return "--discard needs the paths of the journals";
   if ((options.discard || options.list) && (recovers || (options.discard && options.list)))
-    return "--list and --discard go with no other option but --dir";
+    return "--list and --discard allow no other option but --dir";
   return {};
 }

@@ -18,5 +18,5 @@ struct Options : millrace::agent::RecoveryOptions {
 
 extern const char* const usage;
 
-// Into `options`, which have their defaults. Returns what is wrong; empty if nothing is.
+// Parses into `options`, which have their defaults. Returns the error; empty if there is none.
 std::string understand(std::span<const std::string> arguments, Options& options);

@@ -90,7 +90,7 @@ MILLRACE_API uint64_t millrace_checksum(const void* data, uint64_t bytes);
 #define MILLRACE_APPEND 32    /* every write goes to the end, also those with an offset */
 
 /* Opens a file. `permissions`, of one that is created, are those of open(2), such as 0666; the umask applies.
- * The descriptor is closed on exec. -EINVAL: flags that are unknown or don't go together, or a NULL; else
+ * The descriptor is closed on exec. -EINVAL: flags that are unknown or exclude each other, or a NULL; else
  * errors of open(2). */
 MILLRACE_API int millrace_open(const char* path, int flags, unsigned permissions, millrace_file** file);
 
@@ -202,7 +202,7 @@ MILLRACE_API int millrace_channel_open(int where, millrace_channel** channel);
 /* Waits for a function that runs in a thread; a process gets 2 s and is killed. Its libraries are closed. */
 MILLRACE_API int millrace_channel_close(millrace_channel* channel);
 
-/* Loads a shared library as dlopen(3) does: a path with a "/", or a name that is searched. -ENOENT: it can't
+/* Loads a shared library as dlopen(3) does: a path with a "/", or a name that is searched. -ENOENT: it cannot
  * be loaded. -ESRCH, in all calls of a channel: its process has gone. */
 MILLRACE_API int millrace_install(millrace_channel* channel, const char* path, uint64_t* library);
 

@@ -92,7 +92,7 @@ def _mismatch(name: str, family: str, library: str, launcher: Launcher) -> str:
     )
     return (
         f"{name} links {FAMILY_NAMES[family]} ({library}), but {launcher.path} is the launcher of "
-        f"{FAMILY_NAMES[launcher.family or '']} {launcher.version}: each rank would believe to be alone. "
+        f"{FAMILY_NAMES[launcher.family or '']} {launcher.version}: each rank would run alone. "
         f"Start it with {fitting}, or use --force"
     )
 
@@ -108,13 +108,12 @@ def program(
         if launcher is None:
             verdict.errors.append(f"{name} {reason}")
         elif "/" in name or launcher.kind != "slurm":
-            verdict.notes.append(f"{name} {reason} on this node; {os.path.basename(launcher.path)} will tell more")
+            verdict.notes.append(f"{name} {reason} on this node; see the messages of {os.path.basename(launcher.path)}")
         return verdict
     mode = os.stat(path).st_mode
     if mode & (stat.S_ISUID | stat.S_ISGID) and os.geteuid() != 0:
         verdict.notes.append(
-            f"{name} is setuid or setgid: the system ignores LD_PRELOAD for it, "
-            "so Millrace cannot help; it runs without"
+            f"{name} is setuid or setgid: the system ignores LD_PRELOAD for it, " "so it runs without Millrace"
         )
         return verdict
     if _shebang(path) or _loads_later(name) or _loads_later(os.path.realpath(path)):
@@ -126,7 +125,7 @@ def program(
     if program_elf.static:
         verdict.notes.append(
             f"{name} is statically linked: no library can be preloaded into it, "
-            "so Millrace cannot help; link it dynamically"
+            "so it runs without Millrace; link it dynamically"
         )
         return verdict
     if mpi_only or elf.mpi_family(program_elf, environment.get("LD_LIBRARY_PATH", ""))[0] is not None:
@@ -145,7 +144,7 @@ def _check_mpi(
     family, library = elf.mpi_family(program_elf, environment.get("LD_LIBRARY_PATH", ""))
     if family is None:
         verdict.notes.append(
-            f"{name} links no MPI library: unless it loads one while it runs, Millrace has nothing to do for it"
+            f"{name} links no MPI library: unless it loads one while it runs, Millrace does not accelerate it"
         )
         return
     if launcher and launcher.family and family in _RIGHT_LAUNCHER and family != launcher.family:
@@ -155,7 +154,7 @@ def _check_mpi(
     if not os.path.isfile(implementation):
         verdict.notes.append(
             f"{name} links {FAMILY_NAMES[family]} ({library}), but this Millrace was built without "
-            f"{os.path.basename(implementation)}: it runs with the MPI library alone"
+            f"{os.path.basename(implementation)}: it runs with the MPI library alone; build Millrace with that MPI"
         )
 
 

@@ -50,7 +50,7 @@ def _switch(name: str) -> object:
 @app.command(context_settings=_PASS_ON, no_args_is_help=True)
 def run(
     command: List[str] | None = typer.Argument(
-        None, metavar="-- COMMAND...", help="What to run: mpiexec -n 16 ./app, srun ./app, ./app ..."
+        None, metavar="-- COMMAND...", help="The command: mpiexec -n 16 ./app, srun ./app, ./app ..."
     ),
     strategy: str | None = _option("strategy", metavar="NAME"),
     merge: bool | None = _switch("merge"),
@@ -92,7 +92,7 @@ def run(
         metavar="FILE",
         help="TOML file (./millrace.toml, else ~/.config/millrace/config.toml).",
     ),
-    force: bool = typer.Option(False, "--force", help="Start though the program's MPI does not fit the launcher."),
+    force: bool = typer.Option(False, "--force", help="Start even if the program's MPI does not fit the launcher."),
     show_settings: bool = typer.Option(False, "--show-settings", help="Print all settings and their origin; exit."),
 ) -> None:
     """Run a program with Millrace: millrace run [options] -- mpiexec -n 16 ./app"""
@@ -157,10 +157,10 @@ def _show_settings(given: dict[str, object], config: Path | None) -> int:
 
 @app.command()
 def doctor(
-    path: Path = typer.Argument(Path("."), help="Where the files are to be written."),
+    path: Path = typer.Argument(Path("."), help="The folder of your files."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
-    """Say what this machine offers, what Millrace will therefore do, and what to change."""
+    """Show what this machine offers, how Millrace will use it, and what to change."""
     from rich.console import Console
 
     from millrace import doctor as diagnosis
@@ -179,26 +179,28 @@ def journal(
         ..., metavar="[OPTIONS] FILE", help="The journal, and options of millrace-journal."
     ),
 ) -> None:
-    """Inspect a journal: its records, their checksums, where it ends."""
+    """Inspect a journal: its records, their checksums, its end."""
     _become("journal_inspector", arguments)
 
 
 @app.command()
 def recover(
     directory: Path | None = typer.Option(
-        None, "--dir", metavar="DIR", help="Where the journals are (journal_directory, else TMPDIR, else /tmp)."
+        None, "--dir", metavar="DIR", help="Folder of the journals (journal_directory, else TMPDIR, else /tmp)."
     ),
     force: bool = typer.Option(
-        False, "--force", help="Also into another file of the same path, and up to the first damage of a journal."
+        False,
+        "--force",
+        help="Also write to another file of the same path, up to a journal's first damage, and over newer bytes.",
     ),
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what there is."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only list the journals; write nothing."),
     list_journals: bool = typer.Option(
-        False, "--list", help="Tell of every journal what it holds, and whether its file is there."
+        False, "--list", help="List every journal, its contents, and whether its file is there."
     ),
-    discard: bool = typer.Option(False, "--discard", help="Take these journals away, and what they hold with them."),
+    discard: bool = typer.Option(False, "--discard", help="Remove these journals; their records are lost."),
     journals: List[Path] = typer.Argument(None, metavar="[JOURNAL]...", help="For --discard.", show_default=False),
 ) -> None:
-    """Write what journals of dead agents on this node hold to their files; on each node of a job that broke."""
+    """Write the journals of dead agents on this node to their files. Run it on each node of a job that broke."""
     flags = ["--force"] * force + ["--dry-run"] * dry_run + ["--list"] * list_journals + ["--discard"] * discard
     _become("recovery", [*_journal_directory(directory), *flags, *map(str, journals or [])])
 
@@ -207,10 +209,10 @@ def recover(
 def drain(
     directory: Path | None = typer.Option(None, "--dir", metavar="DIR", help="As for recover."),
     timeout: str = typer.Option(
-        "60s", "--timeout", metavar="TIME", help="Give up waiting after so long without progress."
+        "60s", "--timeout", metavar="TIME", help="End the wait after this time without progress."
     ),
 ) -> None:
-    """Wait until agents on this node have written what closed files still lack; then recover what dead ones left."""
+    """Wait until the agents of this node have written all closed files; then recover the journals of dead agents."""
     _become("recovery", ["--drain", "--timeout", timeout, *_journal_directory(directory)])
 
 
@@ -243,7 +245,7 @@ def _become(program: str, arguments: List[str]) -> None:
 @app.command()
 def demo(
     output: Path = typer.Option(
-        Path("demo-results"), "--output", metavar="FOLDER", help="Where index.html and results.json go."
+        Path("demo-results"), "--output", metavar="FOLDER", help="Folder for index.html and results.json."
     ),
     quick: bool = typer.Option(False, "--quick", help="One pair of runs of each program, smaller files."),
     only: str | None = typer.Option(None, "--only", metavar="TEXT", help="Only the cases whose name contains TEXT."),
@@ -275,11 +277,11 @@ def bench(
 
 @app.command()
 def checkpoint(
-    file: Path = typer.Argument(..., metavar="FILE", help="What millrace.save wrote, or another safetensors file."),
+    file: Path = typer.Argument(..., metavar="FILE", help="A file of millrace.save, or another safetensors file."),
     verify: bool = typer.Option(True, "--verify/--no-verify", help="Read all of it and compare the checksums."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
-    """List the arrays of a checkpoint, and say whether every byte is right; status 1 if not."""
+    """List the arrays of a checkpoint and check every byte; status 1 if one is wrong."""
     from millrace.checkpoint import show
 
     try:

@@ -34,7 +34,7 @@ def probe(found: Prefix | None, folder: Path) -> dict[str, Any]:
             else {"error": done.stderr.strip()}
         )
     except subprocess.TimeoutExpired:
-        return {"error": "one minute was not enough to measure it: is the file system hanging?"}
+        return {"error": "the measurement did not end within one minute; check whether the file system hangs"}
     except (OSError, ValueError) as error:
         return {"error": str(error)}
 
@@ -42,10 +42,10 @@ def probe(found: Prefix | None, folder: Path) -> dict[str, Any]:
 def told(costs: Mapping[str, Any]) -> list[tuple[str, str, bool, str]]:
     """Lines of `millrace doctor`: what, its value, whether something is wrong, advice."""
     if "error" in costs:
-        return [("costs", "not known: typical ones are taken", True, str(costs["error"]))]
+        return [("costs", "not known: Millrace uses typical costs", True, str(costs["error"]))]
     cache, disk, ring = (1e12 / costs[name] / (1 << 20) for name in ("byte_ps", "disk_byte_ps", "through_byte_ps"))
     library, pipeline = (costs[f"taught_{way}"] / 1024 for way in ("direct", "pipeline"))
-    when = "measured now" if costs["measured_now"] else "recorded before; millrace-costs --measure does it again"
+    when = "measured now" if costs["measured_now"] else "recorded before; millrace-costs --measure measures again"
     return [
         (
             "costs",
@@ -58,14 +58,14 @@ def told(costs: Mapping[str, Any]) -> list[tuple[str, str, bool, str]]:
         (
             "",
             f"a question to the agent {costs['trip_ps'] / 1e6:.0f} us, its start {costs['start_ps'] / 1e9:.1f} ms; "
-            f"files have taken {library:.2f} of what was expected of the MPI library, {pipeline:.2f} of the pipeline",
+            f"files took {library:.2f} of the expected time with the MPI library, {pipeline:.2f} with the pipeline",
             False,
             "",
         ),
         (
             "",
             f"so auto takes the pipeline for contiguous pieces below about {human_bytes(costs['break_even_bytes'])}, "
-            f"{human_bytes(costs['break_even_synced_bytes'])} where the program syncs",
+            f"{human_bytes(costs['break_even_synced_bytes'])} if the program syncs",
             False,
             "",
         ),

@@ -47,7 +47,7 @@ class Memory:
     def __getitem__(self, part: slice) -> Memory:
         begin, end, step = part.indices(self.size)
         if step != 1:
-            raise ValueError("a part of a device's memory has no steps")
+            raise ValueError("a slice of a device's memory must have step 1")
         return Memory(self.device, self._bytes().address + begin, max(0, end - begin), owned=False, whole=self)
 
     def read(self) -> bytes:
@@ -88,7 +88,7 @@ class Memory:
 
 def check_pair(ours: Memory, host: memory.Bytes) -> tuple[memory.Bytes, memory.Bytes]:
     if host.device is not None:
-        raise TypeError("the other side is to be memory of this process")
+        raise TypeError("the other side must be memory of this process")
     if host.size != ours.size:
         raise ValueError(f"the sizes differ: {ours.size} bytes there, {host.size} here")
     return ours._bytes(), host

@@ -99,7 +99,7 @@ def _mpi(mpi: Mapping[str, Any]) -> list[Finding]:
         findings.append(
             Finding(
                 "MPI",
-                "neither a launcher nor a library found",
+                "neither a launcher nor a library was found",
                 FAIR,
                 "load the module of your MPI, or install one",
             )
@@ -112,7 +112,7 @@ def _kernel(facts: Mapping[str, Any]) -> list[Finding]:
     findings = [
         Finding("io_uring", "usable")
         if ring["usable"]
-        else Finding("io_uring", f"not usable: {ring['reason']}", FAIR, "threads with pwritev are used instead")
+        else Finding("io_uring", f"not usable: {ring['reason']}", FAIR, "the agent uses threads with pwritev instead")
     ]
     available = memory["available"] or 0
     bound = min(x for x in (available, memory["cgroup_limit"] or available) if x is not None)
@@ -130,7 +130,7 @@ def _kernel(facts: Mapping[str, Any]) -> list[Finding]:
         findings.append(
             Finding(
                 "scheduler",
-                "autogroups: every session has one share of the processors, the agent as much as one rank",
+                "autogroups: every session has one share of the processors, so the agent has as much as one rank",
                 FAIR,
                 "with more ranks than cores, run the job in a control group (a batch system, systemd-run --scope)",
             )
@@ -147,7 +147,7 @@ def _kernel(facts: Mapping[str, Any]) -> list[Finding]:
     )
     findings.append(Finding("cores", str(facts["cores"])))
     if shared["memfd"]:
-        findings.append(Finding("shared memory", "memfd works; no use of /dev/shm"))
+        findings.append(Finding("shared memory", "memfd works; /dev/shm is not needed"))
     else:
         findings.append(
             Finding(
@@ -172,27 +172,27 @@ def _kernel(facts: Mapping[str, Any]) -> list[Finding]:
 def _network(facts: Mapping[str, Any]) -> Finding:
     """What other nodes would be told. One node needs no network, so nothing here is bad."""
     others = ", ".join(facts["others"])
-    choose = f"set --interfaces or MILLRACE_INTERFACES (there is {others})" if others else ""
+    choose = f"set --interfaces or MILLRACE_INTERFACES (up here: {others})" if others else ""
     if facts["address"] is None:
         asked = ",".join(facts["asked_for"])
         what = f"none of {asked} has an address" if asked else "no interface is up"
         return Finding(
-            "network", f"{what}: files that several nodes open will be left to the MPI library", FAIR, choose
+            "network", f"{what}: the MPI library alone will write files that several nodes open", FAIR, choose
         )
     return Finding(
         "network",
-        f"other nodes will be told {facts['address']} of {facts['interface']}",
+        f"other nodes will use {facts['address']} of {facts['interface']}",
         GOOD,
-        f"if nodes do not reach each other there, {choose}" if choose and not facts["asked_for"] else "",
+        f"if the nodes cannot reach each other there, {choose}" if choose and not facts["asked_for"] else "",
     )
 
 
 def _storage(fs: Mapping[str, Any]) -> list[Finding]:
     if not fs["exists"]:
-        return [Finding("path", f"{fs['path']} is not there", BAD, "name a folder that exists")]
+        return [Finding("path", f"{fs['path']} does not exist", BAD, "name a folder that exists")]
     kind = "networked" if fs["networked"] else "in memory" if fs["in_memory"] else "local"
     # Virtual disks often claim to rotate.
-    disk = {True: ", says it rotates", False: ", does not rotate", None: ""}[fs["rotational"]]
+    disk = {True: ", reported as rotating", False: ", does not rotate", None: ""}[fs["rotational"]]
     findings = [
         Finding(
             "file system",
@@ -207,7 +207,7 @@ def _storage(fs: Mapping[str, Any]) -> list[Finding]:
             "free space",
             f"{human_bytes(fs['free_bytes'])} of {human_bytes(fs['total_bytes'])}",
             GOOD if fs["free_bytes"] > GIB else FAIR,
-            "" if fs["free_bytes"] > GIB else "there is little space left",
+            "" if fs["free_bytes"] > GIB else "little space is left; free some, or choose another folder",
         )
     )
     if fs["writable"]:
@@ -232,16 +232,16 @@ def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> lis
     fs, cores = facts["file_system"], facts["cores"]
     strategy = value["strategy"]
     text = {
-        "auto": "auto: what is expected to take less time so is sorted and merged in the node's agent; reads and "
+        "auto": "auto: the node's agent sorts and merges writes where that should take less time; reads and "
         "large contiguous writes stay with the MPI library",
-        "immediate": "immediate: records go to the file in the order in which they come",
+        "immediate": "immediate: records go to the file in the order of arrival",
         "sort": "sort: records are sorted in the agent's memory",
-        "journal": "journal: what does not fit the sort buffer goes to a local log until close",
+        "journal": "journal: records that do not fit into the sort buffer stay in a local log until close",
     }[strategy]
     lines = [f"strategy {text}"]
     sink = value["sink"]
     if sink == "auto":
-        sink = "through the page cache with early writeback, or past it where that takes less time"
+        sink = "through the page cache with early writeback, or past it if that takes less time"
     elif sink == "direct":
         sink = "O_DIRECT" + (" through io_uring" if facts["io_uring"]["usable"] else " through threads")
     lines.append(f"sink: {sink}")
@@ -256,7 +256,7 @@ def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> lis
             + (
                 "the agents of all nodes pass their records on to its file servers"
                 if value["across_nodes"] == "1"
-                else "the MPI library writes it by itself"
+                else "the MPI library alone writes it"
             )
         )
     return lines

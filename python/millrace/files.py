@@ -68,7 +68,7 @@ class File(Handle):
         letters = mode.replace("b", "", 1)
         flags = _MODES.get(letters[:1], 0)
         if not flags or letters[1:] not in ("", "+"):
-            raise ValueError(f"a mode is r, w, x or a, and perhaps a +, not {mode!r}")
+            raise ValueError(f"mode must be r, w, x or a, with an optional +, not {mode!r}")
         if letters[1:]:
             flags |= _READ | _WRITE
         library = native.need("millrace.File")
@@ -154,7 +154,7 @@ class File(Handle):
         while done < piece.size:
             count = self._call(name, piece, done, offset)
             if not count:
-                raise OSError(5, f"{self.name} takes no more than {done} of {piece.size} bytes")
+                raise OSError(5, f"only {done} of {piece.size} bytes were written to {self.name}")
             done += count
         return done
 
@@ -165,7 +165,7 @@ class File(Handle):
 
 def _natural(number: int) -> int:
     if not 0 <= number < 1 << 63:
-        raise ValueError(f"offsets and sizes are from 0 to 2**63 - 1, not {number}")
+        raise ValueError(f"offsets and sizes must be from 0 to 2**63 - 1, not {number}")
     return number
 
 
@@ -221,4 +221,4 @@ def patiently(once: Any, timeout: float | None) -> Any:
         except TimeoutError:
             left_ms -= _SLICE_MS
             if left_ms <= 0:
-                raise TimeoutError(f"it is not done after {timeout} s; it goes on") from None
+                raise TimeoutError(f"the request is not done after {timeout} s and goes on; wait again") from None

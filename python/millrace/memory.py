@@ -72,7 +72,7 @@ def _of_torch(torch: Any, tensor: Any) -> Bytes:
     if tensor.device.type == "cuda":
         torch.cuda.current_stream(tensor.device).synchronize()
     elif tensor.device.type != "cpu":
-        raise TypeError(f"tensors of device {tensor.device} have no memory that is reached from here")
+        raise TypeError(f"Millrace cannot reach the memory of a tensor on device {tensor.device}; copy it to the host")
     return Bytes(tensor.data_ptr(), tensor.numel() * tensor.element_size(), None, tensor)
 
 
@@ -82,7 +82,7 @@ def _await_stream(stream: int | None) -> None:
         return
     driver = _driver()
     if driver is not None and driver.cuStreamSynchronize(ctypes.c_void_p(stream)):
-        raise RuntimeError(f"the CUDA driver does not wait for stream {stream:#x}")
+        raise RuntimeError(f"the CUDA driver refused to wait for stream {stream:#x}")
 
 
 @functools.cache
@@ -97,11 +97,11 @@ def _of_dlpack(value: Any, writable: bool) -> Bytes:
     """Arrays that know nothing else: NumPy or torch, if the program has them, look into them."""
     if not hasattr(value, "__dlpack__") or not hasattr(value, "__dlpack_device__"):
         raise TypeError(
-            f"a {type(value).__qualname__} has no bytes: needed is the buffer protocol, __cuda_array_interface__, "
-            "DLPack or millrace.Memory"
+            f"a {type(value).__qualname__} has no accessible bytes: use an object with the buffer protocol, "
+            "__cuda_array_interface__ or DLPack, or a millrace.Memory"
         )
     kind = value.__dlpack_device__()[0]
     library = sys.modules.get("torch" if kind == _CUDA else "numpy") or sys.modules.get("torch")
     if library is None:
-        raise TypeError(f"a {type(value).__qualname__} is known by DLPack only: import numpy (or torch) first")
+        raise TypeError(f"a {type(value).__qualname__} offers DLPack only: import numpy (or torch) first")
     return of(library.from_dlpack(value), writable)

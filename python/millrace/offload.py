@@ -59,7 +59,7 @@ class Channel(Handle):
 
     def __init__(self, where: str = "process") -> None:
         if where not in _WHERE:
-            raise ValueError(f"a channel is in a thread or a process, not {where!r}")
+            raise ValueError(f"a channel runs in a thread or a process, not in {where!r}")
         library = native.need("millrace.Channel")
         super().__init__(library, library.handle("channel_open", _WHERE[where]))
 
@@ -126,5 +126,5 @@ def _pack(one: native.Argument, value: Any) -> None:
         one.kind, one.integer = native.INTEGER, number & ((1 << 64) - 1)
     else:
         raise TypeError(
-            f"a {type(value).__qualname__} is no argument: integers, floats, Real32, In, Out, InOut and CALL are"
+            f"a {type(value).__qualname__} cannot be an argument; use integers, floats, Real32, In, Out, InOut or CALL"
         )

@@ -59,8 +59,8 @@ class Prefix:
         """Why the libraries of this prefix cannot be preloaded; empty if they can."""
         if any(mark in self.preload for mark in " \t\n:"):
             return (
-                f"{self.preload} cannot be preloaded, for LD_PRELOAD holds no path with a blank or a colon; "
-                "move Millrace, or name a link to it without them by MILLRACE_PREFIX"
+                f"{self.preload} cannot be preloaded, because LD_PRELOAD cannot hold a path with a blank or a colon; "
+                "move Millrace, or set MILLRACE_PREFIX to a link to it without them"
             )
         return ""
 

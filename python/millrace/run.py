@@ -94,12 +94,12 @@ def _check_places(request: Request) -> None:
         if not place:
             continue
         if os.path.isdir(place):
-            raise RunError(f"{option} {place}: is a folder; give a file")
+            raise RunError(f"{option} {place}: this is a folder; give a file")
         folder = os.path.dirname(os.path.abspath(place))
         if not os.path.isdir(folder):
             raise RunError(f"{option} {place}: the folder {folder} does not exist")
         if not os.access(place if os.path.exists(place) else folder, os.W_OK):
-            raise RunError(f"{option} {place}: cannot be written")
+            raise RunError(f"{option} {place}: the file cannot be written; give another one")
 
 
 def prepare(request: Request, base: Mapping[str, str]) -> Plan:

@@ -46,7 +46,7 @@ def _check_count(setting: Setting, text: str) -> str:
     if setting.automatic and word == "auto":
         return word
     if not (word.isascii() and word.isdecimal()) or not setting.low <= int(word) <= setting.high:
-        raise ValueError(f"'{text}' is not such a number")
+        raise ValueError(f"'{text}' is not a whole number")
     return str(int(word))
 
 
@@ -91,7 +91,7 @@ def _check_calls(setting: Setting, text: str) -> str:
 def _check_key(setting: Setting, text: str) -> str:
     del setting
     if len(text) > 64 or not all("!" <= letter <= "~" for letter in text):
-        raise ValueError("the key is too long or has characters that it may not have")
+        raise ValueError("the key is too long or has forbidden characters")
     return text
 
 
@@ -186,7 +186,7 @@ def read_config(path: str) -> dict[str, str]:
         setting = BY_NAME.get(name.replace("-", "_"))
         if setting is None or not setting.toml:
             known = ", ".join(s.name for s in SETTINGS if s.toml)
-            raise SettingError(f"{path}: [run] has no setting '{name}'; it can have: {known}")
+            raise SettingError(f"{path}: [run] has an unknown setting '{name}'; allowed: {known}")
         if setting.kind == "path" and distrust:
             raise SettingError(f"{path}: {name} is refused, because {distrust}; or give {setting.variable}")
         values[setting.name] = normalise(setting, value, f"{path}: {name}")

@@ -294,7 +294,7 @@ class Collector(threading.Thread):
             document = {"schema": SCHEMA, "files": [report.summary() for report in self.reports]}
             self._target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         if not self.reports:
-            self._console.print("millrace: no report: no file that MPI-IO opened with Millrace loaded was closed")
+            self._console.print("millrace: no report: the program closed no file of MPI-IO with Millrace loaded")
 
     def _take(self) -> None:
         for source in sorted(self._source.glob("*.jsonl")) if self._source.is_dir() else [self._source]:

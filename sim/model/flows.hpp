@@ -11,15 +11,15 @@
 // Ranks that move data through stations that they share: links, engines, processors, disks.
 namespace millrace::model {
 
-// What a piece needs of one station.
+// A piece's use of one station.
 struct Use {
   std::size_t station;
   std::uint64_t bytes;
   std::uint64_t extra_ns;
 };
 
-// A stage is over when all of its uses are: one piece on several links at once. A step's stages follow one
-// another, as often as the step is repeated.
+// A stage ends when all of its uses have ended: one piece may be on several links at once. A step's stages
+// follow one another, in each repetition of the step.
 using Stage = std::vector<Use>;
 struct Step {
   std::uint64_t times = 1;

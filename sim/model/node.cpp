@@ -62,7 +62,7 @@ void Node::end() {
 
 // --- The client ---
 
-// One wake-up: some from its ranks, or some from upstream; after the close in the order of the file.
+// One wake-up: takes some records from its ranks or from upstream; after the close, in the order of the file.
 void Node::turn() {
   if (busy_ || over_ || out_bytes_ >= plan_.window) return;
   Turn turn;
@@ -90,7 +90,7 @@ void Node::finish(const Turn& turn) {
   this->turn();
 }
 
-// As with select(): a call of each rank that has one, a record from upstream, and again.
+// As with select(): a call of each rank that has one, then a record from upstream, and so on.
 void Node::take_own(Turn& turn) {
   std::uint64_t room = plan_.grain;
   for (std::size_t tried = 0; tried < ranks_.size() && room > 0; ++tried) {
@@ -105,7 +105,7 @@ void Node::take_own(Turn& turn) {
   }
 }
 
-// What of a rank's call there is room for, cut into records. The call returns when all of it was taken.
+// Takes the part of a rank's call that fits, cut into records. The call returns when all of it was taken.
 std::uint64_t Node::take_call(Turn& turn, Rank& rank, std::uint64_t room) {
   turn.worked = true;
   if (!std::exchange(rank.begun, true)) turn.cost_ps += plan_.request_ns * 1000;
@@ -147,7 +147,7 @@ void Node::take_in(Turn& turn, const Piece& piece) {
   buffer_.insert(piece);
 }
 
-// A merge of two streams: nothing is sent before it is known what upstream has.
+// A merge of two streams: no record is sent before the next record of upstream is known.
 void Node::drain(Turn& turn) {
   while (turn.out_bytes < plan_.grain) {
     if (in_.empty() && !upstream_over_) return;

@@ -15,8 +15,8 @@
 
 namespace millrace::model {
 
-// A node: its ranks, which wait for each call's end, and the one client process that takes their records and
-// those of the node before it:
+// A node: its ranks, which wait for the end of each call, and the one client process, which takes their
+// records and those of the node before:
 //
 //   ranks ----> [client: sort buffer, journal] -> | out | -> [link] -> the next node, or the server
 //   upstream -> |
@@ -82,7 +82,7 @@ class Node final : public Inbox {
   std::deque<Piece> out_;
   std::uint64_t out_bytes_ = 0;
   std::optional<Piece> joining_;  // the last record on its way out, which the next one may join
-  bool round_over_ = false;       // it is upstream's turn, if there is something
+  bool round_over_ = false;       // it is upstream's turn, if it has a record
   bool in_message_ = false;       // the last record from upstream was not the last of its call
   bool busy_ = false;
   bool sending_ = false;

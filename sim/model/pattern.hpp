@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-// What ranks write to the shared file, in which order.
+// The writes of ranks to the shared file, in their order.
 namespace millrace::model {
 
 // Bytes [offset, offset + bytes) of the file.

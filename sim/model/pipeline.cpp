@@ -20,7 +20,7 @@ class Pipeline {
       nodes_[node]->send_to(node + 1 < plan.nodes ? static_cast<Inbox&>(*nodes_[node + 1]) : server_);
       nodes_[node]->on_output_complete = [this] { output_complete(); };
     }
-    nodes_.front()->end();  // nobody is before it
+    nodes_.front()->end();  // no node is before it
   }
 
   PipelineResult run() {
@@ -39,7 +39,7 @@ class Pipeline {
       for (const auto& node : nodes_) node->begin_output();
     });
   }
-  // The ranks exchange what their neighbours need in each step: nobody is an output ahead.
+  // The ranks exchange data with their neighbours in each step, so no rank is an output ahead.
   void output_complete() {
     if (++complete_ < nodes_.size()) return;
     complete_ = 0;

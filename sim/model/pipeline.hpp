@@ -6,8 +6,8 @@
 
 #include "pattern.hpp"
 
-// Catwalk-ROMIO as its paper describes it, in virtual time and without contents: what a machine of that kind
-// does with five strategies. (Millrace's own agent in virtual time is sim/cluster.)
+// Catwalk-ROMIO as its paper describes it, with five strategies, in virtual time and without contents.
+// (Millrace's own agent in virtual time is sim/cluster.)
 namespace millrace::model {
 
 enum class Strategy : std::uint8_t { immediate, sort, journal };
@@ -27,7 +27,7 @@ struct PipelinePlan {
   std::uint64_t request_ns = 0;    // a rank's call reaches it, and is answered
   std::uint64_t record_ns = 0;     // a record comes in, or goes out
   std::uint64_t byte_ps = 0;       // a byte comes in, or goes out
-  std::uint64_t grain = 64 << 10;  // what it takes from its ranks, then from upstream, before it sends
+  std::uint64_t grain = 64 << 10;  // bytes that it takes from its ranks, then from upstream, before it sends
   // The link of each node, and what may be on it or unread.
   std::uint64_t link_bytes_per_second = 0;
   std::uint64_t link_latency_ns = 0;

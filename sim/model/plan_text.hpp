@@ -6,8 +6,7 @@
 #include <ostream>
 #include <stdexcept>
 
-// Plans come as lines of words, answers go as JSON: what `millrace model` and millrace-model say to each
-// other.
+// The messages between `millrace model` and millrace-model: plans are lines of words, answers are JSON.
 namespace millrace::model {
 
 struct PlanError : std::runtime_error {

@@ -11,7 +11,7 @@
 
 namespace millrace::model {
 
-// Whoever takes pieces from a link.
+// The receiver of a link's pieces.
 class Inbox {
  public:
   virtual ~Inbox() = default;
@@ -23,8 +23,8 @@ class Inbox {
   std::function<void()> on_room;
 };
 
-// The file server: a queue of buffers, a thread that writes them into the page cache, another one that brings
-// each `sync_every` bytes to the disk while the first goes on:
+// The file server: a queue of buffers, a thread that writes them into the page cache, and another one that
+// brings each `sync_every` bytes to the disk meanwhile:
 //
 //   link -> | buffers | -> writer -> | batch: page cache | -> [disk]
 class Server final : public Inbox {

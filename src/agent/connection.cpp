@@ -94,7 +94,7 @@ Drained Connection::take(Core& core, const FrameHeader& frame, const std::byte* 
   }
   const bool records = transport::carries_records(frame.kind);
   if ((records || frame.kind == Kind::note) && !opens_[frame.file].writes) {
-    why = "a record for a file that was opened for reading";
+    why = "a record names a file that was opened for reading";
     return Drained::broken;
   }
   if (records) return take_records(core, frame, payload, damaged, why);

@@ -228,14 +228,14 @@ void Links::turn_away(std::uint64_t tag) {
   heard_.erase(tag);
   strangers_.remove(tag);
   upstreams_.erase(place);
-  log_refused("others came, and it had named no group of this agent");
+  log_refused("it had named no group of this agent when newer connections came");
 }
 
 // A flood of strangers is not to fill the log too.
 void Links::log_refused(const std::string& why) {
   constexpr std::uint64_t most_lines = 16;
   if (++refused_ <= most_lines) log_("refused an agent: " + why);
-  if (refused_ == most_lines) log_("further ones are refused without a line");
+  if (refused_ == most_lines) log_("refuses further agents without a line");
 }
 
 // The lowest: Core wants small numbers.
@@ -328,7 +328,7 @@ Drained Links::take_frames(Upstream& from, Core& core, std::vector<PendingReques
   FrameHeader frame{};
   const std::byte* payload = nullptr;
   while (from.io.link().next(frame, payload)) {
-    why = "a frame that no agent sends";
+    why = "a frame of a kind that agents do not send";
     switch (frame.kind) {
       case Kind::write:
       case Kind::records: {

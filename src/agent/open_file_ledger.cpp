@@ -101,8 +101,8 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
 
 std::string OpenFile::ledger_message() const {
   if (!ledger || ledger->empty() || !ledger->promised()) return {};
-  return path + " has not got all that was written: " + error().describe() + "; it is in " + ledger->path() +
-         ": see to the file's disk, then run millrace recover";
+  return path + " lacks bytes that ranks have written: " + error().describe() + "; they are in " +
+         ledger->path() + ": repair the file's disk, then run millrace recover";
 }
 
 }  // namespace millrace::agent

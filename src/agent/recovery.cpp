@@ -101,8 +101,10 @@ bool Recovery::wait_for_living() {
     told = living;
     seen = progress;
     if (now_ns - since_ns > options_.timeout_ms * 1'000'000) {
-      refuse(options_.directory,
-             "agents have made no progress; they may wait for their disk or for other nodes");
+      refuse(
+          options_.directory,
+          "living agents have made no progress within --timeout, and their journals stay; check their disks "
+          "and their nodes, then run millrace drain again");
       return false;
     }
     pace_.pause(50);
@@ -137,7 +139,7 @@ bool Recovery::usable(Found& found) {
   // Its agent died before the first record was there.
   const bool empty = summary.verdict == Verdict::not_a_journal && size && *size < sizeof summary.header;
   if (empty || (unreadable_header(summary) && journal::never_committed(found.file))) {
-    if (!empty) out_ << found.path << ": holds nothing that was safe when its node went down\n";
+    if (!empty) out_ << found.path << ": no record of it was on the disk when its node went down\n";
     if (!options_.dry_run) (void)io::remove_owned(found.path);
     return false;
   }
@@ -149,9 +151,11 @@ bool Recovery::usable(Found& found) {
   if (summary.verdict == Verdict::unsupported)
     why = "a Millrace journal of format version " + std::to_string(summary.header.version) +
           ", and this build reads version " + std::to_string(journal::version) +
-          " alone; nothing of it was used: the build that wrote it recovers it, or --discard takes it away";
+          " only; no record of it was used. Recover it with the build that wrote it, or remove it with "
+          "--discard";
   if (summary.verdict == Verdict::corrupt)
-    why += " (byte " + std::to_string(summary.end) + "); --force uses what is before it";
+    why += " (byte " + std::to_string(summary.end) +
+           "); no record of it was used; --force uses the records before that byte";
   refuse(found.path, why);
   return false;
 }
@@ -200,7 +204,7 @@ void Recovery::finish(Found& found) {
                            std::to_string(found.summary.payload_bytes) + " bytes";
   if (found.passed_over() && !options_.force) {
     return refuse(found.path, found.target() + " was opened for writing without these " + what +
-                                  ", and may hold newer ones; --force writes them all the same");
+                                  ", and may have newer bytes; --force writes the records nevertheless");
   }
   Target target = find_target(storage_, found.summary.header, true);
   if (const std::string why = refusal(target, found.target());
@@ -232,7 +236,8 @@ int Recovery::run() {
   for (Found& found : found_) {
     const FileIdentity target = journal::target_of(found.summary.header);
     if (std::ranges::find(broken, target) != broken.end()) {
-      refuse(found.path, "waits for an older journal of " + found.target());
+      refuse(found.path,
+             "was not used, because an older journal of " + found.target() + " was not recovered; it stays");
       continue;
     }
     const bool before = std::exchange(failed_, false);

@@ -61,7 +61,9 @@ bool discard(const std::string& path, std::ostream& out, std::ostream& error) {
   const Result<Fd> file = io::open_owned(path);
   if (!file) return refuse(file.status().describe());
   if (!io::take_lock(*file))
-    return refuse("a living agent, or a recovery, still needs it; millrace drain waits for agents");
+    return refuse(
+        "a living agent or a recovery still needs the journal, so it stays; run millrace drain to wait for "
+        "agents");
   const journal::Summary summary = journal::scan(*file);
   if (const Status gone = io::remove_durably(path); !gone.ok()) return refuse(gone.describe());
   out << path << ": discarded: " << contents(summary) << '\n';
@@ -74,8 +76,12 @@ std::optional<std::vector<std::string>> journals_in(const std::string& directory
   Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
   if (paths) return *std::move(paths);
   const bool others = paths.status().code() == Code::access;
-  error << begin_of_line << io::owned_folder(directory) << ": "
-        << (others ? "is not this user's alone; nothing in it is used" : paths.status().describe()) << '\n';
+  error
+      << begin_of_line << io::owned_folder(directory) << ": "
+      << (others
+              ? "this folder is not the user's own, or other users can write to it; no journal in it is used"
+              : paths.status().describe())
+      << '\n';
   return std::nullopt;
 }
 
@@ -104,7 +110,7 @@ int discard_journals(const std::string& directory, std::span<const std::string> 
   bool all = true;
   for (const std::string& path : paths) {
     if (!is_in(folder, path)) {
-      error << begin_of_line << path << ": is no journal in " << folder << "; it stays\n";
+      error << begin_of_line << path << ": is not a journal in " << folder << "; it stays\n";
       all = false;
     } else {
       all &= discard(path, out, error);

@@ -53,7 +53,7 @@ TEST_F(Recovery, OnlyJournalsOfTheDeadInTheFolderAreDiscarded) {
   const Ran ran = discard({place("a"), root + "/b.journal", folder() + "/notes", place("none"), place("b")});
   EXPECT_EQ(ran.status, 1);
   EXPECT_NE(ran.error.find(place("a") + ": a living agent"), std::string::npos) << ran.error;
-  EXPECT_NE(ran.error.find(root + "/b.journal: is no journal in " + folder()), std::string::npos)
+  EXPECT_NE(ran.error.find(root + "/b.journal: is not a journal in " + folder()), std::string::npos)
       << ran.error;
   EXPECT_TRUE(fs::exists(place("a")));
   EXPECT_TRUE(fs::exists(root + "/b.journal"));

@@ -23,23 +23,28 @@ Target find_target(io::Storage& storage, const journal::FileHeader& header, bool
 
 std::string refusal(const Target& target, const std::string& name) {
   if (!target.file) {
-    if (target.file.status().code() == Code::invalid) return name + " is not a file with bytes";
+    if (target.file.status().code() == Code::invalid)
+      return name + " is not a regular file; nothing was written to it, and the journal stays";
     const bool gone = target.file.status().code() == Code::not_found;
     return name + ": " + target.file.status().describe() +
-           (gone ? "; --discard takes the journal away if nobody needs it any more" : "");
+           (gone ? "; the journal stays. If its records are not needed any more, remove it with --discard"
+                 : "");
   }
   switch (target.sameness) {
     case Sameness::same:
       return {};
     case Sameness::other:
       return name +
-             " is another file than the one that was written; nothing was written to it: --discard takes the "
-             "journal away, --force writes it into this file all the same";
+             " is not the file of this journal, but another one with its name; nothing was written to it. "
+             "--discard "
+             "removes the journal, --force writes its records into this file nevertheless";
     case Sameness::unknown:
       return name +
-             " may be another file than the one that was written: its file system tells neither a birth time "
-             "nor a lasting handle, and took no mark; nothing was written to it: compare it with what was "
-             "written, then --force writes the journal into this file, or --discard takes it away";
+             " may be another file than the one of this journal, because its file system has no birth times, "
+             "no "
+             "lasting handles and no marks; nothing was written to it. Check the file, then write the "
+             "journal "
+             "into it with --force, or remove the journal with --discard";
   }
   return {};
 }

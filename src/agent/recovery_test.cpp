@@ -125,7 +125,7 @@ TEST_F(Recovery, AnotherFileOfThatNameIsRefused) {
   std::ofstream(target) << "another file";
   const Ran refused = run();
   EXPECT_EQ(refused.status, 1);
-  EXPECT_NE(refused.error.find("another file than the one that was written"), std::string::npos);
+  EXPECT_NE(refused.error.find("not the file of this journal"), std::string::npos);
   EXPECT_EQ(content(), "another file");
   EXPECT_TRUE(fs::exists(place("a")));
   EXPECT_EQ(run({.force = true}).status, 0);
@@ -142,8 +142,7 @@ TEST_F(Recovery, ANewFileWithTheOldNumberIsRefused) {
   if (handled.target.handle > 1) put("handled", {{0, "old"}}, handled);
   const Ran ran = run();
   EXPECT_EQ(ran.status, 1);
-  EXPECT_NE(ran.error.find(target + " is another file than the one that was written"), std::string::npos)
-      << ran.error;
+  EXPECT_NE(ran.error.find(target + " is not the file of this journal"), std::string::npos) << ran.error;
   EXPECT_NE(ran.error.find("--discard"), std::string::npos) << ran.error;
   EXPECT_EQ(content(), std::string(100, '.'));
   EXPECT_TRUE(fs::exists(place("born")));
@@ -184,7 +183,7 @@ TEST_F(Recovery, AJournalOfAnEarlierVersionIsNotUsed) {
   put("a", bytes);
   const Ran ran = run();
   EXPECT_EQ(ran.status, 1);
-  EXPECT_NE(ran.error.find("format version 3, and this build reads version 4 alone"), std::string::npos)
+  EXPECT_NE(ran.error.find("format version 3, and this build reads version 4 only"), std::string::npos)
       << ran.error;
   EXPECT_EQ(content(), std::string(100, '.'));
   EXPECT_TRUE(fs::exists(place("a")));
@@ -224,7 +223,7 @@ TEST_F(Recovery, AFolderThatOthersMayChangeIsNotUsed) {
   fs::permissions(folder(), fs::perms::all);
   const Ran ran = run();
   EXPECT_EQ(ran.status, 1);
-  EXPECT_NE(ran.error.find("not this user's alone"), std::string::npos);
+  EXPECT_NE(ran.error.find("not the user's own"), std::string::npos);
   EXPECT_EQ(content(), std::string(100, '.'));
 }
 

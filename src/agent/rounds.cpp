@@ -101,7 +101,7 @@ bool Rounds::drop_silent(std::uint32_t calls) {
     connection->look();
     if (connection->looks() > calls) silent.push_back(id);
   }
-  for (const ChannelId id : silent) drop(id, "it does not greet");
+  for (const ChannelId id : silent) drop(id, "it sent no greeting in time");
   return any;
 }
 
@@ -182,7 +182,7 @@ void Rounds::begin_pass() {
   for (auto& [id, connection] : connections_) {
     if (connection->greeted() && !connection->ring().snapshot()) broken.push_back(id);
   }
-  for (const ChannelId id : broken) drop(id, "its ring has impossible numbers");
+  for (const ChannelId id : broken) drop(id, "its ring has invalid positions");
 }
 
 // Where ranks outnumber processors, one rank can be a whole buffer ahead of another before that gets its
@@ -223,7 +223,7 @@ Rounds::Pass Rounds::drain_rings() {
     if (!connection->greeted() || connection->ring().empty()) continue;
     const std::uint64_t stamp = connection->next_stamp();
     if (stamp > pass_stamp_ + transport::stamp_horizon) {
-      broken_.emplace_back(id, "a record from the future");
+      broken_.emplace_back(id, "a record has a time stamp in the future");
     } else if (stamp <= pass_stamp_) {
       turns_.push_back({stamp, connection.get()});
     }

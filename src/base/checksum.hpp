@@ -12,13 +12,13 @@
 namespace millrace {
 
 using Checksum = std::uint64_t (*)(const void* data, std::size_t size, std::uint64_t seed);
-// The quickest for this processor. Not before main() or a library's constructors have run.
+// The quickest code for this processor. Call it only after the library's constructors have run.
 extern const Checksum long_checksum;
 std::uint64_t checksum_avx2(const void* data, std::size_t size, std::uint64_t seed);
 
 // XXH3-64 of [data, data + size). Goes with every record from the program to the sink and into the journal.
 inline std::uint64_t checksum(const void* data, std::size_t size, std::uint64_t seed = 0) {
-  // Entering code with wide registers costs about 100 ns here and there: only long data makes that up.
+  // Code with wide registers costs about 100 ns to enter on some calls, so only long data uses it.
   constexpr std::size_t wide_from = 4096;
   return size < wide_from ? XXH3_64bits_withSeed(data, size, seed) : long_checksum(data, size, seed);
 }

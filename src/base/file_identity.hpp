@@ -7,14 +7,14 @@
 
 namespace millrace {
 
-// Which file a file is. A file system gives the inode number of a removed file to a new one, so the numbers
-// alone do not tell. 0 in one of the last three: the file system does not tell it.
+// The identity of a file. A file system gives the inode number of a removed file to a new one, so device and
+// inode alone are not enough. 0 in one of the last three members: the file system does not tell it.
 struct FileIdentity {
   std::uint64_t device = 0;    // st_dev
   std::uint64_t inode = 0;     // st_ino
   std::uint64_t birth_ns = 0;  // when the file was made, since 1970 (statx)
   std::uint64_t handle = 0;    // checksum of the kernel's file handle, which counts the inode's generations
-  std::uint64_t mark = 0;      // of ours, on the file, where neither of these two is told
+  std::uint64_t mark = 0;      // Millrace's mark on the file, if the file system tells neither of the two
 
   bool operator==(const FileIdentity&) const = default;
 };
@@ -24,8 +24,8 @@ inline constexpr std::uint64_t unmarked = 1;
 
 enum class Sameness : std::uint8_t { same, other, unknown };
 
-// Whether the file that was `written` is the one that was `found`. Unknown: the numbers are the same, and
-// nothing else is told of both.
+// Compares the file that was `written` with the one that was `found`. Unknown: device and inode are equal,
+// and no other member is known for both.
 constexpr Sameness same_file(const FileIdentity& written, const FileIdentity& found) {
   if (written.device != found.device || written.inode != found.inode) return Sameness::other;
   Sameness sameness = Sameness::unknown;

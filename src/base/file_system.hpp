@@ -10,9 +10,9 @@ namespace millrace {
 std::uint32_t type_of_file_system(const char* path);
 std::uint32_t type_of_file_system(int file);
 
-// A file system of this machine. One whose type is not known may well be remote.
+// True for a file system of this machine. An unknown type may be remote.
 bool is_local_type(std::uint32_t type);
-// ... that has its files in memory alone.
+// ... with all its files in memory.
 bool is_memory_type(std::uint32_t type);
 
 }  // namespace millrace

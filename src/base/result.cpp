@@ -51,7 +51,9 @@ const char* sentence(Code code) {
     case Code::quota:
       return "the disk quota is used up: free some space, then write the file again";
     case Code::io:
-      return "the storage reported an I/O error: the file is not complete";
+      return "the storage reported an I/O error: the file is not complete; check the storage, then write the "
+             "file "
+             "again";
     case Code::access:
       return "permission denied";
     case Code::read_only:
@@ -62,13 +64,14 @@ const char* sentence(Code code) {
       return "the Millrace agent of this node has gone: bytes not yet in the file are lost; write the file "
              "again";
     case Code::lost_peer:
-      return "another rank died before it closed the file, or the agent of another node can't be "
-             "reached: last writes may be missing";
+      return "another rank died before it closed the file, or the agent of another node cannot be "
+             "reached: the last writes may be missing; write the file again";
     case Code::timeout:
-      return "the Millrace agent made no progress for as long as MILLRACE_TIMEOUT allows: see whether the "
-             "storage hangs; if it is only slow, raise --timeout; write the file again";
+      return "the Millrace agent made no progress within MILLRACE_TIMEOUT: bytes may be missing in the file. "
+             "Check whether the storage hangs; if it is only slow, raise --timeout. Then write the file "
+             "again";
     case Code::corrupt:
-      return "a checksum does not match: the data was damaged on its way";
+      return "a checksum does not match: the data was damaged on its way to the file; write the file again";
     case Code::unsupported:
       return "not supported here";
     case Code::too_big:
@@ -76,7 +79,7 @@ const char* sentence(Code code) {
     case Code::no_memory:
       return "out of memory";
     case Code::refused:
-      return "two agents could not agree that they belong to the same job: see whether another "
+      return "two agents could not agree that they belong to the same job: check whether another "
              "program answers at that address, and whether every node runs the same Millrace";
   }
   return "unknown error";

@@ -9,30 +9,30 @@
 
 namespace millrace {
 
-// What went wrong, in terms that every front end can translate (MPI error class, errno, exit status).
-// The values travel in frames between agent and client: never renumber.
+// The kind of an error, which every front end can translate (MPI error class, errno, exit status). The values
+// travel in frames between agent and client: never renumber.
 enum class Code : std::uint32_t {
   ok = 0,
-  invalid = 1,     // an argument or setting that cannot be
+  invalid = 1,     // an invalid argument or setting
   no_space = 2,    // ENOSPC
   quota = 3,       // EDQUOT
   io = 4,          // EIO and every errno without a code of its own
   access = 5,      // EACCES, EPERM
   read_only = 6,   // EROFS
   not_found = 7,   // ENOENT
-  lost_agent = 8,  // the agent has gone, or refuses us
+  lost_agent = 8,  // the agent has gone, or refuses this process
   lost_peer = 9,   // another rank of the file has gone before it closed
-  timeout = 10,    // a bounded wait of this process ran out; never an errno, never told by an agent
+  timeout = 10,    // a bounded wait of this process ran out; never an errno, never from an agent
   corrupt = 11,    // a checksum or a format does not hold
   unsupported = 12,
   too_big = 13,  // EFBIG
   no_memory = 14,
-  refused = 15,  // an agent of another node that does not prove that it belongs to this job, or refuses us
+  refused = 15,  // an agent of another node does not prove that it belongs to this job, or refuses this agent
 };
 inline constexpr Code last_code = Code::refused;
 
-// The outcome of a call that returns nothing else: a code, and the errno it came from (0 if none).
-// Eight bytes, passed in a register; text is made only when somebody reads it (describe).
+// The outcome of a call that returns nothing else: a code, and the errno it came from (0 if none). Eight
+// bytes, passed in a register; describe() makes the text on demand.
 class [[nodiscard]] Status {
  public:
   constexpr Status() = default;
@@ -45,7 +45,7 @@ class [[nodiscard]] Status {
   constexpr Code code() const { return code_; }
   constexpr int error() const { return error_; }
 
-  // One sentence for people: what is wrong, and what to do where that is known.
+  // One sentence for the user: the error, and what to do if that is known.
   std::string describe() const;
 
   friend constexpr bool operator==(Status, Status) = default;
@@ -55,7 +55,7 @@ class [[nodiscard]] Status {
   int error_ = 0;
 };
 
-// A value, or the status that says why there is none.
+// A value, or the status with the reason why there is none.
 template <class T>
 class [[nodiscard]] Result {
  public:

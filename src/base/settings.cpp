@@ -158,8 +158,7 @@ std::string set_direct_above(Settings& s, std::string_view text) {
     s.direct_above_bytes = 0;
     return {};
   }
-  return set_size(s.direct_above_bytes, text,
-                  {1, TiB, false, "Millrace's own rules and measurements (also: auto)"});
+  return set_size(s.direct_above_bytes, text, {1, TiB, false, "the expected costs (also: auto)"});
 }
 
 template <std::uint64_t Settings::*member>

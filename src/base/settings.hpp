@@ -18,17 +18,17 @@ inline constexpr std::uint64_t GiB = 1024 * MiB;
 enum class Strategy : std::uint32_t { automatic = 0, immediate = 1, sort = 2, journal = 3 };
 enum class Durability : std::uint32_t { server = 0, disk = 1, node = 2 };
 enum class SinkMode : std::uint32_t { automatic = 0, buffered = 1, direct = 2 };
-// In which order the agents of several nodes pass records on.
+// The order in which the agents of several nodes pass records on.
 enum class Topology : std::uint32_t { automatic = 0, ring = 1, tree = 2, direct = 3 };
 
-// Whether a file that several nodes read is brought to all of them when it is opened.
+// Whether an open copies a file that several nodes read to all of them.
 enum class Stage : std::uint32_t { automatic = 0, none = 1, whole = 2 };
-// What a path names: a file that all nodes see, or one of the first rank's node.
+// The file of a path: one that all nodes see, or one of the first rank's node.
 enum class Target : std::uint32_t { shared = 0, first = 1 };
-// How buffers between host and device are cut; the named ones are those of a vendor's designs.
+// The shape of the buffers between host and device; the named ones are those of a vendor's designs.
 enum class DeviceBuffers : std::uint32_t { automatic = 0, nec2020 = 1, nec2021 = 2 };
 
-// When plain files that a program writes begin to go to their disk at once (src/plain).
+// When plain files of a program begin to go to their disk early (src/plain).
 enum class Early : std::uint32_t { automatic = 0, always = 1, never = 2 };
 
 // The settings of one file. Fixed layout: they travel from client to agent when a file is registered.
@@ -44,28 +44,27 @@ struct FileSettings {
 };
 static_assert(sizeof(FileSettings) == 40);
 
-// What a close promises, now or by what goes on behind it, is that the bytes are on the disk.
+// True if the bytes are on the disk after a close, or after the background work of a close.
 constexpr bool ends_on_disk(const FileSettings& settings) {
   return settings.durability != Durability::server;
 }
-// Records are kept on the node until they are in the file, for `millrace recover`.
+// True if the node keeps records until they are in the file, for `millrace recover`.
 constexpr bool keeps_ledger(const FileSettings& settings) {
   return settings.durability == Durability::node || settings.strategy == Strategy::journal;
 }
 
-// Everything that a process can be told. Precedence, weakest first: built in, TOML file, environment
-// (MILLRACE_*), command line (which sets the environment), MPI_Info hints (millrace_*, per file).
+// All settings of a process. Precedence, weakest first: built in, TOML file, environment (MILLRACE_*),
+// command line (which sets the environment), MPI_Info hints (millrace_*, per file).
 struct Settings {
   FileSettings file;
   std::uint64_t channel_bytes = 1 * MiB;  // per rank, a power of two in [64 KiB, 16 MiB]
   std::uint64_t direct_above_bytes =
       0;  // pieces from this size on bypass the pipeline, all others take it; 0 = client/policy.hpp
   std::uint64_t timeout_ms = 60'000;  // bound of every wait without progress, [100 ms, 24 h]
-  // Of the time from a write until the file has its bytes, though the program asks for nothing: [100 ms, 24
-  // h].
+  // The longest time from a write until the file has its bytes, without a sync: [100 ms, 24 h].
   std::uint64_t write_within_ms = 5'000;
   bool enabled = true;  // MILLRACE=0 turns everything off
-  // A file that several nodes have open; the ranks' first has the say.
+  // For a file that several nodes have open; the settings of its first rank count.
   bool across_nodes = true;  // false: files that several nodes open are left to the MPI library
   Topology topology = Topology::automatic;
   std::uint32_t file_servers = 0;  // [1, 64], at most one per node; 0 = transport/topology.hpp
@@ -92,7 +91,7 @@ struct Settings {
   std::string agent_program;    // path of millraced; empty = beside the library
   std::string journal_directory;  // node-local; empty = TMPDIR or /tmp
   std::string stage_directory;    // for copies of files that are read: likewise
-  std::string cost_directory;     // what writes cost on file systems; empty = the user's cache folder
+  std::string cost_directory;     // the costs of writes on file systems; empty = the user's cache folder
 };
 
 // "64", "64KiB", "1MiB", "2g" -> bytes. Powers of 1024 whatever the spelling; case does not matter.
@@ -101,16 +100,15 @@ Result<std::uint64_t> parse_bytes(std::string_view text);
 // Every name that set() knows.
 std::vector<std::string_view> setting_names();
 
-// Sets one setting by its name as in MILLRACE_<NAME> or the hint millrace_<name>, lower case
-// ("strategy", "sort_buffer", ...). On failure nothing is changed, and `message` says what is wrong and
-// what is allowed.
+// Sets one setting by its name as in MILLRACE_<NAME> or the hint millrace_<name>, lower case ("strategy",
+// "sort_buffer", ...). On failure nothing is changed, and `message` has the error and the allowed values.
 Status set(Settings& settings, std::string_view name, std::string_view value, std::string& message);
 
-// Built-in values overlaid with the MILLRACE_* of this environment. Unknown or bad ones are told in
-// `messages`, one line each, and otherwise ignored.
+// Built-in values overlaid with the MILLRACE_* of this environment. Unknown or bad ones are ignored, with one
+// line each in `messages`.
 Settings from_environment(const char* const* environment, std::vector<std::string>& messages);
 
-// True if `path` is to go through the pipeline at all (only_paths, direct_paths).
+// True if `path` may take the pipeline at all (only_paths, direct_paths).
 bool path_selected(const Settings& settings, std::string_view path);
 
 }  // namespace millrace

@@ -49,7 +49,7 @@ TEST_P(EachDevice, RequestsGoOnMeanwhile) {
   EXPECT_EQ(millrace_request_wait(request, 10), -EINVAL);
   ASSERT_EQ(millrace_request_write(request, file, device, memory.at(), bytes.size(), 3), 0);
   EXPECT_EQ(millrace_request_write(request, file, device, memory.at(), bytes.size(), 3), -EINVAL);
-  EXPECT_THAT(millrace_explain(), HasSubstr("has not been waited for"));
+  EXPECT_THAT(millrace_explain(), HasSubstr("wait for it first"));
   EXPECT_EQ(millrace_close(file), -EBUSY);
   while (millrace_request_query(request) == 0) usleep(1000);
   EXPECT_EQ(millrace_request_query(request), 1);
@@ -258,7 +258,7 @@ TEST_F(Api, AFullFileGivesACountAndThenTheError) {
   EXPECT_EQ(millrace_close(file), 0);
 }
 
-// What the program itself has allocated: the ring for that stays until the process ends, so this has one.
+// For memory that the program itself has allocated: its ring stays until the end of the process.
 void use_cuda_memory_by_its_address(const std::string& path) {
   millrace_device* device = nullptr;
   ASSERT_EQ(millrace_device_open("cuda", &device), 0) << millrace_explain();
@@ -311,7 +311,7 @@ TEST_F(Api, AnotherProcessesMemoryIsReached) {
   ASSERT_EQ(millrace_device_open(("process:" + std::to_string(child)).c_str(), &device), 0)
       << millrace_explain();
   Bytes read(bytes.size());
-  // What the child has is what this process had.
+  // The child has the files of this process.
   EXPECT_EQ(millrace_read_mem(device, read.data(), bytes.data(), bytes.size()), 0) << millrace_explain();
   EXPECT_EQ(read, bytes);
   void* address = nullptr;

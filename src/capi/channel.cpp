@@ -46,7 +46,7 @@ Outcome Call::prepare(const Handles& handles, std::uint64_t symbol, const millra
   symbol_ = staging::Channel::Symbol{symbol};
   for (const millrace_argument& one : std::span(arguments, count)) {
     if (one.reserved != 0 || one.kind < MILLRACE_INTEGER || one.kind > MILLRACE_CALL)
-      return Outcome::failed(EINVAL, "an argument is of no known kind");
+      return Outcome::failed(EINVAL, "an argument has an unknown kind");
     if (one.kind == MILLRACE_INTEGER) arguments_.push_back(Argument::integer(one.integer));
     if (one.kind == MILLRACE_REAL) arguments_.push_back(Argument::real(one.real));
     if (one.kind == MILLRACE_REAL32) arguments_.push_back(Argument::real(static_cast<float>(one.real)));
@@ -69,9 +69,10 @@ Result<std::uint64_t> Call::run(OpenChannel& channel, OpenDevice* device) const 
 
 const char* about_call(Status status) {
   if (status.error() == E2BIG)
-    return "a function takes up to 6 arguments that are not real, 8 that are, and 256 MiB of memory each way";
+    return "a function takes at most 6 integer or memory arguments, 8 real ones, and 256 MiB of memory each "
+           "way";
   if (status.error() == ESRCH) return "the channel's process has ended: open another channel";
-  if (status.error() == EINVAL) return "there is no such function: millrace_find gives them";
+  if (status.error() == EINVAL) return "there is no such function: take a symbol from millrace_find";
   return "";
 }
 
@@ -86,7 +87,7 @@ using millrace::staging::Channel;
 int millrace_channel_open(int where, millrace_channel** channel) {
   return guarded_int(__func__, [&]() -> Outcome {
     if (channel == nullptr || (where != MILLRACE_THREAD && where != MILLRACE_PROCESS))
-      return Outcome::failed(EINVAL, "a channel is in a thread or in a process");
+      return Outcome::failed(EINVAL, "a channel runs in a thread or in a process: name one of the two");
     Library& library = Library::get();
     const std::string program = where == MILLRACE_PROCESS ? host_program() : std::string();
     auto made = where == MILLRACE_PROCESS ? Channel::in_process(library.pool, program)

@@ -23,10 +23,10 @@ struct OpenChannel {
   const std::unique_ptr<staging::Channel> channel;
 };
 
-// A call as staging takes it, with the devices that its arguments are in.
+// A call in staging's form, with the devices of its arguments.
 class Call {
  public:
-  // What is wrong with the arguments, or 0.
+  // The errno of wrong arguments, or 0.
   Outcome prepare(const Handles& handles, std::uint64_t symbol, const millrace_argument* arguments,
                   std::uint64_t count);
   Result<std::uint64_t> run(OpenChannel& channel, OpenDevice* device) const;
@@ -37,7 +37,7 @@ class Call {
   std::vector<std::shared_ptr<OpenDevice>> devices_;
 };
 
-// Why a call failed, where its errno alone would not say it.
+// The reason of a failed call, if its errno alone does not tell it.
 const char* about_call(Status status);
 
 }  // namespace millrace::capi

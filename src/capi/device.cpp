@@ -16,7 +16,7 @@ namespace {
 
 using staging::Device;
 
-// The number in "name:number". Nothing: it is none.
+// The number in "name:number"; empty if it is not a number.
 std::optional<int> number_of(std::string_view which, std::string_view name) {
   if (!which.starts_with(name) || which.size() <= name.size() || which[name.size()] != ':') return {};
   const char* const end = which.data() + which.size();
@@ -47,7 +47,7 @@ Result<std::unique_ptr<Device>> make(const std::string& which, std::uint64_t tim
   if (const auto ordinal = number_of(which, "cuda")) return open_cuda(*ordinal, timeout_ms, why);
   if (const auto pid = number_of(which, "process"); pid && *pid > 0)
     return as_device(staging::ProcessDevice::attach(*pid, options));
-  why = "'" + which + "' is none of host, process, process:PID, cuda, cuda:N";
+  why = "'" + which + "' is no device: use host, process, process:PID, cuda or cuda:N";
   return Code::invalid;
 }
 
@@ -67,7 +67,7 @@ OpenDevice::~OpenDevice() {
 }
 
 Outcome OpenDevice::allocate(std::uint64_t bytes, void*& address) {
-  if (bytes == 0) return Outcome::failed(EINVAL, "0 bytes were asked for");
+  if (bytes == 0) return Outcome::failed(EINVAL, "the size is 0 bytes");
   const Result<staging::Address> made = device_->allocate(bytes);
   if (!made) return {made.status(), device_->explain()};
   const auto number = static_cast<std::uint64_t>(*made);

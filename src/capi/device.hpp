@@ -16,13 +16,13 @@ namespace millrace::capi {
 
 class Library;
 
-// A device that the program has opened, and what it has allocated there. Thread safe.
+// A device that the program has opened, and the program's memory there. Thread safe.
 class OpenDevice {
  public:
   using Handle = millrace_device;
   static constexpr Kind kind = Kind::device;
 
-  // `which` as millrace_device_open() has it; null: `outcome` says why.
+  // `which`: as in millrace_device_open(); null: `outcome` has the reason.
   static std::shared_ptr<OpenDevice> open(Library& library, const std::string& which, Outcome& outcome);
   OpenDevice(Library& library, std::unique_ptr<staging::Device> device)
       : library_(library), device_(std::move(device)) {}

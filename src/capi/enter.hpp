@@ -9,7 +9,7 @@
 // How the functions of millrace.h begin.
 namespace millrace::capi {
 
-// `body` gets the library and what the handle stands for, which stays for as long as it runs.
+// `body` gets the library and the object of the handle, which lives at least until `body` returns.
 template <class T, class Body>
 std::int64_t with(const char* call, typename T::Handle* handle, const Body& body) noexcept {
   return guarded(call, [&]() -> Outcome {

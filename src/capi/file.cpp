@@ -29,7 +29,7 @@ FileEnd end_of(int fd, std::optional<std::uint64_t> offset, std::uint64_t done) 
   return offset ? FileEnd(fd, *offset + done, calls) : FileEnd(fd, calls);
 }
 
-// One part, at most what one system call moves.
+// Moves one part, at most the bytes of one system call.
 Moved move_part(const Place& place, std::uint64_t done, FileEnd& end, bool reads) {
   const std::uint64_t bytes = std::min(place.bytes - done, staging::request_max);
   staging::Pool& pool = Library::get().pool;
@@ -42,7 +42,7 @@ Moved move_part(const Place& place, std::uint64_t done, FileEnd& end, bool reads
   return {static_cast<std::uint64_t>(some), {}};
 }
 
-// All, or what there was before an error or the end. `whole`: what came short is asked for again.
+// Moves all bytes, or those before an error or the end. `whole`: repeats the call after a short count.
 Outcome move_all(Place place, int fd, std::optional<std::uint64_t> offset, bool reads, bool whole) {
   std::uint64_t done = 0;
   while (done < place.bytes) {
@@ -56,7 +56,7 @@ Outcome move_all(Place place, int fd, std::optional<std::uint64_t> offset, bool 
     }
     if (some.status.error() == EINTR && (done == 0 || whole)) continue;
     if (done > 0) break;
-    // Memory that the host's own calls refuse may be a device's, without being called so.
+    // Memory that the host's own calls refuse may be a device's, even if the program names no device.
     if (some.status.error() != EFAULT || place.device != nullptr)
       return {some.status,
               some.status.error() == EIO && place.device != nullptr ? place.device->explain() : ""};

@@ -21,7 +21,7 @@ class File {
   using Handle = millrace_file;
   static constexpr Kind kind = Kind::file;
 
-  // flags: MILLRACE_READ...; null: `outcome` says why.
+  // flags: MILLRACE_READ...; null: `outcome` has the reason.
   static std::shared_ptr<File> open(const char* path, int flags, unsigned permissions, Outcome& outcome);
   explicit File(Fd fd);
 
@@ -33,13 +33,13 @@ class File {
   Outcome size() const;
   Outcome truncate(std::uint64_t bytes) const;
   Outcome sync() const;
-  // What close(2) says. For whoever has the file alone.
+  // The result of close(2). For the last owner of the file.
   Outcome close();
 
   // Its descriptor, in another File: for a child of fork().
   std::shared_ptr<File> moved() { return std::make_shared<File>(std::move(fd_)); }
 
-  // Requests that have begun and that nobody has waited for.
+  // Requests that have begun without a finished wait.
   mutable std::atomic<unsigned> requests{0};
 
  private:
@@ -47,7 +47,7 @@ class File {
   const bool regular_;
 };
 
-// Whether bytes at an offset can be those of a file at all.
+// True if a file can have these bytes at this offset.
 bool fits_file(std::uint64_t bytes, std::uint64_t offset);
 
 }  // namespace millrace::capi

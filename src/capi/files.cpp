@@ -54,11 +54,12 @@ int millrace_close(millrace_file* file) {
     {
       const auto open = library.handles.find<File>(file);
       if (open == nullptr) return Outcome::failed(EBADF);
-      if (open->requests > 0) return Outcome::failed(EBUSY, "a request of the file has not been waited for");
+      if (open->requests > 0)
+        return Outcome::failed(EBUSY, "a request of the file is not finished: wait for it first");
     }
     const auto open = library.handles.take<File>(file);
     if (open == nullptr) return Outcome::failed(EBADF);
-    // Where another thread's call still has it, its descriptor is closed at the end of that.
+    // If another thread's call still uses the file, its descriptor is closed at the end of that call.
     return open.use_count() == 1 ? open->close() : Outcome();
   });
 }

@@ -11,13 +11,13 @@ namespace millrace::capi {
 
 enum class Kind : std::uint64_t { file = 1, device = 2, request = 3, channel = 4, queue = 5 };
 
-// What the program's handles stand for. A handle is a number that no pointer can be, so that one which is not
-// open is found out and never followed:
+// The table of the program's handles. A handle is a number that no pointer can have. So an invalid handle is
+// detected and never followed:
 //
 //   [ tag: 16 bits | serial: 45 bits | kind: 3 bits ]
 //
-// Whoever finds an object shares it: closing a handle takes it from the table, and the last user ends it.
-// Each T has a Handle type and a kind. Thread safe.
+// A call that finds an object shares it: closing a handle takes the object from the table, and its last user
+// destroys it. Each T has a Handle type and a kind. Thread safe.
 class Handles {
  public:
   template <class T>
@@ -37,7 +37,7 @@ class Handles {
     return std::static_pointer_cast<T>(found->second);
   }
 
-  // Takes it from the table. Null: it was not there.
+  // Takes the object from the table. Null: it was not there.
   template <class T>
   std::shared_ptr<T> take(const typename T::Handle* handle) {
     const std::lock_guard lock(mutex_);
@@ -56,7 +56,8 @@ class Handles {
   // Around fork().
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
-  // In the child, where nothing else runs yet: takes over T's under their numbers, each as `again` makes it.
+  // In the child, before other code runs: takes over the T objects under their numbers, each as `again` makes
+  // it.
   template <class T, class Again>
   void inherit(const Handles& parent, const Again& again) {
     last_ = parent.last_;

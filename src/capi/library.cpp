@@ -62,8 +62,8 @@ void Library::after_fork_in_parent() {
   making.unlock();
 }
 
-// The parent's threads, devices and processes are not here, and its locks may be taken for ever. Its library
-// stays, so that none of its destructors runs.
+// The child lacks the parent's threads, devices and processes, and the parent's locks may be taken for ever.
+// The parent's library stays untouched, so that none of its destructors runs.
 void Library::after_fork_in_child() {
   if (Library* parents = one.load()) {
     auto* made = new Library;

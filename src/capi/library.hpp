@@ -9,9 +9,9 @@
 
 namespace millrace::capi {
 
-// What a process has once: settings, staging memory, workers, open handles. Made by the first call that needs
-// it, and never destroyed: threads of the program may use it to the very end. A child of fork() has another,
-// with its parent's files.
+// The objects that a process has once: settings, staging memory, workers, open handles. The first call that
+// needs it makes it. It is never destroyed, because threads of the program may use it to the very end. A
+// child of fork() has another, with its parent's files.
 class Library {
  public:
   static Library& get();
@@ -32,8 +32,8 @@ class Library {
   const Library* parent_ = nullptr;
 };
 
-// How files are read and written: as the preload of plain files does it (src/plain), with early writeback
-// where the program syncs what it writes.
+// The calls for reading and writing files, as in the preload of plain files (src/plain), with early writeback
+// if the program syncs its files.
 extern const staging::Calls calls;
 void synced(int fd);
 

@@ -15,7 +15,7 @@ constexpr std::size_t text_max = 512;
 constinit thread_local char last_text[text_max] = "";  // NOLINT(bugprone-dynamic-static-initializers)
 
 int errno_of(Status status) {
-  // A bound that ran out inside is no invitation to wait again, which is what ETIMEDOUT says here.
+  // ETIMEDOUT means here that the caller may wait again. A bound that ran out inside does not mean that.
   if (status.error() == ETIMEDOUT || status.code() == Code::timeout) return EIO;
   if (status.error() != 0) return status.error();
   switch (status.code()) {
@@ -36,21 +36,23 @@ int errno_of(Status status) {
   }
 }
 
-// What to do, where an errno alone would leave a user at a loss.
+// What to do, for errnos that do not explain themselves.
 const char* advice(int error) {
   switch (error) {
     case EBADF:
-      return "no such handle is open: closed before, of another kind, or of the parent process";
+      return "no such handle is open: it was closed before, is of another kind, or belongs to the parent "
+             "process";
     case EFAULT:
-      return "no such memory: a wrong address or length, another device's, or a device's of before fork()";
+      return "no such memory: a wrong address or length, memory of another device, or a device from before "
+             "fork()";
     case ENOSPC:
       return "the file system is full: free some space, then write again";
     case EDQUOT:
       return "the disk quota is used up: free some space, then write again";
     case ESRCH:
-      return "the process that had it has gone";
+      return "the process of this object has gone";
     case ETIMEDOUT:
-      return "it goes on: wait again";
+      return "the operation goes on: wait again";
     default:
       return nullptr;
   }
@@ -63,7 +65,7 @@ Outcome::Outcome(Status status, std::string about) : value_(0) {
   value_ = -errno_of(status);
   about_ = std::move(about);
   if (about_.empty() && status.code() == Code::timeout)
-    about_ = "a copy made no progress for as long as MILLRACE_TIMEOUT allows";
+    about_ = "a copy made no progress within MILLRACE_TIMEOUT";
 }
 
 const char* explanation() { return last_text; }

@@ -13,7 +13,7 @@
 
 namespace millrace::capi {
 
-// What a call of the C API comes to: a number from 0 on, or an errno and what there is to say about it.
+// The outcome of a call of the C API: a number from 0 on, or an errno with a text.
 class Outcome {
  public:
   Outcome(std::int64_t value = 0) : value_(value) {}
@@ -32,11 +32,11 @@ class Outcome {
   std::string about_;
 };
 
-// What millrace_explain() says on this thread.
+// The text of millrace_explain() on this thread.
 const char* explanation();
 void explain(const char* call, int error, std::string_view about);
 
-// The boundary: nothing is thrown across it. `body` returns an Outcome.
+// The boundary: no exception crosses it. `body` returns an Outcome.
 template <class Body>
 std::int64_t guarded(const char* call, const Body& body) noexcept {
   try {

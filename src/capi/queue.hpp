@@ -24,7 +24,7 @@ class CommandQueue {
   using Handle = millrace_queue;
   static constexpr Kind kind = Kind::queue;
   using Ticket = std::uint64_t;
-  // Returns what the program gets.
+  // Returns the program's result.
   using Command = std::function<Result<std::uint64_t>()>;
 
   explicit CommandQueue(std::shared_ptr<OpenDevice> device) : device_(std::move(device)) {}
@@ -38,11 +38,12 @@ class CommandQueue {
   Result<Ticket> submit(Command command);
   // Code::invalid: no such ticket.
   Result<bool> done(Ticket ticket) const;
-  // Once. Nothing: the time ran out, and it goes on (null: no bound). Code::invalid as above.
+  // Takes the result, once. Empty: the time ran out, and the command goes on (null: no bound). Code::invalid
+  // as above.
   std::optional<Result<std::uint64_t>> wait(Ticket ticket, const std::uint64_t* timeout_ms);
   // False: the time ran out.
   bool sync(const std::uint64_t* timeout_ms);
-  // Drops what has not begun, for good. False: what has takes longer, and the queue goes on.
+  // Drops commands that have not begun. False: a running command takes longer, and the queue goes on.
   bool close(std::uint64_t timeout_ms);
 
  private:

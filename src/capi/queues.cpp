@@ -14,12 +14,13 @@ namespace staging = millrace::staging;
 
 namespace {
 
-constexpr const char* no_ticket = "no such ticket, or waited for before";
+constexpr const char* no_ticket = "there is no such ticket, or a wait has taken it before";
 
 Outcome submitted(CommandQueue& queue, CommandQueue::Command command, std::uint64_t* ticket) {
   const Result<CommandQueue::Ticket> made = queue.submit(std::move(command));
   if (!made)
-    return {made.status(), made.status().error() == EAGAIN ? "4096 tickets that nobody has waited for" : ""};
+    return {made.status(),
+            made.status().error() == EAGAIN ? "4096 tickets are open: wait for some of them first" : ""};
   *ticket = *made;
   return 0;
 }

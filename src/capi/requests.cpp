@@ -14,7 +14,7 @@ using millrace::Status;
 using millrace::staging::Moved;
 using millrace::staging::Requests;
 
-// What a transfer uses until it has been waited for.
+// The objects that a transfer uses until the end of its wait.
 class Uses {
  public:
   Uses(std::shared_ptr<File> file, std::shared_ptr<OpenDevice> device)
@@ -30,7 +30,7 @@ class Uses {
   std::shared_ptr<OpenDevice> device_;
 };
 
-// A context of staging's requests, and what its transfer uses. Thread safe.
+// A context of staging's requests, and the objects that its transfer uses. Thread safe.
 class Request {
  public:
   using Handle = millrace_request;
@@ -53,7 +53,7 @@ class Request {
     const Status status =
         reads ? all.read(context_, fd, offset, memory.place) : all.write(context_, fd, offset, memory.place);
     if (status.code() == millrace::Code::invalid)
-      return {status, "its last transfer has not been waited for"};
+      return {status, "the request has a transfer: wait for it first"};
     if (status.ok()) uses_ = std::move(uses);
     return status;
   }
@@ -82,7 +82,7 @@ class Request {
   }
 
  private:
-  static constexpr const char* nothing_begun = "no transfer has begun that nobody has waited for";
+  static constexpr const char* nothing_begun = "the request has no transfer to wait for";
 
   std::shared_ptr<Uses> uses() {
     const std::lock_guard lock(mutex_);
@@ -106,7 +106,8 @@ int millrace_request_init(millrace_request** request) {
     if (request == nullptr) return Outcome::failed(EINVAL, "request is NULL");
     Library& library = Library::get();
     const Result<Requests::Context> context = library.requests.init();
-    if (!context) return {context.status(), "there are too many requests: end some by millrace_request_fini"};
+    if (!context)
+      return {context.status(), "there are too many requests: end some with millrace_request_fini"};
     *request = library.handles.add(std::make_shared<Request>(*context));
     return 0;
   });
@@ -140,7 +141,7 @@ int millrace_request_fini(millrace_request* request) {
   return with_int<Request>(__func__, request, [=](Library& library, Request& open) -> Outcome {
     const Status status = open.fini(library);
     if (status.code() == millrace::Code::timeout)
-      return Outcome::failed(ETIMEDOUT, "its transfer still moves: fini again");
+      return Outcome::failed(ETIMEDOUT, "its transfer still runs: call millrace_request_fini again");
     if (library.handles.take<Request>(request) == nullptr) return Outcome::failed(EBADF);
     return status;
   });

@@ -9,10 +9,10 @@
 
 namespace millrace::client {
 
-// A mutex for sections that are nearly always free: one atomic exchange to take, a plain store to give back,
-// or nothing at all where MPI_THREAD_MULTIPLE was not provided: the exchange waits until all earlier stores
-// have left the core, 15 ns of a call of one small record. Who finds it taken yields, then sleeps between
-// looks: the holder may be waiting for the agent.
+// A mutex for sections that are nearly always free. It takes one atomic exchange to lock and a plain store to
+// unlock. Without MPI_THREAD_MULTIPLE it does nothing, because the exchange waits until all earlier stores
+// have left the core: 15 ns of a call of one small record. A thread that finds the mutex locked yields, then
+// sleeps between looks, because the holder may wait for the agent.
 class CallLock {
  public:
   // With `shared` false, callers promise never to overlap.

@@ -13,10 +13,10 @@
 
 namespace millrace::client {
 
-// The seam between a session and the system: time, waits, and what goes to the agent beside shared memory.
-// Nothing of it is needed for a record that fits its ring while the agent is awake. Implementations:
-// socket_contact.hpp (futexes, an eventfd, a socket), sim/seat.hpp (virtual time). Time, waits and hung_up()
-// are for any thread at any time, the rest under the session's lock.
+// The seam between a session and the system: time, waits, and the messages to the agent beside shared memory.
+// A record that fits its ring while the agent is awake needs none of it. Implementations: socket_contact.hpp
+// (futexes, an eventfd, a socket), sim/seat.hpp (virtual time). Any thread may call time, waits and hung_up()
+// at any time; the other calls need the session's lock.
 class Contact {
  public:
   virtual ~Contact() = default;
@@ -36,14 +36,14 @@ class Contact {
   virtual Status send(std::span<const std::byte> message, std::initializer_list<int> descriptors) = 0;
   // Waits for its answer; false when time is over.
   virtual bool wait_answer(std::uint32_t bound_ms) = 0;
-  // How many bytes the answer has; 0: the agent has gone.
+  // Returns the size of the answer; 0: the agent has gone.
   virtual Result<std::size_t> receive(std::span<std::byte> answer) = 0;
   // Closes this end.
   virtual void hang_up() = 0;
 
   // How long a file is.
   virtual Result<std::uint64_t> size_of(const std::string& path) = 0;
-  // To whom runs the program.
+  // Tells the user of the program, on stderr.
   virtual void say(const std::string& line) = 0;
 };
 

@@ -26,7 +26,7 @@ constexpr std::string_view first_line = "millrace-costs 1\n";
 constexpr std::size_t most_bytes = 4096;  // of a record
 constexpr std::size_t mounts_most_bytes = std::size_t{1} << 20;
 
-// The device that the path, or the folder that it is to be made in, lies on.
+// The device of the path, or of its folder if the path does not exist yet.
 bool device_of(const std::string& path, dev_t& device) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) {
@@ -38,7 +38,7 @@ bool device_of(const std::string& path, dev_t& device) {
   return true;
 }
 
-// As much memory as there is to read: fresh pages cost an open more than the file does.
+// Only as much memory as the file needs: fresh pages cost an open more than the file does.
 std::string contents(const char* path, std::size_t most) {
   const Fd file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   std::string text;
@@ -65,8 +65,8 @@ void make_folders(const std::string& path) {
 
 }  // namespace
 
-// A line of mountinfo: ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [FIELDS...] - TYPE SOURCE OPTIONS. Of several
-// mounts of one device the first will do: its type and source are those of all.
+// A line of mountinfo: ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [FIELDS...] - TYPE SOURCE OPTIONS. If a
+// device has several mounts, the first one is enough: all have the same type and source.
 std::string file_system_of(const std::string& path) {
   dev_t device = 0;
   if (!device_of(path, device)) return {};
@@ -112,7 +112,7 @@ std::string cost_record(const std::string& directory, const std::string& file_sy
 
 bool load_costs(const std::string& record, Costs& costs) {
   const std::string text = contents(record.c_str(), most_bytes);
-  // The second line names the file system, for who reads it.
+  // The second line names the file system, for human readers.
   if (!text.starts_with(first_line) || !text.ends_with('\n')) return false;
   const std::size_t named = text.find('\n', first_line.size());
   return named != std::string::npos && parse(std::string_view(text).substr(named + 1), costs);

@@ -12,12 +12,12 @@
 #include "client/file.hpp"
 
 // The costs of each file system that this user's programs write to, kept in the user's cache folder: a small
-// text file for each. `millrace doctor PATH` measures them; what series of files took is added when a program
-// ends. A record that is missing, cut or nonsense is as none: typical costs.
+// text file for each. `millrace doctor PATH` measures them. When a program ends, it adds the times of its
+// files. If a record is missing, cut off or invalid, typical costs apply.
 namespace millrace::client {
 
-// The file system that holds a path or is to hold it: its type and what is mounted, such as "ext4 /dev/vda1".
-// Empty: the kernel does not tell.
+// The file system of a path that exists or will be made: its type and its source, such as "ext4 /dev/vda1".
+// Empty: unknown to the kernel.
 std::string file_system_of(const std::string& path);
 
 // Never 0.
@@ -30,9 +30,9 @@ std::string cost_directory(const Settings& settings);
 // The record of a file system.
 std::string cost_record(const std::string& directory, const std::string& file_system);
 
-// True if there is a record that says something.
+// True if there is a valid record.
 bool load_costs(const std::string& record, Costs& costs);
-// Whole or not at all; makes the folder.
+// Stores the whole record or nothing; makes the folder.
 Status store_costs(const std::string& record, const std::string& file_system, const Costs& costs);
 
 // The records that a process goes by and adds to. Thread safe.
@@ -40,12 +40,12 @@ class CostBook {
  public:
   explicit CostBook(const Settings& settings) : settings_(settings) {}
 
-  // The costs for a file, from the record or typical ones. Programs write to one file system, or a few: the
-  // last one's are remembered.
+  // The costs for a file, from the record or typical ones. Programs write to one file system, or a few, so
+  // the book remembers those of the last one.
   KnownCosts of(const std::string& path);
-  // What files of that file system have taken so far.
+  // Adds the times of files of that file system so far.
   void learn(const ObservedFiles& observed);
-  // Adds that to the record. Best effort: who cannot keep one goes by typical costs the next time.
+  // Adds that to the record. Best effort: without a record, typical costs apply the next time.
   void store();
 
  private:

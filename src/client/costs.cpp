@@ -35,16 +35,16 @@ constexpr std::array<Name, 12> names{{
     {"taught_pipeline", &Costs::taught_pipeline, taught_min, taught_max},
 }};
 
-// Of the disk's time, early writeback of direct writes hides a sixth, the pipeline all but a sixth: what
-// departs last has nothing beside it.
+// Early writeback of direct writes hides a sixth of the disk's time. The pipeline hides all but a sixth,
+// because no other work runs beside the last departures.
 constexpr std::uint64_t tail = 6;
 
 std::uint64_t scaled(std::uint64_t ps, std::uint64_t taught) {
   return ps > UINT64_MAX / taught ? UINT64_MAX : ps * taught / Costs::taught_nothing;
 }
 
-// Small pieces of one call share a record, into which each is copied at about half of what the copy to the
-// file system takes.
+// Small pieces of one call share a record. The copy into it takes about half the time of the copy to the file
+// system.
 std::uint64_t records_ps(const Costs& costs, const Transfer& transfer) {
   const std::uint64_t each = transfer.pieces * costs.record_ps;
   const std::uint64_t shared =
@@ -54,8 +54,8 @@ std::uint64_t records_ps(const Costs& costs, const Transfer& transfer) {
 
 }  // namespace
 
-// Far below 2^64 for all that one call can carry, but for absurd costs, whose products may wrap: a wrong
-// guess, no more.
+// The products stay far below 2^64 for any call. With absurd costs they may wrap, which only gives a wrong
+// guess.
 Expected expected(const Costs& costs, const Transfer& transfer) {
   const std::uint64_t disk = transfer.made_stable ? transfer.bytes * costs.disk_byte_ps : 0;
   const std::uint64_t system = transfer.bytes * costs.byte_ps;
@@ -98,7 +98,7 @@ bool parse(std::string_view text, Costs& costs) {
 }
 
 std::uint64_t learn(std::uint64_t taught, const Observed& observed) {
-  // `expected` has what was taught before in it.
+  // `expected` already contains the factor that was taught before.
   const double factor =
       observed.expected_ns == 0
           ? static_cast<double>(Costs::taught_nothing) / static_cast<double>(taught)

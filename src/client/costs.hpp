@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-// What writes cost on a file system: the numbers by which client/policy.hpp decides (ADR 20).
+// The costs of writes on a file system. client/policy.hpp decides by these numbers (ADR 20).
 namespace millrace::client {
 
 // One transfer of a rank.
@@ -14,7 +14,7 @@ struct Transfer {
   std::uint64_t bytes;
   std::uint64_t pieces;  // that are contiguous in the file and in memory
   std::uint64_t calls;   // the MPI library's writes for it: the pieces of the file
-  // What is read, changed and rewritten instead of writing piece by piece (sieve.hpp); 0: it must not be.
+  // Bytes that a sieve would read, change and rewrite (sieve.hpp); 0: sieving is not possible.
   std::uint64_t swept = 0;
   bool collective = false;
   bool nonblocking = false;
@@ -28,15 +28,15 @@ struct Transfer {
 };
 
 // Ranks that wait in the MPI library poll, or yield and poll again. Where they outnumber the processors, the
-// agent, whose two busy threads get a fair share of the processors, works slower by this. In 1024ths; 0: it
-// has room.
+// agent, whose two busy threads get a fair share of the processors, works slower by this. In 1024ths; 0: a
+// processor is free for the agent.
 constexpr std::uint64_t crowding(std::uint64_t ranks, std::uint64_t processors) {
   return processors == 0 || ranks < processors ? 0 : 1024 * ranks / (2 * processors);
 }
 
-// The time that a node needs for the work of all its ranks, who share its processors, network and disk: that
-// of one rank's part is told, in picoseconds. Fixed layout: rank 0 gives them to all ranks at open, so that
-// all go the same way.
+// The time, in picoseconds, that a node needs for the work of all its ranks, which share its processors,
+// network and disk. Each number is for one rank's part. The layout is fixed: rank 0 sends the costs to all
+// ranks at open, so that all ranks go the same way.
 struct Costs {
   std::uint64_t call_ps = 3'400'000;      // a write of the MPI library, whatever its size
   std::uint64_t byte_ps = 200;            // ... and each byte of it, until the file system has it
@@ -44,12 +44,11 @@ struct Costs {
   std::uint64_t swept_byte_ps = 170;      // a byte of the file that a sieve reads and rewrites
   std::uint64_t swept_piece_ps = 14'000;  // ... and each piece that it changes in there
   std::uint64_t record_ps = 100'000;      // a piece on its way through the pipeline
-  std::uint64_t bundled_ps = 18'000;      // ... a small one among others of the same call, copied once more
+  std::uint64_t bundled_ps = 18'000;      // ... a small one in a bundle, copied once more
   std::uint64_t through_byte_ps = 330;    // ... and each byte of it, beside byte_ps, which the sink takes too
   std::uint64_t trip_ps = 40'000'000;     // a question to the agent and its answer
-  std::uint64_t start_ps =
-      0;  // the start of an agent on a node that is idle; 0: it is started for the first piece
-  // What files have taken of what was expected of them, in 1024ths, each way.
+  std::uint64_t start_ps = 0;             // an agent's start on an idle node; 0: at the first piece
+  // The time of files by the expected time, in 1024ths, for each way.
   std::uint64_t taught_direct = taught_nothing;
   std::uint64_t taught_pipeline = taught_nothing;
 
@@ -57,14 +56,14 @@ struct Costs {
   static constexpr std::uint64_t start_of_an_agent_ps = 6'000'000'000;
 };
 
-// Where nothing is known of a file system.
+// For a file system without a record.
 constexpr Costs typical_costs() {
   Costs costs;
   costs.start_ps = Costs::start_of_an_agent_ps;
   return costs;
 }
 
-// What a transfer is expected to take either way.
+// The expected time of a transfer, for either way.
 struct Expected {
   std::uint64_t direct_ps = 0;
   std::uint64_t pipeline_ps = 0;
@@ -72,14 +71,14 @@ struct Expected {
 
 Expected expected(const Costs& costs, const Transfer& transfer);
 
-// As text, a name and a number a line. parse() changes only what it finds there; false if a line is no such
-// pair, or a number is out of range: nothing is changed then.
+// As text: a name and a number per line. parse() changes only the costs that the text names. It returns false
+// and changes nothing if a line is no such pair, or a number is out of range.
 std::string to_text(const Costs& costs);
 bool parse(std::string_view text, Costs& costs);
 
-// What files took one way, beside what was expected: of one rank, or joined with those of others.
+// The time of files with one way, and the expected time: of one rank, or of several.
 struct Observed {
-  std::uint64_t took_ns = 0;      // of ranks that worked at the same time: the slowest one's
+  std::uint64_t took_ns = 0;      // of the slowest of the ranks, which work at the same time
   std::uint64_t expected_ns = 0;  // of all of them
   void join(const Observed& other) {
     took_ns = took_ns > other.took_ns ? took_ns : other.took_ns;
@@ -87,9 +86,9 @@ struct Observed {
   }
 };
 
-// `taught` after that. Half of what it says is new, so that one run in cold memory does not turn a decision
-// for long; where nothing was observed, half of what was known is forgotten, so that a way is not left for
-// good.
+// `taught` after that observation. Half of the result is new, so that one run in cold memory does not turn a
+// decision for long. Without an observation, half of the old value is forgotten, so that no way is given up
+// for good.
 std::uint64_t learn(std::uint64_t taught, const Observed& observed);
 
 }  // namespace millrace::client

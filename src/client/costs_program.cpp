@@ -31,9 +31,10 @@ int costs_program(const std::vector<std::string>& arguments, std::ostream& out, 
   if (arguments.size() != (again ? 2 : 1) || arguments.back().starts_with('-')) {
     errors
         << "usage: millrace-costs [--measure] FOLDER\n"
-           "Prints what writes cost on the folder's file system (JSON). Measures it, by a small job of a few "
-           "ranks, an agent and a file of 48 MiB that is gone afterwards, where no record is kept yet, or "
-           "with --measure.\n";
+           "Prints the costs of writes on the folder's file system (JSON). If there is no record yet, or "
+           "with "
+           "--measure, a small job of a few ranks and an agent measures them. It removes its file of 48 MiB "
+           "afterwards.\n";
     return 2;
   }
   const std::string& folder = arguments.back();
@@ -46,17 +47,19 @@ int costs_program(const std::vector<std::string>& arguments, std::ostream& out, 
   if (!known || again) {
     const Result<Costs> measured = measure_costs(folder);
     if (!measured) {
-      errors << "millrace-costs: " << folder << ": " << measured.status().describe()
-             << ": choose a folder in which files can be written; millrace doctor says what else may be "
-                "missing\n";
+      errors
+          << "millrace-costs: " << folder << ": " << measured.status().describe()
+          << ": choose a folder in which files can be written; run millrace doctor to see what else may be "
+             "missing\n";
       return 1;
     }
     costs = *measured;
     const Status stored = record.empty() || file_system.empty() ? Status(Code::unsupported)
                                                                 : store_costs(record, file_system, costs);
     if (!stored.ok())
-      errors << "millrace-costs: what was measured is not kept: " << (record.empty() ? "no HOME" : record)
-             << ": " << stored.describe() << "; MILLRACE_COST_DIRECTORY names another folder\n";
+      errors << "millrace-costs: the measured costs were not recorded: "
+             << (record.empty() ? "no HOME" : record) << ": " << stored.describe()
+             << "; set MILLRACE_COST_DIRECTORY to another folder\n";
   }
   out << "{\"schema\": \"millrace.costs/1\", \"file_system\": " << quoted(file_system)
       << ", \"record\": " << quoted(record) << ", \"measured_now\": " << (!known || again ? "true" : "false");

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Ranks and an agent as real processes: what happens when one of them dies or misbehaves.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Ranks and an agent as
+// real processes: one of them dies or misbehaves.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -62,8 +61,8 @@ TEST(ClientFault, AKilledAgentIsSeenWithinTwoSeconds) {
   EXPECT_EQ(job.wait(rank, 2), 0);
 }
 
-// The first rank has all in the file when its agent dies. The second one, which has not met that agent,
-// starts another one. `first` goes on then; `second` writes first, and closes when the first one has ended.
+// All bytes of the first rank are in the file when its agent dies. The second rank has not met that agent and
+// starts another one. Then `first` goes on. `second` writes first, and closes after the first rank has ended.
 void with_a_second_agent(Job& job, const std::string& path, const std::function<int(File&)>& first,
                          const std::function<int(File&)>& second) {
   create(path);

@@ -21,7 +21,7 @@ namespace {
 using transport::Kind;
 
 constexpr const char* read_too_often = "files of this name are read after every few writes";
-constexpr std::uint64_t early_bytes = 4 * MiB;  // of direct writes; for less, writeback is the kernel's
+constexpr std::uint64_t early_bytes = 4 * MiB;  // of direct writes; below that, the kernel writes back
 
 }  // namespace
 
@@ -42,9 +42,9 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
   } else if (barred != nullptr) {
     if (process_.settings().enabled) (void)place_.number_of(name);
   } else if (!place_.remember(name, request_.place.empty())) {
-    barred_.store("the file can't be found by its name");
+    barred_.store("the file cannot be found by its name");
   }
-  // What it took along was not of this open, whatever other file has had this one's number.
+  // An agent that has gone held no bytes of this open. Bytes under the same number belong to another file.
   if (barred == nullptr && process_.agent_has_gone()) barred_.store("the agent has gone");
   process_.add(this);
 }
@@ -106,10 +106,9 @@ bool PipelineFile::enroll(bool may_start) {
 const char* PipelineFile::enroll_with(Session& session) {
   const int least = request_.writable ? O_WRONLY : O_RDONLY;
   struct stat status = {};
-  // It stays open until this open is closed: to close it takes the fcntl locks that the process has on the
-  // file.
+  // It stays open until this open is closed: closing it would drop the process's fcntl locks on the file.
   if ((!place_.hold_open(O_RDWR) && !place_.hold_open(least)) || ::fstat(place_.held().get(), &status) != 0)
-    return "the file can't be opened a second time";
+    return "the file cannot be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
   transport::Register registration{};
   registration.group = request_.group;
@@ -121,7 +120,7 @@ const char* PipelineFile::enroll_with(Session& session) {
   std::memcpy(registration.path, request_.path.data(), length);
   Result<std::uint32_t> slot = session.enroll(registration, place_.held().get());
   if (!slot) {
-    process_.say("the agent does not take " + request_.path + ": " + slot.status().describe());
+    process_.say(request_.path + ": the agent refused the file: " + slot.status().describe());
     bereft_.store(session.lost() && session.holds(place_.number()));
     return "the agent refused the file";
   }
@@ -161,7 +160,7 @@ Status PipelineFile::flush_own(Extent extent) {
   const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed);
   if (!dirty && !elsewhere) return session->sticky(slot_);
   if (elsewhere) extent = everything;
-  // Where the file ends is for what is pending behind it to say: a hole in front of that reads as zeros.
+  // The end of the file depends on pending bytes behind it: a hole before these bytes reads as zeros.
   if (extent.end != UINT64_MAX) {
     const Result<std::uint64_t> size = process_.size_of(place_.lasting_path());
     if (!size || extent.end > *size) extent.end = UINT64_MAX;
@@ -183,7 +182,7 @@ Status PipelineFile::ask_before_reading(Extent extent) {
   return status.ok() ? without_agent() : status;
 }
 
-// Where a file server on another node writes the file, this node's file system has to look again.
+// If a file server on another node writes the file, this node's file system has to look again.
 Status PipelineFile::ask(Session& session, Kind kind, Extent extent) {
   const Status status = session.request(kind, slot_, extent, tally_);
   if (request_.routing.lanes > 0) process_.look_again(place_.path());
@@ -205,7 +204,7 @@ Status PipelineFile::order() {
   if (session == nullptr) guest_.order();
   if (session == nullptr || process_.is_child()) return {};
   elsewhere_.store(true, std::memory_order_relaxed);
-  // Ledgers are recovered in any order of their nodes, over what others write now.
+  // Recovery replays ledgers of several nodes in any order, perhaps over later bytes of other ranks.
   if (keeps_ledger(request_.settings)) return settle_ledger();
   if (!on_the_way_.exchange(false, std::memory_order_relaxed)) return session->sticky(slot_);
   const TraceSpan span("order");
@@ -220,7 +219,7 @@ Status PipelineFile::publish() {
   return session->request(Kind::flush, slot_, everything, tally_);
 }
 
-// All that the ledger holds is in the file for good, and the ledger is empty.
+// Afterwards all records of the ledger are on the file's disk, and the ledger is empty.
 Status PipelineFile::settle_ledger() {
   Session* session = session_of_group();
   if (session == nullptr) settle_dead_ledgers();
@@ -256,7 +255,7 @@ void PipelineFile::settle_dead_ledgers() {
     settle_ledgers(request_.path.c_str(), true, process_);
 }
 
-// Bytes that have to be on the disk at the end may as well set out at once.
+// Bytes that have to be on the disk at the end can start their way at once.
 void PipelineFile::note_direct_write(Extent extent) {
   if (process_.is_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes)
     return;
@@ -271,7 +270,7 @@ void PipelineFile::note_direct_call(std::uint64_t bytes) {
   direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-// For collective requests: where there is an agent, a rank that wrote nothing comes too; others count on it.
+// For collective requests: a rank that wrote nothing joins an agent too, because other ranks wait for it.
 Session* PipelineFile::session_of_group() {
   if (process_.is_child()) return nullptr;
   if (!registered() && request_.members > 1 && known_to_agent()) (void)enroll(false);
@@ -336,17 +335,17 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
   report(session != nullptr ? session->status(slot_) : without_agent());
   if (session == nullptr) return without_agent();
   const TraceSpan span("close");
-  // A close that the ledger answers does not wait for the file; what the MPI library wrote may depend on it.
+  // The ledger answers a close before the file has its records; the MPI library's bytes may depend on them.
   if (kind == Kind::close && past_ledger_.load(std::memory_order_relaxed)) (void)empty_ledger();
   const bool safe = !session->dirty(slot_) && request_.settings.durability == Durability::server;
   Status status = session->request(kind, slot_, extent, tally_);
-  // An agent that died with nothing of this file in its hands has lost nothing.
+  // An agent that died without bytes of this file has lost nothing.
   if (status.code() == Code::lost_agent && safe) status = session->sticky(slot_);
   return status;
 }
 
-// The kernel tells of an error in writeback every descriptor that was open then, and of later ones only the
-// first: the one that is synced at close has to be older than the writes.
+// The kernel reports an error in writeback to every descriptor that was open then, and to only one that was
+// opened later. So the descriptor that close syncs has to be older than the writes.
 void PipelineFile::hold_for_sync() {
   if (held_for_sync_.load(std::memory_order_acquire)) return;
   if (!ends_on_disk(request_.settings) || !request_.writable || process_.is_child()) return;
@@ -355,22 +354,21 @@ void PipelineFile::hold_for_sync() {
   held_for_sync_.store(true, std::memory_order_release);
 }
 
-// With durability disk or node, the agent syncs what it wrote itself; here follows what the MPI library wrote
-// for this rank.
+// With durability disk or node, the agent syncs its own writes. This syncs those of the MPI library.
 Status PipelineFile::make_durable() const {
   if (!ends_on_disk(request_.settings) || !request_.writable || !has_direct_calls()) return {};
   if (place_.holds_open()) return process_.datasync(place_.held());
   const Fd file = place_.open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {
     process_.say(request_.path +
-                 " is gone or has another name: what the MPI library wrote may not be on the disk");
+                 " is gone or has another name: bytes that the MPI library wrote may not be on the disk");
     return {};
   }
   if (!file.valid()) return Status::from_errno(errno);
   return process_.datasync(file);
 }
 
-// What the program left open. At exit other ranks can't be counted on to close as well: flush only.
+// The program left the file open. At exit, other ranks may not close the file, so this only flushes.
 void PipelineFile::leave(bool at_exit) {
   if (closed_.exchange(true)) return;
   process_.remove(this);
@@ -392,7 +390,7 @@ std::unique_ptr<File> open(OpenRequest request, Process& process) {
   }
   const bool routed = request.routing.lanes > 0;
   auto file = std::make_unique<PipelineFile>(std::move(request), barred, process);
-  // Agents of other nodes count on this one's part, whether or not a rank here writes.
+  // Agents of other nodes wait for this node's agent, whether or not a rank here writes.
   if (routed && barred == nullptr) (void)file->enroll(true);
   return file;
 }

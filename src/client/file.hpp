@@ -19,21 +19,21 @@
 
 namespace millrace::client {
 
-// What a front end knows of an open that it wants to be accelerated.
+// An open that a front end wants accelerated.
 struct OpenRequest {
   std::string path;           // as the kernel takes it (file system prefixes such as "ufs:" removed)
-  std::string place = {};     // where it is on this node, if that is elsewhere
+  std::string place = {};     // the file's stand-in on this node, if there is one
   std::uint64_t group = 0;    // agreed by all ranks of one collective open
   std::uint32_t members = 1;  // ranks of that open on this node
   FileSettings settings;      // after hints
   bool writable = true;
-  Costs costs = {};               // of its file system, the same for all ranks
+  Costs costs = {};               // costs of its file system, the same for all ranks
   std::uint64_t file_system = 0;  // number_of_file_system(); 0: nothing is learned from it
   bool mixed =
       false;  // all ranks know the file's series as mixed: for the report only, nothing will be written
   transport::Routing routing = {};  // if the ranks are on several nodes that work together
-  bool through = false;             // also what is only read passes the agents
-  const char* left = nullptr;       // why all ranks leave it to the MPI library; a literal
+  bool through = false;             // reads pass the agents, too
+  const char* left = nullptr;       // why all ranks leave the file to the MPI library; a literal
   Place found = {};                 // the file of that path, if the front end has looked for it already
 };
 
@@ -47,9 +47,9 @@ struct Piece {
 class PieceSource;
 struct Sweep;
 
-// One open file of this process, as seen by front ends. The agent is contacted (and started) at the first
-// write that goes through the pipeline, not before: an open that only reads costs nothing.
-// Thread safe: calls of several threads on one file or many are serialised per process channel.
+// One open file of this process, as seen by front ends. The first write through the pipeline contacts the
+// agent (and starts it). So an open that only reads costs nothing. Thread safe: calls of several threads on
+// one file or many are serialised per process channel.
 class File {
  public:
   virtual ~File() = default;
@@ -62,34 +62,35 @@ class File {
   // is full, at most `timeout` without progress. Sticky errors of the file surface here.
   virtual Status write(std::span<const Piece> pieces) = 0;
 
-  // Before the MPI library touches the file itself: bytes of all ranks of this node in `extent` reach the
-  // file system; after an order() those of all nodes. No communication if nothing is pending.
+  // Before the MPI library reads the file itself: pending bytes of all ranks of this node in `extent` reach
+  // the file system; after an order(), those of all nodes. No communication if no bytes are pending.
   virtual Status flush(Extent extent) = 0;
 
-  // Before ranks of other nodes may write the same bytes: what this rank has written is with the file
-  // servers, ahead of what comes later. The next flush() then also covers what other nodes wrote before.
+  // Before ranks of other nodes may write the same bytes: this rank's bytes are with the file servers, ahead
+  // of later ones. The next flush() then also covers earlier writes of other nodes.
   virtual Status order() { return flush(everything); }
-  // Before ranks of other nodes read: as flush() of everything, but no sign that this rank reads.
+  // Before ranks of other nodes read: as flush() of everything, but does not count as a read of this rank.
   virtual Status publish() { return flush(everything); }
 
-  // Of a file that another one stands in for on this node (OpenRequest::place): before the MPI library reads
-  // that one, `extent` of the file comes into it, as every write that came before has left it, and its size
-  // becomes the file's; of nothing: the size alone. What lies behind the end of the file is not asked for.
+  // For a file with a stand-in on this node (OpenRequest::place), before the MPI library reads the stand-in.
+  // `extent` of the file, with all earlier writes, comes into the stand-in, whose size becomes the file's.
+  // With an empty extent, only the size comes. Bytes behind the end of the file are not fetched.
   virtual Status fetch(Extent extent) { return flush(extent); }
 
-  // Before the MPI library writes `extent` itself: as flush(), and no communication either if bytes are
-  // pending only elsewhere in the file.
+  // Before the MPI library writes `extent` itself: as flush(). Also no communication if bytes are pending
+  // only elsewhere in the file.
   virtual Status prepare_direct_write(Extent extent) { return flush(extent); }
 
-  // Writes pieces with holes between them past the pipeline, by data sieving. False: the file can't be opened
-  // for reading and writing here; nothing was written. After prepare_direct_write().
+  // Writes pieces with holes between them past the pipeline, by data sieving. Call it after
+  // prepare_direct_write(). False: the file cannot be opened for reading and writing here, and nothing was
+  // written.
   virtual bool sieve([[maybe_unused]] PieceSource& source, [[maybe_unused]] const Sweep& sweep,
                      [[maybe_unused]] Status& status) {
     return false;
   }
 
-  // What the MPI library takes for a direct write and for MPI_File_sync is taken between these, to be
-  // compared with what was expected. close() times itself.
+  // These two measure the time of the MPI library's direct writes and of MPI_File_sync, for a comparison with
+  // the expected time. close() times itself.
   virtual std::uint64_t start_timing() { return 0; }  // 0: not now
   virtual void stop_timing([[maybe_unused]] std::uint64_t start) {}
 
@@ -109,78 +110,80 @@ class File {
   // True once a byte of this process went through the pipeline.
   virtual bool registered() const = 0;
 
-  // Turns the pipeline off for the rest of this open (atomic mode, shared pointers, ...), after a flush;
-  // `reason` goes into the report. Passing nullptr turns it on again.
+  // Turns the pipeline off for the rest of this open (atomic mode, shared pointers, ...), after a flush.
+  // `reason` goes into the report; nullptr turns the pipeline on again.
   virtual Status set_direct(const char* reason) = 0;
 
-  // ... for good: another handle of the file never takes it, and their writes are to stay in order.
+  // ... for good: another handle of the file never takes the pipeline, and the writes of both have to stay in
+  // order.
   virtual Status bar(const char* reason) { return set_direct(reason); }
 
   virtual const FileSettings& settings() const = 0;
 
-  // A name by which the MPI library can open the same file again while this object lives, whatever its own
-  // name means meanwhile; empty: there is none but that.
+  // A name by which the MPI library can open the same file again while this object lives, even if the file's
+  // own name means another file by then. Empty: there is no other name.
   virtual std::string lasting_name() const { return {}; }
 };
 
-// The costs that all ranks of a file go by, and the number of its file system: of rank 0, which has the
-// record of this user (client/cost_record.hpp).
+// The costs that all ranks of a file use, and the number of its file system. Rank 0 takes both from the
+// user's record (client/cost_record.hpp).
 struct KnownCosts {
   Costs costs;
   std::uint64_t file_system = 0;
 };
 KnownCosts costs_of(const std::string& path);
-// What this rank's files took.
+// The times of this rank's files.
 ObservedFiles observed_files();
-// Of rank 0: what all ranks' files took. Is added to the record when the program ends.
+// For rank 0: adds the times of all ranks' files to the record when the program ends.
 void learn_costs(const ObservedFiles& observed);
-// Whether files of such a name are read after every few writes, as this rank has seen.
+// Whether this rank has seen files of such a name read after every few writes.
 bool is_mixed(std::string_view path);
 
 // The process-wide entry. Never fails an open: if acceleration is not possible the file is direct, with
 // the reason in the report and one log line per process.
 std::unique_ptr<File> open(OpenRequest request);
 
-// Of a handle that is the MPI library's alone (opened for reading, left to it by a setting): never takes the
-// pipeline and is in no report. Its flush() and prepare_direct_write() bring what other handles of this
-// process and other ranks of this node have pending of the same file, under whatever name.
+// For a handle that is the MPI library's alone (opened for reading, or direct by a setting). It never takes
+// the pipeline and is in no report. Its flush() and prepare_direct_write() write pending bytes of the same
+// file, under any name, from other handles of this process and other ranks of this node.
 std::unique_ptr<File> visit(const std::string& path);
 
 // Whether any rank of this node has bytes pending in any file; `writes`: or in a ledger. A few loads.
 bool anything_pending(bool writes);
-// Before this file is read or written past MPI-IO: what they have pending of it reaches the file system. An
-// error stays with the open that wrote.
+// Before this file is read or written past MPI-IO: its pending bytes of all ranks of this node reach the file
+// system. An error stays with the open that wrote.
 void settle_file(std::uint64_t device, std::uint64_t inode, bool writes);
 
-// Before the MPI library opens a file: what this process and other ranks of its node have pending of it
-// reaches the file system. What closed files of this node still lack (durability node), or ranks left that
-// went without closing, is waited for, and finished where its agent has died. Costs one look at a folder that
-// is rarely there, and one at the agent's page. What can't be finished is told on stderr; who `writes` then
-// writes without it, and recovery leaves it alone from then on.
+// Before the MPI library opens a file. Pending bytes of this process and of other ranks of its node reach the
+// file system. The call waits for ledgers of closed files (durability node) and for bytes of ranks that went
+// without a close. It recovers ledgers of dead agents. It costs one look at a folder that rarely exists, and
+// one at the agent's page. If a ledger cannot be recovered, a line on stderr says so. If the open `writes`,
+// recovery leaves that ledger alone from then on.
 void settle_ledgers(const char* path, bool writes);
 
-// A close with durability disk or node promises that bytes outlive the node: so has the name of the file that
-// they are in, which may have just been made. Once per open file, by the rank that made it, before anybody's
-// open returns. Where the file system refuses it, it keeps names itself.
+// A close with durability disk or node promises that bytes outlive the node. So the name of a new file has to
+// outlive it too. Call it once per open file, on the rank that made the file, before any rank's open returns.
+// A file system that refuses the sync keeps names by itself.
 void secure_name(const std::string& path, const FileSettings& settings);
 
-// File systems that remember a file's size for a while (FUSE, NFS) look again: another node has written it.
+// Makes file systems that remember a file's size for a while (FUSE, NFS) look again, after another node has
+// written the file.
 void refresh(const std::string& path);
 
 // The settings of this process (environment); parsed once.
 const Settings& process_settings();
 
-// Tells that the MPI library did not provide MPI_THREAD_MULTIPLE, so that calls never overlap and need no
-// locks. Before the first write, or without effect.
+// The MPI library did not provide MPI_THREAD_MULTIPLE, so calls never overlap and need no locks. Has an
+// effect only before the first write.
 void calls_are_serialized();
 
-// Holds the descriptors that this process needs to reach an agent later, so that a shortage is known before
+// Reserves the descriptors that this process needs for a later session, so that a shortage is known before
 // any rank writes. Starts no agent. False: there are too few.
 bool reserve_descriptors();
 
-// Where agents of other nodes reach this node's, which is started if need be.
+// The address of this node's agent for agents of other nodes. Starts the agent if there is none.
 Result<transport::TcpAddress> meet();
-// ... as a meet() before has found; port 0: none has, or the agent is lost since.
+// ... from an earlier meet(); port 0: there was none, or the agent is lost.
 transport::TcpAddress met();
 
 // At MPI_Finalize and at exit: leaves the agent. Safe to call twice.

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Which file an open means, and when the agent has a part in it.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Tests which file an
+// open means, and when the agent has a part in it.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -94,7 +93,7 @@ TEST(File, TheAgentIsNotAskedAboutFilesThatNobodyWroteThroughIt) {
     RANK_CHECK(quiet->flush(everything).ok());
     RANK_CHECK(quiet->sync().ok());
     RANK_CHECK(!quiet->registered());
-    // A second open of a file that has bytes pending is asked about, whoever opened it.
+    // A second open of a file with pending bytes asks the agent, whichever process opened the file.
     auto again = open_file(path, 2);
     RANK_CHECK(again->flush(everything).ok());
     RANK_CHECK(again->registered());
@@ -122,7 +121,7 @@ TEST(File, DurabilityDiskHoldsForWhatTheLibraryWroteToo) {
   }
 }
 
-// Whatever strategy and durability were asked for.
+// With any strategy and durability.
 TEST(File, AFileThatIsLeftToTheLibraryIsNeverTheAgentsAndIsDurableAtClose) {
   for (const std::string durability : {"disk", "node", "server"}) {
     Job job("left", {"MILLRACE_DURABILITY=" + durability, "MILLRACE_STRATEGY=journal"});
@@ -142,7 +141,7 @@ TEST(File, AFileThatIsLeftToTheLibraryIsNeverTheAgentsAndIsDurableAtClose) {
   }
 }
 
-// The kernel tells of an error in writeback who had the file open then.
+// The kernel reports an error in writeback to the descriptors that were open then.
 TEST(File, WhatIsSyncedAtCloseIsOlderThanTheWrites) {
   for (const bool left : {false, true}) {
     Job job("older", {"MILLRACE_DURABILITY=disk"});
@@ -165,7 +164,7 @@ TEST(File, WhatIsSyncedAtCloseIsOlderThanTheWrites) {
   }
 }
 
-// Another handle is left to the library: what this one has goes first, and then it writes past the pipeline.
+// Another handle is left to the library. This handle's bytes go first, and then it writes past the pipeline.
 TEST(File, AFileIsBarredForGood) {
   Job job("barred", {"MILLRACE_STRATEGY=sort"});
   const std::string path = job.path("data");

@@ -28,7 +28,7 @@ Status Guest::before_reading(std::uint64_t number, Extent extent,
   const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed) && session->routed(number);
   if (elsewhere) extent = everything;
   if (!elsewhere && !session->pending_in(number, everything)) return {};
-  // The end of the file depends on what is pending behind `extent`: a hole in front of that reads as zeros.
+  // The end of the file depends on pending bytes behind `extent`: a hole before these bytes reads as zeros.
   if (extent.end != UINT64_MAX) {
     const Result<std::uint64_t> bytes = size();
     if (!bytes || extent.end > *bytes) extent.end = UINT64_MAX;
@@ -45,7 +45,7 @@ Status Guest::before_writing(std::uint64_t number, Extent extent) {
   const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed) && session->routed(number);
   if (elsewhere) extent = everything;
   const TraceSpan span("ask for what others have pending");
-  // The agent puts into the ledger what it takes out of rings: so rings first.
+  // The agent logs records when it takes them out of rings. So the flush of the rings comes first.
   Status status = session->flush_file(number, extent, elsewhere, tally_);
   if (status.ok()) status = session->settle_ledgers_of(number, tally_);
   if (elsewhere && !status.ok()) order();

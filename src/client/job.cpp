@@ -79,7 +79,8 @@ std::string job_key(const Settings& settings) {
   if (launcher_rank() < 0) return describe("process", ::getpid());
   if (const char* job = std::getenv("SLURM_JOB_ID"); job != nullptr) {
     const char* step = std::getenv("SLURM_STEP_ID");
-    // mpiexec inside an allocation starts many jobs in one step: only srun's own steps are told apart by it.
+    // mpiexec inside an allocation starts many jobs in one step, so the step tells only srun's own jobs
+    // apart.
     if (step != nullptr && std::getenv("SLURM_PROCID") != nullptr && std::getenv("PMI_FD") == nullptr &&
         std::getenv("OMPI_MCA_ess_base_jobid") == nullptr) {
       return std::string("slurm:") + job + "." + step;

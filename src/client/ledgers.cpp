@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// What earlier closes have left to go on: ledgers, as their readers see them (the files of agent/ledger.hpp),
-// and what this node's agent still has of files that their ranks have left.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Before an open: the
+// ledgers of earlier closes, as their readers see them (the files of agent/ledger.hpp), and bytes of files
+// that their ranks have left with this node's agent.
 #include <sys/stat.h>
 
 #include <string>
@@ -18,10 +17,10 @@ namespace millrace::client {
 
 namespace {
 
-// What the ledgers of one target are at.
+// The state of one target's ledgers.
 struct Found {
-  bool draining = false;  // an agent is bringing it to the target
-  std::size_t dead = 0;   // nobody is: so many
+  bool draining = false;  // an agent brings its records to the target
+  std::size_t dead = 0;   // ledgers without an owner
   std::uint64_t progress = 0;
 };
 
@@ -48,21 +47,21 @@ Found look(Process& process, const std::string& directory, const FileIdentity& t
   return found;
 }
 
-// Asks this node's agent for what it has of the file. An error stays with the open that wrote; what goes
-// wrong with bytes that ranks have left is told here, for nobody else will hear of it.
+// Asks this node's agent for its bytes of the file. An error stays with the open that wrote. Errors of bytes
+// that ranks have left are reported here, because no later call reports them.
 void flush_open(Process& process, const char* path, std::uint64_t number) {
   Guest guest(process);
   guest.before_opening(number);
   if (!guest.left().ok()) process.say(std::string(path) + ": " + guest.left().describe());
 }
 
-// With this node's agent, if one runs already.
+// The session with this node's agent, if one runs already.
 Session* running(Process& process) {
   const char* why = nullptr;
   return process.session(false, why);
 }
 
-// Returns how many are left.
+// Returns the number of ledgers that are left.
 std::size_t recover(Process& process, const std::string& directory, const FileIdentity& target) {
   std::size_t left = 0;
   for (int deaths = 0; deaths < most_deaths; ++deaths) {
@@ -73,18 +72,18 @@ std::size_t recover(Process& process, const std::string& directory, const FileId
   return left;
 }
 
-// Returns how many ledgers are left that recovery could not bring to the target.
+// Returns the number of ledgers that recovery could not bring to the target.
 std::size_t settle(Process& process, const char* path, const std::string& directory,
                    const FileIdentity& target) {
   const Settings& settings = process.settings();
-  // An agent gives another one up by itself, without a sign of progress before.
+  // An agent gives up a lost agent of another node by itself, without any sign of progress before.
   const std::uint64_t bound_ns = settings.timeout_ms * 1'000'000 + transport::await_ns;
   std::size_t unusable = 0;  // that recovery has left
   std::uint64_t progress = 0;
   std::uint64_t since_ns = process.now_ns();
   for (std::uint32_t wait_ms = 1;; wait_ms = wait_ms < 16 ? 2 * wait_ms : wait_ms) {
     const Found found = look(process, directory, target);
-    // An agent that we have waited for may leave one too.
+    // An agent that this open has waited for may leave a ledger too.
     if (found.dead > unusable) {
       unusable = recover(process, directory, target);
       continue;
@@ -95,16 +94,16 @@ std::size_t settle(Process& process, const char* path, const std::string& direct
     progress = found.progress;
     if (now_ns - since_ns > bound_ns) {
       process.say(std::string(path) +
-                  ": an agent is still writing what was closed before, without progress for " +
+                  ": an agent is still writing bytes of an earlier close, without progress for " +
                   std::to_string(bound_ns / 1'000'000'000) +
-                  " s: what is read may be old; millrace drain waits for it");
+                  " s: reads may return old bytes; run millrace drain to wait for the agent");
       return found.dead;
     }
     process.pause(wait_ms);
   }
 }
 
-// What they hold must not come back later over what is written now.
+// Their records must not come back later over the bytes that the program writes now.
 void pass_over(Process& process, const std::string& directory, const FileIdentity& target) {
   for (const journal::Named& log : logs_of(process, directory, target)) {
     if (!log.living) journal::pass_over(log);
@@ -121,18 +120,19 @@ void settle_ledgers(const char* path, bool writes, Process& process) {
   struct stat about {};
   const bool here = ::stat(path, &about) == 0;  // else it may be on another node
   FileIdentity target{.device = about.st_dev, .inode = about.st_ino};
-  // Also what ranks have left: else who opens it now would be told of what goes wrong with it. It comes
-  // first: once the agent has answered, or has gone, ledgers are what they are.
+  // Flush also the bytes that earlier ranks have left: otherwise this open would get their errors. The flush
+  // comes first, because the ledgers do not change any more after the agent has answered or has gone.
   flush_open(process, path, here ? transport::file_number(target.device, target.inode) : 0);
   if (!here || !journal::has_logs(directory)) return;
   if (const Result<FileIdentity> known = process.identify(std::string(path))) target = *known;
   const std::size_t left = settle(process, path, directory, target);
   if (left == 0) return;
   if (writes) pass_over(process, directory, target);
-  process.say(
-      std::string(path) + ": bytes that were written before a crash are in " + directory +
-      " and not in the file; millrace recover says why, and " +
-      (writes ? "writes them only with --force now, for the file may hold newer ones" : "finishes it"));
+  process.say(std::string(path) + ": bytes that were written before a crash are in " + directory +
+              " and not in the file; run millrace recover to see why" +
+              (writes
+                   ? ". It needs --force from now on, because this program may write newer bytes to the file"
+                   : " and to finish the file"));
 }
 
 }  // namespace millrace::client

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Before an open: what is waited for, recovered, and gone on without.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Before an open:
+// ledgers that it waits for, recovers, or passes over.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -24,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t second = 1000 * ms;
 
-// Its time passes in pauses only, and its recoveries are the test's.
+// Its time passes in pauses only, and the test makes its recoveries.
 class Scripted final : public Process {
  public:
   explicit Scripted(const std::string& directory) { settings_.journal_directory = directory; }
@@ -88,8 +87,7 @@ class Ledgers : public ::testing::Test {
     EXPECT_TRUE(io::write_durably(made->file, 0, std::as_bytes(std::span(&start, 1))).ok());
     return *std::move(made);
   }
-  // An agent that has bytes of the target, until it is asked for them; `routed`: as transport::FileState
-  // says.
+  // An agent that has bytes of the target until a flush asks for them; `routed`: see transport::FileState.
   void run_agent(std::function<void()> goes, std::uint32_t routed = 0) {
     Result<Fd> memory = transport::make_memory("page", sizeof(transport::AgentPage));
     Result<transport::Mapping> mapping = transport::map(memory->get(), sizeof(transport::AgentPage));
@@ -153,7 +151,7 @@ TEST_F(Ledgers, OfAnEarlierFileWithThatNumberIsLeftAlone) {
 TEST_F(Ledgers, WhatMayBeOfAnotherFileIsLeftToRecoveryAndPassedOver) {
   const std::string path = ledger(FileIdentity{7, 8}).path;
   process.identity = FileIdentity{7, 8, 200};
-  process.recovery = [] { return true; };  // it refuses what it cannot tell
+  process.recovery = [] { return true; };  // it refuses a file that it cannot identify
   settle(true);
   EXPECT_EQ(process.recoveries, 1);
   EXPECT_TRUE(passed_over(path));
@@ -174,7 +172,7 @@ TEST_F(Ledgers, WhoReadsIsToldOfWhatCannotBeRecovered) {
   settle(false);
   EXPECT_EQ(process.recoveries, 1) << "it has said why: it would again";
   ASSERT_EQ(process.said.size(), 1U);
-  EXPECT_NE(process.said[0].find("finishes it"), std::string::npos) << process.said[0];
+  EXPECT_NE(process.said[0].find("to finish the file"), std::string::npos) << process.said[0];
   EXPECT_FALSE(passed_over(path));
   settle(false);
   EXPECT_EQ(process.recoveries, 2) << "by now it may be possible";
@@ -236,7 +234,7 @@ TEST_F(Ledgers, OneWhoseRanksGoWhileItsAgentIsAskedIsWaitedFor) {
   EXPECT_EQ(waits, 100);
 }
 
-// Its number does not tell for which file, nor does the name that the other file has there.
+// A stand-in's number does not tell for which file it stands, nor does that file's name on this node.
 TEST_F(Ledgers, WhatOthersHaveLeftInFilesThatStandInForOthersIsAskedForAtEveryOpen) {
   for (const std::uint32_t routed : {transport::routed_everywhere, transport::routed_stand_in}) {
     int asked = 0;

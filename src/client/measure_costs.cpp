@@ -30,7 +30,7 @@ namespace millrace::client {
 
 namespace {
 
-// How pieces go: a call for each, past the pipeline or through it; many with a call; or as data sieving does.
+// The way of pieces: one call for each, past the pipeline or through it; one call for many; or data sieving.
 enum class Way : std::uint8_t { calls, records, bundles, sweeps };
 
 // A part of the measurement: all ranks write pieces of one size, in turn, to a new file.
@@ -39,7 +39,7 @@ struct Part {
   std::uint64_t total;  // of all ranks
   Way way;
 };
-// Two sizes for each way: what grows with the size is the byte's part.
+// Each way has two sizes: the difference of the times gives the cost of a byte.
 constexpr std::array<Part, 6> parts{{{4 * KiB, 24 * MiB, Way::calls},
                                      {256 * KiB, 48 * MiB, Way::calls},
                                      {256, 16 * MiB, Way::records},
@@ -47,7 +47,7 @@ constexpr std::array<Part, 6> parts{{{4 * KiB, 24 * MiB, Way::calls},
                                      {16, 4 * MiB, Way::bundles},
                                      {4 * KiB, 32 * MiB, Way::sweeps}}};
 constexpr std::size_t pieces_of_a_bundle = 64;
-constexpr std::uint64_t window_bytes = 512 * KiB;  // of a part that is swept, as with ROMIO
+constexpr std::uint64_t window_bytes = 512 * KiB;  // of a part of a sieve, as with ROMIO
 // The first of several turns finds cold memory and processors that sleep: the middle one counts.
 constexpr std::size_t turns = 5;
 constexpr std::uint64_t part_bound_ns = 100'000'000;  // then ranks stop writing: this file system is slow
@@ -58,7 +58,7 @@ constexpr int bound_s = 30;
 constexpr std::size_t data_bytes = 256 * KiB;  // of a rank's memory, the most that one call writes
 static_assert(window_bytes / least_ranks <= data_bytes);
 
-// What the ranks, forked processes, have in common. Ranks that wait yield, as those of MPI libraries do.
+// Memory that the ranks, forked processes, share. Ranks that wait yield, as those of MPI libraries do.
 struct Shared {
   std::atomic<unsigned> arrived{0};
   std::atomic<bool> failed{false};
@@ -108,7 +108,7 @@ class Rank {
                  .settings = process_settings().file});
   }
 
-  // The first rank's first piece starts the agent; then it asks, time and again, for what it has written.
+  // The first rank's first piece starts the agent. Then that rank asks several times for its bytes.
   bool start_agent() {
     if (!meet()) return false;
     if (number_ != 0) return true;
@@ -213,7 +213,7 @@ class Rank {
   std::uint64_t opens_ = 0;
 };
 
-// Waits for all of them; those that take too long are killed.
+// Waits for all of them, and kills those that take too long.
 bool await(const std::vector<pid_t>& ranks) {
   const std::uint64_t begin = transport::now_ns();
   bool good = true;
@@ -257,7 +257,7 @@ void take_costs(const Shared& shared, unsigned ranks, Costs& costs) {
   costs.record_ps = rest_of(brief, parts[2].piece * both, 1);
   const std::uint64_t bundled = ps_each(shared, 4);
   costs.bundled_ps = rest_of(bundled, parts[4].piece * (both + costs.byte_ps / 2), 1);
-  // One size tells the bytes' part alone. The part of each piece stays the typical one of Costs.
+  // One size gives the cost of a byte alone. The cost of a piece stays the typical one of Costs.
   costs.swept_byte_ps = std::max<std::uint64_t>(ps_each(shared, 5) / (parts[5].piece * ranks), 1);
   costs.disk_byte_ps = std::max<std::uint64_t>(
       shared.disk_ns.load() * 1000 / std::max<std::uint64_t>(shared.disk_bytes.load(), 1), 1);
@@ -276,14 +276,15 @@ void use_own_agent() {
     ::setenv("MILLRACE_AGENT", (folder.substr(0, slash) + "/millraced").c_str(), 0);
 }
 
-// In a process of its own, whose settings are these.
+// Runs in a process of its own with these settings.
 [[noreturn]] void be_rank(Shared& shared, unsigned number, unsigned ranks, const std::string& path,
                           pid_t parent) {
   for (const char* name : {"MILLRACE_STATS", "MILLRACE_TRACE", "MILLRACE_STRATEGY", "MILLRACE_DURABILITY"})
     ::unsetenv(name);
   ::setenv("MILLRACE_JOB", ("costs-" + std::to_string(parent)).c_str(), 1);
   ::setenv("MILLRACE_DIRECT_ABOVE", "1GiB", 1);
-  // Nobody else would end ranks that wait for one that has gone. The parent may have been killed before.
+  // No other process would end ranks that wait for a rank that has gone. The parent may have been killed
+  // before.
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   use_own_agent();
@@ -291,9 +292,8 @@ void use_own_agent() {
   ::_exit(shared.failed.load() ? 1 : 0);
 }
 
-// The file that ranks write. It has no name, so that nothing is left of it whatever ends this process: ranks
-// open it by the descriptor that they have from here. Where a file system opens no file without a name, it
-// has one until the end.
+// The file that ranks write. It has no name, so nothing of it stays behind in any case. Ranks open it by the
+// descriptor that they inherit. On a file system without nameless files, it has a name until the end.
 class Scratch {
  public:
   static Result<Scratch> make(const std::string& folder) {

@@ -9,9 +9,9 @@
 
 namespace millrace::client {
 
-// What writes cost in this folder, by a small job: a few ranks, forked here, write a file together, past the
-// pipeline and through it, with an agent of their own. Takes less than a second where the disk does not; the
-// file of 48 MiB has no name, and is gone afterwards. Call it in a process that has used nothing of the
+// Measures the costs of writes in this folder by a small job. A few forked ranks write a file together, past
+// the pipeline and through it, with an agent of their own. It takes less than a second unless the disk takes
+// longer. The file of 48 MiB has no name and is gone afterwards. Call it in a process that has not used the
 // client yet.
 Result<Costs> measure_costs(const std::string& folder);
 

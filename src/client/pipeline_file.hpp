@@ -19,7 +19,7 @@
 
 namespace millrace::client {
 
-// The one kind of File: it may never take the pipeline, but it always counts and reports.
+// A File that may take the pipeline. It counts and reports all calls, even if none takes the pipeline.
 class PipelineFile final : public File, private Leaver {
  public:
   PipelineFile(OpenRequest request, const char* barred, Process& process);
@@ -58,26 +58,27 @@ class PipelineFile final : public File, private Leaver {
 
  private:
   void leave(bool at_exit) override;
-  // What the ledger holds would come back after a crash, over what the MPI library writes now.
+  // The ledger's records would come back after a crash, over the bytes that the MPI library writes now.
   Status empty_ledger() { return past_ledger_.store(true, std::memory_order_relaxed), settle_ledger(); }
   Status settle_ledger();
   Choice decide(const Transfer& transfer);
   bool learns() const { return request_.file_system != 0; }
-  // Some have no bytes that are known, others go on one that took the pipeline.
+  // Both counts are needed: the bytes of some calls are unknown, and some bytes belong to a call that began
+  // in the pipeline.
   bool has_direct_calls() const { return direct_calls_.load() != 0 || direct_bytes_.load() != 0; }
-  // One that other ranks, or other files of this one, have started.
+  // True if other ranks, or other files of this rank, have started an agent.
   bool joins_an_agent() {
     const char* why = nullptr;
     return process_.session(false, why) != nullptr;
   }
   const char* enroll_with(Session& session);
-  // The file, open for reading and writing; -1: it can't be.
+  // The file, open for reading and writing; -1: not possible.
   int readable() {
     const std::lock_guard lock(enroll_mutex_);
     return place_.holds_open() || place_.hold_open(O_RDWR) ? place_.readable() : -1;
   }
   Session* session_of_group();
-  // What other ranks of the node wrote may be lost, though this one has no part in it.
+  // Bytes of other ranks of the node may be lost, though this rank has no part in the pipeline.
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
   bool known_to_agent();
   Status ask_before_reading(Extent extent);
@@ -87,7 +88,7 @@ class PipelineFile final : public File, private Leaver {
   bool goes_to_disk() const {
     return ends_on_disk(request_.settings) || process_.lessons().syncs.load(std::memory_order_relaxed);
   }
-  // Where nothing else was asked for, a file may go back to the MPI library.
+  // Without settings that say otherwise, a file may go back to the MPI library.
   bool may_turn_off() const {
     return request_.settings.strategy == Strategy::automatic && !keeps_ledger(request_.settings);
   }
@@ -100,7 +101,7 @@ class PipelineFile final : public File, private Leaver {
   Process& process_;
   OpenRequest request_;
   Place place_;
-  std::atomic<const char*> barred_;                 // why this open can't take the pipeline, for good
+  std::atomic<const char*> barred_;                 // why this open cannot take the pipeline, for good
   std::atomic<const char*> turned_off_{nullptr};    // why it does not at present
   std::atomic<const char*> why_pipeline_{nullptr};  // the reasons last given, for the report
   std::atomic<const char*> why_direct_{nullptr};
@@ -110,22 +111,22 @@ class PipelineFile final : public File, private Leaver {
   std::atomic<Session*> session_{nullptr};  // set once, after slot_
   std::uint32_t slot_ = 0;
   Tally tally_;      // guarded by the session's lock
-  Guest guest_;      // of a file in which this open has no part
-  Guest successor_;  // of one that an agent has which came after this rank's
+  Guest guest_;      // for a file in which this open has no part
+  Guest successor_;  // for a file of a second agent, which came after this rank's agent
   Account account_;
   Stint stint_;
   Sieve sieve_;
   std::atomic<std::uint64_t> calls_{0};  // through the pipeline
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
-  std::atomic<std::uint64_t> expected_direct_ps_{0};  // of all transfers, had they gone so
+  std::atomic<std::uint64_t> expected_direct_ps_{0};  // of all transfers, as if they had taken that path
   std::atomic<std::uint64_t> expected_pipeline_ps_{0};
   std::atomic<std::uint64_t> flushes_{0};
-  std::atomic<bool> held_for_sync_{false};  // hold_for_sync() has done what it can
+  std::atomic<bool> held_for_sync_{false};  // hold_for_sync() has been called
   std::atomic<bool> on_the_way_{false};     // this rank has written since the last order()
   std::atomic<bool> elsewhere_{false};      // other nodes may have written before an order()
   std::atomic<bool> past_ledger_{false};    // the MPI library wrote to a file that has a ledger
-  std::atomic<bool> bereft_{false};         // the agent went with bytes of others before this rank had met it
+  std::atomic<bool> bereft_{false};  // the agent had bytes of other ranks and went before this rank joined it
   std::atomic<bool> closed_{false};
 };
 

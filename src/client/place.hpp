@@ -11,30 +11,31 @@
 
 namespace millrace::client {
 
-// Where an open file is. It is opened again at its first write: which file that is is fixed before, wherever
-// the program goes meanwhile and whatever the name means later. A descriptor of it is held, for nothing but
-// its place (O_PATH): to close such a one takes no fcntl lock away from the process, as to close any other
-// does. Half of the descriptors that a process may have stay the program's: beyond, the name has to do, and
-// where the file system tells no more of a file than its inode number, a new file with it passes for the old.
+// Remembers which file an open means, until the file is opened again at its first write. The name may mean
+// another file by then, and the program may have changed its folder. So the place holds a descriptor with
+// O_PATH. To close such a descriptor drops no fcntl lock of the process; to close any other one does. Half of
+// the descriptors that a process may have stay the program's. Beyond that, the place keeps the name only.
+// Then, if the file system tells nothing but the inode number, a new file with that number passes for the old
+// one.
 class Place {
  public:
-  // False: there is no such file. `named`: once it has no name any more, it is not opened again.
+  // False: there is no such file. `named`: a file that has lost its name is not opened again.
   bool remember(const std::string& path, bool named = true);
-  // ... without a descriptor: its number alone.
+  // ... without a descriptor: only its number.
   bool number_of(const std::string& path);
 
-  // Opens it as the descriptor that is held from now on. False, and errno set, if it cannot be opened,
-  // has no name any more, or took a descriptor that the program may need.
+  // Opens the file and holds that descriptor from now on. False, with errno set, if the file cannot be opened
+  // or has no name any more, or if the program may need the descriptor.
   bool hold_open(int mode);
   const Fd& held() const { return file_; }  // not valid: none
   bool holds_open() const { return open_; }
-  int readable() const;  // ... for reading and writing; -1: it does not
+  int readable() const;  // ... if open for reading and writing; else -1
 
   // Not valid, and errno set, if it cannot be opened or has no name any more.
   Fd open_again(int mode) const;
 
   const std::string& path() const { return path_; }
-  // A name that means this file for as long as it is held.
+  // A name that means this file while this object holds it.
   std::string lasting_path() const;
   std::uint64_t number() const { return number_; }  // transport::file_number()
   std::uint64_t inode() const { return identity_.inode; }
@@ -45,7 +46,7 @@ class Place {
 
   std::string path_;
   Fd file_;
-  bool open_ = false;  // not for its place only
+  bool open_ = false;  // not only with O_PATH
   bool named_ = true;
   std::uint64_t number_ = 0;
   FileIdentity identity_;

@@ -9,8 +9,8 @@ namespace millrace::client {
 
 namespace {
 
-// The pipeline takes memory and processors that the program may have other uses for: it has to save at least
-// this part of what it takes itself.
+// The pipeline uses memory and processors that the program may need. So it has to save at least this part of
+// its own time.
 constexpr std::uint64_t least_gain = 16;
 
 bool is_direct_call(const Settings& settings, const char* name) {
@@ -41,8 +41,8 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
   if (file.durability == Durability::node)
     return asked_for(true, "durability node: the node keeps what is written");
   const std::uint64_t mean = transfer.bytes / std::max<std::uint64_t>(transfer.pieces, 1);
-  // A piece that is larger than a record would be cut only to be joined again: on one node there is nothing
-  // to sort.
+  // The pipeline would cut a piece that is larger than a record only to join it again: on one node there is
+  // nothing to sort.
   const bool sorts_nothing =
       file.strategy == Strategy::sort && mean >= file.record_max_bytes && !transfer.routed;
   if (file.strategy != Strategy::automatic && !sorts_nothing)
@@ -63,7 +63,7 @@ std::uint64_t break_even(const Costs& costs, bool made_stable) {
         .pipeline;
   };
   if (!pays(1)) return 1;
-  std::uint64_t below = 1, from = 2;  // the one pays, the other one does not
+  std::uint64_t below = 1, from = 2;  // the first pays, the second does not
   while (from < GiB && pays(from)) below = std::exchange(from, 2 * from);
   if (pays(from)) return from;
   while (from - below > 1) {

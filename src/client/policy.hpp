@@ -8,40 +8,40 @@
 #include "base/settings.hpp"
 #include "client/costs.hpp"
 
-// When a transfer takes the pipeline: what was asked for, else what is expected to take less time.
+// When a transfer takes the pipeline: by the user's settings, else by the expected time.
 namespace millrace::client {
 
 struct Choice {
   bool pipeline;
   const char* why;        // a literal, for the report
-  bool by_costs = false;  // nothing was asked for: what is expected has decided
+  bool by_costs = false;  // the costs decided, not a setting
   Expected expected = {};
 };
 
 Choice choose(const Settings& process, const FileSettings& file, const Transfer& transfer,
               const Costs& costs);
 
-// The size in bytes from which on contiguous pieces, each of a call of its own, go to the MPI library where
-// nothing was asked for; no more than a GiB. `made_stable`: of a program that syncs its files.
+// The size in bytes from which contiguous pieces, each with a call of its own, go to the MPI library without
+// a setting; at most a GiB. `made_stable`: for a program that syncs its files.
 std::uint64_t break_even(const Costs& costs, bool made_stable);
 
-// What the pipeline saves the transfers of one file, against what it costs beside them: the start of an
-// agent, and questions to it before reads. Thread safe; two threads at once may lose a transfer of it.
+// Compares what the pipeline saves for the transfers of one file with its other costs: the start of an agent,
+// and questions before reads. Thread safe; two threads at once may lose the count of a transfer.
 class Account {
  public:
   explicit Account(const Costs& costs) : costs_(costs) {}
 
-  // A transfer that the pipeline would make faster, where no agent is at hand: by now such transfers would
-  // have saved what a start costs each of `members` ranks. Whoever waits so long loses that much at most.
-  // Ranks that poll delay the start as they delay all work of an agent.
+  // For a transfer that the pipeline would make faster, while there is no agent. True: by now such transfers
+  // would have saved the cost of a start for each of `members` ranks. A rank that waits until then loses at
+  // most that much. Ranks that poll delay the start as they delay all work of an agent.
   bool pays_for_start(const Expected& expected, std::uint32_t members, std::uint64_t crowding = 0);
   // A transfer through the pipeline.
   void add(const Expected& expected);
-  // A read had to ask the agent. False: questions cost the file more than its transfers save.
+  // A read had to ask the agent. False: the file's questions cost more than its transfers save.
   bool pays_for_question();
 
  private:
-  // Questions that a file may ask before it has saved anything, and so many it may have saved up.
+  // The questions that a file may ask before it has saved anything, and the most that it can save up.
   static constexpr std::uint64_t first_questions = 3, most_questions = 64;
 
   const Costs& costs_;

@@ -29,8 +29,8 @@ TEST(Policy, WhatGoesToTheDiskTakesThePipelineUpToLargerPieces) {
   EXPECT_FALSE(way_of({.bytes = 4 * MiB, .pieces = 1, .calls = 1, .made_stable = true}).pipeline);
 }
 
-// Rows of a brick, half of the file's: 4 KiB is faster rewritten with what lies between, and so are structs,
-// but not among many others'.
+// Rows of a brick that fill half of the file: rewriting the bytes between rows is faster for 4 KiB. That
+// holds for structs too, but not between many bytes of other ranks.
 TEST(Policy, WhatASieveWritesFasterIsSieved) {
   EXPECT_TRUE(way_of({.bytes = MiB, .pieces = 256, .calls = 256}).pipeline);
   EXPECT_FALSE(way_of({.bytes = MiB, .pieces = 256, .calls = 256, .swept = 2 * MiB}).pipeline);

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t max_logged = 64;
 
-// This process: its settings are its environment's.
+// This process, with the settings of its environment.
 class OwnProcess final : public Process {
  public:
   explicit OwnProcess(Settings settings) : settings_(std::move(settings)), costs_(settings_) {}
@@ -87,7 +87,7 @@ class OwnProcess final : public Process {
   std::vector<std::string> logged_;
 };
 
-// Lives as long as the process: exit handlers of others may still write.
+// Lives as long as the process, because exit handlers of the program may still write.
 OwnProcess& process() {
   static OwnProcess& one = []() -> OwnProcess& {
     std::vector<std::string> messages;
@@ -104,10 +104,10 @@ OwnProcess& process() {
 const char* words_for(Status status) {
   switch (status.code()) {
     case Code::not_found:
-      return "the agent's program, millraced, was not found; MILLRACE_AGENT can name it";
+      return "the agent's program, millraced, was not found; set MILLRACE_AGENT to its path";
     case Code::access:
-      return "the agent's program can't be run, or the agent belongs to another user; "
-             "see MILLRACE_AGENT, and give each user's job its own MILLRACE_JOB";
+      return "the agent's program cannot be run, or the agent belongs to another user; "
+             "check MILLRACE_AGENT, and give each user's job its own MILLRACE_JOB";
     case Code::unsupported:
       return "the agent on this node is of another version; give each job its own MILLRACE_JOB";
     case Code::timeout:
@@ -115,7 +115,7 @@ const char* words_for(Status status) {
     case Code::refused:
       return "the agent's program is not millraced, or another process has the agent's name";
     default:
-      return "no agent could be started; millrace doctor says what this machine lacks";
+      return "no agent could be started; run millrace doctor to see what this machine lacks";
   }
 }
 
@@ -125,7 +125,7 @@ void OwnProcess::in_child() {
   if (Session* session = process().successor_.load()) session->abandon_in_child();
 }
 
-// Where no agent could be started here, another rank may have started one since: it is joined.
+// If this rank could not start an agent, another rank may have started one since. This rank then joins it.
 Session* OwnProcess::session(bool may_start, const char*& why) {
   if (Session* session = ready_.load(std::memory_order_acquire)) return session;
   if (!may_start && now_ns() < look_at_ns_.load(std::memory_order_relaxed)) return nullptr;
@@ -136,7 +136,8 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   const bool starts = may_start && unable_ == nullptr;
   const std::uint64_t begin_ns = now_ns();
   if (!starts && !agent_is_there(settings_)) {
-    // From before the look: an agent that has come since serves nobody until this has passed.
+    // The time is from before the look: an agent that has started since serves no rank until this time has
+    // passed.
     look_at_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
     why = may_start ? unable_ : nullptr;
     return nullptr;
@@ -173,7 +174,7 @@ bool OwnProcess::hold_places() {
   return true;
 }
 
-// Whether this process will have the descriptors that a session needs, whenever that begins.
+// Reserves the descriptors of a later session.
 bool OwnProcess::reserve() {
   if (ready_.load(std::memory_order_acquire) != nullptr) return true;
   const std::lock_guard lock(mutex_);
@@ -187,7 +188,8 @@ bool OwnProcess::agent_has_gone() {
   return session != nullptr && session->gone();
 }
 
-// The time is from before the look: an agent that has come since serves nobody until this has passed.
+// The time is from before the look: an agent that has started since serves no rank until this time has
+// passed.
 Session* OwnProcess::successor() {
   Session* const first = ready_.load(std::memory_order_acquire);
   if (first == nullptr) return nullptr;
@@ -259,7 +261,7 @@ void OwnProcess::tell(const std::string& line, bool once) {
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
-// An address of this node at which other nodes may reach it: of the first interface asked for that has one.
+// An address of this node for other nodes: of the first of the requested interfaces that has one.
 Result<transport::TcpAddress> own_address() {
   std::vector<std::string> interfaces = process_settings().interfaces;
   if (interfaces.empty()) interfaces.emplace_back();  // any that is up
@@ -295,8 +297,8 @@ Result<transport::TcpAddress> meet() {
   if (session == nullptr) return Code::lost_agent;
   Result<transport::TcpAddress> own = own_address();
   if (!own) {
-    log("no network interface for other nodes was found: files that several nodes open are left to the MPI "
-        "library; see MILLRACE_INTERFACES");
+    log("no network interface for other nodes was found: the MPI library alone writes files that several "
+        "nodes open; name an interface in MILLRACE_INTERFACES");
     return own;
   }
   const Result<std::uint16_t> port = session->meet();

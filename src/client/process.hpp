@@ -17,24 +17,24 @@
 
 namespace millrace::client {
 
-// A file that finalize() has to close.
+// An open file that finalize() has to close.
 class Leaver {
  public:
   virtual ~Leaver() = default;
   virtual void leave(bool at_exit) = 0;
 };
 
-// What the files of a process have taught it.
+// Lessons from the earlier files of a process.
 struct Lessons {
   std::atomic<bool> syncs{false};  // the program has called MPI_File_sync, so it is likely to do so again
   MixedSeries mixed;
   Observations observed;
 };
 
-// The process that a file is open in, as the file sees it, a seam: what there is once, and what it asks of
-// the system beside its session. Of what is virtual, a write of a file that takes the pipeline already needs
-// settings() alone. Implementations: process.cpp (this process), sim/rank_process.hpp (a rank in virtual
-// time), sim/settling.hpp (one before it opens a file). Outlives its files. Thread safe.
+// The process of an open file, as the file sees it: a seam. It has the objects that a process has once, and
+// the file's calls of the system beside its session. A write of a file that takes the pipeline already needs
+// only settings() of the virtual functions. Implementations: process.cpp (this process), sim/rank_process.hpp
+// (a rank in virtual time), sim/settling.hpp (one before it opens a file). Outlives its files. Thread safe.
 class Process {
  public:
   Process() = default;
@@ -44,15 +44,16 @@ class Process {
 
   virtual const Settings& settings() const = 0;
 
-  // The session, made at the first call that needs it; nullptr if there is none. `why` then says why, in
-  // words for the report. With `may_start` false only an agent that runs already is joined, and it is
-  // looked for at most once per millisecond, however often that has failed.
+  // The session, made at the first call that needs it; nullptr if there is none. `why` then has the reason
+  // for the report. With `may_start` false, the process only joins an agent that runs already. It looks for
+  // one at most once per millisecond, even after failures.
   virtual Session* session(bool may_start, const char*& why) = 0;
 
-  // There was an agent, and it has gone.
+  // True if this process had an agent, and the agent has gone.
   virtual bool agent_has_gone() = 0;
-  // ... and another rank, which had not met it, has started another one since: a session with that one, only
-  // to ask. nullptr: none is known. Looked for at most once per millisecond.
+  // After that, another rank may have started a second agent, because it had not met the first one. Returns a
+  // session with the second agent, only for questions; nullptr: none is known. Looks for it at most once per
+  // millisecond.
   virtual Session* successor() = 0;
 
   virtual void add(Leaver* leaver) = 0;
@@ -66,12 +67,12 @@ class Process {
   // Monotonic.
   virtual std::uint64_t now_ns() const = 0;
   virtual std::uint32_t processors() const = 0;  // of this node
-  // How long a file is.
+  // The size of a file.
   virtual Result<std::uint64_t> size_of(const std::string& path) = 0;
-  // What the MPI library wrote to it for this rank is on its disk.
+  // Syncs the bytes that the MPI library wrote to the file for this rank.
   virtual Status datasync(const Fd& file) = 0;
-  // Which file an open one is, and which one a name means. Opens nothing: to close a file is to lose all of
-  // the process's record locks on it.
+  // The identity of an open file, or of the file of a name. Opens nothing, because to close a file drops all
+  // of the process's record locks on it.
   virtual Result<FileIdentity> identify(const Fd& file) = 0;
   virtual Result<FileIdentity> identify(const std::string& path) = 0;
   // refresh().
@@ -79,10 +80,10 @@ class Process {
   virtual void pause(std::uint32_t for_ms) = 0;
   // The first `size` bytes of a journal; false if there are fewer.
   virtual bool read_start(const Fd& journal, void* into, std::size_t size) = 0;
-  // Has another process bring to their targets what dead agents have left in a folder of journals, and waits
-  // for a while. False: that process has been killed, or there was none.
+  // Starts another process that recovers the journals of dead agents in a folder, and waits for a while.
+  // False: that process was killed or could not start.
   virtual bool recover(const std::string& directory) = 0;
-  // To whom runs the program, once.
+  // Tells the user of the program, once, on stderr.
   virtual void say(const std::string& line) = 0;
 
  protected:
@@ -93,7 +94,7 @@ class Process {
   Lessons lessons_;
 };
 
-// The one that this code runs in.
+// The process that runs this code.
 Process& own_process();
 
 // open(), visit() and settle_ledgers() in any process.

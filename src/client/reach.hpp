@@ -9,7 +9,7 @@
 
 namespace millrace::client {
 
-// Whether a connection to each of these agents comes about within the bound. Nothing is said over it.
+// True if a connection to each of these agents is made within the bound. No byte is sent.
 bool can_reach(std::span<const transport::TcpAddress> agents, std::uint64_t bound_ms);
 
 }  // namespace millrace::client

@@ -13,13 +13,14 @@ namespace {
 
 constexpr std::uint32_t fuse_magic = 0x65735546;
 
-// A FUSE daemon may remember attributes too (GlusterFS does, for a second). A change, if only of
-// nothing, brings the file's true ones along with its answer, and the kernel takes them. False: not allowed.
+// A FUSE daemon may remember attributes too (GlusterFS does, for a second). The answer to a change, even to
+// an empty one, has the file's true attributes, and the kernel takes these. False: not allowed.
 bool make_daemon_ask(const std::string& path) {
   return ::chown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(-1)) == 0;
 }
 
-// The question costs a daemon's answer. It is asked once for the files of a folder, if that has a full name.
+// The question costs an answer of the daemon. So it is asked once for the files of a folder, if the folder
+// has a full name.
 bool on_fuse(const std::string& path) {
   static thread_local std::string folder;
   static thread_local bool known = false;
@@ -33,7 +34,7 @@ bool on_fuse(const std::string& path) {
 
 }  // namespace
 
-// Best effort: a file system that cannot look again says what it remembers.
+// Best effort: a file system that cannot look again reports what it remembers.
 void refresh(const std::string& path) {
   if (on_fuse(path) && make_daemon_ask(path)) return;
   struct statx about {};

@@ -85,7 +85,7 @@ void append_line(const std::string& path, const std::string& line) {
   if (!file.valid() && errno == EISDIR && ::uname(&node) == 0)
     file = Fd(::open((path + "/" + node.nodename + ".jsonl").c_str(), flags, 0644));
   const std::string text = line + "\n";
-  // Best effort: a report that can't be written must not hurt the program.
+  // Best effort: a failed report must not hurt the program.
   if (file.valid() && ::write(file.get(), text.data(), text.size()) < 0) return;
 }
 

@@ -9,7 +9,7 @@
 
 namespace millrace::client {
 
-// One open file of this process, told at its close.
+// The report of one open file of this process, at its close.
 struct FileReport {
   std::string path;
   std::string why_pipeline;  // the last reason; empty = never taken
@@ -18,7 +18,7 @@ struct FileReport {
   transport::ClientCounters counters{};
   std::uint64_t flushes = 0;
   Status status;
-  Expected expected = {};  // of all its transfers, had they gone either way
+  Expected expected = {};  // of all its transfers, for either way
 };
 
 // One JSON document without newlines: schema 1, kind "client".

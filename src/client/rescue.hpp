@@ -11,14 +11,14 @@
 
 namespace millrace::client {
 
-// A file whose records outlive the agent (strategy journal), by its number in the ring.
+// A file whose records outlive the agent (strategy journal), with its slot in the ring.
 struct Protected {
   std::uint32_t file;
   journal::Identity identity;  // of a rescue
 };
 
-// The agent has gone: the records of a file that the agent had not given back go to a log beside its ledger,
-// for `millrace recover`. Ok if there were none.
+// After the agent has gone: writes the file's records that the agent has not given back to a log beside its
+// ledger, for `millrace recover`. Ok if there are none.
 Status rescue(const transport::Producer& ring, const Protected& file, const std::string& directory);
 
 }  // namespace millrace::client

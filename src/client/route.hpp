@@ -4,7 +4,7 @@
 
 #include "transport/topology.hpp"
 
-// What front ends need to know of routes between nodes.
+// Routes between nodes, for front ends.
 namespace millrace::client {
 
 using transport::chain_of;

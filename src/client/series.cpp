@@ -6,7 +6,7 @@
 
 namespace millrace::client {
 
-// FNV-1a over what is no digit.
+// FNV-1a over all characters except digits.
 std::uint64_t series_number(std::string_view path) {
   std::uint64_t number = 0xCBF29CE484222325u;
   for (const char c : path) {

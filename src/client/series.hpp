@@ -8,21 +8,21 @@
 #include <cstdint>
 #include <string_view>
 
-// What a process learns from the files of a series, whose names differ in digits only, for those that come.
+// Lessons from the files of a series, whose names differ in digits only, for the next files of it.
 namespace millrace::client {
 
 // Never 0.
 std::uint64_t series_number(std::string_view path);
 
-// Remembers, for the life of the process, which series of files are read after every few writes: the next one
-// of it need not be tried again. Thread safe.
+// Remembers, for the life of the process, which series of files are read after every few writes. The next
+// file of such a series does not try the pipeline again. Thread safe.
 class MixedSeries {
  public:
   void add(std::string_view path);
   bool has(std::string_view path) const;
 
  private:
-  std::array<std::atomic<std::uint64_t>, 64> numbers_{};  // 0 = free; the oldest goes when all are taken
+  std::array<std::atomic<std::uint64_t>, 64> numbers_{};  // 0 = free; a new one replaces the oldest
   std::atomic<std::size_t> next_{0};
 };
 

@@ -20,7 +20,7 @@ Session::Session(SessionParts parts)
       clock_(static_cast<transport::StampClock>(page().stamp_clock)),
       mutex_(!parts_.serialized) {}
 
-// One question to the agent over the socket, and its answer.
+// Sends one question to the agent over the socket, and receives its answer.
 template <class Answer, class Message>
 Status Session::exchange(const Message& message, std::initializer_list<int> descriptors, Answer& answer) {
   const std::lock_guard lock(mutex_);
@@ -59,8 +59,8 @@ Status Session::append(const FrameHeader& frame, const void* data, Tally* tally)
   return {};
 }
 
-// After the producer's publish(): wakes the agent if it sleeps and there is enough to do. Who takes the flag
-// away writes, so that one sleep costs one system call of one rank.
+// Call it after the producer's publish(). It wakes the agent if the agent sleeps and there is enough work.
+// Only the rank that clears the flag makes the system call, so one sleep costs one call of one rank.
 void Session::publish(bool urgent) {
   std::atomic<std::uint32_t>& sleeping = page().sleeping;
   if (sleeping.load(std::memory_order_seq_cst) == 0) return;
@@ -92,7 +92,7 @@ Status Session::keep_waiting(Patience& patience) {
   if (parts_.contact->hung_up()) return lose();
   const std::uint64_t progress = page().progress.load(std::memory_order_relaxed);
   const std::uint64_t now = now_ns();
-  // A look that comes later than its slice is no longer wait: this process slept.
+  // If a look comes later than its slice, this process did not run. The extra time is not a wait.
   patience.waited_ns += std::min(now - patience.looked_ns, 2 * parts_.slice_ms * std::uint64_t{1'000'000});
   patience.looked_ns = now;
   if (progress != patience.progress) patience = {progress, now};
@@ -104,15 +104,19 @@ Status Session::lose() {
   return Code::lost_agent;
 }
 
-// With the lock held. What calls have returned for and the agent's ledger may lack is in the ring.
+// Call it with the lock held. Records of returned calls that the agent's ledger may lack are in the ring.
 void Session::save() {
   if (!lost()) return;
   for (const Protected& file : std::exchange(protected_, {})) {
     const std::string& path = file.identity.path;
     const Status saved = rescue(parts_.producer, file, parts_.journal_directory);
-    parts_.contact->say(saved.ok() ? path + ": what was written to it is in journals in " +
-                                         parts_.journal_directory + ": run millrace recover on this node"
-                                   : path + ": what the agent had not kept yet is lost: " + saved.describe());
+    parts_.contact->say(
+        saved.ok() ? path + ": the agent has gone; the bytes written to the file are in journals in " +
+                         parts_.journal_directory + ": run millrace recover on this node"
+                   : path +
+                         ": the agent has gone, and bytes that it had not kept yet are lost: write the file "
+                         "again (" +
+                         saved.describe() + ")");
   }
 }
 
@@ -193,7 +197,7 @@ Status Session::wait_for_answer(std::uint32_t id) {
           slot.error.load(std::memory_order_relaxed)};
 }
 
-// Whether the agent has a file of which `is` is true.
+// True if the agent has a file for which `is` is true.
 template <class Is>
 bool Session::any_file(Is&& is) {
   const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
@@ -203,7 +207,7 @@ bool Session::any_file(Is&& is) {
   return false;
 }
 
-// ... and which has that number.
+// ... with that number.
 template <class Is>
 bool Session::any_file(std::uint64_t number, Is&& is) {
   return any_file([&](std::uint32_t file) { return state(file).number.load() == number && is(file); });
@@ -237,7 +241,7 @@ bool Session::routed(std::uint64_t number) {
   return any_file(number, [this](std::uint32_t file) { return state(file).routed.load() != 0; });
 }
 
-// One request for each file of which `is` is true.
+// Sends one request for each file for which `is` is true.
 template <class Is>
 Status Session::ask_files(Kind kind, Extent extent, Tally& tally, Is&& is) {
   Status first;
@@ -246,10 +250,10 @@ Status Session::ask_files(Kind kind, Extent extent, Tally& tally, Is&& is) {
     if (state(file).number.load() == 0 || !is(file)) continue;
     const bool left = state(file).dirty.load() == transport::state_left;
     const Status status = request(kind, file, extent, tally);
-    // What goes wrong with bytes of an open that is over is not told to a later one.
+    // Errors of an open that is over do not belong to a later open.
     if (left && tally.left.ok() && status.code() != Code::invalid) tally.left = status;
     if (left) continue;
-    // Code::invalid: it was closed meanwhile, and all of it is in the file.
+    // Code::invalid: the file was closed meanwhile, and all its bytes are in it.
     if (first.ok() && status.code() != Code::invalid) first = status;
   }
   return first;
@@ -284,7 +288,7 @@ void Session::note(std::uint32_t file, Extent extent) {
   frame.span = extent.size();
   if (!parts_.producer.append(frame, nullptr)) return;
   parts_.producer.publish();
-  // Small in the ring, whatever they stand for: the agent is woken by the bytes written.
+  // A note is small in the ring, so the bytes that it stands for decide when to wake the agent.
   noted_bytes_ += extent.size();
   const bool much = noted_bytes_ >= notes_wake_bytes;
   if (much) noted_bytes_ = 0;

@@ -20,15 +20,15 @@
 
 namespace millrace::client {
 
-// What a file counts while it is written; guarded by its session's lock.
+// Counters of a file that is written; guarded by its session's lock.
 struct Tally {
   transport::ClientCounters counters{};
-  std::uint64_t writes = 0;                   // Session::write(), as often as a call has batches
+  std::uint64_t writes = 0;                   // calls of Session::write(): one for each batch of a call
   std::uint64_t sampled_ns = 0, samples = 0;  // writes whose time in the ring was taken
-  Status left;  // the first error of files that their ranks had left, as a guest
+  Status left;  // for a guest: the first error of files that their ranks had left
 };
 
-// What a session is made of, once client and agent have greeted each other.
+// The parts of a session, after client and agent have greeted each other.
 struct SessionParts {
   transport::Producer producer;
   transport::Mapping page;
@@ -36,7 +36,7 @@ struct SessionParts {
   std::uint64_t timeout_ms = 60'000;
   bool serialized = false;  // calls never overlap: no locking
   std::string journal_directory = {};
-  std::uint32_t slice_ms = 100;  // how soon the death of the agent is seen
+  std::uint32_t slice_ms = 100;  // how soon a wait notices the agent's death
 };
 
 // This process's connection with the agent. Thread safe: one lock around the ring, none while a thread
@@ -50,7 +50,7 @@ class Session {
 
   // The port at which the agent takes links of other nodes' agents.
   Result<std::uint16_t> meet();
-  std::uint16_t met() const { return port_.load(); }  // 0: nobody has asked yet
+  std::uint16_t met() const { return port_.load(); }  // 0: not asked yet
 
   // Appends pieces as records of at most record_max bytes, small ones in bundles; blocks while the ring is
   // full.
@@ -58,23 +58,23 @@ class Session {
 
   // Sends a request and waits for its answer.
   Status request(transport::Kind kind, std::uint32_t file, Extent extent, Tally& tally);
-  // Fetches `extent` in steps, up to the end of the file; `place` is the file here that it comes to.
+  // Fetches `extent` in steps, up to the end of the file; `place` is the stand-in here.
   Status fetch(std::uint32_t file, const std::string& place, Extent extent, Tally& tally);
-  // A hint that wants no answer; dropped when the ring is full.
+  // A hint without an answer; dropped if the ring is full.
   void note(std::uint32_t file, Extent extent);
 
   // Sticky status of a file; lost_agent if the agent has gone.
   Status status(std::uint32_t file);
   // False: every byte that any rank of the node wrote to the file is in the file system.
   bool dirty(std::uint32_t file) { return state(file).dirty.load(std::memory_order_seq_cst) != 0; }
-  // False: and the ledger of a file that has one holds nothing that may not be in the file.
+  // False: besides, the file's ledger has no records that may not be in the file.
   bool keeps(std::uint32_t file) { return dirty(file) || state(file).kept.load() != 0; }
-  // False: no rank of the node has a file of this number open through the pipeline. `seen` (0 at first)
-  // spares the search while no other file is opened.
+  // False: no rank of the node has a file of this number open through the pipeline. `seen` (0 at first) saves
+  // the search until another file is opened.
   bool knows(std::uint64_t number, std::uint64_t& seen);
-  // True: some rank of the node wrote to a file of this number what may not be in it.
+  // True: some rank of the node wrote bytes to a file of this number that may not be in the file.
   bool holds(std::uint64_t number);
-  // False: nobody has anything open through the pipeline.
+  // False: no rank has a file open through the pipeline.
   bool knows_any();
   // Some rank of the node has bytes pending in some file, or with `kept` in a ledger.
   bool anything_pending(bool kept);
@@ -82,12 +82,12 @@ class Session {
   bool pending_in(std::uint64_t number, Extent extent);
   // Ranks of other nodes have a file of this number open too, together with ranks here.
   bool routed(std::uint64_t number);
-  // What any rank has pending in `extent` of a file of this number reaches the file system; no part in that
-  // file is needed (client/guest.hpp). `elsewhere`: also what agents of other nodes have of it.
+  // Pending bytes of any rank in `extent` of a file of this number reach the file system. The caller needs no
+  // registration of the file (client/guest.hpp). `elsewhere`: also bytes with agents of other nodes.
   Status flush_file(std::uint64_t number, Extent extent, bool elsewhere, Tally& tally);
-  // ... in any file that stands in for one of another node.
+  // ... in every stand-in for a file of another node.
   Status flush_stand_ins(Tally& tally);
-  // No ledger has records of it from then on.
+  // Afterwards no ledger has records of that file.
   Status settle_ledgers_of(std::uint64_t number, Tally& tally);
   // False: no rank of the node has bytes pending there.
   bool pending(std::uint32_t file, Extent extent) {
@@ -97,36 +97,36 @@ class Session {
   }
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
-  // Whether or not a call has met with it yet.
+  // True if the agent has gone, even if no call has noticed it yet.
   bool gone() { return lost() || parts_.contact->hung_up(); }
 
   CallLock& mutex() { return mutex_; }
 
-  // The file's error, whether or not the agent still lives.
+  // The file's error, also after the agent's death.
   Status sticky(std::uint32_t file);
-  // From now on, if the agent is lost, this file's records that it has not made safe are saved. Takes the
-  // place of what the agent knew by that number before: else records of this file would be saved as that
-  // one's.
+  // From now on, if the agent is lost, this rank saves the file's records that are not in the ledger yet.
+  // Replaces an earlier file with the same slot; otherwise this file's records would be saved as records of
+  // that file.
   void protect(Protected file) {
     const std::lock_guard lock(mutex_);
     std::erase_if(protected_, [&file](const Protected& one) { return one.file == file.file; });
     protected_.push_back(std::move(file));
   }
-  // Hangs up: the agent takes what is in the ring, and this is the end.
+  // Hangs up. The agent still takes the frames in the ring.
   void leave();
   // In a child of fork(): the descriptors must not keep the parent's connection alive.
   void abandon_in_child();
 
  private:
-  // Watches a wait: progress of the agent puts its end off, and time in which this process did not run (a
-  // job that the scheduler suspends) does not count.
+  // Bounds a wait. Progress of the agent restarts the bound. Time in which this process did not run (a job
+  // that the scheduler suspends) does not count.
   struct Patience {
     std::uint64_t progress;
     std::uint64_t looked_ns;
     std::uint64_t waited_ns = 0;
   };
 
-  // Ends before the lock does.
+  // Saves the ring, if the agent is lost. Ends before the lock does.
   struct Saver {
     explicit Saver(Session& one) : session(one) {}
     ~Saver() { session.save(); }

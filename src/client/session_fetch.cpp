@@ -7,8 +7,8 @@
 
 namespace millrace::client {
 
-// Every step brings the size of the file along. One that the file ends in has waited for all that is pending
-// behind it, so that nothing lies behind the end.
+// Every step brings the size of the file. The step with the end of the file has waited for all pending bytes
+// behind it, so no byte lies behind that end.
 Status Session::fetch(std::uint32_t file, const std::string& place, Extent extent, Tally& tally) {
   const TraceSpan span("fetch", extent.size());
   std::uint64_t size = 0;

@@ -69,7 +69,7 @@ struct Saved {
   bool operator==(const Saved&) const = default;
 };
 
-// What is in the journal that a rank leaves when its agent dies.
+// The contents of the log that a rank leaves after its agent's death.
 std::vector<Saved> saved_by(Lonely& rank) {
   rank.gone = true;
   EXPECT_EQ(rank.session.request(transport::Kind::sync, 0, everything, rank.tally).code(), Code::lost_agent);
@@ -87,7 +87,7 @@ std::vector<Saved> saved_by(Lonely& rank) {
   return records;
 }
 
-// Small and large ones, forwards and backwards, some of them nothing.
+// Small and large pieces, forwards and backwards, some of them empty.
 std::vector<Piece> any_pieces(std::span<const std::byte> memory, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<Piece> pieces;
@@ -99,7 +99,7 @@ std::vector<Piece> any_pieces(std::span<const std::byte> memory, std::uint32_t s
   return pieces;
 }
 
-// Pieces of one call travel in bundles, those of calls of their own do not: the records are the same.
+// Pieces of one call travel in bundles, and pieces of separate calls do not. The records are the same.
 TEST(Session, RecordsInBundlesAreSavedAsRecordsBySingleCalls) {
   std::vector<std::byte> memory(64 * KiB);
   std::mt19937 random(1);
@@ -134,7 +134,7 @@ TEST(Session, SmallPiecesOfOneCallAreOneFrameOfTheRing) {
   EXPECT_LE(agent.bytes_in_ring(), sizeof(transport::FrameHeader) + 64 * (12 + 2) + 8);
 }
 
-// The agent gives a number again when the file that had it is closed.
+// The agent reuses a slot after its file is closed.
 TEST(Session, WhatIsSavedIsOfTheFileThatHasTheNumberNow) {
   const Place place;
   const std::size_t page_bytes = sizeof(transport::AgentPage);

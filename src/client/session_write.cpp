@@ -21,7 +21,7 @@ bool fits_a_bundle(const Piece& piece) {
 
 }  // namespace
 
-// A call of one piece is what costs most calls, so this one is part of write().
+// Most calls have one piece, so this function is inlined into write().
 [[gnu::always_inline]] inline Status Session::append_piece(std::uint32_t file, std::uint64_t stamp,
                                                            const Piece& piece, std::uint64_t record_max,
                                                            Tally& tally) {
@@ -34,7 +34,7 @@ bool fits_a_bundle(const Piece& piece) {
   for (std::uint64_t done = 0; done < piece.size;) {
     const std::uint64_t rest = piece.size - done;
     frame.offset = piece.offset + done;
-    // Long pieces are cut where the agent's blocks end.
+    // Long pieces are cut at the ends of the agent's blocks.
     std::uint64_t length = rest <= most ? rest : most;
     if (rest > most && most == record_max) length = most - frame.offset % most;
     frame.length = static_cast<std::uint32_t>(length);
@@ -90,7 +90,7 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
   return {};
 }
 
-// `taken`: how many pieces are in it; not fewer than one.
+// `taken`: the number of pieces in the bundle, at least one.
 Status Session::append_bundle(std::uint32_t file, std::uint64_t stamp, std::span<const Piece> pieces,
                               std::uint64_t record_max, Tally& tally, std::size_t& taken) {
   const std::uint64_t room =
@@ -116,7 +116,7 @@ Status Session::append_bundle(std::uint32_t file, std::uint64_t stamp, std::span
   return {};
 }
 
-// A long batch is shown in steps, so that the agent works while the rest is copied.
+// Publishes a long batch in steps, so that the agent works while this rank copies the rest.
 void Session::show_if_much() {
   if (parts_.producer.unpublished() < parts_.producer.ring_bytes() / 2) return;
   parts_.producer.publish();

@@ -13,14 +13,14 @@
 
 namespace millrace::client {
 
-// Writes pieces with holes between them by data sieving: a part of the file is locked, read, changed and
-// written back, because a few large calls cost less than many small ones. What others put into the holes
-// under such a lock (io/posix/extent_lock.hpp; ROMIO locks so too) stays. Holes that nobody has written are
-// zeros.
+// Writes pieces with holes between them by data sieving: it locks a part of the file, reads it, changes it
+// and writes it back. A few large calls cost less than many small ones. Other processes' bytes in the holes
+// stay if they lock too (io/posix/extent_lock.hpp; ROMIO takes the same locks). Holes that no process has
+// written become zeros.
 class Sieve {
  public:
-  // `file` is open for reading and writing. Stops at the first error. Threads of a process take turns: the
-  // lock does not part them.
+  // `file` is open for reading and writing. Stops at the first error. Threads of a process take turns,
+  // because the lock is the process's.
   Status write(int file, PieceSource& source, const Sweep& sweep);
 
  private:

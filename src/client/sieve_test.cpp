@@ -52,7 +52,7 @@ TEST_F(SieveTest, HolesKeepWhatTheyHoldAndAreZeroBehindTheEnd) {
   EXPECT_EQ(contents(), std::string("-ab--cd\0\0ef", 11));
 }
 
-// Whatever the parts are, the file is as if piece after piece had been written.
+// With any parts, the file is the same as after writing piece after piece.
 TEST_F(SieveTest, PartsOfAllSizesWriteTheSameBytes) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 300; ++round) {
@@ -71,7 +71,7 @@ TEST_F(SieveTest, PartsOfAllSizesWriteTheSameBytes) {
   }
 }
 
-// Two processes write every other piece of the same part, time and again: neither undoes the other's.
+// Two processes write alternate pieces of the same part, many times: neither undoes the other's writes.
 TEST_F(SieveTest, WhatAnotherProcessPutsIntoTheHolesStays) {
   constexpr std::uint64_t length = 64, bytes = length * 512;
   const auto fill = [&](std::uint64_t begin, char first) {

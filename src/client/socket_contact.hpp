@@ -9,7 +9,7 @@
 
 namespace millrace::client {
 
-// The system's: the agent is a process at the other end of a UNIX socket.
+// The contact with a real agent: a process at the other end of a UNIX socket.
 class SocketContact final : public Contact {
  public:
   // `wake`: the eventfd that wakes the agent.

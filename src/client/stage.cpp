@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t read_bytes = 256 * KiB;
 constexpr std::uint64_t spare_bytes = 16 * MiB;  // left free beside a copy
-// What is only passed on should stay in the processor's cache.
+// Bytes that are only passed on should stay in the processor's cache.
 constexpr std::uint64_t buffer_bytes = 16 * MiB;
 constexpr std::uint64_t record_bytes = 128 * KiB;
 constexpr std::uint32_t most = 100'000;  // thousandths

@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint64_t start_bound_ms = 10'000;
 constexpr int most_starts = 3;
 
-// The environment without what makes a preload of the agent.
+// The environment without LD_PRELOAD, so that nothing is preloaded into the agent.
 std::vector<char*> agent_environment() {
   std::vector<char*> kept;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -38,7 +38,7 @@ std::vector<char*> agent_environment() {
   return kept;
 }
 
-// Owns what posix_spawn wants to be told.
+// Owns the arguments of posix_spawn.
 struct Spawn {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
@@ -66,7 +66,7 @@ struct Spawn {
   Spawn& operator=(const Spawn&) = delete;
 };
 
-// Starts a program of Millrace's. posix_spawn shares memory with the child until exec: no atfork or exit
+// Starts one of Millrace's programs. posix_spawn shares memory with the child until exec: no atfork or exit
 // handler of the program runs, and a large program costs no copy of its page tables.
 Result<pid_t> spawn(std::string path, std::vector<std::string> words, int listener) {
   std::vector<char*> arguments{path.data()};
@@ -90,28 +90,29 @@ Result<int> wait_for(pid_t child, std::uint64_t bound_ms) {
     const pid_t done = ::waitpid(child, &exit_status, WNOHANG);
     if (done == child && !WIFEXITED(exit_status)) return Code::io;
     if (done == child) return WEXITSTATUS(exit_status);
-    if (done < 0 && errno == ECHILD) return 0;  // the program reaps all children: connecting will tell
+    if (done < 0 && errno == ECHILD) return 0;  // the program reaps all children: the connection will show it
     if (transport::now_ns() - begin_ns > bound_ms * 1'000'000) return Code::timeout;
     pause_ms(1);
   }
 }
 
-// Starts the job's agent, for as many times as makes sense. The socket that ranks connect to listens before
-// the agent is there: its name is the lock by which one rank of the node starts the agent, and no stranger
-// can take it then.
+// Starts the job's agent, at most `most_starts` times. The socket for ranks listens before the agent runs.
+// Its name is the lock by which one rank of the node starts the agent, and no stranger can take the name
+// then.
 class Starter {
  public:
   Starter(const Settings& settings, std::string name, std::uint64_t bound_ms)
       : program_(agent_program(settings)), name_(std::move(name)), bound_ms_(bound_ms) {}
 
-  // Nobody listens. Ok: look again whether somebody does. Else `why` says more than the status.
+  // For a name on which no process listens. Ok: try to connect again. Otherwise `why` says more than the
+  // status.
   Status start(std::string& why) {
     const Result<Fd> listener = transport::listen_at(name_);
     if (!listener) return wait_for_other(listener.status(), why);
     first_taken_ns_ = 0;
     if (starts_++ == most_starts) {
       why = program_ + last_ + ", " + std::to_string(most_starts) +
-            " times, and no agent listens: MILLRACE_AGENT must name millraced";
+            " times, and no agent listens: set MILLRACE_AGENT to the path of millraced";
       return Code::refused;
     }
     const Result<pid_t> child = spawn(program_, {name_, "handed"}, listener->get());
@@ -122,26 +123,27 @@ class Starter {
     ::kill(*child, SIGKILL);
     ::waitpid(*child, nullptr, 0);
     why = program_ + " did not go to the background within " + std::to_string(bound_ms_ / 1000) +
-          " s: is it millraced, or is the node overloaded?";
+          " s: check that it is millraced, and that the node is not overloaded";
     return Code::timeout;
   }
 
  private:
-  // Another rank may be about to listen, which takes it a moment.
+  // Another rank may be about to listen.
   Status wait_for_other(Status status, std::string& why) {
     if (status.error() != EADDRINUSE) return status;
     const std::uint64_t now_ns = transport::now_ns();
     if (first_taken_ns_ == 0) first_taken_ns_ = now_ns;
     pause_ms(1);
     if (now_ns - first_taken_ns_ < bound_ms_ * 1'000'000 / 4) return {};
-    why = "a process that does not listen has the name of this job's agent, " + name_;
+    why = "another process has the name of this job's agent, " + name_ +
+          ", and does not listen: end it, or set MILLRACE_JOB to another name";
     return Code::refused;
   }
 
   const std::string program_, name_;
   const std::uint64_t bound_ms_;
   int starts_ = 0;
-  std::string last_;  // what became of the last program
+  std::string last_;  // how the last program ended
   std::uint64_t first_taken_ns_ = 0;
 };
 
@@ -149,7 +151,7 @@ class Starter {
 Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std::uint64_t job_hash,
                                        bool serialized, std::uint64_t bound_ms, std::string& why) {
   if (!transport::same_user(socket.get())) {
-    why = "another user's process has the name of this job's agent";
+    why = "another user's process has the name of this job's agent: set MILLRACE_JOB to another name";
     return Code::access;
   }
   Result<transport::Producer> producer = transport::Producer::create(settings.channel_bytes);
@@ -173,7 +175,7 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std:
                                                 settings.timeout_ms, serialized, local_directory(settings)});
 }
 
-// As it was at first: who is asked for an agent at every close should not ask /proc as often.
+// The first result counts: a rank that looks for an agent at every close should not read /proc as often.
 std::uint64_t job_hash(const Settings& settings) {
   static const std::string key = job_key(settings);
   return checksum(key.data(), key.size());
@@ -232,7 +234,9 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
           greet(*std::move(socket), settings, hash, serialized, bound_ms, why);
       if (session || session.status().code() != Code::lost_agent) return session;
     } else if (socket.status().error() == EAGAIN) {
-      why = "the process that has the name of this job's agent takes no connection";
+      why =
+          "the process with the name of this job's agent takes no connection: end it, or set MILLRACE_JOB to "
+          "another name";
       return Code::timeout;
     } else if (socket.status().error() != ECONNREFUSED) {
       return socket.status();

@@ -1,7 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Agents that do not start, and names that strangers have. Every rank goes on without an agent, within a
-// bound.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Agents that do not
+// start, and names that strangers have taken. Every rank goes on without an agent, within a bound.
 #include "client/start.hpp"
 
 #include <fcntl.h>
@@ -64,7 +62,7 @@ TEST(Start, AProgramThatIsNoAgentIsStartedThreeTimesAndItsStatusIsTold) {
   const std::string told = told_by_a_rank_of(job, program);
   EXPECT_EQ(starts_of(job), 3);
   EXPECT_NE(told.find(program + " ended with status 7, 3 times"), std::string::npos) << told;
-  EXPECT_NE(told.find("MILLRACE_AGENT must name millraced"), std::string::npos) << told;
+  EXPECT_NE(told.find("set MILLRACE_AGENT to the path of millraced"), std::string::npos) << told;
 }
 
 TEST(Start, AProgramThatEndsWellAndDoesNotListenIsNoAgentEither) {
@@ -108,7 +106,7 @@ TEST(Start, WhoHasTheNameAndDoesNotListenCostsABoundedTime) {
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
   ASSERT_EQ(::bind(squatter.get(), reinterpret_cast<const sockaddr*>(&name), size), 0);
   const std::string told = told_by_a_rank_of(job);
-  EXPECT_NE(told.find("a process that does not listen has the name"), std::string::npos) << told;
+  EXPECT_NE(told.find("another process has the name of this job's agent"), std::string::npos) << told;
 }
 
 TEST(Start, AnotherUsersListenerIsRefusedAtOnce) {

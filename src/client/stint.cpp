@@ -8,11 +8,11 @@ namespace millrace::client {
 
 namespace {
 
-// Less of a file by a rank says nothing of its speed.
+// With fewer bytes of a rank, the time of a file says nothing.
 constexpr std::uint64_t least_bytes = 2 * MiB;
 
-// Threads of a rank that write at once may lose one: that is a wrong guess, no more, and an addition without
-// a lock.
+// Two threads of a rank that write at once may lose an addition. The result is only a wrong guess, and the
+// addition needs no lock.
 void add(std::atomic<std::uint64_t>& sum, std::uint64_t more) {
   sum.store(sum.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }

@@ -11,7 +11,7 @@
 
 namespace millrace::client {
 
-// What the files of a file system took, each way.
+// The times of a file system's files, for each way.
 struct Ways {
   Observed direct, pipeline;
   void join(const Ways& other) {
@@ -20,17 +20,17 @@ struct Ways {
   }
 };
 
-// What the calls of one open take, beside what was expected. Thread safe.
+// The time of one open's calls, and the expected time. Thread safe.
 class Stint {
  public:
-  // A transfer goes this way. What a non-blocking one takes is not known, nor what a sync was expected to
-  // take that nobody saw coming.
+  // A transfer goes this way. The time of a non-blocking one is unknown. The expected time of a sync is
+  // unknown if the decision did not expect a sync.
   void moved(bool pipeline, std::uint64_t bytes, const Expected& expected, bool nonblocking);
   void spoil() { spoilt_.store(true, std::memory_order_relaxed); }
   // The time of a direct call, or of a sync.
   void took(std::uint64_t ns) { took_ns_.fetch_add(ns, std::memory_order_relaxed); }
-  // `through_ns`: the time of calls into the pipeline, of waits for it, sync and close. Nothing where the
-  // file was small, or went both ways.
+  // `through_ns`: the time of calls into the pipeline, of waits for it, sync and close. The result is empty
+  // if the file was small or went both ways.
   Ways end(std::uint64_t through_ns) const;
 
  private:
@@ -42,13 +42,13 @@ class Stint {
   Way direct_, pipeline_;
 };
 
-// What files of one file system took: of one rank, or of several.
+// The times of files of one file system: of one rank, or of several.
 struct ObservedFiles {
   std::uint64_t file_system = 0;  // 0: of none
   Ways ways;
 };
 
-// What a process has observed of its files, on the file system of the last. Thread safe.
+// A process's observations of its files, on the file system of the last one. Thread safe.
 class Observations {
  public:
   void add(std::uint64_t file_system, const Ways& ways);

@@ -20,7 +20,7 @@ bool tracing = false;
 
 namespace {
 
-constexpr std::size_t max_spans = 1u << 17;  // 4 MiB; what comes after is counted, not kept
+constexpr std::size_t max_spans = 1u << 17;  // 4 MiB; further spans are only counted
 
 struct Span {
   const char* name;

@@ -12,7 +12,7 @@ namespace {
 
 std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
-// What follows from runs and bounds together.
+// Sets the members that follow from runs and bounds together.
 TypeMap settled(TypeMap map) {
   map.contiguous = false;
   map.tiled = false;
@@ -29,8 +29,8 @@ TypeMap with_bounds(TypeMap map, std::int64_t lower, std::int64_t extent) {
   return settled(std::move(map));
 }
 
-// Blocks of elements of `old` at byte displacements. Equal steps of equal blocks become one run without
-// looking at the inside of `old`.
+// Blocks of elements of `old` at byte displacements. Equal steps between equal blocks become one run, without
+// a look at the inside of `old`.
 TypeMap from_blocks(const TypeMap& old, std::span<const Block> blocks, std::int64_t unit) {
   TypeMapBuilder builder;
   builder.expect(blocks.size());
@@ -147,7 +147,7 @@ TypeMap darray(const TypeMap& old, std::int64_t rank, std::span<const DarrayDime
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t d = order == Order::fortran ? i : n - 1 - i;
     const DarrayDimension& dimension = dimensions[d];
-    // No distribution is one block of everything; BLOCK is CYCLIC with blocks large enough.
+    // Without a distribution, the whole dimension is one block. BLOCK is CYCLIC with large enough blocks.
     std::int64_t block = dimension.argument;
     std::int64_t processes = dimension.processes;
     if (dimension.distribution == Distribution::none) {

@@ -39,9 +39,9 @@ struct ListedPiece {
   friend bool operator==(const ListedPiece&, const ListedPiece&) = default;
 };
 
-// A flattened MPI datatype, in memory or in a file: a nest of strided runs, as large as the type's
-// description and not as its number of pieces (a vector of a million structs is two runs, a brick of 512^3
-// is two). Pieces without a pattern take 16 bytes each. Bodies may be shared by several loops. Immutable once
+// A flattened MPI datatype, in memory or in a file: a nest of strided runs. Its size follows the type's
+// description and not its number of pieces: a vector of a million structs is two runs, and so is a brick of
+// 512^3. Pieces without a pattern take 16 bytes each. Bodies may be shared by several loops. Immutable once
 // built; shared by pointer.
 struct TypeMap {
   // Deeper nests cannot be walked without allocation: valid() is false and the caller does without a map.
@@ -62,14 +62,14 @@ struct TypeMap {
   bool monotone = true;         // the pieces of one element are in address order and do not overlap
   bool fits = true;             // depth, size and number of runs are within bounds
 
-  // Set by who knows about MPI libraries: some of them put bytes elsewhere than the standard says, at these
-  // positions of the data among others. More positions than most_doubts are not told one by one.
+  // Set by code that knows MPI libraries. Some libraries put bytes elsewhere than the standard says, for
+  // instance at these positions of the data. Beyond most_doubts, positions are not listed.
   static constexpr std::size_t most_doubts = 1024;
   std::vector<std::uint64_t> doubts;
-  bool disputed = false;  // some do so at positions that they do not tell
+  bool disputed = false;  // some libraries do so at unknown positions
 
   bool valid() const { return fits; }
-  // All MPI libraries put the bytes where the standard says.
+  // True if all MPI libraries place the bytes as the standard says.
   bool agreed() const { return doubts.empty() && !disputed; }
 };
 
@@ -105,8 +105,8 @@ struct SubarrayDimension {
 };
 
 // The constructors of MPI 4.0, chapter 5, as pure functions. Strides and displacements are bytes where the
-// name begins with h, extents of `old` otherwise. structure() adds no padding for alignment (the "epsilon"
-// of the standard): who knows the alignment applies resized().
+// name begins with h, extents of `old` otherwise. structure() adds no padding for alignment (the "epsilon" of
+// the standard): a caller that knows the alignment applies resized().
 TypeMap contiguous_type(std::uint64_t size);  // `size` bytes without a hole
 TypeMap contiguous(const TypeMap& old, std::uint64_t count);
 TypeMap hvector(const TypeMap& old, std::uint64_t count, std::uint64_t block_length, std::int64_t stride);

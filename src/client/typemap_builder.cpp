@@ -8,12 +8,13 @@
 namespace millrace::client {
 namespace {
 
-// Short sequences are copied into the one that refers to them: that saves a level and lets pieces join.
+// Short sequences are copied into the sequence that refers to them. That saves a level and lets pieces join.
 constexpr std::size_t inline_runs = 2;
 
-// So many runs without a pattern become part of a list, and so many stay behind them to be joined with.
+// This many runs without a pattern become part of a list. As many stay unsettled behind them, because later
+// pieces may join them.
 constexpr std::size_t folded_runs = 16;
-// A list takes less memory than these runs up to so many pieces.
+// Up to this number of pieces, a list takes less memory than these runs.
 constexpr std::uint64_t most_folded_pieces = folded_runs * sizeof(Run) / sizeof(ListedPiece);
 
 std::int64_t end_of_last_piece(const Run& run) {
@@ -67,8 +68,8 @@ TypeMapBuilder::Import& TypeMapBuilder::import_root(const TypeMap& old) {
   return import;
 }
 
-// Sums and bounds are kept from the old maps' own: walking the runs would take a time that grows with the
-// number of pieces.
+// Sums and bounds come from the old maps. A walk over the runs would take a time that grows with the number
+// of pieces.
 void TypeMapBuilder::summarise(const TypeMap& old, std::int64_t displacement, std::uint64_t count,
                                std::int64_t stride) {
   const std::int64_t first = plus(displacement, old.true_lower);
@@ -114,7 +115,7 @@ void TypeMapBuilder::add(const TypeMap& old, std::int64_t displacement, std::uin
           import.root + static_cast<std::uint32_t>(roots)});
 }
 
-// Its runs name other runs, or places.
+// The runs of the old map name other runs, or places.
 bool TypeMapBuilder::refers(const TypeMap& old) { return old.root != 0 || !old.places.empty(); }
 
 // The old map is one run: often the passes are one run as well.
@@ -156,7 +157,7 @@ void TypeMapBuilder::append(Run run) {
   if (sequence_.size() - settled_ >= 2 * folded_runs) fold();
 }
 
-// Looks at the oldest runs that are not settled, and puts them into a list if they have no pattern.
+// Takes the oldest runs that are not settled, and puts them into a list if they have no pattern.
 //
 //   settled          | folded_runs | folded_runs      ->   settled    list | folded_runs
 //   run run list     | run ... run | run ... run           run run    list | run ... run

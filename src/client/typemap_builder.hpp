@@ -17,13 +17,13 @@ class TypeMapBuilder {
  public:
   // `count` passes over `old`, the first with its origin at `displacement`, then every `stride` bytes.
   void add(const TypeMap& old, std::int64_t displacement, std::uint64_t count = 1, std::int64_t stride = 0);
-  // As add(), and the bounds of the new type grow by those of these passes.
+  // As add(). Also, the bounds of the new type grow by the bounds of these passes.
   void add_bounded(const TypeMap& old, std::int64_t displacement, std::uint64_t count, std::int64_t stride);
 
   // Adds blocks of contiguous elements of `element` bytes: as add_bounded() of each, at a third of the time.
   // Places are in units of `unit` bytes.
   void add_contiguous(std::span<const Block> blocks, std::int64_t unit, std::uint64_t element);
-  // As many additions will come, about.
+  // Announces about so many additions.
   void expect(std::size_t additions) { expected_ = additions; }
 
   TypeMap finish();

@@ -142,7 +142,8 @@ class Generator {
     for (std::int64_t i = 0; i < count; ++i) {
       const Pair& from = range(0, 1) == 0 ? old : other;
       const auto length = static_cast<std::uint64_t>(range(file ? 1 : 0, 2));
-      // In a file type the member's data must come after what is there; its lower bound may not be its data.
+      // In a file type the member's data must come after the existing data; its lower bound may differ from
+      // its first byte.
       std::int64_t at = file ? next - from.naive.lower + range(0, 5) : range(-30, 30);
       members.push_back({at, length, &from.map});
       next = at + from.naive.lower + static_cast<std::int64_t>(length) * from.naive.extent();

@@ -172,7 +172,7 @@ void Cursor::next_run() {
 }
 
 namespace {
-// Elements that may lie over one another: position_of() asks each of them.
+// Elements that may overlap: position_of() asks each of them.
 constexpr std::int64_t most_interleaved = 4096;
 }  // namespace
 
@@ -226,7 +226,7 @@ Extent FileView::hull_of(std::uint64_t position, std::uint64_t bytes) const {
   const std::uint64_t first = position / map.size;
   const std::uint64_t last = (position + bytes - 1) / map.size;
   if (first == last) return ends;
-  // Somewhere within the elements that are touched: more than the bytes themselves, never less.
+  // An extent of all touched elements: it may be larger than the bytes, never smaller.
   const std::uint64_t origin = displacement_ + as_unsigned(map.extent) * first;
   return {origin + as_unsigned(map.true_lower),
           origin + as_unsigned(map.extent) * (last - first) + as_unsigned(map.true_upper)};
@@ -296,7 +296,7 @@ std::size_t PieceSource::next(std::span<Piece> out) {
       out[n++] = {offset, reinterpret_cast<const void*>(address), size};
     }
     left_ -= size;
-    if (left_ == 0) break;  // the next piece may not exist in the caller's memory: do not go there
+    if (left_ == 0) break;  // the next piece may not exist in the caller's memory: do not touch it
     file_.advance(size);
     memory_.advance(size);
   }

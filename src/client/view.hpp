@@ -61,15 +61,15 @@ class Cursor {
   std::array<Frame, TypeMap::max_depth> frames_;
 };
 
-// How pieces with holes are written by data sieving (sieve.hpp): parts of at most `window` bytes, in which no
-// hole is larger than `gap`.
+// Bounds of data sieving (sieve.hpp): a part has at most `window` bytes, and no hole in it is larger than
+// `gap`.
 struct Sweep {
   std::uint64_t window = 0;
   std::uint64_t gap = 0;
 };
 
-// A process's view of a file: what MPI_File_set_view said. Cheap to make, to copy and to throw away.
-// Immutable, so safe to read from several threads.
+// A process's view of a file, as MPI_File_set_view set it. Cheap to make, to copy and to destroy. Immutable,
+// so several threads may read it.
 class FileView {
  public:
   FileView();  // bytes from offset 0
@@ -80,29 +80,30 @@ class FileView {
   std::uint64_t etype_size() const { return etype_size_; }
   const TypeMap& filetype() const { return *filetype_; }
 
-  // False where a transfer cannot be described by pieces in ascending order within an element: a filetype
-  // without data, one that breaks the rules of MPI (not monotone, negative). The caller then leaves the file
-  // to the MPI library. Elements may interleave (an extent shorter than the data), as PnetCDF's sometimes do.
+  // False if no pieces in ascending order within an element describe a transfer: a filetype without data, or
+  // one that breaks the rules of MPI (not monotone, negative). The caller then leaves the file to the MPI
+  // library. Elements may interleave (an extent shorter than the data), as PnetCDF's sometimes do.
   bool usable() const { return usable_; }
 
-  // The rest needs a usable view. Positions count bytes of the view's data stream; etypes times etype_size().
+  // All functions below need a usable view. Positions count bytes of the view's data stream; etypes times
+  // etype_size().
 
   // Offset in the file of the byte at `position` (MPI_File_get_byte_offset).
   std::uint64_t offset_of(std::uint64_t position) const;
   // Bytes of the stream that lie before `offset` of the file.
   std::uint64_t position_of(std::uint64_t offset) const;
-  // Where MPI_SEEK_END counts from in a file of `file_size` bytes: rounded up to a whole etype.
+  // The origin of MPI_SEEK_END in a file of `file_size` bytes, rounded up to a whole etype.
   std::uint64_t end_position(std::uint64_t file_size) const;
   // An extent that holds the bytes [position, position + bytes) of the stream; the smallest, unless elements
   // interleave.
   Extent hull_of(std::uint64_t position, std::uint64_t bytes) const;
-  // Whether these bytes are the whole of their hull, in order: one piece.
+  // True if these bytes fill their hull, in order: one piece.
   bool one_piece(std::uint64_t bytes, Extent hull) const { return !interleaved_ && hull.size() == bytes; }
-  // How many pieces a transfer makes, near enough to decide by; exact where file or memory is one piece.
+  // The number of pieces of a transfer, exact enough for decisions; exact if file or memory is one piece.
   std::uint64_t estimate_pieces(std::uint64_t position, const TypeMap& memory, std::uint64_t count) const;
-  // What it costs to write these bytes of the stream by data sieving, in bytes of the file that are read and
-  // rewritten: where a part ends and the next one begins counts as much as a gap that is not swept. Near
-  // enough to decide by: of a long transfer the first pieces are looked at.
+  // The cost of data sieving for these bytes of the stream, in bytes of the file that are read and rewritten.
+  // The step from one part to the next counts as much as a gap that is not swept. Exact enough for decisions:
+  // of a long transfer, only the first pieces count.
   std::uint64_t estimate_swept(std::uint64_t position, std::uint64_t bytes, const Sweep& sweep) const;
 
  private:

@@ -174,7 +174,7 @@ TEST(FileView, ExtentsJoinPiecesThatLieClose) {
   EXPECT_EQ(extents(5, 20, 0), std::vector<Extent>{});
 }
 
-// Not a benchmark: a bound that a linear search or an allocation per piece would miss by far.
+// Not a benchmark: a linear search or an allocation per piece would exceed this bound by far.
 TEST(FileView, ASweepGoesFromPieceToPieceAndOverWhatLiesBetween) {
   // 100 bytes of every 200, eight times, then nothing up to 10000.
   const auto rows = share(resized(vector(contiguous_type(100), 8, 1, 2), 0, 10'000));
@@ -182,7 +182,7 @@ TEST(FileView, ASweepGoesFromPieceToPieceAndOverWhatLiesBetween) {
   const auto swept = [&view](std::uint64_t position, std::uint64_t bytes, std::uint64_t window) {
     return view.estimate_swept(position, bytes, {.window = window, .gap = 500});
   };
-  constexpr std::uint64_t part = 500;  // what it counts that there is one more part
+  constexpr std::uint64_t part = 500;  // the cost of one more part
   EXPECT_EQ(swept(0, 100, 1000), part + 100U);
   EXPECT_EQ(swept(0, 500, 1000), part + 900U) << "one part, to the end of the last piece";
   EXPECT_EQ(swept(0, 600, 1000), part + 900U + part + 100) << "the next part begins at a piece";
@@ -190,7 +190,7 @@ TEST(FileView, ASweepGoesFromPieceToPieceAndOverWhatLiesBetween) {
   EXPECT_EQ(swept(50, 100, 1000), part + 200U) << "from the middle of a piece to that of the next";
   EXPECT_EQ(swept(0, 100, 30), 4 * part + 100U) << "a piece of several parts";
   EXPECT_EQ(swept(0, 0, 30), 0U);
-  // Of a long transfer, what its first pieces say.
+  // For a long transfer, the first pieces decide.
   const std::uint64_t many = 1'000'000;
   const auto all = static_cast<double>(swept(0, many * 800, 2000));
   EXPECT_NEAR(all, static_cast<double>(many) * (1500 + part), static_cast<double>(many) * 50);

@@ -11,7 +11,8 @@
 
 namespace millrace {
 
-// A set of file offsets, kept as extents that are sorted, disjoint and never touch: what touches is one.
+// A set of file offsets, kept as extents that are sorted, disjoint and never touch: extents that touch become
+// one.
 //
 //    insert [2,5)      |--|__|---|_____          |--|           [0,2)
 //    into {[0,2),[5,8)}                  gives   |-----------|  [0,8)

@@ -249,8 +249,8 @@ TEST_P(Conformance, EventIsQuietWhenThereIsNothing) {
   storage->release(file);
 }
 
-// Memory is the caller's again once the storage has gone: what is written is what it was before, each request
-// whole.
+// After the storage's destruction the memory is the caller's again. The file has the earlier contents of each
+// request as a whole.
 TEST_P(Conformance, EndsWellWithRequestsInFlight) {
   if (in_memory != nullptr) GTEST_SKIP() << "its files go with it";
   const Handle file = *storage->adopt(new_file(), false);

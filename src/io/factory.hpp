@@ -17,13 +17,13 @@ struct Chosen {
   std::string reason;  // one clause for people: why this one
 };
 
-// The implementation for a sink mode on this machine: threads for buffered and automatic, io_uring for
-// direct where it may be used, and threads where not. Fails only if no thread can be started.
+// The implementation for a sink mode on this machine: threads for buffered and automatic; for direct io_uring
+// if it may be used, else threads. Fails only if no thread can be started.
 Result<Chosen> make_storage(SinkMode mode);
 
 struct Availability {
   bool usable;
-  std::string reason;  // empty if usable; else what is in the way and what would help
+  std::string reason;  // empty if usable; else the obstacle and what to do
 };
 
 // Tries to set up a ring, and takes it down again.

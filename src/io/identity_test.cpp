@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// What tells a file from another one that has its inode number.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 A file and a later
+// one with the same inode number can be told apart.
 #include "io/posix/identity.hpp"
 
 #include <fcntl.h>
@@ -82,7 +81,7 @@ TEST_F(Identity, ANewFileIsAnotherOneWhateverItsNumber) {
   FileIdentity known = *identify(make("a"), true);
   fs::remove(path("a"));
   FileIdentity found = *identify(make("a"), true);
-  // Where there are no handles, the time of birth tells: it goes on in ticks.
+  // Without handles the birth time tells the files apart; it advances in ticks.
   while (found.handle == 0 && found.birth_ns != 0 && found.birth_ns == known.birth_ns) {
     fs::remove(path("a"));
     found = *identify(make("a"), true);

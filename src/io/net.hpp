@@ -11,14 +11,14 @@
 
 #include "base/result.hpp"
 
-// The seam between Millrace and the network: streams of bytes between hosts, none of whose calls ever blocks.
-// Errors of the network (refused, reset, unreachable, timed out) are Code::lost_peer with their errno.
+// The seam between Millrace and the network: streams of bytes between hosts. No call blocks. Errors of the
+// network (refused, reset, unreachable, timed out) are Code::lost_peer with their errno.
 namespace millrace::io {
 
 inline constexpr std::array<std::uint8_t, 12> v4_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 // An address and a port, as agents tell it to each other. IPv4 addresses are mapped ones (::ffff:a.b.c.d).
-// Link-local addresses, which mean something on one host only, can't be told.
+// Link-local addresses are not possible, because they mean something on one host only.
 struct Address {
   std::array<std::uint8_t, 16> ip{};
   std::uint16_t port = 0;  // little endian
@@ -35,29 +35,29 @@ struct Transfer {
   bool ended = false;    // the peer has closed its end
 };
 
-// One connection; goes when it is destroyed. Not thread safe.
+// One connection; the destructor closes it. Not thread safe.
 class Stream {
  public:
   virtual ~Stream() = default;
-  // Small batches go at once, and a host that has gone is noticed within about `bound_ms`.
+  // Sends small batches at once, and notices a lost host within about `bound_ms`.
   virtual Status tune(std::uint32_t bound_ms) = 0;
   // After connect(), when the stream is writable: true connected, false not yet.
   virtual Result<bool> finish_connect() = 0;
-  // What has gone wrong since somebody asked last.
+  // The error since the last call, if there is one.
   virtual Status error() = 0;
   virtual Result<Transfer> receive(std::span<std::byte> to) = 0;
   virtual Result<Transfer> send(std::span<const std::byte> from) = 0;
-  // By what an event loop knows it.
+  // The number by which an event loop knows it.
   virtual int descriptor() const = 0;
-  // The other end; all zeros where that cannot be told.
+  // The other end; all zeros if unknown.
   virtual Address peer() const = 0;
 };
 
-// Where others connect to. Not thread safe.
+// A port to which other hosts connect. Not thread safe.
 class Listener {
  public:
   virtual ~Listener() = default;
-  // The next connection that waits; nullptr if there is none.
+  // The next waiting connection; nullptr if there is none.
   virtual Result<std::unique_ptr<Stream>> accept() = 0;
   virtual std::uint16_t port() const = 0;
   virtual int descriptor() const = 0;
@@ -67,7 +67,7 @@ class Listener {
 class Net {
  public:
   virtual ~Net() = default;
-  // On all addresses of this host, at a port that is chosen here.
+  // Listens on all addresses of this host, at a port of its choice.
   virtual Result<std::unique_ptr<Listener>> listen() = 0;
   virtual Result<std::unique_ptr<Stream>> connect(const Address& to) = 0;
 };

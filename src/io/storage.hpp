@@ -42,12 +42,12 @@ struct Request {
 struct Completion {
   std::uint64_t token = 0;
   Status status;
-  std::uint64_t bytes = 0;  // transferred, gaps not counted; after an error, what had been before it
+  std::uint64_t bytes = 0;  // transferred, gaps not counted; after an error, the bytes before it
   std::uint64_t begin_ns = 0, end_ns = 0;  // by a steady clock, when it was carried out; 0: not told
 };
 
-// Carries out requests, in any order and overlapping in time: who needs an order waits for completions.
-// Every request is completed exactly once, whatever happens. Not thread safe: one thread calls.
+// Carries out requests, in any order and overlapping in time. A caller that needs an order waits for
+// completions. Every request is completed exactly once, in all cases. Not thread safe: one thread calls.
 // Implementations: posix/ (threads with pwritev), uring/ (io_uring), virtual/ (in memory, with faults by
 // seed).
 class Storage {
@@ -55,21 +55,20 @@ class Storage {
   virtual ~Storage() = default;
 
   // Takes a descriptor that is open for writing, and keeps it under its number until release(). `direct`:
-  // requests on it are aligned to direct_alignment and may bypass the page cache; where the file system
-  // refuses that, they go through it.
+  // requests on it are aligned to direct_alignment and may bypass the page cache. If the file system refuses
+  // that, they go through it.
   virtual Result<Handle> adopt(Fd file, bool direct) = 0;
   // Nothing may be in flight on the handle.
   virtual void release(Handle file) = 0;
 
-  // How large the file is, and what makes it larger or smaller. At once: requests in flight are not waited
-  // for.
+  // Gets or sets the size of the file, at once, without waiting for requests in flight.
   virtual Result<std::uint64_t> size(Handle file) = 0;
   virtual Status resize(Handle file, std::uint64_t bytes) = 0;
-  // Writes a few bytes at once, into the page cache of a handle that is not direct. No write that is in
-  // flight has a byte in common with them.
+  // Writes a few bytes at once, into the page cache of a handle that is not direct. No write in flight may
+  // overlap them.
   virtual Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) = 0;
 
-  // Which file an open one is. `for_good`: a journal is made for it, which has to know it again later
+  // The identity of an open file. `for_good`: a journal is made for the file and has to recognise it later
   // (posix/identity.hpp).
   virtual Result<FileIdentity> identify(const Fd& file, bool for_good) = 0;
 
@@ -78,7 +77,7 @@ class Storage {
   virtual void kick() = 0;
   // Completions that are there now, appended to `out`; never blocks.
   virtual void poll(std::vector<Completion>& out) = 0;
-  // Becomes readable when poll() would return something; -1 where there is no such descriptor.
+  // Becomes readable when poll() would return something; -1 if there is no such descriptor.
   virtual int event_fd() const = 0;
 };
 

@@ -27,7 +27,7 @@ Words words_of(Verdict verdict) {
               "the last record is incomplete (its writer was stopped); the records before it are good",
               Code::ok};
     case Verdict::corrupt:
-      return {"corrupt", "corrupt: the bytes there are not what a writer put", Code::corrupt};
+      return {"corrupt", "corrupt: the bytes there differ from those that were written", Code::corrupt};
     case Verdict::not_a_journal:
       return {"not_a_journal", "not a Millrace journal", Code::invalid};
     case Verdict::unsupported:

@@ -25,7 +25,8 @@ class Backlog {
     std::size_t bytes = 0;
   };
   static constexpr std::size_t requests_max = 4096;
-  // One request at most: what the thread writes by one call, and what it does not give back before.
+  // The most bytes of a request: the thread writes them with one call, and frees their memory only after
+  // that.
   static constexpr std::size_t request_bytes_max = 1 << 20;
 
   constexpr Backlog() = default;
@@ -42,10 +43,10 @@ class Backlog {
 
   bool empty() const { return first_ == last_; }
 
-  // Copies as much of it as there is room for in one piece; 0 if there is none. `joined`: it became part of
-  // the request before it, else there is one more.
+  // Copies as many bytes as there is room for in one piece; 0 if there is none. `joined`: they became part of
+  // the last request; otherwise there is a new one.
   std::size_t put(std::size_t file, const char* data, std::size_t bytes, off_t at, bool& joined) {
-    if (empty()) head_ = tail_ = 0;  // memory that was used before is there; the rest would have to be made
+    if (empty()) head_ = tail_ = 0;  // used memory is reused; new memory would have to be made
     const std::size_t place = static_cast<std::size_t>(tail_ % size_);
     std::size_t room = std::min<std::size_t>(size_ - place, size_ - static_cast<std::size_t>(tail_ - head_));
     Request* before = last_ > claimed_ ? &requests_[(last_ - 1) % requests_max] : nullptr;

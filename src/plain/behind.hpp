@@ -19,27 +19,27 @@
 
 namespace millrace::plain {
 
-// Write-behind for files that were asked for by name: a write is copied and returns, and a thread writes it,
-// in the order of the calls. One per process; any thread.
+// Write-behind for files that the user has named: a write copies its bytes and returns, and a thread writes
+// them, in the order of the calls. One per process; any thread may call it.
 //
-// The kernel's offset stays the file's offset: a write takes its range by moving it. Whatever else looks at
-// the file settles it first (waits until what was written is in the file): so only one descriptor of one
-// process may know of the bytes that are missing. A second one of the same file ends write-behind for it.
+// The kernel's offset stays the file's offset: a write takes its range by moving the offset. All other calls
+// that look at the file settle it first (wait until all bytes are in the file). So only one descriptor of one
+// process may have missing bytes. A second descriptor of the same file ends write-behind for it.
 //
-// An error of the thread is told once, by the file's next write, sync or close; what was to follow it is
+// The file's next write, sync or close returns an error of the thread, once; the bytes behind the error are
 // dropped. After that the file is written as any other.
 //
-// While a call is in here, signals wait: a handler that ends the process would find the lock taken.
+// During a call signals are blocked, because a handler that ends the process would find the lock taken.
 class Behind {
  public:
   constexpr Behind(const Calls& calls, EarlyWriteback& early) : calls_(calls), early_(early) {}
   Behind(const Behind&) = delete;
   Behind& operator=(const Behind&) = delete;
 
-  // Before any other call, once. `patterns` are kept forever.
+  // Call it once, before any other call. `patterns` are kept forever.
   void configure(const Patterns* patterns, std::size_t memory_bytes);
 
-  // False: nothing that a call could find unwritten, nothing to look for.
+  // False: no bytes wait, so no call needs to settle.
   bool any() const { return files_.load(std::memory_order_acquire) > 0 && !inside; }
   bool takes(int fd) const {
     return fd >= 0 && fd < descriptors_max && file_of_[fd].load(std::memory_order_acquire) != 0 && !inside;
@@ -49,25 +49,24 @@ class Behind {
   // fd was opened, with these flags of open(2).
   void opened(int fd, int flags);
 
-  // Takes a write at `at` (-1: at the offset). -1 and errno: of an earlier write. nullopt: not this file's
-  // business.
+  // Takes a write at `at` (-1: at the offset). -1 and errno: the error of an earlier write. nullopt: the file
+  // has no write-behind.
   std::optional<ssize_t> write(int fd, const iovec* pieces, int count, off_t at);
 
-  // Waits until what was written through fd (all descriptors) is in its file. Keeps errno.
+  // Waits until the bytes written through fd (all descriptors) are in the file. Keeps errno.
   void settle(int fd);
   void settle_all();
 
-  // Settles, and the file is written as any other from then on. Keeps errno.
-  // An error that is not told yet stays to be told.
+  // Settles, and ends write-behind for the file. Keeps errno. An error that is not told yet stays to be told.
   void release(int fd);
   // The same for a descriptor that goes away.
   void drop(int fd);
   void release_all();
 
-  // Settles, and returns the error that is to be told, or 0.
+  // Settles, and returns the pending error, or 0.
   int settle_to_tell(int fd);
 
-  // Around fork: nobody holds the lock, nothing waits. The child writes as without Millrace.
+  // Around fork: no thread holds the lock, and no bytes wait. The child writes as without Millrace.
   void before_fork();
   void after_fork(bool child);
 
@@ -83,8 +82,8 @@ class Behind {
   };
   class Locked;
 
-  // This thread is in here already: what another preloaded library does with the file in between is no call
-  // of the program's.
+  // True if this thread is inside already: a call of another preloaded library in between is not a call of
+  // the program.
   static constinit thread_local bool inside;  // NOLINT(bugprone-dynamic-static-initializers)
 
   bool selected(int fd, int flags);

@@ -8,15 +8,15 @@
 
 namespace millrace::plain {
 
-// Which file a descriptor has open.
+// The file of a descriptor.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
   friend bool operator==(const FileId&, const FileId&) = default;
 };
 
-// The system as this room sees it: the functions behind the hooks, or a test's own. Each is as in its manual
-// page: -1 and errno.
+// The system as this room sees it: the functions behind the hooks, or a test's. Each one returns -1 and
+// errno, as in its manual page.
 struct Calls {
   ssize_t (*pwrite)(int fd, const void* data, std::size_t bytes, off_t at) = nullptr;
   off_t (*lseek)(int fd, off_t offset, int whence) = nullptr;

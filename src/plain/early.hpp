@@ -12,14 +12,13 @@
 
 namespace millrace::plain {
 
-// Early writeback: the disk begins with what is written while the program goes on, so that fsync finds little
-// to do. Without an fsync this only costs (measured: a third of the speed is left), so `automatic` waits
-// until the process has synced a file that it wrote in large pieces, and stops when it no longer does.
+// Early writeback: the disk begins while the program still writes, so that fsync finds little to do. Without
+// an fsync this only costs time (measured: a third of the speed is left). So `automatic` waits until the
+// process has synced a file that it wrote in large pieces, and stops when the process stops syncing.
 //
-// All it does is advice to the kernel. What it remembers may be wrong (a descriptor that was closed, another
-// thread that was in the way) and no byte is: so it needs no hook in open, close, dup or lseek. It takes no
-// lock, allocates nothing, keeps errno, and may be called from any thread and from signal handlers. One per
-// process.
+// It only advises the kernel. Its memory may be wrong (after a close, or with another thread) without harm to
+// any byte. So it needs no hook in open, close, dup or lseek. It takes no lock, allocates nothing, keeps
+// errno, and may be called from any thread and from signal handlers. One per process.
 class EarlyWriteback {
  public:
   explicit constexpr EarlyWriteback(Early mode = Early::automatic) : mode_(mode) {}
@@ -34,13 +33,13 @@ class EarlyWriteback {
   // Descriptors that are remembered.
   static constexpr std::size_t slots = 32;
 
-  // Whether a write is worth being told where it was.
+  // True if the position of such a write matters.
   bool on() const;
 
   // `bytes` were written at `begin`; without a position (-1) they are only counted.
   void wrote(const Calls& calls, int fd, off_t begin, std::size_t bytes);
 
-  // The program has asked for what it wrote to be on the disk.
+  // The program has synced the file.
   void synced(int fd);
 
  private:

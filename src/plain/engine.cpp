@@ -18,7 +18,8 @@ constexpr std::size_t default_memory_bytes = 128 << 20;
 
 }  // namespace
 
-// No parser of settings here: this may run in a signal handler. A bad word is told by `millrace run`.
+// There is no parser of settings here, because this may run in a signal handler. `millrace run` reports bad
+// values.
 void Engine::configure() {
   const char* enabled = std::getenv("MILLRACE");
   const char* word = std::getenv("MILLRACE_POSIX_WRITEBACK");

@@ -16,8 +16,8 @@
 
 namespace millrace::plain {
 
-// What happens to a call that a hook has caught. `real` is the call as it came. One per process; any thread.
-// A hook asks notices() first, so that small calls cost a comparison.
+// Carries out a call that a hook has caught. `real` is the original call. One per process; any thread may
+// call it. A hook asks notices() first, so that small calls cost one comparison.
 class Engine {
  public:
   explicit constexpr Engine(const Calls& calls) : calls_(calls), behind_(calls, early_) {}
@@ -32,8 +32,8 @@ class Engine {
     if (behind_.looks_at_opens()) behind_.opened(fd, flags);
   }
 
-  // A write to a file with write-behind, at `at` or (-1) at the offset; nullopt: settled, and left to the
-  // caller.
+  // A write to a file with write-behind, at `at` or (-1) at the offset; nullopt: the file is settled, and the
+  // caller writes.
   std::optional<ssize_t> write_behind(int fd, const void* data, std::size_t bytes, off_t at) {
     const iovec piece{const_cast<void*>(data), bytes};
     const auto taken = behind_.write(fd, &piece, 1, at);
@@ -63,7 +63,7 @@ class Engine {
     return done;
   }
 
-  // Whether a stream's write of so many bytes is cut.
+  // True if a stream's write of this size is cut.
   bool divides(int fd, std::size_t bytes) { return early() && bytes >= large_bytes && divisible(calls_, fd); }
 
   // fwrite, in pieces: put(data, bytes) writes one to the stream and returns what it took. Returns the sum.
@@ -77,7 +77,7 @@ class Engine {
       const std::size_t taken = put(from + done, piece);
       done += taken;
       if (taken < piece) break;
-      const off_t end = position(fd);  // what the stream still holds is not counted
+      const off_t end = position(fd);  // bytes in the stream's buffer are not counted
       if (at >= 0 && end > at) early_.wrote(calls_, fd, at, static_cast<std::size_t>(end - at));
       at = end;
     }
@@ -96,7 +96,7 @@ class Engine {
   void synced(int fd) { early_.synced(fd); }
 
  private:
-  // Whether writes begin to go to the disk at once. Reads the environment at the first call.
+  // True if writes go to the disk early. Reads the environment at the first call.
   bool early() {
     if (!ready_.load(std::memory_order_relaxed)) configure();
     return early_.on();

@@ -13,10 +13,10 @@
 namespace millrace::plain {
 namespace {
 
-// What one system call of Linux writes at most.
+// The most bytes that one system call of Linux writes.
 constexpr std::size_t request_bytes_max = 0x7ffff000;
-// Small system calls: the kernel makes a folio as large as the call, and large ones are dear on some machines
-// (ADR 4).
+// Small system calls, because the kernel makes a folio as large as the call, and large folios are slow on
+// some machines (ADR 4).
 constexpr std::size_t piece_bytes = 64 << 10;
 
 }  // namespace
@@ -29,7 +29,7 @@ bool divisible(const Calls& calls, int fd) {
 
 namespace {
 
-// Bytes written; less than all if the system said no, and then errno says why.
+// Returns the bytes written; fewer after an error, with errno set.
 std::size_t write_pieces(const Calls& calls, EarlyWriteback& early, int fd, const char* data,
                          std::size_t bytes, off_t at) {
   std::size_t done = 0;

@@ -6,9 +6,8 @@
 
 namespace millrace::plain {
 
-// The few settings of this room, read without the parsers of src/base: those bring a C++ library with
-// constructors, which would run in every process. What is wrong with a value, `millrace run` and src/base
-// say.
+// The few settings of this room, read without the parsers of src/base. Those bring a C++ library with
+// constructors, which would run in every process. `millrace run` and src/base report wrong values.
 
 // Glob patterns separated by ":", as Settings::posix_async has them. Kept forever.
 class Patterns {

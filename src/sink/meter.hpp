@@ -10,25 +10,25 @@
 
 namespace millrace::sink {
 
-// Which way to a file system's disk takes less time per byte: through the page cache, or past it (O_DIRECT).
-// Learned from what writes took, one for all files of a file system. A disk that is slower than a copy in
-// memory is never waited for this way; memory that is slow to come by (cold, or full of dirty pages) is not
-// waited for either. Nothing goes past the page cache before a sync has been asked for: who makes no byte
-// stable gains little by it, and reads the file back from the disk. Deterministic: it knows no clock but the
-// times that completions bring.
+// Decides which way to a file system's disk takes less time per byte: through the page cache, or past it
+// (O_DIRECT). It learns from the times of writes; all files of a file system share one. So writes wait
+// neither for a disk that is slower than a copy in memory, nor for slow memory (cold, or full of dirty
+// pages). No write goes past the page cache before the first sync, because a program without syncs gains
+// little by that and reads the file back from the disk. Deterministic: its only clock is the times in
+// completions.
 class Meter {
  public:
-  // Who writes less than this is not worth a trial, which on a slow disk would cost more than all of it.
+  // Below this there is no trial, because on a slow disk it would cost more than all the writes.
   static constexpr std::uint64_t trial_from_bytes = 8 * MiB;
   static constexpr std::uint64_t trial_bytes = 4 * MiB;
-  // The way not taken is tried again after so much: memory gets short, disks get busy.
+  // The other way is tried again after this many bytes, because memory may get short and disks busy.
   static constexpr std::uint64_t again_after_bytes = 256 * MiB;
 
-  // The way for the next write, of `bytes`, which is sure to be carried out.
+  // The way for the next write, of `bytes`. The caller carries it out in any case.
   bool takes_direct(std::uint64_t bytes);
   // A sync of a file was asked for.
   void synced() { synced_ = true; }
-  // How it went. Writes of one way overlap in time: what counts is the time with any of them under way.
+  // The time of a write. Writes of one way overlap in time, so the time with any of them under way counts.
   void took(bool direct, std::uint64_t bytes, std::uint64_t begin_ns, std::uint64_t end_ns);
 
  private:

@@ -23,9 +23,9 @@ struct Run {
 
   Extent extent() const { return {offset, offset + length}; }
   std::uint64_t payload() const { return length - gap_bytes; }
-  // So many bytes stay as they are; append() follows.
+  // Adds a gap of unchanged bytes; append() follows.
   void leave_gap(std::uint64_t bytes);
-  // Appends memory for the bytes that follow; joins it with the last piece where both are adjacent.
+  // Appends memory for the following bytes; joins it with the last piece if both are adjacent.
   void append(const std::byte* from, std::uint64_t bytes);
 };
 

@@ -92,7 +92,7 @@ bool Sink::Impl::in_flight(Extent extent) const {
   });
 }
 
-// Whether a segment that lies apart from the open write goes into the same request.
+// True if a segment that lies apart from the open write goes into the same request.
 bool Sink::Impl::gathers(Extent next) const {
   const Extent there = open.run.extent();
   return !options.direct && next.begin > there.end && next.size() < options.gather_below_bytes &&
@@ -100,7 +100,7 @@ bool Sink::Impl::gathers(Extent next) const {
          open.run.data.size() + 2 <= max_pieces;
 }
 
-// Adds a segment to the open write, closing it wherever it is full or the segment does not follow.
+// Adds a segment to the open write. Closes that write if it is full or the segment does not follow.
 void Sink::Impl::add(const Segment& segment, Ticket ticket) {
   Extent left{segment.offset, segment.offset + segment.length};
   const std::byte* data = segment.data;
@@ -126,7 +126,7 @@ void Sink::Impl::add(const Segment& segment, Ticket ticket) {
   }
 }
 
-// Whether aligned parts of this run go past the page cache.
+// True if aligned parts of this run go past the page cache.
 bool Sink::Impl::takes_direct(const Run& run) {
   if (!options.direct) {
     const bool counts = options.meter != nullptr && run.gaps == 0 && run.length >= options.metered_min_bytes;
@@ -177,7 +177,7 @@ void Sink::Impl::submit(io::Request request, Flight flight) {
   storage.submit(std::move(request));
 }
 
-// Starts waiting writes, in their order, while there is a place and nothing in flight is in the way.
+// Starts waiting writes, in their order, while there is a place and no write in flight is in the way.
 void Sink::Impl::start() {
   while (!waiting.empty() && writes_flying < options.depth && !blocked(waiting.front())) {
     Write write = std::move(waiting.front());
@@ -239,7 +239,7 @@ void Sink::Impl::finish_write(Write& write, const io::Completion& completion) {
     counters.bytes += write.run.payload();
     if (write.run.direct) counters.direct_bytes += write.run.length;
     unsynced_bytes += write.run.payload();
-    // What has gaps is left to the kernel: they are likely to be filled.
+    // Runs with gaps are left to the kernel, because later writes often fill the gaps.
     if (!write.run.direct && write.run.gaps == 0) written(write.run.extent());
   } else if (sticky.ok()) {
     sticky = completion.status;
@@ -249,7 +249,8 @@ void Sink::Impl::finish_write(Write& write, const io::Completion& completion) {
 
 void Sink::Impl::written(Extent extent) {
   const std::optional<Extent> range = writeback.written(extent);
-  // A range that is being rewritten is left to the kernel: a page under writeback would hold that write up.
+  // A range that is being rewritten is left to the kernel, because a page under writeback would hold up that
+  // write.
   if (!range || in_flight(*range)) return;
   counters.writebacks += 1;
   io::Request request;

@@ -53,15 +53,15 @@ struct SinkCounters {
   std::uint64_t datasyncs = 0;
 };
 
-// Drains ordered segments into one file, as few and as large writes as their order allows.
+// Drains ordered segments into one file, with as few and as large writes as their order allows.
 //
 //   put:   | a | b | c |     | d | e ...        file-adjacent segments in the order of put()
 //   write: |  one write  |   | one write        at most write_max_bytes, cut at its multiples
 //
 // A write starts when it is full, when the next segment is not adjacent, or at flush(). Small segments that
 // lie apart, in ascending order, are gathered in one request with gaps (buffered only). Writes overlap in
-// time, but one that shares bytes with an earlier one (or shares a 4 KiB block with it and either of the two
-// is direct) waits for it: what was put last is what the file holds.
+// time. But a write that shares bytes with an earlier one waits for it, also if they share a 4 KiB block and
+// one of the two is direct. So the file has the bytes that were put last.
 //
 // Memory of segments must stay valid and unchanged until the ticket of their put() is in take().
 //
@@ -82,15 +82,15 @@ class Sink {
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
 
-  // Takes a batch, in order; an empty one completes at once. Never blocks and never refuses; bound the
-  // bytes by what you have not got back, or look at backlog().
+  // Takes a batch, in order; an empty one completes at once. Never blocks and never refuses. The caller
+  // bounds the bytes of open tickets, or looks at backlog().
   Ticket put(std::span<const Segment> batch);
   // Starts the last, partly filled write too.
   void flush();
   // flush(), and a datasync after everything put or noted before it has completed. Its status covers the
   // sync and every write so far: it is the sticky one.
   Ticket sync();
-  // Somebody else wrote this extent to the file: counts for writeback, not for writes.
+  // Another process wrote this extent to the file. It counts for writeback, not for writes.
   void note(Extent written);
 
   // A completion whose token has this sink's owner number.
@@ -98,11 +98,11 @@ class Sink {
   // Appends what is done since the last call.
   void take(std::vector<Done>& done);
 
-  // The first error of this file; later writes are tried all the same.
+  // The first error of this file; later writes are still tried.
   Status status() const;
   // Writes that wait for a free place among `depth`. Zero = more would start at once.
   std::size_t backlog() const;
-  // Nothing is held back or in flight (writebacks included), and take() has nothing.
+  // True if no request is held back or in flight (writebacks included), and take() has nothing.
   bool idle() const;
   const SinkCounters& counters() const;
   // False if direct was asked for and refused.

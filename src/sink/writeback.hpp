@@ -11,8 +11,9 @@
 
 namespace millrace::sink {
 
-// Collects written extents and says which contiguous range has grown to a step and may go to the disk early.
-// Bounded: with too many scattered ranges the lowest is forgotten, and the kernel writes it when it likes.
+// Collects written extents, and finds contiguous ranges that have grown to a step and may go to the disk
+// early. Bounded: with too many scattered ranges it forgets the lowest, and the kernel writes that when it
+// likes.
 class Writeback {
  public:
   explicit Writeback(std::uint64_t step_bytes) : step_bytes_(step_bytes) {}

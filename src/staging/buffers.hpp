@@ -10,8 +10,8 @@
 
 namespace millrace::staging {
 
-// Host memory for copies: private, in huge pages where the system has them, and not there in children of
-// fork() (whose copy-on-write would move the pages away under a device that writes to them).
+// Host memory for copies: private, in huge pages if the system has them, and absent in children of fork().
+// Their copy-on-write would move the pages away under a device that writes to them.
 class Buffers {
  public:
   static Result<std::unique_ptr<Buffers>> create(std::size_t bytes);
@@ -20,7 +20,7 @@ class Buffers {
   Buffers& operator=(const Buffers&) = delete;
 
   std::span<std::byte> all() const { return all_; }
-  // The mapping stays for ever.
+  // The mapping is never removed.
   void abandon() { all_ = {}; }
 
  private:

@@ -81,7 +81,7 @@ Result<Ticket> CopyQueue::post(Direction direction, Address device, std::span<st
   if (jobs_.size() >= options_.in_flight_max) return Code::invalid;
   Job job{++last_, direction, device, host};
   if (!options_.asynchronous) {
-    lock.unlock();  // a queue is one thread's: nobody posts meanwhile
+    lock.unlock();  // a queue belongs to one thread, so no copy is posted meanwhile
     job.status = carry_out(job);
     job.state = State::over;
     lock.lock();

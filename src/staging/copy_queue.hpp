@@ -17,7 +17,7 @@
 
 namespace millrace::staging {
 
-// What a simulated link takes: all zero is as fast as this machine copies. By Direction.
+// The time of a simulated link, by Direction. All zero: as fast as this machine copies.
 struct Delays {
   std::array<double, 2> bytes_per_s{};
   std::array<std::uint64_t, 2> latency_ns{};
@@ -32,7 +32,7 @@ class Link {
  public:
   using Clock = std::chrono::steady_clock;
   explicit Link(const Delays& delays) : delays_(delays), dice_(delays.seed) {}
-  // When a copy that begins now is to be over.
+  // The end of a copy that begins now.
   Clock::time_point due(Direction direction, std::size_t bytes);
 
  private:
@@ -42,7 +42,7 @@ class Link {
   std::mt19937_64 dice_;                        // guarded by mutex_
 };
 
-// What queues by a processor's own copies have in common.
+// Options of all queues that copy by the processor.
 struct CopyOptions {
   bool asynchronous = true;  // a thread for each queue copies; else post() does
   Delays delays;
@@ -50,7 +50,7 @@ struct CopyOptions {
   std::uint64_t timeout_ms = 60'000;  // of a wait
 };
 
-// Moves bytes now. From any queue's thread.
+// Moves bytes at once. Called from any queue's thread.
 using Copy = std::function<Status(Direction, Address, std::span<std::byte>)>;
 
 Result<std::unique_ptr<Queue>> open_copy_queue(const CopyOptions& options, Link& link, Copy copy);

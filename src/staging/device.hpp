@@ -13,7 +13,7 @@
 // Memory that this host reaches by copies only, and the queues that copy.
 namespace millrace::staging {
 
-// Where something is in a device's memory. Never dereferenced here.
+// An address in a device's memory. Never dereferenced here.
 enum class Address : std::uint64_t {};
 
 constexpr Address operator+(Address address, std::uint64_t bytes) {
@@ -32,28 +32,28 @@ struct Caps {
   bool asynchronous = false;             // post() returns before the bytes have moved
 };
 
-// Of one queue, counting up.
+// The number of a copy in one queue, counting up.
 using Ticket = std::uint64_t;
 
-// Copies in the order in which they were posted. One thread uses it at a time; its device outlives it.
-// A failed copy says so at its own poll() or wait(), with EFAULT where the address is no memory of the
-// device.
+// Copies in the order in which they were posted. One thread uses it at a time; its device outlives it. A
+// failed copy returns its error at its own poll() or wait(): EFAULT if the address is not in the device's
+// memory.
 class Queue {
  public:
   virtual ~Queue() = default;
 
-  // Notes what the program itself has enqueued on the device until now.
+  // Marks the work that the program itself has enqueued on the device so far.
   virtual Status mark() = 0;
-  // Returns when what the last mark() noted is done, as a synchronous copy would: it is the program's own
-  // work, so that this alone waits for as long as that takes.
+  // Returns when the work of the last mark() is done, as a synchronous copy would. It is the program's own
+  // work, so this wait alone has no bound.
   virtual Status settle() = 0;
-  // `host` stays valid, and is left alone, until poll() or wait() has said that the copy is over. Posting
-  // with in_flight_max tickets open is Code::invalid.
+  // `host` stays valid, and the caller does not touch it, until poll() or wait() has reported the end of the
+  // copy. Posting with in_flight_max tickets open is Code::invalid.
   virtual Result<Ticket> post(Direction direction, Address device, std::span<std::byte> host) = 0;
-  // True: over, and well. A ticket is settled once: then it is forgotten.
+  // True: the copy has succeeded. A ticket is settled once, and then forgotten.
   virtual Result<bool> poll(Ticket ticket) = 0;
-  // Code::timeout after the device's bound, or when nobody can tell: the copy may still run, and `host` must
-  // never be used again.
+  // Code::timeout after the device's bound, or if the state is unknown: the copy may still run, and `host`
+  // must never be used again.
   virtual Status wait(Ticket ticket) = 0;
 };
 
@@ -67,8 +67,8 @@ class Device {
 
   virtual const char* name() const = 0;
   virtual Caps caps() const = 0;
-  // Memory that only copies reach. Memory that the host can use by itself is nobody's, also where a driver
-  // has made it. Takes 0.1 to 1 us: hooks ask only after the system call has said EFAULT.
+  // True for memory that only copies reach. Memory that the host can access is never a device's, even if a
+  // driver has made it. Takes 0.1 to 1 us, so hooks ask only after the system call has failed with EFAULT.
   virtual bool owns(Address address) const = 0;
 
   virtual Result<Address> allocate(std::size_t bytes) = 0;
@@ -80,7 +80,7 @@ class Device {
 
   virtual Result<std::unique_ptr<Queue>> open_queue() = 0;
 
-  // What failed last on any thread, in the device's own words; empty if nothing has.
+  // The device's message about the last error on any thread; empty if there was none.
   virtual std::string explain() const { return {}; }
 
   bool inherited() const;

@@ -16,13 +16,12 @@ class End {
  public:
   virtual ~End() = default;
 
-  // Bytes moved, fewer than asked for where the call did that; or -errno.
+  // Returns the bytes moved, fewer than requested if the call moved fewer; or -errno.
   virtual ssize_t write(std::span<const std::byte> from) = 0;
   virtual ssize_t read(std::span<std::byte> into) = 0;  // 0: end of file
-  // False: read() would wait now.
+  // False: read() would block now.
   virtual bool ready() = 0;
-  // The last `bytes` that read() brought did not reach the device: back to before them, where that can be
-  // done.
+  // The last `bytes` of read() did not reach the device: moves back to before them, if possible.
   virtual void unread(std::uint64_t bytes) = 0;
 };
 

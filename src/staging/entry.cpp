@@ -21,11 +21,11 @@ namespace {
 void tell(const char* line) { dprintf(STDERR_FILENO, "millrace: %s\n", line); }
 
 Settings settings() {
-  std::vector<std::string> messages;  // the front end has told them, or another process of the job
+  std::vector<std::string> messages;  // the front end or another process of the job reports them
   return from_environment(environ, messages);
 }
 
-// Never destroyed: threads of the program may still write while it ends.
+// Never destroyed, because threads of the program may still write at its end.
 Pool& pool() {
   static Pool& one = *new Pool(pool_options(settings(), tell));
   return one;
@@ -66,7 +66,7 @@ class Memory final : public End {
   std::byte* at_;
 };
 
-// What goes wrong inside must not pass through C.
+// Exceptions must not pass through C.
 template <class Move>
 ssize_t guarded(const Move& move) noexcept {
   try {
@@ -96,7 +96,7 @@ ssize_t read(void* device, const HostEnd* from, void* to, std::size_t bytes) noe
   return guarded([&] { return pool().read(*static_cast<Device*>(device), end, address_of(to), bytes); });
 }
 
-// Of a whole copy or none: 0 or an errno.
+// The result of a whole copy: 0 or an errno.
 int whole(ssize_t moved, std::size_t bytes) {
   if (moved < 0) return static_cast<int>(-moved);
   return static_cast<std::size_t>(moved) == bytes ? 0 : EIO;

@@ -18,7 +18,7 @@ Status PageLocks::pin(std::span<std::byte> host) {
     if (before->first + before->second > host.data()) return Code::invalid;
   }
   if (mlock(host.data(), host.size()) != 0) {
-    // The limit shows as any of these, by kernel and by how much of it was left.
+    // Any of these errors may mean the limit, depending on the kernel and on the rest of the limit.
     const bool limit = errno == ENOMEM || errno == EAGAIN || errno == EPERM;
     return limit ? Status(Code::no_memory, ENOMEM) : Status::from_errno(errno);
   }

@@ -19,7 +19,8 @@ class PageLocks {
   PageLocks(const PageLocks&) = delete;
   PageLocks& operator=(const PageLocks&) = delete;
 
-  // Code::no_memory where the limit does not allow it; Code::invalid for what is pinned already, or is not.
+  // Code::no_memory if the limit does not allow it; Code::invalid if the range is pinned already, or is not
+  // pinned.
   Status pin(std::span<std::byte> host);
   Status unpin(std::span<std::byte> host);
 

@@ -34,7 +34,7 @@ class MemoryEnd final : public End {
   std::size_t done_ = 0;
 };
 
-// Calls of at most request_max each, until all is there.
+// Makes calls of at most request_max each, until all bytes are moved.
 template <class Move>
 Status all_of(std::uint64_t bytes, const Move& move) {
   for (std::uint64_t done = 0; done < bytes;) {

@@ -9,18 +9,18 @@
 
 namespace millrace::staging {
 
-// Bytes of a program: with a device, at an address of its; else in this process.
+// Bytes of a program: with a device, at an address of that device; else in this process.
 struct Place {
   Device* device = nullptr;
   Address at{};
   std::uint64_t bytes = 0;
 
   static Place of(std::span<std::byte> host) { return {nullptr, address_of(host.data()), host.size()}; }
-  // Where it is, if that is here.
+  // Its address, if it is in this process.
   std::byte* here() const { return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(at)); }
 };
 
-// All of it, or an error. `host` is as large as `place`.
+// Copies all bytes, or returns an error. `host` is as large as `place`.
 Status copy_from(Pool& pool, const Place& place, std::span<std::byte> host);
 Status copy_to(Pool& pool, const Place& place, std::span<const std::byte> host);
 

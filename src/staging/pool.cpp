@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t page_bytes = 4 * KiB;
 constexpr Shape narrow_shape{1, 64 * KiB, 64 * KiB};
-// What a call without slots moves before it looks for some again.
+// The bytes that a call without slots moves before it looks for slots again.
 constexpr std::uint64_t narrow_part = 1 * MiB;
 
 PoolOptions within_bound(PoolOptions options) {
@@ -53,7 +53,7 @@ std::unique_ptr<Staging> Pool::borrow(Device& device, bool may_wait) {
     if (std::unique_ptr<Staging> staging = take_idle(device)) return staging;
     if (counts_.bytes + options_.shape.bytes() <= options_.bytes_max) break;
     if (!idle_.empty()) {
-      // Another device's. It is gone before its bytes are taken to be free.
+      // A ring of another device. It is destroyed before its bytes count as free.
       const std::unique_ptr<Staging> other = std::move(idle_.front());
       idle_.erase(idle_.begin());
       counts_.bytes -= other->bytes();
@@ -91,7 +91,7 @@ void Pool::tell_unpinned(Status why, const Device& device) {
 void Pool::give_back(std::unique_ptr<Staging> staging) {
   const std::lock_guard lock(mutex_);
   if (staging->retired()) {
-    ++counts_.retired;  // its bytes stay counted: they are never free again
+    ++counts_.retired;  // its bytes stay counted, because they are never free again
   } else {
     idle_.push_back(std::move(staging));
     returned_.notify_one();

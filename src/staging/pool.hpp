@@ -16,7 +16,7 @@ struct PoolOptions {
   Shape shape;
   std::uint64_t bytes_max = 64 * MiB;  // of all slots together, whatever the threads and requests
   std::uint64_t patience_ms = 200;     // how long a call waits for slots before it goes without
-  // Gets one line that tells the user something, at most once for each kind. May be null.
+  // Gets lines for the user, at most one of each kind. May be null.
   void (*tell)(const char* line) = nullptr;
 };
 
@@ -24,13 +24,13 @@ struct PoolOptions {
 inline constexpr PoolOptions nec2020{.shape = {1, 8 * MiB, 8 * MiB}, .bytes_max = 64 * MiB};
 inline constexpr PoolOptions nec2021{.shape = {2, 4 * MiB, 4 * MiB}};
 
-// What the settings say.
+// The options from the settings.
 PoolOptions pool_options(const Settings& settings, void (*tell)(const char* line));
 
-// A process's staging memory. Lends a Staging to each call, makes one while the bound allows that, and keeps
-// them. When all are lent, a call waits a little and then goes on with 64 KiB of its own, outside the bound,
-// until there are slots again: calls that block in pipes cannot stop the ones that would fill these. Thread
-// safe. Devices outlive the pool.
+// A process's staging memory. It lends a Staging to each call, makes new ones within the bound, and keeps
+// them. If all are lent, a call waits a little and then goes on with 64 KiB of its own, outside the bound,
+// until there are slots again. So calls that block in pipes cannot stop the calls that would fill these
+// pipes. Thread safe. Devices outlive the pool.
 class Pool {
  public:
   explicit Pool(const PoolOptions& options);
@@ -39,7 +39,7 @@ class Pool {
   Moved write(Device& device, Address from, std::uint64_t bytes, End& to);
   Moved read(Device& device, End& from, Address to, std::uint64_t bytes);
 
-  // Gives back what no call uses, such as before a device goes.
+  // Frees unused rings, for instance before a device is destroyed.
   void forget(const Device& device);
 
   struct Counts {
@@ -52,7 +52,7 @@ class Pool {
   Counts counts() const;
 
  private:
-  // `mover` moves some bytes from an offset on through a Staging, and says what it has moved.
+  // `mover` moves some bytes from an offset on through a Staging, and returns their number.
   template <class Mover>
   Moved move(Device& device, std::uint64_t bytes, const Mover& mover);
   std::unique_ptr<Staging> borrow(Device& device, bool may_wait);

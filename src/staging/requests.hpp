@@ -18,16 +18,18 @@ namespace millrace::staging {
 
 struct RequestOptions {
   unsigned workers = 4;               // requests that move at the same time
-  std::size_t contexts_max = 1024;    // requests there can be
+  std::size_t contexts_max = 1024;    // the most requests
   std::uint64_t timeout_ms = 60'000;  // of fini() for a request that is under way
   const Calls* calls = &libc_calls;
-  // Whose memory it is that a call has refused with EFAULT; null: nobody's. May be null itself.
+  // Finds the device of memory that a call has refused with EFAULT; its result is null if there is none. May
+  // be null itself.
   Device* (*device_of)(const void* pointer) = nullptr;
 };
 
 // Reads and writes that go on while the caller does. As with the vendor's asynchronous I/O, a context carries
-// one request at a time; requests of different contexts are in no order. Each request's pieces are moved in
-// order, and a short one is the last; what had been moved before an error is its result. Thread safe.
+// one request at a time; requests of different contexts are in no order. The pieces of a request move in
+// order, and a short piece is the last. The result of a request is the number of bytes before an error.
+// Thread safe.
 //
 //   init -> context -> write -> query ... -> wait -> write -> wait -> fini
 class Requests {
@@ -36,21 +38,21 @@ class Requests {
 
   // Workers start with the first request. The pool outlives this.
   Requests(Pool& pool, const RequestOptions& options) : pool_(pool), options_(options) {}
-  // Waits for what moves, and drops what waits.
+  // Waits for requests that move, and drops those that wait.
   ~Requests();
 
   Result<Context> init();
-  // Code::invalid for a context that is not there, or whose last request nobody has waited for. The
-  // descriptor and the memory stay as they are until wait() has returned.
+  // Code::invalid if the context does not exist, or if wait() has not taken its last request. The caller
+  // keeps the descriptor and the memory unchanged until wait() has returned.
   Status read(Context context, int fd, std::uint64_t offset, const Place& to);
   Status write(Context context, int fd, std::uint64_t offset, const Place& from);
-  // Whether wait() would return at once.
+  // True if wait() would return at once.
   Result<bool> query(Context context) const;
-  // The same, after `timeout_ms` at most; waits meanwhile.
+  // The same, but waits for it, `timeout_ms` at most.
   Result<bool> over_within(Context context, std::uint64_t timeout_ms);
-  // The request's outcome, once. Takes as long as the file system does.
+  // Returns the request's outcome, once. The wait has no bound.
   Moved wait(Context context);
-  // Drops a request that waits for a worker. One under way is waited for; after the bound, Code::timeout, and
+  // Drops a request that waits for a worker, and waits for one under way. After the bound: Code::timeout, and
   // the context stays.
   Status fini(Context context);
 

@@ -15,7 +15,7 @@ constexpr std::size_t slots_max = 64;
 constexpr std::size_t page_bytes = 4 * KiB;
 constexpr std::uint64_t pieces_min = 8;
 
-// What a program can be told of a device: that the address is wrong, or that the copy failed.
+// The errors of a device for a program: the address is wrong, or the copy failed.
 Status of_device(Status status) { return {status.code(), status.error() == EFAULT ? EFAULT : EIO}; }
 
 }  // namespace
@@ -57,13 +57,13 @@ Result<std::unique_ptr<Staging>> Staging::create(Device& device, const Shape& sh
 Staging::~Staging() {
   if (buffers_ == nullptr) return;
   if (device_.inherited() || retired_) {
-    // They are the parent's, or a copy still uses them.
+    // The slots are the parent's, or a copy still uses them.
     buffers_->abandon();
     (void)queue_.release();
     return;
   }
-  queue_.reset();  // before the memory goes that it copies from and to
-  // What the device may still hold to be registered must not become other memory.
+  queue_.reset();  // before the memory of its copies is freed
+  // Memory that the device may still have registered must not be reused.
   if (pinned_.ok() && !device_.unpin(buffers_->all()).ok()) buffers_->abandon();
 }
 
@@ -89,7 +89,7 @@ Moved Staging::write_through(Address from, std::uint64_t bytes, End& to) {
   Status broken;  // no more is posted
   Moved moved;
   while (moved.status.ok()) {
-    // The slot of a piece is free when the piece before last is written: copies run while calls do.
+    // The slot of a piece is free when the piece before last is written, so copies run during calls.
     while (broken.ok() && posted_bytes < bytes && under_way.size() < shape_.slots) {
       const std::size_t size = std::min<std::uint64_t>(most, bytes - posted_bytes);
       const Result<Ticket> ticket = queue_->post(Direction::to_host, from + posted_bytes, slot(posted, size));
@@ -122,7 +122,7 @@ Moved Staging::read_through(End& from, Address to, std::uint64_t bytes, bool may
   const std::size_t most = shape_.piece_bytes(bytes);
   std::deque<Piece> under_way;
   std::uint64_t read_bytes = 0;
-  Status ended;  // of the host's end: counts only when all that came before has arrived
+  Status ended;  // of the host's end; counts only after all earlier pieces have arrived
   Moved moved;
   const auto arrive = [&] {
     const Piece piece = under_way.front();
@@ -139,7 +139,7 @@ Moved Staging::read_through(End& from, Address to, std::uint64_t bytes, bool may
     if (got < 0) ended = Status::from_errno(static_cast<int>(-got));
     if (got <= 0) break;
     const auto some = static_cast<std::size_t>(got);
-    // What the program had enqueued ran while the file was read.
+    // The program's enqueued work ran while the file was read.
     const Status settled = piece == 0 ? queue_->settle() : Status();
     const Result<Ticket> ticket =
         settled.ok() ? queue_->post(Direction::to_device, to + read_bytes, slot(piece, some)) : settled;

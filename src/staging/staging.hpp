@@ -14,22 +14,22 @@
 
 namespace millrace::staging {
 
-// As the kernel: one call moves no more, and says so by its count.
+// As in the kernel: one call moves at most this many bytes, and returns the count.
 inline constexpr std::uint64_t request_max = 0x7ffff000;
 
 struct Shape {
   std::size_t slots = 4;
   std::size_t slot_bytes = 2 * MiB;
-  // A request is cut into eight pieces at least, of at least this size: so copy and call overlap in small
-  // ones too. The vendor's own designs cut only what is larger than a slot.
+  // A request is cut into at least eight pieces of at least this size, so copy and call overlap in small
+  // requests too. The vendor's own designs cut only requests larger than a slot.
   std::size_t piece_min = 512 * KiB;
 
   std::size_t bytes() const { return slots * slot_bytes; }
   std::size_t piece_bytes(std::uint64_t request) const;
 };
 
-// What a call has done. POSIX: the count if it is not 0, else the error. An error behind a count comes again
-// at the next call, because that meets the same cause.
+// The outcome of a call. As in POSIX: the count if it is not 0, else the error. The next call returns an
+// error behind a count, because it meets the same cause.
 struct Moved {
   std::uint64_t bytes = 0;
   Status status;
@@ -43,23 +43,24 @@ struct Moved {
 //   write_through    copy to slot 0 | copy to slot 1 | copy to slot 0 | ...
 //                                   | write slot 0   | write slot 1   | ...
 //
-// Calls at the host's end are made one by one and in order; the copy of the next piece runs meanwhile. One
+// The host's end makes its calls one by one and in order; the copy of the next piece runs meanwhile. One
 // thread uses a Staging at a time; its device outlives it.
 class Staging {
  public:
   static Result<std::unique_ptr<Staging>> create(Device& device, const Shape& shape);
   ~Staging();
 
-  // Until `bytes` have moved, the end of the file, a short count, or an error at either end.
+  // Goes on until `bytes` have moved, or until the end of the file, a short count, or an error at either end.
   Moved write_through(Address from, std::uint64_t bytes, End& to);
-  // Only the first piece is waited for, if at all: a pipe's reader gets what is there.
+  // Waits for the first piece at most: a pipe's reader gets the bytes that are there.
   Moved read_through(End& from, Address to, std::uint64_t bytes, bool may_wait = true);
 
   Device& device() const { return device_; }
   std::size_t bytes() const { return shape_.bytes(); }
-  // The device would not register the slots (why: the status): copies are slower, nothing else.
+  // True if the device refused to register the slots (the status has the reason). Copies are slower then.
   Status pinned() const { return pinned_; }
-  // A copy did not end in time: the slots may still be written to, and are never used or unmapped again.
+  // True if a copy did not end in time. It may still write to the slots, so they are never used or unmapped
+  // again.
   bool retired() const { return retired_; }
 
  private:

@@ -1,8 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// What staging is worth. First: how near a double-buffered transfer comes to the slower of its two halves,
-// which is the best that it can do. Then: a call with its own fresh, pinned buffer against one through
-// buffers that stay.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Measures the gain of
+// staging. First: a double-buffered transfer by the slower of its two halves, which is its limit. Then: a
+// call with its own fresh, pinned buffer against one through kept buffers.
 //
 //   staging_bench [MiB per transfer, default 256]
 #include <sys/mman.h>
@@ -64,7 +62,7 @@ class Target final : public End {
       offset_ += static_cast<std::uint64_t>(std::max<ssize_t>(done, 0));
       return done;
     }
-    // No credit for the time between calls; but what the last sleep took too long, this one takes less.
+    // There is no credit for the time between calls. But this sleep is shorter by the excess of the last one.
     const auto whole = std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(static_cast<double>(bytes) / rate_));
     const auto due = Clock::now() + whole - std::min(late_, whole / 2);
@@ -129,7 +127,7 @@ Halves halves(Device& device, const Shape& shape, Address memory, std::uint64_t 
   return result;
 }
 
-// Memory that was never written would be the kernel's page of zeros, which is in the cache.
+// Memory that was never written would be the kernel's zero page, which is in the cache.
 Address filled_memory(Device& device, std::uint64_t bytes) {
   const Result<Address> memory = device.allocate(bytes);
   need(memory.ok(), "allocating device memory");

@@ -13,7 +13,7 @@
 
 namespace millrace::staging {
 
-// A thread that takes no signals and that no exception starts or ends. Joined by its owner.
+// A thread with all signals blocked, whose start and end throw no exceptions. Its owner joins it.
 class Worker {
  public:
   Worker() = default;

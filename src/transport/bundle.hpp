@@ -67,7 +67,7 @@ class Bundle {
   Bundle(const Bundle&) = delete;
   Bundle& operator=(const Bundle&) = delete;
 
-  // False: it is full, or the record is none for a bundle.
+  // False: the bundle is full, or the record does not belong into a bundle.
   bool add(std::uint64_t offset, std::span<const std::byte> data) {
     return !data.empty() && data.size() <= bundled_record_max_bytes &&
            writer_.add(offset, data.data(), data.size());
@@ -83,8 +83,8 @@ class Bundle {
   BundleWriter writer_;
 };
 
-// Takes a payload apart that anybody may have written, and may still change. May be left in the middle and
-// gone on with later: it keeps no pointer.
+// Takes a payload apart. The payload may be malformed, and its writer may still change it. The walk may stop
+// in the middle and continue later, because it keeps no pointer.
 class Unbundler {
  public:
   struct Record {
@@ -93,8 +93,8 @@ class Unbundler {
   };
   enum class Found { record, end, corrupt };
 
-  // The next record of `payload`; the frame's offset is at most UINT64_MAX / 2. Both have to be the same
-  // every time, or the records are any within the payload.
+  // The next record of `payload`; the frame's offset is at most UINT64_MAX / 2. Both have to be the same in
+  // every call; otherwise the records are arbitrary parts of the payload.
   Found next(std::uint64_t frame_offset, std::span<const std::byte> payload, Record& record) {
     if (at_.byte >= payload.size()) return at_.byte == payload.size() ? Found::end : Found::corrupt;
     std::uint64_t gap = 0, length = 0;
@@ -117,7 +117,7 @@ class Unbundler {
     std::uint64_t end = 0;  // of the last record, from the frame's offset
   };
 
-  // False: it does not end within the payload, or is no number of 64 bits.
+  // False: the number does not end within the payload, or needs more than 64 bits.
   bool get(std::span<const std::byte> payload, std::uint64_t& value) {
     value = 0;
     for (unsigned shift = 0; shift < 64 && ahead_.byte < payload.size(); shift += 7) {

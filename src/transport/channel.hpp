@@ -9,12 +9,12 @@
 #include "transport/layout.hpp"
 #include "transport/memory.hpp"
 
-// One rank's way to the agent: a ring of bytes in shared memory with one producer (the rank) and one
-// consumer (the agent), which trust each other's numbers as little as a socket's.
+// One rank's way to the agent: a ring of bytes in shared memory with one producer (the rank) and one consumer
+// (the agent). Each checks the other's numbers, as it would check a socket's bytes.
 namespace millrace::transport {
 
-// Checksum of a record: a payload at another offset is another record. Mixed here, for XXH3's own seed costs
-// as much as hashing 256 bytes.
+// Checksum of a record, which includes the offset: a payload at another offset is another record. The offset
+// is mixed in here, because XXH3's own seed costs as much as hashing 256 bytes.
 inline std::uint64_t record_checksum(const void* data, std::uint32_t length, std::uint64_t offset) {
   return checksum(data, length) ^ (offset * 0x9E3779B97F4A7C15u);
 }
@@ -77,17 +77,17 @@ class Producer {
     }
   }
 
-  // Bytes appended that the consumer can't see yet.
+  // Appended bytes that the consumer cannot see yet.
   std::uint64_t unpublished() const { return tail_ - published_; }
 
-  // Shows all appended records to the consumer. Sequentially consistent: flags of the agent that are read
-  // after this are no older than what the agent drains after it wrote them.
+  // Shows all appended records to the consumer. Sequentially consistent: if the agent drains the ring after
+  // it has written a flag, then either it sees these records, or a later read here sees the flag.
   void publish() {
     published_ = tail_;
     header().tail.store(tail_, std::memory_order_seq_cst);
   }
 
-  // Bytes waiting, at most (the consumer may have taken some since).
+  // An upper bound of the waiting bytes (the consumer may have taken some since).
   std::uint64_t fill() {
     if (tail_ - head_ >= wake_threshold(ring_bytes_)) head_ = header().head.load(std::memory_order_acquire);
     return tail_ - head_;
@@ -113,7 +113,7 @@ class Producer {
     return tail_ + need - head_ <= ring_bytes_;
   }
 
-  // True: the consumer has been told to wake this end when half of the ring is free. False: it is by now.
+  // True: the consumer wakes this end when half of the ring is free. False: half of it is free already.
   bool begin_wait();
   void end_wait();
 
@@ -126,13 +126,13 @@ class Producer {
   std::uint64_t head_ = 0;  // as last read: never ahead of the true one
 };
 
-// The agent's end. Bounds everything that it reads, whatever the producer wrote. Not thread safe.
+// The agent's end. Bounds everything that it reads, for any contents of the ring. Not thread safe.
 class Consumer {
  public:
   // Takes the memory of a channel that a client sent.
   static Result<Consumer> attach(Fd memory, std::uint64_t ring_bytes);
 
-  // Takes in what has been published. False if the numbers are impossible: drop the client.
+  // Takes a snapshot of the published bytes. False if the positions are invalid: drop the client.
   bool snapshot() {
     const std::uint64_t tail = header().tail.load(std::memory_order_seq_cst);
     if (tail - head_ > ring_bytes_ || tail - head_ < limit_ - head_) return false;
@@ -167,8 +167,8 @@ class Consumer {
   }
   // Where the next record begins; only grows.
   std::uint64_t position() const { return head_; }
-  // From there on, nothing is given back until this is called again: if this process dies, the producer has
-  // it.
+  // Keeps the bytes from this position on until the next call: if this process dies, the producer still has
+  // them.
   void keep_from(std::uint64_t position) { keep_ = position; }
 
   // Gives consumed bytes back to the producer and wakes it if it waits and half of the ring is free.
@@ -183,7 +183,7 @@ class Consumer {
   Mapping ring_;
   std::uint64_t ring_bytes_ = 0;
   std::uint64_t head_ = 0;
-  std::uint64_t shown_ = 0;  // head as the producer sees it
+  std::uint64_t shown_ = 0;  // the head that the producer sees
   std::uint64_t offered_ = 0;
   std::uint64_t keep_ = UINT64_MAX;
   std::uint64_t limit_ = 0;  // end of the snapshot

@@ -59,7 +59,7 @@ void produce(Producer& producer, unsigned seed, int records) {
   producer.publish();
 }
 
-// Takes `records` records and holds each against what the same seed produces.
+// Takes `records` records and compares each with the one that the same seed produces.
 void expect_records(Consumer& consumer, unsigned seed, int records) {
   std::mt19937 random(seed);
   std::uint64_t offset = 0;

@@ -9,9 +9,9 @@
 #include "base/settings.hpp"
 #include "transport/route.hpp"
 
-// What client and agent say to each other on one node. Records and requests go, in order, through the
-// channel (a ring in shared memory, channel.hpp); descriptors and registrations go through a UNIX socket.
-// Between agents, the same frames go through a link (link.hpp).
+// The messages between client and agent on one node. Records and requests go, in order, through the channel
+// (a ring in shared memory, channel.hpp). Descriptors and registrations go through a UNIX socket. Between
+// agents, the same frames go through a link (link.hpp).
 namespace millrace::transport {
 
 inline constexpr std::uint32_t protocol_version = 10;
@@ -45,10 +45,11 @@ constexpr bool carries_records(Kind kind) { return kind == Kind::write || kind =
 // Frames that a link takes. `pad` is the ring's own.
 constexpr bool travels_on_links(Kind kind) { return kind != Kind::pad && kind <= last_kind; }
 
-// How long after an open an agent still waits for another one that has not come, when nobody else is left.
+// The time after an open for which an agent waits for another one that has not come, when no rank or agent
+// has the file open any more.
 inline constexpr std::uint64_t await_ns = 60'000'000'000;
 
-// What one fetch may ask for.
+// The bounds of one fetch.
 inline constexpr std::uint64_t fetch_max_bytes = std::uint64_t{4} << 20;
 
 // Precedes every record in the ring. The payload follows, padded to 8 bytes.
@@ -68,7 +69,7 @@ struct FrameHeader {
 };
 static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHeader>);
 
-// Nothing but an offset, which may be the end of everything.
+// True for a frame with an offset alone, which may be UINT64_MAX.
 constexpr bool may_mark(const FrameHeader& frame) {
   return frame.length == 0 && frame.request == 0 && frame.span == 0 &&
          (frame.offset <= UINT64_MAX / 2 || frame.offset == UINT64_MAX);
@@ -78,7 +79,7 @@ constexpr bool may_fetch(const FrameHeader& frame) {
   return frame.offset <= UINT64_MAX / 2 && frame.span <= fetch_max_bytes;
 }
 
-// The client's side of a file's story, told at close so that one report covers all ranks.
+// The client's counters of a file, sent at close so that one report covers all ranks.
 struct ClientCounters {
   std::uint64_t calls;         // MPI calls that went through the pipeline
   std::uint64_t direct_calls;  // ... that went to the MPI library
@@ -96,7 +97,7 @@ struct Reply {
   std::int32_t error;
 
   static Reply of(Status status) { return {static_cast<std::uint32_t>(status.code()), status.error()}; }
-  // A code that this build does not know is taken for an I/O error: it must not look like success.
+  // An unknown code counts as an I/O error, because it must not look like success.
   Status status() const {
     return {code <= static_cast<std::uint32_t>(last_code) ? Code{code} : Code::io, error};
   }
@@ -127,7 +128,7 @@ struct Register {         // client -> agent, with a descriptor of the target, o
   char path[4096];  // for reports only; never opened
 };
 
-// client -> agent: where do agents of other nodes reach this one?
+// client -> agent: asks for the port at which agents of other nodes reach this one.
 struct Meet {
   std::uint32_t version;
 };

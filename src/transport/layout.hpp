@@ -10,8 +10,8 @@
 #include "extent/extent.hpp"
 #include "transport/frame.hpp"
 
-// What lies in the memory that client and agent share. Both sides are the same build (Hello.version), so
-// the layouts may change with protocol_version; the asserts only keep them inside their pages.
+// The layout of the memory that client and agent share. Both sides are the same build (Hello.version), so the
+// layouts may change with protocol_version. The asserts only keep them inside their pages.
 namespace millrace::transport {
 
 inline constexpr std::uint64_t header_bytes = 4096;
@@ -22,7 +22,7 @@ inline constexpr std::uint32_t max_files = 8192;  // slots that the agent page h
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 
-// Where the agent answers a request; `done` is the number of the request answered last, and a futex word.
+// The agent's answer to a request. `done` is the number of the last answered request, and a futex word.
 struct ReplySlot {
   std::atomic<std::uint32_t> done;
   std::atomic<std::uint32_t> code;
@@ -56,8 +56,9 @@ struct FileState {
   std::atomic<std::int32_t> error;
   std::atomic<std::uint32_t> kept;    // the ledger holds records; told before `dirty` becomes clean
   std::atomic<std::uint64_t> number;  // file_number(); 0 = no rank has it open, and nothing is pending
-  // Where bytes are pending, as places() says: set by ranks after they have published, moved to `held` by the
-  // agent before it drains the rings, taken away when all of that is in the file. Read `fresh` first.
+  // The places of pending bytes, in the bits of places(). Ranks set them in `fresh` after they have
+  // published. The agent moves them to `held` before it drains the rings, and clears them when all these
+  // bytes are in the file. Read `fresh` first.
   std::atomic<std::uint64_t> fresh;
   std::atomic<std::uint64_t> held;
   std::atomic<std::uint32_t> routed;  // not 0: ranks of other nodes may have written to it, by other agents
@@ -72,14 +73,15 @@ inline constexpr std::uint32_t routed_stand_in = 2;  // on one node only; elsewh
 // The agent's memfd, mapped by every client.
 struct AgentPage {
   std::uint32_t stamp_clock;                        // StampClock; fixed before the first rank comes
-  alignas(64) std::atomic<std::uint32_t> sleeping;  // 1: write the eventfd; who sets it to 0 writes
-  alignas(64) std::atomic<std::uint64_t> progress;  // grows whenever the agent got anything done
-  alignas(64) std::atomic<std::uint64_t> openings;  // grows whenever a file has got its number
+  alignas(64) std::atomic<std::uint32_t> sleeping;  // 1: the agent sleeps; the rank that sets it to 0 writes
+                                                    // the eventfd
+  alignas(64) std::atomic<std::uint64_t> progress;  // grows whenever the agent makes progress
+  alignas(64) std::atomic<std::uint64_t> openings;  // grows whenever a file gets its number
   std::atomic<std::uint32_t> slots;                 // files[slots...] were never used
   alignas(64) FileState files[max_files];
 };
 
-// The same for all names of a file; another for other files, or nearly always so. Never 0.
+// The same for all names of a file; nearly always different for different files. Never 0.
 constexpr std::uint64_t file_number(std::uint64_t device, std::uint64_t inode) {
   return (((device + 1) * 0x9E3779B97F4A7C15u) ^ inode) | std::uint64_t{1} << 63;
 }
@@ -101,7 +103,7 @@ constexpr std::uint64_t record_bytes(std::uint64_t length) {
 // The largest payload of one record in a ring of this size.
 constexpr std::uint64_t max_payload(std::uint64_t ring_bytes) { return ring_bytes / 4 - sizeof(FrameHeader); }
 
-// From this fill on, a sleeping agent is woken.
+// From this fill on, a rank wakes a sleeping agent.
 constexpr std::uint64_t wake_threshold(std::uint64_t ring_bytes) {
   return ring_bytes / 4 < 256 * KiB ? ring_bytes / 4 : 256 * KiB;
 }

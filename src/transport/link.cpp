@@ -12,7 +12,7 @@ namespace millrace::transport {
 
 namespace {
 
-// Of the receive buffer. Twice what a batch may be, so that what is left of one is seldom moved.
+// The size of the receive buffer: twice the largest batch, so that the rest of a batch is seldom moved.
 constexpr std::size_t receive_bytes = 2 * max_batch_bytes;
 
 // Batches kept to be used again.
@@ -86,7 +86,7 @@ void Link::take_hello() {
   if (introduction_.version != protocol_version)
     return fail(Code::unsupported, "the peer has another version of the protocol");
   key_ = lookup_(introduction_);
-  if (!key_) return fail(Code::refused, "the peer names a group or a node that is not served here");
+  if (!key_) return fail(Code::refused, "the peer names a group or a node that this agent does not serve");
   challenge_ = make_challenge(*key_, hello_);
   state_ = State::proof_awaited;
   say(&challenge_, sizeof challenge_);
@@ -94,7 +94,7 @@ void Link::take_hello() {
 
 void Link::take_challenge() {
   // A peer that holds the key has seen all of the hello before it answers.
-  if (handshake_sent_ != handshake_size_) return fail(Code::refused, "the peer answers what was not said");
+  if (handshake_sent_ != handshake_size_) return fail(Code::refused, "the peer answered before it was asked");
   std::memcpy(&challenge_, handshake_in_.data(), sizeof challenge_);
   if (!verify_challenge(*key_, hello_, challenge_))
     return fail(Code::refused, "the accepting peer does not hold the key");
@@ -107,7 +107,7 @@ void Link::take_challenge() {
 void Link::take_proof() {
   LinkProof proof;
   std::memcpy(&proof, handshake_in_.data(), sizeof proof);
-  if (handshake_sent_ != handshake_size_) return fail(Code::refused, "the peer answers what was not said");
+  if (handshake_sent_ != handshake_size_) return fail(Code::refused, "the peer answered before it was asked");
   if (!verify_proof(*key_, hello_, challenge_, proof))
     return fail(Code::refused, "the connecting peer does not hold the key");
   const LinkSeals seals = derive_seals(*key_, hello_, challenge_);
@@ -154,7 +154,7 @@ void Link::put(const FrameHeader& header, std::span<const std::byte> payload) {
   out.length = static_cast<std::uint32_t>(payload.size());
   std::memcpy(at, &out, sizeof out);
   if (!payload.empty()) std::memcpy(at + sizeof out, payload.data(), payload.size());
-  // Nothing that lay in the buffer before goes to another node.
+  // Zeros, so that no old bytes of the buffer go to another node.
   const std::size_t used = sizeof out + payload.size();
   std::memset(at + used, 0, bytes - used);
 }
@@ -213,11 +213,11 @@ void Link::sent(std::size_t bytes) {
 
 std::span<std::byte> Link::space() {
   if (state_ == State::failed) return {};
-  // Not a byte more than the message that is due: a stranger gets no buffer.
+  // Receive only the message that is due: a stranger gets no buffer.
   if (state_ != State::established)
     return std::span(handshake_in_).subspan(handshake_received_, awaited_bytes() - handshake_received_);
   if (in_ == nullptr) in_ = std::make_unique_for_overwrite<std::byte[]>(receive_bytes);
-  // Frames that were handed out stay where they are; else the next batch, whatever its size, gets room.
+  // Frames that were handed out stay in place. Otherwise make room for the next batch of any size.
   const bool room = receive_bytes - begin_ >= max_batch_bytes;
   if (begin_ == end_ || (begin_ == verified_ && !room)) {
     std::memmove(in_.get(), in_.get() + begin_, end_ - begin_);
@@ -243,7 +243,7 @@ void Link::received(std::size_t bytes) {
   }
 }
 
-// Makes the frames of the next batch available, if all of it is there and it verifies.
+// Makes the frames of the next batch available, if the batch is complete and verifies.
 bool Link::open_batch() {
   const std::size_t there = end_ - begin_;
   BatchHeader header;
@@ -252,7 +252,7 @@ bool Link::open_batch() {
   std::memcpy(&header, at, sizeof header);
   if (header.length < sizeof(FrameHeader) || header.length > max_batch_body_bytes || header.length % 8 != 0 ||
       header.flags != 0) {
-    fail(Code::corrupt, "the header of a batch can't be");
+    fail(Code::corrupt, "malformed batch header");
     return false;
   }
   if (there < sizeof header + header.length) return false;
@@ -281,7 +281,7 @@ bool Link::next(FrameHeader& frame, const std::byte*& payload) {
     if (left >= sizeof frame) std::memcpy(&frame, in_.get() + begin_, sizeof frame);
     if (left < sizeof frame || frame.length > limits_.record_max_bytes || record_bytes(frame.length) > left ||
         !travels_on_links(frame.kind)) {
-      fail(Code::corrupt, "a frame that no honest peer writes");
+      fail(Code::corrupt, "malformed frame");
       return false;
     }
     payload = in_.get() + begin_ + sizeof frame;

@@ -15,8 +15,9 @@
 // out. link_io.hpp joins it with a socket.
 namespace millrace::transport {
 
-// The key of the group that a hello names, if this agent serves that group and is the node that is meant; an
-// empty answer refuses. Asked before the peer has proved anything: it must change nothing.
+// Finds the key of the group that a hello names, if this agent serves that group and is the node in the
+// hello; an empty answer refuses. It is called before the peer has proved anything, so it must not change
+// anything.
 using LinkLookup = std::function<std::optional<LinkKey>(const LinkIntroduction&)>;
 
 struct LinkLimits {
@@ -26,14 +27,14 @@ struct LinkLimits {
   std::size_t batch_bytes = std::size_t{256} << 10;
 };
 
-// A state machine for either end. It trusts nothing that comes in: until the peer has proved that it holds
-// the key, the link keeps no more than one message of fixed size for it; after that, one receive buffer of 2
-// * max_batch_bytes. Frames are handed out only of batches that verified. The first thing that is wrong ends
-// the link: status() stays what it was, nothing more goes out or comes in.
+// A state machine for either end. It trusts no input. Until the peer has proved that it holds the key, the
+// link keeps at most one message of fixed size for it; after that, one receive buffer of 2 * max_batch_bytes.
+// Only frames of verified batches are handed out. The first error ends the link: status() keeps it, and no
+// more bytes go out or come in.
 //
 //   refused      handshake: no such group, a wrong key, another program, a replay
 //   unsupported  handshake: another protocol_version
-//   corrupt      a batch that does not verify, or frames that no honest peer writes
+//   corrupt      a batch that does not verify, or malformed frames
 //
 // Owns its buffers and keys. Not thread safe; makes no system call but for random numbers; knows no time.
 class Link {
@@ -41,22 +42,22 @@ class Link {
   static Link connecting(const LinkKey& key, const LinkIntroduction& me, const LinkLimits& limits = {});
   static Link accepting(LinkLookup lookup, const LinkLimits& limits = {});
 
-  // Both ends have proved the key. The connecting end says so when it has checked the other's proof; its own
-  // is then on the way.
+  // Both ends have proved the key. At the connecting end it is true when the other's proof is checked; its
+  // own proof is then on the way.
   bool established() const { return state_ == State::established; }
   // The accepting side: the peer has named a group that is served here. It has not proved anything yet.
   bool names_group() const { return state_ == State::proof_awaited || established(); }
   Status status() const { return status_; }
-  // A few words for the log on what was wrong.
+  // A few words for the log about the error.
   const char* reason() const { return reason_; }
-  // What the handshake agreed on; the accepting side's before established() is only a claim.
+  // The result of the handshake. On the accepting side it is only a claim before established().
   const LinkIntroduction& introduction() const { return introduction_; }
 
   // --- Sending ---
 
-  // Appends a record to the open batch; header.length is taken from the payload. Allowed from the start: what
-  // is put before the link is established waits. The link takes whatever it is given, so it is the caller who
-  // bounds the backlog: data only while has_room(), answers as many as there are requests.
+  // Appends a record to the open batch; header.length is taken from the payload. Allowed from the start:
+  // records wait until the link is established. The link never refuses, so the caller bounds the backlog:
+  // data only while has_room(), and one answer per request.
   void put(const FrameHeader& header, std::span<const std::byte> payload);
   void put_reply(std::uint32_t file, std::uint32_t request, Status status);
   void put_ping();
@@ -74,18 +75,18 @@ class Link {
 
   // --- Receiving ---
 
-  // Where to receive to: never more than the peer may send at this point, and empty while the buffer is full
-  // of frames that were not consumed. `bytes` at its begin have been received.
+  // Memory to receive into: at most as much as the peer may send at this point, and empty while the buffer is
+  // full of frames that were not consumed. `bytes` at its begin have been received.
   std::span<std::byte> space();
   void received(std::size_t bytes);
 
   // The next frame, without taking it away; false if there is none (or none any more: see status()).
-  // `payload` stays valid until space() is called after consume(): who can't take a frame leaves it, and may
-  // go on calling space().
+  // `payload` stays valid until a call of space() after consume(). A caller that cannot take a frame leaves
+  // it, and may still call space().
   [[nodiscard]] bool next(FrameHeader& frame, const std::byte*& payload);
   void consume();
 
-  // A batch has begun to come, and its end has not.
+  // True if a batch has begun to come and its end is missing.
   bool amid_batch() const;
   // How many have been opened.
   std::uint64_t batches() const { return batches_; }
@@ -116,7 +117,7 @@ class Link {
   const char* reason_ = "";
   LinkIntroduction introduction_;
 
-  // Handshake. Only of one message at a time: `handshake_out_` is sent before the peer may answer.
+  // Handshake, one message at a time: `handshake_out_` is sent before the peer may answer.
   std::optional<LinkKey> key_;
   LinkLookup lookup_;
   LinkHello hello_{};

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// What a link does about peers that are not what they say, and about bytes that are not what they were.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 A link against
+// dishonest peers and altered bytes.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -29,7 +28,7 @@ void put(Link& link, unsigned number) {
 Link server() { return Link::accepting(testing::test_lookup()); }
 Link client() { return Link::connecting(testing::test_key(), testing::test_introduction()); }
 
-// Nothing comes out of a link that has failed, whatever goes in.
+// A failed link gives no output, for any input.
 void expect_dead(Link& link, Code code) {
   EXPECT_EQ(link.status().code(), code) << link.reason();
   EXPECT_FALSE(link.established());
@@ -148,7 +147,7 @@ TEST(LinkAttack, ChallengeBeforeTheHelloIsOutIsRefused) {
   expect_dead(pair.client, Code::refused);
 }
 
-// Three batches with one record each, and what the server makes of another sequence of them.
+// Three batches with one record each, sent to the server in another sequence.
 std::size_t delivered(const std::vector<int>& order, Code& code) {
   LinkPair pair;
   pair.shake_hands();
@@ -201,7 +200,7 @@ TEST(LinkAttack, TruncatedBatchesAreNeverDelivered) {
     feed(pair.server, std::span(stream).first(length));
     EXPECT_TRUE(take(pair.server).empty()) << length;
     EXPECT_TRUE(pair.server.status().ok());
-    // Whatever comes instead of the rest, the batch is lost.
+    // With any other bytes instead of the rest, the batch is lost.
     feed(pair.server, Bytes(max_batch_bytes, std::byte{0xff}));
     EXPECT_TRUE(take(pair.server).empty()) << length;
     EXPECT_EQ(pair.server.status().code(), Code::corrupt) << length;
@@ -233,7 +232,7 @@ bool exchange_with_a_flip(int message, std::size_t bit) {
   if (!there) return false;
   EXPECT_EQ(frames.size(), message < 3 ? 0u : 1u) << "message " << message << ", bit " << bit;
   for (const testing::Frame& frame : frames) EXPECT_TRUE(frame.payload == pattern(10, 0));
-  // A length that grew waits for more; what comes does not verify.
+  // A length that grew waits for more bytes, and the batch does not verify.
   feed(pair.server, Bytes(max_batch_bytes, std::byte{0}));
   EXPECT_TRUE(take(pair.server).empty());
   const bool refused = !pair.server.status().ok() || !pair.client.status().ok();

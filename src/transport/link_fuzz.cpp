@@ -1,8 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Gives arbitrary bytes to a link: as a stranger's before and after the handshake, and as those of a peer
-// that holds the key and seals what the fuzzer made, so that the fuzzer reaches what lies behind the tag. And
-// as a bundle in a ring, which its rank may change while the agent takes it apart.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Gives arbitrary bytes
+// to a link: as a stranger's before and after the handshake, and as those of a peer that holds the key. That
+// peer seals the fuzzer's bytes, so that the fuzzer reaches the code behind the tag. Also as a bundle in a
+// ring, which its rank may change while the agent takes it apart.
 #include <cstdlib>
 
 #include "transport/bundle.hpp"
@@ -58,12 +57,12 @@ std::size_t read_all(Link& link, std::span<const std::byte> bytes, std::size_t p
       if (frame.header.kind == Kind::records) unbundle(frame);
       ++frames;
     }
-    if (taken == 0 && link.status().ok()) std::abort();  // nothing is left in it: there has to be space
+    if (taken == 0 && link.status().ok()) std::abort();  // the link is empty, so there has to be space
   }
   return frames;
 }
 
-// Batches of what the fuzzer made; the first byte of each says how long it is.
+// Batches of the fuzzer's bytes; the first byte of each gives its length.
 Bytes seal(KeyHolder& peer, std::span<const std::byte> bytes) {
   Bytes wire;
   while (!bytes.empty()) {

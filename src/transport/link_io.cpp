@@ -9,9 +9,9 @@ namespace millrace::transport {
 
 namespace {
 
-// What one pump() moves each way at most: other links have their turn too.
+// The most bytes that one pump() moves each way, so that other links have their turn too.
 constexpr std::size_t turn_bytes = std::size_t{1} << 20;
-// One call's worth: what was just copied is verified while it is in the processor's cache.
+// The bytes of one call, so that they are verified while they are in the processor's cache.
 constexpr std::size_t call_bytes = std::size_t{256} << 10;
 
 std::uint64_t after(std::uint64_t time_ns, std::uint64_t span_ns) {
@@ -31,7 +31,7 @@ LinkIo::LinkIo(std::unique_ptr<io::Stream> stream, Link link, const LinkTimes& t
   const std::uint64_t silence_ms = times_.silence_ns / 1'000'000;
   const Status tuned =
       stream_->tune(static_cast<std::uint32_t>(std::min<std::uint64_t>(silence_ms, 1u << 30)));
-  if (!tuned.ok()) fail(tuned, "the socket can't be set up");
+  if (!tuned.ok()) fail(tuned, "the socket cannot be set up");
 }
 
 void LinkIo::fail(Status status, const char* reason) {
@@ -46,10 +46,10 @@ Status LinkIo::pump(std::uint64_t now_ns, bool readable, bool writable) {
   if (stage_ == Stage::connected && status().ok()) {
     if (deaf_) {
       heard_ns_ = now_ns;
-      // Told of it though we did not ask: a reset, which nobody will tell us again by reading.
+      // An event without a wish for one: a reset, which a later read would not report again.
       if (const Status broken = stream_->error(); !broken.ok()) fail(broken, "the connection broke");
     }
-    // Before anybody is called silent, we listen, whatever the owner was told.
+    // Before the peer counts as silent, the link reads, whatever the owner's events were.
     if (readable || deaf_ || now_ns >= after(heard_ns_, times_.silence_ns)) receive(now_ns);
     send(now_ns, writable);
   }
@@ -59,7 +59,7 @@ Status LinkIo::pump(std::uint64_t now_ns, bool readable, bool writable) {
 
 void LinkIo::finish() {
   const Result<bool> connected = stream_->finish_connect();
-  if (!connected.ok()) return fail(connected.status(), "the peer can't be reached");
+  if (!connected.ok()) return fail(connected.status(), "the peer cannot be reached");
   if (*connected) stage_ = Stage::connected;
 }
 
@@ -80,7 +80,7 @@ void LinkIo::receive(std::uint64_t now_ns) {
     heard_ = true;
     moved += got->bytes;
     link_.received(got->bytes);
-    // A short read has emptied the socket; asking again would only tell so.
+    // A short read has emptied the socket, so another read would bring no bytes.
     if (got->bytes < space.size() && link_.established()) return;
   }
 }
@@ -114,7 +114,7 @@ void LinkIo::look_at_time(std::uint64_t now_ns) {
   } else if (!deaf_ && now_ns >= after(heard_ns_, times_.silence_ns)) {
     fail(Code::lost_peer, "the peer is silent");
   } else if (now_ns >= after(batch_ns_, times_.silence_ns)) {
-    fail(Code::lost_peer, "the peer has begun a batch and does not end it");
+    fail(Code::lost_peer, "the peer began a batch and did not end it in time");
   }
 }
 

@@ -51,7 +51,7 @@ struct Rig {
   explicit Rig(LinkLookup lookup = test_lookup())
       : server(tcp_stream(std::move(sockets.server)), Link::accepting(std::move(lookup)), {}, now_ns) {}
 
-  // Pumps both ends by what poll says until `done`. Time stands still.
+  // Pumps both ends by the events of poll until `done`. Time stands still.
   bool until(const std::function<bool()>& done) {
     for (int rounds = 0; rounds < 1'000'000; ++rounds) {
       if (done()) return true;
@@ -81,7 +81,7 @@ void put(Link& link, std::uint64_t number, std::size_t size) {
   link.put(write_header(number, payload), payload);
 }
 
-// Takes what is there; each record has to be the one after `count`.
+// Takes the frames that are there; each record has to be the one after `count`.
 void check(Link& link, std::uint64_t& count, std::size_t size) {
   for (const testing::Frame& frame : take(link)) {
     ASSERT_EQ(frame.header.offset, count);
@@ -105,7 +105,7 @@ TEST(LinkIo, CarriesMuchBothWays) {
       << rig.server.reason();
 }
 
-// A peer of rig.server that says what it is told to, byte by byte.
+// A peer of rig.server that sends the test's bytes.
 struct RawPeer {
   Rig& rig;
   Link link = Link::connecting(test_key(), test_introduction());

@@ -11,7 +11,7 @@
 
 #include "transport/layout.hpp"
 
-// What two agents say to each other around the frames, and how they prove that it is they who say it.
+// The messages of two agents around the frames, and the proofs of who they are.
 //
 //   connecting                                    accepting
 //       | hello: who, to whom, nonce                 |
@@ -23,12 +23,12 @@
 //       | batch 0, 1, 2...         batch 0, 1, 2...  |
 //       |<==========================================>|
 //
-// A MAC is BLAKE2b, keyed by the group's key, of a label and of all that was said before it; the label is
-// another for each message, so that none can be sent back to where it came from. Both nonces are in it, so
-// that none can be used again. Each direction gets a session key of its own from the same transcript.
+// A MAC is BLAKE2b, keyed by the group's key, of a label and of all messages before it. Each message has its
+// own label, so none can be sent back to its sender. The MAC includes both nonces, so none can be used again.
+// Each direction gets a session key of its own from the same transcript.
 //
-// Data is authenticated, not encrypted: a checkpoint goes on to a file system that sends it in the clear, and
-// encryption would cost as much again as all the rest of the pipeline.
+// Data is authenticated, not encrypted: the file system sends the same bytes in the clear, and encryption
+// would cost as much again as the rest of the pipeline.
 namespace millrace::transport {
 
 // All numbers are little endian, and structs are sent as they lie in memory.
@@ -39,7 +39,7 @@ inline constexpr std::size_t nonce_bytes = 32;
 inline constexpr std::size_t mac_bytes = 32;
 inline constexpr std::size_t tag_bytes = 16;
 
-// The secret that all agents of a group share. Wiped when it goes. Not thread safe.
+// The secret that all agents of a group share. The destructor wipes it. Not thread safe.
 class LinkKey {
  public:
   using Bytes = std::array<std::byte, key_bytes>;
@@ -57,7 +57,7 @@ class LinkKey {
   Bytes bytes_;
 };
 
-// What the connecting side says of itself, and whom it means: addresses can lie (many hosts have a bridge
+// The connecting side's own index and that of its peer. Addresses may be ambiguous (many hosts have a bridge
 // with the same private address), so the accepting side has to agree that it is `to`.
 struct LinkIntroduction {
   std::uint64_t group = 0;  // which key: agents that serve one job, or one open of a file
@@ -109,7 +109,7 @@ inline constexpr std::size_t max_link_record_bytes = std::size_t{1} << 20;  // o
 inline constexpr std::size_t max_batch_body_bytes = record_bytes(max_link_record_bytes);
 inline constexpr std::size_t max_batch_bytes = sizeof(BatchHeader) + max_batch_body_bytes;
 
-// Signs or verifies the batches of one direction, in their order. The key is wiped when it goes.
+// Signs or verifies the batches of one direction, in their order. The destructor wipes the key.
 class BatchSeal {
  public:
   BatchSeal() = default;
@@ -126,7 +126,7 @@ class BatchSeal {
   std::uint64_t sequence_ = 0;
 };
 
-// The MACs of a handshake and what follows from it; `key` is the group's.
+// The MACs of a handshake, and the session keys from it; `key` is the group's.
 void sign_challenge(const LinkKey& key, const LinkHello& hello, LinkChallenge& challenge);
 [[nodiscard]] bool verify_challenge(const LinkKey& key, const LinkHello& hello,
                                     const LinkChallenge& challenge);

@@ -37,7 +37,7 @@ class Mapping {
   std::size_t size_ = 0;
 };
 
-// Anonymous shared memory that can be neither shrunk nor grown: a peer can't make an access fault.
+// Anonymous shared memory that can be neither shrunk nor grown, so a peer cannot make an access fault.
 Result<Fd> make_memory(const char* name, std::uint64_t size);
 
 // True if `memory` is such memory, of exactly this size.
@@ -45,7 +45,8 @@ bool is_sealed_memory(int memory, std::uint64_t size);
 
 Result<Mapping> map(int memory, std::uint64_t size);
 
-// Maps [offset, offset + size) of `memory` twice, back to back, so that what wraps around reads straight on:
+// Maps [offset, offset + size) of `memory` twice, back to back, so that a record that wraps around is
+// contiguous:
 //
 //    |<-- size -->|<-- size -->|
 //    | ring       | ring again |

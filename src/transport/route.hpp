@@ -10,14 +10,14 @@
 #include "base/settings.hpp"
 #include "transport/tcp.hpp"
 
-// How the records of one file travel between nodes, as the ranks of its open have agreed. Stripe i of the
-// file is in lane i modulo `lanes`; each lane has one file server, and each agent passes what it has of a
-// lane on to the next agent towards it:
+// The way of one file's records between nodes, as the ranks of its open have agreed. Stripe i of the file is
+// in lane i modulo `lanes`. Each lane has one file server, and each agent passes the lane's records on to the
+// next agent towards it:
 //
 //   lane 0:  node 3 -> node 2 -> node 1 -> node 0 -> file        (ring)
 //   lane 1:  node 0 -> node 3 -> node 2 -> node 1 -> file
 //
-// A file that is staged goes the other way: from one node to all, each of which keeps a copy.
+// A staged file goes the other way: from one node to all nodes, and each node keeps a copy.
 //
 //   lane 0:  node 0 -> node 1 -> node 2 -> node 3
 //              copy      copy      copy      copy
@@ -40,7 +40,7 @@ struct Routing {
   std::uint32_t node;   // index of this node
   std::uint32_t nodes;
   Topology topology;        // for reports
-  std::uint32_t stands_in;  // 1: only the file server sees the file; elsewhere another one stands in for it
+  std::uint32_t stands_in;  // 1: only the file server sees the file; other nodes have a stand-in
   std::uint32_t reserved;
   std::uint64_t stripe_bytes;
   std::array<std::byte, 32> key;  // secret of this open

@@ -67,7 +67,7 @@ Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms) {
   Result<Fd> socket = make_socket();
   if (!socket) return socket;
   const Address address(name);
-  // Of 0, the kernel would make no bound at all.
+  // With 0, the kernel would set no bound at all.
   const timeval bound{static_cast<time_t>(bound_ms / 1000),
                       static_cast<suseconds_t>(bound_ms % 1000 * 1000 + 1)};
   if (::setsockopt(socket->get(), SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound) != 0)
@@ -151,7 +151,7 @@ Result<Received> receive_message(int socket, void* data, std::size_t size) {
     for (std::size_t i = 0; i < count; ++i) {
       int descriptor = -1;
       std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof descriptor);
-      Fd owned(descriptor);  // what we did not ask for is closed here
+      Fd owned(descriptor);  // unexpected descriptors are closed here
       if (next < max_descriptors) received.descriptors[next++] = std::move(owned);
     }
   }

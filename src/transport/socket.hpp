@@ -17,8 +17,8 @@ namespace millrace::transport {
 
 inline constexpr int max_descriptors = 2;
 
-// A rank that has found no agent takes that as "nothing is pending" for so long. An agent therefore serves
-// nobody before it has been there for twice that.
+// For this time, a rank that has found no agent assumes that no bytes are pending. So an agent serves no rank
+// before it has been there for twice that time.
 inline constexpr std::uint64_t look_again_ns = 1'000'000;
 inline constexpr std::uint64_t grace_ns = 2 * look_again_ns;
 
@@ -28,21 +28,22 @@ struct Received {
   Fd descriptors[max_descriptors];
 };
 
-// Where the agent of a job listens. `hash` is of the job's key.
+// The socket name of a job's agent. `hash` is that of the job's key.
 std::string agent_name(std::uint64_t job_hash);
 
-// Takes the name and listens there. Fails with errno EADDRINUSE if somebody has the name already. Whoever
-// starts an agent does this first and hands the socket over, so that nobody can take the name in between.
+// Takes the name and listens there. Fails with errno EADDRINUSE if another process has the name. A rank that
+// starts an agent does this first and hands the socket over, so that no other process can take the name in
+// between.
 Result<Fd> listen_at(const std::string& name);
-// Of the process that a listener was handed to: peers see this process from now on. Fails for what is no
+// For the process that got a listener: peers see this process from now on. Fails if the socket is not a
 // listener.
 Status take_over_listener(int listener);
-// Where an agent finds the listener that it was started with.
+// The descriptor of the listener that an agent is started with.
 inline constexpr int handed_listener = 3;
-// Waits while the queue of the listener is full, at most `bound_ms`: errno EAGAIN then. errno ECONNREFUSED:
-// nobody listens there.
+// Waits while the queue of the listener is full, at most `bound_ms`; then errno EAGAIN. errno ECONNREFUSED:
+// no process listens there.
 Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms = 10'000);
-// False: nobody listens there. Does not wait; true also where that could not be found out.
+// False: no process listens there. Does not wait; true also if that could not be determined.
 bool anybody_listens(const std::string& name);
 Result<Fd> accept_from(int listener);
 
@@ -50,7 +51,7 @@ Result<Fd> accept_from(int listener);
 bool same_user(int socket);
 // True if the other end is closed.
 bool hung_up(int socket);
-// Waits until something can be received; false when time is over.
+// Waits until a message can be received; false after the bound.
 bool wait_readable(int socket, std::uint32_t timeout_ms);
 
 Status send_message(int socket, const void* data, std::size_t size, const int* descriptors, int count);

@@ -7,18 +7,18 @@
 #include "transport/memory.hpp"
 
 // Every write carries a stamp, so that records of different rings are taken in the order in which they were
-// written. MPI asks for that only after a sync; but POSIX gives it after a barrier, and programs count on it
-// (parallel HDF5 writes the same metadata from changing ranks, with barriers between).
+// written. MPI requires that only after a sync. But POSIX guarantees it after a barrier, and programs rely on
+// it (parallel HDF5 writes the same metadata from changing ranks, with barriers between).
 namespace millrace::transport {
 
-// Which clock the stamps of a job are read from; the agent decides for all.
+// The clock of a job's stamps; the agent decides for all ranks.
 enum class StampClock : std::uint32_t {
   monotonic = 0,  // CLOCK_MONOTONIC, nanoseconds
   counter = 1,    // the processor's counter, where the kernel trusts it to be one over all cores
 };
 
-// Two writes with a barrier between them are further apart than this, in units of either clock: it is below
-// 0.2 us, in which no two processes can tell each other anything through an MPI library.
+// Two writes with a barrier between them are further apart than this, in units of either clock. It is below
+// 0.2 us, and no two processes can communicate through an MPI library in that time.
 inline constexpr std::uint64_t stamp_quantum = 128;
 
 // No honest stamp is this far in the future.

@@ -40,7 +40,7 @@ Status network_status(int error) {
   }
 }
 
-// An address as the system calls want it.
+// An address in the form of the system calls.
 struct SystemAddress {
   union {
     sockaddr any;
@@ -104,7 +104,7 @@ Status listen_on(int socket, const TcpAddress& address) {
   return {};
 }
 
-// What a transfer's result means, EINTR aside.
+// The meaning of a transfer's result, except EINTR.
 Result<Transfer> outcome(ssize_t moved) {
   if (moved >= 0) return Transfer{static_cast<std::size_t>(moved), false, false};
   if (errno == EAGAIN || errno == EWOULDBLOCK) return Transfer{0, true, false};
@@ -165,8 +165,8 @@ Result<Fd> tcp_listen(const TcpAddress& address) {
   return socket;
 }
 
-// A host without IPv6 may have no such sockets, no such addresses, or no such loopback to bind to. Whether
-// sockets of IPv6 serve IPv4 too is the host's choice (bindv6only) until it is made here.
+// A host without IPv6 may have no such sockets, no such addresses, or no such loopback to bind to. The host's
+// setting (bindv6only) decides whether sockets of IPv6 serve IPv4 too, so this code sets it itself.
 Result<Fd> tcp_listen_everywhere() {
   const TcpAddress any6{};
   Result<Fd> socket = make_socket(any6);
@@ -193,7 +193,7 @@ Result<Fd> tcp_accept(int listener) {
     Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) return socket;
     if (errno == EAGAIN || errno == EWOULDBLOCK) return Fd();
-    // What went wrong with that one connection before it was ours says nothing of the next.
+    // An error of one waiting connection says nothing about the next one.
     const Code code = network_status(errno).code();
     if (errno != EINTR && errno != EPROTO && errno != EPERM && code != Code::lost_peer)
       return Status::from_errno(errno);
@@ -204,7 +204,7 @@ Result<Fd> tcp_connect(const TcpAddress& address) {
   Result<Fd> socket = make_socket(address);
   if (!socket) return socket;
   const SystemAddress name(address);
-  // Interrupted, it goes on by itself: calling again would fail with EALREADY.
+  // After an interruption the connect goes on by itself. A second call would fail with EALREADY.
   if (::connect(socket->get(), &name.any, name.size) != 0 && errno != EINPROGRESS && errno != EINTR)
     return network_status(errno);
   return socket;

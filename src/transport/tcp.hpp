@@ -14,7 +14,7 @@
 #include "base/result.hpp"
 #include "io/net.hpp"
 
-// TCP over IPv4 and IPv6 without ever blocking. Who waits does so with poll or epoll. Errors of the network
+// TCP over IPv4 and IPv6 without ever blocking. Callers wait with poll or epoll. Errors of the network
 // (refused, reset, unreachable, timed out) are Code::lost_peer with their errno.
 namespace millrace::transport {
 
@@ -26,13 +26,13 @@ Result<TcpAddress> parse_address(const std::string& ip, std::uint16_t port = 0);
 // "10.0.0.1:4711" or "[::1]:4711".
 std::string to_text(const TcpAddress& address);
 
-// Addresses of this host on which others may reach it, IPv4 first, with port 0: of interfaces that are up and
-// not loopback, or of the one named `interface` whatever it is. Code::not_found if it has none.
+// Addresses of this host for other hosts, IPv4 first, with port 0: of interfaces that are up and not
+// loopback, or of the one named `interface`, of any kind. Code::not_found if there is none.
 Result<std::vector<TcpAddress>> local_addresses(std::string_view interface = {});
 
 // Port 0: the system chooses one, local_address() tells which. An address of all zeros: all interfaces.
 Result<Fd> tcp_listen(const TcpAddress& address);
-// ... on all of them, by IPv6 and IPv4, or by IPv4 alone where this host has no other.
+// ... on all interfaces, by IPv6 and IPv4, or by IPv4 alone if this host has no IPv6.
 Result<Fd> tcp_listen_everywhere();
 Result<TcpAddress> local_address(int socket);
 Result<TcpAddress> peer_address(int socket);
@@ -40,17 +40,17 @@ Result<TcpAddress> peer_address(int socket);
 // The next connection that waits; an Fd that is not valid if there is none.
 Result<Fd> tcp_accept(int listener);
 
-// Starts to connect. When the socket is writable, finish_connect() says whether it came to something:
-// true connected, false not yet.
+// Starts to connect. When the socket is writable, finish_connect() gives the result: true connected, false
+// not yet.
 Result<Fd> tcp_connect(const TcpAddress& address);
 Result<bool> finish_connect(int socket);
-// What has gone wrong on the socket since somebody asked last.
+// The socket's error since the last call.
 Status socket_error(int socket);
 
 // Sends small batches at once, and lets the system probe an idle connection so that a host that has gone is
-// noticed within about `bound_ms`.
-// TCP_USER_TIMEOUT is not for us: Linux also counts the time in which a peer that lives does not read, so
-// that it would end links whose peer only waits for its disk. Silence is judged by pings (link_io.hpp).
+// noticed within about `bound_ms`. TCP_USER_TIMEOUT is not used: Linux also counts the time in which a living
+// peer does not read, so it would end links whose peer only waits for its disk. Pings detect silence
+// (link_io.hpp).
 Status tcp_tune(int socket, std::uint32_t bound_ms);
 
 Result<Transfer> tcp_receive(int socket, std::span<std::byte> to);

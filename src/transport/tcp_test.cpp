@@ -26,7 +26,7 @@ bool wait_for(int socket, short events, int timeout_ms = 10000) {
 
 TcpAddress loopback(const char* ip = "127.0.0.1") { return *parse_address(ip); }
 
-// From now on in this process, by a filter as container runtimes have them.
+// Sets a filter for this process from now on, as container runtimes do.
 void refuse_ipv6_sockets() {
   sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -155,7 +155,7 @@ TEST(Tcp, SaysThatThePeerHasClosed) {
   EXPECT_TRUE(got->ended);
 }
 
-// TCP_USER_TIMEOUT would end this connection, though its peer lives and only is busy.
+// TCP_USER_TIMEOUT would end this connection, although its peer lives and is only busy.
 TEST(Tcp, APeerThatDoesNotReadForLongIsNotLost) {
   const Connection pair = connect_pair(loopback());
   ASSERT_TRUE(tcp_tune(pair.client.get(), 500).ok());

@@ -8,18 +8,17 @@
 #include "base/settings.hpp"
 #include "transport/route.hpp"
 
-// Who passes records on to whom. All nodes compute the same, each for itself.
+// The next agent of each agent. All nodes compute the same result, each for itself.
 namespace millrace::transport {
 
-// What the ranks of an open have agreed on.
+// The agreement of an open's ranks.
 struct RoutePlan {
   Topology topology = Topology::direct;  // not automatic
   std::uint32_t lanes = 1;               // [1, max_lanes] and at most one per node
   std::uint64_t stripe_bytes = 0;
 };
 
-// What `automatic` and 0 mean on so many nodes, for a file with stripes of its own of so many bytes (0:
-// none).
+// Replaces `automatic` and 0 by values for this number of nodes and the file's own stripes (0: none).
 RoutePlan plan_route(const Settings& settings, std::uint32_t nodes, std::uint64_t file_stripe_bytes = 0);
 
 // The node that serves a lane. Servers are spread evenly over the nodes.
@@ -33,11 +32,10 @@ std::uint32_t file_server(const RoutePlan& plan, std::uint32_t nodes, std::uint3
 //
 std::uint32_t next_node(Topology topology, std::uint32_t nodes, std::uint32_t node, std::uint32_t server);
 
-// The part of a route that node `node` has to know. `addresses`: of all nodes' agents, by index; at least
-// two.
+// The part of a route that concerns node `node`. `addresses`: of all nodes' agents, by index; at least two.
 Routing routing_of(const RoutePlan& plan, std::span<const TcpAddress> addresses, std::uint32_t node);
 
-// The way of a file that is staged: from node 0 to 1, and so on to the last; each node keeps a copy.
+// The route of a staged file: from node 0 to 1, and so on to the last; each node keeps a copy.
 Routing chain_of(std::span<const TcpAddress> addresses, std::uint32_t node);
 
 }  // namespace millrace::transport

@@ -252,7 +252,7 @@ def test_doctor_shows_the_sizes_that_millrace_costs_has_found(world):
     found = prefix.find(os.environ)
     write_script(Path(found.costs), f"#!/bin/sh\necho '{json.dumps(COSTS)}'\n")
     lines = costs.told(costs.probe(found, world))
-    assert "below about 12.0 KiB, 1.5 MiB where the program syncs" in lines[-1][1]
+    assert "below about 12.0 KiB, 1.5 MiB if the program syncs" in lines[-1][1]
 
 
 def test_doctor_says_whether_plain_files_are_served(world):
@@ -282,11 +282,11 @@ ADDRESSES = [("lo", "127.0.0.1"), ("eth0", "10.0.0.7"), ("ib0", "10.1.0.7"), ("l
 @pytest.mark.parametrize(
     ("interfaces", "interface", "address", "verdict", "says"),
     [
-        ([], "eth0", "10.0.0.7", "good", "if nodes do not reach each other there, set --interfaces"),
+        ([], "eth0", "10.0.0.7", "good", "if the nodes cannot reach each other there, set --interfaces"),
         (["ib0"], "ib0", "10.1.0.7", "good", ""),
         (["none", "ib0"], "ib0", "10.1.0.7", "good", ""),
         (["lo"], "lo", "127.0.0.1", "good", ""),
-        (["none"], None, None, "note", "MILLRACE_INTERFACES (there is eth0, ib0)"),
+        (["none"], None, None, "note", "MILLRACE_INTERFACES (up here: eth0, ib0)"),
     ],
 )
 def test_doctor_says_what_other_nodes_are_told(monkeypatch, interfaces, interface, address, verdict, says):
@@ -301,7 +301,7 @@ def test_doctor_says_what_other_nodes_are_told(monkeypatch, interfaces, interfac
 def test_a_host_without_network_is_told_so(monkeypatch):
     monkeypatch.setattr(machine, "_addresses", lambda: ADDRESSES[:1])
     finding = doctor._network(machine.network([]))
-    assert finding.verdict == doctor.FAIR and "will be left to the MPI library" in finding.value
+    assert finding.verdict == doctor.FAIR and "the MPI library alone will write" in finding.value
 
 
 def test_addresses_of_this_host():
@@ -310,7 +310,7 @@ def test_addresses_of_this_host():
 
 def test_doctor_for_people(millrace, world):
     done = millrace("doctor", world / "nowhere" / "file")
-    assert done.returncode == 1 and "is not there" in " ".join(done.stdout.split())
+    assert done.returncode == 1 and "does not exist" in " ".join(done.stdout.split())
 
 
 def test_doctor_leaves_nothing_behind(millrace, world):

@@ -124,7 +124,7 @@ def test_a_handle_of_one_rank_that_is_open_before_that_of_all(nodes, mpi, strate
     job = nodes.job(mpi)
     job.run("across", job.folder, "self_first", strategy=strategy, **route("direct", 3))
     assert "FAIL" not in job.out and "pass self_first" in job.out, job.told
-    assert "a rank has it open without those of other nodes" in job.read("err"), job.told
+    assert "a rank has the file open already, without the ranks of other nodes" in job.read("err"), job.told
     job.expect_nothing_left()
 
 

@@ -102,4 +102,4 @@ def test_a_node_that_ends_by_itself_is_seen(pair):
 
 def test_a_running_node_is_not_booted(pair):
     done = pair("boot", 0)
-    assert done.returncode == 2 and "kill it first" in done.stderr
+    assert done.returncode == 2 and "end it first" in done.stderr

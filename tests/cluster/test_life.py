@@ -125,7 +125,7 @@ def test_two_clusters_do_not_meet(pair):
         (["up", "--nodes", "1", "--bandwidth", "1bit"], "100kbit to 400gbit"),
         (["up", "--nodes", "1", "--latency", "5"], "'5' is not a time"),
         (["up", "--nodes", "1", "--shared", "/no/such"], "there is no such folder"),
-        (["up", "--nodes", "1", "--name", "../x"], "is no name for a cluster"),
+        (["up", "--nodes", "1", "--name", "../x"], "cannot be the name of a cluster"),
         (["status"], "no cluster"),
         (["exec", "0", "--", "true"], "no cluster"),
         (["cut", "0"], "no cluster"),
@@ -139,7 +139,7 @@ def test_bad_use_is_told(cluster, command, says):
 
 def test_unknown_nodes_and_commands_are_told(pair):
     done = pair.run(2, "true")
-    assert done.returncode == 2 and "'2' is no node" in done.stderr
+    assert done.returncode == 2 and "'2' is not a node" in done.stderr
     assert pair.run(0, "no-such-program").returncode == 127
     assert pair.run(0, "/etc/passwd").returncode == 126
     here = pair.run(0, "true", cwd="/dev/shm")

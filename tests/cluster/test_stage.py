@@ -101,7 +101,7 @@ def test_a_node_without_room_makes_all_read_where_the_file_is(nodes):
     assert small.returncode == 0, small.stderr
     read = Reading(nodes, "ompi", path, stage_directory="/tmp/copies").end()
     assert read.staged == ["none"] and read.seen == stock(nodes, "ompi", path).seen
-    assert read.job.read("err").count(INSTEAD) == 1 and "rank 2 has not enough room" in read.job.read("err")
+    assert read.job.read("err").count(INSTEAD) == 1 and "rank 2 has too little room" in read.job.read("err")
     for node in range(3):
         assert nodes.cluster.run(node, "ls", "/tmp/copies").stdout == ""
 

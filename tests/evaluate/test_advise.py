@@ -86,7 +86,7 @@ def test_what_a_file_costs_whatever_its_size_is_told_from_the_rest(tmp_path):
     for amount, expected in (("32MiB", (0.05, 0.1)), ("64MiB", (0.075, 0.175)), ("8MiB", (0.03125, 0.04375))):
         found = advise.predict(made, application(piece="32KiB", checkpoint=amount))
         assert [p.seconds for p in found] == pytest.approx(list(expected))
-    (note,) = [n for n in advise.caveats(made, application(piece="32KiB")) if "whatever its size" in n]
+    (note,) = [n for n in advise.caveats(made, application(piece="32KiB")) if "with any size" in n]
     assert "25 ms" in note
 
     del results["size.32KiB.mpich"]
@@ -114,9 +114,9 @@ def test_a_program_with_a_file_per_rank_keeps_it(session):
 
 def test_what_was_not_measured_is_said(session):
     notes = advise.caveats(session, application(ranks=512))
-    assert notes == ["measured with 4 ranks, not 512: the order holds better than the times"]
+    assert notes == ["measured with 4 ranks, not 512: trust the order more than the times"]
     (note,) = advise.caveats(session, application(piece="8MiB"))
-    assert note == "pieces like these were not measured in a shared file: those of 1.0 MiB stand for them"
+    assert note == "pieces of this size were not measured in a shared file; the advice uses those of 1.0 MiB"
 
 
 def test_the_command_reads_yaml_and_says_why(session, tmp_path, capsys):
@@ -139,7 +139,7 @@ def test_the_command_reads_yaml_and_says_why(session, tmp_path, capsys):
         ),
         (
             "schema: millrace.application/1\nranks: 0\ncheckpoint: 1\npiece: 1\ninterval: 1s\n",
-            "are above zero",
+            "must be above zero",
         ),
         (
             "schema: millrace.application/1\nranks: 1\ncheckpoint: 1\npiece: 1\ninterval: 1s\ncalls: odd\n",

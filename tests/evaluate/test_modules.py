@@ -62,7 +62,7 @@ def test_slots_whose_names_say_nothing_are_channels_with_a_word_of_doubt(tmp_pat
 
 
 def test_what_a_virtual_machine_does_not_tell_is_not_invented(tmp_path):
-    for parts, expected in (([module("", "DIMM 0", 0, 0)], "does not tell how fast"), ([], "names no memory modules")):
+    for parts, expected in (([module("", "DIMM 0", 0, 0)], "does not tell the speed"), ([], "names no memory modules")):
         found = modules.bandwidth(table(tmp_path, *parts))
         assert found["gb_s"] is None and expected in found["words"]
     assert "there is no" in modules.bandwidth(tmp_path / "absent")["words"]

@@ -176,14 +176,14 @@ def test_a_users_own_machine_stands_beside(tmp_path):
     ("text", "expected"),
     [
         ("name: [", "is not YAML"),
-        ("- 1\n", "holds no mapping"),
+        ("- 1\n", "is not a mapping"),
         ("schema: millrace.machine/1\nname: a\n", "source, figures is missing"),
         ("schema: other/1\nname: a\nsource: b\nfigures: []\n", "schema is 'other/1'"),
-        ("schema: millrace.machine/1\nname: a\nsource: b\nfigures: 3\n", "figures is a list"),
+        ("schema: millrace.machine/1\nname: a\nsource: b\nfigures: 3\n", "figures must be a list"),
         ("schema: millrace.machine/1\nname: a\nsource: b\nfigures: [3]\n", "each figure needs name, value and unit"),
         (
             "schema: millrace.machine/1\nname: a\nsource: b\nfigures: [{name: x, value: fast, unit: y}]\n",
-            "value and of are numbers",
+            "value and of must be numbers",
         ),
         (
             "schema: millrace.machine/1\nname: a\nsource: b\nfigures: [{name: x, value: 1, unit: y, colour: red}]\n",
@@ -236,7 +236,7 @@ def test_what_hpcc_does_not_vouch_for_is_not_verified(broken):
 
 
 def test_an_hpcc_that_was_cut_off_is_told():
-    with pytest.raises(hpcc.BadOutput, match="did not come to its end"):
+    with pytest.raises(hpcc.BadOutput, match="ended early"):
         hpcc.parse(OUTPUT[:200])
 
 

@@ -90,7 +90,7 @@ def test_a_damaged_database_and_a_damaged_result_cost_a_message_and_a_run(finish
     finished.forget()
     done = finished.run("evaluate", "-o", copy)
     assert done.returncode == 0, done.stderr
-    assert "results.db is damaged" in done.stderr and "limit.flops is run again" in done.stderr
+    assert "results.db is damaged" in done.stderr and "limit.flops runs again" in done.stderr
     assert [name for name in finished.started() if name != "transfer"] == ["flops"]
     assert (copy / "reframe" / "results.damaged.db").exists()
 
@@ -133,10 +133,10 @@ def test_a_damaged_session_file_is_named(world):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("--profile", "huge"), "there is no profile 'huge': quick, full, paper"),
+        (("--profile", "huge"), "profile 'huge' is unknown: use one of quick, full, paper"),
         (("--only", "nothing-like-it"), "no case has nothing-like-it in its name"),
-        (("--mpi", "lam"), "there is no MPI 'lam'"),
-        (("--format", "pdf"), "there is no format 'pdf'"),
+        (("--mpi", "lam"), "MPI 'lam' is unknown"),
+        (("--format", "pdf"), "format 'pdf' is unknown"),
         (("--machine", "absent.yaml"), "absent.yaml: No such file"),
         (("--report-only",), "holds no session"),
         (("--target", "/proc/nowhere"), "/proc/nowhere"),

@@ -74,7 +74,7 @@ def test_recovery_writes_nothing_into_a_new_file_with_the_old_number(crashed, tm
     refused = recover(crashed)
     assert path.read_bytes() == OTHER, "old records came into the new file"
     assert (
-        refused.returncode == 1 and f"{path} is another file than the one that was written" in refused.stderr
+        refused.returncode == 1 and f"{path} is not the file of this journal" in refused.stderr
     ), refused
     assert ledgers(crashed) and "--discard" in refused.stderr
     forced = recover(crashed, "--force")

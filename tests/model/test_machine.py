@@ -43,15 +43,15 @@ def test_a_description_of_a_users_machine(tmp_path):
         ("kind: host", "kind: ring", "needs nodes"),
         ('source: "datasheet: mine"', "note: none", "a source that begins with paper"),
         ('source: "datasheet: mine"', 'source: "hearsay"', "a source that begins with paper"),
-        ("value: 5, unit: GB/s", "value: fast, unit: GB/s", "value is a number"),
+        ("value: 5, unit: GB/s", "value: fast, unit: GB/s", "value must be a number"),
         ("value: 5, unit: GB/s", "value: -5, unit: GB/s", "not negative"),
-        ("value: 5, unit: GB/s", "value: 0, unit: GB/s", "copy_rate is more than 0"),
+        ("value: 5, unit: GB/s", "value: 0, unit: GB/s", "copy_rate must be more than 0"),
         ("value: 5, unit: GB/s", "value: 5, unit: furlongs", "unit 'furlongs'"),
         ("value: 5, unit: GB/s", "value: 5, unit: us", "should be GB/s"),
         ("value: 5, unit: GB/s", "value: 5, colour: red, unit: GB/s", "colour"),
         ("  cores:", "  kernels:", "needs cores"),
-        ("fitted: true", "fitted: perhaps", "fitted is true or false"),
-        ("parameters:", "parameters: 3\nrest:", "rest: no such entry"),
+        ("fitted: true", "fitted: perhaps", "fitted must be true or false"),
+        ("parameters:", "parameters: 3\nrest:", "rest: a description has no such entry"),
         ("name: mine", "name: [mine", "is not YAML"),
     ],
 )
@@ -64,7 +64,7 @@ def test_what_is_wrong_is_named(tmp_path, before, after, said):
 
 def test_a_machine_that_is_not_there():
     with pytest.raises(
-        ModelError, match="there are a300-2, a300-4, a300-8, cluster-10g, oakleaf-fx, t2k, virtual-cluster"
+        ModelError, match="use one of a300-2, a300-4, a300-8, cluster-10g, oakleaf-fx, t2k, virtual-cluster"
     ):
         machine.find("a300-16")
     with pytest.raises(ModelError, match="No such file"):

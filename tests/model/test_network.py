@@ -52,7 +52,7 @@ def test_a_tree_has_few_links_where_direct_has_one_of_each_node():
 
 @pytest.mark.parametrize(
     ("topology", "nodes", "servers", "said"),
-    [("star", 4, 1, "known here are direct"), ("ring", 0, 1, "--nodes"), ("ring", 4, 5, "at most one per node")],
+    [("star", 4, 1, "use one of direct"), ("ring", 0, 1, "--nodes"), ("ring", 4, 5, "at most one per node")],
 )
 def test_what_is_no_cluster(topology, nodes, servers, said):
     with pytest.raises(ModelError, match=said):

@@ -92,7 +92,7 @@ def test_errors_are_the_systems(tmp_path):
 
 def test_what_is_no_memory_is_refused(tmp_path):
     with millrace.File(tmp_path / "file", "w+") as file:
-        with pytest.raises(TypeError, match="a str has no bytes"):
+        with pytest.raises(TypeError, match="a str has no accessible bytes"):
             file.write("text")
         with pytest.raises(BufferError, match="read-only"):
             file.read_into(b"abc")
@@ -230,7 +230,7 @@ def test_functions_on_the_host(where):
         assert library.find("add")(-3, 1) == 2**64 - 2 or library.find("add")(-3, 1) == 2**32 - 2
         pid = library.find("process")()
         assert (pid == os.getpid()) == (where == "thread")
-        with pytest.raises(TypeError, match="no argument"):
+        with pytest.raises(TypeError, match="cannot be an argument"):
             library.find("add")("1", 2)
         with pytest.raises(BufferError, match="read-only"):
             millrace.Out(b"abc")

@@ -139,7 +139,7 @@ def test_a_child_does_not_wait_for_its_parents_saves(tmp_path, gate):
             saving.wait(5)
         except RuntimeError as error:
             gate.set()
-            status = 0 if "by the process that began it" in str(error) else 2
+            status = 0 if "only the process that began" in str(error) else 2
             millrace.save(tmp_path / "child", np.arange(4), wait=False).wait(120)
         finally:
             os._exit(status)

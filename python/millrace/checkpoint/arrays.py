@@ -67,7 +67,7 @@ def build(tensor: Tensor, node: dict[str, Any], raw: Any, library: str | None, d
             return _cupy(_numpy(tensor, node, raw), device)
     except ImportError as error:
         raise CheckpointError(
-            f"{tensor.name!r} is to be an array of {kind}, which is not installed ({error}); "
+            f"{tensor.name!r} needs {kind}, which is not installed ({error}); "
             "arrays='numpy' makes NumPy arrays of all"
         ) from None
     except (TypeError, ValueError) as error:
@@ -89,7 +89,7 @@ def _numpy(tensor: Tensor, node: dict[str, Any], raw: Any) -> Any:
     if tensor.dtype == "C64":
         shape = tensor.shape
     elif stored.name != tensor.dtype or (*shape, *stored.last) != tensor.shape:
-        raise ValueError(f"{tensor.dtype} of shape {list(tensor.shape)} does not hold {dtype}")
+        raise ValueError(f"{tensor.dtype} of shape {list(tensor.shape)} cannot be viewed as {dtype}")
     if not raw.size:
         return np.zeros(shape, dtype)
     if dtypes.is_swapped(dtype):
@@ -105,7 +105,7 @@ def _torch_type(tensor: Tensor, node: dict[str, Any]) -> tuple[Any, Any]:
     if note in dtypes.COMPLEX or note in ("<c8", "<c16", ">c8", ">c16"):
         note = {"F32": "complex64", "F64": "complex128"}.get(tensor.dtype)
         if note is None or tensor.shape[-1:] != (2,):
-            raise ValueError(f"{tensor.dtype} of shape {list(tensor.shape)} does not hold complex numbers")
+            raise ValueError(f"{tensor.dtype} of shape {list(tensor.shape)} cannot be viewed as complex numbers")
         return tensor.shape[:-1], dtypes.to_torch(tensor.dtype, note)
     if not isinstance(note, str) or note[:2] not in (">i", ">u", ">f"):
         raise ValueError(f"torch has no type for {note}")
@@ -133,4 +133,4 @@ def _cupy(array: Any, device: Any) -> Any:
 
 def check_size(tensor: Tensor) -> None:
     if math.prod(tensor.shape) and dtypes.BITS[tensor.dtype] < 8:
-        raise CheckpointError(f"{tensor.name!r} is of {tensor.dtype}, elements below a byte, which nobody here has")
+        raise CheckpointError(f"{tensor.name!r} has elements of {tensor.dtype}, smaller than a byte: unsupported")

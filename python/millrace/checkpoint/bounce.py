@@ -65,7 +65,7 @@ class Bounce:
             where = (None, address + done, size - done, room.offset + done)
             count = self._library.call(name, self._handle, *where)
             if not count:
-                raise OSError(5, "the copy from or to the device stopped")
+                raise OSError(5, "the copy from or to the device failed")
             done += count
 
     def close(self) -> None:

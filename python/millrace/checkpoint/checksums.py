@@ -20,7 +20,7 @@ class Algorithm(NamedTuple):
 
 
 def find(name: str) -> Algorithm | None:
-    """The algorithm of that name; None if nobody here computes it."""
+    """The algorithm of that name; None if it cannot be computed here."""
     if name == "crc32":
         return Algorithm("crc32", 8, zlib.crc32)
     if name == "xxh3-64":

@@ -115,9 +115,9 @@ def read(descriptor: int, path: str) -> Header:
     size = os.fstat(descriptor).st_size
     length = int.from_bytes(os.pread(descriptor, 8, 0), "little")
     if size < 8 + 2 or os.pread(descriptor, 1, 8) != b"{":
-        raise CheckpointError(f"{path} is no checkpoint: it does not begin as safetensors files do")
+        raise CheckpointError(f"{path} is not a checkpoint: it does not begin as safetensors files do")
     if length > HEADER_MAX_BYTES:
-        raise CheckpointError(f"{path} is no checkpoint: its header would have {length} bytes")
+        raise CheckpointError(f"{path} is not a checkpoint: its header would have {length} bytes")
     if 8 + length > size:
         raise CheckpointError(f"{path} is cut off: its header has {length} bytes, the file {size}")
     text = _exactly(descriptor, length, 8, path)
@@ -139,7 +139,7 @@ def _parse(text: bytes, size: int, path: str) -> Header:
     try:
         entries = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path} is damaged: its header is no JSON ({error})") from None
+        raise CheckpointError(f"{path} is damaged: its header is not JSON ({error})") from None
     metadata = entries.pop(RESERVED_NAME, {}) if isinstance(entries, dict) else None
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise CheckpointError(f"{path} is damaged: its header is not one of safetensors")
@@ -185,7 +185,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _tensors(entries: dict[str, Any], data_bytes: int, path: str) -> list[Tensor]:
@@ -208,7 +208,7 @@ def _tensor(name: str, entry: Any, path: str) -> Tensor:
         right = all(type(number) is int and number >= 0 for number in (*shape, begin, end))
         bits = math.prod(shape) * dtypes.BITS[dtype] if right else 0
     except (KeyError, TypeError, ValueError):
-        raise CheckpointError(f"{path} is damaged, or newer: its header has no sense for {name!r}") from None
+        raise CheckpointError(f"{path} is damaged or newer: its header has an invalid entry for {name!r}") from None
     if not right or (end - begin) * 8 != bits:
         raise CheckpointError(f"{path} is damaged: {name!r} has a type and shape that do not fit its bytes")
     return Tensor(name, dtype, shape, begin, end)

@@ -40,7 +40,7 @@ def load(
 
     device: where torch and CuPy arrays are to be, such as "cuda:0".
     mmap: maps the file instead of reading it. Arrays can be changed; the file stays. Nothing is verified, unless asked.
-    verify: True raises CheckpointError if the file has no checksums, or ones that nobody here computes. None does
+    verify: True raises CheckpointError if the file has no checksums, or if they cannot be computed here. None does
         not verify then, with a warning in the latter case. False never does.
     arrays: "numpy", "torch" or "cupy": what all are to be, whatever they were.
     threads: how many read (as many as there are processors, at most 4).
@@ -48,7 +48,7 @@ def load(
     Raises CheckpointError for what is no checkpoint, cut off or damaged: ChecksumError says which tensors.
     """
     if arrays is not None and arrays not in building.LIBRARIES:
-        raise ValueError(f"arrays is one of {', '.join(building.LIBRARIES)}, not {arrays!r}")
+        raise ValueError(f"arrays must be one of {', '.join(building.LIBRARIES)}, not {arrays!r}")
     with _opened(path) as (name, descriptor):
         verify = False if mmap and verify is None else verify
         return _Loading(name, descriptor, mmap, verify, threads).tree(arrays, device)
@@ -69,7 +69,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[str, int]]:
     descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait for its writer
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise CheckpointError(f"{name} is no checkpoint: it is not a plain file")
+            raise CheckpointError(f"{name} is not a checkpoint: it is not a plain file")
         yield name, descriptor
     finally:
         os.close(descriptor)
@@ -139,7 +139,7 @@ class _Loading:
                 nodes = tree.tensor_nodes(self.header.tree)
         for node in nodes:
             if node["tensor"] not in self._by_name:
-                raise CheckpointError(f"{self._path} is damaged: its tree names {node['tensor']!r}, which it has not")
+                raise CheckpointError(f"{self._path} is damaged: its tree names {node['tensor']!r}, which is missing")
             with self._in_this_file():
                 building.check_size(self._by_name[node["tensor"]])
         return nodes
@@ -160,10 +160,10 @@ class _Loading:
             return found
         problem = f"{self._path} has no checksums" if not name else f"{self._path} has checksums of the kind {name!r}"
         if name:
-            problem += ", which nobody here computes: install Millrace's library (libmillrace_io.so) or xxhash"
+            problem += ", which cannot be computed here: install Millrace's library (libmillrace_io.so) or xxhash"
         if verify:
-            raise CheckpointError(f"{problem}; verify=False loads it without")
-        warnings.warn(f"{problem}; it is loaded without being verified", stacklevel=4)
+            raise CheckpointError(f"{problem}; verify=False loads the file without checks")
+        warnings.warn(f"{problem}; the file is loaded without checks", stacklevel=4)
         return None
 
     def _checksums(self) -> dict[str, list[str]]:
@@ -175,7 +175,7 @@ class _Loading:
             found[tensor.name] = [text[i : i + digits] for i in range(at, end, digits)]
             at = end
         if at != len(text):
-            raise CheckpointError(f"{self._path} is damaged: it has not as many checksums as chunks")
+            raise CheckpointError(f"{self._path} is damaged: the number of checksums differs from the number of chunks")
         return found
 
     def _room(self, node: dict[str, Any], library: str | None, device: Any) -> Any:

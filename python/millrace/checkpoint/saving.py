@@ -52,9 +52,9 @@ class Saving:
     def wait(self, timeout: float | None = None) -> None:
         """Returns when the checkpoint is complete and under its name; raises what went wrong, and TimeoutError."""
         if os.getpid() != self._process:
-            raise RuntimeError(f"{self.path} is saved by the process that began it, not by its children")
+            raise RuntimeError(f"only the process that began to save {self.path} can wait for it, not its children")
         if not self._over.wait(timeout):
-            raise TimeoutError(f"{self.path} is not saved yet after {timeout} s; it goes on")
+            raise TimeoutError(f"{self.path} is not saved after {timeout} s; saving goes on")
         with _lock:
             _unheard.pop(id(self), None)
         if self._error is not None:

@@ -79,14 +79,14 @@ def _by_protocol(np: Any, value: Any) -> Source | None:
         return _of_device(np, value)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         if value.__dlpack_device__()[0] not in _DLPACK_HOST:
-            raise TypeError("its memory is a device's that gives no __cuda_array_interface__; copy it to the host")
+            raise TypeError("its memory is on a device and has no __cuda_array_interface__; copy it to the host")
         try:
             return _of_numpy(np.from_dlpack(value), "numpy")
         except (BufferError, RuntimeError, ValueError) as error:
             # JAX's small types are known to NumPy by ml_dtypes, and not to DLPack.
             if hasattr(value, "__array__"):
                 return _of_numpy(np.asarray(value), "numpy")
-            raise TypeError(f"NumPy cannot take it by DLPack ({error}); convert it to a NumPy array") from None
+            raise TypeError(f"NumPy cannot import it by DLPack ({error}); convert it to a NumPy array") from None
     try:
         view = memoryview(value)
     except TypeError:
@@ -192,7 +192,7 @@ def _of_device(np: Any, value: Any) -> Source:
     dtype = np.dtype(facts["typestr"])
     stored = dtypes.of_numpy(dtype)
     if dtypes.is_swapped(dtype):
-        raise TypeError("an array on a device has to be little-endian")
+        raise TypeError("an array on a device must be little-endian")
     try:
         where = memory.of(value)
     except BufferError as error:

@@ -93,7 +93,7 @@ def _pack_key(key: Any, way: tuple[Any, ...]) -> Any:
         return key
     if kind is float:
         return key if math.isfinite(key) else {"float": str(key)}
-    raise TypeError(f"{_spell(way)} has the key {key!r}: keys are strings, numbers, None or tuples of these")
+    raise TypeError(f"{_spell(way)} has the key {key!r}: keys must be strings, numbers, None or tuples of these")
 
 
 def _spell(way: tuple[Any, ...]) -> str:
@@ -128,7 +128,7 @@ def unpack(node: Any, leaf: Callable[[dict[str, Any]], Any], depth: int = 0) -> 
         if "float" in node or "complex" in node:
             return _unpack_key(node)
     except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"the tree has a node that makes no sense ({error})") from None
+        raise CheckpointError(f"the tree has an invalid node ({error})") from None
     raise CheckpointError(f"the tree has a node of an unknown kind: {', '.join(node)}")
 
 

@@ -209,7 +209,7 @@ def _write_all(descriptor: int, views: list[memoryview], offset: int) -> None:
                 break
         done = os.pwritev(descriptor, call, offset)
         if not done:
-            raise OSError(errno.EIO, "the file system takes no more")
+            raise OSError(errno.EIO, "the file system accepted no further byte")
         offset += done
         while first < len(views) and done >= len(views[first]):
             done -= len(views[first])

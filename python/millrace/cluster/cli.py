@@ -54,13 +54,11 @@ def up(
         None, "--disk-rate", metavar="RATE", help="Make /local a slow disk: 40MiB/s (as the machine's disk is)."
     ),
     read_rate: str | None = typer.Option(
-        None, "--read-rate", metavar="RATE", help="Of a slow disk, for reads; none: they take no time (as --disk-rate)."
+        None, "--read-rate", metavar="RATE", help="Of a slow disk, for reads; none: no time (default: --disk-rate)."
     ),
-    seek_time: str = typer.Option(
-        "5ms", "--seek-time", metavar="TIME", help="Of a slow disk: the cost of going elsewhere."
-    ),
+    seek_time: str = typer.Option("5ms", "--seek-time", metavar="TIME", help="Of a slow disk: the time of a seek."),
     slow: List[Path] = typer.Option([], "--slow", metavar="DIR", help="A folder that is slow too; may be repeated."),
-    with_slurm: bool = typer.Option(False, "--slurm", help="Start Slurm in it: srun, sbatch and the rest work."),
+    with_slurm: bool = typer.Option(False, "--slurm", help="Start Slurm in the cluster, for srun, sbatch and others."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """Start a cluster: nodes with a network, a host name, processes, /tmp and /local of their own."""
@@ -82,7 +80,7 @@ def up(
         )
         made = lifecycle.up(spec)
         if not spec.preload:
-            running.tell("bench/shim is not built: jobs of MPICH before 4.2 may not end in MPI_Finalize between nodes")
+            running.tell("bench/shim is not built: jobs of MPICH before 4.2 may hang in MPI_Finalize; run make build")
         _show(made, as_json)
 
 
@@ -91,7 +89,7 @@ def status(
     name: str = _NAME,
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
-    """Say which nodes there are, and how they are: up, cut or dead."""
+    """List the nodes and their states: up, cut or dead."""
     with _told():
         _show(state.running(name), as_json)
 
@@ -124,7 +122,7 @@ def env(name: str = _NAME) -> None:
 @app.command("exec", context_settings={"allow_interspersed_args": False})
 def execute(
     node: str = _NODE,
-    command: List[str] = typer.Argument(..., metavar="-- COMMAND...", help="What to run there."),
+    command: List[str] = typer.Argument(..., metavar="-- COMMAND...", help="The command to run there."),
     name: str = _NAME,
 ) -> None:
     """Run a command in a node: millrace cluster exec 0 -- mpiexec -n 16 -ppn 4 ./app"""
@@ -147,7 +145,7 @@ def _change(what: str, node: str, name: str) -> None:
 
 @app.command()
 def cut(node: str = _NODE, name: str = _NAME) -> None:
-    """Cut a node's link: the switch drops its packets, and the node cannot see why nobody answers."""
+    """Cut a node's link: the switch drops its packets, while the node's own link looks up."""
     _change("cut", node, name)
 
 
@@ -159,7 +157,7 @@ def heal(node: str = _NODE, name: str = _NAME) -> None:
 
 @app.command()
 def kill(node: str = _NODE, name: str = _NAME) -> None:
-    """End a node as a power failure does: all its processes at once, its connections without a word."""
+    """End a node as a power failure does: all its processes die at once, and its connections just stop."""
     _change("kill", node, name)
 
 
@@ -172,9 +170,9 @@ def boot(node: str = _NODE, name: str = _NAME) -> None:
 @app.command()
 def down(
     name: str = _NAME,
-    everything: bool = typer.Option(False, "--all", help="All clusters, and whatever crashed ones left."),
+    everything: bool = typer.Option(False, "--all", help="All clusters, and all leftovers of crashed ones."),
 ) -> None:
-    """End a cluster and remove all of it. Right also where there is none."""
+    """End a cluster and remove all of it. Succeeds also if there is none."""
     with _told():
         if everything:
             lifecycle.down_all()

@@ -49,7 +49,7 @@ def control(folder: Path, request: Mapping[str, Any]) -> None:
             raise ClusterError(f"the cluster in {folder} does not answer: {error}", 1) from None
     if answer is None:
         if request["do"] != "down":
-            raise ClusterError("the cluster ended meanwhile", 1)
+            raise ClusterError("the cluster ended while the command ran", 1)
     elif "error" in answer:
         raise ClusterError(answer["error"], answer["status"])
 

@@ -190,12 +190,12 @@ class Keeper:
     def _change(self, what: str, one: Node) -> None:
         if what == "boot":
             if one.state != DEAD:
-                raise ClusterError(f"{one.name} is {one.state}: kill it first")
+                raise ClusterError(f"{one.name} is {one.state}: end it first with millrace cluster kill {one.index}")
             self._boot(one)
             if self.spec.slurm:
                 slurm.start_node(self.spec, one, self.run)
         elif one.state == DEAD:
-            raise ClusterError(f"{one.name} is dead; start it by: millrace cluster boot {one.index}")
+            raise ClusterError(f"{one.name} is dead; start it with: millrace cluster boot {one.index}")
         elif what == "kill":
             self._stop(one)
         elif what == "cut":

@@ -66,7 +66,7 @@ def up(spec: Spec) -> State:
         if found is not None and found.running:
             raise ClusterError(
                 f"cluster '{spec.name}' runs already, with {len(found.nodes)} nodes; "
-                f"end it by: millrace cluster down --name {spec.name}"
+                f"end it with: millrace cluster down --name {spec.name}"
             )
         _remove(spec.name)
         try:
@@ -77,7 +77,7 @@ def up(spec: Spec) -> State:
             raise
     made = state.read(spec.name)
     if made is None:
-        raise ClusterError("the cluster ended as soon as it was up", 1)
+        raise ClusterError("the cluster ended right after its start", 1)
     return made
 
 

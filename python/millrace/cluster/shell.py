@@ -60,7 +60,7 @@ def main(folder: str, words: list[str]) -> int:
         host, command = split(words)
         names = launchers.names(spec)
         if host not in names:
-            raise ClusterError(f"'{host}' is no node of cluster '{spec.name}'", EXIT_SSH)
+            raise ClusterError(f"'{host}' is not a node of cluster '{spec.name}'", EXIT_SSH)
         argv = ["/bin/sh", "-c", " ".join(command)] if command else ["/bin/sh", "-l"]
         login = login_environment(spec)
         cwd = login["HOME"] if os.path.isdir(login["HOME"]) else "/"

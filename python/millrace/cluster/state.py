@@ -133,7 +133,7 @@ def write_file(path: Path, text: str, mode: int = 0o600) -> None:
 
 def check_name(name: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,31}", name):
-        raise ClusterError(f"'{name}' is no name for a cluster: a letter, then up to 31 of a-z, 0-9 and -")
+        raise ClusterError(f"'{name}' cannot be the name of a cluster: use a letter, then up to 31 of a-z, 0-9 and -")
     return name
 
 
@@ -147,7 +147,7 @@ def read(name: str) -> State | None:
     except FileNotFoundError:
         return None
     except PermissionError:
-        raise ClusterError(f"{path} may be read by root only: run this as root") from None
+        raise ClusterError(f"only root may read {path}: run this as root") from None
     except (ValueError, KeyError, TypeError):
         hint = "`millrace cluster down --all` removes it"
         raise ClusterError(f"{path} is not readable as a cluster's state; {hint}") from None
@@ -160,7 +160,7 @@ def names() -> list[str]:
     except FileNotFoundError:
         return []
     except PermissionError:
-        raise ClusterError(f"{RUN} may be read by root only: run this as root") from None
+        raise ClusterError(f"only root may read {RUN}: run this as root") from None
 
 
 def running(name: str) -> State:
@@ -171,7 +171,7 @@ def running(name: str) -> State:
         hint = f"there is {others}: use --name" if others else "start one by: millrace cluster up --nodes 4"
         raise ClusterError(f"no cluster '{name}' is up; {hint}")
     if not found.running:
-        raise ClusterError(f"cluster '{name}' has crashed; remove what it left by: millrace cluster down --name {name}")
+        raise ClusterError(f"cluster '{name}' has crashed; remove its rest with: millrace cluster down --name {name}")
     return found
 
 
@@ -182,7 +182,7 @@ def find_node(cluster: State, text: str) -> Node:
             return node
     last = cluster.nodes[-1]
     name = cluster.spec.name
-    raise ClusterError(f"'{text}' is no node of cluster '{name}', which has 0 to {last.index} or node0 to {last.name}")
+    raise ClusterError(f"'{text}' is not a node of cluster '{name}': give 0 to {last.index} or node0 to {last.name}")
 
 
 @contextlib.contextmanager

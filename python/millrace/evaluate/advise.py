@@ -160,17 +160,17 @@ def caveats(session: Session, application: Application) -> list[str]:
     results = cases_of(session, "shared-file")
     ranks = {int(r["case"]["ranks"]) for r in results + cases_of(session, "ranks")}
     if start_s := start_of_file(session):
-        found.append(f"of each file {start_s * 1000:.0f} ms pass whatever its size (measured with two sizes)")
+        found.append(f"each file costs {start_s * 1000:.0f} ms in addition, with any size (measured with two)")
     if application.ranks not in ranks:
         measured = ", ".join(map(str, sorted(ranks)))
-        found.append(f"measured with {measured} ranks, not {application.ranks}: the order holds better than the times")
+        found.append(f"measured with {measured} ranks, not {application.ranks}: trust the order more than the times")
     sizes = [int(r["raw"].get("bytes", 0)) for r in results]
     if sizes and application.checkpoint_bytes > 16 * max(sizes) > 0:
         found.append(f"measured with files of {human_bytes(max(sizes))}: a cache of the storage may have helped")
     pieces = [p for method in _methods(session) if method.short != OWN for p in method.points]
     if pieces and not min(pieces) <= application.piece_bytes <= max(pieces):
         nearest = human_bytes(min(max(application.piece_bytes, min(pieces)), max(pieces)))
-        found.append(f"pieces like these were not measured in a shared file: those of {nearest} stand for them")
+        found.append(f"pieces of this size were not measured in a shared file; the advice uses those of {nearest}")
     return found
 
 

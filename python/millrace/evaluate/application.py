@@ -56,7 +56,7 @@ def describe(document: Mapping[str, Any], where: str) -> Application:
         raise EvaluationError(f"{where}: {'; '.join(words)}")
     layout, calls = str(document.get("layout", SHARED)), str(document.get("calls", "any"))
     if layout not in (SHARED, OWN) or calls not in CALLS:
-        raise EvaluationError(f"{where}: layout is {SHARED} or {OWN}, calls one of {', '.join(CALLS)}")
+        raise EvaluationError(f"{where}: layout must be {SHARED} or {OWN}, and calls one of {', '.join(CALLS)}")
     try:
         found = Application(
             str(document.get("name", "application")),
@@ -71,5 +71,5 @@ def describe(document: Mapping[str, Any], where: str) -> Application:
     except (TypeError, ValueError) as error:
         raise EvaluationError(f"{where}: {error}") from None
     if min(found.ranks, found.nodes, found.checkpoint_bytes, found.piece_bytes, found.interval_s) <= 0:
-        raise EvaluationError(f"{where}: ranks, nodes, checkpoint, piece and interval are above zero")
+        raise EvaluationError(f"{where}: ranks, nodes, checkpoint, piece and interval must be above zero")
     return found

@@ -29,7 +29,7 @@ def evaluate(
     only: List[str] | None = typer.Option(
         None, "--only", metavar="TEXT", help="Only limits, and cases whose name has TEXT."
     ),
-    fresh: bool = typer.Option(False, "--fresh", help="Begin anew though the folder holds a session."),
+    fresh: bool = typer.Option(False, "--fresh", help="Start again, even if the folder holds a session."),
     slurm: str | None = typer.Option(
         None,
         "--slurm",
@@ -46,7 +46,7 @@ def evaluate(
     report_only: bool = typer.Option(False, "--report-only", help="Measure nothing; write the report again."),
     show: bool = typer.Option(False, "--list", help="Show what would run here; run nothing."),
 ) -> None:
-    """Measure what this machine delivers, how far that is from its limits, and which I/O method pays; write a report.
+    """Measure this machine's I/O, its distance from the limits, and which I/O method pays; write a report.
 
     Stopped or killed, the same command goes on where it was.
     """
@@ -69,9 +69,9 @@ def evaluate(
 
 
 def compare(
-    a: Path = typer.Argument(..., help="A session's folder, or what --format json wrote: the one to be held against."),
+    a: Path = typer.Argument(..., help="The reference: a session's folder, or a file of --format json."),
     b: Path = typer.Argument(..., help="The other one."),
-    tolerance: float = typer.Option(0.05, "--tolerance", help="Differences up to this share are no differences."),
+    tolerance: float = typer.Option(0.05, "--tolerance", help="Ignore differences up to this share."),
     everything: bool = typer.Option(False, "--all", help="Show figures that are the same, too."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
@@ -85,12 +85,12 @@ def advise(
     application: Path = typer.Argument(
         ...,
         metavar="FILE",
-        help="What the application writes: a description in YAML (docs/guide.md), or a .darshan log.",
+        help="A description of the application's writes in YAML (docs/guide.md), or a .darshan log.",
     ),
     session: Path = typer.Option(Path("millrace-evaluation"), "--session", "-s", help="The folder of an evaluation."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
-    """Say which I/O method and settings an application should use here, how long its checkpoints take, and why."""
+    """Advise an I/O method and settings for an application, with the time of its checkpoints and the reasons."""
     from millrace.evaluate import advise as advice
 
     raise typer.Exit(advice.run(application, session, as_json))

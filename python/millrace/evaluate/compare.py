@@ -83,7 +83,7 @@ def load(path: Path) -> tuple[str, dict[str, dict[str, dict[str, Any]]]]:
     else:
         document = read_json(path, "an exported session")
         if document.get("schema") != EXPORT_SCHEMA:
-            raise EvaluationError(f"{path} is neither a session's folder nor what --format json writes")
+            raise EvaluationError(f"{path} is neither a session's folder nor a file of --format json")
         name, results = document["session"].get("name", path.stem), document["results"]
     found = {r["case"]["name"]: {f["name"]: f for f in r.get("figures", [])} for r in results if r["status"] == PASSED}
     if not found:
@@ -131,8 +131,7 @@ def run(a: Path, b: Path, tolerance: float, everything: bool, as_json: bool) -> 
         console.print(table)
     better = sum(d.verdict == BETTER for d in found)
     console.print(
-        f"{len(found)} figures: {len(worse)} worse, {better} better beyond {tolerance:.0%}; "
-        "ratios above 1 are in favour of B",
+        f"{len(found)} figures: {len(worse)} worse, {better} better beyond {tolerance:.0%}; " "ratios above 1 favour B",
         highlight=False,
     )
     if alone:

@@ -73,7 +73,7 @@ def describe(name: str, ranks: int, run_s: float, records: Iterable[Record], whe
     """`records`: those of MPI-IO first; a file that it names is not counted again below it."""
     rows = [record for record in records if record.bytes and record.writes]
     if not rows:
-        raise EvaluationError(f"{where}: this run wrote nothing that Darshan saw, so there is nothing to advise on")
+        raise EvaluationError(f"{where}: Darshan recorded no writes of this run, so no advice is possible")
     by_mpi = {record.file for record in rows if record.calls != "posix"}
     rows = [record for record in rows if record.calls != "posix" or record.file not in by_mpi]
     of_file: dict[int, list[Record]] = {}
@@ -119,13 +119,13 @@ def _piece(records: list[Record]) -> int:
 def load(path: Path) -> Application:
     """Raises EvaluationError for what is no log, or has no writes, or without pydarshan."""
     if not path.is_file():
-        raise EvaluationError(f"{path}: there is no such file")
+        raise EvaluationError(f"{path}: the file does not exist")
     try:
         import darshan
     except ImportError as error:
         raise EvaluationError(
             f"logs of Darshan need pydarshan ({error}): python3 -m pip install 'millrace-io[darshan]' (or darshan); "
-            "a description in YAML needs nothing"
+            "a description in YAML needs no package"
         ) from None
     try:
         report = darshan.DarshanReport(str(path), read_all=False)

@@ -53,7 +53,7 @@ def mend_database(path: Path) -> str:
         return ""
     aside = path.with_suffix(".damaged.db")
     path.replace(aside)
-    return f"{path} is damaged ({verdict}): it was moved to {aside.name}, and a new one is begun; results are not lost"
+    return f"{path} is damaged ({verdict}): it was moved to {aside.name}, and a new one begins; no results are lost"
 
 
 def _die_with_parent() -> None:
@@ -134,7 +134,7 @@ def run(session: Session, configuration: Path, *, limits: bool, console: Console
         raise EvaluationError(f"ReFrame ended with status {child.returncode} and no report: {tail}")
     for case in session.waiting(limits=limits):
         if session.result(case.name) is None:
-            session.store(case, sessions.FAILED, "ReFrame did not come to it; `millrace evaluate` again runs it")
+            session.store(case, sessions.FAILED, "ReFrame did not run this case; run `millrace evaluate` again")
 
 
 def _end(child: subprocess.Popen[str]) -> None:

@@ -56,6 +56,6 @@ def write_parquet(session: Session, path: Path) -> None:
         import polars
     except ImportError:
         raise EvaluationError(
-            "Parquet needs Python's polars (python3 -m pip install polars); --format json needs nothing"
+            "Parquet needs Python's polars (python3 -m pip install polars); --format json needs no package"
         ) from None
     polars.DataFrame(rows(session), infer_schema_length=None).write_parquet(path)

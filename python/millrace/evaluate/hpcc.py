@@ -108,7 +108,7 @@ def parse(text: str) -> dict[str, Any]:
     """The summary of hpccoutf.txt, and what HPL said of its result."""
     begin, end = text.find("Begin of Summary section."), text.find("End of Summary section.")
     if begin < 0 or end < begin:
-        raise BadOutput("hpccoutf.txt has no summary: hpcc did not come to its end")
+        raise BadOutput("hpccoutf.txt has no summary: hpcc ended early")
     summary: dict[str, str] = {}
     for line in text[begin:end].splitlines()[1:]:
         name, equals, value = line.partition("=")

@@ -61,7 +61,7 @@ def run(request: Request) -> int:
         tell(f"{error.filename or request.output}: {error.strerror}")
         return EXIT_BAD_USE
     except KeyboardInterrupt:
-        tell(f"stopped; the same command goes on where it was ({request.output})")
+        tell(f"stopped; repeat the command to continue the session ({request.output})")
         return 130
     return _say(session, written)
 
@@ -77,7 +77,7 @@ def _session(request: Request, console: Console) -> Session:
         if found != request.profile:
             raise EvaluationError(
                 f"{request.output} holds a session of profile {found}, not {request.profile}: give another --output, "
-                "or --fresh to begin anew"
+                "or --fresh to start again"
             )
         passed = sum(result["status"] == sessions.PASSED for result in session.results())
         console.print(f"going on with the session in {request.output}: {passed} of {len(session.cases)} have passed")
@@ -90,16 +90,16 @@ def _session(request: Request, console: Console) -> Session:
 
 def _plan(request: Request) -> Session:
     if request.profile not in plan.PROFILES:
-        raise EvaluationError(f"there is no profile {request.profile!r}: {', '.join(plan.PROFILES)}")
+        raise EvaluationError(f"profile {request.profile!r} is unknown: use one of {', '.join(plan.PROFILES)}")
     found = prefix.find()
     target = request.target or request.output / "work"
     target.mkdir(parents=True, exist_ok=True)
     if not os.access(target, os.W_OK):
-        raise EvaluationError(f"{target} is not writable: --target takes a folder on the storage to be evaluated")
+        raise EvaluationError(f"{target} is not writable: give --target a folder on the storage to evaluate")
     tools = Tools.here(found, target.resolve(), request.slurm is not None or request.site is not None)
     for mpi in request.mpis:
         if mpi not in LAUNCHERS:
-            raise EvaluationError(f"there is no MPI {mpi!r}: {', '.join(LAUNCHERS)}")
+            raise EvaluationError(f"MPI {mpi!r} is unknown: use one of {', '.join(LAUNCHERS)}")
     mpis = request.mpis or tools.mpis()[: 1 if request.profile == "quick" else None]
     profile = plan.fit(plan.PROFILES[request.profile], tools)
     cases = _chosen(plan.cases(profile, tools, mpis), request.only)
@@ -135,7 +135,7 @@ def _measure(session: Session, request: Request, console: Console) -> None:
     for note in filter(None, [drive.mend_database(session.database)]):
         tell(note)
     for name in session.damaged():
-        tell(f"{session.path_of(name)} is damaged: {name} is run again")
+        tell(f"{session.path_of(name)} is damaged: {name} runs again")
     for case in session.cases:
         if case.missing:
             session.store(case, sessions.SKIPPED, case.missing)
@@ -183,7 +183,7 @@ def show_plan(request: Request) -> int:
         tell(str(error))
         return EXIT_BAD_USE
     except KeyError:
-        tell(f"there is no profile {request.profile!r}: {', '.join(plan.PROFILES)}")
+        tell(f"profile {request.profile!r} is unknown: use one of {', '.join(plan.PROFILES)}")
         return EXIT_BAD_USE
     table = Table("case", "what", "ranks", "")
     for case in cases:

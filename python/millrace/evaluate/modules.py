@@ -93,7 +93,7 @@ def bandwidth(path: Path = TABLE) -> dict[str, Any]:
     if not found:
         return _unknown("the firmware's table names no memory modules")
     if any(not module.transfers_per_s or not module.width_bits for module in found):
-        return _unknown("the firmware does not tell how fast the modules are, as in most virtual machines")
+        return _unknown("the firmware does not tell the speed of the modules, as in most virtual machines")
     named = all(module.channel() for module in found)
     channels = {module.channel() if named else str(number): module for number, module in enumerate(found)}
     slowest = min(module.transfers_per_s for module in found)

@@ -117,7 +117,7 @@ def _limits(p: Profile, t: Tools, mpi: str) -> Iterator[Case]:
     )  # fmt: skip
     yield Case(
         "limit.memory-one", "memory", "memory", (*memory, "-t", "1"), limit=True, memory_bytes=3 * p.array_bytes,
-        about="The same, one thread: what one process can copy",
+        about="The same, one thread: the rate of one process",
     )  # fmt: skip
     yield Case(
         "limit.flops", "compute", "flops", ("-m", str(p.flops_ms), "-i", "5"), limit=True,

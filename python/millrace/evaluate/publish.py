@@ -17,7 +17,7 @@ FORMATS = ("html", "md", "json", "parquet")
 def check_formats(formats: Sequence[str]) -> None:
     for name in formats:
         if name not in FORMATS:
-            raise EvaluationError(f"there is no format {name!r}: {', '.join(FORMATS)}")
+            raise EvaluationError(f"format {name!r} is unknown: use one of {', '.join(FORMATS)}")
 
 
 def references(own: Sequence[Path]) -> list[Machine]:
@@ -44,8 +44,8 @@ def _page(session: Session, kind: str, machines: Sequence[Machine]) -> Path:
         from millrace.evaluate.report import markdown, page
     except ImportError as error:
         raise EvaluationError(
-            f"no report, for Python's {error.name} is missing: python3 -m pip install 'millrace-io[evaluate]'; "
-            "what was measured is kept, and --report-only writes the report later"
+            f"no report, because Python's {error.name} is missing: python3 -m pip install 'millrace-io[evaluate]'; "
+            "all results are kept, and --report-only writes the report later"
         ) from None
     path = session.folder / ("report.html" if kind == "html" else "report.md")
     (page if kind == "html" else markdown).write(path, session, machines)

@@ -59,7 +59,7 @@ class Machine:
 
 def _entry(path: Path, row: Any) -> Entry:
     if not isinstance(row, dict) or not {"name", "value", "unit"} <= set(row):
-        raise EvaluationError(f"{path}: each figure needs name, value and unit, and here is {row!r}")
+        raise EvaluationError(f"{path}: each figure needs name, value and unit, not {row!r}")
     unknown = set(row) - {"name", "value", "unit", "percent", "of", "note", "rounding"}
     if unknown:
         raise EvaluationError(f"{path}: figure {row['name']}: {', '.join(sorted(unknown))} is not known")
@@ -74,21 +74,21 @@ def _entry(path: Path, row: Any) -> Entry:
             str(row.get("rounding", "nearest")),
         )
     except (TypeError, ValueError):
-        raise EvaluationError(f"{path}: figure {row['name']}: value and of are numbers") from None
+        raise EvaluationError(f"{path}: figure {row['name']}: value and of must be numbers") from None
 
 
 def load(path: Path) -> Machine:
     """A machine's file; raises EvaluationError with the line for what is not well formed."""
     document = yaml_file.read(path, EvaluationError)
     if not isinstance(document, dict):
-        raise EvaluationError(f"{path} holds no mapping: a machine's file begins with schema, name, source, figures")
+        raise EvaluationError(f"{path} is not a mapping: a machine's file begins with schema, name, source, figures")
     missing = [name for name in _REQUIRED if name not in document]
     if missing:
         raise EvaluationError(f"{path}: {', '.join(missing)} is missing")
     if document["schema"] != SCHEMA:
         raise EvaluationError(f"{path}: schema is {document['schema']!r}, not {SCHEMA}")
     if not isinstance(document["figures"], list):
-        raise EvaluationError(f"{path}: figures is a list")
+        raise EvaluationError(f"{path}: figures must be a list")
     figures = tuple(_entry(path, row) for row in document["figures"])
     return Machine(str(document["name"]), str(document["source"]), str(document.get("about", "")), figures)
 

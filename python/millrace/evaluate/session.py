@@ -34,7 +34,7 @@ def read_json(path: Path, what: str) -> dict[str, Any]:
     except OSError as error:
         raise EvaluationError(f"{path}: {error.strerror}: {what} cannot be read") from None
     except ValueError as error:
-        raise EvaluationError(f"{path} is damaged ({error}): {what} cannot be read; remove it to go on") from None
+        raise EvaluationError(f"{path} is damaged ({error}): {what} cannot be read; remove it to continue") from None
     if not isinstance(document, dict):
         raise EvaluationError(f"{path} is not {what}")
     return document

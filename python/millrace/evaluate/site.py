@@ -98,7 +98,7 @@ def accounting() -> bool:
 def slurm(folder: Path, options: str, launcher: str = "srun") -> dict[str, Any]:
     """Jobs by sbatch with the site's options (`-p batch -A project`); ranks by srun, Open MPI's with PMIx."""
     if shutil.which("sbatch") is None:
-        raise EvaluationError("--slurm: there is no sbatch on PATH: run this where jobs are submitted")
+        raise EvaluationError("--slurm: sbatch is not on PATH: run this command on a login node")
     access = shlex.split(options)
     scheduler = "slurm" if accounting() else "squeue"
     partitions = [
@@ -122,7 +122,7 @@ def write(folder: Path, configuration: dict[str, Any]) -> Path:
 def check_given(path: Path) -> Path:
     """A site's own configuration of ReFrame, with partitions of these names."""
     if not path.is_file():
-        raise EvaluationError(f"{path} is not there: --site takes a configuration file of ReFrame")
+        raise EvaluationError(f"{path} does not exist: give --site a configuration file of ReFrame")
     if not os.access(path, os.R_OK):
         raise EvaluationError(f"{path} cannot be read")
     return path.resolve()

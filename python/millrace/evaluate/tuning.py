@@ -74,7 +74,7 @@ def strategy(session: Session, application: Application) -> Sentence:
             return Sentence("strategy", "leave it at auto", why)
     text = f"`--strategy {best}`"
     if best != "journal" and rates.get("journal", 0) >= SAME * rates[best]:
-        text += "; journal costs next to nothing here, and keeps what a write has returned for if an agent dies"
+        text += "; journal costs next to nothing here, and keeps the bytes of returned writes if an agent dies"
     return Sentence("strategy", text, why)
 
 
@@ -90,7 +90,7 @@ def sort_buffer(session: Session, application: Application) -> Sentence:
     needed = 1 << max(20, (round(own * share) - 1).bit_length())
     seen = ", ".join(f"{number(_write(r))} MiB/s with {human_bytes(r['case']['more']['sort_buffer'])}" for r in rows)
     why = f"{seen} for {human_bytes(enough['file_bytes'])} of a node: from {share:.0%} of the data on a larger one"
-    why += f" brings nothing; here a node has {human_bytes(own)}"
+    why += f" gains nothing; here a node has {human_bytes(own)}"
     most = int(session.machine["memory"].get("total") or GIB) // 4
     if needed <= DEFAULT_BUFFER:
         return Sentence("sort buffer", "leave it at 256MiB", why)
@@ -155,7 +155,7 @@ def file_size(session: Session, application: Application, methods: Sequence[Pred
     )
     why += f"; {number(creates)} files made per second, {by})" if by else ")"
     text = f"keep {chosen}" if chosen == now else f"{chosen} instead of {now}"
-    return Sentence(topic, f"{text}; files of at least {human_bytes(enough)} reach what larger ones do", why)
+    return Sentence(topic, f"{text}; files of at least {human_bytes(enough)} are as fast as larger ones", why)
 
 
 _LAUNCHERS = {"mpich": "millrace-mpich", "openmpi": "millrace-openmpi"}

@@ -23,7 +23,7 @@ def model(
         None, "--method", "-m", metavar="NAME", help="Methods or strategies to compare (all that the machine has)."
     ),
     direction: str = typer.Option("write", "--direction", help="read or write, on machines with engines."),
-    ranks: int = typer.Option(0, "--ranks", "-n", help="MPI processes (as many as there is room for)."),
+    ranks: int = typer.Option(0, "--ranks", "-n", help="MPI processes (default: as many as fit)."),
     size: str = typer.Option("1GiB", "--size", "-s", metavar="SIZE", help="Each rank's bytes of a checkpoint."),
     buffer: str | None = typer.Option(
         None, "--buffer", "-b", metavar="SIZE", help="Of the C library (512KiB), or the sort buffer (1GiB)."
@@ -44,12 +44,12 @@ def model(
         None, "--topology", metavar="NAME", help="direct, tree or ring, on a cluster with agents (all)."
     ),
     interval: str | None = typer.Option(
-        None, "--interval", metavar="TIME", help="Time between checkpoints: also say which share of the run they take."
+        None, "--interval", metavar="TIME", help="Time between checkpoints: also show their share of the run."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
-    published: bool = typer.Option(False, "--published", help="Everything that the papers say beside the model."),
+    published: bool = typer.Option(False, "--published", help="All values of the papers beside the model."),
     figures: Path | None = typer.Option(
-        None, "--figures", metavar="FOLDER", help="The papers' figures as SVG, and what --published says as Markdown."
+        None, "--figures", metavar="FOLDER", help="The papers' figures as SVG, and --published as Markdown."
     ),
     from_session: Path | None = typer.Option(
         None,
@@ -57,9 +57,9 @@ def model(
         metavar="FOLDER",
         help="Describe the machine that `millrace evaluate` measured, as YAML.",
     ),
-    show: bool = typer.Option(False, "--list", help="The machines, and where each number comes from."),
+    show: bool = typer.Option(False, "--list", help="The machines, and the source of each number."),
 ) -> None:
-    """Say what the papers' machines, or one that you describe, would do with an I/O method, in virtual time."""
+    """Predict the time of an I/O method on the papers' machines, or on one that you describe, in virtual time."""
     from millrace.model import main
 
     request = main.Request(

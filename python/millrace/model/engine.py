@@ -55,7 +55,7 @@ def ask(plans: list[str]) -> list[dict[str, Any]]:
         None,
     )
     if program is None:
-        raise ModelError(f"{PROGRAM} was not found: build Millrace (make), or set MILLRACE_PREFIX to where it is")
+        raise ModelError(f"{PROGRAM} was not found: build Millrace (make), or set MILLRACE_PREFIX to its prefix")
     try:
         done = subprocess.run(
             [program], input="".join(plans), capture_output=True, text=True, timeout=BOUND_S, check=False

@@ -36,13 +36,13 @@ def engines_used(machine: Machine, question: Question) -> list[tuple[int, int]]:
     each, there = machine.count("cores_per_engine"), machine.count("engines")
     if question.mapping:
         if bad := [e for e in question.mapping if not 0 <= e < there]:
-            raise ModelError(f"{machine.name} has no engine {bad[0]}: they are 0 to {there - 1}")
+            raise ModelError(f"{machine.name} has no engine {bad[0]}; its engines are 0 to {there - 1}")
         share, more = divmod(question.ranks, len(question.mapping))
         placed = [(engine, share + (i < more)) for i, engine in enumerate(question.mapping)]
     else:
         placed = [(engine, min(each, question.ranks - engine * each)) for engine in range(-(-question.ranks // each))]
     if not 0 < question.ranks <= each * there or any(ranks > each for _, ranks in placed):
-        raise ModelError(f"{machine.name} has {there} engines of {each} cores: {question.ranks} ranks do not fit so")
+        raise ModelError(f"{machine.name} has {there} engines of {each} cores: {question.ranks} ranks do not fit")
     return [(engine, ranks) for engine, ranks in placed if ranks]
 
 

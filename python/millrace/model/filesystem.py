@@ -33,7 +33,7 @@ def _pieces(size: int) -> tuple[int, int]:
 def plan(machine: Machine, question: Question) -> str:
     """For millrace-model."""
     if question.ranks < 1 or question.size < 1:
-        raise ModelError("ranks and size are at least 1")
+        raise ModelError("--ranks and --size must be at least 1")
     return _host(machine, question) if machine.kind == "host" else _parallel(machine, question)
 
 

@@ -174,31 +174,31 @@ def _read(path: Path) -> dict[str, Any]:
 def _parse(path: Path) -> dict[str, Any]:
     document = yaml_file.read(path, ModelError)
     if not isinstance(document, dict):
-        raise ModelError(f"{path} holds no mapping: a description begins with schema, name, kind, parameters")
+        raise ModelError(f"{path} is not a mapping: a description begins with schema, name, kind, parameters")
     if document.get("schema") != SCHEMA:
         raise ModelError(f"{path}: schema is {document.get('schema')!r}, not {SCHEMA}")
     unknown = set(document) - {"schema", "name", "kind", "about", "based_on", "parameters"}
     if unknown:
-        raise ModelError(f"{path}: {', '.join(sorted(unknown))}: no such entry of a description")
+        raise ModelError(f"{path}: {', '.join(sorted(unknown))}: a description has no such entry")
     if not isinstance(document.get("parameters"), dict):
-        raise ModelError(f"{path}: parameters is a mapping of names")
+        raise ModelError(f"{path}: parameters must be a mapping of names")
     return document
 
 
 def _parameter(path: Path, name: str, row: Any) -> Parameter:
     where = f"{path}: parameter {name}"
     if not isinstance(row, dict) or "value" not in row:
-        raise ModelError(f"{where}: it needs a value and a source, and here is {row!r}")
+        raise ModelError(f"{where}: a value and a source are needed, not {row!r}")
     if set(row) - _KEYS:
         raise ModelError(f"{where}: {', '.join(sorted(set(row) - _KEYS))}: known are {', '.join(sorted(_KEYS))}")
     value, unit = row["value"], str(row.get("unit", ""))
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e18:
-        raise ModelError(f"{where}: value is a number, not negative, and here is {value!r}")
+        raise ModelError(f"{where}: value must be a number, not negative, and is {value!r}")
     if unit not in UNITS:
         raise ModelError(f"{where}: unit {unit!r} is not one of {', '.join(u for u in UNITS if u)}")
     fitted, source = row.get("fitted", False), str(row.get("source", ""))
     if not isinstance(fitted, bool):
-        raise ModelError(f"{where}: fitted is true or false")
+        raise ModelError(f"{where}: fitted must be true or false")
     if not fitted and not source.startswith(SOURCES):
         raise ModelError(f"{where}: a source that begins with {', '.join(SOURCES)}, or fitted: true, is missing")
     return Parameter(name, float(value), unit, source, fitted, str(row.get("note", "")))
@@ -228,7 +228,7 @@ def load(path: Path) -> Machine:
                 f"{path}: parameter {name}: unit is {parameter.unit or 'missing'!r}, and should be {units}"
             )
         if wanted[name] in (_COUNT, _RATE) and parameter.value <= 0 and name not in ("switches", "shared"):
-            raise ModelError(f"{path}: parameter {name} is more than 0")
+            raise ModelError(f"{path}: parameter {name} must be more than 0")
     return Machine(str(document.get("name", path.stem)), kind, str(document.get("about", "")), found, path)
 
 
@@ -242,5 +242,5 @@ def find(word: str) -> Machine:
     if word.endswith((".yaml", ".yml")) or "/" in word:
         return load(Path(word))
     if word.lower() not in names():
-        raise ModelError(f"no machine is named {word}: there are {', '.join(names())}, or name a YAML file of yours")
+        raise ModelError(f"no machine is named {word}: use one of {', '.join(names())}, or your own YAML file")
     return load(FOLDER / f"{word.lower()}.yaml")

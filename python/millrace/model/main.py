@@ -70,7 +70,7 @@ def run(request: Request, published: bool, figures: Path | None, from_session: P
 
 def _choice(name: str, value: str, known: tuple[str, ...]) -> str:
     if value not in known:
-        raise ModelError(f"--{name} {value}: known here are {', '.join(known)}")
+        raise ModelError(f"--{name} {value}: use one of {', '.join(known)}")
     return value
 
 
@@ -105,12 +105,12 @@ def _engines(of: machine.Machine, request: Request) -> list[Answer]:
     try:
         mapping = tuple(int(part) for part in request.mapping.split(",")) if request.mapping else ()
     except ValueError:
-        raise ModelError(f"--mapping {request.mapping}: a list of engines, as 3,4") from None
+        raise ModelError(f"--mapping {request.mapping}: give a list of engines, such as 3,4") from None
     direction = _choice("direction", request.direction, engines.DIRECTIONS)
     language = _choice("language", request.language, engines.LANGUAGES)
     buffer = _size("buffer", request.buffer or "512KiB")
     if buffer == 0:
-        raise ModelError("--buffer: at least 1")
+        raise ModelError("--buffer must be at least 1")
     methods = [_choice("method", m, engines.METHODS) for m in request.methods or engines.METHODS]
     size = _size("size", request.size)
     questions = [engines.Question(m, direction, ranks, size, buffer, mapping, language) for m in methods]
@@ -126,11 +126,11 @@ def _pattern(text: str, size: int) -> ring.Pattern:
         mode, _, size_class = text.partition("-")
         if mode in ("simple", "full") and size_class in ring.CLASSES:
             return ring.Pattern(mode=mode, size_class=size_class)
-        raise ModelError(f"--pattern {text}: BT-IO's are simple-A, simple-B, full-A and full-B")
+        raise ModelError(f"--pattern {text}: BT-IO has simple-A, simple-B, full-A and full-B")
     transfer, _, block = text.partition(",")
     t, b = _size("pattern", transfer), _size("pattern", block or transfer)
     if t == 0 or b == 0 or b % t:
-        raise ModelError(f"--pattern {text}: a block is a multiple of a transfer, as 32KiB,4MiB")
+        raise ModelError(f"--pattern {text}: a block must be a multiple of a transfer, such as 32KiB,4MiB")
     return ring.Pattern(t, b, max(1, size // b))
 
 
@@ -141,7 +141,7 @@ def _ring(of: machine.Machine, request: Request) -> list[Answer]:
     buffer = max(1, _size("buffer", request.buffer or "1GiB") // MIB)
     servers = _servers(request)
     if len(servers) != 1:
-        raise ModelError("--servers: one number, on machines with a ring")
+        raise ModelError("--servers: give one number on machines with a ring")
     questions = [ring.Question(pattern, s, buffer, link, request.nodes, servers=servers[0]) for s in strategies]
     answers = engine.ask([ring.plan(of, q) for q in questions])
     found = []
@@ -155,7 +155,7 @@ def _servers(request: Request) -> list[int]:
     try:
         return [int(part) for part in request.servers.split(",")]
     except ValueError:
-        raise ModelError(f"--servers {request.servers}: numbers, as 1,2,4") from None
+        raise ModelError(f"--servers {request.servers}: give numbers, such as 1,2,4") from None
 
 
 def _cluster(of: machine.Machine, request: Request) -> list[Answer]:

@@ -126,11 +126,11 @@ def loads(topology: str, nodes: int, servers: int) -> Iterator[Load]:
 
 def check(question: Question) -> None:
     if question.topology not in TOPOLOGIES:
-        raise ModelError(f"--topology {question.topology}: known here are {', '.join(TOPOLOGIES)}")
+        raise ModelError(f"--topology {question.topology}: use one of {', '.join(TOPOLOGIES)}")
     if not 1 <= question.nodes <= MOST_NODES:
-        raise ModelError(f"--nodes {question.nodes}: 1 to {MOST_NODES}")
+        raise ModelError(f"--nodes {question.nodes} must be from 1 to {MOST_NODES}")
     if not 1 <= question.servers <= min(MOST_SERVERS, question.nodes):
-        raise ModelError(f"--servers {question.servers}: 1 to {MOST_SERVERS}, and at most one per node")
+        raise ModelError(f"--servers {question.servers} must be from 1 to {MOST_SERVERS}, and at most one per node")
     if question.rank_bytes < 1 or question.record < 1 or question.ranks_per_node < 1:
         raise ModelError("a rank writes at least one byte, in pieces of at least one")
 

@@ -67,11 +67,11 @@ def plan(machine: Machine, question: Question) -> str:
     """For millrace-model."""
     nodes = question.nodes or machine.count("nodes")
     if not 0 < question.servers <= 256 or nodes < 1:
-        raise ModelError("a ring has at least one node, and 1 to 256 file servers")
+        raise ModelError("a ring must have at least one node, and 1 to 256 file servers")
     if question.pattern.mode and round((nodes * machine.count("ranks_per_node")) ** 0.5) ** 2 != nodes * machine.count(
         "ranks_per_node"
     ):
-        raise ModelError("BT-IO needs a square number of ranks: 16 nodes of 16, for one")
+        raise ModelError("BT-IO needs a square number of ranks, such as 16 nodes of 16")
     values: dict[str, Any] = {
         "nodes": nodes,
         "ranks_per_node": machine.count("ranks_per_node"),

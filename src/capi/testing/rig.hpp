@@ -16,7 +16,8 @@
 #include "millrace/millrace.h"
 #include "staging/testing/fake_cuda.h"
 
-// The library as a program sees it: by millrace.h alone. What a test takes has to be back at its end.
+// The library as a program sees it: by millrace.h alone. At its end a test must have returned everything that
+// it took.
 namespace millrace::capi::testing {
 
 using Bytes = std::vector<unsigned char>;

@@ -81,7 +81,8 @@ pid_t Job::agent() const {
   return ::getsockopt(socket->get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : -1;
 }
 
-// Asks seldom: every question is a client to the agent, from whose end its linger counts.
+// Asks seldom: to the agent every question is a client, and the agent's linger time starts anew when it
+// leaves.
 bool Job::agent_leaves_within(int seconds) const {
   const pid_t process = agent();
   return process <= 0 || ends_within(process, seconds);

@@ -14,7 +14,7 @@
 
 namespace millrace::client::testing {
 
-// A job of forked ranks with an agent of its own, in a temporary folder that goes with it. The test's own
+// A job of forked ranks with an agent of its own, in a temporary folder that it removes. The test's own
 // process never becomes a client.
 class Job {
  public:
@@ -31,10 +31,10 @@ class Job {
   // Process of the agent that answers at this job's socket; -1 if there is none.
   pid_t agent() const;
   bool agent_leaves_within(int seconds) const;
-  // True if TEST_AGENT names the agent to use: not the one that MILLRACED_FAKE can tell to misbehave.
+  // True if TEST_AGENT names the agent. Such an agent does not obey MILLRACED_FAKE.
   static bool real_agent();
   static bool ends_within(pid_t process, int seconds);
-  // It has nothing to do: it sleeps, each time that one looks. False: not within a minute.
+  // Waits until the agent has no work, so that every look finds it asleep. False: not within a minute.
   static bool falls_asleep(pid_t process);
   std::string socket_name() const;
 
@@ -44,12 +44,12 @@ class Job {
   std::vector<std::string> environment_;
 };
 
-// Orders processes: those that Job::start() forks while it exists have it too.
+// Orders processes. Processes that Job::start() forks while the object exists share it.
 class Step {
  public:
   Step();
   void reach() const;
-  // False: nobody reaches it within a minute.
+  // False: no process reaches it within a minute.
   bool await() const;
 
  private:
@@ -57,7 +57,7 @@ class Step {
 };
 
 std::vector<std::byte> contents(const std::string& path);
-// Bytes that depend on seed and position: what rank `seed` writes at [offset, offset + size).
+// Bytes that depend on seed and position: rank `seed` writes them at [offset, offset + size).
 std::vector<std::byte> pattern(unsigned seed, std::uint64_t offset, std::size_t size);
 
 }  // namespace millrace::client::testing

@@ -31,8 +31,7 @@ class NullContact final : public Contact {
   void say(const std::string&) override {}
 };
 
-// A session whose agent takes everything at once and does nothing with it: what is measured is the rank's
-// part.
+// A session whose agent takes all records at once and drops them, so that only the rank's part is measured.
 class NullAgent {
  public:
   explicit NullAgent(bool serialized = true) {
@@ -56,7 +55,7 @@ class NullAgent {
   transport::ChannelHeader* header_ = nullptr;
 };
 
-// A process whose agent is that one.
+// A process with that agent.
 class NullProcess final : public Process {
  public:
   explicit NullProcess(NullAgent& agent) : agent_(agent) {}

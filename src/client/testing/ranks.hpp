@@ -18,7 +18,7 @@
 #include "client/file.hpp"
 #include "client/testing/job.hpp"
 
-// What ranks of tests do. All of it belongs into the body of a rank, but for create().
+// Calls for ranks of tests. All of them except create() belong into the body of a rank.
 namespace millrace::client::testing {
 
 // Within five seconds.

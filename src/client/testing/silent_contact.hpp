@@ -9,7 +9,7 @@
 
 namespace millrace::client::testing {
 
-// The contact with an agent that answers nothing; the test says whether it has hung up.
+// The contact with an agent that never answers; the test decides whether the agent has hung up.
 class SilentContact final : public Contact {
  public:
   explicit SilentContact(std::function<bool()> has_hung_up) : has_hung_up_(std::move(has_hung_up)) {}

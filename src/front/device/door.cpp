@@ -25,7 +25,7 @@ constinit std::atomic<unsigned long long> loads_seen{0};
 constinit std::atomic<const staging::Entry*> the_entry{nullptr};
 constinit std::atomic<bool> absent{false};
 
-// The first object tells how many were ever loaded.
+// The first object tells how many objects were ever loaded.
 int count_loads(dl_phdr_info* info, size_t, void* loads) {
   *static_cast<unsigned long long*>(loads) = info->dlpi_adds;
   return 1;
@@ -45,17 +45,20 @@ const staging::Entry* load() {
   const int folder = slash != nullptr ? static_cast<int>(slash - self.dli_fname) + 1 : 0;
   snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, staging::entry_library);
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  const char* why = library == nullptr ? dlerror() : "it is of another version of Millrace";
+  const char* why = library == nullptr ? dlerror() : "it belongs to another version of Millrace";
   const auto function = library == nullptr
                             ? nullptr
                             : reinterpret_cast<staging::EntryFunction>(dlsym(library, staging::entry_symbol));
   const staging::Entry* found = function != nullptr ? function(staging::entry_version) : nullptr;
   if (found == nullptr && !absent.exchange(true))
-    dprintf(STDERR_FILENO, "millrace: device memory can't be staged, install Millrace anew: %s\n", why);
+    dprintf(STDERR_FILENO,
+            "millrace: device memory cannot be staged, so such transfers fail; install Millrace again: %s\n",
+            why);
   return found;
 }
 
-// Without a lock: a fork may come at any time. To load it twice is to load it once.
+// There is no lock, because a fork may come at any time. Loading the library twice has the effect of loading
+// it once.
 const staging::Entry* entry() {
   if (const staging::Entry* known = the_entry.load(std::memory_order_acquire)) return known;
   if (absent.load(std::memory_order_relaxed)) return nullptr;
@@ -64,7 +67,7 @@ const staging::Entry* entry() {
   return found;
 }
 
-// Places that were the host's when they were asked for.
+// Addresses that were the host's at an earlier question.
 constexpr unsigned place_bits = 16;
 constinit thread_local std::array<std::uintptr_t, 16> host_places = {};
 

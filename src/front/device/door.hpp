@@ -7,17 +7,17 @@
 
 #include "staging/entry.hpp"
 
-// Whether a pointer of the program is to a device's memory. A program that has no device's driver pays a
-// comparison for it; one that has, a look at the pointer. libc alone.
+// Tells whether a pointer of the program is to a device's memory. Without a driver, a program pays one
+// comparison; with one, a look at the pointer. Needs libc alone.
 namespace millrace::front::device {
 
-// The process has a driver. Only look() finds out.
+// True if the process has a driver. Only look() sets it.
 extern std::atomic<bool> driver_seen;  // NOLINT(bugprone-dynamic-static-initializers): constinit
 
-// Looks whether the program has loaded a driver meanwhile. 15 ns, no system call.
+// Checks whether the program has loaded a driver. Takes 15 ns and no system call.
 void look();
 
-// Calls that move less than this do not look: they rely on those that do.
+// Calls that move less than this do not look, and rely on larger calls.
 inline constexpr std::size_t worth_looking_bytes = 4 << 10;
 
 // A pointer to device memory, if `device` is not null.
@@ -26,7 +26,7 @@ struct Found {
   void* device = nullptr;
   explicit operator bool() const { return device != nullptr; }
 };
-// Asks the driver; `remembers`: unless this thread has asked for the same place lately.
+// Asks the driver; `remembers`: skips the question if this thread has asked for the same place lately.
 Found ask(const void* pointer, bool remembers);
 
 // Before `bytes` at `pointer` are touched.
@@ -42,8 +42,8 @@ inline Found find_refused(const void* pointer) {
   return driver_seen.load(std::memory_order_relaxed) ? ask(pointer, false) : Found{};
 }
 
-// This thread moves device memory. What it does meanwhile concerns host memory only: find() finds nothing.
-// Cancellation waits, as no driver could bear it.
+// While it lives, this thread moves device memory. Its calls concern host memory only meanwhile, so find()
+// finds nothing. Cancellation is deferred, because drivers do not support it.
 class Inside {
  public:
   Inside();

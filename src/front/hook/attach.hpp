@@ -9,10 +9,10 @@ namespace millrace::front {
 inline constexpr unsigned slot_count = static_cast<unsigned>(Slot::count);
 inline constexpr unsigned attach_version = 1;
 
-// By which name a call came in; its real function is the next one of the same name.
+// The name by which a call came in; its real function is the next one of the same name.
 enum class Entry : unsigned { mpi = 0, pmpi = 1 };
 
-// What libmillrace.so hands to the implementation library of the MPI that it found.
+// libmillrace.so gives this to the implementation library of the MPI that it found.
 struct Attach {
   unsigned version;   // attach_version of the caller
   unsigned slots;     // slot_count of the caller

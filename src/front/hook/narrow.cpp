@@ -20,8 +20,8 @@ namespace {
 constexpr unsigned none = ~0U;
 constexpr int err_count = 2;  // MPI_ERR_COUNT of MPICH and of Open MPI
 
-// Every argument is a pointer, a handle or an integer, and has a word, in a register or on the stack. Who has
-// fewer does not look at the rest.
+// Every argument is a pointer, a handle or an integer, and takes a word in a register or on the stack. A
+// function with fewer arguments ignores the rest.
 using Word = std::intptr_t;
 using Function = int (*)(Word, Word, Word, Word, Word, Word, Word, Word);
 
@@ -41,8 +41,8 @@ int narrow(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h) {
   for (unsigned i = 0; i < words.size(); ++i) {
     if ((slot_counts[slot] >> i & 1u) == 0 || words[i] <= INT_MAX) continue;
     constexpr std::string_view text =
-        "millrace: the MPI library of this process has no large-count functions, and a count above 2^31-1 "
-        "was given\n";
+        "millrace: a count above 2^31-1 is not possible: the MPI library of this process has no large-count "
+        "functions. The call did nothing\n";
     [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, text.data(), text.size());
     return err_count;
   }

@@ -4,10 +4,10 @@
 
 namespace millrace::front {
 
-// libmillrace.so exports the large-count functions whether or not the process's MPI library has them, and a
-// program that looks for them at run time (mpi4py does) finds them. Where the library has none, this takes
-// their place: it goes on to the function without _c, if the count fits. `entry` is an index of
-// millrace_slots; nullptr if it is no large-count transfer.
+// libmillrace.so exports the large-count functions even if the process's MPI library lacks them, and a
+// program that looks for them at run time (mpi4py does) finds them. In that case this function replaces them:
+// it calls the function without _c, if the count fits. `entry` is an index of millrace_slots; nullptr if it
+// is no large-count transfer.
 void* narrow_function(unsigned entry);
 
 }  // namespace millrace::front

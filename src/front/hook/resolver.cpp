@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What runs at the first MPI call of a process: finds the MPI library that is loaded, loads the
-// implementation library that was built for its ABI, and points the trampolines at its hooks. Depends on libc
-// alone, because it is preloaded into every process of a job, most of which have nothing to do with MPI;
-// those never come here.
+// Runs at the first MPI call of a process. It finds the loaded MPI library, loads the implementation library
+// that was built for its ABI, and points the trampolines at its hooks. It depends on libc alone, because it
+// is preloaded into every process of a job. Most of these use no MPI, and never run this code.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -46,8 +45,8 @@ void say(const char* what, const char* detail) {
 }
 
 [[noreturn]] void missing() {
-  // What the dynamic linker does with a symbol that nobody defines.
-  say("the MPI library of this process lacks the function that was called", "");
+  // As the dynamic linker does for an undefined symbol.
+  say("the program called an MPI function that the MPI library of this process lacks; the program ends", "");
   _exit(127);
 }
 
@@ -73,7 +72,7 @@ const char* object_of(void* address) {
   return info.dli_fname;
 }
 
-// A handle of the MPI library, now in the global scope; nullptr if this process has none that we see.
+// A handle of the MPI library, now in the global scope; nullptr if this process has no visible one.
 void* find_mpi() {
   const char* path = object_of(dlsym(RTLD_NEXT, version_name));
   static Candidates found;
@@ -121,7 +120,8 @@ const char* library_for(void* mpi) {
     if (strstr(text, flavour.mark) != nullptr) return flavour.file;
   }
   text[strcspn(text, "\n")] = '\0';
-  say("passing through: this MPI library is not known: ", text[0] != '\0' ? text : "(no version)");
+  say("passing through: Millrace does not know this MPI library; files are written as without it: ",
+      text[0] != '\0' ? text : "(no version)");
   return nullptr;
 }
 
@@ -142,14 +142,15 @@ void attach(const char* library) {
   const Attach request{attach_version, slot_count, real_functions, hook_functions};
   if (function == nullptr || function(&request) != 0) {
     memset(hook_functions, 0, sizeof hook_functions);
-    say("passing through: this library is of another version of Millrace: ", path);
+    say("passing through: this library belongs to another version of Millrace; install Millrace again: ",
+        path);
     return;
   }
-  // A call that goes past the hooks would not see what the pipeline holds: all of them, or none.
+  // A call past the hooks would miss the pipeline's bytes. So either all functions are hooked, or none.
   for (unsigned i = 0; i < entry_count; ++i) {
     if (real_functions[i] == nullptr || hook_functions[i] != nullptr) continue;
     memset(hook_functions, 0, sizeof hook_functions);
-    say("passing through: built for an older MPI library, which lacks ", slot_names[i / 2]);
+    say("passing through: Millrace was built for an older MPI library, which lacks ", slot_names[i / 2]);
     return;
   }
 }

@@ -15,8 +15,8 @@ namespace {
 // Files of the same ranks may set views in several threads at once. MPI allows tags up to 32767 everywhere.
 int tag_of(const Open& open) { return static_cast<int>(open.group >> 1 & 0x7fff); }
 
-// True if all of `group` are in MPI_COMM_WORLD: not so for a file that spawned processes share, or where the
-// program uses MPI sessions and there is no world.
+// True if all of `group` are in MPI_COMM_WORLD. That is false for a file that spawned processes share, and
+// for a program with MPI sessions, which has no world.
 bool within_world(MPI_Group group, int size) {
   MPI_Group world;
   int initialized = 0;
@@ -31,7 +31,7 @@ bool within_world(MPI_Group group, int size) {
   return known && std::ranges::count(there, MPI_UNDEFINED) == 0;
 }
 
-// The file's ranks, where its communicator is no longer at hand.
+// The file's ranks, if its communicator is not available any more.
 std::shared_ptr<const Ranks> ranks_of_file(const Open& open) {
   auto ranks = std::make_shared<Ranks>();
   MPI_Group group;
@@ -68,7 +68,7 @@ bool calls_may_overlap() {
 Held new_ranks(MPI_Comm comm) {
   auto ranks = std::make_shared<Ranks>();
   int rank = 0;
-  // Unlike MPI_Comm_dup, it leaves the program's attributes and their callbacks alone.
+  // Unlike MPI_Comm_dup, MPI_Comm_split does not call the program's attribute callbacks.
   const bool made = PMPI_Comm_size(comm, &ranks->size) == MPI_SUCCESS &&
                     PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS &&
                     PMPI_Comm_split(comm, 0, rank, &ranks->comm) == MPI_SUCCESS;
@@ -85,7 +85,8 @@ Ranks::~Ranks() {
 
 std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm) {
   if (calls_may_overlap()) return new_ranks(comm);
-  // Libraries (PnetCDF) duplicate it for each file: that of the world's ranks serves them all.
+  // Libraries (PnetCDF) duplicate the world for each file. One communicator of the world's ranks serves them
+  // all.
   int likeness = MPI_UNEQUAL, initialized = 0;
   if (PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 &&
       PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness) == MPI_SUCCESS &&

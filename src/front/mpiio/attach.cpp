@@ -11,7 +11,7 @@ void* const* real_functions = nullptr;
 
 namespace {
 
-// The declared type of the hook must be that of the MPI function: checked here, for each.
+// Checks for each hook that its type is that of the MPI function.
 template <Slot S>
 void put(void** table, typename Function<S>::type mpi, typename Function<S>::type pmpi) {
   const unsigned first = 2 * static_cast<unsigned>(S);

@@ -43,7 +43,7 @@ const char* strategy_name(Strategy strategy) {
   return "auto";
 }
 
-// A view change keeps what was written where it is; only the policy of later calls may change.
+// A view change does not move bytes that were written; only the policy of later calls may change.
 Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                   const char* datarep) {
   const bool usable = open.pipeline();
@@ -73,7 +73,7 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
                                                : reason_for_no_view(filetype, open.path));
 }
 
-// Moves the pointer without the library; false where the library has to answer.
+// Moves the pointer without the library; false if the library has to answer.
 bool seek_here(Open& open, MPI_Offset offset, int whence) {
   const std::lock_guard guard(open.pointer_lock);
   MPI_Offset base = 0;
@@ -89,7 +89,7 @@ bool seek_here(Open& open, MPI_Offset offset, int whence) {
   return true;
 }
 
-// The end of the file may be pending, by another handle.
+// The end of the file may be pending, from another handle.
 int seek_to_read(Entry entry, const Open& open, MPI_Offset offset, int whence) {
   const MPI_File source = open.reading();
   const Status flushed =
@@ -106,7 +106,7 @@ void order_between_nodes() noexcept {
   try {
     order_routed_files();
   } catch (...) {
-    client::log("out of memory: writes of several nodes to the same bytes may not be in order");
+    client::log("out of memory: if several nodes write the same bytes, older bytes may stay in the file");
   }
 }
 
@@ -232,7 +232,7 @@ int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
   Open* open = scope.find(fh);
   if (open == nullptr || open->visitor) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
   if (open->place != Open::Place::everywhere && flag != 0) return not_on_first(*open, "atomic mode");
-  // Pending bytes first: after the library's call, which all ranks make, every write is seen at once.
+  // Pending bytes come first: after the library's call, which all ranks make, every write is visible at once.
   Status status = flag != 0 ? open->file->set_direct("atomic mode") : Status{};
   const int result = call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
   if (result == MPI_SUCCESS) {
@@ -248,12 +248,13 @@ int own_sync(Entry entry, MPI_File fh) noexcept {
   if (open == nullptr || open->visitor) return call<Slot::MPI_File_sync>(entry, fh);
   if (open->reader != nullptr) {
     const int result = call<Slot::MPI_File_sync>(entry, fh);
-    look_again(*open);  // also where the library does not sync what it cannot write, as all do that are known
+    look_again(*open);  // all known libraries skip the sync of a file that they cannot write
     return result;
   }
   const Timed timed(*open->file);
   const Status status = open->file->sync();
-  // Collective, and in some libraries a barrier that programs lean on: never left out.
+  // The library's call is collective, and in some libraries a barrier on which programs rely. So it is always
+  // made.
   const int result = call<Slot::MPI_File_sync>(entry, fh);
   return status.ok() ? result : raise(*open, status);
 }

@@ -24,7 +24,7 @@ int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept;
 int own_sync(Entry entry, MPI_File fh) noexcept;
 int own_finalize(Entry entry) noexcept;
 
-// Before this rank tells others, by a collective function, that it has written (class "order").
+// Before a collective function by which other ranks may learn that this rank has written (class "order").
 void order_between_nodes() noexcept;
 
 }  // namespace millrace::front

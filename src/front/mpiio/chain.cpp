@@ -17,7 +17,7 @@
 namespace millrace::front {
 namespace {
 
-// What a rank tells all others, as bytes: all run the same build.
+// A rank's message to all others, as bytes: all ranks run the same build.
 struct Visitor {
   std::uint64_t node;
   std::uint32_t share;
@@ -31,22 +31,22 @@ const char* words_for(Problem problem) {
     case Problem::none:
       break;
     case Problem::not_seen:
-      return "does not see the file, or another one of that name";
+      return "does not see the file, or sees another file of that name";
     case Problem::no_room:
-      return "has not enough room for a copy; see MILLRACE_STAGE_DIRECTORY";
+      return "has too little room for a copy; set MILLRACE_STAGE_DIRECTORY to a folder with more room";
     case Problem::no_directory:
-      return "has a stage directory with too long a name; see MILLRACE_STAGE_DIRECTORY";
+      return "has a stage directory with too long a name; set MILLRACE_STAGE_DIRECTORY to a shorter one";
     case Problem::no_copy:
-      return "cannot make a copy in its stage directory; see MILLRACE_STAGE_DIRECTORY";
+      return "cannot make a copy in its stage directory; set MILLRACE_STAGE_DIRECTORY to another folder";
     case Problem::no_agent:
-      return "has no agent that others could reach";
+      return "has no agent that other nodes can reach; check MILLRACE_INTERFACES";
     case Problem::no_key:
-      return "has no random numbers";
+      return "has no random numbers (getrandom)";
   }
   return "";
 }
 
-// What the first rank of a node tells all others; of every other rank nothing counts.
+// The message of each node's first rank to all others; other ranks' messages are ignored.
 struct Offer {
   Problem problem;
   Topology topology;  // rank 0's counts
@@ -139,7 +139,7 @@ bool Staging::gather_nodes() {
   return plan_.least_share == 0 || *std::ranges::min_element(read) >= plan_.least_share;
 }
 
-// The first rank of a node: everything that can go wrong before a byte moves.
+// For the first rank of a node: all checks and steps before a byte moves.
 Problem Staging::prepare() {
   if (!plan_.first || rank_ == 0) offer_.original = client::stamp_of(plan_.path);
   if (!plan_.first && (offer_.original.inode == 0 || offer_.original.size == 0)) return Problem::not_seen;
@@ -177,8 +177,8 @@ bool Staging::gather_offers() {
   return true;
 }
 
-// Each node's agent is told of its copy; then all ranks hold it and it needs no name any more, so that
-// nothing is left whatever happens.
+// Tells each node's agent of its copy. Then all ranks hold the copy open, and it loses its name, so that
+// nothing stays behind in any case.
 bool Staging::join() {
   fd_ = client::open_copy(offers_[node_].copy);
   bool ready = fd_.valid();
@@ -206,14 +206,14 @@ bool Staging::pass() {
       status = client::send_whole(*chain_, *source_, offers_[0].original);
     }
     if (!status.ok())
-      tell(status.code() == Code::corrupt ? "it changed while it was copied" : status.describe());
+      tell(status.code() == Code::corrupt ? "the file changed while it was copied" : status.describe());
   }
   const bool sent = all_of_asleep(status.ok());
   const bool whole = sent && client::stamp_of(fd_.get()).size == offers_[0].original.size;
   return all_of(comm_, whole);
 }
 
-// An all_of() for a long wait: the processors belong to the agents meanwhile.
+// An all_of() for a long wait, which leaves the processors to the agents.
 bool Staging::all_of_asleep(bool mine) const {
   constexpr long first_ns = 50'000, longest_ns = 1'000'000;
   int own = mine ? 1 : 0, all = 0, done = 0;
@@ -237,7 +237,7 @@ std::vector<client::AgentAddress> Staging::agents() const {
   return all;
 }
 
-// Every rank holds its node's file; what has no name goes with the last of them.
+// Every rank holds its node's file. A file without a name disappears with the last holder.
 bool Staging::hold() {
   fd_ = client::open_copy(offers_[node_].copy);
   const bool all = all_of(comm_, fd_.valid());

@@ -17,27 +17,28 @@ namespace millrace::front {
 struct StagePlan {
   std::string path;
   Settings settings;
-  std::uint64_t group;        // of the open
-  std::uint32_t least_share;  // every node must have read so much of the last file of the series; 0: of none
-  std::uint32_t share;        // that this rank has read
-  bool first = false;         // rank 0's node alone sees the file
-  std::uint64_t size = 0;     // then: of the file
+  std::uint64_t group;  // of the open
+  std::uint32_t
+      least_share;      // the share of the series' last file that every node must have read; 0: no condition
+  std::uint32_t share;  // the share that this rank has read
+  bool first = false;   // rank 0's node alone sees the file
+  std::uint64_t size = 0;  // then: of the file
 };
 
 struct StagedCopy {
   Fd fd;  // of this node's copy, which has no name any more
   client::FileStamp original;
-  // What rank 0 read it from. It stays open until MPI_File_close: to close it takes the fcntl locks that the
-  // process has on the file.
+  // The source from which rank 0 read. It stays open until MPI_File_close, because closing it would drop the
+  // process's fcntl locks on the file.
   std::unique_ptr<client::Source> source;
 };
 
-// Brings a file to all nodes: rank 0 reads it and its node's agent passes it on, from one node to the next,
-// each of which keeps a copy. Nothing, on all ranks alike, if that was not possible; rank 0 logs why.
+// Copies a file to all nodes. Rank 0 reads it, and the agents pass it on from one node to the next; each node
+// keeps a copy. If that is not possible, the result is empty on all ranks alike, and rank 0 logs the reason.
 // Collective. The file must be open on all ranks, and the same on all nodes.
 std::optional<StagedCopy> stage_whole(MPI_Comm comm, const StagePlan& plan);
 
-// What stands for a file that only rank 0's node sees.
+// The stand-in for a file that only rank 0's node sees.
 struct StandIn {
   Fd fd;                    // an empty file of this node without a name, for the MPI library to open
   bool here;                // this is rank 0's node: it has the file itself
@@ -46,7 +47,7 @@ struct StandIn {
   FileSettings settings;    // of rank 0
 };
 
-// Nothing, on all ranks alike, if the nodes' agents cannot work together; rank 0 logs why. Collective.
+// Empty, on all ranks alike, if the nodes' agents cannot work together; rank 0 logs the reason. Collective.
 std::optional<StandIn> stand_in(MPI_Comm comm, const StagePlan& plan);
 
 }  // namespace millrace::front

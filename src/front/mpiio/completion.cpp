@@ -7,7 +7,7 @@
 namespace millrace::front {
 namespace {
 
-// The number of bytes travels in the pointer itself: nothing to allocate, nothing to free.
+// The pointer itself holds the number of bytes, so nothing is allocated or freed.
 int query(void* state, MPI_Status* status) {
   set_status(status, static_cast<MPI_Count>(reinterpret_cast<std::intptr_t>(state)));
   status->MPI_SOURCE = MPI_UNDEFINED;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/contents.hpp"
 
-// Weak: an MPI library older than the large-count functions does not have them, whatever the header said
-// that this was built with.
+// Weak, because an MPI library older than the large-count functions lacks them, even if this was built with a
+// newer header.
 extern "C" {
 int PMPI_Type_get_envelope_c(MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*, int*)
     __attribute__((weak));

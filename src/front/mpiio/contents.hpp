@@ -17,7 +17,7 @@ class Contents {
   Contents(const Contents&) = delete;
   Contents& operator=(const Contents&) = delete;
 
-  // False if the MPI library could not say.
+  // False if the MPI library could not tell.
   bool ok() const { return ok_; }
   int combiner() const { return combiner_; }
   // Predefined: it has no contents and is never freed.
@@ -30,9 +30,9 @@ class Contents {
   std::int64_t address() { return large_ ? at(counts_, next_count_) : at(addresses_, next_address_); }
   std::vector<std::int64_t> list_of_counts(std::int64_t n);
   const std::vector<MPI_Datatype>& types() const { return types_; }
-  // Takes no more numbers: their memory is given back. Types may have been made of millions.
+  // Frees the memory of the numbers. A type may have been made from millions.
   void drop_numbers();
-  // True while no more was taken than there is.
+  // False if more numbers were taken than the type has.
   bool complete() const { return ok_; }
 
  private:

@@ -17,7 +17,7 @@ namespace millrace::front {
 namespace {
 
 using client::TypeMap;
-// An attribute points at this: the map, or why it is known that there is none.
+// An attribute points at this: the map, or the reason why there is none.
 using Holder = Flat;
 
 // Grows whenever a datatype with a map is freed: its handle may then mean another type.
@@ -33,7 +33,7 @@ int forget(MPI_Datatype, int, void* value, void*) {
 int keyval() {
   static const int value = [] {
     int made = MPI_KEYVAL_INVALID;
-    // A duplicate starts without a map and gets its own when it is used.
+    // A duplicate of a datatype starts without a map, and gets its own at first use.
     PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &made, nullptr);
     return made;
   }();
@@ -49,7 +49,7 @@ std::uintptr_t bits_of(MPI_Datatype type) {
   return bits;
 }
 
-// Predefined types are never freed, and neither is this: hooks may run while the process ends.
+// Predefined types are never freed. Neither is this, because hooks may run while the process ends.
 struct Predefined {
   std::mutex mutex;
   std::unordered_map<std::uintptr_t, Holder> maps;
@@ -59,7 +59,7 @@ Predefined& predefined_types() {
   return *table;
 }
 
-// The last few types of this thread: no lock, no call of the MPI library.
+// The last few types of this thread, found without a lock and without a call of the MPI library.
 struct Remembered {
   std::uintptr_t type = 0;
   std::uint64_t valid_in = 0;  // epoch, or for_ever
@@ -70,7 +70,7 @@ thread_local std::array<Remembered, places> remembered;
 
 std::size_t place_of(std::uintptr_t bits) { return (bits ^ (bits >> 5) ^ (bits >> 10)) % places; }
 
-// Where the map of `type` is kept; makes it if it is not. nullptr if it cannot be kept.
+// The kept map of `type`; makes it if there is none. nullptr if it cannot be kept.
 const Holder* look_up(MPI_Datatype type, bool& predefined) {
   if (type == MPI_DATATYPE_NULL) return nullptr;
   Predefined& table = predefined_types();
@@ -92,7 +92,7 @@ const Holder* look_up(MPI_Datatype type, bool& predefined) {
   predefined = flat.predefined;
   const std::lock_guard lock(table.mutex);
   if (predefined) return &table.maps.try_emplace(bits_of(type), std::move(flat)).first->second;
-  // Another thread may have been faster; setting the attribute twice would delete the first one's map.
+  // Another thread may have been faster. Setting the attribute twice would delete the first thread's map.
   if (PMPI_Type_get_attr(type, keyval(), &value, &there) == MPI_SUCCESS && there != 0)
     return static_cast<const Holder*>(value);
   auto holder = std::make_unique<Holder>(std::move(flat));
@@ -120,8 +120,8 @@ const Holder* find_holder(MPI_Datatype type) noexcept {
 
 const TypeMap* find_map(MPI_Datatype type) noexcept {
   const Holder* holder = find_holder(type);
-  // ROMIO before MPICH 4.1 places some types elsewhere than the standard says (placing.hpp). Memory that we
-  // take there would not meet its reads.
+  // ROMIO before MPICH 4.1 places some types elsewhere than the standard says (placing.hpp). Its reads would
+  // then miss bytes that Millrace writes.
   const bool usable = holder != nullptr && holder->map && holder->map->agreed();
   return usable ? holder->map.get() : nullptr;
 }

@@ -11,7 +11,7 @@
 namespace millrace::front {
 namespace {
 
-// Pieces that lie together in so much memory come by one copy.
+// Pieces that lie within this much memory come with one copy.
 constexpr std::size_t hull_bytes = 1 * MiB;
 constexpr std::size_t slices_max = 4096;
 

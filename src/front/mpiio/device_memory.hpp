@@ -17,7 +17,7 @@ class DeviceMemory {
   DeviceMemory(const device::Found& found, const client::TypeMap& map, void* memory, std::uint64_t count)
       : found_(found), source_(flat_, 0, map, memory, count) {}
 
-  // The next `bytes` of data, no more than are left. What lies between pieces is read, never written.
+  // The next `bytes` of data, no more than are left. Bytes between pieces are read, never written.
   int gather(std::byte* into, std::size_t bytes);
   int scatter(const std::byte* from, std::size_t bytes);
 

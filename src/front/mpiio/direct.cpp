@@ -16,8 +16,8 @@ constexpr std::uint64_t staging_bytes = 1024 * 1024;
 
 // Writes one contiguous range of the view's data through the library, piece by piece of the file.
 //
-// Left to itself the library may sieve (sieving.hpp), which is not safe everywhere: one call for each piece
-// of the file keeps it from that.
+// With larger calls the library may sieve (sieving.hpp), which is not safe everywhere. One call for each
+// piece of the file prevents that.
 class Pieces {
  public:
   Pieces(Open& open, std::uint64_t position) : open_(open), at_(position) {}
@@ -38,7 +38,7 @@ class Pieces {
     return error;
   }
 
-  // Writes what is staged, up to the last whole etype of it.
+  // Writes the staged bytes, up to the last whole etype.
   int drain() {
     const std::uint64_t etype = open_.view.etype_size();
     const std::uint64_t size = staged_.size() - staged_.size() % etype;
@@ -72,7 +72,7 @@ int write_pieces(Open& open, const Arguments& a, const Target& target) {
   return pieces.drain();
 }
 
-// False: it can't be done here, and nothing was written.
+// False: not possible here, and nothing was written.
 bool sieve(Open& open, const Arguments& a, const Target& target, Status& status) {
   client::PieceSource source(open.view, target.position, *target.memory, a.memory,
                              static_cast<std::uint64_t>(a.count));

@@ -11,8 +11,8 @@
 
 namespace millrace::front {
 
-// The file's end of a transfer of device memory: bytes come and go in host memory, each time by a call of its
-// own with MPI_BYTE, as the program could have made it. What does not fill an etype waits for what follows.
+// The file's end of a transfer of device memory. Bytes come and go in host memory, each time with a call of
+// MPI_BYTE that the program could have made. Bytes that do not fill an etype wait for the following ones.
 class FileSide {
  public:
   // `row` is blocking. `open` may be null: a file that is the MPI library's alone.
@@ -21,9 +21,9 @@ class FileSide {
   ssize_t write(const std::byte* from, std::size_t bytes);  // all of them, or -EIO
   ssize_t read(std::byte* into, std::size_t bytes);         // fewer at the file's end; or -EIO
 
-  // Of MPI; has been raised.
+  // An MPI error class, which has been raised.
   int error() const { return error_; }
-  // The file's pointer is behind what has arrived, and can't be moved back.
+  // True if the file's pointer is behind the bytes that arrived, and cannot move back.
   bool torn() const { return torn_; }
   bool ended() const { return ended_; }
   staging::HostEnd end();

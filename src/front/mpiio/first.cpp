@@ -18,7 +18,7 @@
 namespace millrace::front {
 namespace {
 
-// What all ranks of an open agree on, by one reduction with MPI_MAX.
+// The agreement of all ranks of an open, by one reduction with MPI_MAX.
 struct FirstAgreement {
   Company company;
   std::uint64_t size;   // as rank 0 sees it
@@ -28,9 +28,9 @@ struct FirstAgreement {
 
 std::string name_of(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
 
-// No handle yet: the error is that of MPI_File_open.
+// There is no handle yet, so MPI_File_open itself fails.
 int refuse(int value) {
-#ifndef OPEN_MPI  // which does not know this handle here
+#ifndef OPEN_MPI  // Open MPI does not accept this handle here
   PMPI_File_call_errhandler(MPI_FILE_NULL, value);
 #endif
   return value;
@@ -91,8 +91,8 @@ int class_of(int error) {
   }
 }
 
-// Rank 0 makes the file, if it is to be made; then the others of its node open it. The class of the first
-// error, on all ranks alike.
+// Rank 0 makes the file, if it does not exist and may be made. Then the other ranks of its node open it.
+// Returns the class of the first error, on all ranks alike.
 int open_target(const Opening& how, bool here, Fd& fd) {
   int rank = 0;
   PMPI_Comm_rank(how.comm, &rank);
@@ -118,8 +118,8 @@ int open_target(const Opening& how, bool here, Fd& fd) {
   return MPI_SUCCESS;
 }
 
-// All handles have names of one kind, whatever is behind them: Open MPI makes choices by what it finds beside
-// a file, and all ranks have to make the same.
+// All handles have names of one kind, for copies, stand-ins and the file alike. Open MPI makes choices by
+// files beside a file, and all ranks have to make the same choice.
 int open_in_place(const Opening& how) {
   std::optional<StandIn> stands = stand_in(how.comm, how.plan);
   if (!stands) return refuse(MPI_ERR_IO);
@@ -151,7 +151,8 @@ int open_in_place(const Opening& how) {
   open->file = client::open(std::move(request));
   open->stand_in = std::move(stands->fd);
   if (!all_of(how.comm, open->file->registered())) {
-    client::log(open->path + " cannot be reached from every node: an agent does not take it");
+    client::log(open->path +
+                " cannot be reached from every node, and was not opened: an agent refused the file");
     PMPI_File_close(how.fh);
     return refuse(MPI_ERR_IO);
   }
@@ -219,7 +220,7 @@ int resize_first(Open& open, MPI_Offset bytes, bool cut) {
 }
 
 int not_on_first(const Open& open, const char* what) {
-  client::log(open.path + ": " + what + " is not possible on a file with target=first");
+  client::log(open.path + ": " + what + " is not possible on a file with target=first; the call did nothing");
   return raise_class(open, MPI_ERR_UNSUPPORTED_OPERATION);
 }
 

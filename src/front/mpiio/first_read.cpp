@@ -10,7 +10,7 @@
 namespace millrace::front {
 namespace {
 
-// Pieces that lie closer together come with what is between them.
+// Pieces that lie closer together are fetched with the bytes between them.
 constexpr std::uint64_t gap_bytes = 64 * KiB;
 constexpr std::uint64_t extent_bytes = 4 * MiB;
 
@@ -26,12 +26,12 @@ Status fetch_pieces(Open& open, const Target& target) {
   return client::for_each_extent(open.view, target.position, target.bytes, gap_bytes, extent_bytes, fetch);
 }
 
-// What the library is going to read is in its file.
+// Brings the bytes of the library's next read into the library's file.
 Status bring(Open& open, const Row& row, const Arguments& a) {
   const bool here = open.place == Open::Place::here;
   if (a.count <= 0) return {};
   Target target{};
-  // Where nobody can say what a call touches it may be all of the file.
+  // If the extent of a call is unknown, the call may touch the whole file.
   if (!open.pipeline() || !measure(open, row, a, target))
     return here ? open.file->flush(everything) : open.file->fetch(everything);
   if (target.bytes == 0) return {};
@@ -65,8 +65,8 @@ int read_independent(const Row& row, const Arguments& a, MPI_Status* status) {
 
 int read_on_first(Open& open, const Row& row, const Arguments& a) {
   Status status;
-  // As on a file that all nodes see: a collective read finds what any rank wrote before it. A call that must
-  // not wait for other ranks does without.
+  // As on a file that all nodes see, a collective read finds earlier writes of all ranks. A call that must
+  // not wait for other ranks does without this.
   if (row.coordination == Coordination::collective && row.completion != Completion::nonblocking) {
     status = open.file->publish();
     meet_on_first(open);

@@ -6,10 +6,10 @@
 
 namespace millrace::front {
 
-// A read from a file that one node has and that is not staged: what the call returns. On the node of the
-// file after a flush; elsewhere what it needs is fetched into the stand-in first. The library reads by its
-// independent functions, whatever the call: together, one rank would read for others from its own node's
-// file.
+// Carries out a read from a file that one node has and that is not staged, and returns its result. On the
+// file's node it flushes first; on other nodes it fetches the bytes into the stand-in first. The library
+// always reads with its independent functions. With collective ones, a rank would read its own node's file
+// for other ranks.
 int read_on_first(Open& open, const Row& row, const Arguments& arguments);
 
 }  // namespace millrace::front

@@ -37,7 +37,7 @@ class Allowance {
  public:
   explicit Allowance(std::uint64_t bytes) : left_(bytes) {}
   bool spent() const { return spent_; }
-  // False if that is too much.
+  // False if that exceeds the bound.
   bool take(std::uint64_t count, std::uint64_t bytes_each) {
     spent_ = spent_ || count > left_ / bytes_each;
     if (!spent_) left_ -= count * bytes_each;
@@ -50,7 +50,7 @@ class Allowance {
 };
 constexpr std::uint64_t bytes_of_member = sizeof(Member) + sizeof(Nested);
 
-// A list of pieces does not grow beyond its size; runs do, by doubling.
+// A list of pieces is allocated with its final size; runs grow by doubling.
 std::uint64_t bytes_of_block(const TypeMap& old) {
   return sizeof(Block) + (old.contiguous ? sizeof(client::ListedPiece) : 2 * sizeof(client::Run));
 }
@@ -194,7 +194,7 @@ TypeMap value_index_map(const Types& types) {
 }
 #endif
 
-// Of a constructor that repeats one type.
+// For a constructor that repeats one type.
 TypeMap repeated_map(Contents& contents, const Types& types, Allowance& allowance, Repetition& repetition) {
   const TypeMap& old = *types[0].map;
   switch (contents.combiner()) {
@@ -225,8 +225,8 @@ TypeMap repeated_map(Contents& contents, const Types& types, Allowance& allowanc
   }
 }
 
-// The MPI library knows alignment and has the last word on bounds; where it contradicts the data itself,
-// there is no map rather than a wrong one.
+// The MPI library knows alignment, so its bounds count. If they contradict the data, there is no map, which
+// is better than a wrong one.
 bool agrees(MPI_Datatype type, TypeMap& map) {
   MPI_Count size = 0;
   MPI_Count lower = 0;
@@ -275,7 +275,7 @@ TypeMap flatten_derived(Contents& contents, int level, Allowance& allowance, boo
   if (combiner == MPI_COMBINER_STRUCT) return struct_map(contents, types);
   if (types.empty()) return no_map();
   TypeMap& old = *types[0].map;
-  if (combiner == MPI_COMBINER_DUP) return std::move(old);  // nobody else has it: maps may be large
+  if (combiner == MPI_COMBINER_DUP) return std::move(old);  // this is the only owner, and maps may be large
   if (combiner == MPI_COMBINER_RESIZED) {
     const std::int64_t lower = contents.address();
     TypeMap map = client::resized(std::move(old), lower, contents.address());

@@ -9,18 +9,18 @@
 
 namespace millrace::front {
 
-// The maps of a datatype and its parts may take so much memory while they are made. A block of an indexed
-// type takes 32 bytes, or 112 where its elements have holes; nested types take what their maps do.
+// The most memory that the maps of a datatype and its parts may take while they are made. A block of an
+// indexed type takes 32 bytes, or 112 if its elements have holes. Nested types take the memory of their maps.
 inline constexpr std::uint64_t most_map_bytes = std::uint64_t{1} << 30;
 
 struct Flat {
   std::shared_ptr<const client::TypeMap> map;  // nullptr if there is none
   bool predefined = false;                     // the type can never be freed
-  bool too_large = false;                      // why there is none: more than the memory allowed
+  bool too_large = false;                      // there is none because it needs too much memory
 };
 
 // Makes the map of a datatype from its envelope and contents, recursively. Size, bounds and true bounds agree
-// with what the MPI library says of the type. Nothing is cached.
+// with those of the MPI library. Nothing is cached.
 Flat flatten(MPI_Datatype type, std::uint64_t most_bytes = most_map_bytes);
 
 }  // namespace millrace::front

@@ -16,7 +16,7 @@ namespace millrace::front {
 namespace {
 
 constexpr std::uint64_t chunk_bytes = 1024 * 1024;
-// What one element may need of this process's memory, twice.
+// The most memory of this process for one element, which is needed twice.
 constexpr std::uint64_t most_bytes = 256 * 1024 * 1024;
 
 // The library's file in memory. One for the process, made when it is first needed.
@@ -40,7 +40,7 @@ bool ready(Scratch& one) {
   if (::access(path.c_str(), W_OK) != 0) return false;
   if (PMPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &one.file) != MPI_SUCCESS)
     one.file = MPI_FILE_NULL;
-  // Errors are told by the call on the program's own file, not by this one.
+  // The call on the program's own file reports errors, not this one.
   if (one.file != MPI_FILE_NULL) PMPI_File_set_errhandler(one.file, MPI_ERRORS_RETURN);
   return one.file != MPI_FILE_NULL;
 }

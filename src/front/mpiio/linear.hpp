@@ -10,18 +10,18 @@
 
 namespace millrace::front {
 
-// Memory of a datatype without a map, as a row of bytes. The MPI library itself puts them in order, by
-// writing them to a file in memory: what it makes of such a type is what it would have written.
+// Memory of a datatype without a map, as a row of bytes. The MPI library itself puts the bytes in order, by
+// writing them to a file in memory. So they are the bytes that the library would have written.
 //
-// Left to the library altogether, a write into a view with holes may be one that reads the holes and writes
-// them back ("data sieving"), and so undo what the agent has put there meanwhile for other ranks.
+// The library's own write into a view with holes may read the holes and write them back (data sieving). That
+// would undo bytes that the agent has put there meanwhile for other ranks.
 class Linear {
  public:
   // Of `count` elements of `type`, of which `size` bytes each are data.
   Linear(const void* memory, MPI_Datatype type, MPI_Count count, std::uint64_t size);
 
-  // The next elements, in `bytes`, about a mebibyte or one element; false at the end, or where the library
-  // fails.
+  // Puts the next elements into `bytes`: about a mebibyte, or one element. False at the end, or if the
+  // library fails.
   bool next();
   const std::vector<std::byte>& bytes() const { return bytes_; }
   bool failed() const { return failed_; }

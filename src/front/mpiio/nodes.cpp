@@ -21,10 +21,10 @@
 namespace millrace::front {
 namespace {
 
-// A handshake that is lost is sent again after a second.
+// TCP sends a lost handshake again after a second.
 constexpr std::uint64_t reach_bound_ms = 2500;
 
-// The last route that was tried: a checksum of it, and in its lowest bit whether agents reach each other.
+// The last route that was probed: its checksum, whose lowest bit says whether the agents reach each other.
 std::atomic<std::uint64_t> last_probed{0};
 
 // The nodes in the order of their first ranks.
@@ -47,8 +47,8 @@ Nodes nodes_of(const std::vector<Place>& places, std::uint64_t own) {
   return nodes;
 }
 
-// Whether every agent can reach those that it is to pass records on to. Tried once for a route, by one rank
-// of each node; what all ranks remember of it need not be tried again. Collective.
+// True if every agent can reach its next agents. One rank of each node tries it, once for a route. If all
+// ranks remember the result, nothing is tried. Collective.
 bool find_out(MPI_Comm comm, const std::vector<Place>& places, const Nodes& nodes, bool first_of_node,
               const client::RoutePlan& plan, const client::Routing& routing) {
   const std::uint64_t route =
@@ -73,7 +73,7 @@ bool find_out(MPI_Comm comm, const std::vector<Place>& places, const Nodes& node
 
 bool unmet(const Place& one) { return one.agent.port == 0; }
 
-// Starts this node's agent if need be, and tells it to all.
+// Starts this node's agent if there is none, and sends its address to all ranks.
 bool meet_agents(MPI_Comm comm, int rank, std::vector<Place>& places) {
   Place own = places[static_cast<std::size_t>(rank)];
   if (const Result<client::AgentAddress> agent = client::meet()) own.agent = *agent;
@@ -164,17 +164,16 @@ const char* why(Apart apart) {
     case Apart::other_file:
       return "its nodes do not see the same file";
     case Apart::no_address:
-      return "a node has no agent that others can reach; see MILLRACE_INTERFACES";
+      return "a node has no agent that other nodes can reach; check MILLRACE_INTERFACES";
     case Apart::alone:
-      return "a rank has it open without those of other nodes";
+      return "a rank has the file open already, without the ranks of other nodes";
     case Apart::unreachable:
-      return "the agents of its nodes cannot reach each other; see MILLRACE_INTERFACES, and whether a "
-             "firewall "
-             "is between the nodes";
+      return "the agents of its nodes cannot reach each other; check MILLRACE_INTERFACES, and whether a "
+             "firewall is between the nodes";
     case Apart::refused:
-      return "an agent does not take it";
+      return "an agent refused the file";
     case Apart::left_before:
-      return "another handle of it is left to the MPI library";
+      return "another handle of the file is left to the MPI library";
   }
   return nullptr;
 }
@@ -185,9 +184,9 @@ void tell(Apart apart, const std::string& path, const FileSettings& settings) {
   if (apart == Apart::by_setting || apart == Apart::left_before || (told.fetch_or(reason) & reason) != 0)
     return;
   std::string line = path + ", which several nodes have open, is left to the MPI library: " + why(apart) +
-                     ". It is written as without Millrace, and so are others like it";
-  if (ends_on_disk(settings)) line += "; each rank syncs what it wrote when it closes them";
-  if (keeps_ledger(settings)) line += "; nothing is kept on the nodes for `millrace recover`";
+                     ". It is written as without Millrace, and so are other such files";
+  if (ends_on_disk(settings)) line += "; each rank syncs its bytes at close";
+  if (keeps_ledger(settings)) line += "; the nodes keep no journals for `millrace recover`";
   client::log(line);
 }
 

@@ -15,19 +15,19 @@
 
 namespace millrace::front {
 
-// A number for this node: ranks with the same one reach the same agent.
+// A number for this node: ranks with the same number reach the same agent.
 std::uint64_t node_number();
 
-// What a rank tells all others, as bytes: all run the same build.
+// A rank's message to all others, as bytes: all ranks run the same build.
 struct Place {
   std::uint64_t node;
-  std::uint64_t inode;         // of the file, as this node sees it; 0: it does not
-  std::uint64_t probed;        // what this rank knows of a route: see find_out()
-  std::uint64_t alone;         // 1: it has a handle of the file that only ranks of its node share
+  std::uint64_t inode;         // of the file, as this node sees it; 0: it does not see the file
+  std::uint64_t probed;        // the result of an earlier probe: see find_out()
+  std::uint64_t alone;         // 1: it has a handle of the file without ranks of other nodes
   client::AgentAddress agent;  // port 0: not known
 };
 
-// What rank 0 decides.
+// Rank 0's decision for all ranks.
 struct Decision {
   std::uint64_t wanted;
   std::array<std::byte, 32> key;
@@ -39,13 +39,13 @@ struct Decision {
   client::KnownCosts costs;
 };
 
-// This rank's place; its agent as far as it has met it for an earlier file. `alone`: its part of
+// This rank's place, with its agent's address if an earlier file has asked for that. `alone`: its part of
 // Apart::alone.
 Place own_place(std::uint64_t inode, const Settings& settings, bool alone);
-// Of rank 0, for all.
+// Called on rank 0, for all ranks.
 Decision decide(const std::string& path, const Settings& settings);
 
-// What the ranks of a file that several nodes have open agree on.
+// The agreement of the ranks of a file that several nodes have open.
 struct Meeting {
   client::Routing routing;    // as this rank's node sees it
   std::uint32_t members = 0;  // ranks on this node
@@ -55,9 +55,9 @@ struct Meeting {
 
 // Why a file that ranks of several nodes open is left to the MPI library, by all of them.
 enum class Apart {
-  no,  // it is not: the nodes work together
+  no,  // the nodes work together
   by_setting,
-  other_file,   // the nodes do not see the same one
+  other_file,   // the nodes do not see the same file
   no_address,   // of some node's agent
   alone,        // a rank has it open with ranks of its own node only
   unreachable,  // some agent, for another one
@@ -65,14 +65,14 @@ enum class Apart {
   left_before,  // another handle is
 };
 
-// Every node's agent is started and told to the others, where `places`, which are those of all ranks, do not
-// tell them yet; each rank then knows its agent's part of the route. The same answer on all ranks.
-// Collective; all ranks have found before that they are on several nodes.
+// Starts the agents that `places` (of all ranks) do not name yet, and tells all ranks their addresses. Each
+// rank then knows its agent's part of the route. The answer is the same on all ranks. Collective; all ranks
+// know already that they are on several nodes.
 Apart meet_nodes(MPI_Comm comm, std::vector<Place>& places, const Decision& decision, Meeting& meeting);
 
-// For reports.
+// The reason, for reports.
 const char* why(Apart apart);
-// One line on stderr for each reason, about the first such file; none where the user wanted it so.
+// Prints one line on stderr for each reason, about the first such file. Prints none if the user asked for it.
 void tell(Apart apart, const std::string& path, const FileSettings& settings);
 
 // True if `mine` is true on every rank of the communicator. Collective.

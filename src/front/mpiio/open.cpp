@@ -17,10 +17,10 @@ namespace {
 struct Table {
   std::shared_mutex lock;
   std::unordered_map<MPI_File, std::unique_ptr<Open>> files;
-  std::atomic<std::uint32_t> ordered{0};  // so many of them are order()ed
+  std::atomic<std::uint32_t> ordered{0};  // the number of files that order() concerns
 };
 
-// Never destroyed: the MPI library may still call us from its own exit handlers.
+// Never destroyed, because the MPI library may still call hooks from its exit handlers.
 Table& table() {
   static Table& one = *new Table;
   return one;
@@ -153,7 +153,7 @@ int raise_class(const Open& open, int value) {
   return value;
 }
 
-// What Millrace asks the library for its own sake goes by the PMPI names: other tools need not count it.
+// Millrace's own calls of the library use the PMPI names, so that other tools do not count them.
 
 int current_position(Open& open, MPI_Offset& position) {
   if (open.holder == Open::Holder::real) {

@@ -20,28 +20,28 @@ namespace millrace::front {
 struct Split {
   enum class State { none, ours, real };
   State state = State::none;
-  MPI_Count bytes = 0;  // ours, or staged: what the status of the end reports
-  bool staged = false;  // real, but the library has read nothing: the memory is a device's
+  MPI_Count bytes = 0;  // ours, or staged: the count for the status of the end
+  bool staged = false;  // real, but the library has read no bytes, because the memory is a device's
 };
 
-// Of a file that is only read: how much of it, and from where.
+// A file that is only read: the bytes read so far, and their source.
 struct Reader {
   MPI_File copy = MPI_FILE_NULL;           // the whole file on this node's storage, open for this rank alone
-  client::FileStamp original;              // as it was copied
+  client::FileStamp original;              // its stamp when it was copied
   std::unique_ptr<client::Source> source;  // StagedCopy
   std::atomic<std::uint64_t> bytes{0};
 };
 
-// The ranks of a file as a communicator of our own. To destroy the last pointer to it is collective.
+// The ranks of a file, as a communicator of Millrace's own. Destroying the last pointer to it is collective.
 struct Ranks {
-  MPI_Comm comm = MPI_COMM_NULL;  // none: this rank is alone, or they cannot be brought together
+  MPI_Comm comm = MPI_COMM_NULL;  // none: this rank is alone, or no communicator can be made
   int size = 1;
   ~Ranks();
 };
 
 // One MPI_File that Millrace accelerates, beside the MPI library's own object for it. Made by MPI_File_open,
-// destroyed by MPI_File_close. Thread safe where MPI asks for it: transfers may run in several threads;
-// what changes `view` or `direct` is collective and must not run beside a transfer.
+// destroyed by MPI_File_close. As thread safe as MPI requires: transfers may run in several threads. Calls
+// that change `view` or `direct` are collective and must not run beside a transfer.
 struct Open {
   MPI_File handle = MPI_FILE_NULL;
   std::string path;
@@ -52,26 +52,26 @@ struct Open {
   std::atomic<bool> fresh_view = false;  // nothing has been written through the last one
   bool atomic = false;
   bool routed = false;       // ranks of several nodes have it open, and their agents work together
-  bool looks_again = false;  // of those, the one of its node that does so for all at close
+  bool looks_again = false;  // routed, and this rank makes the mount look again at close, for its node
   bool left = false;         // to the MPI library, on all ranks alike (Apart)
   bool foreign = false;      // a data representation other than native
   client::Sweep sweep;  // direct writes with holes go by data sieving (sieving.hpp); window 0: they must not
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
 
   bool pipeline() const { return mapped && writes_alone(); }
-  // Writes need no other rank: they take the pipeline, or the library's independent functions.
+  // True if writes need no other rank: they take the pipeline, or the library's independent functions.
   bool writes_alone() const { return !atomic && !foreign && !left; }
 
   // True once for each view after the first: the ranks met as they set it.
   bool takes_meeting() { return views > 1 && fresh_view.exchange(false, std::memory_order_relaxed); }
 
-  // Of a view that cannot be mapped (unmapped.hpp).
+  // For a view that cannot be mapped (unmapped.hpp).
   MPI_File unmapped = MPI_FILE_NULL;
   std::uint64_t unmapped_etype = 1;  // bytes
 
-  // How the file's ranks agree (agreement.hpp).
-  std::uint64_t group = 0;             // a number that they have in common
-  std::shared_ptr<const Ranks> ranks;  // nullptr: nobody has needed it yet
+  // For agreements of the file's ranks (agreement.hpp).
+  std::uint64_t group = 0;             // the same number on all ranks
+  std::shared_ptr<const Ranks> ranks;  // nullptr: not needed yet
 
   // The individual file pointer, in etypes of the view. `ours`: the MPI library's own is out of date.
   std::mutex pointer_lock;
@@ -81,15 +81,15 @@ struct Open {
   std::mutex split_lock;
   Split split;
 
-  // target=first: a file that only the first rank's node has. Elsewhere the library has a stand-in, which has
-  // nothing but what was fetched for a read.
+  // target=first: a file that only the first rank's node has. Elsewhere the library has a stand-in, which
+  // contains only bytes that were fetched for reads.
   enum class Place { everywhere, here, elsewhere } place = Place::everywhere;
-  Fd stand_in;                   // what the library's handle is of, for it to open again by name
+  Fd stand_in;  // the file of the library's handle, held so that the library can open it again by name
   bool delete_on_close = false;  // by this rank
   bool writable = true;
   bool maker = false;  // rank 0
 
-  // The handle is the MPI library's alone: it only asks for what others have pending of its file.
+  // The handle is the MPI library's alone. It only asks for pending bytes of its file.
   bool visitor = false;
 
   std::unique_ptr<Reader> reader;  // nullptr: the file may be written
@@ -98,7 +98,7 @@ struct Open {
   }
 };
 
-// What a thread remembers of its last look-ups; a file that is not ours is remembered too (nullptr).
+// A thread's last look-ups, including those of files that Millrace does not accelerate (nullptr).
 struct Remembered {
   std::uint64_t generation = 0;
   MPI_File handle{};
@@ -110,7 +110,7 @@ struct ThreadState {
 };
 extern constinit thread_local ThreadState thread_state;
 
-// Moves whenever a file is added or removed; what threads remember is then out of date.
+// Changes whenever a file is added or removed, which invalidates the threads' last look-ups.
 extern std::atomic<std::uint64_t> files_generation;
 
 // The accelerated files of this process.
@@ -119,20 +119,21 @@ void add(std::unique_ptr<Open> open);
 std::unique_ptr<Open> remove(MPI_File handle);
 // A handle that is left to the MPI library sees what other handles and ranks have written to its file.
 void add_visitor(MPI_File handle, const std::string& path);
-// What handles this process has of the file that this path names.
+// This process's handles of the file of a path.
 struct Handles {
   bool left = false;    // one is left to the MPI library because of other nodes
   bool routed = false;  // one is of several nodes that work together
   bool plain = false;   // one is of ranks of this node only, and this process has written through the agent
 };
 Handles handles_of(const char* path);
-// None of them takes the pipeline any more: another handle of the file is left to the MPI library.
+// Turns the pipeline off for these handles, because another handle of the file is left to the MPI library.
 void leave_same_file(const char* path, const char* reason);
-// What any of them has pending for files that several nodes have open reaches these; an error stays with its
+// Brings pending bytes of files that several nodes have open to their file servers; an error stays with its
 // file.
 void order_routed_files();
 
-// Marks this thread as being inside a hook: what the MPI library or a tool calls from there goes straight on.
+// Marks this thread as inside a hook: calls of the MPI library or of a tool from there go straight to the
+// real functions.
 class Scope {
  public:
   Scope() : state_(thread_state), outermost_(state_.depth++ == 0) {}
@@ -142,7 +143,7 @@ class Scope {
 
   bool outermost() const { return outermost_; }
 
-  // The accelerated file behind a handle of the program; nullptr if it is none, or inside another hook.
+  // The accelerated file behind a handle of the program; nullptr if there is none, or inside another hook.
   Open* find(MPI_File handle) const {
     if (!outermost_) return nullptr;
     Remembered& place = state_.files[(reinterpret_cast<std::uintptr_t>(handle) >> 6) % state_.files.size()];
@@ -156,7 +157,7 @@ class Scope {
   bool outermost_;
 };
 
-// Times what the MPI library does in a call on a file.
+// Measures the time of the MPI library in a call on a file.
 class Timed {
  public:
   explicit Timed(client::File& file) : file_(file), start_(file.start_timing()) {}
@@ -177,7 +178,7 @@ int raise(const Open& open, Status status);
 // ... the same for a class that has no Status.
 int raise_class(const Open& open, int error_class);
 
-// The individual pointer is the MPI library's business for the next call.
+// Hands the individual pointer over to the MPI library for the next call.
 void hand_over(Open& open);
 // The current individual pointer, in etypes. Call with pointer_lock held.
 int current_position(Open& open, MPI_Offset& position);

@@ -18,7 +18,7 @@
 namespace millrace::front {
 namespace {
 
-// What all ranks of an open agree on: the most that any of them says, word by word.
+// The agreement of all ranks of an open: the maximum over all ranks, word by word.
 struct Agreement {
   Company company;
   std::uint64_t collective_direct;  // some rank wants collective calls left to the library
@@ -26,19 +26,19 @@ struct Agreement {
   std::uint64_t left;               // some rank has a handle of it that is left to the library
 };
 
-// What a rank says to all others at open, by one collective call.
+// A rank's message to all others at open, sent by one collective call.
 struct Introduction {
   Agreement agreement;
   Place place;
   client::ObservedFiles observed;  // of its files before
 };
 
-// What this rank has heard.
+// The messages of all ranks, as this rank has them.
 struct Introductions {
   Agreement agreement{};
   std::vector<Place> places;  // of all ranks
   Decision decision{};
-  client::ObservedFiles observed{};  // of all ranks, where they wrote to the file system of this one
+  client::ObservedFiles observed{};  // of all ranks that wrote to this file's file system
   std::uint32_t members = 0;         // 0: on several nodes
 
   void join(const client::ObservedFiles& one) {
@@ -64,7 +64,7 @@ bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard) {
   return heard.agreement.company.refused == 0;
 }
 
-// Classes of error that all ranks see alike, before they have talked to each other.
+// Classes of errors that all ranks see alike before any communication.
 bool argument_error(int error) {
   int value = MPI_ERR_UNKNOWN;
   PMPI_Error_class(error, &value);
@@ -72,7 +72,8 @@ bool argument_error(int error) {
          value == MPI_ERR_NOT_SAME || value == MPI_ERR_FILE;
 }
 
-// All ranks have agreed on it but for the agents' answers. Sets `apart`, if one of several nodes refuses.
+// All ranks have agreed on the open; only the agents' answers are missing. Sets `apart` if an agent of
+// several nodes refuses.
 std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest request, Apart& apart) {
   const bool across = request.routing.lanes > 0;
   request.left = why(apart);
@@ -83,32 +84,33 @@ std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest
                             .costs = request.costs,
                             .file_system = request.file_system};
   std::unique_ptr<client::File> file = client::open(std::move(request));
-  // From here on the agents may call each other: each knows the file.
+  // From here on the agents may call each other, because each knows the file.
   if (!across || all_of(comm, file->registered())) return file;
-  (void)file->close();  // others' agents may be missed: nothing was written
+  (void)file->close();  // an agent of another node may lack the file; nothing was written
   apart = Apart::refused;
   again.left = why(apart);
   return client::open(std::move(again));
 }
 
-// Were it found out later that a rank cannot reach an agent, it could not ask for what others have pending:
-// all ranks leave the file to the MPI library.
+// A rank that later cannot reach an agent could not ask for pending bytes of other ranks. So all ranks leave
+// the file to the MPI library.
 bool reaches_agent(const std::string& path) {
   if (client::reserve_descriptors()) return true;
-  client::log(path +
-              ": no file descriptors are left for the connection with the agent: all ranks write it with the "
-              "MPI library alone; raise the limit (ulimit -n)");
+  client::log(
+      path +
+      ": no file descriptors are left for the connection with the agent: all ranks write the file with "
+      "the MPI library alone; raise the limit (ulimit -n)");
   return false;
 }
 
-// What this rank has to say of a file that it `wants` accelerated.
+// This rank's message about a file that it `wants` accelerated.
 Introduction introduction_of(int rank, const std::string& path, const Settings& settings, bool wanted,
                              std::uint64_t inode, const Handles& others) {
   Introduction mine{};
   mine.agreement.company = own_company(rank, wanted);
   mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
   mine.agreement.left = others.left ? 1 : 0;
-  // With durability disk, close has to sync what the library wrote.
+  // With durability disk, close has to sync the library's writes.
   const bool leavable =
       settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
   mine.agreement.pure = wanted && leavable && client::is_mixed(path) ? 0 : 1;
@@ -131,7 +133,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return false;
   Introductions heard;
   if (wanted && rank == 0) {
-    client::secure_name(path, settings.file);  // others wait for rank 0 where they agree
+    client::secure_name(path, settings.file);  // the other ranks wait for rank 0 at the agreement
     heard.decision = decide(path, settings);
   }
   client::Place found;
@@ -140,7 +142,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (!introduce(comm, mine, heard) || !opened) return false;
   if (rank == 0) client::learn_costs(heard.observed);
   const Agreement& all = heard.agreement;
-  if (all.pure == 0) {  // the library's alone, and nothing in its way
+  if (all.pure == 0) {  // the file is the library's alone, without any checks
     client::open({.path = path,
                   .group = all.company.group,
                   .members = heard.members,
@@ -200,7 +202,8 @@ void flush_others(const char* filename, int amode) {
     const std::optional<std::string> path = kernel_path(filename);
     if (path) client::settle_ledgers(path->c_str(), (amode & MPI_MODE_RDONLY) == 0);
   } catch (...) {
-    client::log("out of memory at open: what another handle has written may not be seen yet");
+    client::log(std::string(filename) +
+                ": out of memory at open: reads may miss bytes that another handle has written");
   }
 }
 
@@ -209,19 +212,20 @@ bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode
   try {
     return target_is_first(filename, info) && open_on_first(entry, comm, filename, amode, info, fh, result);
   } catch (...) {
-    client::log("out of memory at open");
+    client::log(std::string(filename) + ": out of memory: the file was not opened");
     result = MPI_ERR_NO_MEM;
     return true;
   }
 }
 
-// Gives the pipeline's part of the file up. The library's own close follows in any case.
+// Ends the pipeline's part of the file. The library's own close follows in any case.
 int leave(std::unique_ptr<Open> open) {
   if (open->reader != nullptr) end_reading(*open);
   const Status status = open->file->close();
-  if (open->routed) {  // who opens it next finds what all nodes have written
+  if (open->routed) {  // the next open finds all nodes' writes
     (void)all_ranks(*open, true);
-    // A mount is all its node's. The other ranks wait for this one in the library's close, which meets.
+    // All ranks of a node share its mount. The other ranks wait for this one in the library's close, which is
+    // collective.
     if (open->looks_again) client::refresh(open->path);
   }
   close_unmapped(*open);
@@ -234,8 +238,8 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
              MPI_File* fh) noexcept {
   device::look();
   const Scope scope;
-  // A second handle finds what was written before it came: one that only reads has no part in the pipeline,
-  // and one that appends asks for the size.
+  // A second handle finds all earlier writes. A handle that only reads has no part in the pipeline, and one
+  // that appends asks for the size.
   if (scope.outermost()) {
     meet_posix_hooks();
     flush_others(filename, amode);
@@ -257,7 +261,7 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
     }
     if (opened && !ours) leave_alone(filename, handle);
   } catch (...) {
-    client::log("out of memory at open: the file is not accelerated");
+    client::log("out of memory at open: the MPI library alone writes the file");
   }
   return result;
 }
@@ -286,7 +290,7 @@ int own_close(Entry entry, MPI_File* fh) noexcept {
 }
 
 // The MPI library calls the delete callbacks of MPI_COMM_SELF's attributes first, and programs write and
-// close files in them. The agent is left after that; leaving it needs no MPI.
+// close files in them. The front leaves the agent after that, which needs no MPI.
 int own_finalize(Entry entry) noexcept {
   bool outermost = false;
   {
@@ -302,7 +306,7 @@ int own_finalize(Entry entry) noexcept {
   try {
     client::finalize();
   } catch (...) {
-    client::log("leaving the agent failed");
+    client::log("an error at MPI_Finalize: files that are still open may lack bytes");
   }
   return result;
 }

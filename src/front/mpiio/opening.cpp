@@ -15,10 +15,10 @@
 namespace millrace::front {
 namespace {
 
-// File system prefixes that ROMIO takes off a name, and whose files the kernel knows under the rest of it.
+// File system prefixes that ROMIO removes from a name; the kernel knows the file by the rest.
 constexpr std::array<std::string_view, 9> posix_prefixes{"ufs", "nfs",     "lustre", "gpfs", "panfs",
                                                          "xfs", "quobyte", "beegfs", "pfs"};
-// ... and those behind which there is no file of the kernel's.
+// ... and prefixes of files that the kernel does not know.
 constexpr std::array<std::string_view, 6> foreign_prefixes{"testfs", "daos", "ime",
                                                            "pvfs2",  "pvfs", "gridftp"};
 
@@ -59,7 +59,7 @@ bool stays_direct(const Settings& settings, std::string_view kind) {
   return std::ranges::find(settings.direct_calls, kind) != settings.direct_calls.end();
 }
 
-// Below MPI_THREAD_MULTIPLE the program sees to it that MPI calls do not overlap.
+// Below MPI_THREAD_MULTIPLE the program ensures that MPI calls do not overlap.
 void ask_for_threads() {
   [[maybe_unused]] static const bool asked = [] {
     int provided = MPI_THREAD_MULTIPLE;

@@ -12,22 +12,22 @@
 #include "base/settings.hpp"
 #include "front/mpiio/mpi.hpp"
 
-// What opens have in common, whatever they are for.
+// Parts that all kinds of opens share.
 namespace millrace::front {
 
-// The name as the kernel takes it; nothing if the file is not one of the kernel's.
+// The name as the kernel takes it; empty if the file is not one of the kernel's.
 std::optional<std::string> kernel_path(std::string_view name);
 
 // The settings of this file: those of the process, overlaid with its millrace_* hints.
 Settings settings_of(MPI_Info info, const char* filename);
 
-// Whether calls of a kind ("independent", ...) are to stay with the library.
+// True if calls of a kind ("independent", ...) stay with the library.
 bool stays_direct(const Settings& settings, std::string_view kind);
 
-// Tells the client how the program uses threads. Before the first use of its session.
+// Tells the client how the program uses threads. Call it before the first use of the session.
 void ask_for_threads();
 
-// The part of every open's agreement that finds out who takes part, as words for a reduction with MPI_MAX.
+// The part of every open's agreement that determines the participants, as words for a reduction with MPI_MAX.
 struct Company {
   std::uint64_t group;    // a random number of rank 0
   std::uint64_t refused;  // some rank does not want acceleration, or could not open
@@ -36,14 +36,14 @@ struct Company {
 
   bool on_one_node() const { return node == ~other; }
 };
-// This rank's.
+// This rank's part.
 Company own_company(int rank, bool wanted);
 
-// What any rank of the communicator has at most, word by word. T is made of 64-bit words below 2^63, or that
-// are only compared for equality.
+// The maximum over all ranks of the communicator, word by word. T consists of 64-bit words that are below
+// 2^63, or are only compared for equality.
 bool reduce_words(MPI_Comm comm, const std::uint64_t* mine, std::uint64_t* all, int words);
 
-// ... of what all ranks have told.
+// ... for words that all ranks have sent already.
 void take_most(std::uint64_t* all, const std::uint64_t* one, int words);
 
 template <class T>
@@ -53,8 +53,8 @@ bool all_at_most(MPI_Comm comm, const T& mine, T& all) {
                       reinterpret_cast<std::uint64_t*>(&all), sizeof(T) / sizeof(std::uint64_t));
 }
 
-// The blocks of all ranks, in their order, and what rank 0 says to everybody, by one collective call. Bytes:
-// all ranks run the same build.
+// Gathers the blocks of all ranks, in their order, and rank 0's message to all, with one collective call.
+// They travel as bytes, because all ranks run the same build.
 bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std::byte> all,
                   std::span<std::byte> word);
 

@@ -11,7 +11,7 @@ void doubt(TypeMap& map, std::uint64_t position) {
   if (map.doubts.size() <= TypeMap::most_doubts) map.doubts.push_back(position);
 }
 
-// Takes over what is doubted of a nested type whose first element begins at `position` of the data.
+// Takes over the doubts of a nested type whose first element begins at `position` of the data.
 void inherit(TypeMap& map, const TypeMap& old, std::uint64_t position) {
   for (const std::uint64_t inner : old.doubts) doubt(map, position + inner);
   map.disputed = map.disputed || old.disputed;

@@ -23,14 +23,14 @@ namespace millrace::front {
 // for. A copy of an element is moved as a whole, so the first element of a nest stands for all others. Rule 5
 // may leave none.
 
-// A nested type with what its parent has to know.
+// A nested type, with the facts that its parent needs.
 struct Nested {
   std::shared_ptr<client::TypeMap> map;
   bool predefined = false;
   bool empty_entries = false;  // ROMIO's list of it may hold entries of length 0
 };
 
-// What a constructor of one nested type does with it.
+// How a constructor repeats its one nested type.
 struct Repetition {
   bool indexed = false;  // lengths of blocks differ: MPI_Type_indexed and hindexed
   bool empty_blocks = false;

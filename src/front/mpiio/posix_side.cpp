@@ -12,14 +12,14 @@ namespace {
 
 // As millrace::front::AskMpi in front/posix/hook.hpp: the two libraries share no code.
 bool answer(const struct stat* about, bool writes) {
-  // What the MPI library does inside a hook has been asked for there.
+  // The hook has already asked on behalf of the MPI library's own calls.
   if (thread_state.depth != 0) return false;
   const Scope scope;
   try {
     if (about == nullptr) return client::anything_pending(writes);
     client::settle_file(about->st_dev, about->st_ino, writes);
   } catch (...) {
-    client::log("out of memory: what was written by MPI-IO may not be seen by other calls yet");
+    client::log("out of memory: calls other than MPI-IO may miss bytes that MPI-IO has written");
   }
   return false;
 }

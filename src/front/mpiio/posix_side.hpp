@@ -4,8 +4,8 @@
 
 namespace millrace::front {
 
-// Where libc's I/O functions are hooked too (libmillrace_posix.so): from now on these ask for what is pending
-// of a file before they touch it. At the first MPI_File_open.
+// If libc's I/O functions are hooked too (libmillrace_posix.so): from now on the hooks ask for pending bytes
+// of a file before they touch it. Called at the first MPI_File_open.
 void meet_posix_hooks();
 
 }  // namespace millrace::front

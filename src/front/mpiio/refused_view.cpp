@@ -14,11 +14,12 @@ const char* reason_for_no_view(MPI_Datatype filetype, const std::string& path) {
     case Unmapped::too_large:
       client::log(
           path +
-          ": a rank's view is too large for Millrace, which takes 1 GiB of memory at most to describe a view "
-          "(32 bytes for each block of an indexed type, 112 where it has holes). The MPI library writes what "
-          "this rank writes while the view is set. "
-          "To have it accelerated, write it in several calls, each with a part of the view, or by more "
-          "ranks");
+          ": a rank's view is too large: Millrace describes a view with at most 1 GiB of memory (32 bytes "
+          "for "
+          "each block of an indexed type, 112 where it has holes). The MPI library writes for this rank "
+          "while "
+          "the view is set. For acceleration, write in several calls, each with a part of the view, or by "
+          "more ranks");
       return "a view that takes more than 1 GiB to describe";
     case Unmapped::unknown:
       return "a view by a datatype that Millrace does not know";

@@ -33,7 +33,7 @@ std::uint64_t sieve_bytes(MPI_File handle, const std::string& path) {
     return 0;
   MPI_Info info = MPI_INFO_NULL;
   if (call<Slot::MPI_File_get_info>(Entry::pmpi, handle, &info) != MPI_SUCCESS) return 0;
-  const std::string sieves = value_of(info, "romio_ds_write");  // Open MPI tells nothing of the kind
+  const std::string sieves = value_of(info, "romio_ds_write");  // Open MPI has no such hint
   const std::uint64_t bytes = std::strtoull(value_of(info, "ind_wr_buffer_size").c_str(), nullptr, 10);
   PMPI_Info_free(&info);
   if (sieves.empty() || sieves == "disable") return 0;

@@ -9,12 +9,12 @@
 
 namespace millrace::front {
 
-// Data sieving: pieces with holes are written by reading a part of the file, changing it and writing it back,
-// under a lock of that part. Whoever else writes to the file has to hold such locks too. On a file system of
-// this machine the agent does (io/posix/extent_lock.hpp), and so does ROMIO, where a rank's view has no map.
-// Open MPI does not. Elsewhere locks are dear, or there are none.
+// Data sieving writes pieces with holes: it reads a part of the file, changes it and writes it back, under a
+// lock of that part. All other writers of the file have to hold such locks too. On a file system of this
+// machine the agent does (io/posix/extent_lock.hpp), and so does ROMIO for a rank whose view has no map. Open
+// MPI does not. On other file systems locks are dear or missing.
 //
-// How many bytes a part of this file may have; 0: nobody may sieve.
+// The most bytes of a part of this file; 0: sieving is not safe.
 std::uint64_t sieve_bytes(MPI_File handle, const std::string& path);
 
 }  // namespace millrace::front

@@ -13,14 +13,14 @@
 namespace millrace::front {
 namespace {
 
-// For stage=auto: smaller files are read as soon as nodes have met, and what was not read nearly whole on
-// every node is cheaper to read where it is.
+// For stage=auto: smaller files can be read in the time of the nodes' meeting. A file that not every node
+// reads nearly whole is cheaper to read directly.
 constexpr std::uint64_t worth_staging_bytes = 4 * MiB;
 constexpr std::uint32_t nearly_whole = 900;  // thousandths
 
 client::ReadShares shares;
 
-// What all ranks of an open agree on, by one reduction with MPI_MAX.
+// The agreement of all ranks of an open, by one reduction with MPI_MAX.
 struct ReadAgreement {
   Company company;
   std::uint64_t wanted;   // a Stage of rank 0, plus 1
@@ -29,11 +29,11 @@ struct ReadAgreement {
 };
 
 bool handle_of_copy(int fd, MPI_File& copy) {
-  // Where it can't be opened the program must not hear of it: its handler may end the job.
+  // A failure here must not reach the program, because its error handler may end the job.
   MPI_Errhandler handler;
   const bool kept = PMPI_File_get_errhandler(MPI_FILE_NULL, &handler) == MPI_SUCCESS;
   PMPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
-  const std::string name = "/proc/self/fd/" + std::to_string(fd);  // the copy has no other any more
+  const std::string name = "/proc/self/fd/" + std::to_string(fd);  // the copy has no other name any more
   const bool opened =
       PMPI_File_open(MPI_COMM_SELF, name.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &copy) == MPI_SUCCESS;
   if (!opened) copy = MPI_FILE_NULL;
@@ -44,7 +44,7 @@ bool handle_of_copy(int fd, MPI_File& copy) {
   return opened;
 }
 
-// Every rank's handle of its node's copy; true if all have one.
+// Opens every rank's handle of its node's copy; true if all ranks have one.
 bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
   std::optional<StagedCopy> copy = stage_whole(comm, plan);
   if (!copy) return false;

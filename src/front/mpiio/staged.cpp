@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transfers whose memory is a device's: cut into parts of host memory that go the way of all others, as if
-// the program had copied them. A collective function is still called once, of nothing, where other ranks wait
-// for it in the library. What can't be cut (shared pointers, atomic mode) is copied as a whole, if it is
-// small.
+// Transfers of device memory. They are cut into parts of host memory that take the normal path, as if the
+// program had copied them. If other ranks wait in the library, this rank still calls the collective function
+// once, with no data. A transfer that cannot be cut (shared pointers, atomic mode) is copied as a whole if it
+// is small.
 #include <algorithm>
 #include <cerrno>
 #include <limits>
@@ -20,13 +20,13 @@
 namespace millrace::front {
 namespace {
 
-// A copy of this process's own, outside the bound of staging memory.
+// A copy in this process's memory, outside the bound of staging memory.
 constexpr std::uint64_t whole_max = 8 * MiB;
-// Data of memory with holes that is brought together at a time.
+// The amount of data of memory with holes that is gathered at a time.
 constexpr std::size_t packed_max = 1 * MiB;
 
 struct LibraryView {
-  bool known = false;  // native, and what follows is so
+  bool known = false;  // native, and the values below are valid
   std::uint64_t etype_bytes = 1;
 };
 
@@ -84,7 +84,8 @@ class Staged {
 };
 
 int Staged::failed(int error) const {
-  client::log("device memory could not be copied: " + Status::from_errno(error).describe());
+  client::log("device memory could not be copied, and the transfer failed: " +
+              Status::from_errno(error).describe());
   const int value = error == EFAULT ? MPI_ERR_BUFFER : error == ENOMEM ? MPI_ERR_NO_MEM : MPI_ERR_IO;
   if (open_ != nullptr) return raise_class(*open_, value);
   PMPI_File_call_errhandler(a_.file, value);
@@ -99,7 +100,7 @@ bool Staged::can_be_cut(std::uint64_t etype_bytes) const {
 bool Staged::run(int& result) {
   const bool nonblocking = row_.completion == Completion::nonblocking;
   const bool split = row_.completion == Completion::split_begin;
-  // The library's own calls that go on without us can't be given memory that we copy from.
+  // The library's non-blocking calls cannot use memory that Millrace copies from.
   if (nonblocking && (a_.request == nullptr || (collective() && !alone()))) return false;
   if (split && (writes() ? !alone() : open_ == nullptr || open_->visitor || open_->reader != nullptr))
     return false;
@@ -115,7 +116,7 @@ int Staged::in_parts(std::uint64_t etype_bytes) {
   Row part = row_;
   part.completion = Completion::blocking;
   if (!alone()) part.coordination = Coordination::independent;
-  // The library says what it thinks of the arguments. What a collective read finds is agreed before it reads.
+  // The library checks the arguments. A collective read needs the ranks' agreement before it reads.
   if (!joins || !writes()) {
     if (const int error = join(); error != MPI_SUCCESS) return error;
   }
@@ -128,7 +129,7 @@ int Staged::in_parts(std::uint64_t etype_bytes) {
   return error != MPI_SUCCESS ? error : complete_all();
 }
 
-// The call itself, of nothing.
+// The call itself, with no data.
 int Staged::join() {
   char nothing = 0;
   MPI_Status status;
@@ -193,7 +194,8 @@ int Staged::move_with_holes(FileSide& side) {
   return MPI_SUCCESS;
 }
 
-// By one call, from and to a copy of all that the data lies in. False: too large, or holes that no copy gets.
+// Moves the data with one call, from and to a copy of its whole hull. False: the hull is too large, or its
+// holes cannot be copied.
 bool Staged::whole(int& result) {
   MPI_Count lower = 0, span = 0, begin = 0, extent = 0;
   if (PMPI_Type_get_true_extent_x(a_.type, &lower, &span) != MPI_SUCCESS ||

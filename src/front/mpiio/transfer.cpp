@@ -3,11 +3,11 @@
 //
 // The one transfer behind all read and write functions.
 //
-// On a file that Millrace accelerates, a collective write never becomes the MPI library's collective write:
-// the choice between pipeline and library depends on what this rank alone knows (sizes, errors), and the
-// ranks would wait for each other. What this rank does not hand to the pipeline it writes by the library's
-// independent function, which needs nobody. Only `collective_direct`, agreed by all ranks at open, and
-// atomic mode, set by all ranks, leave collective writes to the library.
+// On a file that Millrace accelerates, a collective write never becomes the MPI library's collective write.
+// The choice between pipeline and library depends on facts of this rank alone (sizes, errors), so the ranks
+// could wait for each other. A write that does not take the pipeline uses the library's independent function,
+// which needs no other rank. Only `collective_direct`, agreed by all ranks at open, and atomic mode, set by
+// all ranks, leave collective writes to the library.
 #include "front/mpiio/transfer.hpp"
 
 #include <array>
@@ -29,8 +29,8 @@ namespace {
 constexpr std::uint64_t bytes_max = std::uint64_t{1} << 60;
 constexpr MPI_Offset offset_max = MPI_Offset{1} << 60;
 
-// Lets the library say what it thinks of a datatype (not committed, above all) when this thread uses it for
-// the first time: by a write of nothing.
+// Lets the library check a datatype (mainly whether it is committed) when this thread uses it for the first
+// time. A write of 0 elements does that.
 int examine(const Open& open, const Arguments& a, const client::TypeMap* map) {
   static thread_local constinit std::array<const client::TypeMap*, 16> examined{};
   const client::TypeMap*& place = examined[(reinterpret_cast<std::uintptr_t>(map) >> 6) % examined.size()];
@@ -43,7 +43,7 @@ int examine(const Open& open, const Arguments& a, const client::TypeMap* map) {
   return error;
 }
 
-// A null buffer is fine for nothing, and for types with absolute addresses (MPI_BOTTOM).
+// A null buffer is valid for 0 bytes, and for types with absolute addresses (MPI_BOTTOM).
 bool buffer_sound(const Arguments& a, const Target& target) {
   constexpr std::int64_t first_page = 4096;
   return a.memory != nullptr || target.bytes == 0 || target.memory->true_lower >= first_page;
@@ -107,8 +107,8 @@ Status append(Open& open, const Arguments& a, const Target& target) {
 
 int write(Open& open, const Row& row, const Arguments& a);
 
-// Where the datatype has no map and the view has holes: writes its bytes, in order. False: nothing was
-// written, the library's business.
+// For a datatype without a map and a view with holes: writes the bytes, in order. False: nothing was written,
+// and the call is the library's.
 bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
   const bool elsewhere = open.place == Open::Place::elsewhere;
   if ((open.view.filetype().contiguous && !elsewhere) || a.count <= 0 || a.offset < 0 ||
@@ -193,7 +193,7 @@ int write(Open& open, const Row& row, const Arguments& a) {
   return status.ok() ? complete(open, row, a, target.bytes) : raise(open, status);
 }
 
-// The end of a split collective that began in the pipeline. False: the library's business.
+// The end of a split collective that began in the pipeline. False: the call is the library's.
 bool end_split(Open& open, const Row& row, const Arguments& a, int& result) {
   const std::lock_guard guard(open.split_lock);
   const Split split = open.split;
@@ -214,7 +214,7 @@ bool split_active(Open& open) {
   return open.split.state == Split::State::ours;
 }
 
-// The bytes that a call passed through may touch; everything where that is not known.
+// The bytes that a call of the library may touch; everything if that is unknown.
 Extent touched(Open& open, const Row& row, const Arguments& a) {
   Target target{};
   if (row.position == Position::shared || !measure(open, row, a, target)) return everything;
@@ -223,9 +223,9 @@ Extent touched(Open& open, const Row& row, const Arguments& a) {
   return target.hull;
 }
 
-// A collective read of a file that several nodes have open finds what any rank wrote before it: MPI asks for
-// syncs in between, but libraries that need none on one node have none. A call that must not wait for other
-// ranks does without.
+// A collective read of a file that several nodes have open finds earlier writes of all ranks. MPI requires
+// syncs in between, but I/O libraries that need none on one node have none. A call that must not wait for
+// other ranks does without this.
 bool shared_by_nodes(const Open& open, const Row& row) {
   return open.routed && row.direction == Direction::read && row.coordination == Coordination::collective &&
          row.completion != Completion::nonblocking;
@@ -241,7 +241,7 @@ Status meet_for_reading(Open& open) {
 bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status& flushed) {
   if (row.completion == Completion::split_end) return end_split(open, row, a, result);
   if (row.completion == Completion::split_begin && split_active(open)) {
-    result = raise_class(open, MPI_ERR_IO);  // one split collective at a time, as ROMIO says it
+    result = raise_class(open, MPI_ERR_IO);  // one split collective at a time; ROMIO returns the same error
     return true;
   }
   if (row.direction == Direction::read && open.place != Open::Place::everywhere) {

@@ -21,7 +21,7 @@ struct Row {
   Completion completion;
 };
 
-// The arguments of a call; what its function does not have is 0, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE or
+// The arguments of a call. Arguments that its function lacks are 0, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE or
 // nullptr.
 struct Arguments {
   Entry entry;
@@ -32,32 +32,32 @@ struct Arguments {
   MPI_Datatype type;
   MPI_Status* status;
   MPI_Request* request;
-  bool goes_on = false;  // a further part of a call of the program's
+  bool goes_on = false;  // a further part of one call of the program
 };
 
-// Carries the call out if it is Millrace's: true, and `result` is what it returns. Else makes the file fit
-// for the MPI library's own function (pending bytes, individual pointer); `flushed` says how that went.
+// True: Millrace has carried out the call, and `result` is its return value. False: the file is ready for the
+// MPI library's own function (pending bytes, individual pointer), and `flushed` is the status of that.
 bool before(Open& open, const Row& row, const Arguments& arguments, int& result, Status& flushed) noexcept;
 
-// After the MPI library's function returned `result`: what the call returns.
+// Called after the MPI library's function returned `result`. Returns the return value of the call.
 int after(Open& open, const Row& row, const Arguments& arguments, int result, Status flushed) noexcept;
 
-// Of a file that is only read: where a call goes, and what follows it.
+// For a file that is only read: the handle for a call, and the work after it.
 inline MPI_File source_of(const Open& open, const Row& row) {
   return row.direction == Direction::read && row.position != Position::shared ? open.reading() : open.handle;
 }
-// Before a handle that is the library's alone transfers: what others have pending.
+// Before a transfer of a handle that is the library's alone: asks for pending bytes.
 Status ask_as_visitor(const Open& open, const Row& row) noexcept;
 int was_read(Open& open, const Row& row, const Arguments& arguments, int result) noexcept;
 
-// A transfer of device memory. False: it is none, or the MPI library shall see it as it is, which may know
-// what to do with it.
+// A transfer of device memory. False: the memory is the host's, or the call goes unchanged to the MPI
+// library, which may support device memory.
 bool staged(Open* open, const Row& row, const Arguments& arguments, int& result) noexcept;
 
-// Whether this write goes by pipeline and independent functions, on all ranks alike.
+// True if this write takes the pipeline or independent functions, on all ranks alike.
 bool writes_alone(const Open& open, const Row& row);
 
-// Of a handle that is the library's alone.
+// A transfer of a handle that is the library's alone.
 template <class Real>
 inline int visit(const Open& open, const Row& row, const Arguments& arguments, Real real) noexcept {
   const Status flushed = ask_as_visitor(open, row);
@@ -65,7 +65,7 @@ inline int visit(const Open& open, const Row& row, const Arguments& arguments, R
   return flushed.ok() ? result : raise(open, flushed);
 }
 
-// A transfer of memory that this process can use; `open` is null where the file is the library's alone.
+// A transfer of memory that this process can access; `open` is null if the file is the library's alone.
 // `real` calls the MPI library's own function for a handle.
 template <class Real>
 inline int host_transfer(Open* open, const Row& row, const Arguments& arguments, Real real) noexcept {
@@ -89,7 +89,7 @@ template <class Real>
 inline int transfer(const Row& row, const Arguments& arguments, Real real) noexcept {
   const Scope scope;
   Open* open = scope.find(arguments.file);
-  // The pipeline's writes look for a driver themselves, where they are large enough to make up for it.
+  // The pipeline's writes look for a driver themselves, if they are large enough.
   if (open == nullptr || row.direction == Direction::read || !open->mapped) device::look();
   int result = MPI_SUCCESS;
   if (device::driver_seen.load(std::memory_order_relaxed) && scope.outermost() &&

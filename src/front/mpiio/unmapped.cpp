@@ -34,7 +34,7 @@ bool take_position(Open& open, const Row& row, const Arguments& a, MPI_Offset& p
   const std::lock_guard guard(open.pointer_lock);
   if (current_position(open, position) != MPI_SUCCESS) return false;
   if (a.count <= 0 || a.type == MPI_DATATYPE_NULL || PMPI_Type_size_x(a.type, &size) != MPI_SUCCESS)
-    return true;  // the library says what is wrong with it
+    return true;  // the library reports the error
   open.position = position + a.count * size / static_cast<MPI_Count>(open.unmapped_etype);
   open.holder = Open::Holder::ours;
   return true;
@@ -53,11 +53,11 @@ bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Data
     open.unmapped_etype = static_cast<std::uint64_t>(unit);
     return true;
   }
-  close_unmapped(open);  // its view is an earlier one: nothing may be written by it
+  close_unmapped(open);  // its view is an earlier one, so no write may use it
   client::log(
       open.path +
-      ": the MPI library cannot open the file once more for a view that Millrace does not map; writes "
-      "through this view fail. To leave all files to the MPI library, set "
+      ": the MPI library cannot open the file once more for a view that Millrace does not map. Writes "
+      "through this view fail and change nothing. To leave all files to the MPI library, set "
       "MILLRACE_DIRECT_CALLS=independent,collective");
   return false;
 }

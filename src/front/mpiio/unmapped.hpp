@@ -5,18 +5,18 @@
 #include "front/mpiio/open.hpp"
 #include "front/mpiio/transfer.hpp"
 
-// A view that cannot be mapped to pieces (view_check.hpp), on this rank: other ranks of the file may have
-// views that can, and nobody asks them. So this rank's writes, collective ones too, need no other rank; and
-// they never read and rewrite the holes of the view ("data sieving"), where the pipeline may have put other
-// ranks' bytes meanwhile. The library makes them, by a handle that this rank opens alone for it, with sieving
-// disabled. Not needed where sieving does no harm (sieving.hpp).
+// Writes of a rank whose view cannot be mapped to pieces (view_check.hpp). Other ranks of the file may have
+// views with a map, and this rank does not ask them. So its writes, collective ones too, must need no other
+// rank. They must not read and rewrite the holes of the view (data sieving), because the pipeline may have
+// put other ranks' bytes there. The library makes these writes by a handle that this rank opens alone, with
+// sieving disabled. That handle is not needed if sieving is safe (sieving.hpp).
 namespace millrace::front {
 
-// Gives that handle the view. False: the library cannot open the file again, or does not take the view there.
+// Sets the view of that handle. False: the library cannot open the file again, or refuses the view there.
 bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                        const char* datarep);
 
-// As write() of transfer.cpp, where the view has no map.
+// As write() of transfer.cpp, for a view without a map.
 int write_unmapped(Open& open, const Row& row, const Arguments& a);
 
 void close_unmapped(Open& open);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t first_pieces = 256;
 
-// Asks the library for places, as long as its steps last.
+// Asks the library for places, within a number of steps.
 class Inquiry {
  public:
   Inquiry(MPI_File file, const client::FileView& view)
@@ -55,7 +55,7 @@ bool library_agrees(MPI_File file, const client::FileView& view) noexcept {
   std::uint64_t position = 0;
   for (std::uint64_t i = 0; i < first_pieces && position < 2 * map.size; ++i)
     if (!ask.same_piece(position)) return false;
-  // What is lost or too much moves all that follows.
+  // A lost or extra byte moves all following ones.
   for (; position < map.size; position *= 2)
     if (!ask.same_place(position)) return false;
   if (!ask.same_place(map.size - 1) || !ask.same_place(map.size) || !ask.same_place(2 * map.size - 1))

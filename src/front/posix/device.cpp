@@ -16,7 +16,7 @@ using staging::HostEnd;
 
 ssize_t outcome(ssize_t result) { return result < 0 ? -errno : result; }
 
-// As the program's call returns it.
+// Converts an outcome into the return value of the program's call.
 ssize_t returned(ssize_t moved) {
   if (moved >= 0) return moved;
   errno = static_cast<int>(-moved);
@@ -75,7 +75,7 @@ ssize_t staged(Way way, int fd, void* data, size_t bytes, off_t at) {
   return returned(move(way, file, found, data, bytes));
 }
 
-// One piece, whosever memory it is: bytes moved, or -errno.
+// Moves one piece of either kind of memory; returns the bytes moved, or -errno.
 ssize_t move_piece(Way way, File& file, const iovec& piece) {
   if (const device::Found found = device::find_refused(piece.iov_base))
     return move(way, file, found, piece.iov_base, piece.iov_len);
@@ -149,7 +149,7 @@ size_t staged_items(Way way, const device::Found& found, void* data, size_t size
     const ssize_t moved = way == Way::write ? found.entry->write(found.device, at, bytes - done, &end)
                                             : found.entry->read(found.device, &end, at, bytes - done);
     if (moved < 0) {
-      // The device's: libc knows of its own only.
+      // The offset of device transfers: libc knows only its own.
       one.stream->_flags |= _IO_ERR_SEEN;
       errno = static_cast<int>(-moved);
     }

@@ -12,12 +12,13 @@
 
 namespace millrace::front {
 
-// What a call of the program does with device memory; `at` -1: at the descriptor's own offset. Outcomes are
-// as the call's own. Where the pointer is no device's: -1 and EFAULT, as the system has said.
+// Carries out a call of the program on device memory; `at` -1: at the descriptor's own offset. Outcomes are
+// those of the call itself. If the pointer is not a device's: -1 and EFAULT, as from the system.
 ssize_t staged_write(int fd, const void* data, size_t bytes, off_t at);
 ssize_t staged_read(int fd, void* data, size_t bytes, off_t at);
 
-// Goes on after the system has done `done` bytes (-1: EFAULT). Pieces of both kinds of memory may take turns.
+// Continues after the system has moved `done` bytes (-1: EFAULT). Pieces of both kinds of memory may
+// alternate.
 enum class Way : std::uint8_t { read, write };
 ssize_t staged_vector(Way way, int fd, const iovec* pieces, int count, off_t at, ssize_t done);
 
@@ -29,7 +30,7 @@ size_t staged_fwrite(const device::Found& found, const void* data, size_t size, 
 size_t staged_fread(const device::Found& found, void* data, size_t size, size_t count, FILE* stream,
                     GetSome get);
 
-// Transfers of host memory as the hooks make them, with what they know of early writeback and write-behind.
+// Transfers of host memory as the hooks make them, with early writeback and write-behind.
 ssize_t write_host(int fd, const void* data, size_t bytes, off_t at);
 ssize_t read_host(int fd, void* data, size_t bytes, off_t at);
 

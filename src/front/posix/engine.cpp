@@ -32,7 +32,7 @@ bool path_of(int fd, char* path, std::size_t size) {
   return true;
 }
 
-// Where /proc does not say, there may be one.
+// If /proc does not tell, assume that there is one.
 bool open_elsewhere(int fd, plain::FileId id) {
   DIR* folder = ::opendir("/proc/self/fd");
   if (folder == nullptr) return true;

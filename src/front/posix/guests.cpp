@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// The descriptors of a process that uses MPI-IO too are guests of the files that it writes by MPI-IO: the
-// library with those hooks (libmillrace-<mpi>.so) leaves its address here when it opens the first file.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The descriptors of a
+// process that also uses MPI-IO are guests of its files. The library with the MPI-IO hooks
+// (libmillrace-<mpi>.so) stores the address of a function here when it opens the first file.
 #include <cerrno>
 
 #include "front/posix/hook.hpp"

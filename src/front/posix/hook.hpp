@@ -8,7 +8,7 @@
 
 #include "plain/engine.hpp"
 
-// What is exported; everything else of the library is hidden.
+// Marks exported functions; everything else of the library is hidden.
 #define MILLRACE_HOOK extern "C" __attribute__((visibility("default")))
 
 namespace millrace::front {
@@ -16,14 +16,14 @@ namespace millrace::front {
 // The process's engine, over the real functions.
 plain::Engine& engine();
 
-// What the MPI-IO hooks of this process answer, once it has opened a file (guests.cpp): about a file, false;
-// what was pending of it is in it now. Of nullptr: whether anything is pending. nullptr: no MPI-IO in this
-// process.
+// A function of the MPI-IO hooks of this process, set at its first MPI_File_open (guests.cpp); nullptr: no
+// MPI-IO in this process. For a file, it writes the pending bytes to the file and returns false. For nullptr,
+// it says whether any bytes are pending.
 using AskMpi = bool (*)(const struct stat* about, bool writes);
 extern constinit std::atomic<AskMpi> ask_mpi;  // NOLINT(bugprone-dynamic-static-initializers): only declared
 
-// Before a file is read, written past MPI-IO or measured: what this process, or other ranks of its node, have
-// written to it by MPI-IO reaches it. A load where there is no MPI-IO.
+// Before a file is read, written past MPI-IO or measured: bytes that this process or other ranks of its node
+// have written by MPI-IO reach the file. Costs one load if the process uses no MPI-IO.
 void ask_mpi_about(int fd, bool writes, AskMpi ask);
 void ask_mpi_about(int folder, const char* path, int flags, AskMpi ask);
 inline void ask_for(int fd, bool writes = false) {
@@ -35,8 +35,7 @@ inline void ask_for(int folder, const char* path, int flags) {
     ask_mpi_about(folder, path, flags, ask);
 }
 
-// Before something that could find bytes of write-behind missing, or would go on with a second descriptor of
-// the file.
+// Before a call that could miss bytes of write-behind, or that makes a second descriptor of the file.
 inline void settle(int fd) {
   engine().behind().settle(fd);
   ask_for(fd);
@@ -46,7 +45,7 @@ inline void release(int fd) {
   engine().behind().release(fd);
   ask_for(fd);
 }
-// ... of the file that a name means.
+// ... for the file of a name.
 inline void settle_named(int folder, const char* path, int flags) {
   settle_all();
   ask_for(folder, path, flags);
@@ -54,8 +53,8 @@ inline void settle_named(int folder, const char* path, int flags) {
 inline void drop(int fd) { engine().behind().drop(fd); }
 inline void release_all() { engine().behind().release_all(); }
 
-// True for the outermost hook of this thread. A signal handler that interrupts one, and what the engine
-// itself calls, go to the real functions.
+// True for the outermost hook of this thread. Calls of a signal handler that interrupts a hook, and calls of
+// the engine itself, go to the real functions.
 class Entrance {
  public:
   Entrance() : entered_(!busy) { busy = true; }

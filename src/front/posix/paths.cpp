@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Functions that look at files by name, start programs or end this one. Which file a name means is not asked:
-// all are settled.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Functions that look
+// at files by name, start programs or end this one. They settle all files, without asking which file a name
+// means.
 #include <alloca.h>
 
 #include <cstdarg>
@@ -177,8 +176,8 @@ MILLRACE_HOOK int fexecve(int fd, char* const arguments[], char* const environme
   return real::fexecve(fd, arguments, environment);
 }
 
-// The arguments of execl as execv takes them, on the caller's stack: nothing is allocated between fork and
-// exec.
+// The arguments of execl as execv takes them, on the caller's stack, because nothing may be allocated between
+// fork and exec.
 #define MILLRACE_GATHER(first)                                                 \
   va_list words;                                                               \
   va_start(words, first);                                                      \

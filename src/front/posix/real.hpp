@@ -24,7 +24,8 @@
 #error "these settings rename the functions that are hooked here"
 #endif
 
-// What libc has but does not declare: checked variants, and those of programs that were built for older ones.
+// Functions that libc has but does not declare: checked variants, and variants for programs that were built
+// with an older libc.
 extern "C" {
 ssize_t __read_chk(int fd, void* data, size_t bytes, size_t room);
 ssize_t __pread_chk(int fd, void* data, size_t bytes, off_t at, size_t room);
@@ -50,9 +51,9 @@ enum class PosixSlot : unsigned {
   count
 };
 
-// The next function of that name, after Millrace's; looked up once. Ends the process if nobody has it, as the
-// dynamic linker does. Allocates nothing, takes no lock of ours: a malloc that is preloaded too may read
-// files while it starts.
+// The next function of that name, after Millrace's; looked up once. Ends the process if no library has it, as
+// the dynamic linker does. Allocates nothing and takes no lock, because a preloaded malloc may read files
+// while it starts.
 void* real_function(PosixSlot slot);
 
 // real::write(...) is the function that the program would have called without Millrace.

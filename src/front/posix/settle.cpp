@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Functions of a descriptor that look at the file, or change what a write means: they find it as the program
-// believes it to be.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Functions of a
+// descriptor that look at the file, or change the meaning of a write. They settle the file first, so that it
+// is as the program expects.
 #include <cstdarg>
 
 #include "front/posix/hook.hpp"
@@ -154,7 +153,7 @@ MILLRACE_HOOK ssize_t splice(int from, off64_t* from_at, int to, off64_t* to_at,
   return real::splice(from, from_at, to, to_at, bytes, flags);
 }
 
-// Their transfers are made by libc's own threads, later.
+// libc's own threads make these transfers later.
 MILLRACE_HOOK int aio_read(aiocb* request) noexcept {
   release(request->aio_fildes);
   return real::aio_read(request);

@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Large writes of streams. libc's own calls inside it are not seen by a preload, so that here the stream's
-// function is called for one piece after the other: buffers, offsets, errors and ends stay libc's business.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Large writes of
+// streams. A preload does not see libc's calls inside libc. So the hook calls the stream's function for one
+// piece after the other, and libc keeps buffers, offsets, errors and ends.
 #include <stdio_ext.h>
 
 #include <cerrno>
@@ -26,7 +25,7 @@ namespace real = millrace::front::real;
 
 namespace {
 
-// The stream's descriptor, where it has one; keeps errno.
+// The stream's descriptor, if it has one; keeps errno.
 int descriptor_of(FILE* stream) {
   const int error = errno;
   const int fd = fileno(stream);
@@ -36,14 +35,14 @@ int descriptor_of(FILE* stream) {
 
 bool behind_has(FILE* stream) { return engine().behind().takes(descriptor_of(stream)); }
 
-// libc writes small pieces itself, at once. In file order none of them meets what waits; before another place
-// it is waited for.
+// libc writes small pieces itself, at once. In file order they do not overlap waiting bytes. Before a jump to
+// another place, the hook waits for these.
 void settle_stream(FILE* stream) {
   if (engine().behind().any() || ask_mpi.load(std::memory_order_relaxed) != nullptr)
     settle(descriptor_of(stream));
 }
 
-// Only streams for nothing but writing have write-behind: libc's own reads are not seen.
+// Only streams for writing alone have write-behind, because a preload does not see libc's own reads.
 template <class Real>
 FILE* opened(const char* mode, Real real) {
   if (mode[0] != 'r') settle_all();  // before the file loses its bytes, and libc looks for its end
@@ -61,13 +60,13 @@ FILE* reopened(const char* mode, FILE* stream, Real real) {
   return opened(mode, real);
 }
 
-// How many bytes of a write libc would keep in the stream's buffer: fills it, and writes whole ones after
-// that.
+// The bytes of a write that libc would keep in the stream's buffer. libc fills the buffer, and then writes
+// whole buffers.
 size_t kept_of(FILE* stream, int fd, size_t bytes) {
   size_t buffer = __fbufsize(stream);
   struct stat about;
   if (buffer == 0 && real::fstat(fd, &about) == 0) {
-    // Not there yet: as libc will make it.
+    // No buffer yet: use the size that libc will choose.
     buffer =
         about.st_blksize > 0 && about.st_blksize < BUFSIZ ? static_cast<size_t>(about.st_blksize) : BUFSIZ;
   }
@@ -77,7 +76,7 @@ size_t kept_of(FILE* stream, int fd, size_t bytes) {
   return buffer < 128 ? 0 : (bytes - room) % buffer;
 }
 
-// As a write of libc's own does it: fflush forgets the place.
+// fflush forgets the offset, as after a write of libc's own.
 bool flush(FILE* stream) {
   const off64_t known = stream->_offset;
   const auto pending = static_cast<off64_t>(__fpending(stream));
@@ -86,9 +85,9 @@ bool flush(FILE* stream) {
   return true;
 }
 
-// A stream whose file has write-behind: what the stream holds goes first, then this, and the stream is told
-// where the file is now, as POSIX wants it of who changes between a stream and its descriptor. False: left to
-// libc.
+// A write to a stream whose file has write-behind. The stream's buffer goes first, then this write. Then the
+// stream gets the file's new offset, as POSIX requires for a change between a stream and its descriptor.
+// False: left to libc.
 bool put_behind(const void* data, size_t bytes, FILE* stream, size_t& done) {
   const int fd = fileno(stream);
   const size_t kept = kept_of(stream, fd, bytes);
@@ -101,8 +100,8 @@ bool put_behind(const void* data, size_t bytes, FILE* stream, size_t& done) {
     done = 0;
     return true;
   }
-  // What libc remembers of the place, where it does, as after a write of its own. Not by fseeko: it would
-  // make it remember, and a child that shares the offset could move it.
+  // Updates the offset that libc remembers, if it does, as after a write of its own. fseeko would make libc
+  // remember it, while a child that shares the offset could move it.
   if (stream->_offset >= 0) stream->_offset += *written;
   errno = error;
   done = bytes - kept +
@@ -151,7 +150,7 @@ size_t put_stream(const void* data, size_t size, size_t count, FILE* stream, Put
   return put_host(data, size, count, stream, put, whole);
 }
 
-// Reads are libc's business, but it would touch memory that it can't.
+// libc makes the reads, but it cannot touch device memory.
 template <class Real>
 size_t got_stream(void* data, size_t size, size_t count, FILE* stream, Real real) {
   if (ask_mpi.load(std::memory_order_relaxed) != nullptr) ask_for(descriptor_of(stream));

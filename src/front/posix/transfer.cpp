@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Transfers of descriptors. Reads of the program's own memory are as fast as they can be (ADR 11); what the
-// system could not read or write may be a device's (device.hpp).
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Transfers of
+// descriptors. Reads into the program's own memory are already as fast as possible (ADR 11). Memory that the
+// system could not access may be a device's (device.hpp).
 #include <cerrno>
 
 #include "front/posix/device.hpp"
@@ -25,7 +24,7 @@ bool refused(ssize_t result) { return __builtin_expect(result == -1 && errno == 
 
 bool copies(int fd) { return engine().behind().takes(fd); }
 
-// Bytes that are to be copied have to be such that they can be: looked at before.
+// Checks that bytes for a copy are readable.
 bool of_a_device(const void* data, size_t bytes) {
   device::look();
   return static_cast<bool>(device::find(data, bytes));
@@ -74,7 +73,7 @@ bool any_of_a_device(const iovec* pieces, int count) {
   return false;
 }
 
-// Whether a call ended between two pieces, as it does where the next one can't be used.
+// True if a call ended between two pieces, as it does if the next one is not accessible.
 bool ended_between(const iovec* pieces, int count, ssize_t done) {
   size_t end = 0;
   for (int i = 0; i < count && end <= static_cast<size_t>(done); ++i) {

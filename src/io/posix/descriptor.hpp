@@ -15,11 +15,11 @@ namespace millrace::io {
 Result<Fd> duplicate(int file);
 inline Result<Fd> duplicate(const Fd& file) { return duplicate(file.get()); }
 
-// The same file opened again for writing past the page cache (O_DIRECT), through /proc/self/fd, so that
-// no path is looked up. Fails where the file system refuses it (some network and memory file systems).
+// The same file opened again for writing past the page cache (O_DIRECT), through /proc/self/fd, so that no
+// path is looked up. Fails if the file system refuses it (some network and memory file systems).
 Result<Fd> reopen_direct(const Fd& file);
 
-// Fills `into` from `offset` on; blocks. Returns the bytes there were, less at the end of the file.
+// Fills `into` from `offset` on; blocks. Returns the number of bytes, fewer at the end of the file.
 Result<std::size_t> read_at(const Fd& file, std::uint64_t offset, std::span<std::byte> into);
 
 Result<std::uint64_t> size_of(const Fd& file);
@@ -28,14 +28,14 @@ Status resize(const Fd& file, std::uint64_t bytes);
 // Bytes that an ordinary user can still write to the file's file system.
 Result<std::uint64_t> free_bytes(const Fd& file);
 
-// The file system has room for these bytes of the file from now on; its size stays. Code::unsupported: it
-// can't promise that.
+// Reserves room for these bytes of the file; the file's size stays. Code::unsupported: the file system cannot
+// promise room.
 Status reserve(const Fd& file, std::uint64_t offset, std::uint64_t bytes);
 
-// A file for reading. Does not wait for a writer of a FIFO.
+// Opens a file for reading. Does not wait for a writer of a FIFO.
 Result<Fd> open_to_read(const char* path);
 
-// A file that is there, for reading and writing. Does not wait for a reader of a FIFO.
+// Opens an existing file for reading and writing. Does not wait for a reader of a FIFO.
 Result<Fd> open_to_change(const char* path);
 
 }  // namespace millrace::io

@@ -14,15 +14,15 @@
 
 namespace millrace::io {
 
-// A Storage for each device (a mounted file system), made when the first of its files comes. A device that
-// hangs holds up nobody's files but its own.
+// A Storage for each device (a mounted file system), made for the first of its files. A device that hangs
+// holds up only its own files.
 class DevicesStorage final : public Storage {
  public:
   using Make = std::function<Result<std::unique_ptr<Storage>>()>;
-  // Further devices share those that there are.
+  // Further devices share the existing storages.
   static constexpr std::size_t most_devices = 16;
 
-  // Makes the first one at once: it fails where there can be none.
+  // Makes the first storage at once, and fails if that is not possible.
   static Result<std::unique_ptr<DevicesStorage>> create(Make make);
 
   Result<Handle> adopt(Fd file, bool direct) override;

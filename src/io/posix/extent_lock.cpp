@@ -12,9 +12,9 @@ namespace millrace::io {
 
 namespace {
 
-constexpr pid_t of_an_open_file = -1;  // F_OFD_GETLK says so: an ExtentLock, which nobody keeps for long
-// Between two looks at a lock of a process: as long as it takes to rewrite some 500 KiB. In all, two
-// seconds and as much again for the system's timers.
+constexpr pid_t of_an_open_file = -1;  // as F_OFD_GETLK reports an ExtentLock, which is held only briefly
+// The time between two looks at a lock of a process: about that of rewriting 500 KiB. In all, two seconds,
+// and as much again for the system's timers.
 constexpr long pause_ns = 100'000;
 constexpr int most_pauses = 20'000;
 

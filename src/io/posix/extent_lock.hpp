@@ -6,14 +6,15 @@
 
 namespace millrace::io {
 
-// Keeps MPI libraries of this machine's processes from rewriting a part of a file meanwhile. ROMIO writes
-// pieces with holes by reading a part of the file, changing it and writing it back ("data sieving"), under an
-// fcntl(2) lock of that part: what others write there must not be undone, so they hold the lock too. This one
-// belongs to the open file description and not to the process, so closing another descriptor leaves it.
+// Keeps MPI libraries of this machine's processes from rewriting a part of a file during a write. ROMIO
+// writes pieces with holes by data sieving: it reads a part of the file, changes it and writes it back, under
+// an fcntl(2) lock of that part. That would undo other writes there, so other writers hold the lock too. This
+// lock belongs to the open file description and not to the process, so closing another descriptor does not
+// drop it.
 //
-// Waits for another ExtentLock, and a few seconds at most for a lock of another process, as those of ROMIO
-// are. Longer, it is some program's own, who may keep it until this write is done, and the write goes ahead.
-// So it does at once where the lock is of this process or of all that follows its begin, and where the file
+// Waits for another ExtentLock, and a few seconds at most for a lock of another process, such as ROMIO's. A
+// lock that lasts longer is a program's own. That program may keep it until this write is done, so the write
+// goes ahead. The write goes ahead at once if the lock belongs to this process or has no end, or if the file
 // system has no locks.
 class ExtentLock {
  public:

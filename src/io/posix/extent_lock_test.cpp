@@ -17,7 +17,7 @@
 namespace millrace::io {
 namespace {
 
-// Locks as ROMIO takes them belong to a process: they need one of their own to be in the way.
+// ROMIO's locks belong to a process, so only locks of another process are in the way.
 class Locks : public testing::Test {
  protected:
   void SetUp() override {
@@ -57,7 +57,7 @@ class Locks : public testing::Test {
       char seen[64] = {};
       bool good = set(fd, F_SETLK, F_WRLCK, begin, length) == 0;
       good = good && ::pread(fd, seen, sizeof seen, 0) >= 0 && ::write(ready[1], "x", 1) == 1;
-      ::usleep(20'000);  // in which the other side would write, were it not kept from it
+      ::usleep(20'000);  // in which the other side would write without the lock
       good = good && ::pwrite(fd, seen, sizeof seen, 0) == sizeof seen;
       ::_exit(good ? 0 : 1);
     }
@@ -102,7 +102,7 @@ TEST_F(Locks, ALockOfThisProcessIsNotWaitedFor) {
   const ExtentLock lock(file.get(), 100, 50);
 }
 
-// A program may lock a part, write to it through MPI, and unlock it when that is in the file.
+// A program may lock a part, write to it through MPI, and unlock it when the bytes are in the file.
 TEST_F(Locks, ALockThatAProgramKeepsIsNotWaitedForEver) {
   int done[2], ready[2];
   ASSERT_EQ(::pipe(done), 0);

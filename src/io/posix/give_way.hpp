@@ -8,11 +8,11 @@
 
 namespace millrace::io {
 
-// Lets others run between two pieces of work. Where ranks outnumber the processors, a thread that copies for
-// them would otherwise keep one for its whole time slice, while ranks that meet wait for the one that is held
-// up. It is short where they wait by yielding too. Who polls takes its whole slice: so no more is given away
-// than was worked, and the thread is at most half as fast. Calls that are shorter than the system call that
-// gives way costs are counted together.
+// Lets other processes run between two pieces of work. If ranks outnumber the processors, a thread that
+// copies for them would otherwise keep a processor for its whole time slice, and ranks that meet would wait
+// for the rank that needs it. The pause is short if the ranks yield too. A rank that polls takes its whole
+// slice. So the thread gives away no more time than it has worked, and is at most half as fast. Pieces
+// shorter than the cost of the system call are counted together.
 class GiveWay {
  public:
   using Clock = std::chrono::steady_clock;
@@ -24,8 +24,8 @@ class GiveWay {
     is_back(Clock::now());
   }
 
-  // The same with times from elsewhere: work begins, has gone on until now (true: others may run), goes on
-  // now.
+  // The same with the caller's times: work begins; has gone on until now (true: other processes may run);
+  // goes on now.
   void begin(Clock::time_point now) { since_ = now; }
   bool is_due(Clock::time_point now) {
     worked_ += now - since_;
@@ -49,7 +49,7 @@ class GiveWay {
   Clock::time_point since_;
   Clock::duration worked_{};
   Clock::duration given_{};
-  Clock::duration last_chance_{};  // when so much had been worked
+  Clock::duration last_chance_{};  // the time worked at the last chance
 };
 
 }  // namespace millrace::io

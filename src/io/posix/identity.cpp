@@ -19,7 +19,7 @@ namespace millrace::io {
 namespace {
 
 constexpr const char* mark_name = "user.millrace.file";
-// A FUSE file system numbers files anew each time it is mounted, or more often: so do its handles.
+// A FUSE file system numbers files anew at each mount, or more often. Its handles change with the numbers.
 constexpr auto fuse = 0x65735546;
 
 // An open file, with no path; or a path.

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int tries_max = 1000;
 
-// Whoever could put files there could have them written to the user's targets.
+// A user who could put files there could have them written to this user's files.
 Status check_folder(const std::string& folder) {
   struct stat about {};
   if (::lstat(folder.c_str(), &about) != 0) return Status::from_errno(errno);
@@ -34,7 +34,7 @@ bool has_name(const Fd& file) {
   return ::fstat(file.get(), &about) == 0 && about.st_nlink > 0;
 }
 
-// By the clock of the file system.
+// The time by the clock of the file system.
 std::uint64_t made_ns(const Fd& file) {
   struct stat about {};
   if (::fstat(file.get(), &about) != 0) return 0;
@@ -58,14 +58,14 @@ Result<Owned> create_owned(const std::string& directory, const std::string& suff
   for (int number = 1; number <= tries_max; ++number) {
     if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return Status::from_errno(errno);
     if (Status own = check_folder(folder); !own.ok()) {
-      if (own.error() == ENOENT) continue;  // removed again by whoever left
+      if (own.error() == ENOENT) continue;  // removed again by a process that left
       return own;
     }
     std::string path = std::string(stem).append(std::to_string(number)).append(suffix);
     Fd file(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
     if (!file.valid() && errno != EEXIST && errno != ENOENT) return Status::from_errno(errno);
     if (!file.valid()) continue;
-    // Between the two, somebody who clears up may have taken it for a dead one's.
+    // Between open and lock, a process that cleans up may have taken the file for a dead process's.
     if (take_lock(file)) {
       const std::uint64_t now_ns = made_ns(file);
       return Owned{std::move(file), std::move(path), now_ns};

@@ -40,7 +40,7 @@ Result<std::unique_ptr<ThreadsStorage>> ThreadsStorage::create(unsigned threads)
   Fd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event.valid()) return Status::from_errno(errno);
   std::unique_ptr<ThreadsStorage> storage(new ThreadsStorage(std::move(event)));
-  // Signals are the main thread's business: workers start with all of them blocked.
+  // Workers start with all signals blocked, so that the main thread gets them.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -132,7 +132,7 @@ void ThreadsStorage::poll(std::vector<Completion>& out) {
     [[maybe_unused]] const ssize_t taken = read(event_.get(), &count, sizeof count);
     room = queue_max - queue_.size();
   }
-  // What did not fit at kick() had been kicked then or is about to be: either way it may go now.
+  // Requests that did not fit at kick() were kicked already or are about to be, so they may go now.
   if (room > 0) kick();
 }
 
@@ -142,11 +142,11 @@ void ThreadsStorage::finish(const Completion& completion) {
   if (completions_.size() > 1) return;
   any_.store(true, std::memory_order_release);
   const std::uint64_t one = 1;
-  // Cannot fail: the counter was 0, and the descriptor is ours.
+  // Cannot fail: the counter was 0, and the descriptor belongs to this object.
   [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
 }
 
-// The first that may begin now. With mutex_ held.
+// The first job that may begin now. Call it with mutex_ held.
 std::deque<ThreadsStorage::Job>::iterator ThreadsStorage::next_job() {
   return std::ranges::find_if(queue_, [this](const Job& job) {
     return !job.turns || std::ranges::find(writing_, job.fd) == writing_.end();

@@ -17,15 +17,15 @@
 
 namespace millrace::io {
 
-// Storage by a few threads that make blocking system calls. Works on every file system.
-// Workers sleep on a condition variable when there is nothing to do; a request costs one lock round. Buffered
-// writes of one file take turns, as they would in the kernel anyway, where waiting burns a processor.
+// Storage by a few threads that make blocking system calls. Works on every file system. Workers sleep on a
+// condition variable when there is nothing to do; a request costs one lock round. Buffered writes of one file
+// take turns. They would do so in the kernel anyway, but a wait there burns a processor.
 class ThreadsStorage final : public Storage {
  public:
   static constexpr std::size_t queue_max = 64;  // requests that workers see; more wait on the caller's side
 
   static Result<std::unique_ptr<ThreadsStorage>> create(unsigned threads = 2);
-  // Waits for what is in flight; its completions are lost.
+  // Waits for requests in flight; their completions are lost.
   ~ThreadsStorage() override;
 
   Result<Handle> adopt(Fd file, bool direct) override;

@@ -14,12 +14,11 @@ namespace millrace::io {
 
 namespace {
 
-// Buffered writes: the kernel makes a folio of the page cache as large as the call. Large ones are made of
-// free memory that a hypervisor may have taken back, and then the first file of a program is several times
-// slower.
+// Buffered writes: the kernel makes a folio of the page cache as large as the call. A hypervisor may have
+// taken back the free memory for large folios. Then the first file of a program is several times slower.
 constexpr std::uint64_t buffered_call_max = std::uint64_t{64} << 10;
 
-// The one place where a call that a signal interrupted is made again. Returns -errno on failure.
+// The only place that repeats a call after an interrupting signal. Returns -errno on failure.
 template <class Call>
 ssize_t uninterrupted(Call call) {
   for (;;) {
@@ -91,8 +90,8 @@ bool Transfer::advance(ssize_t result) {
   }
   auto bytes = static_cast<std::uint64_t>(result);
   if (read_ && bytes == 0) return false;  // end of file
-  // A direct transfer that stopped inside a block goes on from the start of that block. A direct read
-  // that does so has met the end of the file.
+  // A direct transfer that stopped inside a block goes on from the start of that block. For a direct read,
+  // that is the end of the file.
   if (direct_ && bytes < left_ && bytes % direct_alignment != 0) {
     if (read_) {
       skip(bytes);
@@ -101,7 +100,7 @@ bool Transfer::advance(ssize_t result) {
     bytes -= bytes % direct_alignment;
   }
   if (bytes == 0 && left_ > 0) {
-    return fail(Status(Code::io, EIO));  // no progress and no reason: never loop on that
+    return fail(Status(Code::io, EIO));  // no progress and no reason: do not loop
   }
   skip(bytes);
   return left_ > 0;
@@ -111,7 +110,7 @@ Completion carry_out(int fd, Request& request, bool direct, GiveWay* give_way) {
   ssize_t result = 0;
   switch (request.op) {
     case Op::writeback:
-      // A hint: where the file system has no such thing, the kernel writes when it likes.
+      // Only a hint: without support by the file system, the kernel writes when it likes.
       uninterrupted([&] {
         return sync_file_range(fd, static_cast<off_t>(request.offset), static_cast<off_t>(request.length),
                                SYNC_FILE_RANGE_WRITE);

@@ -15,24 +15,24 @@
 
 namespace millrace::io {
 
-// A vectored transfer that may need several system calls: what is left of it, and where it goes.
-// Moves through the request's own iovecs, changing them.
+// A vectored transfer that may need several system calls: the rest of it, and its place. Moves through the
+// request's own iovecs and changes them.
 class Transfer {
  public:
   Transfer() = default;
-  // `call_max`: one call moves no more, and ends at a multiple of it.
+  // `call_max`: the most bytes of one call, which ends at a multiple of it.
   Transfer(Request& request, bool direct, std::uint64_t call_max = UINT64_MAX);
 
-  // What the next call is to move: at most IOV_MAX buffers, and none behind the next gap.
+  // The buffers of the next call: at most IOV_MAX, and none behind the next gap.
   std::span<iovec> next();
-  // Where it goes; valid after next().
+  // The place of the next call; valid after next().
   std::uint64_t offset() const { return offset_; }
   std::uint64_t moved() const { return moved_; }
   bool over() const { return left_ == 0; }
 
-  // The outcome of a call as the kernel tells it, negative for an errno. Returns false when the transfer
-  // ends here: done, or end of file. After an error, whose first status() has, it goes on behind the next
-  // gap.
+  // Takes the result of a call as the kernel returns it, negative for an errno. Returns false at the end of
+  // the transfer: done, or end of file. After an error the transfer goes on behind the next gap; status() has
+  // the first error.
   bool advance(ssize_t result);
   Status status() const { return status_; }
 

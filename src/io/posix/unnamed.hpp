@@ -7,8 +7,8 @@
 
 namespace millrace::io {
 
-// An empty file in `directory`, for reading and writing, without a name: it is gone with its last descriptor,
-// however its process ends.
+// Makes an empty file in `directory`, for reading and writing, without a name. It disappears with its last
+// descriptor, however its process ends.
 Result<Fd> create_unnamed(const char* directory);
 
 }  // namespace millrace::io

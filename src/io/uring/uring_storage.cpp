@@ -130,7 +130,7 @@ Result<Handle> UringStorage::adopt(Fd file, bool direct) {
 void UringStorage::prepare(unsigned slot) {
   Flight& flight = flights_[slot];
   io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
-  // There are as many entries as slots; only entries that a refused submit left behind can be in the way.
+  // There are as many entries as slots. Only entries of a refused submit can be in the way.
   if (sqe == nullptr && io_uring_submit(&ring_) > 0) sqe = io_uring_get_sqe(&ring_);
   if (sqe == nullptr) return;
   const Request& request = flight.request;
@@ -172,7 +172,7 @@ void UringStorage::kick() {
     flight.transfer = Transfer(flight.request, flight.direct);
     prepare(slot);
   }
-  // Refused for now (EAGAIN, EBUSY): the entries stay, and the next kick or poll submits them.
+  // The kernel refuses for now (EAGAIN, EBUSY). The entries stay, and the next kick or poll submits them.
   if (io_uring_sq_ready(&ring_) > 0) io_uring_submit(&ring_);
 }
 
@@ -205,10 +205,10 @@ bool UringStorage::finish(unsigned slot, int result, Completion& done) {
 
 void UringStorage::poll(std::vector<Completion>& out) {
   if (free_.size() == ring_entries && waiting_.empty() && !event_may_be_set_) return;
-  // Cleared before looking: what completes after the look makes it readable again.
+  // Cleared before the look: a completion after the look makes it readable again.
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t taken = read(event_.get(), &count, sizeof count);
-  // The kernel signals after it has posted: one more look at the event is due after a completion.
+  // The kernel signals after it has posted a completion, so the event needs one more look after each.
   event_may_be_set_ = false;
   io_uring_cqe* cqe = nullptr;
   while (io_uring_peek_cqe(&ring_, &cqe) == 0) {

@@ -9,7 +9,7 @@
 
 namespace millrace::io {
 
-// Storage over io_uring. Fails where the kernel refuses the ring or lacks one of the operations.
+// Storage over io_uring. Fails if the kernel refuses the ring or lacks one of the operations.
 Result<std::unique_ptr<Storage>> make_uring_storage();
 
 }  // namespace millrace::io

@@ -9,7 +9,7 @@
 
 namespace millrace::io {
 
-// Bytes that leave in the order in which they came.
+// A queue of bytes: first in, first out.
 class ByteQueue {
  public:
   std::size_t size() const { return data_.size() - begin_; }

@@ -45,7 +45,7 @@ std::uint64_t digest(const std::vector<iovec>& data) {
   return sum;
 }
 
-// Calls f(position in the request, memory, bytes) for what [begin, end) of the request's bytes covers.
+// Calls f(position in the request, memory, bytes) for the parts in [begin, end) of the request's bytes.
 template <class F>
 void for_range(const std::vector<iovec>& data, std::uint64_t begin, std::uint64_t end, F f) {
   std::uint64_t at = 0;

@@ -31,12 +31,12 @@ struct MemoryOptions {
   std::uint32_t max_delay_polls = 3;          // a request needs 0 to this many polls more than one
   bool shuffle = true;                        // completions of one poll in random order
   bool short_writes = true;                   // a write's bytes arrive in several parts, poll by poll
-  std::uint64_t capacity_bytes = UINT64_MAX;  // all files together; what goes beyond is ENOSPC
+  std::uint64_t capacity_bytes = UINT64_MAX;  // all files together; more is ENOSPC
   std::vector<Fault> faults = {};
   bool keep_history = false;  // see history()
 };
 
-// What a caller did that the contract of Storage forbids. All zero for a correct one.
+// Violations of Storage's contract by the caller. All zero for a correct caller.
 struct Misuse {
   std::uint64_t changed_memory = 0;      // memory of a write differed between submit and completion
   std::uint64_t overlapping_writes = 0;  // two writes in flight at once had a byte in common
@@ -52,8 +52,8 @@ struct Misuse {
 // A write reads its memory as late as it can, so that a caller that reuses memory early gets a wrong file.
 //
 // Descriptors of the same file (device and inode, so also duplicates) share one image; an invalid Fd is a
-// file of its own. Files are numbered from 0 in the order in which they were first adopted or created.
-// What the descriptor's real file holds is neither read nor written.
+// file of its own. Files are numbered from 0 in the order in which they were first adopted or created. The
+// contents of the descriptor's real file are neither read nor written.
 class MemoryStorage final : public Storage {
  public:
   using File = std::size_t;
@@ -77,10 +77,10 @@ class MemoryStorage final : public Storage {
   void poll(std::vector<Completion>& out) override;
   int event_fd() const override { return -1; }
 
-  // Every byte that has arrived, those of requests still in flight or failed half way included.
+  // Every byte that has arrived, including bytes of requests in flight or with an error half way.
   std::span<const std::byte> contents(File file) const;
-  // What a crash now leaves in the worst case: only bytes that a completed datasync covers. Bytes of a
-  // failed datasync stay lost, as the page cache drops them after reporting the error once.
+  // The contents after a crash now, in the worst case: only bytes that a completed datasync covers. Bytes of
+  // a failed datasync stay lost, as the page cache drops them after reporting the error once.
   std::span<const std::byte> stable(File file) const;
   // Replaces contents and stable image; nothing may be in flight.
   void assign(File file, std::span<const std::byte> bytes);

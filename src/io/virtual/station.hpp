@@ -17,9 +17,9 @@ struct StationOptions {
   std::uint64_t waiting_ns = 0;        // ... and for each that waits already: locks and processors taken away
 };
 
-// What a transfer passes in virtual time, and shares with others: a PCIe link, a switch's port, the links
-// between two sockets, a DMA engine, a daemon that pins pages, the processors of a socket. Pieces are served
-// in the order in which they come:
+// A part of a machine that transfers share in virtual time: a PCIe link, a switch's port, the links between
+// two sockets, a DMA engine, a daemon that pins pages, the processors of a socket. It serves pieces in the
+// order of arrival:
 //
 //   serve() -> | wait | -> [slot 0]  -> the time that serve() returned
 //                          [slot 1]
@@ -29,10 +29,11 @@ class Station {
  public:
   Station(const Timeline& timeline, const StationOptions& options);
 
-  // When a piece that comes now will have been served; it needs `extra_ns` beside what the options say.
+  // The time at which a piece that comes now has been served. It needs `extra_ns` beside the time by the
+  // options.
   std::uint64_t serve(std::uint64_t bytes, std::uint64_t extra_ns);
 
-  // Of all slots together, of what has come so far.
+  // The busy time of all slots together, for all pieces so far.
   std::uint64_t busy_ns() const { return busy_ns_; }
   std::uint64_t bytes() const { return bytes_; }
 

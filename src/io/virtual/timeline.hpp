@@ -12,24 +12,24 @@
 namespace millrace::io {
 
 // Virtual time: it stands still while something happens, and then jumps to the next event. Events of one time
-// come in the order in which they were planned, so a run is the same whenever its seed is. All chance of a
-// run comes from here too. Not thread safe.
+// come in the order in which they were planned. So the same seed gives the same run. All chance of a run
+// comes from here too. Not thread safe.
 class Timeline final : public Clock {
  public:
   struct Event {
     std::uint64_t time_ns;
-    std::uint64_t number;  // the how manieth that was planned
-    std::uint32_t slot;    // of what happens then
+    std::uint64_t number;  // its number in the order of planning
+    std::uint32_t slot;    // of its action
   };
 
   explicit Timeline(std::uint64_t seed) : random_(seed) {}
 
   std::uint64_t now_ns() const override { return now_ns_; }
 
-  // A time that has passed means now, after what is planned for now.
+  // A time that has passed means now, after the events planned for now.
   Event at(std::uint64_t time_ns, std::function<void()> act);
   Event after(std::uint64_t span_ns, std::function<void()> act);
-  // Of what has happened, or is cancelled: nothing.
+  // No effect for an event that has happened or is cancelled.
   void cancel(const Event& event);
 
   // The next event happens. False if none is planned up to `until_ns`; time stays where it is then.
@@ -59,7 +59,7 @@ class Timeline final : public Clock {
   std::mt19937_64 random_;
 };
 
-// How long `bytes` take at a rate; at least 1 ns.
+// The time of `bytes` at a rate; at least 1 ns.
 constexpr std::uint64_t duration_ns(std::uint64_t bytes, std::uint64_t bytes_per_second) {
   constexpr std::uint64_t second = 1'000'000'000;
   if (bytes_per_second == 0) return 1;

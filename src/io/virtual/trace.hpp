@@ -8,15 +8,14 @@
 
 namespace millrace::io {
 
-// What happened in a run, in its order: as one number, by which two runs are compared, and in words, where
-// somebody wants to read it. Nothing that goes in may depend on addresses, process ids or secrets. Not thread
-// safe.
+// The events of a run, in their order: as one number, for comparing two runs, and in words on request. No
+// input may depend on addresses, process ids or secrets. Not thread safe.
 class Trace {
  public:
-  // `keep`: in words too; only the last `most` lines, for a run may be long.
+  // `keep`: in words too, but only the last `most` lines, because a run may be long.
   explicit Trace(bool keep = false, std::size_t most = 1'000'000) : keep_(keep), most_(most) {}
 
-  // `what` is a few words; what `a`, `b` and `c` are, it says by itself: "write offset length".
+  // `what` is a few words that also name `a`, `b` and `c`: "write offset length".
   void note(std::uint64_t now_ns, std::uint32_t node, const char* what, std::uint64_t a = 0,
             std::uint64_t b = 0, std::uint64_t c = 0);
 

@@ -17,7 +17,7 @@ namespace millrace::io {
 
 namespace {
 
-// Calls f(where in the file, memory, bytes) for the parts that are no gaps, of the first `most` bytes.
+// Calls f(offset in the file, memory, bytes) for all parts except gaps, of the first `most` bytes.
 template <class F>
 void each_part(const Request& request, std::uint64_t most, F f) {
   std::uint64_t at = 0;
@@ -82,8 +82,8 @@ FileIdentity VirtualDisk::identify(const Fd& file) {
   return {.device = image.device, .inode = image.inode, .birth_ns = image.births};
 }
 
-// The system may give the inode to another file now, if this one has no name. A descriptor of its own keeps
-// it otherwise: the last one's may have a lock.
+// If this file has no name, the system may give its inode to another file now. Otherwise the disk's own
+// descriptor keeps the inode, because the last user's descriptor may have a lock.
 void VirtualDisk::released(File file, const Fd& fd) {
   const auto has = [file](const End::Adopted& one) { return one.file == file && one.fd.valid(); };
   for (const auto& end : ends_) {
@@ -145,7 +145,7 @@ std::uint64_t VirtualDisk::used_bytes() {
 
 // --- Time ---
 
-// When the disk will have done this too: `held` bytes of data, with gaps between them.
+// The time at which the disk has finished this request too: `held` bytes of data, with gaps between them.
 std::uint64_t VirtualDisk::occupy(File file, std::uint64_t offset, std::uint64_t bytes, std::uint64_t held) {
   const bool follows = file == last_file_ && offset == last_end_;
   const std::uint64_t work =
@@ -156,7 +156,7 @@ std::uint64_t VirtualDisk::occupy(File file, std::uint64_t offset, std::uint64_t
   return free_ns_;
 }
 
-// When the request will be complete.
+// The time at which the request is complete.
 std::uint64_t VirtualDisk::start(Active& active) {
   const Request& request = active.request;
   active.error = planned_error(request.op);
@@ -169,7 +169,7 @@ std::uint64_t VirtualDisk::start(Active& active) {
       active.digest = digest(request.data);
       if (active.direct)
         return std::max(copied, occupy(active.file, request.offset, active.bytes, active.held));
-      // What is more than the cache holds waits until the disk has taken so much.
+      // Bytes beyond the cache's size wait until the disk has taken as many.
       const std::uint64_t cached_ns = duration_ns(options_.cache_bytes, options_.rate_bytes_per_second);
       return std::max(copied, free_ns_ > cached_ns ? free_ns_ - cached_ns : 0);
     }
@@ -214,14 +214,14 @@ void VirtualDisk::complete(End& end, const std::shared_ptr<Active>& active) {
   if (end.wake) end.wake();
 }
 
-// What a failing datasync was to bring to the disk never comes there.
+// The bytes of a failing datasync never come to the disk.
 void VirtualDisk::lose(const Active& active) {
   Image& image = *images_[active.file];
   std::erase_if(image.dirty, [&active](const Dirty& one) { return one.node == active.node; });
   ++image.losses[active.node];
 }
 
-// Every handle of a node is told once of such a loss.
+// Every handle of a node reports such a loss once.
 void VirtualDisk::synced(End& end, Active& active) {
   const std::uint32_t losses = images_[active.file]->losses[active.node];
   if (std::exchange(end.adopted_[active.handle].told, losses) != losses) active.error = EIO;
@@ -249,8 +249,8 @@ void VirtualDisk::write(Active& active) {
   if (most > 0) settle(active, most);
 }
 
-// Before a node writes where another one's bytes are in its cache, those go to the disk, as file systems do
-// it whose nodes see each other's writes.
+// Before a node writes over bytes in another node's cache, these go to the disk, as in file systems whose
+// nodes see each other's writes.
 void VirtualDisk::take_over(Image& image, std::uint32_t node, Extent extent) {
   for (const Dirty& one : image.dirty) {
     const Extent both = intersection(one.extent, extent);

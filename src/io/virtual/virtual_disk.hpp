@@ -19,25 +19,25 @@
 namespace millrace::io {
 
 struct DiskOptions {
-  std::uint64_t rate_bytes_per_second = 200'000'000;    // one stream, in order
-  std::uint64_t seek_ns = 100'000;                      // for what does not begin where the last one ended
-  std::uint64_t sync_ns = 500'000;                      // a datasync, beside the bytes that it waits for
-  std::uint64_t call_ns = 5'000;                        // any request
+  std::uint64_t rate_bytes_per_second = 200'000'000;  // one stream, in order
+  std::uint64_t seek_ns = 100'000;  // for a write that does not begin at the end of the last one
+  std::uint64_t sync_ns = 500'000;  // a datasync, beside the bytes that it waits for
+  std::uint64_t call_ns = 5'000;    // any request
   std::uint64_t copy_bytes_per_second = 5'000'000'000;  // into the cache and out of it
-  std::uint64_t cache_bytes = 64 << 20;                 // not on the disk yet: more waits for it
+  std::uint64_t cache_bytes = 64 << 20;                 // not on the disk yet; more bytes wait
   std::uint64_t jitter_ns = 20'000;                     // by chance, so that completions change places
-  std::uint64_t capacity_bytes = UINT64_MAX;            // of all files; what goes beyond is ENOSPC
+  std::uint64_t capacity_bytes = UINT64_MAX;            // of all files; more is ENOSPC
 };
 
 // A file system that several nodes see, in virtual time: one disk, with the cache of each node's kernel
-// before it. What is written is in the cache when the request completes, and goes on to the disk at once, in
-// that order; a datasync completes when all is there that had completed before. Not thread safe.
+// before it. When a write completes, its bytes are in the cache. They go on to the disk at once, in that
+// order. A datasync completes when all earlier completed writes are on the disk. Not thread safe.
 //
 //   write -> | cache: contents() | -> [disk: rate, seeks] -> stable()
 //
-// Descriptors of one file (device and inode) are one file; what their real file holds is neither read nor
-// written. What was not made by create() goes with its last handle and its name. A write reads its memory
-// when it completes, so that who changes it before has a wrong file.
+// Descriptors of one file (device and inode) are one file; its real contents are neither read nor written. A
+// file that create() did not make disappears with its last handle and its name. A write reads its memory when
+// it completes, so a caller that changes the memory before gets a wrong file.
 class VirtualDisk {
  public:
   using File = std::size_t;
@@ -52,45 +52,45 @@ class VirtualDisk {
   Fd create();
   // A real file that is empty, likewise.
   Fd create(const std::string& path);
-  // Another machine has written the file anew: these are its bytes, in every cache and on the disk. Nobody
-  // here writes to it.
+  // Another machine has written the file anew: these bytes are in every cache and on the disk. No node here
+  // writes to it.
   void put(const Fd& file, std::span<const std::byte> bytes);
-  // A living process has it open: its inode number is not free.
+  // True if a living process has the file open, so that its inode number is not free.
   bool in_use(File file) const;
-  // Somebody removes the file and makes another one of that name, with these bytes, which gets its number.
+  // Removes the file and makes another one of that name, with these bytes and the same inode number.
   void replace(File file, std::span<const std::byte> bytes);
-  // Which file it is: real numbers, and a birth of its own.
+  // The file's identity: real numbers, and a birth time of the disk's own.
   FileIdentity identify(const Fd& file);
-  // One more process of a node: an agent that comes after one that has gone, or a recovery beside it.
+  // Adds a process to a node: an agent after one that has gone, or a recovery beside it.
   Process start(std::uint32_t node);
-  // A process's end; valid as long as this is.
+  // A process's Storage; valid as long as the disk lives.
   Storage& of(Process process);
   // Called when its poll() has something new.
   void on_change(Process process, std::function<void()> wake);
 
   std::span<const std::byte> contents(File file) const;
   std::span<const std::byte> contents(const Fd& file) { return contents(file_of(file)); }
-  // Whether it is here at all.
+  // True if the disk has the file.
   bool knows(const Fd& file) const;
-  // What is on the disk itself.
+  // The contents on the disk itself.
   std::span<const std::byte> stable(File file) const;
 
   // --- Faults ---
 
-  // The disk takes so many times as long.
+  // Makes the disk slower by this factor.
   void slow(std::uint64_t times) { slowness_ = times; }
   void set_capacity(std::uint64_t bytes) { options_.capacity_bytes = bytes; }
-  // No more of all that: from now on the disk is as it should be.
+  // Ends all faults: from now on the disk works.
   void repair();
-  // The request of this kind after `skip` more fails, on whatever node. A write has moved a part by then; a
-  // datasync loses what it was to bring to the disk, as page caches do.
+  // The request of this kind after `skip` more fails, on any node. A failing write has moved a part; a
+  // failing datasync loses its bytes, as page caches do.
   void fail(Op op, std::uint64_t skip, int error);
-  // The process has gone: of writes in flight, any part may have been done; requests end at once from now on.
-  // If `host`, so have all processes of its node, and the cache: of each 512 bytes that are not on the disk,
-  // chance decides.
+  // Ends the process. Any part of its writes in flight may have been done, and later requests end at once.
+  // With `host`, all processes of its node end, and the cache is lost: chance decides for each 512 bytes that
+  // are not on the disk.
   void crash(Process process, bool host);
 
-  // --- What the user of a Storage must not do, and what it may be held to ---
+  // --- Misuse of the Storage, and its counters ---
 
   // Memory changed too early, overlapping writes in flight.
   std::uint64_t misuses() const { return misuses_; }
@@ -133,7 +133,7 @@ class VirtualDisk {
   std::vector<std::unique_ptr<Image>> images_;
   std::vector<std::unique_ptr<End>> ends_;  // of processes
   std::vector<Planned> planned_;
-  std::uint64_t free_ns_ = 0;  // when the disk has done all that it was given
+  std::uint64_t free_ns_ = 0;  // when the disk has finished all requests so far
   File last_file_ = 0;
   std::uint64_t last_end_ = 0;
   std::uint64_t slowness_ = 1;

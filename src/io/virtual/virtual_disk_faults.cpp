@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// The part of VirtualDisk that is what goes wrong.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The faults of
+// VirtualDisk.
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
@@ -59,7 +58,8 @@ void VirtualDisk::crash(Process process, bool host) {
   }
 }
 
-// Some sectors of what a node wrote are as on the disk again, where no other node has written since.
+// Some sectors of a node's writes fall back to the disk's contents, unless another node has written them
+// since.
 void VirtualDisk::roll_back(Image& image, std::list<Dirty>::const_iterator lost) {
   std::vector<Extent> since;
   for (auto later = std::next(lost); later != image.dirty.cend(); ++later) {

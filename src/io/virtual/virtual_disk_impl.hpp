@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// What VirtualDisk is made of: for its own files only.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The parts of
+// VirtualDisk, for its own files only.
 #pragma once
 
 #include <sys/stat.h>
@@ -32,7 +31,7 @@ inline std::uint64_t digest(const std::vector<iovec>& data) {
   return sum;
 }
 
-// In the cache, and not on the disk.
+// Bytes in the cache that are not on the disk.
 struct VirtualDisk::Dirty {
   std::uint32_t node;
   Extent extent;
@@ -103,7 +102,7 @@ class VirtualDisk::End final : public Storage {
     disk_.images_[adopted_[file].file]->contents.resize(bytes);
     return {};
   }
-  // It takes no time, but the disk's.
+  // Takes only the disk's time.
   Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override {
     if (dead_) return Status::from_errno(EIO);
     Active active;

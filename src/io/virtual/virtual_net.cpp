@@ -102,7 +102,7 @@ void VirtualNet::call(const Shared& connection) {
   });
 }
 
-// Sends on its way what may go.
+// Sends the bytes that may go now.
 void VirtualNet::push(const Shared& connection, int side) {
   Direction& way = connection->way[side];
   if ((side == 0 && !connection->answered) || connection->broken[side]) return;
@@ -117,14 +117,14 @@ void VirtualNet::push(const Shared& connection, int side) {
   }
   if (way.out.size() == 0 && !connection->open[side] && !std::exchange(way.finishing, true))
     fly(connection, side, std::make_shared<Segment>(), 0);
-  // Whoever waits for room is not called from inside another's receive().
+  // A sender that waits for room is not called from inside another node's receive().
   if (was_full && way.out.size() < options_.send_buffer_bytes && connection->open[side])
     timeline_.after(0, [this, node = connection->node[side], descriptor = connection->descriptor[side]] {
       changed(node, descriptor);
     });
 }
 
-// Through the pipe of that number on its path.
+// Moves the segment through the pipe of that number on its path.
 void VirtualNet::fly(const Shared& connection, int side, std::shared_ptr<Segment> segment, std::size_t hop) {
   const std::uint32_t from = connection->node[side], to = connection->node[1 - side];
   const auto extra = routes_.find({from, to});
@@ -140,7 +140,7 @@ void VirtualNet::fly(const Shared& connection, int side, std::shared_ptr<Segment
                });
 }
 
-// In order, whatever chance adds.
+// In order, with any delay by chance.
 void VirtualNet::land(const Shared& connection, int side, std::shared_ptr<Segment> segment,
                       std::uint64_t soonest_ns) {
   Direction& way = connection->way[side];
@@ -194,7 +194,7 @@ void VirtualNet::reset(const Shared& connection, int side, int error) {
   });
 }
 
-// Nobody has this side any more: what was sent still goes, and then the end.
+// This side is closed: the sent bytes still go, and then the end.
 void VirtualNet::closed(const Shared& connection, int side) {
   connection->open[side] = false;
   place(connection->descriptor[side]) = {};

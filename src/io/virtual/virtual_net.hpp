@@ -24,8 +24,9 @@ struct NetOptions {
   std::uint64_t segment_bytes = 16 << 10;
   std::uint64_t send_buffer_bytes = 256 << 10;
   std::uint64_t window_bytes = 256 << 10;  // on the way, or arrived and not received
-  // For machines that are simulated smaller than they are: a byte takes the time of so many. Not those of
-  // segments of at most light_bytes: handshakes, requests, answers and pings are as many as on the machine.
+  // For machines that are simulated smaller than they are: a byte takes the time of this many bytes. Bytes of
+  // segments of at most light_bytes stand for themselves: handshakes, requests, answers and pings are as many
+  // as on the machine.
   std::uint64_t stands_for = 1;
   std::uint64_t light_bytes = 0;
   std::uint64_t stands_for_so_many(std::uint64_t bytes) const {
@@ -33,13 +34,13 @@ struct NetOptions {
   }
 };
 
-// Streams between nodes in virtual time. What is sent goes in segments through the pipes of its path, one
-// after the other: each pipe takes one segment at a time, in the order in which they come, so that whoever
-// shares a pipe shares its rate. By default the path is the sender's link and the receiver's:
+// Streams between nodes in virtual time. Sent bytes go in segments through the pipes of their path, one after
+// the other. Each pipe takes one segment at a time, in the order of arrival, so streams that share a pipe
+// share its rate. By default the path is the sender's link and the receiver's:
 //
 //   send() -> | send buffer | -> [out of a] -> latency -> [into b] -> | window | -> receive()
 //
-// A stream keeps its order whatever happens; streams among each other do not. Not thread safe.
+// A stream always keeps its order; there is no order between streams. Not thread safe.
 class VirtualNet {
  public:
   using Pipe = std::size_t;
@@ -49,7 +50,7 @@ class VirtualNet {
   VirtualNet(const VirtualNet&) = delete;
   VirtualNet& operator=(const VirtualNet&) = delete;
 
-  // A node's end; valid as long as this is.
+  // A node's end; valid as long as the network lives.
   Net& of(std::uint32_t node);
   static Address address_of(std::uint32_t node, std::uint16_t port);
   // Called when one of the node's descriptors may have become ready.
@@ -61,36 +62,38 @@ class VirtualNet {
     bool broken = false;
   };
   Ready ready(int descriptor) const;
-  // The node's descriptors that may have become ready since this was last asked, in no order. Who leaves one
-  // as it is remembers it: it is not told of again.
+  // The node's descriptors that may have become ready since the last call, in no order. A caller that does
+  // not handle one has to remember it, because it is not listed again.
   std::vector<int> take_changed(std::uint32_t node);
 
   // --- What the network is made of ---
 
-  // Something that streams share: a switch's backplane, a bus, a link between sockets.
+  // Adds a pipe that streams share: a switch's backplane, a bus, a link between sockets.
   Pipe add_pipe(std::uint64_t rate_bytes_per_second, std::uint64_t latency_ns);
-  // From `from` to `to` through these pipes too, between the two nodes' links.
+  // Streams from `from` to `to` pass these pipes too, between the two nodes' links.
   void route(std::uint32_t from, std::uint32_t to, std::vector<Pipe> pipes);
 
   // --- Faults ---
 
-  // Nothing passes between the two until it is healed; nobody is told. What was on its way comes then.
+  // Cuts the two nodes off from each other until heal(), without any notice. Segments on their way arrive
+  // after that.
   void cut(std::uint32_t a, std::uint32_t b);
   void heal(std::uint32_t a, std::uint32_t b);
-  // All segments from or to the node take so much longer.
+  // Delays all segments from and to the node.
   void delay(std::uint32_t node, std::uint64_t more_ns);
   // The next segment that comes to the node has a wrong bit.
   void corrupt(std::uint32_t node);
-  // The process there is gone with all its streams: the others are told. If `silent` it is the host: they are
-  // not.
+  // Ends the process there with all its streams, which resets the other ends. With `silent`, the host itself
+  // is lost, and the other ends hear nothing.
   void crash(std::uint32_t node, bool silent);
-  // Another process takes its place, on a host that is up again: who still sends to the one before is told.
+  // Another process takes its place, on a host that is up again. It resets streams to the old process.
   void restart(std::uint32_t node);
-  // No wrong bit is to come any more.
+  // Cancels wrong bits that have not come yet.
   void repair();
 
   std::uint64_t bytes_moved() const { return bytes_moved_; }
-  // What the node's process has sent and received so far, as bytes of the machine that is simulated.
+  // The bytes that the node's process has sent and received so far, counted as bytes of the simulated
+  // machine.
   std::uint64_t bytes_handled(std::uint32_t node) const { return handled_[node]; }
 
  private:

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// The part of VirtualNet that is what goes wrong.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The faults of
+// VirtualNet.
 #include <algorithm>
 #include <cerrno>
 #include <utility>

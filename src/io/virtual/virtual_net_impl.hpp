@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// What VirtualNet is made of: for its own files only.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The parts of
+// VirtualNet, for its own files only.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +20,7 @@ struct VirtualNet::Segment {
   std::vector<std::byte> bytes;  // none: the end
 };
 
-// What one end says to the other.
+// The bytes from one end to the other.
 struct VirtualNet::Direction {
   ByteQueue out;             // sent, not on its way
   ByteQueue in;              // arrived

@@ -58,7 +58,7 @@ struct World {
       flow.came.insert(flow.came.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(got->bytes));
     }
   }
-  // How long it takes until all flows have brought so many bytes.
+  // The time until all flows have moved this many bytes.
   std::uint64_t carry(std::vector<Flow*> flows, std::size_t bytes) {
     const std::uint64_t begin = timeline.now_ns();
     for (bool all = false; !all;) {

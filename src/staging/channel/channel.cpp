@@ -50,7 +50,7 @@ Result<std::unique_ptr<Channel>> Channel::in_process(Pool& pool, const std::stri
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return Status::from_errno(errno);
   std::unique_ptr<Channel> made(new Channel(pool));
   made->socket_.reset(ends[0]);
-  // Not 3 itself: a descriptor that is moved to its own place would stay closed on exec.
+  // Must not be 3 itself: a descriptor that is moved to its own number would be closed on exec.
   const Fd theirs(fcntl(ends[1], F_DUPFD_CLOEXEC, host_socket + 1));
   ::close(ends[1]);
   if (!theirs.valid()) return Status::from_errno(errno);
@@ -69,7 +69,7 @@ Result<std::unique_ptr<Channel>> Channel::in_process(Pool& pool, const std::stri
 }
 
 Channel::~Channel() {
-  // Whoever serves sees the end of the socket, and leaves.
+  // The server sees the end of the socket, and leaves.
   if (socket_.valid()) shutdown(socket_.get(), SHUT_RDWR);
   socket_.reset();
   thread_.join();
@@ -85,7 +85,7 @@ Channel::~Channel() {
   }
 }
 
-// With mutex_ held. Afterwards head_ and message_ are the answer, also one that says no.
+// Call it with mutex_ held. Afterwards head_ and message_ are the answer, also after a refusal.
 Status Channel::ask(const Head& question, std::span<const std::byte> body, Device* memory, int timeout_ms) {
   message_.clear();
   if (!socket_.valid()) return {Code::io, ESRCH};
@@ -96,11 +96,12 @@ Status Channel::ask(const Head& question, std::span<const std::byte> body, Devic
     if (head_.op == Op::answer) return head_.error == 0 ? Status() : Status::from_errno(head_.error);
     status = serve_function(memory);
   }
-  socket_.reset();  // whatever came later would answer another question
+  socket_.reset();  // a later answer would belong to another question
   return status;
 }
 
-// What a function asks of its caller's memory. A wrong address is told to the function; this goes on.
+// A function's access to its caller's memory. The function gets the error of a wrong address; the channel
+// goes on.
 Status Channel::serve_function(Device* memory) {
   const std::uint64_t size = head_.size;
   const bool sends = head_.op == Op::send_data;

@@ -40,9 +40,9 @@ struct Argument {
 };
 
 // Runs functions of shared libraries on the host for a program whose data is in a device, one after the
-// other, in a thread of this process or in a process of its own. A function of a process that dies is an
-// error of the call. The caller waits; a function takes as long as it takes. Thread safe: calls take turns.
-// The pool outlives this.
+// other, in a thread of this process or in a process of its own. If the function's process dies, the call
+// returns an error. The caller waits without a bound. Thread safe: calls take turns. The pool outlives this
+// object.
 class Channel {
  public:
   enum class Library : std::uint64_t {};
@@ -53,10 +53,11 @@ class Channel {
   static Result<std::unique_ptr<Channel>> in_process(Pool& pool, const std::string& program);
   ~Channel();
 
-  // `why` gets the loader's words.
+  // `why` gets the loader's message.
   Result<Library> install(const std::string& path, std::string& why);
   Result<Symbol> find(Library library, const std::string& name, std::string& why);
-  // What the function returns. `memory`: whose addresses send_data and recv_data take; null: this process's.
+  // Returns the function's result. `memory`: the device of send_data's and recv_data's addresses; null: this
+  // process.
   Result<std::uint64_t> invoke(Symbol symbol, std::span<const Argument> arguments, Device* memory = nullptr);
   // Its functions must not be called any more.
   Status uninstall(Library library);
@@ -72,7 +73,7 @@ class Channel {
 
   Pool& pool_;
   std::mutex mutex_;                // one question at a time
-  Fd socket_;                       // guarded by mutex_, as what follows
+  Fd socket_;                       // guarded by mutex_, as the members below
   channel::Head head_{};            // of the last message
   std::vector<std::byte> message_;  // its body
   Worker thread_;

@@ -19,8 +19,8 @@ namespace millrace::staging::channel {
 
 namespace {
 
-// A function that takes fewer finds its arguments in the same registers: numbers and pointers go by one kind
-// of register, floating-point numbers by another, each in their order (System V x86-64, AAPCS64).
+// A function with fewer arguments finds them in the same registers. Numbers and pointers take one kind of
+// register, floating-point numbers another, each in their order (System V x86-64, AAPCS64).
 using Function = std::uint64_t (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
                                    std::uint64_t, double, double, double, double, double, double, double,
                                    double);
@@ -55,7 +55,7 @@ class Server {
   bool next();
 
  private:
-  // As the function sees it: first the C part, so that one pointer is the other.
+  // The object as the function sees it. The C part is first, so both have the same address.
   struct Call {
     millrace_call functions;
     Server* server;
@@ -151,7 +151,7 @@ Status Server::uninstall() {
   return answer(0);
 }
 
-// The channel has checked what it sends: this only keeps to the bounds of its own memory.
+// The channel has checked its messages. This code only checks the bounds of its own memory.
 Status Server::invoke() {
   if (head_.id == 0 || head_.id > symbols_.size()) return refuse(EINVAL, "no such function was found");
   if (head_.size > integers_max + reals_max) return refuse(E2BIG, "too many arguments");
@@ -159,7 +159,7 @@ Status Server::invoke() {
   const std::size_t values_bytes = values.size() * sizeof(Value);
   if (values_bytes > body_.size()) return refuse(EINVAL, "the arguments are cut short");
   if (!values.empty()) std::memcpy(values.data(), body_.data(), values_bytes);
-  // The function's memory is its own: answers to what it asks back come meanwhile.
+  // The function gets memory of its own, because answers to its questions arrive during the call.
   std::vector<std::vector<std::byte>> memory;
   Call call{{send_data, recv_data}, this};
   Registers registers;

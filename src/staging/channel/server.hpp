@@ -4,7 +4,8 @@
 
 namespace millrace::staging::channel {
 
-// Runs what comes over the socket, until its other end has gone. In a thread of the program, or in a process.
+// Runs the functions that the socket's other end asks for, until that end closes. In a thread of the program,
+// or in a process.
 void serve(int socket);
 
 }  // namespace millrace::staging::channel

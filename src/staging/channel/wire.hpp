@@ -10,8 +10,8 @@
 #include "base/result.hpp"
 #include "base/settings.hpp"
 
-// Between a channel and what runs its functions, over a stream socket on one host. A question has one answer;
-// while a function runs, it asks back.
+// The messages between a channel and its server, over a stream socket on one host. A question has one answer.
+// While a function runs, it may ask questions itself.
 //
 //   Head [ body: Head::bytes ]
 namespace millrace::staging::channel {
@@ -35,8 +35,8 @@ struct Head {
 };
 static_assert(sizeof(Head) == 32);
 
-// The body of invoke: `size` times Value, then the bytes of those that are memory, one after the other. The
-// answer's body: the bytes of those that are written, likewise; its id: what the function returned.
+// The body of invoke: `size` Values, then the bytes of the memory arguments, one after the other. The
+// answer's body has the bytes of the written ones, likewise; its id is the function's result.
 enum class Kind : std::uint32_t { integer, real, in, out, inout, call };
 struct Value {
   Kind kind;
@@ -46,7 +46,7 @@ struct Value {
 };
 static_assert(sizeof(Value) == 24);
 
-// What registers take: 6 numbers or pointers, 8 floating-point numbers.
+// The arguments that registers hold: 6 numbers or pointers, 8 floating-point numbers.
 inline constexpr std::size_t integers_max = 6;
 inline constexpr std::size_t reals_max = 8;
 inline constexpr std::uint64_t name_max = 4096;
@@ -58,7 +58,8 @@ constexpr bool carries_in(Kind kind) { return kind == Kind::in || kind == Kind::
 constexpr bool carries_out(Kind kind) { return kind == Kind::out || kind == Kind::inout; }
 constexpr bool is_memory(Kind kind) { return carries_in(kind) || carries_out(kind); }
 
-// All of a message. ESRCH: the other end has gone; ETIMEDOUT: nothing came for `timeout_ms` (-1: no bound).
+// Moves a whole message. ESRCH: the other end has gone; ETIMEDOUT: no byte came for `timeout_ms` (-1: no
+// bound).
 Status put(int socket, const Head& head, std::span<const std::byte> body);
 Status get(int socket, Head& head, std::vector<std::byte>& body, int timeout_ms);
 

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// What is used of the CUDA driver's interface, by its documented values: its headers are not needed to build.
+// The used parts of the CUDA driver's interface, with its documented values, so that the build needs no CUDA
+// headers.
 namespace millrace::staging::cuda {
 
 using Error = int;    // CUresult
@@ -28,10 +29,11 @@ inline constexpr Error not_registered = 713;
 
 inline constexpr unsigned host_register_portable = 1;  // for all contexts
 inline constexpr unsigned stream_non_blocking = 1;     // not ordered with the legacy stream
-inline constexpr unsigned event_blocking_sync = 1;     // who waits sleeps
+inline constexpr unsigned event_blocking_sync = 1;     // a waiting thread sleeps
 inline constexpr unsigned event_disable_timing = 2;
 
-// The stream that waits for all others of its context but the non-blocking ones, and they for it.
+// The legacy stream: it waits for all streams of its context except the non-blocking ones, and they wait for
+// it.
 inline Stream legacy_stream() { return reinterpret_cast<Stream>(std::uintptr_t{1}); }
 
 // CUpointer_attribute, CUmemorytype

@@ -17,8 +17,8 @@ PointerClass classify(const Table& table, Address address) {
   int ordinal = -1;
   int attributes[] = {attribute_context, attribute_memory_type, attribute_is_managed, attribute_ordinal};
   void* values[] = {&context, &type, &managed, &ordinal};
-  // Before the program's cuInit, and of memory that is not the driver's: no success, or zeros. What failed
-  // for another reason is asked again, as a device's memory must not be taken for the host's.
+  // Before the program's cuInit, and for memory that is not the driver's, the call fails or gives zeros.
+  // After another error the question is repeated, because a device's memory must not count as the host's.
   const auto ask = [&] {
     return table.cuPointerGetAttributes(4, attributes, values, static_cast<Pointer>(address));
   };
@@ -44,7 +44,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(Ordinal ordinal, const Opti
   if (error != success) {
     const char* said = nullptr;
     if (table->cuGetErrorName(error, &said) != success || said == nullptr) said = "unknown error";
-    why = std::string("CUDA can't be used: ") + said;
+    why = std::string("CUDA cannot be used: ") + said;
     return Code::unsupported;
   }
   return std::make_unique<CudaDevice>(*table, context, ordinal, true, options);
@@ -94,7 +94,7 @@ std::string CudaDevice::explain() const {
 bool CudaDevice::owns(Address address) const {
   if (inherited()) return false;
   const PointerClass found = classify(table_, address);
-  // Memory of pools and of mapped ranges is of no context, but of a device.
+  // Memory of pools and of mapped ranges belongs to a device, not to a context.
   return found.device && (found.context == nullptr ? found.ordinal == ordinal_ : found.context == context_);
 }
 
@@ -121,7 +121,7 @@ Status CudaDevice::pin(std::span<std::byte> host) {
 Status CudaDevice::unpin(std::span<std::byte> host) {
   const Current current(table_, context_);
   const Status status = check(current.ok() ? table_.cuMemHostUnregister(host.data()) : current.error());
-  return lost() ? Status() : status;  // a context takes its registrations with it
+  return lost() ? Status() : status;  // registrations end with their context
 }
 
 Result<std::unique_ptr<Queue>> CudaDevice::open_queue() {

@@ -12,22 +12,23 @@
 namespace millrace::staging::cuda {
 
 struct Options {
-  std::uint64_t timeout_ms = 60'000;  // of a copy; work of the program's own that comes before is not bounded
+  std::uint64_t timeout_ms = 60'000;  // of a copy; the program's own earlier work has no bound
 };
 
-// A context of the CUDA driver. Every call makes it current for itself and puts back what was there; no call
-// goes to a stream of the program's, except that settle() records an event on the legacy stream.
+// A context of the CUDA driver. Every call makes it current and restores the program's one afterwards. No
+// call uses a stream of the program, except that settle() records an event on the legacy stream.
 class CudaDevice final : public Device {
  public:
-  // Device `ordinal` by its primary context, for programs that ask for it: loads and initialises the driver.
+  // Device `ordinal` with its primary context, for programs that ask for it. Loads and initialises the
+  // driver.
   static Result<std::unique_ptr<CudaDevice>> open(Ordinal ordinal, const Options& options, std::string& why);
-  // A context that is the program's; `retained`: a primary one that is released in the end.
+  // A context of the program; `retained`: a primary one, which the destructor releases.
   CudaDevice(const Table& table, Context context, Ordinal ordinal, bool retained, const Options& options);
   ~CudaDevice() override;
 
   const char* name() const override { return "cuda"; }
   Caps caps() const override;
-  // Managed memory, and host memory that the driver knows, are not: the host's calls reach them.
+  // False for managed memory and for registered host memory, because the host's calls reach them.
   bool owns(Address address) const override;
   Result<Address> allocate(std::size_t bytes) override;
   Status release(Address address) override;
@@ -36,7 +37,7 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<Queue>> open_queue() override;
   std::string explain() const override;
 
-  // The context has gone: nothing works here any more.
+  // True if the context has gone, so that all calls fail.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
   Context context() const { return context_; }
   Ordinal ordinal() const { return ordinal_; }
@@ -54,7 +55,7 @@ class CudaDevice final : public Device {
   mutable std::atomic<bool> lost_{false};
 };
 
-// What the driver says of an address.
+// The driver's answer about an address.
 struct PointerClass {
   bool device = false;  // memory that only copies reach
   Context context = nullptr;

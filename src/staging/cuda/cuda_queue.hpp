@@ -8,11 +8,11 @@
 
 namespace millrace::staging::cuda {
 
-// A stream of its own that no other work of the program waits for, and an event for each ticket.
+// A stream of its own, for which no other work of the program waits, and an event for each ticket.
 //
-// Order with the program's kernels is that of cudaMemcpy: mark() is an event on the legacy stream, and so
-// after all streams that are ordered with it; where they have nothing to do, none is needed. Work in
-// non-blocking streams is waited for by the program, as it would before cudaMemcpy.
+// The order with the program's kernels is that of cudaMemcpy. mark() records an event on the legacy stream,
+// after the work of all streams that are ordered with it. Without such work, no event is needed. The program
+// itself waits for work in non-blocking streams, as before cudaMemcpy.
 class CudaQueue final : public Queue {
  public:
   static constexpr std::size_t tickets_max = 16;

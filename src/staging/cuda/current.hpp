@@ -6,7 +6,7 @@
 
 namespace millrace::staging::cuda {
 
-// A context as the thread's current one for a scope. The program's own is there again afterwards.
+// Makes a context the thread's current one for a scope, and restores the program's own afterwards.
 class Current {
  public:
   Current(const Table& table, Context context) : table_(table), error_(table.cuCtxPushCurrent_v2(context)) {}

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t contexts_max = 64;
 
-// The same handle may come again for another context: where the driver numbers them, the number tells.
+// Another context may get the same handle later. If the driver numbers contexts, the number tells them apart.
 struct Known {
   Context context;
   unsigned long long id;
@@ -29,7 +29,8 @@ struct Registry {
   pid_t process = getpid();
 };
 
-// Never destroyed: threads of the program may still write while it ends, when the driver has gone already.
+// Never destroyed, because threads of the program may still write at its end, when the driver has gone
+// already.
 Registry& registry() {
   static auto& one = *new Registry;
   return one;
@@ -49,8 +50,8 @@ Device* known_device(const Table& table, Context context, Ordinal ordinal, bool&
   return all.known.back().device.get();
 }
 
-// Memory of no context (pools, mapped ranges) is used by the device's primary one, if the program has it: it
-// is retained once, and for good.
+// Memory without a context (pools, mapped ranges) is used with the device's primary context, if the program
+// has it. That context is retained once and never released.
 Device* primary_device(const Table& table, Ordinal ordinal) {
   unsigned flags = 0;
   int active = 0;

@@ -6,9 +6,9 @@
 
 namespace millrace::staging::cuda {
 
-// For preloads: the device in whose memory the program's pointer is, or null if the host's own calls can use
-// it. Only where the program itself has loaded and initialised the driver; never in a child of fork().
-// Devices found stay for the life of the process. Thread safe.
+// For preloads: the device with the memory of the program's pointer, or null if the host's own calls can use
+// the pointer. Finds a device only if the program itself has loaded and initialised the driver, and never in
+// a child of fork(). Devices live as long as the process. Thread safe.
 Device* device_of(const void* pointer);
 
 }  // namespace millrace::staging::cuda

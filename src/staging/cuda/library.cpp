@@ -19,7 +19,7 @@ std::atomic<const Table*> ready{nullptr};
 
 template <class Function>
 bool find(void* library, const char* name, Function*& function) {
-  // What dlsym returns for a function is its address.
+  // The result of dlsym for a function is its address.
   function = reinterpret_cast<Function*>(dlsym(library, name));
   return function != nullptr;
 }
@@ -66,7 +66,7 @@ const Table* driver(bool may_load, std::string& why) {
   void* library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | (may_load ? 0 : RTLD_NOLOAD));
   if (library == nullptr) {
     const char* said = may_load ? dlerror() : nullptr;
-    why = may_load ? "the CUDA driver can't be loaded" : "the program has not loaded the CUDA driver";
+    why = may_load ? "the CUDA driver cannot be loaded" : "the program has not loaded the CUDA driver";
     if (said != nullptr) why += std::string(" (") + said + ")";
     return nullptr;
   }

@@ -8,8 +8,9 @@
 
 namespace millrace::staging::cuda {
 
-// The driver's functions, or null, and why not. Without `may_load` only if the program itself has the driver
-// loaded: a preload brings none into programs that don't compute on a device. Thread safe; a table stays.
+// The driver's functions, or null with the reason in `why`. Without `may_load`, only if the program itself
+// has loaded the driver: a preload must not load one into programs that do not use a device. Thread safe; a
+// table is never freed.
 const Table* driver(bool may_load, std::string& why);
 
 }  // namespace millrace::staging::cuda

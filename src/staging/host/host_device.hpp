@@ -11,8 +11,8 @@
 
 namespace millrace::staging {
 
-// "Device" memory that is this process's own: for tests, and to see what staging costs by itself. With
-// delays, a device behind a link of a given rate and latency. Pinning locks the pages.
+// "Device" memory in this process: for tests, and to measure the cost of staging itself. With delays, a
+// device behind a link of a given rate and latency. Pinning locks the pages.
 class HostDevice final : public Device {
  public:
   explicit HostDevice(const CopyOptions& options = {}) : options_(options), link_(options.delays) {}

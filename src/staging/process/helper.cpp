@@ -43,8 +43,8 @@ Answer carry_out(const Question& question) {
   return {reinterpret_cast<std::uintptr_t>(at), 0};
 }
 
-// In the child of a process that may have had threads: system calls only. No descriptor of the parent's stays
-// open here, or its pipes would never end.
+// Runs in the child of a process that may have had threads, so it makes system calls only. No descriptor of
+// the parent stays open here; otherwise the parent's pipes would never end.
 [[noreturn]] void serve(int socket, pid_t parent) {
   if (dup2(socket, 0) != 0) _exit(1);
   syscall(SYS_close_range, 1U, ~0U, 0U);
@@ -110,7 +110,7 @@ Result<std::uint64_t> Helper::ask(std::uint64_t address, std::uint64_t bytes) {
     got = recv(socket_.get(), &answer, sizeof answer, 0);
   } while (got < 0 && errno == EINTR);
   if (got < 0 && errno == EAGAIN) {
-    socket_.reset();  // an answer that comes later would be taken for the next one's
+    socket_.reset();  // a late answer would count as the answer to the next question
     return Status(Code::timeout, ETIMEDOUT);
   }
   if (got != sizeof answer) return Status(Code::io, ESRCH);

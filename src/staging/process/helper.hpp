@@ -12,8 +12,7 @@
 
 namespace millrace::staging {
 
-// A child that holds memory and does nothing else. It leaves when its socket closes or its parent is gone.
-// Thread safe.
+// A child process that only holds memory. It exits when its socket closes or its parent is gone. Thread safe.
 class Helper {
  public:
   Helper() = default;

@@ -43,7 +43,7 @@ bool ProcessDevice::gone() const {
 }
 
 std::string ProcessDevice::explain() const {
-  return gone() ? "the process that holds the memory (" + std::to_string(pid_) + ") has gone" : std::string();
+  return gone() ? "the process of the memory (" + std::to_string(pid_) + ") has gone" : std::string();
 }
 
 bool ProcessDevice::owns(Address address) const {

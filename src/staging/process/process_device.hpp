@@ -15,17 +15,17 @@
 namespace millrace::staging {
 
 // Another process's memory, read and written by process_vm_readv and _writev: stands in for a vector engine,
-// whose memory belongs to a process too. It shows what is right, not what is fast.
+// whose memory belongs to a process too. It is for correctness, not for speed.
 class ProcessDevice final : public Device {
  public:
   // A child that only holds memory.
   static Result<std::unique_ptr<ProcessDevice>> start(const CopyOptions& options = {});
-  // A process that this one may trace. Its memory is its own: nothing can be allocated.
+  // A process that this one may trace. Nothing can be allocated in its memory.
   static Result<std::unique_ptr<ProcessDevice>> attach(pid_t pid, const CopyOptions& options = {});
 
   const char* name() const override { return "process"; }
   Caps caps() const override;
-  // Of a process that was attached to, every address.
+  // For an attached process, every address.
   bool owns(Address address) const override;
   Result<Address> allocate(std::size_t bytes) override;
   Status release(Address address) override;
@@ -46,7 +46,7 @@ class ProcessDevice final : public Device {
   Link link_;
   PageLocks pins_;
   pid_t pid_ = -1;
-  Fd process_;  // readable when it has gone: its number may then be another's
+  Fd process_;  // readable after its end, when another process may have its number
   std::unique_ptr<Helper> helper_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::size_t> blocks_;  // guarded by mutex_

@@ -41,7 +41,7 @@ using namespace millrace::staging::cuda::fake;
 
 EXPORT Error cuInit(unsigned) {
   const Call call(false);
-  driver().map_memory();  // a program that does not know of fakes resets nothing
+  driver().map_memory();  // a program without knowledge of the fake resets nothing
   if (call.ok()) driver().initialized = true;
   return call.error();
 }

@@ -9,7 +9,7 @@
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace millrace::staging::cuda::fake {
-// A call of the driver: counted, and failed if it is that one's turn.
+// A call of the driver: counted, and failed if the test says so.
 class Call {
  public:
   explicit Call(bool needs_init = true) : lock_(driver().mutex) {
@@ -20,7 +20,7 @@ class Call {
     failed_ = its_turn;
   }
   bool ok() const { return error_ == success; }
-  // Of a release: it does its work although it reports an error, as the real ones do.
+  // For a release: it does its work although it reports an error, as the real ones do.
   bool acts() const { return ok() || failed_; }
   Error error() const { return error_; }
   std::unique_lock<std::mutex>& lock() { return lock_; }

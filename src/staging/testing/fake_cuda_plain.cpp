@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// What programs call, and Millrace does not: made of what Millrace calls.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Functions that
+// programs call and Millrace does not, made of functions that Millrace calls.
 #include <cstdio>
 #include <cstdlib>
 

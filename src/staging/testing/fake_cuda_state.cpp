@@ -118,7 +118,7 @@ bool Driver::over(const Point& point) const {
   return !there || point.lane->done >= point.number;
 }
 
-// Of the legacy stream an NVIDIA driver (580.159) says so only when the blocking streams have nothing to do
+// For the legacy stream, an NVIDIA driver (580.159) reports that only if the blocking streams have no work
 // either.
 bool Driver::idle(const Lane& lane) const {
   const auto has_done_all = [](const Lane* one) { return one->done == one->posted; };

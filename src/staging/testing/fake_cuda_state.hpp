@@ -17,7 +17,7 @@
 
 #include "staging/cuda/api.hpp"
 
-// What the fake driver is made of. One lock for all; streams' threads drop it while they work.
+// The state of the fake driver. One lock protects it; streams' threads drop it while they work.
 namespace millrace::staging::cuda::fake {
 
 inline constexpr int devices = 2;
@@ -28,7 +28,7 @@ inline constexpr Error invalid_handle = 400;
 
 struct Lane;
 
-// When a piece of work is over: its stream has done `number` of them.
+// A piece of work is over when its stream has done `number` of them.
 struct Point {
   Lane* lane = nullptr;
   std::uint64_t number = 0;
@@ -87,7 +87,7 @@ struct Driver {
   std::mt19937_64 dice;
   unsigned long long last_id = 0;
 
-  std::byte* view = nullptr;    // what the host sees: no access
+  std::byte* view = nullptr;    // the host's view: no access
   std::byte* inside = nullptr;  // the same memory, as the device sees it
   std::map<Pointer, Allocation> allocations;
   std::map<std::byte*, std::size_t> registrations;
@@ -99,7 +99,7 @@ struct Driver {
   int misuse = 0;
   std::string last_misuse;
 
-  // With the mutex held, all of these.
+  // Call all of these with the mutex held.
   void reset(std::uint64_t seed, unsigned delay_us, std::unique_lock<std::mutex>& lock);
   void map_memory();
   void wrong(const char* what);
@@ -121,7 +121,7 @@ struct Driver {
   std::vector<Lane*> lanes() const;
 };
 
-// Never destroyed: programs' threads may still be here at exit.
+// Never destroyed, because programs' threads may still run this code at exit.
 Driver& driver();
 // The contexts that this thread has pushed, the current one last.
 std::vector<ContextState*>& stack();

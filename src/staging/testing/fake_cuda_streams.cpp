@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// The fake driver's streams and events, and what tests ask of it.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The fake driver's
+// streams and events, and the tests' questions.
 #include <sys/mman.h>
 
 #include <chrono>

@@ -10,7 +10,7 @@
 
 #include "staging/end.hpp"
 
-// libc's calls, but the n-th transfer of this thread goes wrong as told.
+// libc's calls, but the n-th transfer of this thread fails as the test says.
 namespace millrace::staging::testing {
 
 struct Fault {

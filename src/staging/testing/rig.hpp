@@ -138,7 +138,7 @@ inline std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-// One parameter per kind of device. What a test took has to be back at its end.
+// One parameter per kind of device. At its end a test must have returned everything that it took.
 class EachDevice : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {

@@ -9,7 +9,7 @@
 #include "transport/channel.hpp"
 #include "transport/link.hpp"
 
-// Links in memory for tests and the fuzzer: pairs of them, and a peer that holds the key but is not honest.
+// Links in memory for tests and the fuzzer: pairs of links, and a dishonest peer that holds the key.
 namespace millrace::transport::testing {
 
 using Bytes = std::vector<std::byte>;
@@ -63,7 +63,7 @@ inline Bytes drain(Link& link, std::size_t most = SIZE_MAX) {
   return all;
 }
 
-// Gives bytes to a link while it takes some; how many it took.
+// Gives bytes to a link while it takes some; returns their number.
 inline std::size_t feed(Link& link, std::span<const std::byte> bytes) {
   std::size_t taken = 0;
   while (taken < bytes.size()) {
@@ -100,7 +100,7 @@ struct LinkPair {
   }
 };
 
-// Connects to an accepting link with the right key, and then sends batches of whatever it is told.
+// Connects to an accepting link with the right key, and then sends batches of any bytes.
 class KeyHolder {
  public:
   explicit KeyHolder(Link& link) : link_(link) {
@@ -115,7 +115,7 @@ class KeyHolder {
     seals_ = derive_seals(test_key(), hello, challenge);
   }
 
-  // A batch that verifies, if its header can be at all.
+  // A batch that verifies, if its header is valid.
   Bytes batch(std::span<const std::byte> body) {
     return batch(body, {static_cast<std::uint32_t>(body.size()), 0, {}});
   }
