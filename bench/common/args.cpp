@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/args.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -56,94 +57,61 @@ long parse_number(std::string_view text, long low, long high) {
 
 namespace {
 
-void apply(const Option& option, const std::string& shown, const std::string& value) {
-  try {
-    option.apply(value);
-  } catch (const BadUsage& problem) {
-    throw BadUsage("option " + shown + ": " + problem.what());
-  }
-}
-
-const Option& find(const std::vector<Option>& options, const std::string& shown, char letter,
-                   const std::string& name) {
-  for (const Option& option : options) {
-    if (letter != 0 ? option.letter == letter : option.name == name && !name.empty()) return option;
-  }
-  throw BadUsage("unknown option " + shown + "; --help lists what there is");
-}
-
-// Arguments one by one; a value may stand in the same argument or in the next one.
-class Cursor {
+// One parse: CLI11 knows the syntax, the table the rest.
+class Parser {
  public:
-  Cursor(int argc, char** argv) : arguments_(argv + 1, argv + argc) {}
-  bool done() const { return at_ == arguments_.size(); }
-  const std::string& next() { return arguments_[at_++]; }
-  std::string value(const std::string& shown) {
-    if (done()) throw BadUsage("option " + shown + " needs a value");
-    return next();
+  explicit Parser(const std::vector<Option>& options) {
+    app_.set_help_flag();  // each program has its own
+    for (const Option& option : options) add(option);
+  }
+
+  void parse(int argc, char** argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& problem) {
+      throw BadUsage(std::string(problem.what()) + "; --help lists what there is");
+    }
+  }
+  std::string describe() const {
+    const CLI::Formatter formatter;
+    std::string text;
+    for (const CLI::Option* option : app_.get_options()) {
+      if (!option->get_description().empty()) text += formatter.make_option(option, false);
+    }
+    return text;
   }
 
  private:
-  std::vector<std::string> arguments_;
-  std::size_t at_ = 0;
+  void add(const Option& option) {
+    std::string names;
+    if (option.letter != 0) names = std::string("-") + option.letter;
+    if (!option.name.empty()) names += (names.empty() ? "--" : ",--") + option.name;
+    const auto apply = [&option, names](const std::string& value) {
+      try {
+        option.apply(value);
+      } catch (const BadUsage& problem) {
+        throw BadUsage("option " + names + ": " + problem.what());
+      }
+    };
+    // In the order of the command line, and each time: a later option overrules what a preset has set.
+    CLI::Option* const added = option.value.empty()
+                                   ? app_.add_flag_callback(
+                                         names, [apply] { apply(""); }, option.help)
+                                   : app_.add_option_function<std::string>(names, apply, option.help)
+                                         ->option_text(option.value)
+                                         ->take_last();
+    added->trigger_on_parse();
+  }
+
+  CLI::App app_;
 };
-
-void parse_long(const std::string& argument, Cursor& cursor, const std::vector<Option>& options) {
-  const std::size_t equals = argument.find('=');
-  const std::string shown = argument.substr(0, equals);
-  const Option& option = find(options, shown, 0, shown.substr(2));
-  if (!option.value.empty()) {
-    apply(option, shown, equals != std::string::npos ? argument.substr(equals + 1) : cursor.value(shown));
-  } else if (equals == std::string::npos) {
-    apply(option, shown, "");
-  } else {
-    throw BadUsage("option " + shown + " takes no value");
-  }
-}
-
-// -c, -cek (several without a value), -t4k, -t 4k.
-void parse_short(const std::string& argument, Cursor& cursor, const std::vector<Option>& options) {
-  for (std::size_t i = 1; i < argument.size(); i++) {
-    const std::string shown = std::string("-") + argument[i];
-    const Option& option = find(options, shown, argument[i], "");
-    if (option.value.empty()) {
-      apply(option, shown, "");
-      continue;
-    }
-    apply(option, shown, i + 1 < argument.size() ? argument.substr(i + 1) : cursor.value(shown));
-    return;
-  }
-}
 
 }  // namespace
 
 void parse_arguments(int argc, char** argv, const std::vector<Option>& options) {
-  Cursor cursor(argc, argv);
-  while (!cursor.done()) {
-    const std::string argument = cursor.next();
-    if (argument.starts_with("--") && argument.size() > 2) {
-      parse_long(argument, cursor, options);
-    } else if (argument.starts_with("-") && argument.size() > 1) {
-      parse_short(argument, cursor, options);
-    } else {
-      throw BadUsage("'" + argument + "' is not an option; --help lists what there is");
-    }
-  }
+  Parser(options).parse(argc, argv);
 }
 
-std::string describe(const std::vector<Option>& options) {
-  std::string text;
-  for (const Option& option : options) {
-    if (option.help.empty()) continue;
-    std::string left = "  ";
-    if (option.letter != 0) left += std::string("-") + option.letter;
-    if (option.letter != 0 && !option.name.empty()) left += ", ";
-    if (!option.name.empty()) left += "--" + option.name;
-    if (!option.value.empty()) left += " " + option.value;
-    left.resize(std::max<std::size_t>(left.size() + 2, 28), ' ');
-    text += left + option.help + "\n";
-  }
-  return text;
-}
+std::string describe(const std::vector<Option>& options) { return Parser(options).describe(); }
 
 }  // namespace bench

@@ -4,78 +4,80 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 namespace bench {
 
-Json::Json(std::string_view benchmark) {
-  text_ = "{";
-  closers_ = "}";
+using Value = nlohmann::ordered_json;
+
+struct Json::Document {
+  Value root = Value::object();
+  std::vector<Value*> open{&root};  // the innermost is the last one
+
+  Value& add(std::string_view name, Value value) {
+    Value& into = *open.back();
+    if (into.is_array()) {
+      into.push_back(std::move(value));
+      return into.back();
+    }
+    return into[std::string(name)] = std::move(value);
+  }
+};
+
+Json::Json(std::string_view benchmark) : document_(std::make_unique<Document>()) {
   put("schema", "millrace-bench").put("version", 1).put("benchmark", benchmark);
 }
 
-std::string Json::quote(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
-      out += escape;
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
+Json::~Json() = default;
+
+Json& Json::object(std::string_view name) {
+  document_->open.push_back(&document_->add(name, Value::object()));
+  return *this;
 }
 
-void Json::begin_value(std::string_view name) {
-  if (!first_) text_ += ',';
-  first_ = false;
-  text_ += '\n';
-  text_.append(2 * closers_.size(), ' ');
-  if (!name.empty()) text_ += quote(name) + ": ";
-}
-
-Json& Json::open(std::string_view name, char bracket) {
-  begin_value(name);
-  text_ += bracket;
-  closers_ += bracket == '{' ? '}' : ']';
-  first_ = true;
+Json& Json::list(std::string_view name) {
+  document_->open.push_back(&document_->add(name, Value::array()));
   return *this;
 }
 
 Json& Json::close() {
-  const char closer = closers_.back();
-  closers_.pop_back();
-  if (!first_) {
-    text_ += '\n';
-    text_.append(2 * closers_.size(), ' ');
-  }
-  text_ += closer;
-  first_ = false;
+  document_->open.pop_back();
   return *this;
 }
 
-Json& Json::raw(std::string_view name, std::string_view text) {
-  begin_value(name);
-  text_ += text;
+Json& Json::put(std::string_view name, std::string_view value) {
+  document_->add(name, value);
   return *this;
 }
 
-Json& Json::put(std::string_view name, std::string_view value) { return raw(name, quote(value)); }
-
+// Nine digits are more than any clock has.
 Json& Json::put(std::string_view name, double value) {
-  if (!std::isfinite(value)) return raw(name, "null");
-  char number[40];
-  std::snprintf(number, sizeof number, "%.9g", value);
-  return raw(name, number);
+  char digits[40];
+  std::snprintf(digits, sizeof digits, "%.9g", value);
+  document_->add(name, std::isfinite(value) ? Value(std::strtod(digits, nullptr)) : Value());
+  return *this;
+}
+
+Json& Json::put(std::string_view name, bool value) {
+  document_->add(name, value);
+  return *this;
+}
+
+Json& Json::put_signed(std::string_view name, std::int64_t value) {
+  document_->add(name, value);
+  return *this;
+}
+
+Json& Json::put_unsigned(std::string_view name, std::uint64_t value) {
+  document_->add(name, value);
+  return *this;
 }
 
 std::string Json::finish() {
-  while (!closers_.empty()) close();
-  return text_ + "\n";
+  return document_->root.dump(2, ' ', false, Value::error_handler_t::replace) + "\n";
 }
 
 }  // namespace bench

@@ -65,7 +65,7 @@ class Subarray(BenchTest):
         self.assert_refused("as many dimensions", "subarray", "-d", "8x8", "-g", "1x1x1")
         self.assert_refused("is not a whole number", "subarray", "-d", "8xx8")
         self.assert_refused("-R needs -r", "subarray", "-R")
-        self.assert_refused("unknown option --quux", "subarray", "--quux")
+        self.assert_refused("not expected: --quux", "subarray", "--quux")
 
 
 if __name__ == "__main__":

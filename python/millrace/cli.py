@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
 import sys
 from pathlib import Path
-from typing import List
+from typing import Callable, List, Optional
 
 import typer
 
@@ -34,49 +35,41 @@ _PASS_ON = {"allow_interspersed_args": False}
 _STATS_TABLE = "-"  # what --stats without a file becomes
 
 
-def _option(name: str, *more: str, metavar: str | None = None) -> object:
-    setting = settings.BY_NAME[name]
+_METAVARS = {"bytes": "SIZE", "count": "N", "duration": "TIME", "paths": "GLOB", "calls": "LIST", "names": "LIST"}
+
+
+def _parameter(setting: settings.Setting) -> inspect.Parameter:
+    name, kind = setting.option_name, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    if setting.kind == "switch":
+        text = f"{setting.help} ({'on' if setting.default == '1' else 'off'})"
+        option = typer.Option(None, f"{name}/--no-{name[2:]}", help=text, show_default=False)
+        return inspect.Parameter(setting.name, kind, default=option, annotation=Optional[bool])
     text = f"{setting.help} ({setting.default or 'none'}; {setting.allowed})"
-    return typer.Option(None, setting.option_name, *more, metavar=metavar, help=text, show_default=False)
+    metavar = _METAVARS.get(setting.kind, "NAME")
+    option = typer.Option(None, name, metavar=metavar, help=text, show_default=False)
+    several = setting.kind == "paths"
+    return inspect.Parameter(
+        setting.name, kind, default=option, annotation=Optional[List[str]] if several else Optional[str]
+    )
 
 
-def _switch(name: str) -> object:
-    setting = settings.BY_NAME[name]
-    option = setting.option_name
-    text = f"{setting.help} ({'on' if setting.default == '1' else 'off'})"
-    return typer.Option(None, f"{option}/--no-{option[2:]}", help=text, show_default=False)
+def _with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command that ends with `**given` an option for each setting of the table, after its first argument. The
+    settings that name files have options of the command's own."""
+    own = [one for one in inspect.signature(command).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    added = [_parameter(setting) for setting in settings.SETTINGS if setting.option and setting.kind != "path"]
+    command.__signature__ = inspect.Signature([own[0], *added, *own[1:]])
+    command.__annotations__ |= {one.name: one.annotation for one in added}
+    del command.__annotations__["given"]
+    return command
 
 
 @app.command(context_settings=_PASS_ON, no_args_is_help=True)
+@_with_settings
 def run(
     command: List[str] | None = typer.Argument(
         None, metavar="-- COMMAND...", help="The command: mpiexec -n 16 ./app, srun ./app, ./app ..."
     ),
-    strategy: str | None = _option("strategy", metavar="NAME"),
-    merge: bool | None = _switch("merge"),
-    sort_buffer: str | None = _option("sort_buffer", metavar="SIZE"),
-    record_max: str | None = _option("record_max", metavar="SIZE"),
-    durability: str | None = _option("durability", metavar="WHERE"),
-    fdatasync_interval: str | None = _option("fdatasync_interval", metavar="SIZE"),
-    sink: str | None = _option("sink", metavar="HOW"),
-    channel: str | None = _option("channel", metavar="SIZE"),
-    direct_above: str | None = _option("direct_above", metavar="SIZE"),
-    timeout: str | None = _option("timeout", metavar="TIME"),
-    write_within: str | None = _option("write_within", metavar="TIME"),
-    across_nodes: bool | None = _switch("across_nodes"),
-    topology: str | None = _option("topology", metavar="NAME"),
-    file_servers: str | None = _option("file_servers", metavar="N"),
-    stripe: str | None = _option("stripe", metavar="SIZE"),
-    stage: str | None = _option("stage", metavar="NAME"),
-    target: str | None = _option("target", metavar="NAME"),
-    interfaces: str | None = _option("interfaces", metavar="LIST"),
-    direct_paths: List[str] | None = _option("direct_paths", metavar="GLOB"),
-    only_paths: List[str] | None = _option("only_paths", metavar="GLOB"),
-    direct_calls: str | None = _option("direct_calls", metavar="LIST"),
-    posix: bool | None = _switch("posix"),
-    posix_writeback: str | None = _option("posix_writeback", metavar="WHEN"),
-    posix_async: List[str] | None = _option("posix_async", metavar="GLOB"),
-    posix_async_memory: str | None = _option("posix_async_memory", metavar="SIZE"),
     stats: str | None = typer.Option(
         None,
         "--stats",
@@ -94,35 +87,10 @@ def run(
     ),
     force: bool = typer.Option(False, "--force", help="Start even if the program's MPI does not fit the launcher."),
     show_settings: bool = typer.Option(False, "--show-settings", help="Print all settings and their origin; exit."),
+    **given: object,
 ) -> None:
     """Run a program with Millrace: millrace run [options] -- mpiexec -n 16 ./app"""
-    given = {
-        "strategy": strategy,
-        "merge": merge,
-        "sort_buffer": sort_buffer,
-        "record_max": record_max,
-        "durability": durability,
-        "fdatasync_interval": fdatasync_interval,
-        "sink": sink,
-        "channel": channel,
-        "direct_above": direct_above,
-        "timeout": timeout,
-        "write_within": write_within,
-        "across_nodes": across_nodes,
-        "topology": topology,
-        "file_servers": file_servers,
-        "stripe": stripe,
-        "stage": stage,
-        "target": target,
-        "interfaces": interfaces,
-        "direct_paths": direct_paths or None,
-        "only_paths": only_paths or None,
-        "direct_calls": direct_calls,
-        "posix": posix,
-        "posix_writeback": posix_writeback,
-        "posix_async": posix_async or None,
-        "posix_async_memory": posix_async_memory,
-    }
+    given = {name: value for name, value in given.items() if value not in (None, [])}
     if show_settings:
         raise typer.Exit(_show_settings(given, config))
     request = running.Request(

@@ -1,16 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every setting of Millrace, once: the command line, the user guide and the tests read this table.
-
-The names and ranges are those of src/base/settings.hpp; tests/cli compares the two.
+"""Every setting of Millrace, once. The command line reads this table. src/base/generate_settings.py makes from it the
+table of the C++ library, the header of the hints, and the table in the user guide.
 """
 
 from __future__ import annotations
 
 from millrace.units import GIB, KIB, MIB, TIB, format_bytes, format_duration
-
-# What direct_calls may name.
-CALL_KINDS = ("independent", "collective", "nonblocking", "split", "read")
 
 
 class Setting:
@@ -27,7 +23,9 @@ class Setting:
     toml: bool = True  # may stand in the [run] table
 
     def __init__(self, name: str, kind: str, default: str, help: str, **details: object) -> None:
-        """`kind`: choice, switch, bytes, count, duration, paths, calls, names, path, key. `details`: see above."""
+        """`kind`: choice, switch, bytes, count, duration, paths, calls, names, path, key. `details`: see above.
+
+        The default of a choice is its first one: in C++ that is the enumerator 0."""
         unknown = details.keys() - Setting.__annotations__.keys()
         if unknown:
             raise TypeError(f"a setting has no {', '.join(unknown)}")
@@ -59,7 +57,7 @@ class Setting:
         if self.kind == "switch":
             return "0 or 1"
         if self.kind == "calls":
-            return "any of " + ", ".join(CALL_KINDS)
+            return "any of " + ", ".join(self.choices)
         if self.kind == "paths":
             return "glob patterns"
         if self.kind == "bytes":
@@ -145,11 +143,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "direct_above",
         "bytes",
-        "0",
-        "Contiguous pieces of at least this size bypass the pipeline; all smaller ones take it.",
+        "auto",
+        "Contiguous pieces of at least this size bypass the pipeline; all smaller ones take it. auto: the way that is "
+        "expected to take less time.",
         low=1,
         high=TIB,
-        zero_means="by the expected costs",
+        automatic=True,
+        zero_means="auto",
     ),
     Setting("timeout", "duration", "60s", "Bound of every wait that makes no progress.", low=100, high=86_400_000),
     Setting(
@@ -232,7 +232,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("interfaces", "names", "", "Network interfaces for other nodes, best first; none: the first that is up."),
     Setting("direct_paths", "paths", "", "Files that stay with the MPI library."),
     Setting("only_paths", "paths", "", "If given, only these files are accelerated."),
-    Setting("direct_calls", "calls", "", "Kinds of calls that stay with the MPI library."),
+    Setting(
+        "direct_calls",
+        "calls",
+        "",
+        "Kinds of calls that stay with the MPI library.",
+        choices=("independent", "collective", "nonblocking", "split", "read"),
+    ),
     Setting("posix", "switch", "0", "Also accelerate plain files: read, write, fwrite, Fortran; not only MPI-IO."),
     Setting(
         "posix_writeback",

@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 
-from millrace.setting_table import CALL_KINDS, SETTINGS, Setting
+from millrace.setting_table import SETTINGS, Setting
 from millrace.units import format_bytes, format_duration, parse_bytes, parse_duration
 
 TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
@@ -27,8 +27,6 @@ OTHER_VARIABLES = {SWITCH_VARIABLE, "MILLRACE_PREFIX"}
 
 
 def _check_bytes(setting: Setting, text: str) -> str:
-    if setting.name == "direct_above" and text.strip().lower() == "auto":
-        return "0"
     if setting.automatic and text.strip().lower() == "auto":
         return "auto"
     value = parse_bytes(text)
@@ -80,10 +78,9 @@ def _check_switch(setting: Setting, text: str) -> str:
 
 
 def _check_calls(setting: Setting, text: str) -> str:
-    del setting
     names = [name.strip().lower() for name in text.split(",") if name.strip()]
     for name in names:
-        if name not in CALL_KINDS:
+        if name not in setting.choices:
             raise ValueError(f"'{name}' is not a kind of call")
     return ",".join(dict.fromkeys(names))
 
@@ -219,34 +216,3 @@ def resolve(
             setting = BY_NAME[name]
             values[name] = Effective(normalise(setting, value, setting.option_name), "command line")
     return Configuration(values, warnings)
-
-
-def markdown_table() -> str:
-    """The table of settings in docs/guide.md."""
-    lines = [
-        "| option | default | allowed | environment | hint | TOML `[run]` | what it does |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for s in SETTINGS:
-        option = f"{s.option_name} / --no-{s.option_name[2:]}" if s.kind == "switch" else s.option_name
-        cells = [option, s.default, s.allowed, s.variable, s.hint_name, s.name if s.toml else ""]
-        shown = [f"`{cell}`" if cell and i != 2 else (cell or "-") for i, cell in enumerate(cells)]
-        lines.append("| " + " | ".join([*shown, s.help]) + " |")
-    return "\n".join(lines) + "\n"
-
-
-_TABLE_BEGIN, _TABLE_END = "<!-- settings -->\n", "<!-- /settings -->\n"
-
-
-def with_table(document: str) -> str:
-    """A Markdown document with the table between its two marks brought up to date."""
-    head, rest = document.split(_TABLE_BEGIN, 1)
-    _, tail = rest.split(_TABLE_END, 1)
-    return head + _TABLE_BEGIN + markdown_table() + _TABLE_END + tail
-
-
-if __name__ == "__main__":  # python -m millrace.settings docs/guide.md
-    from pathlib import Path
-
-    for name in sys.argv[1:]:
-        Path(name).write_text(with_table(Path(name).read_text(encoding="utf-8")), encoding="utf-8")

@@ -10,46 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* name(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::automatic:
-      return "auto";
-    case Strategy::immediate:
-      return "immediate";
-    case Strategy::sort:
-      return "sort";
-    case Strategy::journal:
-      return "journal";
-  }
-  return "unknown";
-}
-
-const char* name(Durability durability) {
-  switch (durability) {
-    case Durability::server:
-      return "server";
-    case Durability::disk:
-      return "disk";
-    case Durability::node:
-      return "node";
-  }
-  return "unknown";
-}
-
-const char* name(Topology topology) {
-  switch (topology) {
-    case Topology::automatic:
-      return "auto";
-    case Topology::ring:
-      return "ring";
-    case Topology::tree:
-      return "tree";
-    case Topology::direct:
-      return "direct";
-  }
-  return "unknown";
-}
-
 std::string why(const FileSettings& asked, const FileSettings& used, const std::string& problem) {
   if (!problem.empty()) return problem;
   if (asked.strategy != used.strategy) return "the file was open already, with another strategy";
@@ -118,10 +78,10 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
       {"schema", report_schema},
       {"kind", "agent_file"},
       {"path", path},
-      {"strategy", name(used.strategy)},
+      {"strategy", name_of(used.strategy)},
       {"why", why(asked, used, problem)},
       {"merge", pipeline.merge()},
-      {"durability", name(used.durability)},
+      {"durability", name_of(used.durability)},
       {"sink", pipeline.carries()  ? "next agent"
                : pipeline.direct() ? (used.sink == SinkMode::direct ? "direct" : "buffered and direct")
                                    : "buffered"},
@@ -139,7 +99,7 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
       {"memory", {{"peak_buffer_bytes", pool.peak_bytes()}, {"peak_metadata_bytes", pool.metadata_bytes()}}},
   };
   if (!ledger_problem.empty()) json["journal_problem"] = ledger_problem;
-  if (number.nodes > 1) json["topology"] = name(number.topology);
+  if (number.nodes > 1) json["topology"] = name_of(number.topology);
   // Paths are bytes, not text: what is not UTF-8 is replaced.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

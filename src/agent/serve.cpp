@@ -25,14 +25,6 @@ namespace millrace::agent {
 
 namespace {
 
-// Where reports go: a directory has one file for each node.
-std::string stats_path(const Settings& settings) {
-  struct stat about {};
-  if (::stat(settings.stats_path.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) return settings.stats_path;
-  utsname node{};
-  return ::uname(&node) == 0 ? settings.stats_path + "/" + node.nodename + ".jsonl" : "";
-}
-
 // One for each agent upstream: the limit that a login gives (1,024, often) is too low for a file server.
 void raise_descriptors() {
   rlimit limit{};
@@ -49,7 +41,7 @@ int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
   ServerOptions options;
   options.name = name;
   options.listener = std::move(listener);
-  options.stats_path = stats_path(settings);
+  options.stats_path = settings.stats_path;
   options.trace_directory = settings.trace_directory;
   options.timeout_ms = settings.timeout_ms;
   if (const char* log = std::getenv("MILLRACED_LOG")) options.log_path = log;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/server.hpp"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -13,6 +12,7 @@
 #include <csignal>
 #include <ctime>
 
+#include "report/line_file.hpp"
 #include "transport/socket.hpp"
 #include "transport/stamp.hpp"
 
@@ -62,14 +62,6 @@ void ignore_signals() {
 
 }  // namespace
 
-void append_line(const std::string& path, const std::string& line) {
-  if (path.empty()) return;
-  const Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
-  const std::string text = line + "\n";
-  // Best effort: a report that can't be written must not hurt the data.
-  if (file.valid() && ::write(file.get(), text.data(), text.size()) < 0) return;
-}
-
 Server::Server(Core& core, int storage_event_fd, ServerOptions options)
     : core_(core),
       storage_event_fd_(storage_event_fd),
@@ -116,7 +108,7 @@ Status Server::make_page() {
       core_, links_, *page_, time_,
       Rounds::Ways{[clock] { return transport::read_stamp(clock); },
                    [this](const std::string& line) { log(line); },
-                   [this](const std::string& line) { append_line(options_.stats_path, line); }});
+                   [this](const std::string& line) { report::append_line(options_.stats_path, line); }});
   return {};
 }
 
@@ -131,7 +123,7 @@ Status Server::listen_at_name() {
 
 Status Server::start() {
   if (Status status = make_page(); !status.ok()) return status;
-  trace_ = Trace(options_.trace_directory);
+  trace_ = SpanTrace(options_.trace_directory);
   if (trace_.on()) core_.trace();
 
   ignore_signals();
@@ -175,11 +167,12 @@ void Server::run() {
     }
   }
   trace_.flush();
-  log("leaves");
+  log("leaves: no rank is connected, and everything is written", "info");
 }
 
-void Server::log(const std::string& line) {
-  append_line(options_.log_path, "millraced " + std::to_string(::getpid()) + ": " + line);
+void Server::log(const std::string& line, const char* level) {
+  report::append_line(options_.log_path, report::time_stamp() + " " + level + " millraced " +
+                                             std::to_string(::getpid()) + ": " + line);
 }
 
 void Server::note_alone() {

@@ -62,7 +62,7 @@ class Server {
   void note_alone();
   std::uint64_t leaves_ns();
   bool may_leave();
-  void log(const std::string& line);
+  void log(const std::string& line, const char* level = "warning");
 
   Core& core_;
   int storage_event_fd_;
@@ -70,7 +70,7 @@ class Server {
   Fd epoll_, listener_, wake_, signals_, page_memory_;
   transport::Mapping page_mapping_;
   transport::AgentPage* page_ = nullptr;
-  Trace trace_;
+  SpanTrace trace_;
   transport::TcpNet net_;
   transport::SystemClock time_;
   Links links_;
@@ -87,8 +87,5 @@ class Server {
   std::uint64_t listened_ns_ = 0;
   std::uint64_t born_ns_ = 0;
 };
-
-// Appends one line to a file with one write.
-void append_line(const std::string& path, const std::string& line);
 
 }  // namespace millrace::agent

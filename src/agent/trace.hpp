@@ -8,27 +8,26 @@
 #include <vector>
 
 #include "agent/core.hpp"
+#include "report/trace_file.hpp"
 
 namespace millrace::agent {
 
-// Writes spans as Chrome trace events, one per line, into DIRECTORY/millrace-agent-<pid>.json: one lane per
-// file and stage. What is written is readable at any time: the array is left open, as the format allows.
-// Holds a few hundred lines at most. Not thread safe.
-class Trace {
+// Writes the spans of Core to a trace file: one row for each file and stage. Not thread safe.
+class SpanTrace {
  public:
-  Trace() = default;
-  explicit Trace(const std::string& directory);
+  // Writes nothing.
+  SpanTrace() = default;
+  explicit SpanTrace(const std::string& directory) : file_(directory, "millrace-agent", "agent") {}
 
-  bool on() const { return !path_.empty(); }
+  bool on() const { return file_.on(); }
   void add(const std::vector<Span>& spans);
-  void flush();
+  void flush() { file_.flush(); }
 
  private:
-  int lane(const Span& span);
+  int row(const Span& span);
 
-  std::string path_;
-  std::string text_;
-  std::map<std::pair<std::string, Stage>, int> lanes_;
+  report::TraceFile file_;
+  std::map<std::pair<std::string, Stage>, int> rows_;
 };
 
 }  // namespace millrace::agent

@@ -8,268 +8,189 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <span>
+#include <type_traits>
 #include <utility>
 
+#include "base/setting_table.hpp"
 #include "base/settings_parse.hpp"
 
 namespace millrace {
 namespace {
 
-constexpr std::uint64_t TiB = 1024 * GiB;
-
-// Sets one value, or returns what would have been allowed (empty: it is set).
-using Setter = std::string (*)(Settings&, std::string_view);
-
-struct Row {
-  std::string_view name;
-  Setter set;
+// A setting's text, read as its kind says.
+struct Value {
+  std::uint64_t number = 0;
+  std::string text;
+  std::vector<std::string> list;
 };
 
-template <class T>
-struct Word {
-  std::string_view text;
-  T value;
-};
-
-template <class T, std::size_t N>
-std::string set_word(T& target, std::string_view text, const std::array<Word<T>, N>& words) {
-  std::string allowed;
-  for (const Word<T>& word : words) {
-    if (parse::same_word(parse::trim(text), word.text)) {
-      target = word.value;
-      return {};
-    }
-    allowed += allowed.empty() ? "one of " : ", ";
-    allowed += word.text;
-  }
-  return allowed;
+std::string listed(std::span<const std::string_view> words) {
+  std::string text;
+  for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
+  return text;
 }
 
-// What a size may be: within [smallest, largest]; also 0 where that switches something off.
-struct SizeRule {
-  std::uint64_t smallest;
-  std::uint64_t largest;
-  bool power_of_two = false;
-  const char* zero_means = nullptr;
-};
+// The functions below return what would have been allowed; empty: `value` has the value.
 
-std::string set_size(std::uint64_t& target, std::string_view text, SizeRule rule) {
+std::string read_choice(const SettingRule& rule, std::string_view text, Value& value) {
+  const auto same = [text](std::string_view word) { return parse::same_word(text, word); };
+  const auto found = std::ranges::find_if(rule.words, same);
+  if (found == rule.words.end()) return "one of " + listed(rule.words);
+  value.number = static_cast<std::uint64_t>(found - rule.words.begin());
+  return {};
+}
+
+std::string read_toggle(std::string_view text, std::uint64_t& value) {
+  const Result<bool> yes = parse::yes_no(text);
+  if (!yes) return "1 or 0 (yes or no, true or false, on or off)";
+  value = *yes ? 1 : 0;
+  return {};
+}
+
+std::string read_bytes(const SettingRule& rule, std::string_view text, Value& value) {
   const Result<std::uint64_t> bytes = parse_bytes(text);
-  const bool zero = bytes && *bytes == 0 && rule.zero_means != nullptr;
-  const bool inside = bytes && *bytes >= rule.smallest && *bytes <= rule.largest;
+  const bool zero = bytes && *bytes == 0 && !rule.zero_means.empty();
+  const bool inside = bytes && *bytes >= rule.least && *bytes <= rule.most;
   if (zero || (inside && (!rule.power_of_two || std::has_single_bit(*bytes)))) {
-    target = *bytes;
+    value.number = *bytes;
     return {};
   }
   std::string allowed = rule.power_of_two ? "a power of two from " : "a size from ";
-  allowed += parse::bytes_text(rule.smallest) + " to " + parse::bytes_text(rule.largest);
-  if (rule.zero_means != nullptr) allowed += std::string(", or 0 for ") + rule.zero_means;
+  allowed += parse::bytes_text(rule.least) + " to " + parse::bytes_text(rule.most);
+  if (!rule.zero_means.empty()) allowed += ", or 0 for " + std::string(rule.zero_means);
   return allowed + ", such as 64KiB or 256MiB";
 }
 
-std::string set_flag(bool& target, std::string_view text) {
-  const Result<bool> value = parse::yes_no(text);
-  if (!value) return "1 or 0 (yes or no, true or false, on or off)";
-  target = *value;
-  return {};
+std::string read_count(const SettingRule& rule, std::string_view text, Value& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value.number);
+  const bool number = error == std::errc() && end == text.data() + text.size();
+  if (number && value.number >= rule.least && value.number <= rule.most) return {};
+  return "a number from " + std::to_string(rule.least) + " to " + std::to_string(rule.most);
 }
 
-std::string set_strategy(Settings& s, std::string_view text) {
-  static constexpr std::array words{
-      Word<Strategy>{"auto", Strategy::automatic}, Word<Strategy>{"immediate", Strategy::immediate},
-      Word<Strategy>{"sort", Strategy::sort}, Word<Strategy>{"journal", Strategy::journal}};
-  return set_word(s.file.strategy, text, words);
-}
-
-std::string set_durability(Settings& s, std::string_view text) {
-  static constexpr std::array words{Word<Durability>{"server", Durability::server},
-                                    Word<Durability>{"disk", Durability::disk},
-                                    Word<Durability>{"node", Durability::node}};
-  return set_word(s.file.durability, text, words);
-}
-
-std::string set_sink(Settings& s, std::string_view text) {
-  static constexpr std::array words{Word<SinkMode>{"auto", SinkMode::automatic},
-                                    Word<SinkMode>{"buffered", SinkMode::buffered},
-                                    Word<SinkMode>{"direct", SinkMode::direct}};
-  return set_word(s.file.sink, text, words);
-}
-
-std::string set_topology(Settings& s, std::string_view text) {
-  static constexpr std::array words{
-      Word<Topology>{"auto", Topology::automatic}, Word<Topology>{"ring", Topology::ring},
-      Word<Topology>{"tree", Topology::tree}, Word<Topology>{"direct", Topology::direct}};
-  return set_word(s.topology, text, words);
-}
-
-std::string set_stage(Settings& s, std::string_view text) {
-  static constexpr std::array words{Word<Stage>{"auto", Stage::automatic}, Word<Stage>{"none", Stage::none},
-                                    Word<Stage>{"whole", Stage::whole}};
-  return set_word(s.stage, text, words);
-}
-
-std::string set_target(Settings& s, std::string_view text) {
-  static constexpr std::array words{Word<Target>{"shared", Target::shared},
-                                    Word<Target>{"first", Target::first}};
-  return set_word(s.target, text, words);
-}
-
-std::string set_device_buffers(Settings& s, std::string_view text) {
-  static constexpr std::array words{Word<DeviceBuffers>{"auto", DeviceBuffers::automatic},
-                                    Word<DeviceBuffers>{"nec2020", DeviceBuffers::nec2020},
-                                    Word<DeviceBuffers>{"nec2021", DeviceBuffers::nec2021}};
-  return set_word(s.device_buffers, text, words);
-}
-
-std::string set_posix_writeback(Settings& s, std::string_view text) {
-  static constexpr std::array words{Word<Early>{"auto", Early::automatic},
-                                    Word<Early>{"always", Early::always}, Word<Early>{"never", Early::never}};
-  return set_word(s.posix_writeback, text, words);
-}
-
-std::string set_file_servers(Settings& s, std::string_view text) {
-  text = parse::trim(text);
-  std::uint32_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  const bool number = error == std::errc() && end == text.data() + text.size() && count >= 1 && count <= 64;
-  if (!number && !parse::same_word(text, "auto")) return "auto, or a number from 1 to 64";
-  s.file_servers = number ? count : 0;
-  return {};
-}
-
-std::string set_stripe(Settings& s, std::string_view text) {
-  if (parse::same_word(parse::trim(text), "auto")) {
-    s.stripe_bytes = 0;
-    return {};
-  }
-  const std::string allowed = set_size(s.stripe_bytes, text, {MiB, GiB, true});
-  return allowed.empty() ? allowed : "auto, or " + allowed;
-}
-
-std::string set_merge(Settings& s, std::string_view text) {
-  bool merge = false;
-  std::string allowed = set_flag(merge, text);
-  if (allowed.empty()) s.file.merge = merge ? 1 : 0;
-  return allowed;
-}
-
-std::string set_direct_above(Settings& s, std::string_view text) {
-  if (parse::same_word(parse::trim(text), "auto")) {
-    s.direct_above_bytes = 0;
-    return {};
-  }
-  return set_size(s.direct_above_bytes, text, {1, TiB, false, "the expected costs (also: auto)"});
-}
-
-template <std::uint64_t Settings::*member>
-std::string set_time(Settings& s, std::string_view text) {
+std::string read_duration(const SettingRule& rule, std::string_view text, Value& value) {
   const Result<std::uint64_t> ms = parse::duration_ms(text);
-  if (!ms || *ms < 100 || *ms > 86'400'000) return "a time from 100ms to 24h, such as 90s, 1500ms or 2min";
-  s.*member = *ms;
+  if (!ms || *ms < rule.least || *ms > rule.most)
+    return "a time from 100ms to 24h, such as 90s, 1500ms or 2min";
+  value.number = *ms;
   return {};
 }
 
-std::string set_direct_calls(Settings& s, std::string_view text) {
-  static constexpr std::array kinds{"independent", "collective", "nonblocking", "split", "read"};
-  std::vector<std::string> calls = parse::list(text, ',');
-  for (std::string& call : calls) {
-    const auto known = std::find_if(kinds.begin(), kinds.end(),
-                                    [&](const char* kind) { return parse::same_word(call, kind); });
-    if (known == kinds.end())
-      return "a list, separated by commas, of independent, collective, nonblocking, split, read";
-    call = *known;
+std::string read_calls(const SettingRule& rule, std::string_view text, Value& value) {
+  for (const std::string& call : parse::list(text, ',')) {
+    Value kind;
+    if (!read_choice(rule, call, kind).empty())
+      return "a list, separated by commas, of " + listed(rule.words);
+    value.list.emplace_back(rule.words[kind.number]);
   }
-  s.direct_calls = std::move(calls);
   return {};
 }
 
-// Job keys become part of a socket's name: keep them short and printable.
-std::string set_job(Settings& s, std::string_view text) {
-  text = parse::trim(text);
-  const bool printable = std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
-  if (text.size() > 64 || !printable) return "at most 64 printable characters without spaces";
-  s.job = text;
-  return {};
-}
-
-template <std::string Settings::*member>
-std::string set_path(Settings& s, std::string_view text) {
+std::string read_path(std::string_view text, Value& value) {
   if (text.size() >= 4096 || text.find('\0') != std::string_view::npos)
     return "a path of less than 4096 bytes";
-  s.*member = text;
+  value.text = text;
   return {};
 }
 
-constexpr std::array rows{
-    Row{"strategy", set_strategy},
-    Row{"merge", set_merge},
-    Row{"sort_buffer",
-        [](Settings& s, std::string_view t) {
-          return set_size(s.file.sort_buffer_bytes, t, {MiB, TiB});
-        }},
-    Row{"record_max",
-        [](Settings& s, std::string_view t) {
-          return set_size(s.file.record_max_bytes, t, {4 * KiB, MiB, true});
-        }},
-    Row{"durability", set_durability},
-    Row{"fdatasync_interval",
-        [](Settings& s, std::string_view t) {
-          return set_size(s.file.fdatasync_interval_bytes, t, {4 * KiB, TiB, false, "only at close"});
-        }},
-    Row{"sink", set_sink},
-    Row{"channel",
-        [](Settings& s, std::string_view t) {
-          return set_size(s.channel_bytes, t, {64 * KiB, 16 * MiB, true});
-        }},
-    Row{"direct_above", set_direct_above},
-    Row{"timeout", set_time<&Settings::timeout_ms>},
-    Row{"write_within", set_time<&Settings::write_within_ms>},
-    Row{"across_nodes", [](Settings& s, std::string_view t) { return set_flag(s.across_nodes, t); }},
-    Row{"topology", set_topology},
-    Row{"file_servers", set_file_servers},
-    Row{"stripe", set_stripe},
-    Row{"stage", set_stage},
-    Row{"target", set_target},
-    Row{"device_buffers", set_device_buffers},
-    Row{"staging_bytes",
-        [](Settings& s, std::string_view t) {
-          return set_size(s.staging_bytes, t, {MiB, 64 * GiB});
-        }},
-    Row{"interfaces",
-        [](Settings& s, std::string_view t) {
-          s.interfaces = parse::list(t, ',');
-          return std::string();
-        }},
-    Row{"direct_paths",
-        [](Settings& s, std::string_view t) {
-          s.direct_paths = parse::list(t, ':');
-          return std::string();
-        }},
-    Row{"only_paths",
-        [](Settings& s, std::string_view t) {
-          s.only_paths = parse::list(t, ':');
-          return std::string();
-        }},
-    Row{"direct_calls", set_direct_calls},
-    Row{"posix", [](Settings& s, std::string_view t) { return set_flag(s.posix, t); }},
-    Row{"posix_writeback", set_posix_writeback},
-    Row{"posix_async",
-        [](Settings& s, std::string_view t) {
-          s.posix_async = parse::list(t, ':');
-          return std::string();
-        }},
-    Row{"posix_async_memory",
-        [](Settings& s, std::string_view t) {
-          return set_size(s.posix_async_memory_bytes, t, {MiB, TiB});
-        }},
-    Row{"stats", set_path<&Settings::stats_path>},
-    Row{"trace", set_path<&Settings::trace_directory>},
-    Row{"job", set_job},
-    Row{"agent", set_path<&Settings::agent_program>},
-    Row{"journal_directory", set_path<&Settings::journal_directory>},
-    Row{"stage_directory", set_path<&Settings::stage_directory>},
-    Row{"cost_directory", set_path<&Settings::cost_directory>},
+std::string read_key(std::string_view text, Value& value) {
+  const bool printable = std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+  if (text.size() > 64 || !printable) return "at most 64 printable characters without spaces";
+  value.text = text;
+  return {};
+}
+
+std::string read(const SettingRule& rule, std::string_view text, Value& value) {
+  const std::string_view word = parse::trim(text);
+  switch (rule.kind) {
+    case SettingKind::choice:
+      return read_choice(rule, word, value);
+    case SettingKind::toggle:
+      return read_toggle(word, value.number);
+    case SettingKind::bytes:
+      return read_bytes(rule, word, value);
+    case SettingKind::count:
+      return read_count(rule, word, value);
+    case SettingKind::duration:
+      return read_duration(rule, word, value);
+    case SettingKind::paths:
+    case SettingKind::names:
+      value.list = parse::list(text, rule.kind == SettingKind::paths ? ':' : ',');
+      return {};
+    case SettingKind::calls:
+      return read_calls(rule, word, value);
+    case SettingKind::path:
+      return read_path(text, value);
+    case SettingKind::key:
+      return read_key(word, value);
+  }
+  return "nothing";
+}
+
+template <class T>
+void put(T& target, Value&& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    target = std::move(value.text);
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    target = std::move(value.list);
+  } else {
+    target = static_cast<T>(value.number);
+  }
+}
+
+template <auto member>
+void assign(Settings& settings, Value&& value) {
+  if constexpr (std::is_member_object_pointer_v<decltype(member)> && requires { settings.*member; }) {
+    put(settings.*member, std::move(value));
+  } else {
+    put(settings.file.*member, std::move(value));
+  }
+}
+
+// Where the value of each setting of setting_rules goes, in the same order.
+struct Binding {
+  std::string_view name;
+  void (*assign)(Settings&, Value&&);
 };
+
+constexpr std::array bindings{
+    Binding{"strategy", assign<&FileSettings::strategy>},
+    Binding{"merge", assign<&FileSettings::merge>},
+    Binding{"sort_buffer", assign<&FileSettings::sort_buffer_bytes>},
+    Binding{"record_max", assign<&FileSettings::record_max_bytes>},
+    Binding{"durability", assign<&FileSettings::durability>},
+    Binding{"fdatasync_interval", assign<&FileSettings::fdatasync_interval_bytes>},
+    Binding{"sink", assign<&FileSettings::sink>},
+    Binding{"channel", assign<&Settings::channel_bytes>},
+    Binding{"direct_above", assign<&Settings::direct_above_bytes>},
+    Binding{"timeout", assign<&Settings::timeout_ms>},
+    Binding{"write_within", assign<&Settings::write_within_ms>},
+    Binding{"across_nodes", assign<&Settings::across_nodes>},
+    Binding{"topology", assign<&Settings::topology>},
+    Binding{"file_servers", assign<&Settings::file_servers>},
+    Binding{"stripe", assign<&Settings::stripe_bytes>},
+    Binding{"stage", assign<&Settings::stage>},
+    Binding{"target", assign<&Settings::target>},
+    Binding{"device_buffers", assign<&Settings::device_buffers>},
+    Binding{"staging_bytes", assign<&Settings::staging_bytes>},
+    Binding{"interfaces", assign<&Settings::interfaces>},
+    Binding{"direct_paths", assign<&Settings::direct_paths>},
+    Binding{"only_paths", assign<&Settings::only_paths>},
+    Binding{"direct_calls", assign<&Settings::direct_calls>},
+    Binding{"posix", assign<&Settings::posix>},
+    Binding{"posix_writeback", assign<&Settings::posix_writeback>},
+    Binding{"posix_async", assign<&Settings::posix_async>},
+    Binding{"posix_async_memory", assign<&Settings::posix_async_memory_bytes>},
+    Binding{"stats", assign<&Settings::stats_path>},
+    Binding{"trace", assign<&Settings::trace_directory>},
+    Binding{"job", assign<&Settings::job>},
+    Binding{"agent", assign<&Settings::agent_program>},
+    Binding{"journal_directory", assign<&Settings::journal_directory>},
+    Binding{"stage_directory", assign<&Settings::stage_directory>},
+    Binding{"cost_directory", assign<&Settings::cost_directory>},
+};
+static_assert(std::ranges::equal(bindings, setting_rules, {}, &Binding::name, &SettingRule::name));
 
 // "*" crosses "/"; a pattern without "/" is held against the last component too.
 bool matches(const std::vector<std::string>& patterns, std::string_view path) {
@@ -287,25 +208,41 @@ std::string lower_name(std::string_view name) {
   return lower;
 }
 
+template <class E, std::size_t N>
+std::string_view word_of(E value, const std::array<std::string_view, N>& words) {
+  const auto index = static_cast<std::size_t>(value);
+  return index < N ? words[index] : "unknown";
+}
+
 }  // namespace
+
+std::string_view name_of(Strategy strategy) { return word_of(strategy, setting_words::strategy); }
+std::string_view name_of(Durability durability) { return word_of(durability, setting_words::durability); }
+std::string_view name_of(Topology topology) { return word_of(topology, setting_words::topology); }
 
 std::vector<std::string_view> setting_names() {
   std::vector<std::string_view> names;
-  names.reserve(rows.size());
-  for (const Row& row : rows) names.push_back(row.name);
+  names.reserve(setting_rules.size());
+  for (const SettingRule& rule : setting_rules) names.push_back(rule.name);
   return names;
 }
 
-Status set(Settings& settings, std::string_view name, std::string_view value, std::string& message) {
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.name == name; });
-  if (row == rows.end()) {
+Status set(Settings& settings, std::string_view name, std::string_view text, std::string& message) {
+  const auto rule = std::ranges::find(setting_rules, name, &SettingRule::name);
+  if (rule == setting_rules.end()) {
     message = "there is no setting '" + std::string(name) + "'; there are:";
-    for (const Row& known : rows) message += " " + std::string(known.name);
+    for (const SettingRule& known : setting_rules) message += " " + std::string(known.name);
     return Code::invalid;
   }
-  const std::string allowed = row->set(settings, value);
-  if (allowed.empty()) return {};
-  message = std::string(name) + " = '" + std::string(value) + "' is not possible: use " + allowed;
+  Value value;
+  const bool automatic = rule->automatic && parse::same_word(parse::trim(text), "auto");
+  const std::string allowed = automatic ? std::string() : read(*rule, text, value);
+  if (allowed.empty()) {
+    bindings[static_cast<std::size_t>(rule - setting_rules.begin())].assign(settings, std::move(value));
+    return {};
+  }
+  message = std::string(name) + " = '" + std::string(text) + "' is not possible: use " +
+            (rule->automatic ? "auto, or " : "") + allowed;
   return Code::invalid;
 }
 
@@ -316,8 +253,10 @@ Settings from_environment(const char* const* environment, std::vector<std::strin
   for (const char* const* entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view line = *entry;
     if (line.starts_with(master)) {
-      const std::string allowed = set_flag(settings.enabled, line.substr(master.size()));
+      std::uint64_t enabled = settings.enabled ? 1 : 0;
+      const std::string allowed = read_toggle(line.substr(master.size()), enabled);
       if (!allowed.empty()) messages.push_back("MILLRACE is ignored: use " + allowed);
+      settings.enabled = enabled != 0;
     }
     const std::size_t equals = line.find('=');
     if (!line.starts_with(prefix) || equals == std::string_view::npos) continue;

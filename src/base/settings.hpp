@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/setting_table.hpp"
 
 namespace millrace {
 
@@ -15,6 +16,7 @@ inline constexpr std::uint64_t KiB = 1024;
 inline constexpr std::uint64_t MiB = 1024 * KiB;
 inline constexpr std::uint64_t GiB = 1024 * MiB;
 
+// The enumerators stand in the order of their words in the table of settings (setting_table.hpp).
 enum class Strategy : std::uint32_t { automatic = 0, immediate = 1, sort = 2, journal = 3 };
 enum class Durability : std::uint32_t { server = 0, disk = 1, node = 2 };
 enum class SinkMode : std::uint32_t { automatic = 0, buffered = 1, direct = 2 };
@@ -36,11 +38,11 @@ struct FileSettings {
   Strategy strategy = Strategy::automatic;
   Durability durability = Durability::server;
   SinkMode sink = SinkMode::automatic;
-  std::uint32_t merge = 1;                      // 0 or 1
-  std::uint64_t sort_buffer_bytes = 256 * MiB;  // [1 MiB, 1 TiB], for the whole node and file
-  std::uint64_t record_max_bytes = 32 * KiB;    // a power of two in [4 KiB, 1 MiB]
+  std::uint32_t merge = setting_default::merge;                    // 0 or 1
+  std::uint64_t sort_buffer_bytes = setting_default::sort_buffer;  // for the whole node and file
+  std::uint64_t record_max_bytes = setting_default::record_max;
   std::uint64_t fdatasync_interval_bytes =
-      64 * MiB;  // durability disk: 0 = only at close; else [4 KiB, 1 TiB]
+      setting_default::fdatasync_interval;  // durability disk: 0 = only at close
 };
 static_assert(sizeof(FileSettings) == 40);
 
@@ -53,26 +55,31 @@ constexpr bool keeps_ledger(const FileSettings& settings) {
   return settings.durability == Durability::node || settings.strategy == Strategy::journal;
 }
 
-// All settings of a process. Precedence, weakest first: built in, TOML file, environment (MILLRACE_*),
-// command line (which sets the environment), MPI_Info hints (millrace_*, per file).
+// All settings of a process; setting_table.hpp has the ranges. Precedence, weakest first: built in, TOML
+// file, environment (MILLRACE_*), command line (which sets the environment), MPI_Info hints (millrace_*, per
+// file).
 struct Settings {
   FileSettings file;
-  std::uint64_t channel_bytes = 1 * MiB;  // per rank, a power of two in [64 KiB, 16 MiB]
+  std::uint64_t channel_bytes = setting_default::channel;  // per rank
   std::uint64_t direct_above_bytes =
-      0;  // pieces from this size on bypass the pipeline, all others take it; 0 = client/policy.hpp
-  std::uint64_t timeout_ms = 60'000;  // bound of every wait without progress, [100 ms, 24 h]
-  // The longest time from a write until the file has its bytes, without a sync: [100 ms, 24 h].
-  std::uint64_t write_within_ms = 5'000;
+      setting_default::direct_above;  // pieces from this size on bypass the pipeline, all others take it; 0 =
+                                      // client/policy.hpp
+  std::uint64_t timeout_ms = setting_default::timeout;  // bound of every wait without progress
+  // The longest time from a write until the file has its bytes, without a sync.
+  std::uint64_t write_within_ms = setting_default::write_within;
   bool enabled = true;  // MILLRACE=0 turns everything off
   // For a file that several nodes have open; the settings of its first rank count.
-  bool across_nodes = true;  // false: files that several nodes open are left to the MPI library
+  bool across_nodes =
+      setting_default::across_nodes != 0;  // false: files that several nodes open are left to the MPI library
   Topology topology = Topology::automatic;
-  std::uint32_t file_servers = 0;  // [1, 64], at most one per node; 0 = transport/topology.hpp
-  std::uint64_t stripe_bytes = 0;  // of each file server in turn: a power of two from 1 MiB; 0 = likewise
+  std::uint32_t file_servers =
+      setting_default::file_servers;                     // at most one per node; 0 = transport/topology.hpp
+  std::uint64_t stripe_bytes = setting_default::stripe;  // of each file server in turn; 0 = likewise
   Stage stage = Stage::automatic;
   Target target = Target::shared;
   DeviceBuffers device_buffers = DeviceBuffers::automatic;
-  std::uint64_t staging_bytes = 64 * MiB;  // of a process, for copies from and to devices: [1 MiB, 64 GiB]
+  std::uint64_t staging_bytes =
+      setting_default::staging_bytes;  // of a process, for copies from and to devices
   std::vector<std::string>
       interfaces;  // network interfaces for links, best first; none: the first that is up
   // Lists of glob patterns, separated by ":". "*" crosses "/"; one without "/" also matches the last
@@ -81,10 +88,11 @@ struct Settings {
   std::vector<std::string> only_paths;    // if any: only these are accelerated
   std::vector<std::string> direct_calls;  // independent, collective, nonblocking, split, read
   // Plain files, by libmillrace_posix.so.
-  bool posix = false;  // preload it; `millrace run` asks
+  bool posix = setting_default::posix != 0;  // preload it; `millrace run` asks
   Early posix_writeback = Early::automatic;
   std::vector<std::string> posix_async;  // glob patterns of paths: writes return before they are done
-  std::uint64_t posix_async_memory_bytes = 128 * MiB;  // for such writes, per process
+  std::uint64_t posix_async_memory_bytes =
+      setting_default::posix_async_memory;  // for such writes, per process
   std::string stats_path;       // JSON lines are appended here; a directory: to a file per node; empty = off
   std::string trace_directory;  // one trace file per process; empty = off
   std::string job;              // key of the job: which agent to talk to
@@ -93,6 +101,11 @@ struct Settings {
   std::string stage_directory;    // for copies of files that are read: likewise
   std::string cost_directory;     // the costs of writes on file systems; empty = the user's cache folder
 };
+
+// The word that the settings have for it; "unknown" for any other number.
+std::string_view name_of(Strategy strategy);
+std::string_view name_of(Durability durability);
+std::string_view name_of(Topology topology);
 
 // "64", "64KiB", "1MiB", "2g" -> bytes. Powers of 1024 whatever the spelling; case does not matter.
 Result<std::uint64_t> parse_bytes(std::string_view text);

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/setting_table.hpp"
 #include "millrace/hints.h"
 
 namespace millrace {
@@ -112,6 +115,30 @@ TEST(Set, knows_the_hints_of_the_installed_header) {
         MILLRACE_HINT_STAGE, MILLRACE_HINT_TARGET}) {
     ASSERT_TRUE(hint.starts_with("millrace_")) << hint;
     EXPECT_THAT(names, Contains(hint.substr(9)));
+  }
+}
+
+TEST(Names, are_the_words_that_set_takes) {
+  for (const Strategy one : {Strategy::automatic, Strategy::immediate, Strategy::sort, Strategy::journal})
+    EXPECT_EQ(attempt("strategy", name_of(one)).settings.file.strategy, one);
+  for (const Durability one : {Durability::server, Durability::disk, Durability::node})
+    EXPECT_EQ(attempt("durability", name_of(one)).settings.file.durability, one);
+  for (const Topology one : {Topology::automatic, Topology::ring, Topology::tree, Topology::direct})
+    EXPECT_EQ(attempt("topology", name_of(one)).settings.topology, one);
+  EXPECT_EQ(name_of(Strategy::journal), "journal");
+  EXPECT_EQ(name_of(static_cast<Strategy>(77)), "unknown");
+}
+
+TEST(Set, takes_auto_wherever_the_table_says_so) {
+  for (const SettingRule& rule : setting_rules) {
+    if (rule.automatic) {
+      EXPECT_TRUE(attempt(rule.name, " Auto ").ok) << rule.name;
+    }
+    const bool word = std::ranges::find(rule.words, "auto") != rule.words.end();
+    const bool number = rule.kind == SettingKind::bytes || rule.kind == SettingKind::count;
+    if (number && !rule.automatic && !word) {
+      EXPECT_FALSE(attempt(rule.name, "auto").ok) << rule.name;
+    }
   }
 }
 

@@ -10,21 +10,9 @@
 #include "client/cost_record.hpp"
 #include "client/measure_costs.hpp"
 #include "client/policy.hpp"
+#include "report/json.hpp"
 
 namespace millrace::client {
-
-namespace {
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-  }
-  return out + "\"";
-}
-
-}  // namespace
 
 int costs_program(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& errors) {
   const bool again = !arguments.empty() && arguments.front() == "--measure";
@@ -61,12 +49,15 @@ int costs_program(const std::vector<std::string>& arguments, std::ostream& out, 
              << (record.empty() ? "no HOME" : record) << ": " << stored.describe()
              << "; set MILLRACE_COST_DIRECTORY to another folder\n";
   }
-  out << "{\"schema\": \"millrace.costs/1\", \"file_system\": " << quoted(file_system)
-      << ", \"record\": " << quoted(record) << ", \"measured_now\": " << (!known || again ? "true" : "false");
+  report::JsonObject json;
+  json.put("schema", "millrace.costs/1").put("file_system", file_system).put("record", record);
+  json.put("measured_now", !known || again);
   std::istringstream lines(to_text(costs));
-  for (std::string name, value; lines >> name >> value;) out << ", \"" << name << "\": " << value;
-  out << ", \"break_even_bytes\": " << break_even(costs, false)
-      << ", \"break_even_synced_bytes\": " << break_even(costs, true) << "}\n";
+  std::uint64_t value = 0;
+  for (std::string name; lines >> name >> value;) json.put(name, value);
+  json.put("break_even_bytes", break_even(costs, false));
+  json.put("break_even_synced_bytes", break_even(costs, true));
+  out << json.text() << "\n";
   return 0;
 }
 

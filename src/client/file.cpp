@@ -13,6 +13,7 @@
 #include "client/report.hpp"
 #include "client/trace.hpp"
 #include "journal/folder.hpp"
+#include "report/line_file.hpp"
 
 namespace millrace::client {
 
@@ -300,14 +301,14 @@ void PipelineFile::report(Status status) {
   const char* pipeline = why_pipeline_.load();
   const char* direct = why_direct_.load() != nullptr ? why_direct_.load() : barred_.load();
   if (request_.mixed) direct = turned_off_.load();
-  append_line(path, to_json({request_.path,
-                             pipeline != nullptr ? pipeline : "",
-                             direct != nullptr ? direct : "",
-                             request_.settings.strategy,
-                             tally_.counters,
-                             flushes_.load(),
-                             status,
-                             {expected_direct_ps_.load(), expected_pipeline_ps_.load()}}));
+  report::append_line(path, to_json({request_.path,
+                                     pipeline != nullptr ? pipeline : "",
+                                     direct != nullptr ? direct : "",
+                                     request_.settings.strategy,
+                                     tally_.counters,
+                                     flushes_.load(),
+                                     status,
+                                     {expected_direct_ps_.load(), expected_pipeline_ps_.load()}}));
 }
 
 Status PipelineFile::close() {

@@ -24,8 +24,4 @@ struct FileReport {
 // One JSON document without newlines: schema 1, kind "client".
 std::string to_json(const FileReport& report);
 
-// Appends a line with one write(), so that lines of many processes stay whole. `path` may be a directory: it
-// has a file for each node.
-void append_line(const std::string& path, const std::string& line);
-
 }  // namespace millrace::client

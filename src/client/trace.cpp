@@ -2,16 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/trace.hpp"
 
-#include <fcntl.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <mutex>
 #include <vector>
 
-#include "base/fd.hpp"
 #include "client/job.hpp"
+#include "report/trace_file.hpp"
 #include "transport/memory.hpp"
 
 namespace millrace::client {
@@ -66,34 +63,13 @@ void trace_add(const char* name, std::uint64_t begin_ns, std::uint64_t end_ns, s
 void trace_end() {
   if (!tracing) return;
   const std::lock_guard lock(trace().mutex);
-  const int pid = ::getpid();
-  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-  char line[256];
-  std::snprintf(line, sizeof line,
-                "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}}", pid,
-                launcher_rank());
-  text += line;
+  report::TraceFile file(trace().folder, "millrace", "rank " + std::to_string(launcher_rank()));
   for (const Span& span : trace().spans) {
-    std::snprintf(line, sizeof line,
-                  ",\n{\"ph\":\"X\",\"cat\":\"millrace\",\"name\":\"%s\",\"pid\":%d,\"tid\":%u,\"ts\":%.3f,"
-                  "\"dur\":%.3f,"
-                  "\"args\":{\"bytes\":%llu}}",
-                  span.name, pid, span.thread, static_cast<double>(span.begin_ns) / 1e3,
-                  static_cast<double>(span.end_ns - span.begin_ns) / 1e3,
-                  static_cast<unsigned long long>(span.bytes));
-    text += line;
+    file.span(static_cast<int>(span.thread), span.name, span.begin_ns, span.end_ns,
+              report::JsonObject().put("bytes", span.bytes));
   }
-  text += "\n],\"otherData\":{\"dropped_spans\":" + std::to_string(trace().dropped) + "}}\n";
-  utsname node{};
-  (void)::uname(&node);
-  const std::string path =
-      trace().folder + "/millrace-" + node.nodename + "-" + std::to_string(pid) + ".json";
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  for (std::size_t done = 0; file.valid() && done < text.size();) {
-    const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
-    if (wrote <= 0) break;
-    done += static_cast<std::size_t>(wrote);
-  }
+  if (trace().dropped > 0) file.fact("dropped_spans", report::JsonObject().put("count", trace().dropped));
+  file.flush();
 }
 
 }  // namespace millrace::client

@@ -7,7 +7,7 @@
 
 namespace millrace::client {
 
-// Turns tracing on: spans go to FOLDER/millrace-<pid>.json (Chrome's trace-event format) at trace_end().
+// Turns tracing on. trace_end() writes the spans to FOLDER/millrace-NODE-PID.json (report/trace_file.hpp).
 void trace_begin(const std::string& folder);
 void trace_end();
 

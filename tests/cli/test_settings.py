@@ -6,7 +6,6 @@ import os
 import re
 
 import pytest
-from conftest import ROOT
 from millrace import settings, units
 
 
@@ -203,34 +202,3 @@ def test_show_settings(millrace, monkeypatch):
     assert done.returncode == 0
     assert re.search(r"sink\W+direct\W+environment", done.stdout)
     assert re.search(r"channel\W+2MiB\W+command line", done.stdout)
-
-
-def test_names_are_those_of_the_library():
-    source = (ROOT / "src/base/settings.cpp").read_text()
-    assert set(re.findall(r'Row\{"(\w+)"', source)) == set(settings.BY_NAME)
-
-
-def test_hints_of_the_installed_header_are_those_of_the_library():
-    header = (ROOT / "include/millrace/hints.h").read_text()
-    defined = dict(re.findall(r'#define MILLRACE_HINT_(\w+) "(\w+)"', header))
-    assert defined == {s.name.upper(): s.hint_name for s in settings.SETTINGS if s.hint}
-
-
-def test_defaults_are_those_of_the_library():
-    header = (ROOT / "src/base/settings.hpp").read_text()
-    factor = {"KiB": 1024, "MiB": 1 << 20, "GiB": 1 << 30}
-    for name in ("sort_buffer", "record_max", "fdatasync_interval", "channel", "posix_async_memory"):
-        number, unit = re.search(rf"\b{name}_bytes =\s+(\d+) \* (\w+);", header).groups()
-        assert units.parse_bytes(settings.BY_NAME[name].default) == int(number) * factor[unit], name
-    number, unit = re.search(r"\bstaging_bytes =\s+(\d+) \* (\w+);", header).groups()
-    assert units.parse_bytes(settings.BY_NAME["staging_bytes"].default) == int(number) * factor[unit]
-    assert "device_buffers = DeviceBuffers::automatic" in header
-    assert "across_nodes = true" in header and "topology = Topology::automatic" in header
-    assert re.search(r"file_servers = 0;", header) and re.search(r"stripe_bytes = 0;", header)  # auto
-    assert "timeout_ms = 60'000" in header
-    assert units.parse_duration(settings.BY_NAME["timeout"].default) == 60_000
-
-
-def test_the_guides_table_is_fresh():
-    guide = (ROOT / "docs/guide.md").read_text()
-    assert settings.with_table(guide) == guide, "run: python -m millrace.settings docs/guide.md"

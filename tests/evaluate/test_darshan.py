@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from millrace.evaluate import application, darshan_log
+from millrace.evaluate import darshan_log
 from millrace.evaluate.darshan_log import Record
 from millrace.evaluate.errors import EvaluationError
 
@@ -85,17 +85,17 @@ def test_without_pydarshan_it_is_said_how_to_get_it(monkeypatch, tmp_path):
     path.touch()
     monkeypatch.setitem(sys.modules, "darshan", None)
     with pytest.raises(EvaluationError, match=r"pip install 'millrace-io\[darshan\]'"):
-        application.load(path)
+        darshan_log.load(path)
 
 
 def test_a_log_that_is_not_there_or_is_none_is_named(tmp_path):
     with pytest.raises(EvaluationError, match="the file does not exist"):
-        application.load(tmp_path / "absent.darshan")
+        darshan_log.load(tmp_path / "absent.darshan")
     pytest.importorskip("darshan")
     path = tmp_path / "junk.darshan"
     path.write_bytes(b"no log of anything" * 100)
     with pytest.raises(EvaluationError, match="pydarshan cannot read it"):
-        application.load(path)
+        darshan_log.load(path)
 
 
 def test_a_real_log_of_ior_is_understood():
@@ -104,7 +104,7 @@ def test_a_real_log_of_ior_is_understood():
     path = Path(darshan.__file__).parent / "examples" / "example_logs" / "ior_hdf5_example.darshan"
     if not path.exists():
         pytest.skip("this pydarshan comes without examples")
-    found = application.load(path)
+    found = darshan_log.load(path)
     assert (found.name, found.ranks, found.layout, found.calls) == ("ior", 4, "shared", "independent")
     assert found.piece_bytes == 256 << 10 and 4 * MIB <= found.checkpoint_bytes < 4.01 * MIB
     assert 0 < found.interval_s < 1

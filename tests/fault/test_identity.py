@@ -73,9 +73,7 @@ def test_recovery_writes_nothing_into_a_new_file_with_the_old_number(crashed, tm
     remake(path, leave_a_journal(crashed, path))
     refused = recover(crashed)
     assert path.read_bytes() == OTHER, "old records came into the new file"
-    assert (
-        refused.returncode == 1 and f"{path} is not the file of this journal" in refused.stderr
-    ), refused
+    assert refused.returncode == 1 and f"{path} is not the file of this journal" in refused.stderr, refused
     assert ledgers(crashed) and "--discard" in refused.stderr
     forced = recover(crashed, "--force")
     assert forced.returncode == 0 and path.read_bytes() != OTHER, forced

@@ -80,6 +80,9 @@ class Rules(unittest.TestCase):
         self.assertFalse(found(rules.function_length, "src/io/a.cpp", table))
         nested = "namespace a {\n" + "int f() { return 1; }\n" * 90 + "}\n"
         self.assertFalse(found(rules.function_length, "src/io/a.cpp", nested))
+        for lines, long in ((69, False), (70, True)):
+            python = "class A:\n    def f(self):\n" + "        g()\n" * lines
+            self.assertEqual(bool(found(rules.function_length, "python/a.py", python)), long)
 
     def test_spdx(self):
         self.assertTrue(found(rules.spdx, "src/io/a.cpp", "int a;\n"))

@@ -76,11 +76,11 @@ def _python(name: str, about: str, script: str, module: str, *words: str) -> Cas
     return Case(name, about, "openmpi", 4, lambda file: [*command, str(file), *words], _missing_python(module))
 
 
-def _bench(prefix: Prefix, name: str, about: str, program: str, ranks: int, *words: str) -> Case:
+def _bench(prefix: Prefix, name: str, about: str, program: str, words: str) -> Case:
     path = bench_program(prefix, program)
     missing = "" if path.is_file() else f"{path} is not built"
     family = "mpich" if program.endswith("-mpich") else "openmpi"
-    return Case(name, about, family, ranks, lambda file: [str(path), *words, "-k", "-o", str(file)], missing)
+    return Case(name, about, family, 4, lambda file: [str(path), *words.split(), "-k", "-o", str(file)], missing)
 
 
 def write_cdl(path: Path, quick: bool) -> None:
@@ -113,158 +113,54 @@ def _ncmpigen(work: Path, quick: bool) -> Case:
 
 def all_cases(prefix: Prefix, work: Path, quick: bool) -> list[Case]:
     """Every case; those that cannot run here say why in `missing`."""
+    return [*_python_cases(quick), _ncmpigen(work, quick), *(_bench(prefix, *row) for row in _bench_rows(quick))]
+
+
+def _python_cases(quick: bool) -> list[Case]:
     edge, small = ("128", "96") if quick else ("256", "192")
-    size = "16m" if quick else "64m"
-    btio = "W" if quick else "A"
-    ior = ["-a", "MPIIO", "-w", "-W", "-e"]
+    cube, view = f"cube of {edge}^3 floats in 4 blocks", f"cube of {small}^3 doubles through a subarray view"
     return [
-        _python(
-            "h5py, independent",
-            f"cube of {edge}^3 floats in 4 blocks",
-            "h5py_blocks.py",
-            "h5py",
-            edge,
-            "independent",
-        ),
-        _python(
-            "h5py, collective",
-            f"cube of {edge}^3 floats in 4 blocks",
-            "h5py_blocks.py",
-            "h5py",
-            edge,
-            "collective",
-        ),
-        _python(
-            "mpi4py, collective",
-            f"cube of {small}^3 doubles through a subarray view",
-            "mpi4py_view.py",
-            "mpi4py.MPI",
-            small,
-            "collective",
-        ),
-        _ncmpigen(work, quick),
-        _bench(
-            prefix,
-            "BT-IO full",
-            f"class {btio}: collective, derived types",
-            "btio-mpich",
-            4,
-            "--class",
-            btio,
-            "--mode",
-            "full",
-        ),
-        _bench(
-            prefix,
-            "BT-IO full, Open MPI",
-            "class W: collective, derived types",
-            "btio-ompi",
-            4,
-            "--class",
-            "W",
-            "--mode",
-            "full",
-        ),
-        _bench(
-            prefix,
-            "BT-IO simple",
-            f"class {btio}: a call per row",
-            "btio-mpich",
-            4,
-            "--class",
-            btio,
-            "--mode",
-            "simple",
-        ),
-        _bench(
-            prefix,
+        _python("h5py, independent", cube, "h5py_blocks.py", "h5py", edge, "independent"),
+        _python("h5py, collective", cube, "h5py_blocks.py", "h5py", edge, "collective"),
+        _python("mpi4py, collective", view, "mpi4py_view.py", "mpi4py.MPI", small, "collective"),
+    ]
+
+
+def _bench_rows(quick: bool) -> list[tuple[str, str, str, str]]:
+    """Name, what is special about it, program of bench/, and its options."""
+    size, large, cube = ("16m", "16m", "128x128x128") if quick else ("64m", "64m", "192x192x192")
+    btio = "W" if quick else "A"
+    ior = "-a MPIIO -w -W -e"
+    large_pieces = "large pieces: nothing to gain, nothing to lose"
+    bricks = "subarray view, plane by plane, independent, fsync"
+    return [
+        ("BT-IO full", f"class {btio}: collective, derived types", "btio-mpich", f"--class {btio} --mode full"),
+        ("BT-IO full, Open MPI", "class W: collective, derived types", "btio-ompi", "--class W --mode full"),
+        ("BT-IO simple", f"class {btio}: a call per row", "btio-mpich", f"--class {btio} --mode simple"),
+        (
             "IOR 256 B",
             "ranks interleaved, independent, fsync",
             "ior-mpich",
-            4,
-            *ior,
-            "-t",
-            "256",
-            "-b",
-            "256",
-            "-s",
-            "1",
-            "--at-least",
-            size,
+            f"{ior} -t 256 -b 256 -s 1 --at-least {size}",
         ),
-        _bench(
-            prefix,
+        (
             "IOR 256 B, collective",
             "ranks interleaved, fsync",
             "ior-mpich",
-            4,
-            *ior,
-            "-c",
-            "-t",
-            "256",
-            "-b",
-            "256",
-            "-s",
-            "1",
-            "--at-least",
-            "16m",
+            f"{ior} -c -t 256 -b 256 -s 1 --at-least 16m",
         ),
-        _bench(
-            prefix,
+        (
             "IOR 4 KiB, collective",
             "16 KiB blocks, fsync",
             "ior-mpich",
-            4,
-            *ior,
-            "-c",
-            "-t",
-            "4k",
-            "-b",
-            "16k",
-            "-s",
-            "1",
-            "--at-least",
-            size,
+            f"{ior} -c -t 4k -b 16k -s 1 --at-least {size}",
         ),
-        _bench(
-            prefix,
+        (
             "IOR 4 KiB, Open MPI",
             "16 KiB blocks, independent, fsync",
             "ior-ompi",
-            4,
-            *ior,
-            "-t",
-            "4k",
-            "-b",
-            "16k",
-            "-s",
-            "1",
-            "--at-least",
-            size,
+            f"{ior} -t 4k -b 16k -s 1 --at-least {size}",
         ),
-        _bench(
-            prefix,
-            "IOR 16 MiB",
-            "large pieces: nothing to gain, nothing to lose",
-            "ior-mpich",
-            4,
-            *ior,
-            "-t",
-            "16m",
-            "-b",
-            "16m" if quick else "64m",
-            "-s",
-            "1",
-        ),
-        _bench(
-            prefix,
-            "3-D bricks",
-            "subarray view, plane by plane, independent, fsync",
-            "subarray-mpich",
-            4,
-            "-d",
-            "128x128x128" if quick else "192x192x192",
-            "-e",
-            "-W",
-        ),
+        ("IOR 16 MiB", large_pieces, "ior-mpich", f"{ior} -t 16m -b {large} -s 1"),
+        ("3-D bricks", bricks, "subarray-mpich", f"-d {cube} -e -W"),
     ]

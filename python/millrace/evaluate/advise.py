@@ -22,8 +22,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from millrace.evaluate import tuning
-from millrace.evaluate.application import OWN, Application, load
+from millrace.evaluate import application as described
+from millrace.evaluate import darshan_log, tuning
+from millrace.evaluate.application import OWN, Application
 from millrace.evaluate.case import OWN_FILES
 from millrace.evaluate.errors import EvaluationError
 from millrace.evaluate.report.story import cases_of, number
@@ -189,7 +190,8 @@ def recommendation(found: list[Prediction]) -> str:
 
 def run(path: Path, folder: Path, as_json: bool) -> int:
     try:
-        session, application = Session.open(folder), load(path)
+        reader = darshan_log if path.suffix == darshan_log.SUFFIX else described
+        session, application = Session.open(folder), reader.load(path)
         found = predict(session, application)
     except EvaluationError as error:
         tell(str(error))

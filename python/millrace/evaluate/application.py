@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a program writes, as its user describes it in YAML or as a Darshan log of a run shows it."""
+"""What a program writes, as its user describes it in YAML."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ SCHEMA = "millrace.application/1"
 SHARED, OWN = "shared", "file-per-rank"
 CALLS = ("independent", "collective", "posix", "any")
 _KEYS = {"schema", "name", "ranks", "nodes", "checkpoint", "piece", "layout", "calls", "interval"}
-LOG_SUFFIX = ".darshan"
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,7 @@ class Application:
 
 
 def load(path: Path) -> Application:
-    """A description in YAML, or a log of Darshan; raises EvaluationError with what is wrong in it."""
-    if path.suffix == LOG_SUFFIX:
-        from millrace.evaluate import darshan_log
-
-        return darshan_log.load(path)
+    """A description in YAML; raises EvaluationError with what is wrong in it."""
     document = yaml_file.read(path, EvaluationError)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise EvaluationError(f"{path}: a description begins with schema: {SCHEMA}")

@@ -25,6 +25,7 @@ _MODULES = {
     "POSIX": ("POSIX", ("WRITES",), ()),
     "STDIO": ("STDIO", ("WRITES",), ()),
 }
+SUFFIX = ".darshan"
 _SHARED_RECORD = -1  # Darshan's rank of a file that all ranks have open
 _SHORTEST_S = 0.001
 _STDIO_BUFFER = 4096  # libc hands over this much at once, however small what the program writes

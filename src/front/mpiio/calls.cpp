@@ -17,32 +17,6 @@
 namespace millrace::front {
 namespace {
 
-const char* durability_name(Durability durability) {
-  switch (durability) {
-    case Durability::server:
-      return "server";
-    case Durability::disk:
-      return "disk";
-    case Durability::node:
-      return "node";
-  }
-  return "server";
-}
-
-const char* strategy_name(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::automatic:
-      return "auto";
-    case Strategy::immediate:
-      return "immediate";
-    case Strategy::sort:
-      return "sort";
-    case Strategy::journal:
-      return "journal";
-  }
-  return "auto";
-}
-
 // A view change does not move bytes that were written; only the policy of later calls may change.
 Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                   const char* datarep) {
@@ -125,11 +99,11 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
   }
   try {
     const FileSettings& settings = open->file->settings();
-    PMPI_Info_set(*info_used, "millrace_strategy", strategy_name(settings.strategy));
+    PMPI_Info_set(*info_used, "millrace_strategy", std::string(name_of(settings.strategy)).c_str());
     PMPI_Info_set(*info_used, "millrace_merge", settings.merge != 0 ? "1" : "0");
     PMPI_Info_set(*info_used, "millrace_sort_buffer", std::to_string(settings.sort_buffer_bytes).c_str());
     PMPI_Info_set(*info_used, "millrace_record_max", std::to_string(settings.record_max_bytes).c_str());
-    PMPI_Info_set(*info_used, "millrace_durability", durability_name(settings.durability));
+    PMPI_Info_set(*info_used, "millrace_durability", std::string(name_of(settings.durability)).c_str());
     PMPI_Info_set(*info_used, "millrace_fdatasync_interval",
                   std::to_string(settings.fdatasync_interval_bytes).c_str());
   } catch (...) {

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what follows from the table of settings (python/millrace/setting_table.py) into the source tree:
+src/base/setting_table.hpp, include/millrace/hints.h and the table of docs/guide.md. With --check it only
+compares: exit status 1 if a file is stale."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+from millrace.setting_table import SETTINGS, Setting  # noqa: E402
+from millrace.units import parse_bytes, parse_duration  # noqa: E402
+
+HERE = "src/base/generate_settings.py"
+LICENSE = "SPDX-FileCopyrightText: 2026 The Millrace authors", "SPDX-License-Identifier: Apache-2.0"
+NUMBERS = {"bytes": parse_bytes, "duration": parse_duration, "count": int, "switch": int}
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def default_number(setting: Setting) -> int:
+    """0 stands for auto."""
+    return 0 if setting.default == "auto" else NUMBERS[setting.kind](setting.default)
+
+
+def rule(setting: Setting) -> str:
+    parts = [f".name = {quoted(setting.name)}", f".kind = SettingKind::{setting.kind.replace('switch', 'toggle')}"]
+    if setting.choices:
+        parts.append(f".words = setting_words::{setting.name}")
+    if setting.high:
+        parts += [f".least = {setting.low}", f".most = {setting.high}"]
+    if setting.power_of_two:
+        parts.append(".power_of_two = true")
+    if setting.automatic:
+        parts.append(".automatic = true")
+    if setting.zero_means:
+        parts.append(f".zero_means = {quoted(setting.zero_means)}")
+    return f"    SettingRule{{{', '.join(parts)}}},\n"
+
+
+def cpp_table() -> str:
+    lines = [*(f"// {line}\n" for line in LICENSE), f"// Written by {HERE}. Do not edit.\n", "// clang-format off\n"]
+    lines += ["#pragma once\n\n", "#include <array>\n", "#include <cstdint>\n", "#include <string_view>\n\n"]
+    lines += ['#include "base/setting_rule.hpp"\n\n', "namespace millrace {\n\n"]
+    lines += ["// The words of a setting. Those of an enumeration stand in the order of its values.\n"]
+    lines += ["namespace setting_words {\n"]
+    for one in SETTINGS:
+        if one.choices:
+            words = ", ".join(map(quoted, one.choices))
+            lines.append(f"inline constexpr std::array<std::string_view, {len(one.choices)}> {one.name}{{{words}}};\n")
+    lines += ["}  // namespace setting_words\n\n"]
+    lines += ["// Built-in values: bytes, milliseconds, counts, 0 or 1. A count or size of 0 means auto.\n"]
+    lines += ["namespace setting_default {\n"]
+    for one in SETTINGS:
+        if one.kind in NUMBERS:
+            lines.append(f"inline constexpr std::uint64_t {one.name} = {default_number(one)};\n")
+    lines += ["}  // namespace setting_default\n\n"]
+    lines += ["inline constexpr std::array setting_rules{\n", *map(rule, SETTINGS), "};\n\n"]
+    lines += ["}  // namespace millrace\n"]
+    return "".join(lines)
+
+
+def hints_header() -> str:
+    hints = [one for one in SETTINGS if one.hint]
+    left = [f'#define MILLRACE_HINT_{one.name.upper()} "{one.hint_name}"' for one in hints]
+    width = max(map(len, left))
+    lines = [f"/* {LICENSE[0]}\n", f" * {LICENSE[1]}\n", f" * Written by {HERE}. Do not edit.\n", " *\n"]
+    lines += [
+        " * Names of the MPI_Info hints that Millrace reads at MPI_File_open and MPI_File_set_view. A program can\n"
+    ]
+    lines += [
+        " * write the names itself instead of including this header. Without Millrace, the MPI library ignores them.\n"
+    ]
+    lines += [" *\n", ' *     MPI_Info_set(info, MILLRACE_HINT_STRATEGY, "sort");\n', " */\n"]
+    lines += ["/* clang-format off */\n", "#ifndef MILLRACE_HINTS_H\n", "#define MILLRACE_HINTS_H\n\n"]
+    lines += [f"{text.ljust(width)} /* {one.allowed} */\n" for text, one in zip(left, hints, strict=True)]
+    return "".join([*lines, "\n#endif\n"])
+
+
+def markdown_table() -> str:
+    lines = [
+        "| option | default | allowed | environment | hint | TOML `[run]` | what it does |\n",
+        "| --- | --- | --- | --- | --- | --- | --- |\n",
+    ]
+    for one in SETTINGS:
+        option = f"{one.option_name} / --no-{one.option_name[2:]}" if one.kind == "switch" else one.option_name
+        cells = [option, one.default, one.allowed, one.variable, one.hint_name, one.name if one.toml else ""]
+        shown = [f"`{cell}`" if cell and i != 2 else (cell or "-") for i, cell in enumerate(cells)]
+        lines.append("| " + " | ".join([*shown, one.help]) + " |\n")
+    return "".join(lines)
+
+
+def with_table(document: str) -> str:
+    """A Markdown document with the table between its two marks brought up to date."""
+    begin, end = "<!-- settings -->\n", "<!-- /settings -->\n"
+    head, rest = document.split(begin, 1)
+    return head + begin + markdown_table() + end + rest.split(end, 1)[1]
+
+
+def main() -> int:
+    guide = ROOT / "docs/guide.md"
+    files = {
+        ROOT / "src/base/setting_table.hpp": cpp_table(),
+        ROOT / "include/millrace/hints.h": hints_header(),
+        guide: with_table(guide.read_text(encoding="utf-8")),
+    }
+    stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if "--check" in sys.argv[1:]:
+            print(f"stale: {path.relative_to(ROOT)}: run {HERE}")
+        else:
+            path.write_text(files[path], encoding="utf-8")
+    return 1 if stale and "--check" in sys.argv[1:] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::report {
+
+// One JSON object in one line of text. Names stand in the order of the calls. Bytes that are not UTF-8, as
+// file names may have, become U+FFFD. Not thread safe.
+class JsonObject {
+ public:
+  JsonObject& put(std::string_view name, std::string_view text);
+  JsonObject& put(std::string_view name, const char* text) { return put(name, std::string_view(text)); }
+  JsonObject& put(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
+  // Three digits after the point.
+  JsonObject& put(std::string_view name, double value);
+  JsonObject& put(std::string_view name, const std::vector<std::string>& list);
+  JsonObject& put(std::string_view name, const JsonObject& inner) { return raw(name, inner.text()); }
+  template <std::integral T>
+  JsonObject& put(std::string_view name, T value) {
+    return raw(name, std::to_string(value));
+  }
+
+  std::string text() const { return "{" + members_ + "}"; }
+
+ private:
+  JsonObject& raw(std::string_view name, std::string_view value);
+
+  std::string members_;
+};
+
+}  // namespace millrace::report
