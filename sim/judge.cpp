@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "agent/fetches.hpp"
+#include "agent/requests/fetches.hpp"
 #include "cluster.hpp"
 
 namespace millrace::sim {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// What earlier closes have left to go on: ledgers, as their readers see them (the files of agent/ledger.hpp),
+// What earlier closes have left to go on: ledgers, as their readers see them (the files of agent/core/ledger.hpp),
 // and what this node's agent still has of files that their ranks have left.
 #include <sys/stat.h>
 

@@ -76,7 +76,7 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
   }
   tally.counters.pieces += pieces.size();
   parts_.producer.publish();
-  // After the tail, see agent/file_states.hpp.
+  // After the tail, see agent/server/file_states.hpp.
   std::atomic<std::uint64_t>& fresh = state(file).fresh;
   if ((fresh.load(std::memory_order_seq_cst) & places) != places) fresh.fetch_or(places);
   std::atomic<std::uint32_t>& dirty = state(file).dirty;

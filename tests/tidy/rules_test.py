@@ -22,7 +22,7 @@ class Rules(unittest.TestCase):
     def test_direction_upwards_is_caught(self):
         self.assertTrue(found(rules.direction, "src/sink/a.cpp", '#include "journal/writer.hpp"\n'))
         self.assertTrue(found(rules.direction, "src/base/a.cpp", '#include "extent/extent.hpp"\n'))
-        self.assertTrue(found(rules.direction, "src/client/a.cpp", '#include "agent/core.hpp"\n'))
+        self.assertTrue(found(rules.direction, "src/client/a.cpp", '#include "agent/core/core.hpp"\n'))
         self.assertTrue(found(rules.direction, "src/agent/a.cpp", '#include "client/file.hpp"\n'))
         self.assertTrue(found(rules.direction, "bench/ior/a.cpp", '#include "base/result.hpp"\n'))
 

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/pipeline/sort_buffer.hpp"
+#include "base/result.hpp"
+#include "io/storage.hpp"
+#include "journal/log.hpp"
+
+namespace millrace::agent {
+
+using WaiterId = std::uint32_t;
+
+// Strategy journal: what does not fit into the sort buffer goes to a node-local file, and comes back chunk
+// by chunk before it is written to the target. The file has no name, so nothing is left behind, whatever
+// happens to the agent.
+//
+//   store   a chunk's runs are appended; a segment remembers where
+//   load    a chunk's segments are read, newest first, and fill the gaps of what is in memory, which is
+//           newer than all of them; so write order is kept. The chunk then leaves as any other.
+//
+//   journal   | seg chunk 3 | seg chunk 4 | ... | seg chunk 3 | ...
+//                  ^------------- older -------------/
+//
+// A segment has at most about 1 MiB. Their number is bounded, and so is the room on the journal's disk: when
+// full(), no new chunk may be stored. The room that is kept then takes the newer parts of chunks that are
+// stored already. Not thread safe.
+class Overflow {
+ public:
+  Overflow(io::Storage& storage, std::uint32_t& next_owner, std::string directory, SortBuffer& buffer)
+      : storage_(storage), next_owner_(next_owner), directory_(std::move(directory)), buffer_(buffer) {}
+  // Must be quiet.
+  ~Overflow() = default;
+  Overflow(const Overflow&) = delete;
+  Overflow& operator=(const Overflow&) = delete;
+
+  // Creates the file at first use. Not ok: there is no journal; nothing is lost.
+  Status prepare();
+  // Why there is or was none, for the report; empty if there was no need or no trouble.
+  const std::string& problem() const { return problem_; }
+
+  // A chunk of that place will be stored: it counts from now on.
+  void announce(std::uint64_t index) { chunks_[index]; }
+  // Appends runs of a chunk from (slot, byte) on, and moves these; true when all is appended (its memory may
+  // go), false if the writer is full for now.
+  bool store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byte);
+  bool holds(std::uint64_t index) const { return chunks_.contains(index); }
+  bool full();
+  // The lowest index that is stored and not below `from`; no_chunk if there is none.
+  std::uint64_t lowest(std::uint64_t from) const {
+    const auto place = chunks_.lower_bound(from);
+    return place == chunks_.end() ? no_chunk : place->first;
+  }
+  // Behind the highest index that is stored; 0 if there is none.
+  std::uint64_t end() const { return chunks_.empty() ? 0 : chunks_.rbegin()->first + 1; }
+
+  // All that is stored and has a byte of `extent` is to be loaded.
+  void want(Extent extent);
+  // `waiter` is attached to every wanted chunk in `extent`; returns their number.
+  std::uint32_t watch(Extent extent, WaiterId waiter);
+  bool wanted() const { return wanted_ > 0; }
+  // The chunk that is being loaded must not leave the buffer before.
+  std::uint64_t loading() const { return loading_; }
+
+  // Blocks of memory that the chunk that is being loaded may still need: nobody else may take them, or it
+  // could not end, nor leave.
+  std::uint32_t blocks_due() const;
+
+  enum class Progress { nothing, moved, needs_room, loaded };
+  // One step of loading, which begins if it leaves `besides` blocks of memory to others. `loaded`: the chunk
+  // `index` is whole in the buffer; `waiters` are those attached.
+  Progress pump(bool may_start, std::uint32_t besides, std::uint64_t& index, std::vector<WaiterId>& waiters);
+
+  bool owns(std::uint32_t owner) const { return log_ && log_->owns(owner); }
+  void complete(const io::Completion& completion) { log_->complete(completion); }
+  Status status() const;
+  // Forgets everything stored; waiters of wanted chunks are appended.
+  void drop(std::vector<WaiterId>& waiters);
+
+  // In the journal, headers included.
+  std::uint64_t stored_bytes() const { return stored_bytes_; }
+  bool empty() const { return chunks_.empty(); }
+  // Nothing stored, nothing in flight.
+  bool quiet() const;
+
+  static constexpr std::uint64_t no_chunk = UINT64_MAX;
+
+ private:
+  struct Stored {
+    std::vector<journal::Log::Segment> segments;  // the newest is the last one
+    bool wanted = false;
+    std::vector<WaiterId> waiters;
+  };
+
+  Status create(Fd again);
+  Status fail(Status status);
+  bool has_space();
+  void begin_segment(Stored& stored);
+  template <class F>
+  void each_in(Extent extent, F f);
+  bool has_room(std::uint32_t blocks) const;
+  Status take_segment(Stored& stored);
+  void forget_segment(Stored& stored);
+  void forget(std::map<std::uint64_t, Stored>::iterator place);
+
+  io::Storage& storage_;
+  std::uint32_t& next_owner_;
+  std::string directory_;
+  SortBuffer& buffer_;
+  Status status_;  // of loading
+  bool unavailable_ = false;
+  std::string problem_;
+  Fd space_;                       // the journal's file, asked for the room on its disk
+  std::uint64_t space_until_ = 0;  // up to this size of the journal there is enough
+
+  std::unique_ptr<journal::Log> log_;
+
+  std::map<std::uint64_t, Stored> chunks_;
+  std::uint32_t segments_ = 0;  // of all chunks
+  std::uint64_t stored_bytes_ = 0;
+  std::uint32_t wanted_ = 0;
+
+  std::uint64_t storing_ = no_chunk;  // between two calls of store()
+  std::uint64_t loading_ = no_chunk;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,260 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/server/server.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include "transport/socket.hpp"
+#include "transport/stamp.hpp"
+
+namespace millrace::agent {
+
+using transport::now_ns;
+
+namespace {
+
+constexpr std::uint64_t second_ns = 1'000'000'000;
+constexpr std::uint32_t greet_within_s = 10;  // a process that has connected
+constexpr std::uint64_t listen_every_ns = 200'000;
+
+// A peer has to be lost before the ranks that wait for it give up.
+transport::LinkTimes link_times(std::uint64_t timeout_ms) {
+  transport::LinkTimes times;
+  const std::uint64_t half_ns = timeout_ms * 500'000;
+  times.silence_ns = std::min(times.silence_ns, half_ns);
+  times.handshake_ns = std::min(times.handshake_ns, half_ns);
+  times.ping_ns = std::min(times.ping_ns, times.silence_ns / 4);
+  return times;
+}
+
+// Schedulers and users signal every process of a step: what a program may take as news must not end its
+// agent. Signals of its own faults do, and those that stop and continue a process do what they always do.
+void ignore_signals() {
+  for (int number = 1; number <= SIGRTMAX; ++number) {
+    switch (number) {
+      case SIGILL:
+      case SIGTRAP:
+      case SIGABRT:
+      case SIGBUS:
+      case SIGFPE:
+      case SIGSEGV:
+      case SIGSYS:
+      case SIGCHLD:
+      case SIGCONT:
+      case SIGTSTP:
+      case SIGTTIN:
+      case SIGTTOU:
+        break;
+      default:
+        (void)::signal(number, SIG_IGN);  // those that cannot be ignored stay as they are
+    }
+  }
+}
+
+}  // namespace
+
+void append_line(const std::string& path, const std::string& line) {
+  if (path.empty()) return;
+  const Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+  const std::string text = line + "\n";
+  // Best effort: a report that can't be written must not hurt the data.
+  if (file.valid() && ::write(file.get(), text.data(), text.size()) < 0) return;
+}
+
+Server::Server(Core& core, int storage_event_fd, ServerOptions options)
+    : core_(core),
+      storage_event_fd_(storage_event_fd),
+      options_(std::move(options)),
+      links_(
+          net_, time_,
+          [this](int socket, std::uint32_t events, std::uint64_t tag) { watch_link(socket, events, tag); },
+          [this](const std::string& line) { log(line); }, tag_first_link, link_times(options_.timeout_ms)) {}
+
+Server::~Server() = default;
+
+Status Server::watch(int descriptor, std::uint64_t tag) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLRDHUP;
+  event.data.u64 = tag;
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0 ? Status()
+                                                                           : Status::from_errno(errno);
+}
+
+// Events 0: no longer.
+void Server::watch_link(int socket, std::uint32_t events, std::uint64_t tag) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = tag;
+  if (events == 0) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);
+  } else if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event) != 0) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event);
+  }
+}
+
+// What all ranks see of this agent.
+Status Server::make_page() {
+  Result<Fd> memory = transport::make_memory("millrace-agent", sizeof(transport::AgentPage));
+  if (!memory) return memory.status();
+  page_memory_ = *std::move(memory);
+  Result<transport::Mapping> mapping = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
+  if (!mapping) return mapping.status();
+  page_mapping_ = *std::move(mapping);
+  page_ = reinterpret_cast<transport::AgentPage*>(page_mapping_.data());
+  const transport::StampClock clock = transport::choose_stamp_clock();
+  page_->stamp_clock = static_cast<std::uint32_t>(clock);
+  rounds_ = std::make_unique<Rounds>(
+      core_, links_, *page_, time_,
+      Rounds::Ways{[clock] { return transport::read_stamp(clock); },
+                   [this](const std::string& line) { log(line); },
+                   [this](const std::string& line) { append_line(options_.stats_path, line); }});
+  return {};
+}
+
+Status Server::listen_at_name() {
+  listener_ = std::move(options_.listener);
+  if (listener_.valid()) return transport::take_over_listener(listener_.get());
+  Result<Fd> listener = transport::listen_at(options_.name);
+  if (!listener) return listener.status();
+  listener_ = *std::move(listener);
+  return {};
+}
+
+Status Server::start() {
+  if (Status status = make_page(); !status.ok()) return status;
+  trace_ = Trace(options_.trace_directory);
+  if (trace_.on()) core_.trace();
+
+  ignore_signals();
+  sigset_t leave;
+  ::sigemptyset(&leave);
+  ::sigaddset(&leave, SIGTERM);
+  ::sigaddset(&leave, SIGINT);
+  ::sigprocmask(SIG_BLOCK, &leave, nullptr);
+
+  epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  signals_.reset(::signalfd(-1, &leave, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!epoll_.valid() || !wake_.valid() || !signals_.valid()) return Status::from_errno(errno);
+  if (Status listens = listen_at_name(); !listens.ok()) return listens;
+  born_ns_ = alone_since_ns_ = now_ns();
+  watch_door();
+  for (const auto& [descriptor, tag] :
+       {std::pair(wake_.get(), tag_wake), {signals_.get(), tag_signals}, {storage_event_fd_, tag_storage}}) {
+    if (descriptor < 0) continue;
+    if (Status status = watch(descriptor, tag); !status.ok()) return status;
+  }
+  return {};
+}
+
+void Server::run() {
+  for (;;) {
+    note_alone();
+    const Rounds::Round round = rounds_->go();
+    if (trace_.on()) trace_.add(core_.take_spans());
+    if (round == Rounds::Round::held) {
+      const timespec rest{0, 100'000};
+      ::nanosleep(&rest, nullptr);
+    }
+    if (round != Rounds::Round::idle) {
+      // However much there is to do: who comes late must not wait for those who are here.
+      if (now_ns() - listened_ns_ >= listen_every_ns) listen(0);
+    } else if (may_leave()) {
+      break;
+    } else {
+      sleep();
+    }
+  }
+  trace_.flush();
+  log("leaves");
+}
+
+void Server::log(const std::string& line) {
+  append_line(options_.log_path, "millraced " + std::to_string(::getpid()) + ": " + line);
+}
+
+void Server::note_alone() {
+  const bool alone = rounds_->ranks() == 0;
+  if (alone && !alone_) alone_since_ns_ = now_ns();
+  alone_ = alone;
+}
+
+// When an agent that nobody needs goes; UINT64_MAX: it is needed.
+std::uint64_t Server::leaves_ns() {
+  note_alone();
+  if (!alone_ || !core_.idle()) return UINT64_MAX;
+  if (leaving_) return 0;
+  if (!links_.idle()) return UINT64_MAX;
+  return alone_since_ns_ + (served_ ? options_.linger_ms : options_.first_linger_ms) * 1'000'000;
+}
+
+bool Server::may_leave() {
+  if (now_ns() < leaves_ns()) return false;
+  if (leaving_) return true;
+  // A rank may be connecting just now: look once more, then take the name away. Whoever is in the queue
+  // after that sees its connection reset and starts the next agent.
+  accept_all();
+  return rounds_->ranks() == 0;
+}
+
+void Server::sleep() {
+  page_->sleeping.store(1, std::memory_order_seq_cst);
+  std::uint64_t until = std::min({rounds_->deadline_ns(), leaves_ns(), door_.opens_ns()});
+  const std::uint64_t now = now_ns();
+  if (now >= looked_ns_ + second_ns) {
+    looked_ns_ = now;
+    silent_ = rounds_->drop_silent(greet_within_s);
+  }
+  if (silent_) until = std::min(until, looked_ns_ + second_ns);
+  int timeout_ms = -1;
+  if (until != UINT64_MAX)
+    timeout_ms = until <= now ? 0 : static_cast<int>(std::min((until - now) / 1'000'000 + 1, second_ns));
+  listen(timeout_ms);
+  rounds_->woke();
+}
+
+// Takes what has come from outside the rings, and waits for it at most so long.
+void Server::listen(int timeout_ms) {
+  watch_door();
+  epoll_event events[64];
+  const int count = ::epoll_wait(epoll_.get(), events, 64, timeout_ms);
+  page_->sleeping.store(0, std::memory_order_seq_cst);
+  listened_ns_ = now_ns();
+  for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
+}
+
+void Server::handle(std::uint64_t tag, std::uint32_t events) {
+  if (tag >= tag_first_link) return links_.handle(tag, events);
+  std::uint64_t count = 0;
+  signalfd_siginfo signal{};
+  switch (tag) {
+    case tag_listener:
+      accept_all();
+      break;
+    case tag_wake:
+      if (::read(wake_.get(), &count, sizeof count) < 0) break;
+      break;
+    case tag_signals:
+      if (::read(signals_.get(), &signal, sizeof signal) <= 0) break;
+      leaving_ = true;
+      rounds_->write_out();
+      break;
+    case tag_storage:
+      break;  // advance() takes the completions
+    default: {
+      Connection* const rank = rounds_->find(static_cast<ChannelId>(tag - tag_first_rank));
+      if (rank != nullptr) receive(*rank);
+    }
+  }
+}
+
+}  // namespace millrace::agent
