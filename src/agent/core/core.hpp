@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/pipeline/carrier.hpp"
+#include "agent/requests/channel.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "base/settings.hpp"
@@ -21,26 +22,7 @@
 
 namespace millrace::agent {
 
-using ChannelId = std::uint32_t;  // one connected rank; small numbers, used again (an index)
-using FileSlot = std::uint32_t;   // one target file, whoever opened it (device and inode)
-
-// The answer to a flush, arrive, sync or close.
-struct Reply {
-  ChannelId channel;
-  std::uint32_t request;
-  Status status;
-};
-
-// Where bytes go that agents upstream have asked for. `request` is that of their fetch.
-class FetchTaker {
- public:
-  virtual ~FetchTaker() = default;
-  virtual bool has_room(ChannelId channel) const = 0;
-  virtual void data(ChannelId channel, std::uint32_t request, std::uint64_t offset,
-                    std::span<const std::byte> bytes) = 0;
-  // All of them have been given; the answer follows.
-  virtual void end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t file_bytes) = 0;
-};
+using FileSlot = std::uint32_t;  // one target file, whoever opened it (device and inode)
 
 // What a file goes through, for traces.
 enum class Stage : std::uint8_t { sort, write, gather, drain, sync };

@@ -15,7 +15,7 @@
 
 #include "agent/links/agenda.hpp"
 #include "agent/pipeline/carrier.hpp"
-#include "agent/server/connection.hpp"
+#include "agent/core/intake.hpp"
 #include "agent/core/core.hpp"
 #include "agent/links/doorkeeper.hpp"
 #include "agent/links/downstream.hpp"

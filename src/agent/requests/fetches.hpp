@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "agent/core/core.hpp"
+#include "agent/requests/channel.hpp"
 #include "agent/pipeline/file_pipeline.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"

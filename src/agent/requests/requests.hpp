@@ -8,20 +8,12 @@
 #include <optional>
 #include <vector>
 
-#include "agent/core/core.hpp"
+#include "agent/requests/channel.hpp"
 #include "agent/requests/fetches.hpp"
 #include "agent/pipeline/file_pipeline.hpp"
 #include "transport/frame.hpp"
 
 namespace millrace::agent {
-
-// What a channel has delivered, seen once per advance(): for the wait for stragglers.
-struct Channel {
-  std::uint64_t last_ns = 0;  // when records of it were last seen
-  bool spoke = false;         // records have come since
-  bool upstream = false;      // an agent
-  std::uint32_t lane = 0;     // ... that feeds this one
-};
 
 struct RequestCounters {
   std::uint64_t flushes = 0;

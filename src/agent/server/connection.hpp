@@ -8,27 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "agent/core/core.hpp"
+#include "agent/core/intake.hpp"
 #include "transport/channel.hpp"
 
 namespace millrace::agent {
-
-// A request on its way to Core: it waits until the rings of all ranks have been drained.
-struct PendingRequest {
-  ChannelId channel = 0;
-  transport::FrameHeader frame{};
-  transport::ClientCounters counters{};
-  std::uint64_t position = 0;  // in the ring
-};
-
-// What became of draining one ring, or one link. `held`: the rest of it can wait, and nobody waits for it.
-enum class Drained { done, held, core_is_full, broken };
-
-// ... when that is all there is to say of a bundle.
-constexpr Drained drained(Core::Bundled::End end) {
-  if (end == Core::Bundled::End::corrupt) return Drained::broken;
-  return end == Core::Bundled::End::all ? Drained::done : Drained::core_is_full;
-}
 
 // One connected rank: its socket, its ring and the files that it may name. Nothing that the rank sends is
 // trusted. Owned by Server; not thread safe.
