@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "agent/pipeline/carrier.hpp"
@@ -96,26 +95,26 @@ class Core {
   // The rank wrote this extent itself, past the pipeline.
   void note(ChannelId channel, FileSlot file, Extent extent);
 
-  // Requests; each is answered once, by an advance() (with Code::invalid at once if there is no such file).
-  // Answers carry the file's first write error; else lost_peer once, if a rank of the group has gone. The
-  // caller has consumed every channel's records up to now before it passes a flush or sync on, so that bytes
-  // of all ranks are covered.
-  void flush(ChannelId channel, FileSlot file, std::uint32_t request, Extent extent);
-  // What the channel has written is with the file servers, ahead of what anybody writes after the answer.
-  void arrive(ChannelId channel, FileSlot file, std::uint32_t request);
-  void sync(ChannelId channel, FileSlot file, std::uint32_t request);
+  // A flush, arrive, sync or fetch; each is answered once, by an advance() (with Code::invalid at once if
+  // there is no such file). Answers carry the file's first write error; else lost_peer once, if a rank of the
+  // group has gone. The caller has consumed every channel's records up to now before it passes a flush or
+  // sync on, so that bytes of all ranks are covered. Only a flush and a fetch have an extent.
+  //
+  //   arrive  what the channel has written is with the file servers, ahead of what anybody writes after the
+  //   answer fetch   of a file with a route that stands_in: `extent`, as all that came before leaves it at
+  //   the file
+  //           server, comes into the file here, whose size becomes that of the other; of nothing, the size
+  //           alone. For an agent upstream the bytes go to pass_fetched() instead. Code::unsupported for any
+  //           other file
+  void ask(transport::Kind kind, ChannelId channel, FileSlot file, std::uint32_t request,
+           Extent extent = everything);
+  // With durability node, a close is answered when the ledger has this node's records on its disk; what is
+  // left goes on until idle().
   void close(ChannelId channel, FileSlot file, std::uint32_t request,
              const transport::ClientCounters& counters);
-  // Of a file with a route that stands_in: `extent`, as all that came before leaves it at the file server,
-  // comes into the file here, whose size becomes that of the other; of nothing, the size alone. For an agent
-  // upstream the bytes go to pass_fetched() instead. Code::unsupported for any other file.
-  void fetch(ChannelId channel, FileSlot file, std::uint32_t request, Extent extent);
   // Hands out what was fetched for agents upstream, as far as there is room. True if anything moved:
   // advance() has something to do.
   bool pass_fetched(FetchTaker& to);
-
-  // With durability node, a close is answered when the ledger has this node's records on its disk; what is
-  // left goes on until idle().
 
   // The rank has gone without closing. Its records stay valid and are written.
   void abandon(ChannelId channel);
@@ -146,10 +145,8 @@ class Core {
   // every half second of a request that takes longer than two.
   std::vector<std::string> take_reports();
 
-  // From now on spans are kept for take_spans(). Off at first.
-  void trace();
-  // No lines about requests that take long: nobody reads them.
-  void keep_quiet();
+  // Whether somebody reads lines about requests that take long (at first: yes), and spans of stages (no).
+  void follow(bool lines, bool spans);
   std::vector<Span> take_spans();
 
   // A sticky error of the file, to be shown to all its ranks; ok if none.

@@ -60,7 +60,7 @@ void run(std::uint64_t seed, const Case& c, const Shape& shape) {
     if (below(256) != 0) continue;
     const std::uint64_t begin = below(shape.file_bytes);
     const Extent extent{begin, begin + below(shape.file_bytes)};
-    rig.core.flush(rank, slot, ++request, extent);
+    rig.core.ask(transport::Kind::flush, rank, slot, ++request, extent);
     ASSERT_TRUE(rig.await(rank, request));
     ASSERT_TRUE(rig.reply(rank, request).ok());
     ASSERT_TRUE(rig.same(0, extent)) << "after a flush";

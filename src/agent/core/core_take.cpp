@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// How Core takes records in.
+// How records come in.
 #include "agent/core/core_impl.hpp"
 
 namespace millrace::agent {
@@ -8,46 +8,36 @@ namespace millrace::agent {
 bool Core::ready() const { return impl_->ready(); }
 
 // What agents upstream pass on is in no ledger here: a full one does not keep it waiting, or nodes whose
-// ledgers fail would wait for each other. Not even what comes back from the journal has precedence: it needs
-// memory that may be stuck until other agents get on, and they until this lane takes more.
+// ledgers fail would wait for each other.
 bool Core::ready(FileSlot slot, std::uint32_t lane) const {
-  if (impl_->has_memory()) return true;
-  const OpenFile* file = impl_->file(slot);
-  if (file == nullptr) return true;
-  const FilePipeline& way = *file->lanes[lane % file->lanes.size()]->pipeline;
-  const Shared& shared = impl_->shared;
-  return way.blocks_in_use() + shared.pool->spans(shared.record_max_bytes) <= shared.lane_blocks &&
-         shared.pool->has_room(shared.record_max_bytes) && !way.throttled();
+  if (impl_->memory.ready()) return true;
+  const OpenFile* const file = impl_->files.at(slot);
+  return file == nullptr || impl_->memory.ready(file->lane_at(lane));
 }
 
 bool Core::holds_back(ChannelId channel, FileSlot slot, std::uint32_t lane) const {
-  const OpenFile* file = impl_->file(slot);
-  if (file == nullptr) return false;
-  const Shared& shared = impl_->shared;
-  const std::uint32_t needed =
-      shared.window_blocks + shared.reserved_blocks + shared.pool->spans(shared.record_max_bytes);
-  return shared.pool->blocks.available() < needed &&
-         file->lanes[lane % file->lanes.size()]->requests.ahead(channel);
+  const OpenFile* const file = impl_->files.at(slot);
+  return file != nullptr && impl_->memory.scarce() && file->lane_at(lane).requests.ahead(channel);
 }
 
 void Core::mark(ChannelId channel, FileSlot slot, std::uint64_t offset) {
   (void)impl_->heard(channel);
-  OpenFile* const open = impl_->file(slot);
+  OpenFile* const open = impl_->files.at(slot);
   if (open == nullptr) return;
   for (const auto& lane : open->lanes) {
-    if (lane->requests.has(channel)) lane->requests.mark(channel, offset);
+    if (lane->requests.members().has(channel)) lane->requests.mark(channel, offset);
   }
 }
 
 void Core::write(ChannelId channel, FileSlot slot, std::uint64_t offset, std::span<const std::byte> data) {
   const Channel& from = impl_->heard(channel);
-  impl_->put(*impl_->files[slot], from, offset, data);
+  impl_->put(impl_->files[slot], from, offset, data);
 }
 
 Core::Bundled Core::write_bundle(ChannelId channel, FileSlot slot, std::uint64_t offset,
                                  std::span<const std::byte> payload, transport::Unbundler& at) {
   const Channel& from = impl_->heard(channel);
-  OpenFile& to = *impl_->files[slot];
+  OpenFile& to = impl_->files[slot];
   Bundled bundled;
   transport::Unbundler here =
       at;  // in registers: for all the compiler knows, records may be copied over `at`
@@ -67,7 +57,7 @@ Core::Bundled Core::write_bundle(ChannelId channel, FileSlot slot, std::uint64_t
 
 void Core::note(ChannelId channel, FileSlot slot, Extent extent) {
   (void)impl_->heard(channel);
-  if (OpenFile* file = impl_->file(slot)) file->lanes.front()->pipeline->note(extent);
+  if (OpenFile* const file = impl_->files.at(slot)) file->lanes.front()->pipeline->note(extent);
 }
 
 }  // namespace millrace::agent

@@ -71,7 +71,7 @@ TEST_F(Core, flush_writes_what_it_names_and_nothing_else) {
   rig->open(1, file, tiny(Strategy::automatic, true));
   rig->fill(1, slot, 100, 50, 1);
   rig->fill(0, slot, 512 * KiB, 50, 2);
-  rig->core.flush(0, slot, 1, {0, 120});
+  rig->core.ask(transport::Kind::flush, 0, slot, 1, {0, 120});
   EXPECT_LT(steps_until(0, 1), 20);  // no waiting for the other rank
   EXPECT_TRUE(rig->same(0, {0, 150}));
   EXPECT_EQ(rig->storage.contents(0).size(), 150u);
@@ -101,7 +101,7 @@ TEST_F(Core, a_file_more_than_there_is_room_for_is_refused_and_the_others_go_on)
   EXPECT_EQ(*rig->core.open(0, Fd(::dup(file.get())), registration), first)
       << "one that is open may be joined";
   rig->fill(0, first, 0, 1000, 1);
-  rig->core.flush(0, first, 1, everything);
+  rig->core.ask(transport::Kind::flush, 0, first, 1, everything);
   EXPECT_LT(steps_until(0, 1), 20);
   EXPECT_TRUE(rig->same(0));
   rig->core.abandon(0);
@@ -113,7 +113,7 @@ TEST_F(Core, a_file_more_than_there_is_room_for_is_refused_and_the_others_go_on)
 TEST_F(Core, flush_of_a_clean_file_is_answered_at_the_next_advance) {
   start();
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
-  rig->core.flush(0, slot, 1, everything);
+  rig->core.ask(transport::Kind::flush, 0, slot, 1, everything);
   rig->step();
   EXPECT_TRUE(rig->answered(0, 1));
 }
@@ -123,7 +123,7 @@ TEST_F(Core, sync_of_all_ranks_needs_one_datasync) {
   FileSlot slot = 0;
   for (ChannelId rank = 0; rank < 4; ++rank) slot = rig->open(rank, file, tiny(Strategy::automatic, true));
   for (ChannelId rank = 0; rank < 4; ++rank) rig->fill(rank, slot, rank * 1000, 1000, 1);
-  for (ChannelId rank = 0; rank < 4; ++rank) rig->core.sync(rank, slot, 5);
+  for (ChannelId rank = 0; rank < 4; ++rank) rig->core.ask(transport::Kind::sync, rank, slot, 5);
   for (ChannelId rank = 0; rank < 4; ++rank) EXPECT_LT(steps_until(rank, 5), 30);
   EXPECT_EQ(rig->storage.submitted(io::Op::datasync), 1u);
   EXPECT_EQ(rig->storage.stable(0).size(), 4000u);
@@ -134,7 +134,7 @@ TEST_F(Core, sync_does_not_wait_longer_than_100_ms_for_a_silent_rank) {
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   rig->open(1, file, tiny(Strategy::automatic, true));
   rig->fill(0, slot, 0, 100, 1);
-  rig->core.sync(0, slot, 1);
+  rig->core.ask(transport::Kind::sync, 0, slot, 1);
   EXPECT_EQ(rig->core.next_deadline_ns(), 0u);
   rig->step();
   EXPECT_EQ(rig->core.next_deadline_ns(), rig->now_ns + 100 * ms);
@@ -197,8 +197,8 @@ TEST_F(Core, abandoned_ranks_records_are_written_and_its_peers_are_told_once) {
   rig->open(2, file, tiny(Strategy::automatic, true), 2);
   rig->fill(1, slot, 0, 100, 1);
   rig->core.abandon(1);
-  rig->core.sync(0, slot, 1);
-  rig->core.sync(2, slot, 1);
+  rig->core.ask(transport::Kind::sync, 0, slot, 1);
+  rig->core.ask(transport::Kind::sync, 2, slot, 1);
   EXPECT_LT(steps_until(0, 1), 20);
   EXPECT_LT(steps_until(2, 1), 20);
   EXPECT_EQ(rig->reply(0, 1).code(), Code::lost_peer);
@@ -240,7 +240,7 @@ TEST_P(CoreFaults, a_failed_write_reaches_every_rank_and_nothing_hangs) {
   for (std::uint64_t i = 0; i < 400; ++i) {
     rig->fill(static_cast<ChannelId>(i % 3), slot, i * 9000, 6000, static_cast<int>(i));
   }
-  for (ChannelId rank = 0; rank < 3; ++rank) rig->core.sync(rank, slot, 1);
+  for (ChannelId rank = 0; rank < 3; ++rank) rig->core.ask(transport::Kind::sync, rank, slot, 1);
   for (ChannelId rank = 0; rank < 3; ++rank) {
     EXPECT_LT(steps_until(rank, 1), 5000);
     EXPECT_EQ(rig->reply(rank, 1), Status::from_errno(error));
@@ -284,7 +284,7 @@ TEST_F(Core, notes_of_direct_writes_begin_writeback_in_large_steps) {
 
 TEST_F(Core, requests_on_an_unknown_file_are_answered) {
   start();
-  rig->core.flush(3, 17, 1, everything);
+  rig->core.ask(transport::Kind::flush, 3, 17, 1, everything);
   rig->step();
   ASSERT_TRUE(rig->answered(3, 1));
   EXPECT_EQ(rig->reply(3, 1).code(), Code::invalid);
@@ -351,7 +351,7 @@ TEST_F(Core, destroying_it_in_the_middle_waits_for_what_is_in_flight) {
     start({.max_delay_polls = 20});
     const FileSlot slot = rig->open(0, file, tiny(strategy, true));
     rig->fill(0, slot, 0, 3 * MiB, 1);
-    rig->core.flush(0, slot, 1, {1 * MiB, 2 * MiB});
+    rig->core.ask(transport::Kind::flush, 0, slot, 1, {1 * MiB, 2 * MiB});
     rig->step();
   }
 }
@@ -360,7 +360,7 @@ TEST_F(Core, destroying_it_does_not_wait_for_an_answer_that_nobody_takes) {
   start({.max_delay_polls = 50});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   rig->fill(0, slot, 0, 100, 1);
-  rig->core.sync(0, slot, 1);
+  rig->core.ask(transport::Kind::sync, 0, slot, 1);
   for (int i = 0; i < 1000 && rig->storage.submitted(io::Op::datasync) == 0; ++i) rig->step();
   ASSERT_EQ(rig->storage.submitted(io::Op::datasync), 1u);
   ASSERT_FALSE(rig->answered(0, 1));

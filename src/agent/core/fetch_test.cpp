@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <random>
 
-#include "agent/requests/fetches.hpp"
 #include "agent/core/testing/ring_rig.hpp"
+#include "agent/requests/fetches.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -30,7 +30,7 @@ class First : public RingRig {
       : RingRig({topology, 1, 1 * MiB}, nodes, 1, settings_of(strategy), true) {}
 
   void ask(std::uint32_t n, std::uint32_t request, Extent extent) {
-    node[n]->core.fetch(0, slot[n], request, extent);
+    node[n]->core.ask(transport::Kind::fetch, 0, slot[n], request, extent);
   }
   bool await(std::uint32_t n, std::uint32_t request, int steps = 20000) {
     for (int i = 0; i < steps && !node[n]->answered(0, request); ++i) step();
@@ -232,7 +232,7 @@ TEST(Fetch, ANodeWithASlowLinkHoldsUpNoOther) {
 
 TEST(Fetch, AFileThatAllNodesSeeHasNone) {
   RingRig rig({Topology::direct, 2, MiB}, 2, 1, settings_of(Strategy::automatic));
-  rig.node[1]->core.fetch(0, rig.slot[1], 1, {0, 100});
+  rig.node[1]->core.ask(transport::Kind::fetch, 0, rig.slot[1], 1, {0, 100});
   rig.step();
   ASSERT_TRUE(rig.node[1]->answered(0, 1));
   EXPECT_EQ(rig.node[1]->reply(0, 1).code(), Code::unsupported);

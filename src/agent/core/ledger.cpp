@@ -6,6 +6,7 @@
 
 #include "io/posix/descriptor.hpp"
 #include "io/posix/owned.hpp"
+#include "sink/sink.hpp"
 
 namespace millrace::agent {
 
@@ -90,6 +91,7 @@ void Ledger::show_progress() {
 }
 
 void Ledger::complete(const io::Completion& completion) {
+  if (log_ == nullptr || !log_->owns(sink::owner_of(completion.token))) return;
   log_->complete(completion);
   if (log_->status().ok() || failing_ || given_up_) return;
   fail(log_->status());

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
@@ -70,7 +71,7 @@ class Ledger {
   // For those who wait for that.
   void show_progress();
 
-  bool owns(std::uint32_t owner) const { return log_ != nullptr && log_->owns(owner); }
+  // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);
   bool quiet() const { return log_ == nullptr || !log_->in_flight(); }
 

@@ -90,7 +90,7 @@ TEST_F(Ledgers, after_a_sync_nothing_is_kept_and_the_next_record_begins_a_new_on
     for (std::uint32_t request = 1; request <= 3; ++request) {
       rig->fill(0, slot, request * 1000, 1000, static_cast<int>(request));
       EXPECT_EQ(names(), 1U);
-      rig->core.sync(0, slot, request);
+      rig->core.ask(transport::Kind::sync, 0, slot, request);
       ASSERT_TRUE(rig->await(0, request));
       for (int i = 0; i < 20 && rig->core.keeps(slot); ++i) rig->step(ms);
       EXPECT_EQ(names(), 0U);

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "agent/pipeline/carrier.hpp"
 #include "agent/core/expiry.hpp"
-#include "agent/requests/fetches.hpp"
-#include "agent/pipeline/file_pipeline.hpp"
 #include "agent/core/ledger.hpp"
-#include "agent/requests/requests.hpp"
 #include "agent/core/watch.hpp"
+#include "agent/pipeline/carrier.hpp"
+#include "agent/pipeline/file_pipeline.hpp"
+#include "agent/requests/fetches.hpp"
+#include "agent/requests/requests.hpp"
 
 namespace millrace::agent {
 
@@ -59,6 +59,8 @@ struct OpenFile {
   std::unique_ptr<Ledger> ledger;            // if an open of it wanted one
   std::set<std::uint64_t> routed_groups;     // those of its opens that have a route
 
+  // Fewer than the asker knows, if the file was open here before.
+  Lane& lane_at(std::uint32_t index) const { return *lanes[index % lanes.size()]; }
   void write(std::uint64_t offset, std::span<const std::byte> data) {
     if (lanes.size() == 1) return lanes.front()->pipeline->write(offset, data);
     write_striped(offset, data);

@@ -125,8 +125,8 @@ class Crowd {
   }
   void ask(Core& core, ChannelId rank, FileSlot slot) const {
     if (load_.end == End::close) core.close(rank, slot, 1, counters(1));
-    if (load_.end == End::sync) core.sync(rank, slot, 1);
-    if (load_.end == End::flush) core.flush(rank, slot, 1, everything);
+    if (load_.end == End::sync) core.ask(transport::Kind::sync, rank, slot, 1);
+    if (load_.end == End::flush) core.ask(transport::Kind::flush, rank, slot, 1, everything);
   }
 
   const Load load_;

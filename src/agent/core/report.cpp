@@ -63,8 +63,8 @@ double mean(std::uint64_t sum, std::uint64_t count) {
 
 Json ranks_part(const Requests& requests) {
   const transport::ClientCounters& c = requests.client_counters();
-  return {{"opens", requests.members_seen()},
-          {"agents_upstream", requests.upstreams_seen()},
+  return {{"opens", requests.members().ranks_seen()},
+          {"agents_upstream", requests.members().upstreams_seen()},
           {"calls", c.calls},
           {"direct_calls", c.direct_calls},
           {"pieces", c.pieces},
@@ -76,13 +76,13 @@ Json ranks_part(const Requests& requests) {
 
 Json agent_part(const FilePipeline& pipeline) {
   const PipelineCounters& p = pipeline.counters();
-  const sink::SinkCounters& s = pipeline.sink_counters();
+  const sink::SinkCounters& s = pipeline.outlet().counters();
   return {{"records_in", p.records_in},
           {"bytes_in", p.bytes_in},
           {"mean_bytes_in", mean(p.bytes_in, p.records_in)},
           {"records_dropped", p.records_dropped},
-          {"extents", p.extents_out},
-          {"extent_bytes", p.bytes_out},
+          {"extents", pipeline.departures().extents_out()},
+          {"extent_bytes", pipeline.departures().bytes_out()},
           {"evictions", p.evictions},
           {"complete_chunks", p.complete_chunks},
           {"journaled_bytes", p.journaled_bytes},
@@ -120,11 +120,12 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
       {"path", path},
       {"strategy", name(used.strategy)},
       {"why", why(asked, used, problem)},
-      {"merge", pipeline.merge()},
+      {"merge", used.strategy != Strategy::immediate && merges(used)},
       {"durability", name(used.durability)},
-      {"sink", pipeline.carries()  ? "next agent"
-               : pipeline.direct() ? (used.sink == SinkMode::direct ? "direct" : "buffered and direct")
-                                   : "buffered"},
+      {"sink", pipeline.carries() ? "next agent"
+               : pipeline.outlet().direct()
+                   ? (used.sink == SinkMode::direct ? "direct" : "buffered and direct")
+                   : "buffered"},
       {"lane", number.lane},
       {"lanes", number.lanes},
       {"node", number.node},

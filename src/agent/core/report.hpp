@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "agent/pipeline/block_pool.hpp"
 #include "agent/pipeline/file_pipeline.hpp"
 #include "agent/requests/requests.hpp"
 

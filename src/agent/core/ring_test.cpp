@@ -143,7 +143,7 @@ TEST(Ring, WhatANodeHasPassedOnIsDirtyUntilTheServerHasIt) {
   RingRig rig({Topology::direct, 1, MiB}, 2, 1, with(Strategy::automatic, true));
   rig.write(1, 0, std::vector<std::byte>(100, std::byte{7}));
   EXPECT_TRUE(rig.node[1]->core.dirty(rig.slot[1]));
-  rig.node[1]->core.flush(0, rig.slot[1], 5, {0, 100});
+  rig.node[1]->core.ask(transport::Kind::flush, 0, rig.slot[1], 5, {0, 100});
   for (int i = 0; i < 100; ++i) rig.step(1000, false);
   EXPECT_FALSE(rig.node[1]->answered(0, 5)) << "it has not left this node";
   for (int i = 0; i < 100; ++i) rig.step();
@@ -163,7 +163,7 @@ TEST(Ring, WhatHasArrivedIsNotInTheFileYetButAheadOfWhatComesLater) {
       for (std::uint32_t turn = 0; turn < 10; ++turn) {
         const std::uint32_t rank = (turn * 3 + 1) % 5;
         rig.write(rank, MiB - 600 + turn * 50, std::vector<std::byte>(1000, static_cast<std::byte>(turn)));
-        rig.node[rank]->core.arrive(0, rig.slot[rank], 10 + turn);
+        rig.node[rank]->core.ask(transport::Kind::arrive, 0, rig.slot[rank], 10 + turn);
         for (int i = 0; i < 1000 && !rig.node[rank]->answered(0, 10 + turn); ++i) rig.step();
         ASSERT_TRUE(rig.node[rank]->answered(0, 10 + turn)) << "no wait for other ranks";
       }
@@ -172,7 +172,7 @@ TEST(Ring, WhatHasArrivedIsNotInTheFileYetButAheadOfWhatComesLater) {
       }
       EXPECT_EQ(rig.node[4]->core.dirty(rig.slot[4]), true)
           << "it wrote, and its bytes may not be in the file";
-      rig.node[2]->core.flush(0, rig.slot[2], 40, everything);
+      rig.node[2]->core.ask(transport::Kind::flush, 0, rig.slot[2], 40, everything);
       for (int i = 0; i < 1000; ++i) rig.step();
       ASSERT_TRUE(rig.node[2]->answered(0, 40));
       EXPECT_EQ(rig.contents(), rig.oracle) << "a flush is for what came from other nodes, too";
@@ -274,7 +274,7 @@ TEST(Ring, AFileThatRanksHereHaveClosedIsAnotherOneForWhoOpensItNext) {
   EXPECT_EQ(open(3), next) << "ranks of one open share it";
   rig.core.abandon(100);  // breaks the first one only
   rig.fill(0, next, 50, 100, 2);
-  rig.core.flush(0, next, 3, everything);
+  rig.core.ask(transport::Kind::flush, 0, next, 3, everything);
   ASSERT_TRUE(rig.await(0, 3));
   EXPECT_TRUE(rig.reply(0, 3).ok());
   EXPECT_TRUE(rig.same(0));

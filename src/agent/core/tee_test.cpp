@@ -35,7 +35,7 @@ TEST(Tee, AFlushIsAnsweredWhenEveryNodeHasEveryByte) {
     for (const std::uint32_t nodes : {2u, 3u, 6u}) {
       RingRig rig(chain, nodes, 1, with(strategy));
       send(rig, 3'000'001);
-      rig.node[0]->core.flush(0, rig.slot[0], 7, everything);
+      rig.node[0]->core.ask(transport::Kind::flush, 0, rig.slot[0], 7, everything);
       ASSERT_TRUE(answered(rig, 0, 7));
       EXPECT_TRUE(rig.node[0]->reply(0, 7).ok());
       for (const auto& node : rig.node) {
@@ -50,7 +50,7 @@ TEST(Tee, AFlushIsAnsweredWhenEveryNodeHasEveryByte) {
 TEST(Tee, ACloseOfAllEndsItWithoutWaitingForAnybody) {
   RingRig rig(chain, 4, 1, with(Strategy::automatic));
   send(rig, 1'000'000);
-  rig.node[0]->core.flush(0, rig.slot[0], 7, everything);
+  rig.node[0]->core.ask(transport::Kind::flush, 0, rig.slot[0], 7, everything);
   ASSERT_TRUE(answered(rig, 0, 7));
   const std::uint64_t before_ns = rig.node[0]->now_ns;
   rig.close_all(8);
@@ -69,7 +69,7 @@ TEST(Tee, ANodeWithoutSpaceIsToldToTheSource) {
     RingRig rig(chain, 3, 1, with(Strategy::automatic));
     rig.node[full]->storage.set_capacity(MiB);
     send(rig, 3'000'000);
-    rig.node[0]->core.flush(0, rig.slot[0], 7, everything);
+    rig.node[0]->core.ask(transport::Kind::flush, 0, rig.slot[0], 7, everything);
     ASSERT_TRUE(answered(rig, 0, 7));
     EXPECT_EQ(rig.node[0]->reply(0, 7).code(), Code::no_space) << "node " << full;
   }
@@ -83,7 +83,7 @@ TEST(Tee, ALostLinkIsToldToTheSourceAndNothingHangs) {
     cut->open = false;
     cut->wire->status = Code::lost_peer;
     rig.node[cut->to]->core.abandon(RingRig::first_upstream + static_cast<ChannelId>(cut - rig.ways.begin()));
-    rig.node[0]->core.flush(0, rig.slot[0], 7, everything);
+    rig.node[0]->core.ask(transport::Kind::flush, 0, rig.slot[0], 7, everything);
     ASSERT_TRUE(answered(rig, 0, 7));
     EXPECT_EQ(rig.node[0]->reply(0, 7).code(), Code::lost_peer);
     rig.close_all(8);
@@ -112,7 +112,7 @@ TEST(Tee, AnAgentThatEndsInTheMiddleWaitsForItsOwnFileOnly) {
     if (rig.node[0]->core.ready()) rig.node[0]->core.write(0, rig.slot[0], i * data.size(), data);
     rig.step(1000, i < 100);
   }
-  rig.node[0]->core.flush(0, rig.slot[0], 7, everything);
+  rig.node[0]->core.ask(transport::Kind::flush, 0, rig.slot[0], 7, everything);
   rig.step();
   rig.node.erase(rig.node.begin());  // returns, with everything in flight
 }

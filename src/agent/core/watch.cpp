@@ -24,18 +24,18 @@ void Watch::tell(std::uint64_t now_ns, const std::string& path, const FilePipeli
   const bool waits = at.gather || at.drain || at.settle;
   if (waits && asked_ns_ == 0) {
     asked_ns_ = now_ns;
-    bytes_before_ = pipeline.sink_counters().bytes;
+    bytes_before_ = pipeline.outlet().counters().bytes;
     next_line_ns_ = now_ns + first_line_ns;
   }
   if (asked_ns_ == 0 || (waits && now_ns < next_line_ns_)) return;
   if (waits || told_) {
-    const std::uint64_t done = pipeline.sink_counters().bytes - bytes_before_;
+    const std::uint64_t done = pipeline.outlet().counters().bytes - bytes_before_;
     const nlohmann::ordered_json json = {{"schema", report_schema},
                                          {"kind", "progress"},
                                          {"path", path},
                                          {"stage", stage_of(at)},
                                          {"done_bytes", done},
-                                         {"total_bytes", done + pipeline.pending_bytes()},
+                                         {"total_bytes", done + pipeline.claims().pending_bytes},
                                          {"elapsed_ns", now_ns - asked_ns_},
                                          {"ended", !waits}};
     lines.push_back(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
@@ -70,9 +70,9 @@ void Watch::look(std::uint64_t now_ns, const std::string& path, const FilePipeli
                  const Requests& requests, std::vector<Span>& spans) {
   const Stages at = requests.stages();
   const std::uint64_t in = pipeline.counters().bytes_in;
-  const std::uint64_t out = pipeline.sink_counters().bytes;
+  const std::uint64_t out = pipeline.outlet().counters().bytes;
   follow(Stage::sort, false, in, now_ns, path, spans);
-  follow(Stage::write, pipeline.leaving(), out, now_ns, path, spans);
+  follow(Stage::write, !pipeline.departures().empty(), out, now_ns, path, spans);
   follow(Stage::gather, at.gather, 0, now_ns, path, spans);
   follow(Stage::drain, at.drain, 0, now_ns, path, spans);
   follow(Stage::sync, at.settle, 0, now_ns, path, spans);

@@ -57,7 +57,7 @@ TEST_F(Watch, a_quick_close_has_no_progress_lines) {
 
 TEST_F(Watch, spans_tell_of_every_stage_and_their_bytes) {
   start();
-  rig->core.trace();
+  rig->core.follow(true, true);
   FileSettings settings = tiny(Strategy::sort, true);
   settings.durability = Durability::disk;
   const FileSlot slot = rig->open(0, file, settings);

@@ -21,6 +21,7 @@ constexpr std::uint64_t plenty_bytes = 256 * MiB;     // beyond what is needed: 
 
 }  // namespace
 
+// Creates the file at first use. Not ok: there is no journal; nothing is lost.
 // An empty journal that has grown large makes way for a new one. On a disk that is nearly full it begins anew
 // in its file: what a file frees is not there at once, although it is counted.
 Status Overflow::prepare() {
@@ -37,7 +38,7 @@ Status Overflow::fail(Status status) {
   if (status.ok()) return status;
   unavailable_ = true;
   const std::string why = status.code() == Code::no_space ? "too little room" : status.describe();
-  problem_ = "no journal in " + directory_ + ": " + why;
+  problem_ = "no journal in " + shared_.journal_directory + ": " + why;
   return status;
 }
 
@@ -58,14 +59,15 @@ bool Overflow::has_space() {
 }
 
 Status Overflow::create(Fd again) {
-  Result<Fd> file = again.valid() ? Result<Fd>(std::move(again)) : io::create_unnamed(directory_.c_str());
+  Result<Fd> file =
+      again.valid() ? Result<Fd>(std::move(again)) : io::create_unnamed(shared_.journal_directory.c_str());
   if (!file) return file.status();
   Result<Fd> own = io::duplicate(*file);
   if (!own) return own.status();
   space_ = *std::move(own);
   space_until_ = 0;
   if (!has_space()) return Code::no_space;
-  auto log = journal::Log::create(storage_, *std::move(file), next_owner_, {});
+  auto log = journal::Log::create(shared_.storage, *std::move(file), shared_.next_owner, {});
   if (!log) return log.status();
   log_ = *std::move(log);
   return {};
@@ -74,6 +76,18 @@ Status Overflow::create(Fd again) {
 // --- storing ---
 
 bool Overflow::full() { return segments_ >= segments_max || (!empty() && !has_space()); }
+
+// A chunk goes to the outlet if there can be no journal, or if all that is stored is to come back anyway; but
+// never before an older part of it that is stored. A full journal is noticed here: it grows by chunks that it
+// holds already as well.
+bool Overflow::takes(std::uint64_t index, bool sweeping) {
+  if (!on_) return false;
+  if (!wanted() && full()) want(everything);
+  const bool refused = sweeping ? full() : wanted();
+  if (!holds(index) && (refused || !prepare().ok())) return false;
+  chunks_[index];
+  return true;
+}
 
 void Overflow::begin_segment(Stored& stored) {
   stored.segments.push_back(log_->end());
@@ -166,6 +180,13 @@ void Overflow::forget(std::map<std::uint64_t, Stored>::iterator place) {
 
 Overflow::Progress Overflow::pump(bool may_start, std::uint32_t besides, std::uint64_t& index,
                                   std::vector<WaiterId>& waiters) {
+  const Progress progress = step(may_start, besides, index, waiters);
+  starved_ = progress == Progress::needs_room;
+  return progress;
+}
+
+Overflow::Progress Overflow::step(bool may_start, std::uint32_t besides, std::uint64_t& index,
+                                  std::vector<WaiterId>& waiters) {
   if (log_ && log_->reading()) return Progress::nothing;
   if (loading_ == no_chunk) {
     if (!wanted()) {
@@ -201,7 +222,8 @@ Overflow::Progress Overflow::pump(bool may_start, std::uint32_t besides, std::ui
 
 Status Overflow::status() const { return !status_.ok() || !log_ ? status_ : log_->status(); }
 
-void Overflow::drop(std::vector<WaiterId>& waiters) {
+std::vector<WaiterId> Overflow::drop() {
+  std::vector<WaiterId> waiters;
   while (!chunks_.empty()) {
     const auto place = chunks_.begin();
     waiters.insert(waiters.end(), place->second.waiters.begin(), place->second.waiters.end());
@@ -209,8 +231,7 @@ void Overflow::drop(std::vector<WaiterId>& waiters) {
   }
   storing_ = no_chunk;
   loading_ = no_chunk;
+  return waiters;
 }
-
-bool Overflow::quiet() const { return empty() && (!log_ || (!log_->reading() && log_->idle())); }
 
 }  // namespace millrace::agent

@@ -9,14 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "agent/pipeline/shared.hpp"
 #include "agent/pipeline/sort_buffer.hpp"
 #include "base/result.hpp"
 #include "io/storage.hpp"
 #include "journal/log.hpp"
 
 namespace millrace::agent {
-
-using WaiterId = std::uint32_t;
 
 // Strategy journal: what does not fit into the sort buffer goes to a node-local file, and comes back chunk
 // by chunk before it is written to the target. The file has no name, so nothing is left behind, whatever
@@ -34,25 +33,25 @@ using WaiterId = std::uint32_t;
 // stored already. Not thread safe.
 class Overflow {
  public:
-  Overflow(io::Storage& storage, std::uint32_t& next_owner, std::string directory, SortBuffer& buffer)
-      : storage_(storage), next_owner_(next_owner), directory_(std::move(directory)), buffer_(buffer) {}
+  // `on`: the strategy is journal. Else nothing is ever stored.
+  Overflow(Shared& shared, SortBuffer& buffer, bool on) : shared_(shared), buffer_(buffer), on_(on) {}
   // Must be quiet.
   ~Overflow() = default;
   Overflow(const Overflow&) = delete;
   Overflow& operator=(const Overflow&) = delete;
 
-  // Creates the file at first use. Not ok: there is no journal; nothing is lost.
-  Status prepare();
+  bool on() const { return on_; }
   // Why there is or was none, for the report; empty if there was no need or no trouble.
   const std::string& problem() const { return problem_; }
 
-  // A chunk of that place will be stored: it counts from now on.
-  void announce(std::uint64_t index) { chunks_[index]; }
+  // True if a chunk that leaves the buffer for want of memory is to be stored; it counts from now on. False:
+  // it goes to the outlet. While a sweep asks for one chunk after another, chunks behind it are stored as
+  // before.
+  bool takes(std::uint64_t index, bool sweeping);
   // Appends runs of a chunk from (slot, byte) on, and moves these; true when all is appended (its memory may
   // go), false if the writer is full for now.
   bool store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byte);
   bool holds(std::uint64_t index) const { return chunks_.contains(index); }
-  bool full();
   // The lowest index that is stored and not below `from`; no_chunk if there is none.
   std::uint64_t lowest(std::uint64_t from) const {
     const auto place = chunks_.lower_bound(from);
@@ -77,18 +76,18 @@ class Overflow {
   // One step of loading, which begins if it leaves `besides` blocks of memory to others. `loaded`: the chunk
   // `index` is whole in the buffer; `waiters` are those attached.
   Progress pump(bool may_start, std::uint32_t besides, std::uint64_t& index, std::vector<WaiterId>& waiters);
+  // The last step found too little memory.
+  bool starved() const { return starved_; }
 
   bool owns(std::uint32_t owner) const { return log_ && log_->owns(owner); }
   void complete(const io::Completion& completion) { log_->complete(completion); }
   Status status() const;
-  // Forgets everything stored; waiters of wanted chunks are appended.
-  void drop(std::vector<WaiterId>& waiters);
+  // Forgets everything stored, and returns the waiters of wanted chunks.
+  std::vector<WaiterId> drop();
 
   // In the journal, headers included.
   std::uint64_t stored_bytes() const { return stored_bytes_; }
   bool empty() const { return chunks_.empty(); }
-  // Nothing stored, nothing in flight.
-  bool quiet() const;
 
   static constexpr std::uint64_t no_chunk = UINT64_MAX;
 
@@ -99,9 +98,12 @@ class Overflow {
     std::vector<WaiterId> waiters;
   };
 
+  Status prepare();
   Status create(Fd again);
   Status fail(Status status);
   bool has_space();
+  bool full();
+  Progress step(bool may_start, std::uint32_t besides, std::uint64_t& index, std::vector<WaiterId>& waiters);
   void begin_segment(Stored& stored);
   template <class F>
   void each_in(Extent extent, F f);
@@ -110,10 +112,9 @@ class Overflow {
   void forget_segment(Stored& stored);
   void forget(std::map<std::uint64_t, Stored>::iterator place);
 
-  io::Storage& storage_;
-  std::uint32_t& next_owner_;
-  std::string directory_;
+  Shared& shared_;
   SortBuffer& buffer_;
+  bool on_;
   Status status_;  // of loading
   bool unavailable_ = false;
   std::string problem_;
@@ -129,6 +130,7 @@ class Overflow {
 
   std::uint64_t storing_ = no_chunk;  // between two calls of store()
   std::uint64_t loading_ = no_chunk;
+  bool starved_ = false;
 };
 
 }  // namespace millrace::agent

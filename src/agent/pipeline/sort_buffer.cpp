@@ -159,18 +159,6 @@ bool SortBuffer::complete(std::uint64_t index) const {
   return place != order_.end() && pool_.chunk(place->second).complete;
 }
 
-void SortBuffer::take_all(Extent extent, std::vector<std::uint32_t>& out) {
-  if (extent.empty()) return;
-  const std::uint64_t last = (extent.end - 1) >> pool_.chunk_shift();
-  for (auto place = order_.lower_bound(extent.begin >> pool_.chunk_shift());
-       place != order_.end() && place->first <= last;) {
-    const std::uint32_t id = place->second;
-    ++place;
-    detach(id);
-    out.push_back(id);
-  }
-}
-
 std::uint32_t SortBuffer::take_at(std::uint64_t index) {
   const auto place = order_.find(index);
   if (place == order_.end()) return LazyPool::none;

@@ -55,9 +55,7 @@ class SortBuffer {
   std::uint32_t take_next(std::uint64_t except = UINT64_MAX);
   // The highest chunk, but not the one of index `except`. LazyPool::none if there is none.
   std::uint32_t take_last(std::uint64_t except = UINT64_MAX);
-  // Every chunk that has a byte of `extent`, ascending; appended to `out` and taken.
-  void take_all(Extent extent, std::vector<std::uint32_t>& out);
-  // The indices of these chunks, without taking them.
+  // Appends the indices of the chunks that have a byte of `extent`, ascending.
   void find(Extent extent, std::vector<std::uint64_t>& indices) const;
   // The chunk of that index; none if there is none.
   std::uint32_t take_at(std::uint64_t index);

@@ -44,6 +44,7 @@ void Fetches::submit(io::Op op, std::shared_ptr<Piece> piece) {
 }
 
 void Fetches::complete(const io::Completion& completion) {
+  if (sink::owner_of(completion.token) != owner_) return;
   const auto found = transfers_.find(static_cast<std::uint32_t>(completion.token));
   if (found == transfers_.end()) return;
   Piece& piece = *found->second;
@@ -92,10 +93,10 @@ bool Fetches::arrive(FilePipeline& pipeline) {
     now = std::ranges::find(fetches_, Step::waiting, &Fetch::step);
     if (now == fetches_.end()) return false;
     now->step = Step::arriving;
-    now->ticket = pipeline.fetch(now->asked.extent);
+    now->ticket = pipeline.outlet().settle(transport::Kind::fetch, now->asked.extent);
     moved = true;
   }
-  for (const sink::Done& done : pipeline.take_fetched()) {
+  for (const sink::Done& done : pipeline.settlements().take_fetched()) {
     if (done.ticket != now->ticket) continue;
     now->answered = moved = true;
     if (now->status.ok()) now->status = done.status;
@@ -107,7 +108,7 @@ bool Fetches::arrive(FilePipeline& pipeline) {
   bool more = true;
   while (writes_.size() < pieces_max) {
     Carrier::Data data;
-    more = pipeline.take_data(data);
+    more = pipeline.outlet().take_data(data);
     if (!more) break;
     moved = true;
     if (data.bytes.empty()) {

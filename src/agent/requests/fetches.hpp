@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "agent/requests/channel.hpp"
 #include "agent/pipeline/file_pipeline.hpp"
+#include "agent/requests/channel.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "extent/extent.hpp"
@@ -71,7 +71,7 @@ class Fetches {
   // Appends what is over since the last call.
   void take(std::vector<Done>& done);
 
-  bool owns(std::uint32_t owner) const { return owner == owner_; }
+  // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);
   bool in_flight() const { return !transfers_.empty(); }
   bool empty() const { return fetches_.empty() && done_.empty() && !in_flight(); }

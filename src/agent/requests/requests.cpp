@@ -3,103 +3,58 @@
 #include "agent/requests/requests.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <optional>
 
 namespace millrace::agent {
+
+using transport::Kind;
 
 namespace {
 
 constexpr ChannelId no_channel = UINT32_MAX;
-constexpr std::uint64_t silence_ns = 100'000'000;  // a rank that sends nothing for so long is not waited for
-constexpr std::uint64_t worth_waiting_bytes = 8 * MiB;
-constexpr std::uint64_t gather_max_ns = 2'000'000'000;  // and no rank for longer than this
-// An agent whose records still come in has a link's bandwidth between its ranks and here.
-constexpr std::uint64_t gather_upstream_max_ns = 600'000'000'000;
 
 }  // namespace
 
 void Requests::join(ChannelId channel, std::uint64_t group, std::uint32_t expected, bool upstream) {
-  members_.push_back({channel, group, upstream});
-  auto known = std::ranges::find(groups_, group, &Group::number);
-  if (known == groups_.end()) known = groups_.insert(known, {group, expected, 0});
-  ++known->joined;
-  ++(upstream ? upstreams_seen_ : members_seen_);
-  if (upstream && awaited_ > 0) --awaited_;
+  members_.join(channel, group, expected, upstream);
   settled_ = passed_close_ = false;
 }
 
-bool Requests::has(ChannelId channel) const {
-  return std::ranges::find(members_, channel, &Member::channel) != members_.end();
+Requests::Waiter& Requests::add(Kind kind, ChannelId channel, std::uint32_t request, Step step) {
+  const Member* const who = members_.active(channel);
+  const Asker asker{kind, channel, request, who != nullptr ? who->group : 0, who != nullptr ? who->round : 0};
+  return waiters_.emplace_hint(waiters_.end(), next_waiter_++, Waiter{asker, step})->second;
 }
 
-// A channel may have a file open twice. Requests do not say which; ranks of one group ask in one order, so
-// the oldest one that is not closing is the same for all of them.
-Requests::Member* Requests::member(ChannelId channel) {
-  for (Member& m : members_) {
-    if (m.channel == channel && !m.closing) return &m;
+void Requests::ask(Kind kind, ChannelId channel, std::uint32_t request, Extent extent) {
+  if (kind == Kind::sync) {
+    ++counters_.syncs;
+    if (Member* const who = members_.active(channel)) {
+      ++who->round;
+      who->mark = 0;
+    }
+    add(kind, channel, request, Step::gather);
+    return;
   }
-  return nullptr;
-}
-
-Requests::Waiter& Requests::add(Kind kind, ChannelId channel, std::uint32_t request) {
-  const Member* who = member(channel);
-  const std::uint64_t group = who != nullptr ? who->group : 0;
-  const std::uint32_t round = who != nullptr ? who->round : 0;
-  const auto place = waiters_.emplace_hint(waiters_.end(), next_waiter_++,
-                                           Waiter{kind, Step::gather, channel, request, group, round});
-  return place->second;
-}
-
-void Requests::flush(ChannelId channel, std::uint32_t request, Extent extent) {
-  ++counters_.flushes;
-  Waiter& waiter = add(Kind::flush, channel, request);
-  waiter.step = Step::drain;
+  if (kind == Kind::flush) ++counters_.flushes;
+  if (kind == Kind::arrive) extent = everything;
+  Waiter& waiter = add(kind, channel, request, Step::drain);
   waiter.extent = extent;
-  pipeline_.depart(extent);
-  waiter.departures = pipeline_.watch(extent, next_waiter_ - 1);
-}
-
-void Requests::arrive(ChannelId channel, std::uint32_t request) {
-  Waiter& waiter = add(Kind::arrive, channel, request);
-  waiter.step = Step::drain;
-  if (!pipeline_.carries()) return;
-  pipeline_.depart(everything);
-  waiter.departures = pipeline_.watch(everything, next_waiter_ - 1);
-}
-
-void Requests::sync(ChannelId channel, std::uint32_t request) {
-  ++counters_.syncs;
-  if (Member* who = member(channel)) {
-    ++who->round;
-    who->mark = 0;
-  }
-  add(Kind::sync, channel, request);
-}
-
-void Requests::fetch(ChannelId channel, std::uint32_t request, Extent extent) {
-  Waiter& waiter = add(Kind::fetch, channel, request);
-  waiter.step = Step::drain;
-  waiter.extent = extent;
-  const Extent before = fetches_->depends_on(pipeline_, extent);
-  pipeline_.depart(before);
-  waiter.departures = pipeline_.watch(before, next_waiter_ - 1);
+  if (kind == Kind::arrive && !pipeline_.carries()) return;
+  if (kind == Kind::fetch) extent = fetches_->depends_on(pipeline_, extent);
+  waiter.departures = pipeline_.depart(extent, next_waiter_ - 1);
 }
 
 void Requests::begin_fetch(WaiterId id, const Waiter& waiter) {
   const auto upstream = [&](const Member& m) { return m.channel == waiter.channel && m.upstream; };
   fetches_->begin(
-      {id, waiter.channel, waiter.request, waiter.extent, std::ranges::any_of(members_, upstream)});
+      {id, waiter.channel, waiter.request, waiter.extent, std::ranges::any_of(members_.opens(), upstream)});
 }
 
-void Requests::settle_all() { add(Kind::sync, no_channel, 0).answer = false; }
+void Requests::settle_all() { add(Kind::sync, no_channel, 0, Step::gather).answer = false; }
 
 bool Requests::settles_all() const {
   return std::ranges::any_of(waiters_, [](const auto& one) { return one.second.channel == no_channel; });
-}
-
-bool Requests::take_lost_peer(ChannelId channel) {
-  Member* who = member(channel);
-  return who != nullptr && std::exchange(who->lost_peer, false);
 }
 
 void Requests::close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters,
@@ -112,8 +67,8 @@ void Requests::close(ChannelId channel, std::uint32_t request, const transport::
   clients_.direct_bytes += counters.direct_bytes;
   clients_.copy_ns += counters.copy_ns;
   clients_.wait_ns += counters.wait_ns;
-  add(Kind::close, channel, request).answer = answered;
-  if (Member* who = member(channel)) who->closing = true;
+  add(Kind::close, channel, request, Step::gather).answer = answered;
+  if (Member* const who = members_.active(channel)) who->closing = true;
 }
 
 void Requests::abandon(ChannelId channel) {
@@ -121,47 +76,19 @@ void Requests::abandon(ChannelId channel) {
   for (auto& [id, waiter] : waiters_) {
     if (waiter.channel == channel) waiter.answer = false;
   }
-  for (std::size_t i = 0; i < members_.size();) {
-    const Member gone = members_[i];
-    if (gone.channel != channel || gone.closing) {  // who has asked to close leaves with its waiter
-      ++i;
-      continue;
-    }
-    members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (gone.upstream) awaited_ = 0;  // the job is broken: who has not come yet may never come
-    for (Member& m : members_) {
-      if (m.group == gone.group && m.channel != channel) m.lost_peer = true;
-    }
-  }
+  members_.abandon(channel);
 }
 
-// Whether ranks that have the file open have not come yet, and much would leave complete if they did.
-bool Requests::incomplete(std::uint64_t group) const {
-  const auto known = std::ranges::find(groups_, group, &Group::number);
-  return known != groups_.end() && known->joined < known->expected &&
-         pipeline_.partial_bytes() >= worth_waiting_bytes;
+void Requests::mark(ChannelId channel, std::uint64_t offset) {
+  if (Member* const who = members_.active(channel)) who->mark = offset;
 }
 
-// Agents upstream that keep their records until they are asked are silent while they wait for their own ranks
-// and upstreams: what all of them hold is to leave as one run.
-bool Requests::upstreams_hold() const {
-  const Strategy strategy = pipeline_.settings().strategy;
-  return strategy == Strategy::sort || strategy == Strategy::journal;
-}
-
-std::uint64_t Requests::gather_until_ns(const Waiter& waiter) const {
-  std::uint64_t until =
-      waiter.kind != Kind::flush && incomplete(waiter.group) ? waiter.start_ns + silence_ns : 0;
-  if (waiter.kind != Kind::flush && awaited_ > 0 && upstreams_hold()) until = waiter.start_ns + gather_max_ns;
-  for (const Member& m : members_) {
-    if (asked_too(m, waiter)) continue;
-    std::uint64_t heard = m.channel < channels_.size() ? channels_[m.channel].last_ns : 0;
-    if (m.upstream) heard = std::max(heard, pipeline_.swept_ns());  // it may have to wait for us
-    const std::uint64_t longest = m.upstream ? gather_upstream_max_ns : gather_max_ns;
-    const std::uint64_t silence = m.upstream && upstreams_hold() ? gather_max_ns : silence_ns;
-    until = std::max(until, std::min(std::max(waiter.start_ns, heard) + silence, waiter.start_ns + longest));
-  }
-  return until;
+// Others do not wait for an agent whose mark is behind the first place that is still here: it waits for them.
+bool Requests::ahead(ChannelId channel) const {
+  const Sweep& sweep = pipeline_.sweep();
+  if (!merging_ || now_ns_ >= sweep.moved_ns() + hold_back_ns) return false;
+  const Member* const who = members_.find(channel);
+  return who != nullptr && who->upstream && who->mark > sweep.lowest_left();
 }
 
 bool Requests::step_gather(std::uint64_t now_ns) {
@@ -171,11 +98,11 @@ bool Requests::step_gather(std::uint64_t now_ns) {
       waiter.started = true;
       waiter.start_ns = waiter.since_ns = now_ns;
     }
-    if (waiter.step != Step::gather || gather_until_ns(waiter) > now_ns) continue;
+    if (waiter.step != Step::gather || gathering_.until_ns(waiter) > now_ns) continue;
     counters_.gather_ns += now_ns - waiter.since_ns;
     waiter.since_ns = now_ns;
     any = true;
-    if (merges()) {
+    if (gathering_.merges()) {
       waiter.step = Step::sweep;
     } else {
       drain(id, waiter);
@@ -186,8 +113,33 @@ bool Requests::step_gather(std::uint64_t now_ns) {
 
 void Requests::drain(WaiterId id, Waiter& waiter) {
   waiter.step = Step::drain;
-  pipeline_.depart(everything);
-  waiter.departures = pipeline_.watch(everything, id);
+  waiter.departures = pipeline_.depart(everything, id);
+}
+
+bool Requests::step_sweep() {
+  std::optional<std::uint64_t> until;
+  bool whole = false;
+  for (const auto& [id, waiter] : waiters_) {
+    if (waiter.step == Step::gather && gathering_.merges()) {
+      const auto its = gathering_.merges_until(waiter);
+      if (its && (!until || *its > *until)) until = its;
+    }
+    whole |= waiter.step == Step::sweep;
+  }
+  merging_ = !whole && until;
+  Sweep& sweep = pipeline_.sweep();
+  if (whole) until = UINT64_MAX;
+  if (until) {
+    sweep.to(*until);
+  } else if (sweep.active()) {
+    sweep.stop();  // the waiters for which it merged have gone on, or a rank has come
+  }
+  if (!whole || !sweep.done()) return false;
+  for (auto& [id, waiter] : waiters_) {
+    if (waiter.step == Step::sweep) drain(id, waiter);
+  }
+  sweep.stop();
+  return true;
 }
 
 // A sync has nothing to do for bytes that ranks wrote directly: the MPI library's own follows. The next agent
@@ -195,24 +147,17 @@ void Requests::drain(WaiterId id, Waiter& waiter) {
 // which may be for bytes of other nodes.
 bool Requests::wants_settling(const Waiter& waiter) const {
   if (pipeline_.carries()) return true;
-  return (waiter.kind == Kind::sync && (pipeline_.unsettled() || settle_ticket_ != 0)) ||
+  return (waiter.kind == Kind::sync && (pipeline_.settlements().unsettled() || settle_ticket_ != 0)) ||
          (waiter.kind == Kind::close && ends_on_disk(pipeline_.settings()));
 }
 
 void Requests::answer(const Waiter& waiter, std::vector<Reply>& replies) {
   Status status = pipeline_.error();
   if (status.ok()) status = waiter.status;
-  for (Member& m : members_) {
-    if (m.channel != waiter.channel || m.group != waiter.group || !m.lost_peer) continue;
-    if (status.ok()) status = Code::lost_peer;
-    m.lost_peer = false;
-  }
+  const bool lost = members_.take_lost_peer(waiter.channel, waiter.group);
+  if (lost && status.ok()) status = Code::lost_peer;
   if (waiter.answer) replies.push_back({waiter.channel, waiter.request, status});
-  if (waiter.kind != Kind::close) return;
-  const auto leaves = std::find_if(members_.begin(), members_.end(), [&](const Member& m) {
-    return m.channel == waiter.channel && m.group == waiter.group && m.closing;
-  });
-  if (leaves != members_.end()) members_.erase(leaves);
+  if (waiter.kind == Kind::close) members_.leave(waiter.channel, waiter.group);
 }
 
 bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
@@ -268,7 +213,7 @@ bool Requests::step_fetch(std::vector<Reply>& replies) {
 bool Requests::step_settle(std::uint64_t now_ns, std::vector<Reply>& replies) {
   bool any = false;
   settled_tickets_.clear();
-  pipeline_.take_settled(settled_tickets_);
+  pipeline_.settlements().take(settled_tickets_);
   if (settle_ticket_ != 0 && std::ranges::find(settled_tickets_, settle_ticket_) != settled_tickets_.end()) {
     any = true;
     settle_ticket_ = 0;
@@ -312,7 +257,7 @@ void Requests::begin_settling() {
     extent = hull(extent, waiter.extent);
   }
   if (settle_covers_.empty()) return;
-  const bool last = closing > 0 && closing == members_.size() && awaited_ == 0;
+  const bool last = closing > 0 && closing == members_.opens().size() && members_.awaited() == 0;
   const auto kind = last     ? transport::Kind::close
                     : stable ? transport::Kind::sync
                     : lands  ? transport::Kind::flush
@@ -325,8 +270,9 @@ void Requests::begin_settling() {
 bool Requests::settle_after_last() {
   if (!nobody() || settled_ || settle_ticket_ != 0) return false;
   pipeline_.depart(everything);  // also while agents are awaited: they may never come
-  if (pipeline_.holds() || awaited_ > 0) return false;
-  const bool unstable = ends_on_disk(pipeline_.settings()) && pipeline_.error().ok() && pipeline_.unsettled();
+  if (pipeline_.holds() || members_.awaited() > 0) return false;
+  const bool unstable =
+      ends_on_disk(pipeline_.settings()) && pipeline_.error().ok() && pipeline_.settlements().unsettled();
   const bool untold = pipeline_.carries() && !passed_close_;
   if (unstable || untold) {
     settle_ticket_ =
@@ -342,8 +288,9 @@ bool Requests::settle_after_last() {
 // from then on only: agents wait for each other, and their bounds would add up.
 void Requests::give_up_awaiting(std::uint64_t now_ns) {
   if (begun_ns_ == 0) begun_ns_ = now_ns;
-  if (pipeline_.carries() && !pipeline_.error().ok()) awaited_ = 0;  // nothing could be passed on
-  if (nobody() && now_ns - begun_ns_ >= transport::await_ns) awaited_ = 0;
+  const bool late = nobody() && now_ns - begun_ns_ >= transport::await_ns;
+  const bool in_vain = pipeline_.carries() && !pipeline_.error().ok();  // nothing could be passed on
+  if (late || in_vain) members_.give_up_awaiting();
 }
 
 bool Requests::advance(std::uint64_t now_ns, std::vector<Reply>& replies) {
@@ -369,12 +316,12 @@ Stages Requests::stages() const {
 }
 
 std::uint64_t Requests::next_deadline_ns() const {
-  std::uint64_t next = nobody() && awaited_ > 0 ? begun_ns_ + transport::await_ns : UINT64_MAX;
+  std::uint64_t next = nobody() && members_.awaited() > 0 ? begun_ns_ + transport::await_ns : UINT64_MAX;
   for (const auto& [id, waiter] : waiters_) {
     if (!waiter.started) return 0;
-    if (waiter.step == Step::gather) next = std::min(next, gather_until_ns(waiter));
+    if (waiter.step == Step::gather) next = std::min(next, gathering_.until_ns(waiter));
   }
-  const std::uint64_t holds_until = merging_ ? pipeline_.swept_ns() + hold_back_ns : 0;
+  const std::uint64_t holds_until = merging_ ? pipeline_.sweep().moved_ns() + hold_back_ns : 0;
   return holds_until > now_ns_ ? std::min(next, holds_until) : next;
 }
 

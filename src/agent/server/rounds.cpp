@@ -306,21 +306,10 @@ void Rounds::forward(const PendingRequest& request) {
       {channel, frame.request, frame.file, rank && frame.kind == transport::Kind::close, position});
   const bool whole = frame.span > UINT64_MAX - frame.offset;
   const Extent extent{frame.offset, whole ? UINT64_MAX : frame.offset + frame.span};
-  switch (frame.kind) {
-    case transport::Kind::flush:
-      core_.flush(channel, frame.file, frame.request, extent);
-      break;
-    case transport::Kind::fetch:
-      core_.fetch(channel, frame.file, frame.request, extent);
-      break;
-    case transport::Kind::arrive:
-      core_.arrive(channel, frame.file, frame.request);
-      break;
-    case transport::Kind::sync:
-      core_.sync(channel, frame.file, frame.request);
-      break;
-    default:
-      core_.close(channel, frame.file, frame.request, counters);
+  if (frame.kind == transport::Kind::close) {
+    core_.close(channel, frame.file, frame.request, counters);
+  } else {
+    core_.ask(frame.kind, channel, frame.file, frame.request, extent);
   }
 }
 

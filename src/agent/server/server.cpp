@@ -132,7 +132,7 @@ Status Server::listen_at_name() {
 Status Server::start() {
   if (Status status = make_page(); !status.ok()) return status;
   trace_ = Trace(options_.trace_directory);
-  if (trace_.on()) core_.trace();
+  core_.follow(true, trace_.on());
 
   ignore_signals();
   sigset_t leave;

@@ -166,7 +166,7 @@ class RingRig {
   }
   void sync_all(std::uint32_t request) {
     for (std::uint32_t n = 0; n < node.size(); ++n) {
-      for (ChannelId r = 0; r < ranks_; ++r) node[n]->core.sync(r, slot[n], request);
+      for (ChannelId r = 0; r < ranks_; ++r) node[n]->core.ask(transport::Kind::sync, r, slot[n], request);
     }
   }
 
@@ -234,20 +234,11 @@ class RingRig {
         case transport::Kind::mark:
           there.core.mark(channel, slot[way.to], frame.extent.begin);
           break;
-        case transport::Kind::flush:
-          there.core.flush(channel, slot[way.to], frame.request, frame.extent);
-          break;
-        case transport::Kind::arrive:
-          there.core.arrive(channel, slot[way.to], frame.request);
-          break;
-        case transport::Kind::fetch:
-          there.core.fetch(channel, slot[way.to], frame.request, frame.extent);
-          break;
-        case transport::Kind::sync:
-          there.core.sync(channel, slot[way.to], frame.request);
+        case transport::Kind::close:
+          there.core.close(channel, slot[way.to], frame.request, {});
           break;
         default:
-          there.core.close(channel, slot[way.to], frame.request, {});
+          there.core.ask(frame.kind, channel, slot[way.to], frame.request, frame.extent);
       }
       way.wire->frames.pop_front();
     }

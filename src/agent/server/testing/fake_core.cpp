@@ -140,24 +140,14 @@ Core::Bundled Core::write_bundle(ChannelId channel, FileSlot file, std::uint64_t
 
 void Core::note(ChannelId, FileSlot, Extent) {}
 
-void Core::flush(ChannelId channel, FileSlot file, std::uint32_t request, Extent) {
-  Impl::settle(impl_->targets[file]);
+void Core::ask(transport::Kind kind, ChannelId channel, FileSlot file, std::uint32_t request, Extent) {
+  if (kind == transport::Kind::fetch) return impl_->replies.push_back({channel, request, Code::unsupported});
+  if (kind != transport::Kind::arrive) Impl::settle(impl_->targets[file]);
   impl_->replies.push_back({channel, request, impl_->targets[file].error});
 }
 
-void Core::arrive(ChannelId channel, FileSlot file, std::uint32_t request) {
-  impl_->replies.push_back({channel, request, impl_->targets[file].error});
-}
-
-void Core::fetch(ChannelId channel, FileSlot, std::uint32_t request, Extent) {
-  impl_->replies.push_back({channel, request, Code::unsupported});
-}
 bool Core::pass_fetched(FetchTaker&) { return false; }
 bool Core::fetching(FileSlot) const { return false; }
-
-void Core::sync(ChannelId channel, FileSlot file, std::uint32_t request) {
-  flush(channel, file, request, everything);
-}
 
 void Core::close(ChannelId channel, FileSlot file, std::uint32_t request, const transport::ClientCounters&) {
   Impl::settle(impl_->targets[file]);
@@ -178,8 +168,7 @@ void Core::set_write_within(std::uint64_t) {}
 std::uint64_t Core::look_every_ns() const { return UINT64_MAX; }
 void Core::write_out() {}
 std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
-void Core::trace() {}
-void Core::keep_quiet() {}
+void Core::follow(bool, bool) {}
 std::vector<Span> Core::take_spans() { return {}; }
 std::vector<std::string> Core::take_messages() { return {}; }
 bool Core::keeps(FileSlot) const { return false; }
