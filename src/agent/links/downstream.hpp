@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/links/agenda.hpp"
+#include "agent/links/loop.hpp"
 #include "agent/pipeline/carrier.hpp"
 #include "io/net.hpp"
 #include "transport/link_io.hpp"
@@ -18,16 +19,14 @@
 
 namespace millrace::agent {
 
-// The sending end of a link: shared by the Carrier that Core has and by Links, which keeps it going. Not
-// thread safe.
+// The sending end of a link: shared by the Carrier that Core has and by Downstreams, which keeps it going.
+// Not thread safe.
 struct Downstream {
   transport::TcpAddress address;
   transport::LinkKey key;
   transport::LinkIntroduction introduction;
   std::optional<transport::LinkIo> io = {};
-  std::uint64_t tag = 0;
-  std::uint32_t watched = 0;  // epoll events
-  std::uint32_t events = 0;
+  Loop::Socket socket = {};
   Status status = {};
   bool abandoned = false;      // the Carrier has gone
   std::uint64_t progress = 0;  // how often the other end has said that it got something done
@@ -35,7 +34,7 @@ struct Downstream {
   std::uint32_t fetch = 0;  // the request that may bring data, now; 0: none
   Extent fetched = {};      // ... of this extent
   std::deque<Carrier::Data> data = {};
-  std::shared_ptr<Agenda> agenda = {};  // of Links, once there is a connection
+  std::shared_ptr<Agenda> agenda = {};  // of Downstreams, once there is a connection
 
   // A reply to this request answers none: it is a sign of progress.
   static constexpr std::uint32_t no_request = 0;
@@ -43,9 +42,9 @@ struct Downstream {
   Status connect(millrace::io::Net& net, const transport::LinkTimes& times, std::uint64_t now_ns);
   // Takes what the other end has said.
   void listen();
-  // The Carrier has done something that Links has to see to.
+  // The Carrier has done something that Downstreams has to see to.
   void touch() {
-    if (agenda) agenda->touch(tag);
+    if (agenda) agenda->touch(socket.tag);
   }
 
  private:

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,47 +12,34 @@
 #include <utility>
 #include <vector>
 
-#include "agent/links/agenda.hpp"
-#include "agent/pipeline/carrier.hpp"
-#include "agent/core/intake.hpp"
 #include "agent/core/core.hpp"
-#include "agent/links/doorkeeper.hpp"
-#include "agent/links/downstream.hpp"
-#include "agent/links/strangers.hpp"
-#include "io/clock.hpp"
-#include "io/net.hpp"
-#include "transport/link_io.hpp"
-#include "transport/route.hpp"
+#include "agent/core/intake.hpp"
+#include "agent/links/agenda.hpp"
+#include "agent/links/downstreams.hpp"
+#include "agent/links/gate.hpp"
+#include "agent/links/loop.hpp"
+#include "agent/links/upstream.hpp"
 
 namespace millrace::agent {
 
 // An agent's links with those of other nodes. Upstream agents connect to it, prove that they hold the key of
-// an open that this agent's ranks have told it of, and from then on are a channel of Core, as a rank is.
-// Downstream, a Carrier makes its link when it first has something to say. One link per open, lane and pair
-// of agents, so that files do not hold each other up.
+// an open that this agent's ranks have told it of, and from then on are a channel of Core, as a rank is. One
+// link per open, lane and pair of agents, so that files do not hold each other up.
 //
-// Lives in an event loop, Server's or the simulator's: watch() is given every stream's descriptor, handle()
-// gets its events, pump() runs once per round. Reaches the world by the net and the clock that it is given,
-// which outlive it. Never blocks. Not thread safe.
+// Lives in an event loop, Server's or the simulator's: its Loop is given every stream's descriptor, handle()
+// gets its events, pump() runs once per round. Never blocks. Not thread safe.
 class Links final : public FetchTaker {
  public:
-  // (Un)watches a socket under a tag: events 0 = no longer.
-  using Watch = std::function<void(int socket, std::uint32_t events, std::uint64_t tag)>;
-  using Log = std::function<void(const std::string& line)>;
-
-  Links(io::Net& net, const io::Clock& clock, Watch watch, Log log, std::uint64_t first_tag,
+  Links(io::Net& net, const io::Clock& clock, Loop::Watch watch, Loop::Log log, std::uint64_t first_tag,
         const transport::LinkTimes& times);
-  ~Links() override;
-  Links(const Links&) = delete;
-  Links& operator=(const Links&) = delete;
 
   // Where agents of other nodes reach this one; listens from the first call on.
-  Result<std::uint16_t> listen();
+  Result<std::uint16_t> listen() { return gate_.listen(); }
 
   // An open whose upstream agents may connect from now on, for as long as Core has the file of that number.
   void serve(const transport::Register& registration, FileSlot file, std::uint64_t file_number);
   // The lanes of this agent.
-  Route route_of(const transport::Register& registration);
+  Route route_of(const transport::Register& registration) { return downstreams_.route_of(registration); }
 
   void handle(std::uint64_t tag, std::uint32_t events);
   // Sends and receives what can be. Call before drain() and after Core::advance().
@@ -70,7 +56,7 @@ class Links final : public FetchTaker {
   std::uint64_t records() const { return records_; }
   // False if the channel is none of an upstream agent.
   bool answer(ChannelId channel, std::uint32_t request, Status status);
-  bool has(ChannelId channel) const;
+  bool has(ChannelId channel) const { return joined_.contains(channel); }
   bool has_room(ChannelId channel) const override;
   void data(ChannelId channel, std::uint32_t request, std::uint64_t offset,
             std::span<const std::byte> bytes) override;
@@ -83,57 +69,43 @@ class Links final : public FetchTaker {
   std::uint64_t progress() const { return progress_; }
   std::uint64_t deadline_ns() const;
   // No agent upstream, and nothing left to send. Strangers do not count.
-  bool idle() const;
+  bool idle() const { return joined_.empty() && downstreams_.empty(); }
 
  private:
-  struct Group;
-  struct Upstream;
+  // An open that agents upstream take part in.
+  struct Group {
+    transport::LinkKey key;
+    std::uint32_t node;
+    std::uint32_t lanes;
+    FileSlot file;
+    std::uint64_t file_number;
+    std::uint64_t record_max_bytes;                     // 0: nobody writes
+    std::map<std::uint32_t, std::uint64_t> heard = {};  // by lane: signs of progress from downstream
+  };
 
   void forget_groups(const Core& core);
   std::optional<transport::LinkKey> key_for(const transport::LinkIntroduction& introduction) const;
   void accept_all();
-  void watch_door(std::uint64_t now_ns);
-  bool make_room(std::uint64_t now_ns);
   void turn_away(std::uint64_t tag);
-  void log_refused(const std::string& why);
-  void refresh(int socket, std::uint64_t tag, std::uint32_t& watched, transport::LinkIo& io);
-  void connect(const std::shared_ptr<Downstream>& to);
-  bool pump(Downstream& to, std::uint64_t now_ns);
   void pump(Upstream& from, std::uint64_t now_ns);
   void hear(const transport::LinkIntroduction& from, std::uint64_t signs);
   bool enroll(Upstream& from, Core& core);
-  Drained take_records(Upstream& from, Core& core, const transport::FrameHeader& frame,
-                       std::span<const std::byte> payload, std::string& why);
-  Drained take_frames(Upstream& from, Core& core, std::vector<PendingRequest>& requests, std::string& why);
   Drained drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests);
   void end(Upstream& from, Core& core, const std::string& why);
   ChannelId free_channel() const;
-  Upstream* upstream_of(ChannelId channel) const;
-  void touch(Upstream& from);
 
-  io::Net& net_;
-  const io::Clock& clock_;
-  Watch watch_;
-  Log log_;
-  std::uint64_t first_tag_;
-  std::uint64_t next_tag_ = 1;  // first_tag_ itself is the listener's
-  transport::LinkTimes times_;
+  Loop loop_;
+  Gate gate_{loop_};
+  Downstreams downstreams_;
   std::uint64_t frames_ = 0;
   std::uint64_t records_ = 0;
   std::uint64_t progress_ = 0;
-  std::unique_ptr<io::Listener> listener_;
-  Doorkeeper door_;
-  bool door_watched_ = false;
-  Strangers strangers_;        // those of upstreams_ that have named no group yet
-  std::uint64_t refused_ = 0;  // of them, so far
   std::map<std::uint64_t, Group> groups_;
-  std::map<std::uint64_t, std::unique_ptr<Upstream>> upstreams_;      // by tag
-  std::map<ChannelId, Upstream*> joined_;                             // those of them that Core knows
-  std::vector<ChannelId> ended_;                                      // take_ended()
-  std::map<std::uint64_t, std::shared_ptr<Downstream>> downstreams_;  // by tag
-  Agenda from_up_;                                                    // upstreams_ to pump,
-  std::set<std::uint64_t> heard_;                                     // ... and those to drain then
-  std::shared_ptr<Agenda> to_down_ = std::make_shared<Agenda>();      // downstreams_ to pump
+  std::map<std::uint64_t, std::unique_ptr<Upstream>> upstreams_;  // by tag
+  std::map<ChannelId, Upstream*> joined_;                         // those of them that Core knows
+  std::vector<ChannelId> ended_;                                  // take_ended()
+  Agenda agenda_;                                                 // upstreams_ to pump,
+  std::set<std::uint64_t> heard_;                                 // ... and those to drain then
 };
 
 }  // namespace millrace::agent

@@ -142,10 +142,8 @@ void Connection::keep_until_ledger_has(FileSlot file) {
 // False: it is none, or malformed.
 bool Connection::take_request(const FrameHeader& frame, const std::byte* payload,
                               std::vector<PendingRequest>& requests) {
-  const bool known = frame.kind == Kind::fetch || frame.kind == Kind::flush || frame.kind == Kind::arrive ||
-                     frame.kind == Kind::sync || frame.kind == Kind::close;
-  if (!known || frame.request == 0 || (frame.kind == Kind::fetch && !transport::may_fetch(frame)))
-    return false;
+  if (!transport::is_request(frame.kind) || frame.request == 0) return false;
+  if (frame.kind == Kind::fetch && !transport::may_fetch(frame)) return false;
   PendingRequest request{id_, frame, {}, ring_.position()};
   if (frame.kind == Kind::close) {
     if (frame.length != sizeof request.counters) return false;
