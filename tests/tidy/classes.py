@@ -8,7 +8,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-HEAD = re.compile(r"\b(?:class|struct)\s+(?:alignas\([^)]*\)\s*)?([A-Za-z_][\w:]*)\s*(?:final\s*)?(?::(?!:)[^;{}()]*)?\{")
+HEAD = re.compile(
+    r"\b(?:class|struct)\s+(?:alignas\([^)]*\)\s*)?([A-Za-z_][\w:]*)\s*(?:final\s*)?(?::(?!:)[^;{}()]*)?\{"
+)
 ACCESS = re.compile(r"\b(?:public|protected|private)\s*:(?!:)")
 # Statements of a class that declare neither data nor a function, and data that is no state of an object.
 NEITHER = re.compile(r"(?:using|typedef|friend|static_assert)\b")

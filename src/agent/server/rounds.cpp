@@ -36,11 +36,10 @@ Rounds::Rounds(Core& core, Links& links, transport::AgentPage& page, const io::C
                std::uint64_t share_every_ns)
     : core_(core),
       links_(links),
-      page_(page),
       clock_(clock),
       ways_(std::move(ways)),
-      share_every_ns_(share_every_ns),
-      states_(page) {}
+      states_(page),
+      progress_(links, page, share_every_ns) {}
 
 // --- Ranks ---
 
@@ -114,12 +113,12 @@ Rounds::Round Rounds::go() {
   const std::uint64_t now_ns = clock_.now_ns();
   bool advanced = core_.advance(now_ns);
   deliver();
-  share_progress(now_ns);
+  progress_.share(now_ns);
   links_.pump(now_ns);
   advanced |= core_.pass_fetched(links_);
   if (pass == Pass::held) return Round::held;
   if (pass != Pass::worked && !advanced) return Round::idle;
-  page_.progress.fetch_add(1, std::memory_order_relaxed);
+  progress_.made();
   return Round::worked;
 }
 
@@ -128,7 +127,7 @@ std::uint64_t Rounds::deadline_ns() const {
   std::uint64_t until = std::min(core_.next_deadline_ns(), links_.deadline_ns());
   // While a rank waits for an answer that does not depend on storage (a close that waits for other ranks),
   // its agent shows twice a second that it lives, or the rank's bound on waits without progress runs out.
-  if (asked()) until = std::min(until, now_ns + 2 * share_every_ns_);
+  if (asked()) until = std::min(until, now_ns + 2 * progress_.every_ns());
   // Ranks that write little do not wake the agent.
   if (std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->writes(); })) {
     const std::uint64_t every_ns = core_.look_every_ns();
@@ -143,7 +142,7 @@ void Rounds::woke() {
   const bool storage_is_busy = std::ranges::any_of(asked_, [this](const Asked& one) {
     return core_.dirty(one.file) || core_.keeps(one.file) || core_.fetching(one.file);
   });
-  if (asked() && !storage_is_busy) page_.progress.fetch_add(1, std::memory_order_relaxed);
+  if (asked() && !storage_is_busy) progress_.made();
 }
 
 // One pass takes from every ring what was published when the pass came to it. Requests that it meets wait
@@ -185,18 +184,14 @@ void Rounds::begin_pass() {
   for (const ChannelId id : broken) drop(id, "its ring has impossible numbers");
 }
 
-// Where ranks outnumber processors, one rank can be a whole buffer ahead of another before that gets its
-// turn, and no chunk of an interleaved file is complete until then. So when much memory waits for its
-// neighbours, the agent takes nothing until all rings are full, and those who wait for room leave the
-// processors to those who lag. Bounded, short, and given up where nobody uses the time.
+// Never while a request waits.
 bool Rounds::hold_back() {
-  constexpr std::uint64_t step_bytes = 48 * MiB;
-  constexpr std::uint64_t longest_ns = 30'000'000;
-  constexpr std::uint64_t unused_ns = 6'000'000;
-  if (!waiting_.empty() || !fresh_.empty()) return holding_ = false;
+  if (!waiting_.empty() || !fresh_.empty()) {
+    hold_.stop();
+    return false;
+  }
   const std::uint64_t partial = core_.partial_bytes();
-  if (partial < step_bytes) hold_at_ = step_bytes;
-  if (partial < hold_at_) return holding_ = false;
+  if (!hold_.worth_it(partial)) return false;
   std::uint64_t fill = 0;
   bool all_wait = true;
   for (const auto& [id, connection] : connections_) {
@@ -204,13 +199,7 @@ bool Rounds::hold_back() {
     fill += connection->ring().fill();
     all_wait = all_wait && (connection->ring().producer_waits() || connection->ring().has_request());
   }
-  const std::uint64_t now_ns = clock_.now_ns();
-  if (!holding_) hold_since_ns_ = now_ns;
-  if (!holding_ || fill != hold_fill_) hold_moved_ns_ = now_ns;
-  hold_fill_ = fill;
-  holding_ = !all_wait && now_ns - hold_since_ns_ < longest_ns && now_ns - hold_moved_ns_ < unused_ns;
-  if (!holding_) hold_at_ = partial + step_bytes;
-  return holding_;
+  return hold_.now(clock_.now_ns(), partial, fill, all_wait);
 }
 
 // Takes records in the order of their stamps over all rings, up to the time at which the pass began. What
@@ -340,21 +329,6 @@ void Rounds::deliver() {
   replies_.swap(early);
   for (const std::string& message : core_.take_messages()) ways_.log(message);
   for (const std::string& report : core_.take_reports()) ways_.report(report);
-}
-
-// Progress goes up the links to the ranks that wait for it, however many agents there are in between.
-void Rounds::share_progress(std::uint64_t now_ns) {
-  if (links_.progress() != heard_progress_) {
-    heard_progress_ = links_.progress();
-    ++heard_steps_;
-    page_.progress.fetch_add(1, std::memory_order_relaxed);
-  }
-  if (now_ns - shared_ns_ < share_every_ns_) return;
-  const std::uint64_t own = page_.progress.load(std::memory_order_relaxed) - heard_steps_;
-  if (own == shared_progress_ && shared_heard_ == heard_progress_) return;
-  shared_ns_ = now_ns;
-  shared_heard_ = heard_progress_;
-  links_.show_progress(std::exchange(shared_progress_, own) != own);
 }
 
 // True if some rank would have woken a sleeping agent by now.

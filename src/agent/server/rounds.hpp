@@ -10,10 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "agent/server/connection.hpp"
 #include "agent/core/core.hpp"
-#include "agent/server/file_states.hpp"
 #include "agent/links/links.hpp"
+#include "agent/server/connection.hpp"
+#include "agent/server/file_states.hpp"
+#include "agent/server/hold_back.hpp"
+#include "agent/server/progress.hpp"
 #include "io/clock.hpp"
 #include "transport/layout.hpp"
 
@@ -87,15 +89,12 @@ class Rounds {
   void forward_of_agents();
   void forward(const PendingRequest& request);
   void deliver();
-  void share_progress(std::uint64_t now_ns);
   bool something_waits() const;
 
   Core& core_;
   Links& links_;
-  transport::AgentPage& page_;
   const io::Clock& clock_;
   Ways ways_;
-  std::uint64_t share_every_ns_;  // signs of progress between agents; to ranks, half as often at least
   FileStates states_;
   std::map<ChannelId, std::unique_ptr<Connection>> connections_;
   std::vector<PendingRequest> fresh_;    // seen by the running pass: other rings may hold older records
@@ -108,16 +107,8 @@ class Rounds {
   std::uint64_t pass_stamp_ = 0;  // when the pass began
   bool pass_open_ = false;
   bool write_out_ = false;
-  bool holding_ = false;       // hold_back()
-  std::uint64_t hold_at_ = 0;  // partial bytes from which on to hold back
-  std::uint64_t hold_since_ns_ = 0;
-  std::uint64_t hold_moved_ns_ = 0;    // when hold_fill_ was last seen to change
-  std::uint64_t hold_fill_ = 0;        // of all rings
-  std::uint64_t shared_ns_ = 0;        // share_progress()
-  std::uint64_t shared_progress_ = 0;  // ours, as upstream agents were last told
-  std::uint64_t heard_progress_ = 0;   // of agents downstream,
-  std::uint64_t heard_steps_ = 0;      // ... in the page's count, and
-  std::uint64_t shared_heard_ = 0;     // ... as upstream agents were last told
+  HoldBack hold_;
+  Progress progress_;
 };
 
 }  // namespace millrace::agent

@@ -23,7 +23,6 @@ using transport::now_ns;
 namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
-constexpr std::uint32_t greet_within_s = 10;  // a process that has connected
 constexpr std::uint64_t listen_every_ns = 200'000;
 
 // A peer has to be lost before the ranks that wait for it give up.
@@ -76,30 +75,10 @@ Server::Server(Core& core, int storage_event_fd, ServerOptions options)
       options_(std::move(options)),
       links_(
           net_, time_,
-          [this](int socket, std::uint32_t events, std::uint64_t tag) { watch_link(socket, events, tag); },
+          [this](int socket, std::uint32_t events, std::uint64_t tag) { epoll_.watch(socket, events, tag); },
           [this](const std::string& line) { log(line); }, tag_first_link, link_times(options_.timeout_ms)) {}
 
 Server::~Server() = default;
-
-Status Server::watch(int descriptor, std::uint64_t tag) {
-  epoll_event event{};
-  event.events = EPOLLIN | EPOLLRDHUP;
-  event.data.u64 = tag;
-  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0 ? Status()
-                                                                           : Status::from_errno(errno);
-}
-
-// Events 0: no longer.
-void Server::watch_link(int socket, std::uint32_t events, std::uint64_t tag) {
-  epoll_event event{};
-  event.events = events;
-  event.data.u64 = tag;
-  if (events == 0) {
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);
-  } else if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event) != 0) {
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event);
-  }
-}
 
 // What all ranks see of this agent.
 Status Server::make_page() {
@@ -120,13 +99,11 @@ Status Server::make_page() {
   return {};
 }
 
-Status Server::listen_at_name() {
-  listener_ = std::move(options_.listener);
-  if (listener_.valid()) return transport::take_over_listener(listener_.get());
-  Result<Fd> listener = transport::listen_at(options_.name);
-  if (!listener) return listener.status();
-  listener_ = *std::move(listener);
-  return {};
+Result<Fd> Server::listen_at_name() {
+  if (!options_.listener.valid()) return transport::listen_at(options_.name);
+  const Status status = transport::take_over_listener(options_.listener.get());
+  if (!status.ok()) return status;
+  return std::move(options_.listener);
 }
 
 Status Server::start() {
@@ -141,17 +118,20 @@ Status Server::start() {
   ::sigaddset(&leave, SIGINT);
   ::sigprocmask(SIG_BLOCK, &leave, nullptr);
 
-  epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  if (Status status = epoll_.open(); !status.ok()) return status;
   wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   signals_.reset(::signalfd(-1, &leave, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!epoll_.valid() || !wake_.valid() || !signals_.valid()) return Status::from_errno(errno);
-  if (Status listens = listen_at_name(); !listens.ok()) return listens;
-  born_ns_ = alone_since_ns_ = now_ns();
-  watch_door();
+  if (!wake_.valid() || !signals_.valid()) return Status::from_errno(errno);
+  Result<Fd> listener = listen_at_name();
+  if (!listener) return listener.status();
+  alone_since_ns_ = now_ns();
+  reception_.emplace(*rounds_, links_, epoll_, *std::move(listener), tag_listener, tag_first_rank,
+                     Reception::Shown{page_memory_.get(), wake_.get()},
+                     [this](const std::string& line) { log(line); });
   for (const auto& [descriptor, tag] :
        {std::pair(wake_.get(), tag_wake), {signals_.get(), tag_signals}, {storage_event_fd_, tag_storage}}) {
     if (descriptor < 0) continue;
-    if (Status status = watch(descriptor, tag); !status.ok()) return status;
+    if (Status status = epoll_.add(descriptor, tag); !status.ok()) return status;
   }
   return {};
 }
@@ -194,7 +174,7 @@ std::uint64_t Server::leaves_ns() {
   if (!alone_ || !core_.idle()) return UINT64_MAX;
   if (leaving_) return 0;
   if (!links_.idle()) return UINT64_MAX;
-  return alone_since_ns_ + (served_ ? options_.linger_ms : options_.first_linger_ms) * 1'000'000;
+  return alone_since_ns_ + (reception_->served() ? options_.linger_ms : options_.first_linger_ms) * 1'000'000;
 }
 
 bool Server::may_leave() {
@@ -202,19 +182,17 @@ bool Server::may_leave() {
   if (leaving_) return true;
   // A rank may be connecting just now: look once more, then take the name away. Whoever is in the queue
   // after that sees its connection reset and starts the next agent.
-  accept_all();
+  reception_->accept_all();
   return rounds_->ranks() == 0;
 }
 
 void Server::sleep() {
   page_->sleeping.store(1, std::memory_order_seq_cst);
-  std::uint64_t until = std::min({rounds_->deadline_ns(), leaves_ns(), door_.opens_ns()});
+  const std::uint64_t deadline_ns = rounds_->deadline_ns();
+  const std::uint64_t leaves = leaves_ns();
   const std::uint64_t now = now_ns();
-  if (now >= looked_ns_ + second_ns) {
-    looked_ns_ = now;
-    silent_ = rounds_->drop_silent(greet_within_s);
-  }
-  if (silent_) until = std::min(until, looked_ns_ + second_ns);
+  const std::uint64_t until =
+      std::min({deadline_ns, leaves, reception_->opens_ns(), reception_->drop_silent(now)});
   int timeout_ms = -1;
   if (until != UINT64_MAX)
     timeout_ms = until <= now ? 0 : static_cast<int>(std::min((until - now) / 1'000'000 + 1, second_ns));
@@ -224,9 +202,9 @@ void Server::sleep() {
 
 // Takes what has come from outside the rings, and waits for it at most so long.
 void Server::listen(int timeout_ms) {
-  watch_door();
+  reception_->watch_door();
   epoll_event events[64];
-  const int count = ::epoll_wait(epoll_.get(), events, 64, timeout_ms);
+  const int count = epoll_.wait(events, timeout_ms);
   page_->sleeping.store(0, std::memory_order_seq_cst);
   listened_ns_ = now_ns();
   for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
@@ -238,7 +216,7 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
   signalfd_siginfo signal{};
   switch (tag) {
     case tag_listener:
-      accept_all();
+      reception_->accept_all();
       break;
     case tag_wake:
       if (::read(wake_.get(), &count, sizeof count) < 0) break;
@@ -250,10 +228,8 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
       break;
     case tag_storage:
       break;  // advance() takes the completions
-    default: {
-      Connection* const rank = rounds_->find(static_cast<ChannelId>(tag - tag_first_rank));
-      if (rank != nullptr) receive(*rank);
-    }
+    default:
+      reception_->receive(static_cast<ChannelId>(tag - tag_first_rank));
   }
 }
 

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "agent/core/core.hpp"
-#include "agent/links/doorkeeper.hpp"
 #include "agent/links/links.hpp"
+#include "agent/server/epoll.hpp"
+#include "agent/server/reception.hpp"
 #include "agent/server/rounds.hpp"
 #include "agent/server/trace.hpp"
 #include "transport/memory.hpp"
@@ -45,17 +47,8 @@ class Server {
   static constexpr std::uint64_t tag_listener = 0, tag_wake = 1, tag_storage = 2, tag_signals = 3;
   static constexpr std::uint64_t tag_first_rank = 16, tag_first_link = std::uint64_t{1} << 32;
 
-  Status watch(int descriptor, std::uint64_t tag);
   Status make_page();
-  Status listen_at_name();
-  void accept_all();
-  void watch_door();
-  void receive(Connection& connection);
-  bool greet(Connection& connection, const void* data, std::size_t size, Fd memory);
-  void enroll(Connection& connection, const transport::Register& registration, Fd target);
-  void meet(Connection& connection, std::uint32_t version);
-  void watch_link(int socket, std::uint32_t events, std::uint64_t tag);
-  void hang_up(Connection& connection);
+  Result<Fd> listen_at_name();
   void sleep();
   void listen(int timeout_ms);
   void handle(std::uint64_t tag, std::uint32_t events);
@@ -67,25 +60,20 @@ class Server {
   Core& core_;
   int storage_event_fd_;
   ServerOptions options_;
-  Fd epoll_, listener_, wake_, signals_, page_memory_;
+  Epoll epoll_;
+  Fd wake_, signals_, page_memory_;
   transport::Mapping page_mapping_;
   transport::AgentPage* page_ = nullptr;
   Trace trace_;
   transport::TcpNet net_;
   transport::SystemClock time_;
   Links links_;
-  std::unique_ptr<Rounds> rounds_;  // from start() on
-  bool leaving_ = false;            // SIGTERM or SIGINT came: no waiting for further ranks
-  Doorkeeper door_;
-  bool door_watched_ = false;
-  std::uint64_t refused_ = 0;    // processes of other users
-  bool silent_ = false;          // somebody may have connected and not greeted
-  std::uint64_t looked_ns_ = 0;  // for such
-  bool served_ = false;
-  bool alone_ = true;  // no ranks, when last looked, since
+  std::unique_ptr<Rounds> rounds_;      // from start() on
+  std::optional<Reception> reception_;  // from start() on
+  bool leaving_ = false;                // SIGTERM or SIGINT came: no waiting for further ranks
+  bool alone_ = true;                   // no ranks, when last looked, since
   std::uint64_t alone_since_ns_ = 0;
   std::uint64_t listened_ns_ = 0;
-  std::uint64_t born_ns_ = 0;
 };
 
 // Appends one line to a file with one write.

@@ -1,32 +1,59 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// The half of Server that talks to ranks over their sockets: coming, registering files, going.
-#include <sys/epoll.h>
-#include <unistd.h>
+#include "agent/server/reception.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
-#include "agent/server/server.hpp"
 #include "transport/socket.hpp"
 
 namespace millrace::agent {
 
 namespace {
+
 constexpr std::size_t max_ranks = 4096;
+constexpr std::uint64_t second_ns = 1'000'000'000;
+constexpr std::uint32_t greet_within_s = 10;  // a process that has connected
+
 }  // namespace
 
-// While the door is shut the listener is readable, and must not wake us.
-void Server::watch_door() {
+Reception::Reception(Rounds& rounds, Links& links, Epoll& epoll, Fd listener, std::uint64_t listener_tag,
+                     std::uint64_t first_rank_tag, Shown shown, Log log)
+    : rounds_(rounds),
+      links_(links),
+      epoll_(epoll),
+      listener_(std::move(listener)),
+      listener_tag_(listener_tag),
+      first_rank_tag_(first_rank_tag),
+      shown_(shown),
+      log_(std::move(log)),
+      born_ns_(transport::now_ns()) {
+  watch_door();
+}
+
+void Reception::watch_door() {
   const bool open = door_.open(transport::now_ns());
   if (open == door_watched_) return;
-  watch_link(listener_.get(), open ? std::uint32_t{EPOLLIN} : 0, tag_listener);
+  epoll_.watch(listener_.get(), open ? std::uint32_t{EPOLLIN} : 0, listener_tag_);
   door_watched_ = open;
 }
 
-void Server::accept_all() {
+std::uint64_t Reception::drop_silent(std::uint64_t now_ns) {
+  if (now_ns >= looked_ns_ + second_ns) {
+    looked_ns_ = now_ns;
+    silent_ = rounds_.drop_silent(greet_within_s);
+  }
+  return silent_ ? looked_ns_ + second_ns : UINT64_MAX;
+}
+
+void Reception::receive(ChannelId rank) {
+  Connection* const connection = rounds_.find(rank);
+  if (connection != nullptr) receive(*connection);
+}
+
+void Reception::accept_all() {
   constexpr std::uint64_t most_lines = 16;
   const std::uint64_t now_ns = transport::now_ns();
   while (door_.open(now_ns)) {
@@ -37,18 +64,18 @@ void Server::accept_all() {
     if (!socket) break;
     if (!transport::same_user(socket->get())) {
       door_.let_in();
-      if (++refused_ <= most_lines) log("refused a process of another user");
+      if (++refused_ <= most_lines) log_("refused a process of another user");
       continue;
     }
-    if (rounds_->ranks() >= max_ranks) continue;
-    Connection& rank = rounds_->join(*std::move(socket));
+    if (rounds_.ranks() >= max_ranks) continue;
+    Connection& rank = rounds_.join(*std::move(socket));
     silent_ = true;
-    if (!watch(rank.socket(), tag_first_rank + rank.id()).ok()) rounds_->drop(rank.id(), "");
+    if (!epoll_.add(rank.socket(), first_rank_tag_ + rank.id()).ok()) rounds_.drop(rank.id(), "");
   }
   watch_door();
 }
 
-void Server::receive(Connection& connection) {
+void Reception::receive(Connection& connection) {
   transport::Register message{};  // the larger of the two that a rank may send
   Result<transport::Received> received =
       transport::receive_message(connection.socket(), &message, sizeof message);
@@ -56,7 +83,7 @@ void Server::receive(Connection& connection) {
   if (!received || received->size == 0) return hang_up(connection);
   if (!connection.greeted()) {
     if (!greet(connection, &message, received->size, std::move(received->descriptors[0])))
-      rounds_->drop(connection.id(), "");
+      rounds_.drop(connection.id(), "");
     return;
   }
   if (received->size == sizeof(transport::Meet)) {
@@ -64,12 +91,12 @@ void Server::receive(Connection& connection) {
     std::memcpy(&meeting, &message, sizeof meeting);
     return meet(connection, meeting.version);
   }
-  if (received->size != sizeof message) return rounds_->drop(connection.id(), "a message of unknown size");
+  if (received->size != sizeof message) return rounds_.drop(connection.id(), "a message of unknown size");
   message.path[sizeof message.path - 1] = 0;
   enroll(connection, message, std::move(received->descriptors[0]));
 }
 
-bool Server::greet(Connection& connection, const void* data, std::size_t size, Fd memory) {
+bool Reception::greet(Connection& connection, const void* data, std::size_t size, Fd memory) {
   transport::Hello hello{};
   if (size != sizeof hello || !memory.valid()) return false;
   std::memcpy(&hello, data, sizeof hello);
@@ -93,16 +120,16 @@ bool Server::greet(Connection& connection, const void* data, std::size_t size, F
   }
   connection.greet(*std::move(ring), hello);
   served_ = true;
-  return transport::send(connection.socket(), welcome, {page_memory_.get(), wake_.get()}).ok();
+  return transport::send(connection.socket(), welcome, {shown_.page, shown_.wake}).ok();
 }
 
-void Server::enroll(Connection& connection, const transport::Register& registration, Fd target) {
-  const transport::Registered answer = rounds_->enroll(connection, registration, std::move(target));
+void Reception::enroll(Connection& connection, const transport::Register& registration, Fd target) {
+  const transport::Registered answer = rounds_.enroll(connection, registration, std::move(target));
   if (!transport::send(connection.socket(), answer).ok()) hang_up(connection);
 }
 
 // The rank wants to tell agents of other nodes how they reach this one.
-void Server::meet(Connection& connection, std::uint32_t version) {
+void Reception::meet(Connection& connection, std::uint32_t version) {
   transport::Met answer{Code::unsupported, 0, 0};
   if (version == transport::protocol_version) {
     const Result<std::uint16_t> port = links_.listen();
@@ -113,9 +140,9 @@ void Server::meet(Connection& connection, std::uint32_t version) {
 }
 
 // The rank has gone, or its socket has. What it published is still good.
-void Server::hang_up(Connection& connection) {
-  if (!connection.greeted()) return rounds_->drop(connection.id(), "");
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.socket(), nullptr);
+void Reception::hang_up(Connection& connection) {
+  if (!connection.greeted()) return rounds_.drop(connection.id(), "");
+  epoll_.watch(connection.socket(), 0, 0);
   connection.set_gone();
 }
 
