@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// What earlier closes have left to go on: ledgers, as their readers see them (the files of agent/core/ledger.hpp),
-// and what this node's agent still has of files that their ranks have left.
+// What earlier closes have left to go on: ledgers, as their readers see them (the files of
+// agent/core/ledger.hpp), and what this node's agent still has of files that their ranks have left.
 #include <sys/stat.h>
 
 #include <string>
@@ -117,7 +117,7 @@ void settle_ledgers(const char* path, bool writes, Process& process) {
   if (!process.settings().enabled) return;
   const std::string directory = local_directory(process.settings());
   Session* session = running(process);
-  if ((session == nullptr || !session->knows_any()) && !journal::has_logs(directory)) return;
+  if ((session == nullptr || !session->view().knows_any()) && !journal::has_logs(directory)) return;
   struct stat about {};
   const bool here = ::stat(path, &about) == 0;  // else it may be on another node
   FileIdentity target{.device = about.st_dev, .inode = about.st_ino};
