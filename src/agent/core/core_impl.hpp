@@ -59,7 +59,7 @@ struct Core::Impl {
   HoldBound bound_of(const OpenFile& file) const;
   void expire();
   bool retire();
-  bool ready() const { return memory.ready() && !shared.ledger_full; }
+  bool ready() const { return shared.ready() && !shared.ledger_full; }
   void put(OpenFile& to, const Channel& from, std::uint64_t offset, std::span<const std::byte> data) {
     if (to.ledger && !from.upstream) {
       to.keep(offset, data);

@@ -10,7 +10,7 @@ bool Core::ready() const { return impl_->ready(); }
 // What agents upstream pass on is in no ledger here: a full one does not keep it waiting, or nodes whose
 // ledgers fail would wait for each other.
 bool Core::ready(FileSlot slot, std::uint32_t lane) const {
-  if (impl_->memory.ready()) return true;
+  if (impl_->shared.ready()) return true;
   const OpenFile* const file = impl_->files.at(slot);
   return file == nullptr || impl_->memory.ready(file->lane_at(lane));
 }

@@ -90,9 +90,9 @@ void Memory::make_room() {
 }
 
 // What leaves, and what is to come back from a journal, may be stuck until other agents get on, and they may
-// wait for a lane here. So while ready() is false for such a reason, a lane that agents feed lets go of what
-// it has, and takes more: with a journal or the file it needs nobody for that, else only agents that are
-// nearer to the file.
+// wait for a lane here. So while Shared::ready() is false for such a reason, a lane that agents feed lets go
+// of what it has, and takes more: with a journal or the file it needs nobody for that, else only agents that
+// are nearer to the file.
 void Memory::make_way() {
   bool stopped = !shared_.pool->has_room(shared_.record_max_bytes, shared_.reserved_blocks);
   files_.each_lane([&](const OpenFile&, const Lane& lane) {

@@ -10,8 +10,8 @@
 
 namespace millrace::agent {
 
-// Divides the memory of one agent among its files and lanes: one pool for all of them. Decides when a record
-// may be taken, and which chunks depart to make room. Not thread safe.
+// Divides the memory of one agent among its files and lanes: one pool for all of them. Decides which chunks
+// depart to make room. Not thread safe.
 class Memory {
  public:
   Memory(Shared& shared, const Files& files) : shared_(shared), files_(files) {}
@@ -26,12 +26,8 @@ class Memory {
   // The last file has gone.
   void let_go() { shared_.pool.reset(); }
 
-  bool ready() const {
-    const BlockPool* const pool = shared_.pool.get();
-    return !pool ||
-           (!shared_.advance_wanted && pool->has_room(shared_.record_max_bytes, shared_.reserved_blocks));
-  }
-  // As ready(), for a record of an agent upstream: each lane that agents feed has a little memory of its own.
+  // As Shared::ready(), for a record of an agent upstream: each lane that agents feed has a little memory of
+  // its own.
   bool ready(const Lane& lane) const;
   // There is little left: an agent upstream that is ahead of others has to wait.
   bool scarce() const;

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -20,7 +22,21 @@ class Arrivals {
   explicit Arrivals(BlockPool& pool) : pool_(pool) {}
 
   // Copies as much of a record as fits, and returns its size; not when full().
-  std::size_t add(std::uint64_t offset, std::span<const std::byte> data);
+  std::size_t add(std::uint64_t offset, std::span<const std::byte> data) {
+    if (block_ == LazyPool::none) block_ = pool_.blocks.allocate();
+    std::byte* place = pool_.data(block_) + used_;
+    const std::size_t size = std::min<std::size_t>(data.size(), pool_.block_bytes() - used_);
+    std::memcpy(place, data.data(), size);
+    used_ += static_cast<std::uint32_t>(size);
+    sink::Segment* last = segments_.empty() ? nullptr : &segments_.back();
+    if (last != nullptr && last->offset + last->length == offset) {
+      last->length += size;
+    } else {
+      segments_.push_back({offset, place, size});
+    }
+    hull_ = millrace::hull(hull_, {offset, offset + size});
+    return size;
+  }
   bool full() const { return used_ == pool_.block_bytes() || segments_.size() >= segments_max; }
   bool empty() const { return segments_.empty(); }
   std::uint32_t blocks() const { return block_ != LazyPool::none ? 1 : 0; }
@@ -30,7 +46,12 @@ class Arrivals {
   Extent hull() const { return hull_; }
   std::span<const sink::Segment> segments() const { return segments_; }
   // The block belongs to somebody else now: the next record begins another one.
-  void let_go();
+  void let_go() {
+    block_ = LazyPool::none;
+    used_ = 0;
+    hull_ = {};
+    segments_.clear();
+  }
 
  private:
   static constexpr std::size_t segments_max = 4096;  // of one put

@@ -37,6 +37,11 @@ struct Shared {
   std::uint64_t write_within_ns = 5'000'000'000;  // how long a byte may be here, and nowhere else
   std::uint64_t now_ns = 0;
   std::map<std::uint64_t, sink::Meter> meters = {};  // by device
+
+  // There is memory for a record, whatever its file.
+  bool ready() const {
+    return !pool || (!advance_wanted && pool->has_room(record_max_bytes, reserved_blocks));
+  }
 };
 
 }  // namespace millrace::agent
