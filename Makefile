@@ -43,7 +43,7 @@ test-asan: bootstrap  ## unit tests under address and undefined-behaviour saniti
 	$(call build_preset,build-asan,asan)
 	$(CTEST) --test-dir build-asan -L unit
 
-ASAN_SHORT = base extent journal link agent_core recovery staging channel plain capi transport
+ASAN_SHORT = base extent journal link pipeline agent_core recovery staging channel plain capi transport
 test-asan-short: bootstrap  ## those of them that handle what strangers and programs give, or memory by hand
 	@test -f build-asan/build.ninja || cmake --preset asan
 	@cmake --build build-asan -j $(JOBS) --target $(ASAN_SHORT:%=%_test) channel_functions fake_cuda millrace-host

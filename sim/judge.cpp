@@ -1,10 +1,11 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Cluster: checks
-// whether the promises hold.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Cluster: checks whether the promises hold.
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-#include "agent/fetches.hpp"
+#include "agent/requests/fetches.hpp"
 #include "cluster.hpp"
 
 namespace millrace::sim {

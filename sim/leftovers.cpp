@@ -11,7 +11,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "agent/recovery.hpp"
+#include "agent/recovery/recovery.hpp"
 #include "io/factory.hpp"
 #include "io/posix/descriptor.hpp"
 #include "io/posix/owned.hpp"

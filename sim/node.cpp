@@ -71,7 +71,7 @@ void Node::start() {
   links_ = std::make_unique<agent::Links>(world_.net.of(number_), clock_, watch, say, first_tag, times_);
   core_ = std::make_unique<agent::Core>(world_.disk.of(process_), journals_);
   core_->set_write_within(write_within_ns_);
-  core_->keep_quiet();
+  core_->follow(false, false);
   rounds_ = std::make_unique<Rounds>(
       *core_, *links_, page(), clock_,
       Rounds::Ways{[this] { return clock_.now_ns(); }, say, [](const std::string&) {}}, share_every_ns_);

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "agent/core.hpp"
-#include "agent/links.hpp"
-#include "agent/rounds.hpp"
+#include "agent/core/core.hpp"
+#include "agent/links/links.hpp"
+#include "agent/server/rounds.hpp"
 #include "client/session.hpp"
 #include "io/clock.hpp"
 #include "io/virtual/timeline.hpp"

@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Cluster:
-// MPI_File_open, with the ranks' agreement by collective calls, as in the front.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Cluster: MPI_File_open, with the ranks' agreement by collective calls, as in the front.
 #include <algorithm>
 #include <array>
 #include <cstring>

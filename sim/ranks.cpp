@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Cluster: the ranks'
-// programs, straight code over the shipped client, each in its fiber. They call the MPI library as a front
-// does.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Cluster: the ranks' programs, straight code over the shipped client, each in its fiber. They call the
+// MPI library as a front does.
 #include <algorithm>
 #include <utility>
 

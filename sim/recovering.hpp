@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/recovery.hpp"
+#include "agent/recovery/recovery.hpp"
 #include "fiber.hpp"
 #include "io/virtual/timeline.hpp"
 #include "node.hpp"

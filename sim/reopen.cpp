@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Cluster: between two
-// openings of the file. Dead processes start again, and the logs that are left are settled. Then programs
-// open the file themselves.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Cluster: between two openings of the file. Dead processes start again, and the logs that are left are
+// settled. Then programs open the file themselves.
 #include <algorithm>
 #include <utility>
 

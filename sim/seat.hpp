@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/core.hpp"
+#include "agent/core/core.hpp"
 #include "client/contact.hpp"
 #include "fiber.hpp"
 #include "io/virtual/timeline.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/recovery_list.hpp"
+#include "agent/recovery/recovery_list.hpp"
 #include "base/local.hpp"
 #include "io/factory.hpp"
 #include "options.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/recovery.hpp"
+#include "agent/recovery/recovery.hpp"
 
 // The options of millrace-recover.
 struct Options : millrace::agent::RecoveryOptions {

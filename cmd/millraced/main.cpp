@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/serve.hpp"
+#include "agent/server/serve.hpp"
 #include "io/factory.hpp"
 
 namespace {

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The rank's part of a
-// write, without the agent's part: one call of one record (call), the same with a file's choice of path
-// (file_call), or one call of many pieces (batch).
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The rank's part of a write, without the agent's part: one call of one record (call), the same with a
+// file's choice of path (file_call), or one call of many pieces (batch).
 #include <benchmark/benchmark.h>
 
 #include <memory>

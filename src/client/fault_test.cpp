@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Ranks and an agent as
-// real processes: one of them dies or misbehaves.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Ranks and an agent as real processes: one of them dies or misbehaves.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

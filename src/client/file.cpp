@@ -97,7 +97,8 @@ bool PipelineFile::enroll(bool may_start) {
   const char* why = nullptr;
   Session* session = process_.session(may_start, why);
   std::uint64_t seen = 0;
-  if (session != nullptr && !session->lost() && !session->knows(place_.number(), seen)) settle_dead_ledgers();
+  if (session != nullptr && !session->lost() && !session->view().knows(place_.number(), seen))
+    settle_dead_ledgers();
   if (session != nullptr) why = enroll_with(*session);
   if (why != nullptr) barred_.store(why);
   return registered();
@@ -122,7 +123,7 @@ const char* PipelineFile::enroll_with(Session& session) {
   Result<std::uint32_t> slot = session.enroll(registration, place_.held().get());
   if (!slot) {
     process_.say(request_.path + ": the agent refused the file: " + slot.status().describe());
-    bereft_.store(session.lost() && session.holds(place_.number()));
+    bereft_.store(session.lost() && session.view().holds(place_.number()));
     return "the agent refused the file";
   }
   slot_ = *slot;
@@ -157,7 +158,7 @@ Status PipelineFile::flush_own(Extent extent) {
     if (!known_to_agent() || !enroll(false)) return ask_before_reading(extent);
     session = session_.load();
   }
-  const bool dirty = session->dirty(slot_);
+  const bool dirty = session->view().dirty(slot_);
   const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed);
   if (!dirty && !elsewhere) return session->sticky(slot_);
   if (elsewhere) extent = everything;
@@ -197,7 +198,7 @@ bool PipelineFile::known_to_agent() {
   Session* session = process_.session(false, why);
   if (session == nullptr) return false;
   const std::lock_guard lock(known_mutex_);
-  return session->knows(place_.number(), openings_seen_);
+  return session->view().knows(place_.number(), openings_seen_);
 }
 
 Status PipelineFile::order() {
@@ -215,7 +216,7 @@ Status PipelineFile::order() {
 Status PipelineFile::publish() {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr || process_.is_child()) return {};
-  if (!session->dirty(slot_)) return session->sticky(slot_);
+  if (!session->view().dirty(slot_)) return session->sticky(slot_);
   const TraceSpan span("publish");
   return session->request(Kind::flush, slot_, everything, tally_);
 }
@@ -225,7 +226,7 @@ Status PipelineFile::settle_ledger() {
   Session* session = session_of_group();
   if (session == nullptr) settle_dead_ledgers();
   if (session == nullptr) return without_agent();
-  if (!session->keeps(slot_)) return session->sticky(slot_);
+  if (!session->view().keeps(slot_)) return session->sticky(slot_);
   return ask(*session, Kind::sync, everything);
 }
 
@@ -245,7 +246,7 @@ Status PipelineFile::prepare_own_direct_write(Extent extent) {
   }
   if (keeps_ledger(request_.settings)) return empty_ledger();
   if (session != nullptr && !process_.is_child() && !elsewhere_.load(std::memory_order_relaxed) &&
-      !session->pending(slot_, extent))
+      !session->view().pending(slot_, extent))
     return session->sticky(slot_);
   return extent.empty() || process_.is_child() ? Status() : flush_own(extent);
 }
@@ -338,7 +339,7 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
   const TraceSpan span("close");
   // The ledger answers a close before the file has its records; the MPI library's bytes may depend on them.
   if (kind == Kind::close && past_ledger_.load(std::memory_order_relaxed)) (void)empty_ledger();
-  const bool safe = !session->dirty(slot_) && request_.settings.durability == Durability::server;
+  const bool safe = !session->view().dirty(slot_) && request_.settings.durability == Durability::server;
   Status status = session->request(kind, slot_, extent, tally_);
   // An agent that died without bytes of this file has lost nothing.
   if (status.code() == Code::lost_agent && safe) status = session->sticky(slot_);

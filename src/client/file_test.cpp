@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Tests which file an
-// open means, and when the agent has a part in it.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Tests which file an open means, and when the agent has a part in it.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

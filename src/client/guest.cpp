@@ -16,7 +16,7 @@ Session* Guest::session_that_knows(std::uint64_t number) {
   Session* const asked = session();
   if (asked == nullptr) return nullptr;
   std::uint64_t seen = openings_seen_.load(std::memory_order_relaxed);
-  const bool knows = asked->knows(number, seen);
+  const bool knows = asked->view().knows(number, seen);
   openings_seen_.store(seen, std::memory_order_relaxed);
   return knows ? asked : nullptr;
 }
@@ -25,9 +25,10 @@ Status Guest::before_reading(std::uint64_t number, Extent extent,
                              const std::function<Result<std::uint64_t>()>& size) {
   Session* session = session_that_knows(number);
   if (session == nullptr || extent.empty()) return {};
-  const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed) && session->routed(number);
+  const bool elsewhere =
+      elsewhere_.exchange(false, std::memory_order_relaxed) && session->view().routed(number);
   if (elsewhere) extent = everything;
-  if (!elsewhere && !session->pending_in(number, everything)) return {};
+  if (!elsewhere && !session->view().pending_in(number, everything)) return {};
   // The end of the file depends on pending bytes behind `extent`: a hole before these bytes reads as zeros.
   if (extent.end != UINT64_MAX) {
     const Result<std::uint64_t> bytes = size();
@@ -42,7 +43,8 @@ Status Guest::before_reading(std::uint64_t number, Extent extent,
 Status Guest::before_writing(std::uint64_t number, Extent extent) {
   Session* session = session_that_knows(number);
   if (session == nullptr || extent.empty()) return {};
-  const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed) && session->routed(number);
+  const bool elsewhere =
+      elsewhere_.exchange(false, std::memory_order_relaxed) && session->view().routed(number);
   if (elsewhere) extent = everything;
   const TraceSpan span("ask for what others have pending");
   // The agent logs records when it takes them out of rings. So the flush of the rings comes first.

@@ -1,6 +1,8 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Before an open: the
-// ledgers of earlier closes, as their readers see them (the files of agent/ledger.hpp), and bytes of files
-// that their ranks have left with this node's agent.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Before an open: the ledgers of earlier closes, as their readers see them (the files of
+// agent/core/ledger.hpp), and bytes of files that their ranks have left with this node's agent.
 #include <sys/stat.h>
 
 #include <string>
@@ -116,7 +118,7 @@ void settle_ledgers(const char* path, bool writes, Process& process) {
   if (!process.settings().enabled) return;
   const std::string directory = local_directory(process.settings());
   Session* session = running(process);
-  if ((session == nullptr || !session->knows_any()) && !journal::has_logs(directory)) return;
+  if ((session == nullptr || !session->view().knows_any()) && !journal::has_logs(directory)) return;
   struct stat about {};
   const bool here = ::stat(path, &about) == 0;  // else it may be on another node
   FileIdentity target{.device = about.st_dev, .inode = about.st_ino};

@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Before an open:
-// ledgers that it waits for, recovers, or passes over.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Before an open: ledgers that it waits for, recovers, or passes over.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

@@ -319,7 +319,7 @@ bool anything_pending(bool writes) {
   if (process().is_child()) return false;
   const char* why = nullptr;
   Session* session = process().session(false, why);
-  return session != nullptr && session->anything_pending(writes);
+  return session != nullptr && session->view().anything_pending(writes);
 }
 
 void settle_file(std::uint64_t device, std::uint64_t inode, bool writes) {

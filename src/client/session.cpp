@@ -17,7 +17,8 @@ constexpr std::uint64_t notes_wake_bytes = 2 * MiB;
 
 Session::Session(SessionParts parts)
     : parts_(std::move(parts)),
-      clock_(static_cast<transport::StampClock>(page().stamp_clock)),
+      view_(*reinterpret_cast<transport::AgentPage*>(parts_.page.data())),
+      clock_(static_cast<transport::StampClock>(view_.page().stamp_clock)),
       mutex_(!parts_.serialized) {}
 
 // Sends one question to the agent over the socket, and receives its answer.
@@ -62,7 +63,7 @@ Status Session::append(const FrameHeader& frame, const void* data, Tally* tally)
 // Call it after the producer's publish(). It wakes the agent if the agent sleeps and there is enough work.
 // Only the rank that clears the flag makes the system call, so one sleep costs one call of one rank.
 void Session::publish(bool urgent) {
-  std::atomic<std::uint32_t>& sleeping = page().sleeping;
+  std::atomic<std::uint32_t>& sleeping = view_.page().sleeping;
   if (sleeping.load(std::memory_order_seq_cst) == 0) return;
   if (!urgent && parts_.producer.fill() < transport::wake_threshold(parts_.producer.ring_bytes())) return;
   if (sleeping.exchange(0, std::memory_order_seq_cst) == 0) return;
@@ -85,12 +86,12 @@ Status Session::wait_for_room(Tally* tally) {
 }
 
 Session::Patience Session::begin_wait() {
-  return {page().progress.load(std::memory_order_relaxed), now_ns()};
+  return {view_.page().progress.load(std::memory_order_relaxed), now_ns()};
 }
 
 Status Session::keep_waiting(Patience& patience) {
   if (parts_.contact->hung_up()) return lose();
-  const std::uint64_t progress = page().progress.load(std::memory_order_relaxed);
+  const std::uint64_t progress = view_.page().progress.load(std::memory_order_relaxed);
   const std::uint64_t now = now_ns();
   // If a look comes later than its slice, this process did not run. The extra time is not a wait.
   patience.waited_ns += std::min(now - patience.looked_ns, 2 * parts_.slice_ms * std::uint64_t{1'000'000});
@@ -121,9 +122,9 @@ void Session::save() {
 }
 
 Status Session::sticky(std::uint32_t file) {
-  const std::uint32_t code = state(file).code.load(std::memory_order_acquire);
+  const std::uint32_t code = view_.state(file).code.load(std::memory_order_acquire);
   if (code == 0) return {};
-  return {static_cast<Code>(code), state(file).error.load(std::memory_order_relaxed)};
+  return {static_cast<Code>(code), view_.state(file).error.load(std::memory_order_relaxed)};
 }
 
 Status Session::status(std::uint32_t file) {
@@ -197,58 +198,13 @@ Status Session::wait_for_answer(std::uint32_t id) {
           slot.error.load(std::memory_order_relaxed)};
 }
 
-// True if the agent has a file for which `is` is true.
-template <class Is>
-bool Session::any_file(Is&& is) {
-  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
-  for (std::uint32_t file = 0; file < slots; ++file) {
-    if (state(file).number.load() != 0 && is(file)) return true;
-  }
-  return false;
-}
-
-// ... with that number.
-template <class Is>
-bool Session::any_file(std::uint64_t number, Is&& is) {
-  return any_file([&](std::uint32_t file) { return state(file).number.load() == number && is(file); });
-}
-
-bool Session::knows(std::uint64_t number, std::uint64_t& seen) {
-  const std::uint64_t openings = page().openings.load();
-  if (openings == seen) return false;
-  if (any_file(number, [](std::uint32_t) { return true; })) return true;
-  seen = openings;
-  return false;
-}
-
-bool Session::holds(std::uint64_t number) {
-  return any_file(number, [this](std::uint32_t file) { return keeps(file); });
-}
-
-bool Session::knows_any() {
-  return any_file([](std::uint32_t) { return true; });
-}
-
-bool Session::anything_pending(bool kept) {
-  return any_file([&](std::uint32_t file) { return kept ? keeps(file) : dirty(file); });
-}
-
-bool Session::pending_in(std::uint64_t number, Extent extent) {
-  return any_file(number, [&](std::uint32_t file) { return dirty(file) && pending(file, extent); });
-}
-
-bool Session::routed(std::uint64_t number) {
-  return any_file(number, [this](std::uint32_t file) { return state(file).routed.load() != 0; });
-}
-
 // Sends one request for each file for which `is` is true.
 template <class Is>
 Status Session::ask_files(Kind kind, Extent extent, Tally& tally, Is&& is) {
   Status first;
-  const std::uint32_t slots = std::min(page().slots.load(), transport::max_files);
-  for (std::uint32_t file = 0; file < slots; ++file) {
-    if (state(file).number.load() == 0 || !is(file)) continue;
-    const bool left = state(file).dirty.load() == transport::state_left;
+  for (std::uint32_t file = 0, slots = view_.slots(); file < slots; ++file) {
+    if (view_.state(file).number.load() == 0 || !is(file)) continue;
+    const bool left = view_.state(file).dirty.load() == transport::state_left;
     const Status status = request(kind, file, extent, tally);
     // Errors of an open that is over do not belong to a later open.
     if (left && tally.left.ok() && status.code() != Code::invalid) tally.left = status;
@@ -261,21 +217,39 @@ Status Session::ask_files(Kind kind, Extent extent, Tally& tally, Is&& is) {
 
 Status Session::flush_file(std::uint64_t number, Extent extent, bool elsewhere, Tally& tally) {
   return ask_files(Kind::flush, extent, tally, [&](std::uint32_t file) {
-    return state(file).number.load() == number &&
-           ((elsewhere && state(file).routed.load() != 0) || (dirty(file) && pending(file, extent)));
+    return view_.state(file).number.load() == number &&
+           ((elsewhere && view_.state(file).routed.load() != 0) ||
+            (view_.dirty(file) && view_.pending(file, extent)));
   });
 }
 
 Status Session::flush_stand_ins(Tally& tally) {
   return ask_files(Kind::flush, everything, tally, [this](std::uint32_t file) {
-    return state(file).routed.load() == transport::routed_stand_in && dirty(file);
+    return view_.state(file).routed.load() == transport::routed_stand_in && view_.dirty(file);
   });
 }
 
 Status Session::settle_ledgers_of(std::uint64_t number, Tally& tally) {
   return ask_files(Kind::sync, everything, tally, [this, number](std::uint32_t file) {
-    return state(file).number.load() == number && state(file).kept.load() != 0;
+    return view_.state(file).number.load() == number && view_.state(file).kept.load() != 0;
   });
+}
+
+// Every step brings the size of the file along. One that the file ends in has waited for all that is pending
+// behind it, so that nothing lies behind the end.
+Status Session::fetch(std::uint32_t file, const std::string& place, Extent extent, Tally& tally) {
+  const TraceSpan span("fetch", extent.size());
+  std::uint64_t size = 0;
+  do {
+    const Extent step{extent.begin, extent.begin + std::min(extent.size(), transport::fetch_max_bytes)};
+    const Status status = request(transport::Kind::fetch, file, step, tally);
+    if (!status.ok()) return status;
+    const Result<std::uint64_t> now = parts_.contact->size_of(place);
+    if (!now) return now.status();
+    size = *now;
+    extent.begin = step.end;
+  } while (!extent.empty() && extent.begin <= size);
+  return {};
 }
 
 void Session::note(std::uint32_t file, Extent extent) {

@@ -14,6 +14,7 @@
 #include "client/call_lock.hpp"
 #include "client/contact.hpp"
 #include "client/file.hpp"
+#include "client/page_view.hpp"
 #include "client/rescue.hpp"
 #include "transport/channel.hpp"
 #include "transport/stamp.hpp"
@@ -65,23 +66,7 @@ class Session {
 
   // Sticky status of a file; lost_agent if the agent has gone.
   Status status(std::uint32_t file);
-  // False: every byte that any rank of the node wrote to the file is in the file system.
-  bool dirty(std::uint32_t file) { return state(file).dirty.load(std::memory_order_seq_cst) != 0; }
-  // False: besides, the file's ledger has no records that may not be in the file.
-  bool keeps(std::uint32_t file) { return dirty(file) || state(file).kept.load() != 0; }
-  // False: no rank of the node has a file of this number open through the pipeline. `seen` (0 at first) saves
-  // the search until another file is opened.
-  bool knows(std::uint64_t number, std::uint64_t& seen);
-  // True: some rank of the node wrote bytes to a file of this number that may not be in the file.
-  bool holds(std::uint64_t number);
-  // False: no rank has a file open through the pipeline.
-  bool knows_any();
-  // Some rank of the node has bytes pending in some file, or with `kept` in a ledger.
-  bool anything_pending(bool kept);
-  // ... in `extent` of a file of this number.
-  bool pending_in(std::uint64_t number, Extent extent);
-  // Ranks of other nodes have a file of this number open too, together with ranks here.
-  bool routed(std::uint64_t number);
+  const PageView& view() const { return view_; }
   // Pending bytes of any rank in `extent` of a file of this number reach the file system. The caller needs no
   // registration of the file (client/guest.hpp). `elsewhere`: also bytes with agents of other nodes.
   Status flush_file(std::uint64_t number, Extent extent, bool elsewhere, Tally& tally);
@@ -89,12 +74,6 @@ class Session {
   Status flush_stand_ins(Tally& tally);
   // Afterwards no ledger has records of that file.
   Status settle_ledgers_of(std::uint64_t number, Tally& tally);
-  // False: no rank of the node has bytes pending there.
-  bool pending(std::uint32_t file, Extent extent) {
-    const std::uint64_t wanted = transport::places(extent);
-    return (state(file).fresh.load(std::memory_order_seq_cst) & wanted) != 0 ||
-           (state(file).held.load(std::memory_order_seq_cst) & wanted) != 0;
-  }
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
   // True if the agent has gone, even if no call has noticed it yet.
@@ -135,14 +114,8 @@ class Session {
     Session& session;
   };
 
-  transport::AgentPage& page() { return *reinterpret_cast<transport::AgentPage*>(parts_.page.data()); }
-  template <class Is>
-  bool any_file(Is&& is);
-  template <class Is>
-  bool any_file(std::uint64_t number, Is&& is);
   template <class Is>
   Status ask_files(transport::Kind kind, Extent extent, Tally& tally, Is&& is);
-  transport::FileState& state(std::uint32_t file) { return page().files[file]; }
   template <class Answer, class Message>
   Status exchange(const Message& message, std::initializer_list<int> descriptors, Answer& answer);
   Status append(const transport::FrameHeader& frame, const void* data, Tally* tally);
@@ -162,6 +135,7 @@ class Session {
   void save();
 
   SessionParts parts_;
+  PageView view_;
   transport::StampClock clock_;
   CallLock mutex_;
   std::atomic<bool> lost_{false};

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// The part of Session that puts records into the ring.
+// How the pieces of a call become records in the ring.
 #include <algorithm>
 
 #include "client/session.hpp"
@@ -76,10 +76,10 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
   }
   tally.counters.pieces += pieces.size();
   parts_.producer.publish();
-  // After the tail, see agent/file_states.hpp.
-  std::atomic<std::uint64_t>& fresh = state(file).fresh;
+  // After the tail, see agent/server/file_states.hpp.
+  std::atomic<std::uint64_t>& fresh = view_.state(file).fresh;
   if ((fresh.load(std::memory_order_seq_cst) & places) != places) fresh.fetch_or(places);
-  std::atomic<std::uint32_t>& dirty = state(file).dirty;
+  std::atomic<std::uint32_t>& dirty = view_.state(file).dirty;
   if (dirty.load(std::memory_order_seq_cst) != transport::state_dirty) dirty.store(transport::state_dirty);
   publish(false);
   if (sampled) {

@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Agents that do not
-// start, and names that strangers have taken. Every rank goes on without an agent, within a bound.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Agents that do not start, and names that strangers have taken. Every rank goes on without an agent,
+// within a bound.
 #include "client/start.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Messages to an agent
-// that no rank would send.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Messages to an agent that no rank would send.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 A file and a later
-// one with the same inode number can be told apart.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// A file and a later one with the same inode number can be told apart.
 #include "io/posix/identity.hpp"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Measures the gain of
-// staging. First: a double-buffered transfer by the slower of its two halves, which is its limit. Then: a
-// call with its own fresh, pinned buffer against one through kept buffers.
-//
-//   staging_bench [MiB per transfer, default 256]
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Measures the gain of staging. First: a double-buffered transfer by the slower of its two halves, which
+// is its limit. Then: a call with its own fresh, pinned buffer against one through kept buffers.
+// staging_bench [MiB per transfer, default 256]
 #include <sys/mman.h>
 
 #include <algorithm>

@@ -41,6 +41,11 @@ inline constexpr Kind last_kind = Kind::mark;
 
 // Frames with bytes for the file.
 constexpr bool carries_records(Kind kind) { return kind == Kind::write || kind == Kind::records; }
+// Frames that are answered.
+constexpr bool is_request(Kind kind) {
+  return kind == Kind::flush || kind == Kind::arrive || kind == Kind::sync || kind == Kind::close ||
+         kind == Kind::fetch;
+}
 
 // Frames that a link takes. `pad` is the ring's own.
 constexpr bool travels_on_links(Kind kind) { return kind != Kind::pad && kind <= last_kind; }

@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 A link against
-// dishonest peers and altered bytes.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// A link against dishonest peers and altered bytes.
 #include <gtest/gtest.h>
 
 #include <random>

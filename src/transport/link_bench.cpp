@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The cost of a link
-// without its socket: records are put into batches and sealed, batches are verified and walked through. The
-// copy of the bytes from one end to the other counts too, as with a socket.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The cost of a link without its socket: records are put into batches and sealed, batches are verified and
+// walked through. The copy of the bytes from one end to the other counts too, as with a socket.
 #include <benchmark/benchmark.h>
 
 #include "transport/testing/link_rig.hpp"

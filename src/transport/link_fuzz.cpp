@@ -1,7 +1,8 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Gives arbitrary bytes
-// to a link: as a stranger's before and after the handshake, and as those of a peer that holds the key. That
-// peer seals the fuzzer's bytes, so that the fuzzer reaches the code behind the tag. Also as a bundle in a
-// ring, which its rank may change while the agent takes it apart.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Gives arbitrary bytes to a link: as a stranger's before and after the handshake, and as those of a peer
+// that holds the key. That peer seals the fuzzer's bytes, so that the fuzzer reaches the code behind the
+// tag. Also as a bundle in a ring, which its rank may change while the agent takes it apart.
 #include <cstdlib>
 
 #include "transport/bundle.hpp"

@@ -7,14 +7,14 @@ SYSTEM_CALLS = {
     "src/base/fd.hpp": "an owned descriptor has to close itself",
     "src/report/": "appends whole lines to reports, logs and traces: O_APPEND, without the seam of storage",
     "src/transport/": "the channel between processes is shared memory, futexes and a socket",
-    "src/agent/server": "the process around the agent's state machine: epoll, signals, leaving when unused",
-    "src/agent/rounds": "which file a rank names, and whether the rank may write to it",
-    "src/agent/connection": "one client's socket and channel, as the server sees it",
-    "src/agent/core": "fstat tells which file a descriptor is; poll waits for the last writes in the destructor",
-    "src/agent/block_pool": "memory that goes back to the system: mmap, madvise",
-    "src/agent/recovery": "fstat tells a file from a device or folder; poll waits for the writes of the only thread",
-    "src/agent/serve": "the agent goes to the background: fork, and a pipe that says that it listens",
-    "src/agent/testing/": "a Core for tests that writes by itself",
+    "src/agent/server/epoll": "the descriptors that the event loop waits for",
+    "src/agent/server/server": "the process around the agent's state machine: signals, leaving when unused",
+    "src/agent/server/rounds": "which file a rank names, and whether the rank may write to it",
+    "src/agent/server/connection": "one client's socket and channel, as the server sees it",
+    "src/agent/core/core": "poll waits for the last writes in the destructor",
+    "src/agent/pipeline/block_pool": "memory that goes back to the system: mmap, madvise",
+    "src/agent/recovery/recovery": "fstat tells a file from a device; poll waits for the writes of the only thread",
+    "src/agent/server/serve": "the agent goes to the background: fork, and a pipe that says that it listens",
     "src/client/file": "fstat tells whether the target is a plain file",
     "src/client/place": "opens the target a second time, for the agent",
     "src/client/ledgers": "stat tells which file a name means",
@@ -53,3 +53,8 @@ INCLUDES: dict[tuple[str, str], str] = {
 # Files that may be longer than the cap, functions that may be longer than theirs.
 LONG_FILES: dict[str, str] = {}
 LONG_FUNCTIONS: dict[str, str] = {}
+
+# (file, class) that may have more data members or functions than the caps.
+LARGE_CLASSES: dict[tuple[str, str], str] = {
+    ("src/client/pipeline_file.hpp", "PipelineFile"): "one open of a file; the interface File alone has 21 functions",
+}

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 import exceptions
+from classes import classes
 
 # room -> rooms that it may include:
 # base <- extent, io, report <- {journal, sink, transport, staging} <- agent, client, plain <- front, capi.
@@ -28,9 +29,25 @@ BELOW = {
     "capi": {"base", "extent", "plain", "staging"},
 }
 ROOMS = set(BELOW)
+# room -> the rooms inside it -> those beside them that they may include. All code of such a room lies in these.
+INSIDE = {
+    "agent": {
+        "pipeline": set(),
+        "requests": {"pipeline"},
+        "core": {"pipeline", "requests"},
+        "recovery": {"pipeline", "requests", "core"},
+        "links": {"pipeline", "requests", "core"},
+        "server": {"pipeline", "requests", "core", "links"},
+    },
+}
 FILE_CAP = 400
 FUNCTION_CAP = 70
 README_CAP = 20
+MEMBER_CAP = 20
+METHOD_CAP = 35
+
+# Where classes are counted, and no file is a part of another one.
+SIZED = ("src/agent/", "src/journal/", "src/client/")
 
 CODE = (".c", ".cpp", ".h", ".hpp", ".S", ".inc")
 CXX = (".c", ".cpp", ".h", ".hpp")
@@ -46,6 +63,8 @@ SYSTEM_CALLS = (
 COMMON_NAMES = "open|openat|close|read|write|poll|unlink|rename|stat|fstat|lseek|kill|wait|waitpid|pipe|pipe2|dup|dup2"
 SYSTEM_CALL = re.compile(rf"(?<![\w.:>])(?:::)?(?:{SYSTEM_CALLS})\s*\(|(?<![\w>:])::(?:{COMMON_NAMES})\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+PART = re.compile(r"^// (?:The|What the) (?:part|half|rest|other half)s? of\b", re.MULTILINE)
+FOR_TESTS = re.compile(r"(_test|_bench|_fuzz)\.[ch]pp$|/testing/|/test_\w+\.hpp$")
 OWN_PATHS = re.compile(r"(?<![\w.~-])/(?:work|root|home/\w+)/")
 
 
@@ -83,6 +102,31 @@ def direction(path: str, text: str) -> Iterator[str]:
             yield f'{room} may include {allowed}, but here is "{target}"'
 
 
+def direction_inside(path: str, text: str) -> Iterator[str]:
+    room = room_of(path)
+    if room not in INSIDE or not path.endswith(CODE):
+        return
+    parts, inside = path.split("/"), INSIDE[room]
+    own = parts[2] if len(parts) > 3 else ""
+    if own not in inside:
+        yield f"code of {room} lies in one of its rooms: {', '.join(inside)}"
+        return
+    for quoted, angled in INCLUDE.findall(text):
+        target = quoted or angled
+        top, other, *_ = [*target.split("/"), "", ""]
+        if target.startswith(".") or (top == room and other != own and other not in inside[own]):
+            allowed = ", ".join(sorted(inside[own])) or "nothing"
+            yield f'{room}/{own} may include {allowed}, but here is "{target}"'
+
+
+def rigs(path: str, text: str) -> Iterator[str]:
+    if room_of(path) is None or FOR_TESTS.search(path):
+        return
+    for quoted, angled in INCLUDE.findall(text):
+        if "/testing/" in (quoted or angled):
+            yield f'shipped code includes a rig of the tests: "{quoted or angled}"'
+
+
 def mpi_headers(path: str, text: str) -> Iterator[str]:
     if path.startswith(("src/front/mpiio/", "bench/", "tests/")):
         return
@@ -92,7 +136,7 @@ def mpi_headers(path: str, text: str) -> Iterator[str]:
 
 
 def system_calls(path: str, text: str) -> Iterator[str]:
-    if room_of(path) is None or re.search(r"(_test|_bench|_rig)\.[ch]pp$|/testing/", path):
+    if room_of(path) is None or FOR_TESTS.search(path):
         return
     if path.startswith(("src/io/", "src/front/hook/")) or excepted(path, exceptions.SYSTEM_CALLS):
         return
@@ -172,6 +216,25 @@ def function_length(path: str, text: str) -> Iterator[str]:
             yield f"line {first}: a function of {count} lines; the cap is {FUNCTION_CAP}"
 
 
+def class_size(path: str, text: str) -> Iterator[str]:
+    if not path.startswith(SIZED) or not path.endswith(CXX) or FOR_TESTS.search(path):
+        return
+    for one in classes(without_comments_and_strings(text)):
+        if (path, one.name) in exceptions.LARGE_CLASSES:
+            continue
+        if one.members > MEMBER_CAP or one.functions > METHOD_CAP:
+            yield (
+                f"line {one.line}: {one.name} has {one.members} data members and {one.functions} functions; "
+                f"the caps are {MEMBER_CAP} and {METHOD_CAP}"
+            )
+
+
+def parts_of_a_file(path: str, text: str) -> Iterator[str]:
+    """A file has a subject of its own. It does not continue another one."""
+    if path.startswith(SIZED) and path.endswith(CXX) and PART.search("\n".join(text.split("\n")[:12])):
+        yield "the file says that it is a part of something: give it a subject, or merge it"
+
+
 def spdx(path: str, text: str) -> Iterator[str]:
     name = path.rsplit("/", 1)[-1]
     if "/generated/" in path and path.endswith(".txt"):
@@ -198,14 +261,28 @@ def readme_length(path: str, text: str) -> Iterator[str]:
         yield f"{text.count(chr(10))} lines; a room's README has at most {README_CAP}"
 
 
-RULES = (direction, mpi_headers, system_calls, file_length, function_length, spdx, own_paths, readme_length)
+RULES = (
+    direction,
+    direction_inside,
+    rigs,
+    mpi_headers,
+    system_calls,
+    file_length,
+    function_length,
+    class_size,
+    parts_of_a_file,
+    spdx,
+    own_paths,
+    readme_length,
+)
 
 
 def rooms_without_readme(paths: list[str]) -> Iterator[str]:
     """Every room needs a README.md."""
     rooms = {"/".join(p.split("/")[:2]) for p in paths if p.count("/") >= 2 and p.startswith(("src/", "tests/"))}
-    front = {"/".join(p.split("/")[:3]) for p in paths if p.startswith("src/front/") and p.count("/") >= 3}
-    rooms = rooms - {"src/front"} | front  # hook and mpiio are rooms of their own
+    houses = tuple(f"src/{house}/" for house in ("front", *INSIDE))
+    inside = {"/".join(p.split("/")[:3]) for p in paths if p.startswith(houses) and p.count("/") >= 3}
+    rooms = rooms - {"src/front"} | inside
     rooms |= {p.split("/")[0] for p in paths if p.startswith(("bench/", "cmd/", "python/", "sim/"))}
     rooms |= {"/".join(p.split("/")[:2]) for p in paths if p.startswith("include/")}
     for room in sorted(rooms):

@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import classes
 import rules
 
 
@@ -22,7 +23,7 @@ class Rules(unittest.TestCase):
     def test_direction_upwards_is_caught(self):
         self.assertTrue(found(rules.direction, "src/sink/a.cpp", '#include "journal/writer.hpp"\n'))
         self.assertTrue(found(rules.direction, "src/base/a.cpp", '#include "extent/extent.hpp"\n'))
-        self.assertTrue(found(rules.direction, "src/client/a.cpp", '#include "agent/core.hpp"\n'))
+        self.assertTrue(found(rules.direction, "src/client/a.cpp", '#include "agent/core/core.hpp"\n'))
         self.assertTrue(found(rules.direction, "src/agent/a.cpp", '#include "client/file.hpp"\n'))
         self.assertTrue(found(rules.direction, "bench/ior/a.cpp", '#include "base/result.hpp"\n'))
 
@@ -30,6 +31,36 @@ class Rules(unittest.TestCase):
         self.assertFalse(found(rules.direction, "src/agent/a.cpp", '#include "io/storage.hpp"\n#include <vector>\n'))
         self.assertFalse(found(rules.direction, "src/front/mpiio/a.cpp", '#include "client/file.hpp"\n'))
         self.assertFalse(found(rules.direction, "src/sink/a.cpp", "#include <sys/uio.h>\n"))
+
+    def test_rooms_inside_a_room(self):
+        def problems(path, target):
+            return found(rules.direction_inside, path, f'#include "{target}"\n')
+
+        self.assertTrue(problems("src/agent/pipeline/a.cpp", "agent/requests/requests.hpp"))
+        self.assertTrue(problems("src/agent/core/a.hpp", "agent/server/connection.hpp"))
+        self.assertTrue(problems("src/agent/links/a.cpp", "agent/recovery/recovery.hpp"))
+        self.assertTrue(problems("src/agent/core/testing/a_rig.hpp", "agent/links/links.hpp"))
+        self.assertTrue(problems("src/agent/core/a.cpp", "../server/rounds.hpp"))
+        self.assertFalse(problems("src/agent/core/a.cpp", "agent/pipeline/cover.hpp"))
+        self.assertFalse(problems("src/agent/server/a.cpp", "agent/server/rounds.hpp"))
+        self.assertFalse(problems("src/agent/pipeline/a.cpp", "sink/sink.hpp"))
+        # A file that lies in none of the rooms could include all of them, and be included by all.
+        self.assertTrue(problems("src/agent/a.hpp", "base/result.hpp"))
+        self.assertTrue(problems("src/agent/common/a.hpp", "base/result.hpp"))
+        self.assertTrue(problems("src/agent/pipeline/a.cpp", "agent/a.hpp"))
+
+    def test_rooms_inside_have_one_order(self):
+        for inside in rules.INSIDE.values():
+            seen = set()
+            for room, below in inside.items():
+                self.assertLessEqual(below, seen, room)
+                seen.add(room)
+
+    def test_rigs_stay_with_the_tests(self):
+        include = '#include "agent/core/testing/core_rig.hpp"\n'
+        self.assertTrue(found(rules.rigs, "src/agent/core/core.cpp", include))
+        self.assertFalse(found(rules.rigs, "src/agent/core/core_test.cpp", include))
+        self.assertFalse(found(rules.rigs, "src/agent/core/testing/ring_rig.hpp", include))
 
     def test_mpi_headers_stay_in_their_places(self):
         self.assertTrue(found(rules.mpi_headers, "src/client/a.cpp", "#include <mpi.h>\n"))
@@ -84,6 +115,58 @@ class Rules(unittest.TestCase):
             python = "class A:\n    def f(self):\n" + "        g()\n" * lines
             self.assertEqual(bool(found(rules.function_length, "python/a.py", python)), long)
 
+    def test_classes_are_counted(self):
+        text = """
+struct Plain { int a = 1, b{2}; std::map<int, int> c; };
+template <class T>
+class Many final : public Base<T> {
+ public:
+  Many(int a, int b)
+      : a_(a), b_{b} {
+    use();
+  }
+  Many(const Many&) = delete;
+  ~Many() override;
+  bool operator==(const Many& other) const;
+  std::vector<int> take() { return std::exchange(values_, {}); }
+  template <class F>
+  void each(F f) const;
+  static constexpr int most = 4;
+  using Call = std::function<void(int, int)>;
+  enum class End { all, none } end = End::all;
+
+ private:
+  struct Inner {
+    int x;
+  };
+  friend class Other;
+  alignas(64) std::atomic<int> head_{0};
+  std::function<void(const std::string&, int)> log_;
+  int (*raw_)(int, int) = nullptr;
+  std::vector<int> values_ = {1, 2};
+};
+"""
+        self.assertEqual(
+            [(one.name, one.members, one.functions) for one in classes.classes(text)],
+            [("Plain", 3, 0), ("Many", 5, 5), ("Inner", 1, 0)],
+        )
+
+    def test_class_sizes(self):
+        def problems(members, functions):
+            body = "".join(f"  int m{i}_;\n" for i in range(members))
+            body += "".join(f"  void f{i}();\n" for i in range(functions))
+            return found(rules.class_size, "src/agent/core/a.hpp", "class A {\n" + body + "};\n")
+
+        self.assertFalse(problems(20, 35))
+        self.assertTrue(problems(21, 0))
+        self.assertTrue(problems(0, 36))
+
+    def test_a_file_is_no_part(self):
+        head = "// SPDX\n// The part of Core that takes files in.\n"
+        self.assertTrue(found(rules.parts_of_a_file, "src/agent/core/a.cpp", head))
+        self.assertTrue(found(rules.parts_of_a_file, "src/client/a.hpp", "// What the parts of A share.\n"))
+        self.assertFalse(found(rules.parts_of_a_file, "src/agent/core/a.cpp", "// How files are opened.\n"))
+
     def test_spdx(self):
         self.assertTrue(found(rules.spdx, "src/io/a.cpp", "int a;\n"))
         good = "// SPDX-FileCopyrightText: 2026 The Millrace authors\n// SPDX-License-Identifier: Apache-2.0\n"
@@ -99,6 +182,8 @@ class Rules(unittest.TestCase):
         self.assertEqual(
             list(rules.rooms_without_readme(["src/io/a.cpp", "bench/x.cpp", "bench/README.md"])), ["src/io"]
         )
+        inside = ["src/agent/README.md", "src/agent/core/a.cpp", "src/front/hook/a.cpp"]
+        self.assertEqual(list(rules.rooms_without_readme(inside)), ["src/agent/core", "src/front/hook"])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Functions that open,
-// close and duplicate descriptors, for write-behind.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Functions that open, close and duplicate descriptors, for write-behind.
 #include <cerrno>
 #include <cstdarg>
 

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The descriptors of a
-// process that also uses MPI-IO are guests of its files. The library with the MPI-IO hooks
-// (libmillrace-<mpi>.so) stores the address of a function here when it opens the first file.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The descriptors of a process that also uses MPI-IO are guests of its files. The library with the MPI-IO
+// hooks (libmillrace-<mpi>.so) stores the address of a function here when it opens the first file.
 #include <cerrno>
 
 #include "front/posix/hook.hpp"

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Functions that look
-// at files by name, start programs or end this one. They settle all files, without asking which file a name
-// means.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Functions that look at files by name, start programs or end this one. They settle all files, without
+// asking which file a name means.
 #include <alloca.h>
 
 #include <cstdarg>

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Functions of a
-// descriptor that look at the file, or change the meaning of a write. They settle the file first, so that it
-// is as the program expects.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Functions of a descriptor that look at the file, or change the meaning of a write. They settle the file
+// first, so that it is as the program expects.
 #include <cstdarg>
 
 #include "front/posix/hook.hpp"

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Large writes of
-// streams. A preload does not see libc's calls inside libc. So the hook calls the stream's function for one
-// piece after the other, and libc keeps buffers, offsets, errors and ends.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Large writes of streams. A preload does not see libc's calls inside libc. So the hook calls the stream's
+// function for one piece after the other, and libc keeps buffers, offsets, errors and ends.
 #include <stdio_ext.h>
 
 #include <cerrno>

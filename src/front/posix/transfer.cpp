@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Transfers of
-// descriptors. Reads into the program's own memory are already as fast as possible (ADR 11). Memory that the
-// system could not access may be a device's (device.hpp).
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Transfers of descriptors. Reads into the program's own memory are already as fast as possible (ADR 11).
+// Memory that the system could not access may be a device's (device.hpp).
 #include <cerrno>
 
 #include "front/posix/device.hpp"

@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The faults of
-// VirtualDisk.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The faults of VirtualDisk.
 #include <algorithm>
 #include <cerrno>
 #include <iterator>

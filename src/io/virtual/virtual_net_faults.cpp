@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The faults of
-// VirtualNet.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The faults of VirtualNet.
 #include <algorithm>
 #include <cerrno>
 #include <utility>

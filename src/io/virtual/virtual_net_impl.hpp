@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The parts of
-// VirtualNet, for its own files only.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// The parts of VirtualNet, for its own files only.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Functions that
-// programs call and Millrace does not, made of functions that Millrace calls.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Functions that programs call and Millrace does not, made of functions that Millrace calls.
 #include <cstdio>
 #include <cstdlib>
 

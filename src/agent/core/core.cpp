@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core/core.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/core/core_impl.hpp"
+#include "agent/core/report.hpp"
+
+namespace millrace::agent {
+
+Core::Core(io::Storage& storage, std::string journal_directory)
+    : impl_(std::make_unique<Impl>(storage, std::move(journal_directory))) {}
+
+// What is in flight points into our memory: it has to end first. What is not in flight yet is dropped.
+Core::~Core() {
+  const auto busy = [this] {
+    bool any = false;
+    impl_->files.each_lane([&](const OpenFile& file, const Lane& lane) {
+      any |= !lane.pipeline->quiet() || (lane.fetches && lane.fetches->in_flight()) ||
+             (file.ledger && !file.ledger->quiet());
+    });
+    return any;
+  };
+  impl_->files.each_lane([](OpenFile&, Lane& lane) {
+    lane.pipeline->drop();
+    lane.pipeline->outlet().give_up();
+  });
+  std::vector<sink::Ticket> unheeded;  // nobody waits for them any more
+  while (busy()) {
+    impl_->take_completions(0);
+    impl_->files.each_lane([&unheeded](OpenFile&, Lane& lane) {
+      lane.pipeline->pump();
+      lane.pipeline->settlements().take(unheeded);
+      (void)lane.pipeline->settlements().take_fetched();
+    });
+    impl_->shared.storage.kick();
+    pollfd ready{impl_->shared.storage.event_fd(), POLLIN, 0};
+    if (ready.fd >= 0 && busy()) (void)::poll(&ready, 1, 100);
+  }
+}
+
+// Asks every lane in which the channel has a part.
+template <class Ask>
+void Core::Impl::ask(ChannelId channel, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered) {
+  OpenFile* const open = files.at(slot);
+  if (open == nullptr) {
+    replies.push_back({channel, request, Code::invalid});
+    return;
+  }
+  std::size_t asked = 0;
+  for (const auto& lane : open->lanes) {
+    if (!lane->requests.members().has(channel)) continue;
+    ask_lane(*lane, asked == 0);
+    ++asked;
+  }
+  const std::size_t guest = asked == 0 ? open->lanes.size() : 0;  // asks for the whole file
+  for (; asked < guest; ++asked) ask_lane(*open->lanes[asked], asked == 0);
+  if (asked > 1 && answered) spreads.push_back({channel, request, asked, {}});
+}
+
+void Core::Impl::answer(const Reply& reply) {
+  const auto spread = std::ranges::find_if(spreads, [&](const Spread& one) {
+    return one.channel == reply.channel && one.request == reply.request;
+  });
+  if (spread == spreads.end()) {
+    replies.push_back(reply);
+    return;
+  }
+  if (spread->status.ok()) spread->status = reply.status;
+  if (--spread->lanes > 0) return;
+  replies.push_back({reply.channel, reply.request, spread->status});
+  spreads.erase(spread);
+}
+
+void Core::ask(transport::Kind kind, ChannelId channel, FileSlot slot, std::uint32_t request, Extent extent) {
+  if (kind != transport::Kind::fetch) {
+    impl_->ask(channel, slot, request,
+               [&](Lane& lane, bool) { lane.requests.ask(kind, channel, request, extent); });
+    return;
+  }
+  OpenFile* const open = impl_->files.at(slot);
+  if (open == nullptr || !open->lanes.front()->fetches) {
+    impl_->replies.push_back({channel, request, open == nullptr ? Code::invalid : Code::unsupported});
+    return;
+  }
+  open->lanes.front()->requests.ask(kind, channel, request, extent);
+}
+
+bool Core::pass_fetched(FetchTaker& to) {
+  bool moved = false;
+  impl_->files.each_lane([&](OpenFile&, Lane& lane) { moved |= lane.fetches && lane.fetches->pass(to); });
+  return moved;
+}
+
+bool Core::fetching(FileSlot slot) const {
+  const OpenFile* file = impl_->files.at(slot);
+  return file != nullptr && file->lanes.front()->fetches && !file->lanes.front()->fetches->empty();
+}
+
+void Core::close(ChannelId channel, FileSlot slot, std::uint32_t request,
+                 const transport::ClientCounters& counters) {
+  OpenFile* const open = impl_->files.at(slot);
+  const bool rank = channel >= impl_->channels.size() || !impl_->channels[channel].upstream;
+  const bool from_ledger = open != nullptr && rank && open->answers_from_ledger();
+  Status status;
+  const auto close_lane = [&](Lane& lane, bool first) {
+    if (from_ledger && lane.requests.members().take_lost_peer(channel)) status = Code::lost_peer;
+    lane.requests.close(channel, request, first ? counters : transport::ClientCounters{}, !from_ledger);
+  };
+  impl_->ask(channel, slot, request, close_lane, !from_ledger);
+  if (from_ledger) open->owe({channel, request, status});
+}
+
+void Core::abandon(ChannelId channel) {
+  impl_->files.each_lane([&](OpenFile&, Lane& lane) { lane.requests.abandon(channel); });
+  const auto of_channel = [channel](const auto& one) { return one.channel == channel; };
+  std::erase_if(impl_->spreads, of_channel);
+  std::erase_if(impl_->replies, of_channel);
+  impl_->files.each([channel](OpenFile& file) { file.forget(channel); });
+}
+
+bool Core::Impl::take_completions(std::uint64_t elapsed_ns) {
+  completions.clear();
+  shared.storage.poll(completions);
+  for (const io::Completion& completion : completions) {
+    files.each_lane([&](OpenFile&, Lane& lane) {
+      lane.pipeline->complete(completion);
+      if (lane.fetches) lane.fetches->complete(completion);
+    });
+    files.each([&](OpenFile& file) {
+      if (file.ledger) file.ledger->complete(completion);
+    });
+  }
+  bool any = !completions.empty();
+  files.each_lane([&](OpenFile&, Lane& lane) { any |= lane.pipeline->collect(elapsed_ns); });
+  return any;
+}
+
+bool Core::Impl::advance_ledgers() {
+  bool any = false;
+  shared.ledger_full = false;
+  files.each([&](OpenFile& file) {
+    if (!file.ledger) return;
+    any |= file.advance_ledger(shared.now_ns, replies);
+    shared.ledger_full |= !file.ledger->ready();
+  });
+  return any;
+}
+
+HoldBound Core::Impl::bound_of(const OpenFile& file) const {
+  return hold_bound(shared.write_within_ns, file.nodes, file.topology);
+}
+
+void Core::Impl::expire() {
+  files.each_lane([this](OpenFile& file, Lane& lane) {
+    if (lane.expiry.due(lane.pipeline->buffers(), shared.now_ns, bound_of(file).buffer_ns))
+      file.write_out(lane);
+  });
+}
+
+bool Core::Impl::retire() {
+  bool any = false;
+  for (FileSlot slot = 0; slot < files.end(); ++slot) {
+    OpenFile* const file = files.at(slot);
+    if (file == nullptr || !file->over()) continue;
+    for (std::size_t i = 0; i < file->lanes.size(); ++i) {
+      Lane& lane = *file->lanes[i];
+      lane.watch.end(file->path, spans);
+      const LaneNumber number{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(file->lanes.size()),
+                              file->node, file->nodes, file->topology};
+      reports.push_back(make_report(file->path, file->asked, *lane.pipeline, lane.requests, *shared.pool,
+                                    number, file->ledger ? file->ledger->problem() : std::string()));
+    }
+    if (std::string message = file->ledger_message(); !message.empty())
+      messages.push_back(std::move(message));
+    files.remove(slot);
+    any = true;
+  }
+  if (any && !files.any()) memory.let_go();
+  if (shared.pool) (void)memory.share_out();
+  return any;
+}
+
+bool Core::advance(std::uint64_t now_ns) {
+  Impl& core = *impl_;
+  const std::uint64_t before_ns = core.shared.now_ns == 0 ? now_ns : core.shared.now_ns;
+  core.shared.now_ns = now_ns;
+  for (const ChannelId id : core.spoke) {
+    core.channels[id].spoke = false;
+    core.channels[id].last_ns = now_ns;
+  }
+  core.spoke.clear();
+  bool moved = core.take_completions(now_ns - before_ns);
+  core.answers.clear();
+  core.files.each_lane([&](OpenFile&, Lane& lane) { moved |= lane.requests.advance(now_ns, core.answers); });
+  moved |= core.advance_ledgers();
+  for (const Reply& reply : core.answers) core.answer(reply);
+  core.expire();
+  core.memory.make_room();
+  core.shared.advance_wanted = false;
+  core.files.each_lane([&](OpenFile&, Lane& lane) {
+    moved |= lane.pipeline->pump();
+    core.shared.advance_wanted |= lane.pipeline->throttled() || lane.pipeline->claims().recalls;
+  });
+  core.shared.storage.kick();
+  core.files.each_lane([&](OpenFile& file, Lane& lane) {
+    if (core.telling) lane.watch.tell(now_ns, file.path, *lane.pipeline, lane.requests, core.reports);
+    if (core.tracing) lane.watch.look(now_ns, file.path, *lane.pipeline, lane.requests, core.spans);
+  });
+  moved |= core.retire();
+  return moved;
+}
+
+std::uint64_t Core::next_deadline_ns() const {
+  std::uint64_t next = UINT64_MAX;
+  impl_->files.each_lane([&](const OpenFile&, const Lane& lane) {
+    next = std::min({next, lane.requests.next_deadline_ns(), lane.watch.next_deadline_ns(),
+                     lane.expiry.next_deadline_ns()});
+  });
+  return next;
+}
+
+void Core::set_write_within(std::uint64_t bound_ns) { impl_->shared.write_within_ns = bound_ns; }
+
+void Core::write_out() {
+  impl_->files.each_lane([](OpenFile& file, Lane& lane) { file.write_out(lane); });
+}
+
+std::uint64_t Core::look_every_ns() const {
+  std::uint64_t every = UINT64_MAX;
+  impl_->files.each([&](const OpenFile& file) { every = std::min(every, impl_->bound_of(file).ring_ns); });
+  return every;
+}
+
+std::uint64_t Core::partial_bytes() const {
+  std::uint64_t bytes = 0;
+  impl_->files.each_lane(
+      [&](const OpenFile&, const Lane& lane) { bytes += lane.pipeline->claims().partial_bytes; });
+  return bytes;
+}
+
+std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
+
+void Core::follow(bool lines, bool spans) {
+  impl_->telling = lines;
+  impl_->tracing = spans;
+}
+
+std::vector<Span> Core::take_spans() { return std::exchange(impl_->spans, {}); }
+
+std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }
+
+Status Core::error(FileSlot slot) const {
+  const OpenFile* file = impl_->files.at(slot);
+  return file != nullptr ? file->error() : Status(Code::invalid);
+}
+
+bool Core::dirty(FileSlot slot) const {
+  const OpenFile* file = impl_->files.at(slot);
+  return file != nullptr && file->dirty();
+}
+
+std::vector<std::string> Core::take_messages() { return std::exchange(impl_->messages, {}); }
+
+bool Core::keeps(FileSlot slot) const {
+  const OpenFile* file = impl_->files.at(slot);
+  return file != nullptr && file->ledger && !file->ledger->empty();
+}
+
+std::uint64_t Core::ledger_mark(FileSlot slot) const {
+  const OpenFile* file = impl_->files.at(slot);
+  return file != nullptr && file->ledger && file->asked.strategy == Strategy::journal ? file->ledger->mark()
+                                                                                      : 0;
+}
+
+bool Core::kept(FileSlot slot, std::uint64_t mark) const {
+  const OpenFile* file = impl_->files.at(slot);
+  return file == nullptr || !file->ledger || file->ledger->given_up() || file->ledger->written() >= mark;
+}
+
+std::uint64_t Core::file_number(FileSlot slot) const {
+  const OpenFile* file = impl_->files.at(slot);
+  return file != nullptr ? file->number : 0;
+}
+
+bool Core::idle() const { return !impl_->files.any(); }
+
+}  // namespace millrace::agent

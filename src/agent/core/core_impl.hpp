@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/core/core.hpp"
+#include "agent/core/files.hpp"
+#include "agent/core/memory.hpp"
+
+namespace millrace::agent {
+
+// A request that several lanes have to answer.
+struct Spread {
+  ChannelId channel;
+  std::uint32_t request;
+  std::size_t lanes;  // that have not answered
+  Status status;
+};
+
+// The state of Core.
+struct Core::Impl {
+  Shared shared;
+  Files files;
+  Memory memory{shared, files};
+  std::vector<Channel> channels;  // by id
+  std::vector<ChannelId> spoke;   // those of them that spoke: few of many
+  std::vector<Spread> spreads;
+  std::vector<Reply> answers;  // of lanes; scratch
+  std::vector<Reply> replies;
+  std::vector<std::string> reports;
+  std::vector<std::string> messages;
+  bool tracing = false;
+  bool telling = true;
+  std::vector<Span> spans;
+  std::vector<io::Completion> completions;
+
+  Impl(io::Storage& storage, std::string journal_directory) : shared{storage, std::move(journal_directory)} {}
+
+  Channel& channel(ChannelId id) {
+    if (id >= channels.size()) channels.resize(id + 1);
+    return channels[id];
+  }
+  Channel& heard(ChannelId id) {
+    Channel& from = channels[id];
+    if (!std::exchange(from.spoke, true)) spoke.push_back(id);
+    return from;
+  }
+  Result<FileSlot> add(Fd target, const FileIdentity& identity, const transport::Register& registration,
+                       Route route);
+  template <class Ask>
+  void ask(ChannelId channel, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered = true);
+  void answer(const Reply& reply);
+  bool take_completions(std::uint64_t elapsed_ns);
+  bool advance_ledgers();
+  HoldBound bound_of(const OpenFile& file) const;
+  void expire();
+  bool retire();
+  bool ready() const { return shared.ready() && !shared.ledger_full; }
+  void put(OpenFile& to, const Channel& from, std::uint64_t offset, std::span<const std::byte> data) {
+    if (to.ledger && !from.upstream) {
+      to.keep(offset, data);
+      shared.ledger_full |= !to.ledger->ready();
+    }
+    to.write(offset, data);
+  }
+};
+
+}  // namespace millrace::agent

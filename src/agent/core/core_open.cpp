@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// How a file is opened here, by its first rank, and joined by others.
+#include <bit>
+
+#include "agent/core/core_impl.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+bool sound(const FileSettings& settings) {
+  return settings.sort_buffer_bytes >= MiB && std::has_single_bit(settings.record_max_bytes) &&
+         settings.record_max_bytes >= 4 * KiB && settings.record_max_bytes <= MiB &&
+         settings.strategy <= Strategy::journal && settings.durability <= Durability::node &&
+         settings.sink <= SinkMode::direct;
+}
+
+}  // namespace
+
+Result<FileSlot> Core::Impl::add(Fd target, const FileIdentity& identity,
+                                 const transport::Register& registration, Route route) {
+  if (files.full()) return Code::no_memory;
+  const std::uint32_t record_max_before = shared.record_max_bytes;
+  if (const Status prepared = memory.prepare(registration.settings); !prepared.ok()) return prepared;
+  auto file = OpenFile::open(shared, std::move(target), identity, registration, std::move(route), channels);
+  if (!file) return memory.refuse(file.status(), record_max_before);
+  const FileSlot slot = files.add(*std::move(file));
+  if (memory.share_out()) return slot;
+  files.remove(slot);
+  return memory.refuse(Code::unsupported, record_max_before);
+}
+
+Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register& registration,
+                            Route route) {
+  if (!target.valid() || !sound(registration.settings)) return Code::invalid;
+  Result<FileIdentity> identity = impl_->shared.storage.identify(target, false);
+  if (!identity) return identity.status();
+  identity->mark = 0;  // an agent of another node may mark the file meanwhile
+  Files& files = impl_->files;
+  FileSlot slot = files.find(*identity, registration);
+  OpenFile* file = files.at(slot);
+  const bool routed = !route.lanes.empty();
+  if (file != nullptr && routed && !file->takes_routed(registration.group)) return Code::refused;
+  if (file == nullptr) {
+    auto added = impl_->add(std::move(target), *identity, registration, std::move(route));
+    if (!added) return added.status();
+    slot = *added;
+    file = files.at(slot);
+  } else {
+    Memory& memory = impl_->memory;
+    const std::uint32_t record_max_before = impl_->shared.record_max_bytes;
+    if (const Status prepared = memory.prepare(registration.settings); !prepared.ok()) return prepared;
+    if (impl_->shared.record_max_bytes > record_max_before && !memory.share_out())
+      return memory.refuse(Code::unsupported, record_max_before);
+    if (registration.settings.strategy != file->asked.strategy) file->asked = registration.settings;
+    file->join(impl_->shared, target, registration.settings);
+  }
+  (void)impl_->channel(channel);
+  if (routed) file->routed_groups.insert(registration.group);
+  for (const auto& lane : file->lanes) {
+    const std::uint32_t agents = routed ? lane->upstreams : 0;
+    const std::uint32_t expected = registration.members == 0 ? 0 : registration.members + agents;
+    lane->requests.join(channel, registration.group, expected);
+  }
+  return slot;
+}
+
+Status Core::join(ChannelId channel, FileSlot slot, std::uint32_t lane, std::uint64_t group) {
+  OpenFile* const file = impl_->files.at(slot);
+  if (file == nullptr) return Code::invalid;
+  lane %= static_cast<std::uint32_t>(file->lanes.size());  // fewer, if the file was open here before
+  impl_->channel(channel).upstream = true;
+  impl_->channel(channel).lane = lane;
+  file->lanes[lane]->requests.join(channel, group, 0, true);
+  return {};
+}
+
+}  // namespace millrace::agent

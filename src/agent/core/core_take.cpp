@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// How records come in.
+#include "agent/core/core_impl.hpp"
+
+namespace millrace::agent {
+
+bool Core::ready() const { return impl_->ready(); }
+
+// What agents upstream pass on is in no ledger here: a full one does not keep it waiting, or nodes whose
+// ledgers fail would wait for each other.
+bool Core::ready(FileSlot slot, std::uint32_t lane) const {
+  if (impl_->shared.ready()) return true;
+  const OpenFile* const file = impl_->files.at(slot);
+  return file == nullptr || impl_->memory.ready(file->lane_at(lane));
+}
+
+bool Core::holds_back(ChannelId channel, FileSlot slot, std::uint32_t lane) const {
+  const OpenFile* const file = impl_->files.at(slot);
+  return file != nullptr && impl_->memory.scarce() && file->lane_at(lane).requests.ahead(channel);
+}
+
+void Core::mark(ChannelId channel, FileSlot slot, std::uint64_t offset) {
+  (void)impl_->heard(channel);
+  OpenFile* const open = impl_->files.at(slot);
+  if (open == nullptr) return;
+  for (const auto& lane : open->lanes) {
+    if (lane->requests.members().has(channel)) lane->requests.mark(channel, offset);
+  }
+}
+
+void Core::write(ChannelId channel, FileSlot slot, std::uint64_t offset, std::span<const std::byte> data) {
+  const Channel& from = impl_->heard(channel);
+  impl_->put(impl_->files[slot], from, offset, data);
+}
+
+Core::Bundled Core::write_bundle(ChannelId channel, FileSlot slot, std::uint64_t offset,
+                                 std::span<const std::byte> payload, transport::Unbundler& at) {
+  const Channel& from = impl_->heard(channel);
+  OpenFile& to = impl_->files[slot];
+  Bundled bundled;
+  transport::Unbundler here =
+      at;  // in registers: for all the compiler knows, records may be copied over `at`
+  for (transport::Unbundler::Record record{};; here.taken(), ++bundled.records) {
+    const auto found = here.next(offset, payload, record);
+    if (found == transport::Unbundler::Found::corrupt) bundled.end = Bundled::End::corrupt;
+    if (found != transport::Unbundler::Found::record) break;
+    if (!impl_->ready() && !(from.upstream && ready(slot, from.lane))) {
+      bundled.end = Bundled::End::core_is_full;
+      break;
+    }
+    impl_->put(to, from, record.offset, record.data);
+  }
+  at = bundled.end == Bundled::End::core_is_full ? here : transport::Unbundler();
+  return bundled;
+}
+
+void Core::note(ChannelId channel, FileSlot slot, Extent extent) {
+  (void)impl_->heard(channel);
+  if (OpenFile* const file = impl_->files.at(slot)) file->lanes.front()->pipeline->note(extent);
+}
+
+}  // namespace millrace::agent

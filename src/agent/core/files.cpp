@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core/files.hpp"
+
+#include "transport/layout.hpp"
+
+namespace millrace::agent {
+
+// The page that all ranks see has room for no more.
+bool Files::full() const {
+  return slots_.size() == transport::max_files &&
+         std::find(slots_.begin(), slots_.end(), nullptr) == slots_.end();
+}
+
+FileSlot Files::add(std::unique_ptr<OpenFile> file) {
+  auto place = std::find(slots_.begin(), slots_.end(), nullptr);
+  if (place == slots_.end()) place = slots_.emplace(slots_.end());
+  file->number = ++opened_;
+  *place = std::move(file);
+  return static_cast<FileSlot>(place - slots_.begin());
+}
+
+// An agent that passes all on has no descriptor of the target, which may be gone, and another file may have
+// its number.
+FileSlot Files::find(const FileIdentity& identity, const transport::Register& registration) {
+  FileSlot slot = 0;
+  for (; slot < slots_.size(); ++slot) {
+    OpenFile* const file = slots_[slot].get();
+    if (file == nullptr || same_file(file->identity, identity) == Sameness::other ||
+        file->reads_only != (registration.reads_only != 0))
+      continue;
+    file->replaced = file->left_by(registration.group);
+    if (!file->replaced) break;
+  }
+  return slot;
+}
+
+}  // namespace millrace::agent

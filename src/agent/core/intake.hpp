@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "agent/core/core.hpp"
+#include "transport/frame.hpp"
+
+// How rings and links hand over what they hold: records go to Core at once, requests wait.
+namespace millrace::agent {
+
+// A request on its way to Core: it waits until the rings of all ranks have been drained.
+struct PendingRequest {
+  ChannelId channel = 0;
+  transport::FrameHeader frame{};
+  transport::ClientCounters counters{};
+  std::uint64_t position = 0;  // in the ring
+};
+
+// What became of draining one ring, or one link. `held`: the rest of it can wait, and nobody waits for it.
+enum class Drained { done, held, core_is_full, broken };
+
+// ... when that is all there is to say of a bundle.
+constexpr Drained drained(Core::Bundled::End end) {
+  if (end == Core::Bundled::End::corrupt) return Drained::broken;
+  return end == Core::Bundled::End::all ? Drained::done : Drained::core_is_full;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core/ledger.hpp"
+
+#include <utility>
+
+#include "io/posix/descriptor.hpp"
+#include "io/posix/owned.hpp"
+#include "sink/sink.hpp"
+
+namespace millrace::agent {
+
+Ledger::~Ledger() {
+  log_.reset();
+  if (file_.valid() && !promised_) (void)io::remove_owned(path_);
+}
+
+Status Ledger::create() {
+  if (target_.path.empty() || target_.path.size() > journal::path_max) return Code::unsupported;
+  Result<io::Owned> made = io::create_owned(directory_, journal::suffix);
+  if (!made) return made.status();
+  file_ = std::move(made->file);
+  path_ = std::move(made->path);
+  Result<Fd> own = io::duplicate(file_);
+  if (!own) return own.status();
+  target_.created_ns = made->created_ns;
+  auto log = journal::Log::create(storage_, *std::move(own), next_owner_, target_);
+  if (!log) return log.status();
+  log_ = *std::move(log);
+  return {};
+}
+
+void Ledger::fail(Status status) {
+  const std::string why = status.code() == Code::no_space ? "too little room" : status.describe();
+  problem_ = "no ledger in " + directory_ + ": " + why;
+}
+
+void Ledger::append(std::uint64_t offset, std::span<const std::byte> data) {
+  if (given_up_ || data.empty()) return;
+  if (log_ == nullptr) {
+    if (Status made = create(); !made.ok()) {
+      fail(made);
+      give_up();
+      return;
+    }
+  }
+  log_->append(offset, data);
+  appended_ = log_->records();
+}
+
+void Ledger::flush() {
+  if (log_ != nullptr && log_->written() < log_->records()) log_->flush();
+}
+
+void Ledger::sync() {
+  if (log_ == nullptr) return;
+  if (!promised_) (void)io::sync_name(path_);  // once; where a file system refuses it, it keeps names itself
+  promised_ = true;
+  log_->sync();
+}
+
+bool Ledger::clear() {
+  if (!quiet()) return false;
+  if (log_ != nullptr) base_ += log_->records();
+  log_.reset();
+  appended_ = 0;
+  // It must not come back over what is written later.
+  if (file_.valid()) (void)(promised_ ? io::remove_durably(path_) : io::remove_owned(path_));
+  file_.reset();
+  promised_ = false;
+  given_up_ |= std::exchange(failing_, false);
+  return true;
+}
+
+void Ledger::give_up() {
+  failing_ = false;
+  given_up_ = true;
+  // Where nothing became stable nobody was told that it is safe, and it must not come back.
+  if ((log_ != nullptr && log_->stable() > 0) || !file_.valid()) return;
+  (void)io::remove_owned(path_);
+  file_.reset();
+  promised_ = false;
+}
+
+void Ledger::set_draining(bool draining) {
+  if (log_ != nullptr) log_->set_state(draining ? journal::State::draining : journal::State::open);
+}
+
+void Ledger::show_progress() {
+  if (log_ != nullptr) log_->show_progress();
+}
+
+void Ledger::complete(const io::Completion& completion) {
+  if (log_ == nullptr || !log_->owns(sink::owner_of(completion.token))) return;
+  log_->complete(completion);
+  if (log_->status().ok() || failing_ || given_up_) return;
+  fail(log_->status());
+  failing_ = true;
+}
+
+}  // namespace millrace::agent

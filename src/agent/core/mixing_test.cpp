@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Files that ranks of this node have open by themselves, and together with other nodes.
+#include <gtest/gtest.h>
+
+#include "agent/core/core.hpp"
+#include "agent/core/testing/core_rig.hpp"
+
+namespace millrace::agent {
+namespace {
+
+class Mixing : public CoreTest {
+ protected:
+  // By a group whose ranks are on several nodes, or on this one only.
+  Status open(ChannelId channel, std::uint64_t group, bool routed) {
+    transport::Register registration{};
+    registration.group = group;
+    registration.members = 1;
+    registration.settings = tiny(Strategy::sort, true);
+    Route route;
+    if (routed) route.lanes.push_back({nullptr, 1});
+    const auto slot = rig->core.open(channel, Fd(::dup(file.get())), registration, std::move(route));
+    EXPECT_TRUE(!slot || *slot == 0);
+    return slot.status();
+  }
+};
+
+TEST_F(Mixing, a_group_of_several_nodes_does_not_join_ranks_that_have_the_file_by_themselves) {
+  start();
+  ASSERT_TRUE(open(0, 1, false).ok());
+  EXPECT_EQ(open(1, 2, true).code(), Code::refused);
+  EXPECT_TRUE(open(1, 3, false).ok());
+  rig->core.close(1, 0, 1, {});
+  rig->core.close(0, 0, 2, {});
+  ASSERT_LT(steps_until(0, 2), 5000);
+  settle();
+  EXPECT_TRUE(open(1, 4, true).ok()) << "they have left it";
+}
+
+TEST_F(Mixing, ranks_of_this_node_join_a_group_of_several_but_do_not_outlive_it_for_the_next) {
+  start();
+  ASSERT_TRUE(open(0, 1, true).ok());
+  EXPECT_TRUE(open(1, 1, true).ok());
+  EXPECT_TRUE(open(2, 2, false).ok());
+  EXPECT_TRUE(open(1, 3, true).ok()) << "a second open by all";
+  rig->core.close(0, 0, 1, {});
+  rig->core.close(1, 0, 2, {});
+  EXPECT_TRUE(open(3, 4, true).ok()) << "a rank has the second one open";
+  rig->core.close(1, 0, 3, {});
+  rig->core.close(3, 0, 4, {});
+  EXPECT_EQ(open(0, 5, true).code(), Code::refused) << "others' agents have left it";
+}
+
+}  // namespace
+}  // namespace millrace::agent

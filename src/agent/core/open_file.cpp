@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core/open_file.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "io/posix/descriptor.hpp"
+#include "journal/folder.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+constexpr std::uint64_t show_every_ns = 250'000'000;
+
+Result<std::unique_ptr<FilePipeline>> open_lane(Shared& shared, const Fd& target, LaneRoute& way,
+                                                const FileSettings& settings) {
+  if (way.next && !way.keeps) return FilePipeline::open(shared, std::move(way.next), settings);
+  Result<Fd> own = io::duplicate(target);
+  if (!own) return own.status();
+  return FilePipeline::open(shared, *std::move(own), settings, std::move(way));
+}
+
+// nullptr where the file is everywhere.
+Result<std::unique_ptr<Fetches>> open_fetches(Shared& shared, const Fd& target, const Route& route) {
+  if (!route.stands_in) return std::unique_ptr<Fetches>();
+  if (route.lanes.size() != 1) return Code::invalid;
+  Result<Fd> own = io::duplicate(target);
+  if (!own) return own.status();
+  return Fetches::open(shared, *std::move(own));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, const FileIdentity& identity,
+                                                 const transport::Register& registration, Route route,
+                                                 const std::vector<Channel>& channels) {
+  auto file = std::make_unique<OpenFile>();
+  file->identity = identity;
+  file->reads_only = registration.reads_only != 0;
+  const auto end = std::find(std::begin(registration.path), std::end(registration.path), '\0');
+  file->path.assign(std::begin(registration.path), end);
+  file->asked = registration.settings;
+  file->stripe_bytes = route.stripe_bytes;
+  if (!route.lanes.empty() && registration.routing.nodes > 1) {
+    file->node = registration.routing.node;
+    file->nodes = registration.routing.nodes;
+    file->topology = registration.routing.topology;
+  }
+  if (route.lanes.empty()) route.lanes.emplace_back();
+  // A chunk has one file server.
+  if (route.lanes.size() > 1 &&
+      (!std::has_single_bit(route.stripe_bytes) || route.stripe_bytes < shared.pool->chunk_bytes()))
+    return Code::invalid;
+  for (LaneRoute& way : route.lanes) {
+    auto fetches = open_fetches(shared, target, route);
+    if (!fetches) return fetches.status();
+    way.device = identity.device;
+    auto pipeline = open_lane(shared, target, way, file->asked);
+    if (!pipeline) return pipeline.status();
+    file->lanes.push_back(
+        std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), channels, way.upstreams));
+  }
+  file->join(shared, target, file->asked);
+  return file;
+}
+
+void OpenFile::write_striped(std::uint64_t offset, std::span<const std::byte> data) {
+  do {
+    const std::uint64_t stripe = offset / stripe_bytes;
+    const std::size_t size = std::min<std::uint64_t>(data.size(), (stripe + 1) * stripe_bytes - offset);
+    lanes[stripe % lanes.size()]->pipeline->write(offset, data.first(size));
+    offset += size;
+    data = data.subspan(size);
+  } while (!data.empty());
+}
+
+void OpenFile::write_out(Lane& lane) {
+  if (!ledger || ledger->failing() || ledger->given_up()) lane.pipeline->depart(everything);
+}
+
+bool OpenFile::over() const {
+  if (!owed_.empty() || (ledger && !ledger->quiet())) return false;
+  return std::ranges::all_of(
+      lanes, [](const auto& lane) { return lane->requests.over() && lane->pipeline->quiet(); });
+}
+
+bool OpenFile::left_by(std::uint64_t group) const {
+  if (dirty() || (ledger && ledger->counts())) return false;
+  return std::ranges::none_of(lanes, [group](const auto& lane) {
+    return lane->requests.members().used_by_ranks() || lane->requests.members().knows(group);
+  });
+}
+
+bool OpenFile::takes_routed(std::uint64_t group) const {
+  if (routed_groups.empty()) return false;
+  const Members& members = lanes.front()->requests.members();
+  return !members.used_by_ranks() || routed_groups.contains(group) ||
+         std::ranges::any_of(routed_groups, [&](std::uint64_t one) { return members.used_by_ranks_of(one); });
+}
+
+Status OpenFile::error() const {
+  for (const auto& lane : lanes) {
+    if (!lane->pipeline->error().ok()) return lane->pipeline->error();
+  }
+  return {};
+}
+
+bool OpenFile::dirty() const {
+  return std::ranges::any_of(lanes, [](const auto& lane) { return lane->pipeline->dirty(); });
+}
+
+// --- the ledger ---
+
+void OpenFile::join(Shared& shared, const Fd& target, const FileSettings& settings) {
+  for (const auto& lane : lanes) {
+    if (settings.durability > lane->pipeline->settings().durability)
+      lane->pipeline->strengthen(settings.durability);
+  }
+  some_want_disk_ |= settings.durability == Durability::disk;
+  if (!keeps_ledger(settings) || ledger) return;
+  const Result<FileIdentity> marked = shared.storage.identify(target, true);
+  ledger = std::make_unique<Ledger>(
+      shared.storage, shared.next_owner, shared.journal_directory,
+      journal::identity_of(journal::Kind::ledger, target, marked ? marked : Result(identity)));
+}
+
+bool OpenFile::secured() const {
+  return std::ranges::all_of(lanes, [](const auto& lane) { return lane->pipeline->secured(); });
+}
+
+bool OpenFile::answers_from_ledger() const {
+  return ledger && !some_want_disk_ && !ledger->failing() && !ledger->given_up() &&
+         lanes.front()->pipeline->settings().durability == Durability::node;
+}
+
+void OpenFile::owe(const Reply& reply) {
+  if (ledger->stable() < ledger->mark()) ledger->sync();
+  owed_.push_back({reply, ledger->mark()});
+}
+
+// Where the ledger fails, a close is what it is with durability disk.
+bool OpenFile::due(const Owed& owed) const {
+  if (ledger->given_up()) return secured() || !error().ok();
+  return !ledger->failing() && ledger->stable() >= owed.mark;
+}
+
+// Readers wait for this while nobody has the file open (client/ledgers.hpp).
+void OpenFile::show_progress(std::uint64_t now_ns) {
+  std::uint64_t bytes = 0;
+  for (const auto& lane : lanes)
+    bytes += lane->pipeline->departures().bytes_out() + lane->pipeline->settlements().settled_puts();
+  if (bytes == shown_bytes_ || now_ns - shown_ns_ < show_every_ns) return;
+  shown_bytes_ = bytes;
+  shown_ns_ = now_ns;
+  ledger->show_progress();
+}
+
+// This node's own records are safe, and none has been taken since: what agents upstream pass on meanwhile is
+// not the ledger's, and may never be settled while ranks here wait for room.
+bool OpenFile::rescued() const {
+  return rescuing_ && error().ok() &&
+         std::ranges::none_of(lanes, [](const auto& lane) { return lane->requests.settles_all(); });
+}
+
+bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies) {
+  if (!ledger) return false;
+  bool moved = false;
+  if (ledger->failing()) {
+    if (!std::exchange(rescuing_, true)) {
+      for (const auto& lane : lanes) lane->requests.settle_all();
+    }
+    if (!error().ok()) ledger->give_up();
+  }
+  ledger->flush();  // what the target has and the ledger has not would be taken back by a recovery
+  if (secured() || rescued()) moved = !ledger->empty() && ledger->clear();
+  // Also where only the ledger's own writes are awaited: an open of the file waits for them.
+  if (!ledger->empty()) {
+    ledger->set_draining(std::ranges::none_of(
+        lanes, [](const auto& lane) { return lane->requests.members().used_by_ranks(); }));
+    show_progress(now_ns);
+  }
+  for (std::size_t i = 0; i < owed_.size();) {
+    if (!due(owed_[i])) {
+      ++i;
+      continue;
+    }
+    Reply reply = owed_[i].reply;
+    if (!error().ok()) reply.status = error();
+    replies.push_back(reply);
+    owed_.erase(owed_.begin() + static_cast<std::ptrdiff_t>(i));
+    moved = true;
+  }
+  return moved;
+}
+
+std::string OpenFile::ledger_message() const {
+  if (!ledger || ledger->empty() || !ledger->promised()) return {};
+  return path + " lacks bytes that ranks have written: " + error().describe() + "; they are in " +
+         ledger->path() + ": repair the file's disk, then run millrace recover";
+}
+
+}  // namespace millrace::agent

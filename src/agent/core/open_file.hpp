@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/core/expiry.hpp"
+#include "agent/core/ledger.hpp"
+#include "agent/core/watch.hpp"
+#include "agent/pipeline/carrier.hpp"
+#include "agent/pipeline/file_pipeline.hpp"
+#include "agent/requests/fetches.hpp"
+#include "agent/requests/requests.hpp"
+
+namespace millrace::agent {
+
+// What goes to one file server: all of a file, or its stripes of one lane.
+struct Lane {
+  std::unique_ptr<FilePipeline> pipeline;
+  std::unique_ptr<Fetches> fetches;  // if only the file server has the file
+  Requests requests;
+  Watch watch;
+  Expiry expiry;
+  std::uint32_t upstreams;
+
+  Lane(std::unique_ptr<FilePipeline> way, std::unique_ptr<Fetches> fetched,
+       const std::vector<Channel>& channels, std::uint32_t agents)
+      : pipeline(std::move(way)),
+        fetches(std::move(fetched)),
+        requests(*pipeline, fetches.get(), channels, agents),
+        upstreams(agents) {}
+};
+
+// One target file, whoever has it open.
+struct OpenFile {
+  // Takes the route as it is for as long as the file is open.
+  static Result<std::unique_ptr<OpenFile>> open(Shared& shared, Fd target, const FileIdentity& identity,
+                                                const transport::Register& registration, Route route,
+                                                const std::vector<Channel>& channels);
+
+  std::uint64_t number = 0;  // Core::file_number()
+  FileIdentity identity;     // without a mark
+  bool reads_only = false;   // its descriptor may be open for reading only
+  bool replaced = false;     // left_by() ranks that have opened it anew: no memory is kept for it
+  std::string path;
+  FileSettings asked;
+  std::uint64_t stripe_bytes = 0;
+  std::uint32_t node = 0;  // index of this one of `nodes`
+  std::uint32_t nodes = 1;
+  Topology topology = Topology::automatic;
+  std::vector<std::unique_ptr<Lane>> lanes;  // at least one
+  std::unique_ptr<Ledger> ledger;            // if an open of it wanted one
+  std::set<std::uint64_t> routed_groups;     // those of its opens that have a route
+
+  // Fewer than the asker knows, if the file was open here before.
+  Lane& lane_at(std::uint32_t index) const { return *lanes[index % lanes.size()]; }
+  void write(std::uint64_t offset, std::span<const std::byte> data) {
+    if (lanes.size() == 1) return lanes.front()->pipeline->write(offset, data);
+    write_striped(offset, data);
+  }
+  // What the lane holds sets out for the file: nobody knows of it but this process. Where the file has a
+  // ledger, the ledger keeps its records instead.
+  void write_out(Lane& lane);
+  // A record of a rank of this node is kept until it is in the target.
+  void keep(std::uint64_t offset, std::span<const std::byte> data) {
+    if (ledger) ledger->append(offset, data);
+  }
+  // Another open of the file, perhaps with a stronger durability; the first one calls it too.
+  void join(Shared& shared, const Fd& target, const FileSettings& settings);
+
+  // True if a close is answered once the ledger has all records so far on the disk; owe() does so.
+  bool answers_from_ledger() const;
+  void owe(const Reply& reply);
+  // The channel has gone: nobody waits for an answer.
+  void forget(ChannelId channel) {
+    std::erase_if(owed_, [channel](const Owed& one) { return one.reply.channel == channel; });
+  }
+  // Appends the answers that are due. True if anything moved.
+  bool advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies);
+  // At the end of everything: what is to be told of the ledger; empty if nothing is.
+  std::string ledger_message() const;
+
+  // Only agents of other nodes still have to hear, or to say, that it is closed, and nothing more of it is to
+  // be written: what other ranks open now has a route and errors of its own.
+  bool left_by(std::uint64_t group) const;
+  // Whether a group that has a route may join. Where this node's ranks have the file open by themselves, or
+  // have outlived the group that had a route, other nodes' agents would not know of what is here: their ranks
+  // would neither wait for it nor find it.
+  bool takes_routed(std::uint64_t group) const;
+  // Nobody has it open, and nothing is left to do.
+  bool over() const;
+  Status error() const;
+  bool dirty() const;
+
+ private:
+  // An answer that waits for the ledger to have so many records on the disk.
+  struct Owed {
+    Reply reply;
+    std::uint64_t mark;
+  };
+  void write_striped(std::uint64_t offset, std::span<const std::byte> data);
+  bool secured() const;
+  bool rescued() const;
+  bool due(const Owed& owed) const;
+  void show_progress(std::uint64_t now_ns);
+
+  std::vector<Owed> owed_;
+  bool some_want_disk_ = false;  // an open has durability disk: nobody's close is answered before that
+  bool rescuing_ = false;        // all lanes settle, because the ledger fails
+  std::uint64_t shown_ns_ = 0;
+  std::uint64_t shown_bytes_ = 0;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core/watch.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "agent/core/report.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+constexpr std::uint64_t first_line_ns = 2'000'000'000;  // who waits longer than this wants to know
+constexpr std::uint64_t line_every_ns = 500'000'000;
+constexpr std::uint64_t gap_ns = 1'000'000;  // shorter pauses of a stage do not end its span
+
+const char* stage_of(const Stages& at) { return at.settle ? "sync" : at.drain ? "write" : "gather"; }
+
+}  // namespace
+
+void Watch::tell(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
+                 const Requests& requests, std::vector<std::string>& lines) {
+  const Stages at = requests.stages();
+  const bool waits = at.gather || at.drain || at.settle;
+  if (waits && asked_ns_ == 0) {
+    asked_ns_ = now_ns;
+    bytes_before_ = pipeline.outlet().counters().bytes;
+    next_line_ns_ = now_ns + first_line_ns;
+  }
+  if (asked_ns_ == 0 || (waits && now_ns < next_line_ns_)) return;
+  if (waits || told_) {
+    const std::uint64_t done = pipeline.outlet().counters().bytes - bytes_before_;
+    const nlohmann::ordered_json json = {{"schema", report_schema},
+                                         {"kind", "progress"},
+                                         {"path", path},
+                                         {"stage", stage_of(at)},
+                                         {"done_bytes", done},
+                                         {"total_bytes", done + pipeline.claims().pending_bytes},
+                                         {"elapsed_ns", now_ns - asked_ns_},
+                                         {"ended", !waits}};
+    lines.push_back(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  }
+  told_ = waits;
+  next_line_ns_ = waits ? now_ns + line_every_ns : UINT64_MAX;
+  if (!waits) asked_ns_ = 0;
+}
+
+void Watch::close(Stage stage, const std::string& path, std::vector<Span>& spans) {
+  Open& open = open_[static_cast<std::size_t>(stage)];
+  spans.push_back({stage, open.begin_ns, open.last_ns, open.bytes, path});
+  open.begin_ns = 0;
+  open.bytes = 0;
+}
+
+// `count` is what the stage has moved so far, in bytes.
+void Watch::follow(Stage stage, bool now_so, std::uint64_t count, std::uint64_t now_ns,
+                   const std::string& path, std::vector<Span>& spans) {
+  Open& open = open_[static_cast<std::size_t>(stage)];
+  const std::uint64_t moved = count - open.count_before;
+  const bool until_now = now_so || open.was_so || moved != 0;
+  if (open.begin_ns == 0 && until_now) open.begin_ns = now_ns;
+  if (until_now) open.last_ns = now_ns;
+  open.bytes += moved;
+  open.was_so = now_so;
+  open.count_before = count;
+  if (open.begin_ns != 0 && now_ns - open.last_ns > gap_ns) close(stage, path, spans);
+}
+
+void Watch::look(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
+                 const Requests& requests, std::vector<Span>& spans) {
+  const Stages at = requests.stages();
+  const std::uint64_t in = pipeline.counters().bytes_in;
+  const std::uint64_t out = pipeline.outlet().counters().bytes;
+  follow(Stage::sort, false, in, now_ns, path, spans);
+  follow(Stage::write, !pipeline.departures().empty(), out, now_ns, path, spans);
+  follow(Stage::gather, at.gather, 0, now_ns, path, spans);
+  follow(Stage::drain, at.drain, 0, now_ns, path, spans);
+  follow(Stage::sync, at.settle, 0, now_ns, path, spans);
+}
+
+void Watch::end(const std::string& path, std::vector<Span>& spans) {
+  for (std::size_t stage = 0; stage < stage_count; ++stage) {
+    if (open_[stage].begin_ns != 0) close(static_cast<Stage>(stage), path, spans);
+  }
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/core/core.hpp"
+#include "agent/pipeline/file_pipeline.hpp"
+#include "agent/requests/requests.hpp"
+
+namespace millrace::agent {
+
+// Follows one file through the told time: lines about a request that takes long (for a progress bar), and
+// spans of its stages (for a trace). Looks only; owned by Core. Not thread safe.
+class Watch {
+ public:
+  // Once per advance(), whoever wants lines.
+  void tell(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
+            const Requests& requests, std::vector<std::string>& lines);
+  // Once per advance(), whoever wants a trace.
+  void look(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
+            const Requests& requests, std::vector<Span>& spans);
+  // Ends the spans that are open.
+  void end(const std::string& path, std::vector<Span>& spans);
+  // When tell() has something to say though nothing happens.
+  std::uint64_t next_deadline_ns() const { return next_line_ns_; }
+
+ private:
+  struct Open {
+    std::uint64_t begin_ns = 0;  // 0: none
+    std::uint64_t last_ns = 0;   // when it was last seen to be so
+    std::uint64_t bytes = 0;
+    std::uint64_t count_before = 0;
+    bool was_so = false;
+  };
+  void follow(Stage stage, bool now_so, std::uint64_t count, std::uint64_t now_ns, const std::string& path,
+              std::vector<Span>& spans);
+  void close(Stage stage, const std::string& path, std::vector<Span>& spans);
+
+  std::uint64_t asked_ns_ = 0;  // since when somebody waits; 0: nobody
+  std::uint64_t next_line_ns_ = UINT64_MAX;
+  std::uint64_t bytes_before_ = 0;
+  bool told_ = false;
+  std::array<Open, stage_count> open_;
+};
+
+}  // namespace millrace::agent

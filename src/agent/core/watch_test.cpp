@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/core/watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "agent/core/testing/core_rig.hpp"
+
+namespace millrace::agent {
+namespace {
+
+using Watch = CoreTest;
+
+TEST_F(Watch, a_close_that_takes_long_tells_how_far_it_is) {
+  io::MemoryOptions slow;
+  slow.max_delay_polls = 400;
+  start(slow);
+  const FileSlot slot = rig->open(0, file, tiny(Strategy::sort, true));
+  rig->fill(0, slot, 0, 100 * KiB, 1);
+  rig->core.close(0, slot, 7, counters(1));
+  std::vector<nlohmann::json> lines;
+  for (int i = 0; i < 1000 && !rig->answered(0, 7); ++i) {
+    EXPECT_LE(rig->core.next_deadline_ns(), rig->now_ns + 2000 * ms) << "it would not be woken for a line";
+    rig->step(100 * ms);
+  }
+  rig->step(ms);
+  for (const std::string& line : rig->reports) lines.push_back(nlohmann::json::parse(line));
+  ASSERT_GE(lines.size(), 3u);
+  const auto& first = lines.front();
+  EXPECT_EQ(first["kind"], "progress");
+  EXPECT_EQ(first["path"], "/data/file");
+  EXPECT_GE(first["elapsed_ns"], 2000 * ms);
+  EXPECT_LT(first["elapsed_ns"], 2600 * ms);
+  EXPECT_GE(first["total_bytes"], 100 * KiB);
+  EXPECT_LE(first["done_bytes"], first["total_bytes"]);
+  for (std::size_t i = 1; i + 2 < lines.size(); ++i) {
+    EXPECT_FALSE(lines[i]["ended"]);
+    EXPECT_GE(lines[i]["elapsed_ns"], lines[i - 1]["elapsed_ns"].get<std::uint64_t>() + 500 * ms);
+  }
+  const auto& last = lines[lines.size() - 2];
+  EXPECT_TRUE(last["ended"]);
+  EXPECT_EQ(last["done_bytes"], last["total_bytes"]);
+  EXPECT_EQ(lines.back()["kind"], "agent_file");
+}
+
+TEST_F(Watch, a_quick_close_has_no_progress_lines) {
+  start();
+  const FileSlot slot = rig->open(0, file, tiny(Strategy::sort, true));
+  rig->fill(0, slot, 0, 100 * KiB, 1);
+  rig->core.close(0, slot, 7, counters(1));
+  settle();
+  EXPECT_EQ(rig->reports.size(), 1u);
+}
+
+TEST_F(Watch, spans_tell_of_every_stage_and_their_bytes) {
+  start();
+  rig->core.follow(true, true);
+  FileSettings settings = tiny(Strategy::sort, true);
+  settings.durability = Durability::disk;
+  const FileSlot slot = rig->open(0, file, settings);
+  rig->open(1, file, settings);  // is waited for
+  for (int i = 0; i < 20; ++i) {
+    rig->fill(0, slot, static_cast<std::uint64_t>(i) * 4 * KiB, 4 * KiB, 1);
+    rig->step(ms / 2);
+  }
+  rig->core.close(0, slot, 7, counters(1));
+  steps_until(0, 7);
+  rig->core.close(1, slot, 8, counters(1));
+  settle();
+  std::map<Stage, std::uint64_t> bytes;
+  std::map<Stage, std::uint64_t> end_ns;
+  for (const Span& span : rig->core.take_spans()) {
+    EXPECT_EQ(span.path, "/data/file");
+    EXPECT_LE(span.begin_ns, span.end_ns);
+    EXPECT_GE(span.begin_ns, end_ns[span.stage]) << "spans of a stage overlap";
+    end_ns[span.stage] = span.end_ns;
+    bytes[span.stage] += span.bytes;
+  }
+  EXPECT_EQ(bytes.size(), stage_count);
+  EXPECT_EQ(bytes[Stage::sort], 80 * KiB);
+  EXPECT_EQ(bytes[Stage::write], 80 * KiB);
+  EXPECT_TRUE(rig->core.take_spans().empty());
+}
+
+}  // namespace
+}  // namespace millrace::agent

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// What a file server may send back, and what ends the link with it.
+#include "agent/links/downstream.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include "transport/channel.hpp"
+#include "transport/memory.hpp"
+#include "transport/tcp.hpp"
+#include "transport/tcp_net.hpp"
+#include "transport/testing/link_rig.hpp"
+
+namespace millrace::agent {
+namespace {
+
+using transport::FrameHeader;
+using transport::Kind;
+namespace rig = transport::testing;
+
+constexpr std::uint32_t request = 7;
+constexpr Extent asked{1000, 3000};
+
+class Answers : public testing::Test {
+ protected:
+  Answers() {
+    const Result<Fd> listener = transport::tcp_listen(*transport::parse_address("127.0.0.1"));
+    *to_ = {*transport::local_address(listener->get()), rig::test_key(), rig::test_introduction()};
+    EXPECT_TRUE(to_->connect(net_, {}, now_ns_).ok());
+    pollfd entry{listener->get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&entry, 1, 20'000), 1);
+    server_.emplace(transport::tcp_stream(*transport::tcp_accept(listener->get())),
+                    transport::Link::accepting(rig::test_lookup()), transport::LinkTimes{}, now_ns_);
+  }
+
+  void pump(int rounds = 200) {
+    for (int i = 0; i < rounds; ++i) {
+      pollfd entries[] = {{to_->io->socket(), POLLIN, 0}, {server_->socket(), POLLIN, 0}};
+      (void)::poll(entries, 2, i < 5 ? 20 : 1);
+      (void)to_->io->pump(now_ns_, true, true);
+      to_->listen();
+      (void)server_->pump(now_ns_, true, true);
+      FrameHeader frame{};
+      const std::byte* payload = nullptr;
+      while (server_->link().next(frame, payload)) {
+        heard_.push_back(frame);
+        server_->link().consume();
+      }
+    }
+  }
+  void ask() {
+    carrier_->request(Kind::fetch, request, asked);
+    carrier_->flush();
+    pump();
+  }
+  void say(std::uint64_t offset, std::size_t size, std::uint32_t number = request, std::uint64_t change = 0) {
+    const std::vector<std::byte> bytes(size, std::byte{3});
+    FrameHeader frame{};
+    frame.kind = Kind::data;
+    frame.request = number;
+    frame.offset = offset;
+    frame.span = size == 0 ? 12345 : 0;
+    frame.checksum =
+        transport::record_checksum(bytes.data(), static_cast<std::uint32_t>(size), offset) ^ change;
+    server_->link().put(frame, bytes);
+    server_->link().flush();
+  }
+  std::vector<Carrier::Data> taken() {
+    std::vector<Carrier::Data> all;
+    for (Carrier::Data one; carrier_->take_data(one); one = {}) all.push_back(std::move(one));
+    return all;
+  }
+
+  std::uint64_t now_ns_ = transport::now_ns();
+  transport::TcpNet net_;
+  std::shared_ptr<Downstream> to_ =
+      std::make_shared<Downstream>(Downstream{{}, rig::test_key(), rig::test_introduction()});
+  std::unique_ptr<Carrier> carrier_ = make_carrier(to_, 4096, [] {});
+  std::optional<transport::LinkIo> server_;
+  std::vector<FrameHeader> heard_;
+};
+
+TEST_F(Answers, DataOfAFetchComesBeforeItsAnswer) {
+  ask();
+  ASSERT_EQ(heard_.size(), 1u);
+  EXPECT_EQ(heard_[0].kind, Kind::fetch);
+  EXPECT_EQ(heard_[0].offset, asked.begin);
+  EXPECT_EQ(heard_[0].span, asked.size());
+  say(1000, 1500);
+  say(2500, 500);
+  say(0, 0);
+  server_->link().put_reply(0, request, {});
+  pump();
+  const auto data = taken();
+  ASSERT_EQ(data.size(), 3u);
+  EXPECT_EQ(data[1].offset, 2500u);
+  EXPECT_EQ(data[1].bytes, std::vector<std::byte>(500, std::byte{3}));
+  EXPECT_EQ(data[2].file_bytes, 12345u);
+  std::vector<Carrier::Answer> answers;
+  carrier_->take_answers(answers);
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_TRUE(carrier_->status().ok());
+}
+
+TEST_F(Answers, AMarkComesAfterTheRecordsThatItFollows) {
+  const std::vector<std::byte> small(100), large(4000);
+  carrier_->write(0, small);
+  carrier_->mark(4096);
+  carrier_->write(4096, large);
+  carrier_->write(8192, small);
+  carrier_->mark(UINT64_MAX);
+  carrier_->flush();
+  pump();
+  std::vector<Kind> kinds;
+  for (const FrameHeader& frame : heard_) kinds.push_back(frame.kind);
+  EXPECT_EQ(kinds, (std::vector{Kind::records, Kind::mark, Kind::write, Kind::records, Kind::mark}));
+  EXPECT_EQ(heard_.at(1).offset, 4096u);
+  EXPECT_EQ(heard_.at(4).offset, UINT64_MAX);
+  for (const FrameHeader& frame : heard_) EXPECT_TRUE(frame.kind != Kind::mark || transport::may_mark(frame));
+}
+
+TEST_F(Answers, WhatIsNotTakenWaitsInTheLinkAndSoDoesTheAnswer) {
+  ask();
+  for (std::uint64_t i = 0; i < 20; ++i) say(1000 + i * 100, 100);
+  server_->link().put_reply(0, request, {});
+  pump();
+  std::vector<Carrier::Answer> answers;
+  carrier_->take_answers(answers);
+  EXPECT_TRUE(answers.empty());
+  std::size_t all = 0;
+  for (std::size_t now = taken().size(); now > 0; now = taken().size()) {
+    EXPECT_LE(now, 4u);
+    all += now;
+    to_->listen();
+  }
+  EXPECT_EQ(all, 20u);
+  carrier_->take_answers(answers);
+  EXPECT_EQ(answers.size(), 1u);
+}
+
+TEST_F(Answers, DataThatNobodyAskedForEndsTheLink) {
+  say(1000, 100);
+  pump();
+  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
+}
+
+TEST_F(Answers, DataOfAnotherRequestEndsTheLink) {
+  ask();
+  say(1000, 100, request + 1);
+  pump();
+  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
+}
+
+TEST_F(Answers, DataAfterTheAnswerEndsTheLink) {
+  ask();
+  server_->link().put_reply(0, request, {});
+  say(1000, 100);
+  pump();
+  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
+}
+
+TEST_F(Answers, DataOutsideTheExtentEndsTheLink) {
+  for (const auto& [offset, size] : {std::pair{999u, 100u}, {2950u, 51u}, {3000u, 1u}}) {
+    SCOPED_TRACE(offset);
+    carrier_->request(Kind::fetch, request, asked);
+    to_->status = {};
+    say(offset, size);
+    pump();
+    EXPECT_EQ(carrier_->status().code(), Code::corrupt);
+    EXPECT_TRUE(taken().empty());
+  }
+}
+
+TEST_F(Answers, DataThatDoesNotMatchItsChecksumEndsTheLink) {
+  ask();
+  say(1000, 100, request, 1);
+  pump();
+  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
+}
+
+}  // namespace
+}  // namespace millrace::agent

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/links/upstream.hpp"
+
+#include "agent/links/downstream.hpp"
+#include "transport/channel.hpp"
+
+namespace millrace::agent {
+
+using transport::FrameHeader;
+using transport::Kind;
+
+// A record, or many.
+Drained Upstream::take_records(Core& core, const FrameHeader& frame, std::span<const std::byte> payload,
+                               std::string& why) {
+  if (payload.size() > record_max_bytes || frame.offset > UINT64_MAX / 2) return Drained::broken;
+  if (!bundle.begun() && core.holds_back(channel, file, lane)) return Drained::held;
+  if (!core.ready(file, lane)) return Drained::core_is_full;
+  if (!bundle.begun() &&
+      transport::record_checksum(payload.data(), frame.length, frame.offset) != frame.checksum) {
+    why = "a record does not match its checksum";
+    return Drained::broken;
+  }
+  if (frame.kind == Kind::write) {
+    core.write(channel, file, frame.offset, payload);
+    ++records;
+    return Drained::done;
+  }
+  const Core::Bundled bundled = core.write_bundle(channel, file, frame.offset, payload, bundle);
+  records += bundled.records;
+  return drained(bundled.end);
+}
+
+// False: it is none, or malformed.
+bool Upstream::take_request(const FrameHeader& frame, std::vector<PendingRequest>& requests) {
+  if (!transport::is_request(frame.kind) || frame.request == 0) return false;
+  if (frame.kind == Kind::fetch && !transport::may_fetch(frame)) return false;
+  closed = frame.kind == Kind::close;
+  requests.push_back({channel, frame, {}, 0});
+  requests.back().frame.file = file;
+  return true;
+}
+
+Drained Upstream::drain(Core& core, std::vector<PendingRequest>& requests, std::string& why) {
+  FrameHeader frame{};
+  const std::byte* payload = nullptr;
+  while (io.link().next(frame, payload)) {
+    why = "a frame of a kind that agents do not send";
+    if (closed) return Drained::broken;
+    if (transport::carries_records(frame.kind)) {
+      const Drained taken = take_records(core, frame, {payload, frame.length}, why);
+      if (taken != Drained::done) return taken;
+      ++frames;
+    } else if (frame.kind == Kind::mark) {
+      if (!transport::may_mark(frame)) return Drained::broken;
+      core.mark(channel, file, frame.offset);
+    } else if (!take_request(frame, requests)) {
+      return Drained::broken;
+    }
+    io.link().consume();
+    touch();  // there is room again
+  }
+  return Drained::done;
+}
+
+void Upstream::answer(std::uint32_t request, Status status) {
+  io.link().put_reply(0, request, status);
+  io.link().flush();
+  touch();
+}
+
+void Upstream::put_data(std::uint32_t request, std::uint64_t offset, std::span<const std::byte> bytes,
+                        std::uint64_t file_bytes) {
+  FrameHeader frame{};
+  frame.kind = Kind::data;
+  frame.request = request;
+  frame.offset = offset;
+  frame.span = file_bytes;
+  if (!bytes.empty())
+    frame.checksum =
+        transport::record_checksum(bytes.data(), static_cast<std::uint32_t>(bytes.size()), offset);
+  io.link().put(frame, bytes);
+  touch();
+}
+
+}  // namespace millrace::agent

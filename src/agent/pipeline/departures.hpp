@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "agent/pipeline/outlet.hpp"
+#include "agent/pipeline/overflow.hpp"
+#include "agent/pipeline/shared.hpp"
+#include "extent/extent.hpp"
+#include "sink/sink.hpp"
+
+namespace millrace::agent {
+
+// What is on its way out of one pipeline: chunks, and blocks of Arrivals. Their memory is free again when the
+// outlet, or the journal, has done with them. Not thread safe.
+//
+//   to_outlet() -> | queue | -> hand_over(): runs of bytes -> put() -> done() -> memory free, waiters told
+//   to_journal() -> | queue | -> store() ------------------------------------^
+class Departures {
+ public:
+  // `merge`: runs that touch each other leave as one.
+  Departures(Shared& shared, Outlet& outlet, bool merge) : shared_(shared), outlet_(outlet), merge_(merge) {}
+
+  // A chunk that the sort buffer has let go. `waiters` are told when it is over.
+  void to_outlet(std::uint32_t chunk, std::vector<WaiterId> waiters = {});
+  void to_journal(std::uint32_t chunk);
+  // ... as the next one in file order: begin_sweep().
+  void to_outlet_in_order(std::uint32_t chunk, std::vector<WaiterId> waiters = {});
+  // A block of Arrivals, which is handed over at once.
+  void put_block(std::uint32_t block, Extent hull, std::span<const sink::Segment> segments);
+
+  // `waiter` is told once for every departure that has a byte of `extent`; returns their number.
+  std::uint32_t watch(Extent extent, WaiterId waiter);
+  void tell(const std::vector<WaiterId>& waiters) {
+    finished_.insert(finished_.end(), waiters.begin(), waiters.end());
+  }
+  void take_finished(std::vector<WaiterId>& waiters);
+
+  // Hands departures to the outlet as far as its window allows. True if anything moved. `doomed`: they end
+  // without it.
+  bool hand_over(bool doomed);
+  // Stores chunks as far as the journal's writer allows. True if anything moved.
+  bool store(Overflow& journal, bool doomed);
+  bool storing() const { return !to_journal_.empty(); }
+  // What the outlet holds back until it sees the next segment starts now: there is no next one.
+  void flush();
+  // The outlet's answer to a put; false if it answers something else.
+  bool done(const sink::Done& done);
+
+  // While chunks leave in file order, the next agent is told how far they have come.
+  void begin_sweep();
+  void end_sweep();
+  // Chunks of the sweep that have not been handed over.
+  std::uint32_t sweeping() const { return sweeping_; }
+  // All that leaves from here on lies at or above `offset`.
+  void mark(std::uint64_t offset);
+
+  bool empty() const { return list_.empty(); }
+  std::uint32_t blocks() const { return blocks_; }
+  // More leaves than keeps the storage busy, though the storage is quick: ranks that wait leave it
+  // processors.
+  bool ahead() const;
+  // As much is on its way as may be, however small.
+  bool crowded() const;
+  // So many puts have been made.
+  std::uint64_t puts() const { return puts_made_; }
+  // Runs of bytes that were given to the outlet, and what they hold.
+  std::uint64_t extents_out() const { return extents_out_; }
+  std::uint64_t bytes_out() const { return bytes_out_; }
+
+ private:
+  struct Departure {
+    Extent place;
+    std::uint32_t chunk = LazyPool::none;
+    std::uint32_t block = LazyPool::none;  // of Arrivals, if not a chunk
+    std::uint32_t blocks = 0;
+    std::uint64_t since_ns = 0;
+    std::vector<WaiterId> waiters = {};
+    std::uint32_t slot = 0;  // how far it has been handed over
+    std::uint32_t byte = 0;
+    bool handed = false;        // all of it
+    bool swept = false;         // as the next one in file order
+    std::uint32_t tickets = 0;  // puts that are not done
+  };
+  using Place = std::list<Departure>::iterator;
+  struct Put {
+    Place departure;
+    std::uint32_t segments;
+  };
+
+  Place add(Departure departure);
+  Place leave(std::uint32_t chunk, std::vector<WaiterId> waiters);
+  bool take_runs(Departure& departure);
+  void put(Place departure, std::span<const sink::Segment> segments);
+  void finish(Place departure);
+
+  Shared& shared_;
+  Outlet& outlet_;
+  bool merge_;
+  std::list<Departure> list_;
+  std::uint32_t blocks_ = 0;  // of all departures
+  std::deque<Place> to_outlet_;
+  std::deque<Place> to_journal_;
+  std::unordered_map<sink::Ticket, Put> puts_;
+  std::uint32_t segments_out_ = 0;  // of puts that are not done
+  std::uint64_t puts_made_ = 0;
+  std::uint64_t extents_out_ = 0;
+  std::uint64_t bytes_out_ = 0;
+  bool unflushed_ = false;
+  std::uint32_t sweeping_ = 0;
+  std::uint64_t marked_ = 0;             // file offset that the next agent was told
+  std::vector<sink::Segment> segments_;  // scratch
+  std::vector<WaiterId> finished_;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/pipeline/file_pipeline.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::agent {
+
+namespace {
+
+// What is to be passed on gains little by waiting: its neighbours are on other nodes, and a link that is idle
+// now is time lost later.
+constexpr std::uint64_t carried_hold_bytes = 4 * MiB;
+
+// After these every further write would fail too: what is buffered is dropped.
+bool dooms(Code code) {
+  return code == Code::no_space || code == Code::quota || code == Code::read_only || code == Code::access;
+}
+
+sink::SinkOptions sink_options(const FileSettings& settings, bool copy) {
+  sink::SinkOptions options;
+  if (copy) options.writeback_step_bytes = 0;  // it is gone before the disk needs to see it
+  options.direct = settings.sink == SinkMode::direct;
+  // Through the page cache: what is still in the processor's cache. Direct: what keeps a disk busy.
+  options.write_max_bytes = options.direct ? 4 * MiB : MiB;
+  options.datasync_interval_bytes = ends_on_disk(settings) ? settings.fdatasync_interval_bytes : 0;
+  return options;
+}
+
+}  // namespace
+
+bool merges(const FileSettings& settings) {
+  return settings.strategy == Strategy::automatic || settings.merge != 0;
+}
+
+FilePipeline::FilePipeline(Shared& shared, const FileSettings& settings, std::uint32_t owner,
+                           std::unique_ptr<Outlet> outlet)
+    : shared_(shared),
+      settings_(settings),
+      immediate_(settings.strategy == Strategy::immediate),
+      eager_(settings.strategy == Strategy::automatic),
+      owner_(owner),
+      sort_(*shared.pool, merges(settings)),
+      arrivals_(*shared.pool),
+      outlet_(std::move(outlet)),
+      journal_(shared, sort_, settings.strategy == Strategy::journal),
+      departures_(shared, *outlet_, sort_.merge()),
+      sweep_(shared, sort_, journal_, departures_),
+      settlements_(*outlet_, departures_) {}
+
+Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, Fd target,
+                                                         const FileSettings& settings, LaneRoute way) {
+  const std::uint32_t owner = shared.next_owner++;
+  sink::SinkOptions options = sink_options(settings, way.keeps);
+  if (settings.sink == SinkMode::automatic) options.meter = &shared.meters[way.device];
+  auto sink = sink::Sink::open(shared.storage, std::move(target), owner, options);
+  if (!sink) return sink.status();
+  auto outlet = make_outlet(*std::move(sink));
+  if (way.next)
+    outlet = make_tee(std::move(outlet), make_outlet(std::move(way.next), settings.record_max_bytes));
+  return std::unique_ptr<FilePipeline>(new FilePipeline(shared, settings, owner, std::move(outlet)));
+}
+
+std::unique_ptr<FilePipeline> FilePipeline::open(Shared& shared, std::unique_ptr<Carrier> next,
+                                                 const FileSettings& settings) {
+  auto outlet = make_outlet(std::move(next), settings.record_max_bytes);
+  return std::unique_ptr<FilePipeline>(new FilePipeline(shared, settings, 0, std::move(outlet)));
+}
+
+void FilePipeline::note(Extent extent) {
+  if (extent.empty()) return;
+  ++counters_.noted_extents;
+  counters_.noted_bytes += extent.size();
+  outlet_->note(extent);
+}
+
+void FilePipeline::write_in_order(std::uint64_t offset, std::span<const std::byte> data) {
+  while (!data.empty()) {
+    const std::size_t size = arrivals_.add(offset, data);
+    offset += size;
+    data = data.subspan(size);
+    if (arrivals_.full()) (void)depart_arrivals();
+  }
+}
+
+bool FilePipeline::depart_arrivals() {
+  if (arrivals_.empty()) return false;
+  departures_.put_block(arrivals_.block(), arrivals_.hull(), arrivals_.segments());
+  arrivals_.let_go();
+  if (throttled()) shared_.advance_wanted = true;
+  return true;
+}
+
+// Chunks with an older part in the journal wait in the buffer until that has come back.
+std::uint32_t FilePipeline::depart(Extent extent, WaiterId waiter) {
+  (void)depart_arrivals();
+  journal_.want(extent);
+  indices_.clear();
+  sort_.find(extent, indices_);
+  for (const std::uint64_t index : indices_) {
+    if (!journal_.holds(index)) departures_.to_outlet(sort_.take_at(index));
+  }
+  return waiter == no_waiter ? 0 : journal_.watch(extent, waiter) + departures_.watch(extent, waiter);
+}
+
+bool FilePipeline::evict() {
+  if (immediate_) return depart_arrivals();
+  const std::uint32_t id =
+      sweep_.active() ? sort_.take_last(journal_.loading()) : sort_.take_next(journal_.loading());
+  if (id == LazyPool::none) return false;
+  ++counters_.evictions;
+  const Chunk& chunk = shared_.pool->chunk(id);
+  if (journal_.takes(chunk.index, sweep_.active())) {
+    counters_.journaled_bytes += chunk.covered;
+    departures_.to_journal(id);
+  } else {
+    departures_.to_outlet(id);
+  }
+  return true;
+}
+
+bool FilePipeline::pump() {
+  bool moved = sweep_.advance();
+  moved |= recall();
+  moved |= depart_arrivals();
+  if (eager_ && sort_.complete_count() > 0) {
+    chunks_.clear();
+    sort_.take_complete(chunks_);
+    counters_.complete_chunks += chunks_.size();
+    for (const std::uint32_t id : chunks_) departures_.to_outlet(id);
+  }
+  if (eager_ && carries()) {
+    while (std::uint64_t{sort_.blocks()} << shared_.pool->block_shift() > carried_hold_bytes && evict()) {
+    }
+  }
+  moved |= departures_.hand_over(doomed_);
+  sweep_.say_mark();
+  departures_.flush();
+  return moved;
+}
+
+// Chunks go to the journal, and chunks that were asked for come back.
+bool FilePipeline::recall() {
+  if (!journal_.on()) return false;
+  bool moved = departures_.store(journal_, doomed_);
+  std::uint64_t index = 0;
+  std::vector<WaiterId> waiters;
+  for (;;) {
+    const std::uint32_t due = journal_.blocks_due();
+    const std::uint32_t besides = shared_.reserved_blocks + (carries() ? shared_.landing_blocks : 0);
+    const Overflow::Progress progress = journal_.pump(!departures_.storing(), besides, index, waiters);
+    shared_.reserved_blocks += std::max(due, journal_.blocks_due()) - due;  // until it is counted anew
+    if (progress != Overflow::Progress::loaded) return moved || progress == Overflow::Progress::moved;
+    moved = true;
+    sweep_.loaded(index, waiters);
+  }
+}
+
+void FilePipeline::complete(const io::Completion& completion) {
+  const std::uint32_t owner = sink::owner_of(completion.token);
+  if (owner == owner_) {
+    outlet_->complete(completion);
+  } else if (journal_.owns(owner)) {
+    journal_.complete(completion);
+  }
+}
+
+bool FilePipeline::collect(std::uint64_t elapsed_ns) {
+  if (!departures_.empty() || !settlements_.empty()) counters_.storage_busy_ns += elapsed_ns;
+  const bool moved = outlet_->advance();
+  done_.clear();
+  outlet_->take(done_);
+  for (const sink::Done& done : done_) fail(departures_.done(done) ? done.status : settlements_.end(done));
+  fail(outlet_->status());
+  if (!journal_.status().ok() && !doomed_) {  // a part of the file is lost with it
+    fail(journal_.status());
+    drop();
+  }
+  return moved || !done_.empty();
+}
+
+// The first error stays. One that every later write would meet too frees what waits; after any other one
+// the rest is tried, since it may be on a sound part of the disk.
+void FilePipeline::fail(Status status) {
+  if (error_.ok()) error_ = status;
+  if (dooms(status.code())) drop();
+}
+
+void FilePipeline::drop() {
+  if (std::exchange(doomed_, true)) return;
+  counters_.records_dropped += arrivals_.segments().size();
+  if (arrivals_.blocks() > 0) shared_.pool->blocks.release(arrivals_.block());
+  arrivals_.let_go();
+  for (std::uint32_t id = sort_.take_next(); id != LazyPool::none; id = sort_.take_next()) {
+    free_chunk(*shared_.pool, id);
+  }
+  departures_.tell(journal_.drop());
+}
+
+bool FilePipeline::secured() const {
+  if (holds() || !error_.ok()) return false;
+  return ends_on_disk(settings_) ? settlements_.stable() : !carries() || !settlements_.unsettled();
+}
+
+Claims FilePipeline::claims() const {
+  const BlockPool& pool = *shared_.pool;
+  const std::uint32_t held = sort_.blocks() + departures_.blocks();
+  return {.in_use = held + arrivals_.blocks(),
+          .evictable = sort_.blocks() + (arrivals_.empty() ? 0 : 1),
+          .due = journal_.blocks_due(),
+          .recalls = journal_.wanted() && !sweep_.active(),
+          .starved = journal_.starved(),
+          .lands = !journal_.empty() && !carries(),
+          .partial_bytes =
+              eager_ ? (sort_.blocks() - sort_.complete_count() * pool.slots()) << pool.block_shift() : 0,
+          .pending_bytes =
+              (std::uint64_t{held} << pool.block_shift()) + arrivals_.bytes() + journal_.stored_bytes()};
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/pipeline/settlements.hpp"
+
+#include <algorithm>
+
+namespace millrace::agent {
+
+sink::Ticket Settlements::begin(transport::Kind kind, Extent extent, bool on_disk) {
+  const sink::Ticket ticket = outlet_.settle(kind, extent);
+  const bool stable =
+      !outlet_.carries() || kind == transport::Kind::sync || (kind == transport::Kind::close && on_disk);
+  const bool covers = extent == everything && kind != transport::Kind::arrive;
+  settling_.push_back({ticket, covers ? departures_.puts() : 0, stable});
+  return ticket;
+}
+
+Status Settlements::end(const sink::Done& done) {
+  const auto found = std::ranges::find(settling_, done.ticket, &Settling::ticket);
+  if (found == settling_.end()) {
+    fetched_.push_back(done);
+    return {};
+  }
+  if (done.status.ok()) {
+    settled_puts_ = std::max(settled_puts_, found->puts);
+    if (found->stable) stable_puts_ = std::max(stable_puts_, found->puts);
+  }
+  settled_.push_back(done.ticket);
+  settling_.erase(found);
+  return done.status;
+}
+
+void Settlements::take(std::vector<sink::Ticket>& tickets) {
+  tickets.insert(tickets.end(), settled_.begin(), settled_.end());
+  settled_.clear();
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/pipeline/sort_buffer.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace millrace::agent {
+
+SortBuffer::SortBuffer(BlockPool& pool, bool merge) : pool_(pool), merge_(merge) {
+  recent_.fill(LazyPool::none);
+}
+
+SortBuffer::~SortBuffer() {
+  while (!order_.empty()) free_chunk(pool_, take_next());
+}
+
+std::uint32_t SortBuffer::find_or_make(std::uint64_t index) {
+  const auto [place, made] = order_.try_emplace(index, LazyPool::none);
+  if (made) {
+    const std::uint32_t id = pool_.chunks.allocate();
+    Chunk& chunk = pool_.chunk(id);
+    chunk.index = index;
+    chunk.owner = this;
+    chunk.covered = 0;
+    chunk.blocks = 0;
+    chunk.complete = false;
+    std::fill_n(chunk.slots, pool_.slots(), LazyPool::none);
+    place->second = id;
+  }
+  recent_[index & (recent_.size() - 1)] = place->second;
+  return place->second;
+}
+
+std::uint32_t SortBuffer::new_block(Chunk& chunk, std::uint32_t slot) {
+  const std::uint32_t id = pool_.blocks.allocate();
+  Block& block = pool_.block(id);
+  block.begin = 0;
+  block.end = 0;
+  block.covered = 0;
+  block.shape = Shape::run;
+  chunk.slots[slot] = id;
+  ++chunk.blocks;
+  ++blocks_;
+  return id;
+}
+
+// Makes the block of `offset` the one that is here.
+void SortBuffer::go_to(std::uint64_t offset) {
+  const std::uint32_t id = chunk_at(offset >> pool_.chunk_shift());
+  Chunk& chunk = pool_.chunk(id);
+  const std::uint32_t slot =
+      static_cast<std::uint32_t>((offset & (pool_.chunk_bytes() - 1)) >> pool_.block_shift());
+  std::uint32_t block = chunk.slots[slot];
+  if (block == LazyPool::none) block = new_block(chunk, slot);
+  here_ = {offset & ~std::uint64_t{pool_.block_bytes() - 1}, pool_.data(block), &chunk, block, id};
+}
+
+void SortBuffer::insert_far(std::uint64_t offset, std::span<const std::byte> data) {
+  const std::uint32_t block_bytes = pool_.block_bytes();
+  do {
+    go_to(offset);
+    const std::uint32_t begin = static_cast<std::uint32_t>(offset - here_.begin);
+    const std::size_t size = std::min<std::size_t>(data.size(), block_bytes - begin);
+    put(begin, data.data(), static_cast<std::uint32_t>(size));
+    offset += size;
+    data = data.subspan(size);
+  } while (!data.empty());
+}
+
+void SortBuffer::completed(Chunk& chunk, std::uint32_t id) {
+  chunk.complete = true;
+  complete_.push_back(id);
+}
+
+void SortBuffer::insert_under(std::uint64_t offset, std::span<const std::byte> data) {
+  while (!data.empty()) {
+    const std::uint32_t id = chunk_at(offset >> pool_.chunk_shift());
+    Chunk& chunk = pool_.chunk(id);
+    const std::uint32_t slot =
+        static_cast<std::uint32_t>((offset & (pool_.chunk_bytes() - 1)) >> pool_.block_shift());
+    const std::uint32_t begin = static_cast<std::uint32_t>(offset) & (pool_.block_bytes() - 1);
+    const std::uint32_t size =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(data.size(), pool_.block_bytes() - begin));
+    const std::uint32_t end = begin + size;
+    std::uint32_t block = chunk.slots[slot];
+    if (block == LazyPool::none) block = new_block(chunk, slot);
+    for (cover::Range gap = cover::next_gap(pool_, block, begin, end); gap.begin < gap.end;
+         gap = cover::next_gap(pool_, block, gap.end, end)) {
+      std::memcpy(pool_.data(block) + gap.begin, data.data() + (gap.begin - begin), gap.end - gap.begin);
+      chunk.covered += cover::add(pool_, block, gap.begin, gap.end, merge_);
+    }
+    if (chunk.covered == pool_.chunk_bytes() && !chunk.complete) completed(chunk, id);
+    offset += size;
+    data = data.subspan(size);
+  }
+}
+
+// Out of the index, so that records for its place go elsewhere.
+void SortBuffer::detach(std::uint32_t id) {
+  Chunk& chunk = pool_.chunk(id);
+  if (here_.id == id) here_ = {};
+  order_.erase(chunk.index);
+  chunk.owner = nullptr;
+  blocks_ -= chunk.blocks;
+  if (chunk.complete) std::erase(complete_, id);
+}
+
+void SortBuffer::take_complete(std::vector<std::uint32_t>& out) {
+  if (complete_.empty()) return;
+  std::vector<std::uint32_t> ids;
+  ids.swap(complete_);
+  std::sort(ids.begin(), ids.end(),
+            [this](std::uint32_t a, std::uint32_t b) { return pool_.chunk(a).index < pool_.chunk(b).index; });
+  for (const std::uint32_t id : ids) detach(id);
+  out.insert(out.end(), ids.begin(), ids.end());
+}
+
+std::uint32_t SortBuffer::take_next(std::uint64_t except) {
+  auto place = order_.lower_bound(cursor_);
+  for (std::size_t tries = 0; tries < 2 && !order_.empty(); ++tries) {
+    if (place == order_.end()) place = order_.begin();
+    if (place->first == except) {
+      ++place;
+      continue;
+    }
+    const std::uint32_t id = place->second;
+    cursor_ = place->first + 1;
+    detach(id);
+    return id;
+  }
+  return LazyPool::none;
+}
+
+std::uint32_t SortBuffer::take_last(std::uint64_t except) {
+  if (order_.empty()) return LazyPool::none;
+  auto place = std::prev(order_.end());
+  if (place->first == except) {
+    if (place == order_.begin()) return LazyPool::none;
+    --place;
+  }
+  return take_at(place->first);
+}
+
+void SortBuffer::find(Extent extent, std::vector<std::uint64_t>& indices) const {
+  if (extent.empty()) return;
+  const std::uint64_t last = (extent.end - 1) >> pool_.chunk_shift();
+  auto place = order_.lower_bound(extent.begin >> pool_.chunk_shift());
+  for (; place != order_.end() && place->first <= last; ++place) indices.push_back(place->first);
+}
+
+std::uint32_t SortBuffer::blocks_of(std::uint64_t index) const {
+  const auto place = order_.find(index);
+  return place == order_.end() ? 0 : pool_.chunk(place->second).blocks;
+}
+
+bool SortBuffer::complete(std::uint64_t index) const {
+  const auto place = order_.find(index);
+  return place != order_.end() && pool_.chunk(place->second).complete;
+}
+
+std::uint32_t SortBuffer::take_at(std::uint64_t index) {
+  const auto place = order_.find(index);
+  if (place == order_.end()) return LazyPool::none;
+  const std::uint32_t id = place->second;
+  detach(id);
+  return id;
+}
+
+void free_chunk(BlockPool& pool, std::uint32_t id) {
+  Chunk& chunk = pool.chunk(id);
+  chunk.owner = nullptr;
+  for (std::uint32_t slot = 0; slot < pool.slots(); ++slot) {
+    const std::uint32_t block = chunk.slots[slot];
+    if (block == LazyPool::none) continue;
+    cover::drop_map(pool, pool.block(block));
+    pool.blocks.release(block);
+  }
+  pool.chunks.release(id);
+}
+
+}  // namespace millrace::agent

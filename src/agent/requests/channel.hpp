@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.hpp"
+
+namespace millrace::agent {
+
+// One connected rank, or an agent upstream. Small numbers, used again: an index.
+using ChannelId = std::uint32_t;
+
+// What a channel has delivered, seen once per advance(): for the wait for stragglers.
+struct Channel {
+  std::uint64_t last_ns = 0;  // when records of it were last seen
+  bool spoke = false;         // records have come since
+  bool upstream = false;      // an agent
+  std::uint32_t lane = 0;     // ... that feeds this one
+};
+
+// The answer to a flush, arrive, sync, close or fetch.
+struct Reply {
+  ChannelId channel;
+  std::uint32_t request;
+  Status status;
+};
+
+// Where bytes go that agents upstream have asked for. `request` is that of their fetch.
+class FetchTaker {
+ public:
+  virtual ~FetchTaker() = default;
+  virtual bool has_room(ChannelId channel) const = 0;
+  virtual void data(ChannelId channel, std::uint32_t request, std::uint64_t offset,
+                    std::span<const std::byte> bytes) = 0;
+  // All of them have been given; the answer follows.
+  virtual void end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t file_bytes) = 0;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "agent/pipeline/file_pipeline.hpp"
+#include "agent/requests/channel.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "extent/extent.hpp"
+#include "io/storage.hpp"
+
+namespace millrace::agent {
+
+// Brings what is asked for of a file that only the file server sees to the files that stand in for it on
+// other nodes, after all that was to go before it has departed (Requests sees to that):
+//
+//   rank --fetch--> agent --fetch--> ... --fetch--> file server
+//                     |  <--data--        <--data--      |
+//                 stand-in                             file
+//
+//   arriving  with a next agent: it is asked, one fetch after another, and what comes is written here
+//   leaving   for an agent upstream: read here, and handed out as its link has room
+//
+// Where a fetch is for an agent upstream and there is a next one too, it does both, in this order. Memory:
+// `pieces_max` pieces of `piece_bytes` that arrive, and so many for each of `leaving_max` that leave.
+//
+// Over the file at `target`, whichever of the two it is. A deterministic state machine; not thread safe.
+class Fetches {
+ public:
+  static constexpr std::uint64_t piece_bytes = 256 * KiB;
+  static constexpr std::size_t pieces_max = 4;
+  static constexpr std::size_t leaving_max = 16;
+
+  static Result<std::unique_ptr<Fetches>> open(Shared& shared, Fd target);
+  // Nothing may be in flight.
+  ~Fetches();
+  Fetches(const Fetches&) = delete;
+  Fetches& operator=(const Fetches&) = delete;
+
+  // How much of the pipeline has to depart before begin(): all that `extent` or the size may depend on.
+  Extent depends_on(const FilePipeline& pipeline, Extent extent);
+
+  struct Asked {
+    WaiterId waiter;
+    ChannelId channel;
+    std::uint32_t request;
+    Extent extent;
+    bool upstream;  // the channel is an agent
+  };
+  void begin(const Asked& asked);
+  // The channel has gone: nothing is handed out to it any more.
+  void abandon(ChannelId channel);
+
+  // True if anything moved.
+  bool advance(FilePipeline& pipeline);
+  // Hands out what has been read, as far as there is room. True if anything moved.
+  bool pass(FetchTaker& to);
+
+  struct Done {
+    WaiterId waiter;
+    Status status = {};
+  };
+  // Appends what is over since the last call.
+  void take(std::vector<Done>& done);
+
+  // A completion of the storage; ignored if it is for another owner.
+  void complete(const io::Completion& completion);
+  bool in_flight() const { return !transfers_.empty(); }
+  bool empty() const { return fetches_.empty() && done_.empty() && !in_flight(); }
+
+ private:
+  // Memory of a read or write, which may outlive what it is for.
+  struct Piece {
+    std::uint64_t offset = 0;
+    std::vector<std::byte> bytes;
+    bool done = false;
+    std::uint64_t moved = 0;
+    Status status = {};
+  };
+  enum class Step { waiting, arriving, leaving };
+  struct Fetch {
+    Asked asked;
+    Step step = Step::waiting;
+    bool gone = false;  // abandoned
+    Status status = {};
+    bool sized = false;  // file_bytes is known
+    std::uint64_t file_bytes = 0;
+
+    sink::Ticket ticket = 0;  // arriving: the question
+    bool answered = false;
+
+    std::uint64_t next = 0;  // leaving: up to there it has been read
+    std::uint64_t end = 0;
+    std::deque<std::shared_ptr<Piece>> pieces = {};  // in order
+    bool passed = false;                             // all of it, and the end
+  };
+  using Place = std::list<Fetch>::iterator;
+
+  Fetches(io::Storage& storage, std::uint32_t owner, io::Handle file)
+      : storage_(storage), owner_(owner), file_(file) {}
+  void submit(io::Op op, std::shared_ptr<Piece> piece);
+  Place arriving();
+  bool arrive(FilePipeline& pipeline);
+  void end_arrival(Fetch& fetch);
+  void start_leaving(Fetch& fetch);
+  bool leave(Fetch& fetch);
+  bool pass(Fetch& fetch, FetchTaker& to);
+
+  io::Storage& storage_;
+  std::uint32_t owner_;
+  io::Handle file_;
+  std::list<Fetch> fetches_;                                   // in the order of begin()
+  std::map<std::uint32_t, std::shared_ptr<Piece>> transfers_;  // with storage, by token
+  std::uint32_t next_transfer_ = 1;
+  std::vector<std::shared_ptr<Piece>> writes_;  // of the fetch that arrives
+  std::vector<Done> done_;
+};
+
+}  // namespace millrace::agent

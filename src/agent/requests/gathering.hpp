@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "agent/pipeline/file_pipeline.hpp"
+#include "agent/requests/channel.hpp"
+#include "agent/requests/members.hpp"
+#include "transport/frame.hpp"
+
+namespace millrace::agent {
+
+// Who asks for a sync or close.
+struct Asker {
+  transport::Kind kind;
+  ChannelId channel;
+  std::uint32_t request;
+  std::uint64_t group;
+  std::uint32_t round;         // of its syncs
+  std::uint64_t start_ns = 0;  // when it was first looked at
+};
+
+// Whom a sync or close waits for before its bytes leave: chunks that two ranks fill should leave once,
+// complete. And how far chunks may leave meanwhile, merged with what agents upstream still send (ADR 16).
+// Decides only.
+class Gathering {
+ public:
+  Gathering(const FilePipeline& pipeline, const Members& members, const std::vector<Channel>& channels)
+      : pipeline_(pipeline), members_(members), channels_(channels) {}
+
+  // Until when the wait for the others may last; 0 if nobody is waited for.
+  std::uint64_t until_ns(const Asker& asker) const;
+  // True if chunks leave in file order, merged with those of other nodes. Not where the file is this agent's
+  // alone: there is nothing to merge with.
+  bool merges() const;
+  // How far chunks that leave for this asker may be merged now; empty while a rank is waited for.
+  std::optional<std::uint64_t> merges_until(const Asker& asker) const;
+
+ private:
+  bool upstreams_hold() const;
+  static bool asked_too(const Member& other, const Asker& asker);
+
+  const FilePipeline& pipeline_;
+  const Members& members_;
+  const std::vector<Channel>& channels_;
+};
+
+}  // namespace millrace::agent

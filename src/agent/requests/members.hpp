@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "agent/requests/channel.hpp"
+
+namespace millrace::agent {
+
+// One open of the file.
+struct Member {
+  ChannelId channel;
+  std::uint64_t group;
+  bool upstream;            // an agent, with its ranks behind it
+  std::uint32_t round = 0;  // syncs asked for
+  bool closing = false;
+  bool lost_peer = false;  // to be told with the next answer
+  std::uint64_t mark = 0;  // of an agent
+};
+
+// Who has one file open, and who will. Not thread safe.
+class Members {
+ public:
+  // `upstreams`: agents that will come, and that the file stays open for.
+  explicit Members(std::uint32_t upstreams) : awaited_(upstreams) {}
+
+  void join(ChannelId channel, std::uint64_t group, std::uint32_t expected, bool upstream);
+  // The channel's oldest open that is not closing; nullptr if there is none. A channel may have a file open
+  // twice. Requests do not say which; ranks of one group ask in one order, so it is the same one for all of
+  // them.
+  Member* active(ChannelId channel);
+  const Member* find(ChannelId channel) const;
+  bool has(ChannelId channel) const { return find(channel) != nullptr; }
+  // The channel's close has been answered.
+  void leave(ChannelId channel, std::uint64_t group);
+  // The channel has gone without closing.
+  void abandon(ChannelId channel);
+  // True once for each channel of the group, if a rank of the group has gone.
+  bool take_lost_peer(ChannelId channel, std::uint64_t group);
+  bool take_lost_peer(ChannelId channel);
+
+  bool empty() const { return opens_.empty(); }
+  const std::vector<Member>& opens() const { return opens_; }
+  // Agents that have not come yet.
+  std::uint32_t awaited() const { return awaited_; }
+  void give_up_awaiting() { awaited_ = 0; }
+
+  // False: no rank has the file open, though some may wait for its close.
+  bool used_by_ranks() const {
+    return std::ranges::any_of(opens_, [](const Member& m) { return !m.upstream && !m.closing; });
+  }
+  bool used_by_ranks_of(std::uint64_t group) const {
+    return std::ranges::any_of(
+        opens_, [group](const Member& m) { return !m.upstream && !m.closing && m.group == group; });
+  }
+  // A channel of the group has been here.
+  bool knows(std::uint64_t group) const {
+    return std::ranges::find(groups_, group, &Group::number) != groups_.end();
+  }
+  // Ranks of the group that have the file open have not come yet.
+  bool lacks(std::uint64_t group) const {
+    const auto known = std::ranges::find(groups_, group, &Group::number);
+    return known != groups_.end() && known->joined < known->expected;
+  }
+  std::uint32_t ranks_seen() const { return ranks_seen_; }
+  std::uint32_t upstreams_seen() const { return upstreams_seen_; }
+
+ private:
+  struct Group {
+    std::uint64_t number;
+    std::uint32_t expected;
+    std::uint32_t joined;
+  };
+
+  std::vector<Member> opens_;
+  std::vector<Group> groups_;  // of all that ever came
+  std::uint32_t awaited_;
+  std::uint32_t ranks_seen_ = 0;
+  std::uint32_t upstreams_seen_ = 0;
+};
+
+}  // namespace millrace::agent

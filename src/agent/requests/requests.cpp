@@ -1,0 +1,328 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/requests/requests.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace millrace::agent {
+
+using transport::Kind;
+
+namespace {
+
+constexpr ChannelId no_channel = UINT32_MAX;
+
+}  // namespace
+
+void Requests::join(ChannelId channel, std::uint64_t group, std::uint32_t expected, bool upstream) {
+  members_.join(channel, group, expected, upstream);
+  settled_ = passed_close_ = false;
+}
+
+Requests::Waiter& Requests::add(Kind kind, ChannelId channel, std::uint32_t request, Step step) {
+  const Member* const who = members_.active(channel);
+  const Asker asker{kind, channel, request, who != nullptr ? who->group : 0, who != nullptr ? who->round : 0};
+  return waiters_.emplace_hint(waiters_.end(), next_waiter_++, Waiter{asker, step})->second;
+}
+
+void Requests::ask(Kind kind, ChannelId channel, std::uint32_t request, Extent extent) {
+  if (kind == Kind::sync) {
+    ++counters_.syncs;
+    if (Member* const who = members_.active(channel)) {
+      ++who->round;
+      who->mark = 0;
+    }
+    add(kind, channel, request, Step::gather);
+    return;
+  }
+  if (kind == Kind::flush) ++counters_.flushes;
+  if (kind == Kind::arrive) extent = everything;
+  Waiter& waiter = add(kind, channel, request, Step::drain);
+  waiter.extent = extent;
+  if (kind == Kind::arrive && !pipeline_.carries()) return;
+  if (kind == Kind::fetch) extent = fetches_->depends_on(pipeline_, extent);
+  waiter.departures = pipeline_.depart(extent, next_waiter_ - 1);
+}
+
+void Requests::begin_fetch(WaiterId id, const Waiter& waiter) {
+  const auto upstream = [&](const Member& m) { return m.channel == waiter.channel && m.upstream; };
+  fetches_->begin(
+      {id, waiter.channel, waiter.request, waiter.extent, std::ranges::any_of(members_.opens(), upstream)});
+}
+
+void Requests::settle_all() { add(Kind::sync, no_channel, 0, Step::gather).answer = false; }
+
+bool Requests::settles_all() const {
+  return std::ranges::any_of(waiters_, [](const auto& one) { return one.second.channel == no_channel; });
+}
+
+void Requests::close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters,
+                     bool answered) {
+  ++counters_.closes;
+  clients_.calls += counters.calls;
+  clients_.direct_calls += counters.direct_calls;
+  clients_.pieces += counters.pieces;
+  clients_.bytes += counters.bytes;
+  clients_.direct_bytes += counters.direct_bytes;
+  clients_.copy_ns += counters.copy_ns;
+  clients_.wait_ns += counters.wait_ns;
+  add(Kind::close, channel, request, Step::gather).answer = answered;
+  if (Member* const who = members_.active(channel)) who->closing = true;
+}
+
+void Requests::abandon(ChannelId channel) {
+  if (fetches_ != nullptr) fetches_->abandon(channel);
+  for (auto& [id, waiter] : waiters_) {
+    if (waiter.channel == channel) waiter.answer = false;
+  }
+  members_.abandon(channel);
+}
+
+void Requests::mark(ChannelId channel, std::uint64_t offset) {
+  if (Member* const who = members_.active(channel)) who->mark = offset;
+}
+
+// Others do not wait for an agent whose mark is behind the first place that is still here: it waits for them.
+bool Requests::ahead(ChannelId channel) const {
+  const Sweep& sweep = pipeline_.sweep();
+  if (!merging_ || now_ns_ >= sweep.moved_ns() + hold_back_ns) return false;
+  const Member* const who = members_.find(channel);
+  return who != nullptr && who->upstream && who->mark > sweep.lowest_left();
+}
+
+bool Requests::step_gather(std::uint64_t now_ns) {
+  bool any = false;
+  for (auto& [id, waiter] : waiters_) {
+    if (!waiter.started) {
+      waiter.started = true;
+      waiter.start_ns = waiter.since_ns = now_ns;
+    }
+    if (waiter.step != Step::gather || gathering_.until_ns(waiter) > now_ns) continue;
+    counters_.gather_ns += now_ns - waiter.since_ns;
+    waiter.since_ns = now_ns;
+    any = true;
+    if (gathering_.merges()) {
+      waiter.step = Step::sweep;
+    } else {
+      drain(id, waiter);
+    }
+  }
+  return any;
+}
+
+void Requests::drain(WaiterId id, Waiter& waiter) {
+  waiter.step = Step::drain;
+  waiter.departures = pipeline_.depart(everything, id);
+}
+
+bool Requests::step_sweep() {
+  std::optional<std::uint64_t> until;
+  bool whole = false;
+  for (const auto& [id, waiter] : waiters_) {
+    if (waiter.step == Step::gather && gathering_.merges()) {
+      const auto its = gathering_.merges_until(waiter);
+      if (its && (!until || *its > *until)) until = its;
+    }
+    whole |= waiter.step == Step::sweep;
+  }
+  merging_ = !whole && until;
+  Sweep& sweep = pipeline_.sweep();
+  if (whole) until = UINT64_MAX;
+  if (until) {
+    sweep.to(*until);
+  } else if (sweep.active()) {
+    sweep.stop();  // the waiters for which it merged have gone on, or a rank has come
+  }
+  if (!whole || !sweep.done()) return false;
+  for (auto& [id, waiter] : waiters_) {
+    if (waiter.step == Step::sweep) drain(id, waiter);
+  }
+  sweep.stop();
+  return true;
+}
+
+// A sync has nothing to do for bytes that ranks wrote directly: the MPI library's own follows. The next agent
+// hears of every sync and close, for it waits for them as for those of its own ranks; and of every flush,
+// which may be for bytes of other nodes.
+bool Requests::wants_settling(const Waiter& waiter) const {
+  if (pipeline_.carries()) return true;
+  return (waiter.kind == Kind::sync && (pipeline_.settlements().unsettled() || settle_ticket_ != 0)) ||
+         (waiter.kind == Kind::close && ends_on_disk(pipeline_.settings()));
+}
+
+void Requests::answer(const Waiter& waiter, std::vector<Reply>& replies) {
+  Status status = pipeline_.error();
+  if (status.ok()) status = waiter.status;
+  const bool lost = members_.take_lost_peer(waiter.channel, waiter.group);
+  if (lost && status.ok()) status = Code::lost_peer;
+  if (waiter.answer) replies.push_back({waiter.channel, waiter.request, status});
+  if (waiter.kind == Kind::close) members_.leave(waiter.channel, waiter.group);
+}
+
+bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
+  finished_.clear();
+  pipeline_.take_finished(finished_);
+  for (const WaiterId id : finished_) {
+    const auto found = waiters_.find(id);
+    if (found != waiters_.end()) --found->second.departures;
+  }
+  bool any = false;
+  for (auto place = waiters_.begin(); place != waiters_.end();) {
+    Waiter& waiter = place->second;
+    if (waiter.step != Step::drain || waiter.departures > 0) {
+      ++place;
+      continue;
+    }
+    any = true;
+    counters_.drain_ns += now_ns - waiter.since_ns;
+    if (waiter.kind == Kind::fetch) {
+      waiter.step = Step::fetch;
+      begin_fetch(place->first, waiter);
+      ++place;
+      continue;
+    }
+    if (wants_settling(waiter)) {
+      waiter.step = Step::settle;
+      waiter.since_ns = now_ns;
+      ++place;
+      continue;
+    }
+    answer(waiter, replies);
+    place = waiters_.erase(place);
+  }
+  return any;
+}
+
+bool Requests::step_fetch(std::vector<Reply>& replies) {
+  if (fetches_ == nullptr) return false;
+  const bool moved = fetches_->advance(pipeline_);
+  fetched_.clear();
+  fetches_->take(fetched_);
+  for (const Fetches::Done& done : fetched_) {
+    const auto found = waiters_.find(done.waiter);
+    if (found == waiters_.end()) continue;
+    found->second.status = done.status;
+    answer(found->second, replies);
+    waiters_.erase(found);
+  }
+  return moved || !fetched_.empty();
+}
+
+// One settling at a time; it covers everybody who is at this step when it begins.
+bool Requests::step_settle(std::uint64_t now_ns, std::vector<Reply>& replies) {
+  bool any = false;
+  settled_tickets_.clear();
+  pipeline_.settlements().take(settled_tickets_);
+  if (settle_ticket_ != 0 && std::ranges::find(settled_tickets_, settle_ticket_) != settled_tickets_.end()) {
+    any = true;
+    settle_ticket_ = 0;
+    if (last_settle_) settled_ = true;
+    last_settle_ = false;
+    for (const WaiterId id : settle_covers_) {
+      const auto found = waiters_.find(id);
+      counters_.sync_ns += now_ns - found->second.since_ns;
+      answer(found->second, replies);
+      waiters_.erase(found);
+    }
+    settle_covers_.clear();
+  }
+  if (settle_ticket_ != 0) return any;
+  if (passed_close_ && pipeline_.carries()) return answer_late(replies) || any;
+  begin_settling();
+  return any || settle_ticket_ != 0;
+}
+
+// The next agent has answered the last close: all is in the file, and the link is closed. A guest may still
+// ask, for which nobody keeps the file open.
+bool Requests::answer_late(std::vector<Reply>& replies) {
+  return std::erase_if(waiters_, [&](const auto& entry) {
+           const Waiter& waiter = entry.second;
+           if (waiter.step == Step::settle) answer(waiter, replies);
+           return waiter.step == Step::settle;
+         }) > 0;
+}
+
+// What the strongest of those at this step asks for; close only if nobody stays behind.
+void Requests::begin_settling() {
+  std::size_t closing = 0;
+  bool stable = false, lands = false;
+  Extent extent;
+  for (const auto& [id, waiter] : waiters_) {
+    if (waiter.step != Step::settle) continue;
+    settle_covers_.push_back(id);
+    closing += waiter.kind == Kind::close ? 1 : 0;
+    stable |= waiter.kind == Kind::sync || (waiter.kind == Kind::close && ends_on_disk(pipeline_.settings()));
+    lands |= waiter.kind != Kind::arrive;
+    extent = hull(extent, waiter.extent);
+  }
+  if (settle_covers_.empty()) return;
+  const bool last = closing > 0 && closing == members_.opens().size() && members_.awaited() == 0;
+  const auto kind = last     ? transport::Kind::close
+                    : stable ? transport::Kind::sync
+                    : lands  ? transport::Kind::flush
+                             : transport::Kind::arrive;
+  settle_ticket_ = pipeline_.settle(kind, stable || last ? everything : extent);
+  passed_close_ |= last;
+}
+
+// All have gone, some perhaps without closing: their bytes are written all the same.
+bool Requests::settle_after_last() {
+  if (!nobody() || settled_ || settle_ticket_ != 0) return false;
+  pipeline_.depart(everything);  // also while agents are awaited: they may never come
+  if (pipeline_.holds() || members_.awaited() > 0) return false;
+  const bool unstable =
+      ends_on_disk(pipeline_.settings()) && pipeline_.error().ok() && pipeline_.settlements().unsettled();
+  const bool untold = pipeline_.carries() && !passed_close_;
+  if (unstable || untold) {
+    settle_ticket_ =
+        pipeline_.settle(pipeline_.carries() ? transport::Kind::close : transport::Kind::sync, everything);
+    last_settle_ = passed_close_ = true;
+  } else {
+    settled_ = true;
+  }
+  return true;
+}
+
+// An agent that has not come long after the open, when everybody else has gone, is lost. It is not waited for
+// from then on only: agents wait for each other, and their bounds would add up.
+void Requests::give_up_awaiting(std::uint64_t now_ns) {
+  if (begun_ns_ == 0) begun_ns_ = now_ns;
+  const bool late = nobody() && now_ns - begun_ns_ >= transport::await_ns;
+  const bool in_vain = pipeline_.carries() && !pipeline_.error().ok();  // nothing could be passed on
+  if (late || in_vain) members_.give_up_awaiting();
+}
+
+bool Requests::advance(std::uint64_t now_ns, std::vector<Reply>& replies) {
+  give_up_awaiting(now_ns);
+  now_ns_ = now_ns;
+  bool any = step_gather(now_ns);
+  any |= step_sweep();
+  any |= step_drain(now_ns, replies);
+  any |= step_settle(now_ns, replies);
+  any |= step_fetch(replies);
+  any |= settle_after_last();
+  return any;
+}
+
+Stages Requests::stages() const {
+  Stages at;
+  for (const auto& [id, waiter] : waiters_) {
+    at.gather |= waiter.step == Step::gather;
+    at.drain |= waiter.step == Step::sweep || waiter.step == Step::drain;
+    at.settle |= waiter.step == Step::settle;
+  }
+  return at;
+}
+
+std::uint64_t Requests::next_deadline_ns() const {
+  std::uint64_t next = nobody() && members_.awaited() > 0 ? begun_ns_ + transport::await_ns : UINT64_MAX;
+  for (const auto& [id, waiter] : waiters_) {
+    if (!waiter.started) return 0;
+    if (waiter.step == Step::gather) next = std::min(next, gathering_.until_ns(waiter));
+  }
+  const std::uint64_t holds_until = merging_ ? pipeline_.sweep().moved_ns() + hold_back_ns : 0;
+  return holds_until > now_ns_ ? std::min(next, holds_until) : next;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/server/connection.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace millrace::agent {
+
+using transport::FrameHeader;
+using transport::Kind;
+
+void Connection::greet(transport::Consumer ring, const transport::Hello& hello) {
+  ring_ = std::move(ring);
+  ring_bytes_ = hello.channel_bytes;
+  pid_ = hello.pid;
+  greeted_ = true;
+}
+
+void Connection::allow(FileSlot file, std::uint64_t record_max_bytes, bool kept, bool writes) {
+  if (file >= opens_.size()) opens_.resize(file + 1);
+  ++opens_[file].count;
+  opens_[file].kept |= kept;
+  writing_ += writes && !opens_[file].writes ? 1 : 0;
+  opens_[file].writes |= writes;
+  if (record_max_bytes > opens_[file].record_max_bytes) opens_[file].record_max_bytes = record_max_bytes;
+}
+
+void Connection::forbid(FileSlot file) {
+  if (!allowed(file) || --opens_[file].count > 0) return;
+  writing_ -= opens_[file].writes ? 1 : 0;
+  opens_[file] = {};
+}
+
+std::vector<FileSlot> Connection::files() const {
+  std::vector<FileSlot> files;
+  for (FileSlot file = 0; file < opens_.size(); ++file) {
+    if (opens_[file].count > 0) files.push_back(file);
+  }
+  return files;
+}
+
+std::uint64_t Connection::next_stamp() const {
+  FrameHeader frame{};
+  const std::byte* payload = nullptr;
+  return ring_.peek(frame, payload) && transport::carries_records(frame.kind) ? frame.span : 0;
+}
+
+void Connection::give_back(const Core& core) {
+  if (keeps_.empty() && fresh_keeps_.empty()) return;
+  for (const FileSlot file : fresh_keeps_) keeps_.push_back({ring_.position(), file, core.ledger_mark(file)});
+  fresh_keeps_.clear();
+  const std::size_t before = keeps_.size();
+  std::uint64_t end = 0;
+  for (; !keeps_.empty() && core.kept(keeps_.front().file, keeps_.front().mark); keeps_.pop_front())
+    end = keeps_.front().end;
+  if (keeps_.size() == before) return;
+  ring_.keep_from(keeps_.empty() ? UINT64_MAX : end);
+  ring_.release();
+}
+
+// A rank that has no part in a file may ask for what others have pending of it.
+bool Connection::may_be_guests(const FrameHeader& frame) {
+  return (frame.kind == Kind::flush || frame.kind == Kind::sync) && frame.file < transport::max_files;
+}
+
+Drained Connection::drain(Core& core, std::uint64_t until, std::vector<PendingRequest>& requests,
+                          std::vector<FileSlot>& damaged, std::string& why) {
+  while (!ring_.empty()) {
+    FrameHeader frame{};
+    const std::byte* payload = nullptr;
+    if (!ring_.peek(frame, payload)) {
+      why = "a record does not fit its ring";
+      return Drained::broken;
+    }
+    if (transport::carries_records(frame.kind)) {
+      if (frame.span > until) return Drained::done;
+      if (!core.ready()) return Drained::core_is_full;
+    }
+    const Drained taken = take(core, frame, payload, requests, damaged, why);
+    if (taken != Drained::done) return taken;
+    ring_.consume(frame);
+  }
+  return Drained::done;
+}
+
+// A frame that is not taken as a whole stays in the ring, and is shown again.
+Drained Connection::take(Core& core, const FrameHeader& frame, const std::byte* payload,
+                         std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged,
+                         std::string& why) {
+  if (!allowed(frame.file) && !may_be_guests(frame)) {
+    why = "a record names a file that was not registered";
+    return Drained::broken;
+  }
+  const bool records = transport::carries_records(frame.kind);
+  if ((records || frame.kind == Kind::note) && !opens_[frame.file].writes) {
+    why = "a record names a file that was opened for reading";
+    return Drained::broken;
+  }
+  if (records) return take_records(core, frame, payload, damaged, why);
+  ++records_;
+  if (frame.kind == Kind::note && frame.offset <= UINT64_MAX / 2 && frame.span <= UINT64_MAX / 2) {
+    core.note(id_, frame.file, {frame.offset, frame.offset + frame.span});
+    return Drained::done;
+  }
+  if (take_request(frame, payload, requests)) return Drained::done;
+  why = "a record of an unknown kind";
+  return Drained::broken;
+}
+
+Drained Connection::take_records(Core& core, const FrameHeader& frame, const std::byte* payload,
+                                 std::vector<FileSlot>& damaged, std::string& why) {
+  if (frame.length > opens_[frame.file].record_max_bytes || frame.request != 0 ||
+      frame.offset > UINT64_MAX / 2) {
+    why = "a record is larger than agreed";
+    return Drained::broken;
+  }
+  if (!bundle_.begun() && transport::record_checksum(payload, frame.length, frame.offset) != frame.checksum) {
+    damaged.push_back(frame.file);
+    ++records_;
+    return Drained::done;
+  }
+  if (opens_[frame.file].kept) keep_until_ledger_has(frame.file);
+  if (frame.kind == Kind::write) {
+    core.write(id_, frame.file, frame.offset, {payload, frame.length});
+    ++records_;
+    return Drained::done;
+  }
+  const Core::Bundled bundled =
+      core.write_bundle(id_, frame.file, frame.offset, {payload, frame.length}, bundle_);
+  records_ += bundled.records;
+  if (bundled.end == Core::Bundled::End::corrupt) why = "a bundle of records is malformed";
+  return drained(bundled.end);
+}
+
+void Connection::keep_until_ledger_has(FileSlot file) {
+  if (std::ranges::find(fresh_keeps_, file) != fresh_keeps_.end()) return;
+  if (keeps_.empty() && fresh_keeps_.empty()) ring_.keep_from(ring_.position());
+  fresh_keeps_.push_back(file);
+}
+
+// False: it is none, or malformed.
+bool Connection::take_request(const FrameHeader& frame, const std::byte* payload,
+                              std::vector<PendingRequest>& requests) {
+  if (!transport::is_request(frame.kind) || frame.request == 0) return false;
+  if (frame.kind == Kind::fetch && !transport::may_fetch(frame)) return false;
+  PendingRequest request{id_, frame, {}, ring_.position()};
+  if (frame.kind == Kind::close) {
+    if (frame.length != sizeof request.counters) return false;
+    std::memcpy(&request.counters, payload, sizeof request.counters);
+    forbid(frame.file);  // nothing of this open may follow its close
+  }
+  requests.push_back(request);
+  return true;
+}
+
+}  // namespace millrace::agent

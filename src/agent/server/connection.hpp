@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/core/intake.hpp"
+#include "transport/channel.hpp"
+
+namespace millrace::agent {
+
+// One connected rank: its socket, its ring and the files that it may name. Nothing that the rank sends is
+// trusted. Owned by Server; not thread safe.
+class Connection {
+ public:
+  Connection(ChannelId id, Fd socket) : id_(id), socket_(std::move(socket)) {}
+
+  ChannelId id() const { return id_; }
+  int socket() const { return socket_.get(); }
+  bool greeted() const { return greeted_; }
+  // Looks that have passed without its greeting.
+  std::uint32_t looks() const { return looks_; }
+  void look() { ++looks_; }
+  std::uint32_t pid() const { return pid_; }
+  // Its socket has hung up; what is in the ring is still taken.
+  bool gone() const { return gone_; }
+  void set_gone() { gone_ = true; }
+  transport::Consumer& ring() { return ring_; }
+  const transport::Consumer& ring() const { return ring_; }
+  std::uint64_t ring_bytes() const { return ring_bytes_; }
+  // Taken from it so far: records, each of a bundle counted, and requests.
+  std::uint64_t records() const { return records_; }
+
+  void greet(transport::Consumer ring, const transport::Hello& hello);
+  // `kept`: the ring has its records until the file's ledger does.
+  void allow(FileSlot file, std::uint64_t record_max_bytes, bool kept, bool writes);
+  void forbid(FileSlot file);
+  bool allowed(FileSlot file) const { return file < opens_.size() && opens_[file].count > 0; }
+  // It has a file open for writing.
+  bool writes() const { return writing_ > 0; }
+  // Slots that are open now, each once.
+  std::vector<FileSlot> files() const;
+
+  // Stamp of the next record of the ring's snapshot, which must not be empty; 0 for what is no write.
+  std::uint64_t next_stamp() const;
+  // After some of the ring was passed on: what ledgers have now goes back to the producer.
+  void give_back(const Core& core);
+  // True if the ring still keeps something before that place.
+  bool keeps_before(std::uint64_t position) const {
+    return !keeps_.empty() && keeps_.front().end <= position;
+  }
+
+  // Passes the records of the ring's snapshot with stamps up to `until` to core; requests are put into
+  // `requests`. Slots whose records do not match their checksum are put into `damaged`. When broken, `why`
+  // says so.
+  Drained drain(Core& core, std::uint64_t until, std::vector<PendingRequest>& requests,
+                std::vector<FileSlot>& damaged, std::string& why);
+
+ private:
+  struct Open {
+    std::uint32_t count = 0;  // a rank may open a file twice
+    std::uint64_t record_max_bytes = 0;
+    bool kept = false;
+    bool writes = false;
+  };
+  // Up to `end` nothing is given back before the ledger has so many records.
+  struct Keep {
+    std::uint64_t end;
+    FileSlot file;
+    std::uint64_t mark;
+  };
+  static bool may_be_guests(const transport::FrameHeader& frame);
+  Drained take(Core& core, const transport::FrameHeader& frame, const std::byte* payload,
+               std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged, std::string& why);
+  Drained take_records(Core& core, const transport::FrameHeader& frame, const std::byte* payload,
+                       std::vector<FileSlot>& damaged, std::string& why);
+  bool take_request(const transport::FrameHeader& frame, const std::byte* payload,
+                    std::vector<PendingRequest>& requests);
+  void keep_until_ledger_has(FileSlot file);
+
+  ChannelId id_;
+  Fd socket_;
+  transport::Consumer ring_;
+  std::uint64_t ring_bytes_ = 0;
+  std::uint64_t records_ = 0;
+  transport::Unbundler bundle_;  // of the frame that has been taken in part
+  std::uint32_t pid_ = 0;
+  std::uint32_t looks_ = 0;
+  bool greeted_ = false;
+  bool gone_ = false;
+  std::vector<Open> opens_;    // by slot
+  std::uint32_t writing_ = 0;  // so many of them are for writing
+  std::deque<Keep> keeps_;
+  std::vector<FileSlot> fresh_keeps_;  // files of records since the last give_back()
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/server/file_states.hpp"
+
+namespace millrace::agent {
+
+using transport::FileState;
+
+void FileStates::opened(FileSlot file, std::uint64_t number, const transport::Routing& routing,
+                        const Core& core) {
+  const std::uint32_t routed = routing.lanes == 0       ? 0
+                               : routing.stands_in != 0 ? transport::routed_stand_in
+                                                        : transport::routed_everywhere;
+  if (file >= slots_.size()) slots_.resize(file + 1);
+  if (routed != 0) page_.files[file].routed.store(routed);
+  if (slots_[file].opens++ > 0) return;
+  page_.files[file].routed.store(routed);
+  slots_[file] = {};
+  slots_[file].opens = 1;
+  // Nobody has it open: bytes may only be left from a rank that went without closing.
+  slots_[file].draining = slots_[file].drained = core.dirty(file);
+  page_.files[file].fresh.store(0);
+  page_.files[file].held.store(core.dirty(file) ? UINT64_MAX : 0);
+  page_.files[file].kept.store(core.keeps(file) ? 1 : 0);
+  page_.files[file].dirty.store(core.dirty(file) ? transport::state_draining : transport::state_clean);
+  page_.files[file].code.store(0, std::memory_order_seq_cst);
+  page_.files[file].number.store(number);
+  if (page_.slots.load() <= file) page_.slots.store(file + 1);
+  page_.openings.fetch_add(1);
+}
+
+void FileStates::closed(FileSlot file) {
+  if (!in_use(file) || --slots_[file].opens > 0) return;
+  FileState& state = page_.files[file];
+  if (state.dirty.exchange(transport::state_left) == transport::state_clean) state.number.store(0);
+}
+
+void FileStates::damaged(FileSlot file) {
+  if (!in_use(file)) return;
+  slots_[file].damaged = true;
+  tell(file, Code::corrupt);
+}
+
+Status FileStates::status(FileSlot file, Status fallback) const {
+  const bool damaged = file < slots_.size() && slots_[file].damaged;
+  return damaged && fallback.ok() ? Status(Code::corrupt) : fallback;
+}
+
+void FileStates::begin_drain() {
+  for (FileSlot file = 0; file < slots_.size(); ++file) {
+    Slot& slot = slots_[file];
+    if (slot.opens == 0) continue;
+    const std::uint64_t places = page_.files[file].fresh.load();
+    if (places != 0) {  // in this order: they are never in neither
+      page_.files[file].held.fetch_or(places);
+      page_.files[file].fresh.fetch_and(~places);
+    }
+    std::uint32_t expected = transport::state_dirty;
+    if (page_.files[file].dirty.compare_exchange_strong(expected, transport::state_draining))
+      slot.draining = true;
+    slot.drained = false;
+  }
+}
+
+void FileStates::end_drain() {
+  for (Slot& slot : slots_) slot.drained = slot.draining;
+}
+
+void FileStates::refresh(const Core& core) {
+  for (FileSlot file = 0; file < slots_.size(); ++file) {
+    Slot& slot = slots_[file];
+    if (slot.opens == 0) {
+      // What was closed while bytes were pending is over now.
+      if (page_.files[file].number.load() != 0 && core.file_number(file) == 0)
+        page_.files[file].number.store(0);
+      continue;
+    }
+    if (!slot.told) {
+      const Status status = core.error(file);
+      if (!status.ok()) tell(file, status);
+    }
+    page_.files[file].kept.store(core.keeps(file) ? 1 : 0);
+    if (!slot.drained || core.dirty(file)) continue;
+    page_.files[file].held.store(0);
+    std::uint32_t expected = transport::state_draining;
+    page_.files[file].dirty.compare_exchange_strong(expected, transport::state_clean);
+    slot.draining = slot.drained = false;
+  }
+}
+
+void FileStates::tell(FileSlot file, Status status) {
+  FileState& state = page_.files[file];
+  state.error.store(status.error(), std::memory_order_relaxed);
+  state.code.store(static_cast<std::uint32_t>(status.code()), std::memory_order_seq_cst);
+  slots_[file].told = true;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,344 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/server/rounds.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "transport/stamp.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+constexpr std::uint64_t blocked_ns = 10'000'000;  // while there is no room
+
+// What a rank may not write, it does not get written because another rank may.
+bool writable(const Fd& target) {
+  const int mode = target.valid() ? ::fcntl(target.get(), F_GETFL) : -1;
+  return mode >= 0 && (mode & O_ACCMODE) != O_RDONLY;
+}
+
+bool sane(const transport::Register& registration, const Fd& target) {
+  const std::uint64_t record_max = registration.settings.record_max_bytes;
+  return record_max >= 4 * KiB && record_max <= 1 * MiB && (record_max & (record_max - 1)) == 0 &&
+         registration.settings.sort_buffer_bytes >= 1 * MiB &&
+         registration.settings.sort_buffer_bytes <= 1024 * GiB &&
+         (registration.reads_only != 0 || writable(target));
+}
+
+}  // namespace
+
+Rounds::Rounds(Core& core, Links& links, transport::AgentPage& page, const io::Clock& clock, Ways ways,
+               std::uint64_t share_every_ns)
+    : core_(core),
+      links_(links),
+      clock_(clock),
+      ways_(std::move(ways)),
+      states_(page),
+      progress_(links, page, share_every_ns) {}
+
+// --- Ranks ---
+
+Connection& Rounds::join(Fd socket) {
+  ChannelId id = 0;  // Core wants small numbers
+  while (connections_.contains(id)) ++id;
+  return *connections_.emplace(id, std::make_unique<Connection>(id, std::move(socket))).first->second;
+}
+
+Connection* Rounds::find(ChannelId id) const {
+  const auto found = connections_.find(id);
+  return found == connections_.end() ? nullptr : found->second.get();
+}
+
+transport::Registered Rounds::enroll(Connection& connection, const transport::Register& registration,
+                                     Fd target) {
+  transport::Registered answer{Code::invalid, 0};
+  struct stat about {};
+  if (!sane(registration, target) || ::fstat(target.get(), &about) != 0) return answer;
+  Result<FileSlot> slot =
+      core_.open(connection.id(), std::move(target), registration, links_.route_of(registration));
+  answer.status = slot.status();
+  if (!slot) return answer;
+  answer.file = *slot;
+  connection.allow(*slot, registration.settings.record_max_bytes,
+                   registration.settings.strategy == Strategy::journal, registration.reads_only == 0);
+  if (registration.routing.lanes > 0) links_.serve(registration, *slot, core_.file_number(*slot));
+  states_.opened(*slot, transport::file_number(about.st_dev, about.st_ino), registration.routing, core_);
+  return answer;
+}
+
+void Rounds::drop(ChannelId id, const std::string& why) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  if (!why.empty()) ways_.log("drops rank process " + std::to_string(found->second->pid()) + ": " + why);
+  for (const FileSlot file : found->second->files()) states_.closed(file);
+  if (found->second->greeted()) core_.abandon(id);
+  const auto unanswered = [&](const PendingRequest& one) {
+    if (one.channel == id && one.frame.kind == transport::Kind::close) states_.closed(one.frame.file);
+    return one.channel == id;
+  };
+  std::erase_if(fresh_, unanswered);
+  std::erase_if(waiting_, unanswered);
+  std::erase_if(asked_, [&](const Asked& one) {
+    if (one.channel == id && one.closes) states_.closed(one.file);
+    return one.channel == id;
+  });
+  std::erase_if(replies_, [id](const Reply& reply) { return reply.channel == id; });
+  connections_.erase(found);
+}
+
+bool Rounds::drop_silent(std::uint32_t calls) {
+  std::vector<ChannelId> silent;
+  bool any = false;
+  for (auto& [id, connection] : connections_) {
+    if (connection->greeted()) continue;
+    any = true;
+    connection->look();
+    if (connection->looks() > calls) silent.push_back(id);
+  }
+  for (const ChannelId id : silent) drop(id, "it sent no greeting in time");
+  return any;
+}
+
+// --- Rounds ---
+
+Rounds::Round Rounds::go() {
+  links_.pump(clock_.now_ns());
+  const Pass pass = drain();
+  if (!pass_open_ && std::exchange(write_out_, false)) core_.write_out();
+  const std::uint64_t now_ns = clock_.now_ns();
+  bool advanced = core_.advance(now_ns);
+  deliver();
+  progress_.share(now_ns);
+  links_.pump(now_ns);
+  advanced |= core_.pass_fetched(links_);
+  if (pass == Pass::held) return Round::held;
+  if (pass != Pass::worked && !advanced) return Round::idle;
+  progress_.made();
+  return Round::worked;
+}
+
+std::uint64_t Rounds::deadline_ns() const {
+  const std::uint64_t now_ns = clock_.now_ns();
+  std::uint64_t until = std::min(core_.next_deadline_ns(), links_.deadline_ns());
+  // While a rank waits for an answer that does not depend on storage (a close that waits for other ranks),
+  // its agent shows twice a second that it lives, or the rank's bound on waits without progress runs out.
+  if (asked()) until = std::min(until, now_ns + 2 * progress_.every_ns());
+  // Ranks that write little do not wake the agent.
+  if (std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->writes(); })) {
+    const std::uint64_t every_ns = core_.look_every_ns();
+    if (every_ns < UINT64_MAX - now_ns) until = std::min(until, now_ns + every_ns);
+  }
+  if (pass_open_) until = std::min(until, now_ns + blocked_ns);
+  if (!pass_open_ && something_waits()) until = now_ns;
+  return until;
+}
+
+void Rounds::woke() {
+  const bool storage_is_busy = std::ranges::any_of(asked_, [this](const Asked& one) {
+    return core_.dirty(one.file) || core_.keeps(one.file) || core_.fetching(one.file);
+  });
+  if (asked() && !storage_is_busy) progress_.made();
+}
+
+// One pass takes from every ring what was published when the pass came to it. Requests that it meets wait
+// for the end of the next one, because a ring that was visited before may have got older records since.
+Rounds::Pass Rounds::drain() {
+  if (!pass_open_) {
+    if (hold_back()) return Pass::held;
+    begin_pass();
+  }
+  // One after the other: arguments of one call have no order.
+  const Pass of_links = drain_links();
+  const Pass merged = std::max(of_links, drain_rings());
+  for (const FileSlot file : damaged_) states_.damaged(file);
+  damaged_.clear();
+  for (const auto& [id, why] : broken_) drop(id, why);
+  broken_.clear();
+  if (merged == Pass::blocked) {
+    forward_of_agents();
+    return Pass::blocked;
+  }
+  pass_open_ = false;
+  states_.end_drain();
+  const bool worked = merged == Pass::worked || !waiting_.empty() || !fresh_.empty();
+  for (const PendingRequest& request : waiting_) forward(request);
+  waiting_.clear();
+  drop_gone();
+  return worked ? Pass::worked : Pass::idle;
+}
+
+void Rounds::begin_pass() {
+  pass_open_ = true;
+  waiting_.swap(fresh_);
+  if (!waiting_.empty()) states_.begin_drain();
+  pass_stamp_ = ways_.stamp();
+  std::vector<ChannelId> broken;
+  for (auto& [id, connection] : connections_) {
+    if (connection->greeted() && !connection->ring().snapshot()) broken.push_back(id);
+  }
+  for (const ChannelId id : broken) drop(id, "its ring has invalid positions");
+}
+
+// Never while a request waits.
+bool Rounds::hold_back() {
+  if (!waiting_.empty() || !fresh_.empty()) {
+    hold_.stop();
+    return false;
+  }
+  const std::uint64_t partial = core_.partial_bytes();
+  if (!hold_.worth_it(partial)) return false;
+  std::uint64_t fill = 0;
+  bool all_wait = true;
+  for (const auto& [id, connection] : connections_) {
+    if (!connection->greeted() || connection->gone()) continue;
+    fill += connection->ring().fill();
+    all_wait = all_wait && (connection->ring().producer_waits() || connection->ring().has_request());
+  }
+  return hold_.now(clock_.now_ns(), partial, fill, all_wait);
+}
+
+// Takes records in the order of their stamps over all rings, up to the time at which the pass began. What
+// was written before a record of the pass, in any ring, was published before that time, so it is in the
+// snapshot too: no record overtakes one that it followed.
+Rounds::Pass Rounds::drain_rings() {
+  const auto later = [](const Turn& a, const Turn& b) { return a.stamp > b.stamp; };
+  turns_.clear();
+  for (auto& [id, connection] : connections_) {
+    if (!connection->greeted() || connection->ring().empty()) continue;
+    const std::uint64_t stamp = connection->next_stamp();
+    if (stamp > pass_stamp_ + transport::stamp_horizon) {
+      broken_.emplace_back(id, "a record has a time stamp in the future");
+    } else if (stamp <= pass_stamp_) {
+      turns_.push_back({stamp, connection.get()});
+    }
+  }
+  if (turns_.empty()) return Pass::idle;
+  std::make_heap(turns_.begin(), turns_.end(), later);
+  Pass result = Pass::worked;
+  while (!turns_.empty() && result == Pass::worked) {
+    std::pop_heap(turns_.begin(), turns_.end(), later);
+    Connection& connection = *turns_.back().connection;
+    turns_.pop_back();
+    const std::uint64_t until =
+        turns_.empty() ? pass_stamp_ : std::min(pass_stamp_, turns_.front().stamp + transport::stamp_quantum);
+    std::string why;
+    const Drained drained = connection.drain(core_, until, fresh_, damaged_, why);
+    if (drained == Drained::broken) {
+      broken_.emplace_back(connection.id(), why);
+    } else if (drained == Drained::core_is_full) {
+      result = Pass::blocked;
+    } else if (!connection.ring().empty()) {
+      const std::uint64_t stamp = connection.next_stamp();
+      if (stamp > pass_stamp_) continue;
+      turns_.push_back({stamp, &connection});
+      std::push_heap(turns_.begin(), turns_.end(), later);
+    }
+  }
+  for (auto& [id, connection] : connections_) {
+    if (connection->greeted()) connection->ring().release();
+  }
+  return result;
+}
+
+// What upstream agents have passed on, in the order in which it came. Where ranks of different nodes write
+// the same bytes, a flush lies between (order_between_nodes() in the front end), or there is no order.
+Rounds::Pass Rounds::drain_links() {
+  const std::size_t asked = fresh_.size();
+  const std::uint64_t before = links_.frames();
+  const Drained drained = links_.drain(core_, fresh_);
+  for (const ChannelId ended : links_.take_ended()) forget(ended);
+  if (drained == Drained::core_is_full) return Pass::blocked;
+  return links_.frames() != before || fresh_.size() != asked ? Pass::worked : Pass::idle;
+}
+
+// What an agent has asked for before it went must not be asked for in the name of the next one.
+void Rounds::forget(ChannelId agent) {
+  const auto of_agent = [agent](const auto& one) { return one.channel == agent; };
+  std::erase_if(fresh_, of_agent);
+  std::erase_if(waiting_, of_agent);
+  std::erase_if(asked_, of_agent);
+  std::erase_if(replies_, of_agent);
+}
+
+// Ranks that have hung up leave when their rings are empty.
+void Rounds::drop_gone() {
+  std::vector<ChannelId> gone;
+  for (auto& [id, connection] : connections_) {
+    const bool empty = !connection->greeted() || connection->ring().fill() == 0;
+    if (connection->gone() && empty) gone.push_back(id);
+  }
+  for (const ChannelId id : gone) drop(id, "");
+}
+
+// What they cover is with Core: it came before them on their link. Rings may be stopped until agents have
+// their answers, for several ledgers that fail wait for what each other's nodes have to settle.
+void Rounds::forward_of_agents() {
+  for (std::vector<PendingRequest>* const requests : {&waiting_, &fresh_}) {
+    const auto rest = std::stable_partition(
+        requests->begin(), requests->end(),
+        [this](const PendingRequest& one) { return !connections_.contains(one.channel); });
+    std::for_each(requests->begin(), rest, [this](const PendingRequest& one) { forward(one); });
+    requests->erase(requests->begin(), rest);
+  }
+}
+
+void Rounds::forward(const PendingRequest& request) {
+  const auto& [channel, frame, counters, position] = request;
+  const bool rank = connections_.contains(channel);
+  if (!rank && !links_.has(channel)) return;  // abandoned meanwhile
+  asked_.push_back(
+      {channel, frame.request, frame.file, rank && frame.kind == transport::Kind::close, position});
+  const bool whole = frame.span > UINT64_MAX - frame.offset;
+  const Extent extent{frame.offset, whole ? UINT64_MAX : frame.offset + frame.span};
+  if (frame.kind == transport::Kind::close) {
+    core_.close(channel, frame.file, frame.request, counters);
+  } else {
+    core_.ask(frame.kind, channel, frame.file, frame.request, extent);
+  }
+}
+
+void Rounds::deliver() {
+  states_.refresh(core_);
+  for (auto& [id, connection] : connections_) connection->give_back(core_);
+  for (const Reply& reply : core_.take_replies()) replies_.push_back(reply);
+  std::vector<Reply> early;
+  for (const Reply& reply : replies_) {
+    const auto asked = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& one) {
+      return one.channel == reply.channel && one.request == reply.request;
+    });
+    Status status = reply.status;
+    const auto found = connections_.find(reply.channel);
+    if (asked != asked_.end()) {
+      // What the request covers must not come back from the ring after a crash.
+      if (found != connections_.end() && found->second->keeps_before(asked->position)) {
+        early.push_back(reply);
+        continue;
+      }
+      status = states_.status(asked->file, status);
+      if (asked->closes) states_.closed(asked->file);
+      asked_.erase(asked);
+    }
+    if (links_.answer(reply.channel, reply.request, status)) continue;
+    if (found != connections_.end()) found->second->ring().answer(reply.request, status);
+  }
+  replies_.swap(early);
+  for (const std::string& message : core_.take_messages()) ways_.log(message);
+  for (const std::string& report : core_.take_reports()) ways_.report(report);
+}
+
+// True if some rank would have woken a sleeping agent by now.
+bool Rounds::something_waits() const {
+  return std::any_of(connections_.begin(), connections_.end(), [](const auto& entry) {
+    const Connection& connection = *entry.second;
+    return connection.greeted() &&
+           (connection.ring().has_request() || (connection.gone() && connection.ring().fill() > 0) ||
+            connection.ring().fill() >= transport::wake_threshold(connection.ring_bytes()));
+  });
+}
+
+}  // namespace millrace::agent

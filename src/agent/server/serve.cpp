@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/server/serve.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/core/core.hpp"
+#include "agent/server/server.hpp"
+#include "base/local.hpp"
+#include "transport/socket.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+// One for each agent upstream: the limit that a login gives (1,024, often) is too low for a file server.
+void raise_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The background process; says through `ready` how the start went.
+int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
+  raise_descriptors();
+  std::vector<std::string> messages;
+  const Settings settings = from_environment(environ, messages);
+  ServerOptions options;
+  options.name = name;
+  options.listener = std::move(listener);
+  options.stats_path = settings.stats_path;
+  options.trace_directory = settings.trace_directory;
+  options.timeout_ms = settings.timeout_ms;
+  if (const char* log = std::getenv("MILLRACED_LOG")) options.log_path = log;
+  if (const char* linger = std::getenv("MILLRACED_LINGER_MS")) {
+    options.linger_ms = std::strtoull(linger, nullptr, 10);
+  }
+  Result<std::unique_ptr<io::Storage>> storage = make_storage(settings);
+  Status status = storage.status();
+  std::unique_ptr<Core> core;
+  std::unique_ptr<Server> server;
+  if (storage) {
+    core = std::make_unique<Core>(**storage, local_directory(settings));
+    core->set_write_within(settings.write_within_ms * 1'000'000);
+    server = std::make_unique<Server>(*core, (*storage)->event_fd(), std::move(options));
+    status = server->start();
+  }
+  const int error = status.ok() || status.error() == EADDRINUSE ? 0
+                    : status.error() != 0                       ? status.error()
+                                                                : EIO;
+  const auto answer = static_cast<unsigned char>(error);
+  if (::write(ready.get(), &answer, 1) != 1 || !status.ok()) return error;
+  ready.reset();
+  server->run();
+  return 0;
+}
+
+}  // namespace
+
+int serve_in_background(const char* name, bool handed, MakeStorage make_storage) {
+  Fd listener(handed ? transport::handed_listener : -1);
+  // Whatever else the rank had open.
+  ::syscall(SYS_close_range, static_cast<unsigned>(transport::handed_listener + (handed ? 1 : 0)), ~0u, 0u);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
+  Fd ready(ends[0]);
+  Fd tell(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) {
+    ready.reset();
+    if (::chdir("/") != 0) return errno;  // holds no mount
+    return serve(name, std::move(listener), make_storage, std::move(tell));
+  }
+  tell.reset();
+  unsigned char answer = EIO;
+  return ::read(ready.get(), &answer, 1) == 1 ? answer : EIO;
+}
+
+int serve_by_arguments(int argc, char** argv, MakeStorage make_storage) {
+  const bool handed = argc == 3 && std::string_view(argv[2]) == "handed";
+  if ((argc != 2 && !handed) || !std::string_view(argv[1]).starts_with("millrace-")) return EINVAL;
+  return serve_in_background(argv[1], handed, make_storage);
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/server/server.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include "report/line_file.hpp"
+#include "transport/socket.hpp"
+#include "transport/stamp.hpp"
+
+namespace millrace::agent {
+
+using transport::now_ns;
+
+namespace {
+
+constexpr std::uint64_t second_ns = 1'000'000'000;
+constexpr std::uint64_t listen_every_ns = 200'000;
+
+// A peer has to be lost before the ranks that wait for it give up.
+transport::LinkTimes link_times(std::uint64_t timeout_ms) {
+  transport::LinkTimes times;
+  const std::uint64_t half_ns = timeout_ms * 500'000;
+  times.silence_ns = std::min(times.silence_ns, half_ns);
+  times.handshake_ns = std::min(times.handshake_ns, half_ns);
+  times.ping_ns = std::min(times.ping_ns, times.silence_ns / 4);
+  return times;
+}
+
+// Schedulers and users signal every process of a step: what a program may take as news must not end its
+// agent. Signals of its own faults do, and those that stop and continue a process do what they always do.
+void ignore_signals() {
+  for (int number = 1; number <= SIGRTMAX; ++number) {
+    switch (number) {
+      case SIGILL:
+      case SIGTRAP:
+      case SIGABRT:
+      case SIGBUS:
+      case SIGFPE:
+      case SIGSEGV:
+      case SIGSYS:
+      case SIGCHLD:
+      case SIGCONT:
+      case SIGTSTP:
+      case SIGTTIN:
+      case SIGTTOU:
+        break;
+      default:
+        (void)::signal(number, SIG_IGN);  // those that cannot be ignored stay as they are
+    }
+  }
+}
+
+}  // namespace
+
+Server::Server(Core& core, int storage_event_fd, ServerOptions options)
+    : core_(core),
+      storage_event_fd_(storage_event_fd),
+      options_(std::move(options)),
+      links_(
+          net_, time_,
+          [this](int socket, std::uint32_t events, std::uint64_t tag) { epoll_.watch(socket, events, tag); },
+          [this](const std::string& line) { log(line); }, tag_first_link, link_times(options_.timeout_ms)) {}
+
+Server::~Server() = default;
+
+// What all ranks see of this agent.
+Status Server::make_page() {
+  Result<Fd> memory = transport::make_memory("millrace-agent", sizeof(transport::AgentPage));
+  if (!memory) return memory.status();
+  page_memory_ = *std::move(memory);
+  Result<transport::Mapping> mapping = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
+  if (!mapping) return mapping.status();
+  page_mapping_ = *std::move(mapping);
+  page_ = reinterpret_cast<transport::AgentPage*>(page_mapping_.data());
+  const transport::StampClock clock = transport::choose_stamp_clock();
+  page_->stamp_clock = static_cast<std::uint32_t>(clock);
+  rounds_ = std::make_unique<Rounds>(
+      core_, links_, *page_, time_,
+      Rounds::Ways{[clock] { return transport::read_stamp(clock); },
+                   [this](const std::string& line) { log(line); },
+                   [this](const std::string& line) { report::append_line(options_.stats_path, line); }});
+  return {};
+}
+
+Result<Fd> Server::listen_at_name() {
+  if (!options_.listener.valid()) return transport::listen_at(options_.name);
+  const Status status = transport::take_over_listener(options_.listener.get());
+  if (!status.ok()) return status;
+  return std::move(options_.listener);
+}
+
+Status Server::start() {
+  if (Status status = make_page(); !status.ok()) return status;
+  trace_ = SpanTrace(options_.trace_directory);
+  core_.follow(true, trace_.on());
+
+  ignore_signals();
+  sigset_t leave;
+  ::sigemptyset(&leave);
+  ::sigaddset(&leave, SIGTERM);
+  ::sigaddset(&leave, SIGINT);
+  ::sigprocmask(SIG_BLOCK, &leave, nullptr);
+
+  if (Status status = epoll_.open(); !status.ok()) return status;
+  wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  signals_.reset(::signalfd(-1, &leave, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!wake_.valid() || !signals_.valid()) return Status::from_errno(errno);
+  Result<Fd> listener = listen_at_name();
+  if (!listener) return listener.status();
+  alone_since_ns_ = now_ns();
+  reception_.emplace(*rounds_, links_, epoll_, *std::move(listener), tag_listener, tag_first_rank,
+                     Reception::Shown{page_memory_.get(), wake_.get()},
+                     [this](const std::string& line) { log(line); });
+  for (const auto& [descriptor, tag] :
+       {std::pair(wake_.get(), tag_wake), {signals_.get(), tag_signals}, {storage_event_fd_, tag_storage}}) {
+    if (descriptor < 0) continue;
+    if (Status status = epoll_.add(descriptor, tag); !status.ok()) return status;
+  }
+  return {};
+}
+
+void Server::run() {
+  for (;;) {
+    note_alone();
+    const Rounds::Round round = rounds_->go();
+    if (trace_.on()) trace_.add(core_.take_spans());
+    if (round == Rounds::Round::held) {
+      const timespec rest{0, 100'000};
+      ::nanosleep(&rest, nullptr);
+    }
+    if (round != Rounds::Round::idle) {
+      // However much there is to do: who comes late must not wait for those who are here.
+      if (now_ns() - listened_ns_ >= listen_every_ns) listen(0);
+    } else if (may_leave()) {
+      break;
+    } else {
+      sleep();
+    }
+  }
+  trace_.flush();
+  log("leaves: no rank is connected, and everything is written", "info");
+}
+
+void Server::log(const std::string& line, const char* level) {
+  report::append_line(options_.log_path, report::time_stamp() + " " + level + " millraced " +
+                                             std::to_string(::getpid()) + ": " + line);
+}
+
+void Server::note_alone() {
+  const bool alone = rounds_->ranks() == 0;
+  if (alone && !alone_) alone_since_ns_ = now_ns();
+  alone_ = alone;
+}
+
+// When an agent that nobody needs goes; UINT64_MAX: it is needed.
+std::uint64_t Server::leaves_ns() {
+  note_alone();
+  if (!alone_ || !core_.idle()) return UINT64_MAX;
+  if (leaving_) return 0;
+  if (!links_.idle()) return UINT64_MAX;
+  return alone_since_ns_ + (reception_->served() ? options_.linger_ms : options_.first_linger_ms) * 1'000'000;
+}
+
+bool Server::may_leave() {
+  if (now_ns() < leaves_ns()) return false;
+  if (leaving_) return true;
+  // A rank may be connecting just now: look once more, then take the name away. Whoever is in the queue
+  // after that sees its connection reset and starts the next agent.
+  reception_->accept_all();
+  return rounds_->ranks() == 0;
+}
+
+void Server::sleep() {
+  page_->sleeping.store(1, std::memory_order_seq_cst);
+  const std::uint64_t deadline_ns = rounds_->deadline_ns();
+  const std::uint64_t leaves = leaves_ns();
+  const std::uint64_t now = now_ns();
+  const std::uint64_t until =
+      std::min({deadline_ns, leaves, reception_->opens_ns(), reception_->drop_silent(now)});
+  int timeout_ms = -1;
+  if (until != UINT64_MAX)
+    timeout_ms = until <= now ? 0 : static_cast<int>(std::min((until - now) / 1'000'000 + 1, second_ns));
+  listen(timeout_ms);
+  rounds_->woke();
+}
+
+// Takes what has come from outside the rings, and waits for it at most so long.
+void Server::listen(int timeout_ms) {
+  reception_->watch_door();
+  epoll_event events[64];
+  const int count = epoll_.wait(events, timeout_ms);
+  page_->sleeping.store(0, std::memory_order_seq_cst);
+  listened_ns_ = now_ns();
+  for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
+}
+
+void Server::handle(std::uint64_t tag, std::uint32_t events) {
+  if (tag >= tag_first_link) return links_.handle(tag, events);
+  std::uint64_t count = 0;
+  signalfd_siginfo signal{};
+  switch (tag) {
+    case tag_listener:
+      reception_->accept_all();
+      break;
+    case tag_wake:
+      if (::read(wake_.get(), &count, sizeof count) < 0) break;
+      break;
+    case tag_signals:
+      if (::read(signals_.get(), &signal, sizeof signal) <= 0) break;
+      leaving_ = true;
+      rounds_->write_out();
+      break;
+    case tag_storage:
+      break;  // advance() takes the completions
+    default:
+      reception_->receive(static_cast<ChannelId>(tag - tag_first_rank));
+  }
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/core/core.hpp"
+#include "agent/links/links.hpp"
+#include "agent/server/epoll.hpp"
+#include "agent/server/reception.hpp"
+#include "agent/server/rounds.hpp"
+#include "agent/server/trace.hpp"
+#include "transport/memory.hpp"
+#include "transport/tcp_net.hpp"
+
+namespace millrace::agent {
+
+struct ServerOptions {
+  std::string name;                        // abstract socket to listen at
+  Fd listener;                             // that listens there already; not valid: none
+  std::string stats_path;                  // Core's reports are appended here; empty = off
+  std::string trace_directory;             // spans of the stages, as a Chrome trace; empty = off
+  std::string log_path;                    // errors that no rank can be told; empty = off
+  std::uint64_t first_linger_ms = 10'000;  // how long to wait for the first rank
+  std::uint64_t linger_ms = 2'000;         // how long to stay without ranks
+  std::uint64_t timeout_ms = 60'000;       // the ranks' bound on waits without progress
+};
+
+// The agent's process around Core and its rounds: an event loop over the listening socket, the ranks'
+// sockets, links and Storage's completions. Sleeps in epoll when there is nothing to do. One thread.
+class Server {
+ public:
+  Server(Core& core, int storage_event_fd, ServerOptions options);
+  ~Server();
+
+  // Listens; from here on ranks can connect. errno EADDRINUSE: another agent has this job.
+  Status start();
+  // Serves until nobody needs the agent any more. SIGTERM and SIGINT: what is here goes to the file, the
+  // ranks are served on, and the agent leaves as soon as they have.
+  void run();
+
+ private:
+  // Tags in epoll; ranks follow from tag_first_rank on.
+  static constexpr std::uint64_t tag_listener = 0, tag_wake = 1, tag_storage = 2, tag_signals = 3;
+  static constexpr std::uint64_t tag_first_rank = 16, tag_first_link = std::uint64_t{1} << 32;
+
+  Status make_page();
+  Result<Fd> listen_at_name();
+  void sleep();
+  void listen(int timeout_ms);
+  void handle(std::uint64_t tag, std::uint32_t events);
+  void note_alone();
+  std::uint64_t leaves_ns();
+  bool may_leave();
+  void log(const std::string& line, const char* level = "warning");
+
+  Core& core_;
+  int storage_event_fd_;
+  ServerOptions options_;
+  Epoll epoll_;
+  Fd wake_, signals_, page_memory_;
+  transport::Mapping page_mapping_;
+  transport::AgentPage* page_ = nullptr;
+  SpanTrace trace_;
+  transport::TcpNet net_;
+  transport::SystemClock time_;
+  Links links_;
+  std::unique_ptr<Rounds> rounds_;      // from start() on
+  std::optional<Reception> reception_;  // from start() on
+  bool leaving_ = false;                // SIGTERM or SIGINT came: no waiting for further ranks
+  bool alone_ = true;                   // no ranks, when last looked, since
+  std::uint64_t alone_since_ns_ = 0;
+  std::uint64_t listened_ns_ = 0;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// A Core for tests of the process around it: no buffer, no order, blocking writes. What it does beyond that
+// is told by MILLRACED_FAKE: "hold" keeps records until they are flushed or nobody has the file open, "keep"
+// until they are flushed, "stuck" takes none at all.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "agent/core/core.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+struct Record {
+  std::uint64_t offset;
+  std::vector<std::byte> data;
+};
+
+struct Target {
+  Fd fd;
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::uint64_t records = 0;
+  std::map<ChannelId, int> opens;
+  std::vector<Record> held;
+  Status error;
+};
+
+}  // namespace
+
+struct Core::Impl {
+  std::vector<Target> targets;
+  std::vector<Reply> replies;
+  std::vector<std::string> reports;
+  bool hold = false;
+  bool keep = false;
+  bool stuck = false;
+
+  static void put(Target& target, std::uint64_t offset, std::span<const std::byte> data) {
+    while (!data.empty()) {
+      const ssize_t wrote = ::pwrite(target.fd.get(), data.data(), data.size(), static_cast<off_t>(offset));
+      if (wrote < 0 && errno != EINTR) {
+        target.error = Status::from_errno(errno);
+        return;
+      }
+      if (wrote <= 0) continue;
+      offset += static_cast<std::uint64_t>(wrote);
+      data = data.subspan(static_cast<std::size_t>(wrote));
+    }
+  }
+  static void settle(Target& target) {
+    for (const Record& record : target.held) put(target, record.offset, record.data);
+    target.held.clear();
+  }
+  void leave(Target& target, ChannelId channel, bool whole) {
+    const auto found = target.opens.find(channel);
+    if (found == target.opens.end()) return;
+    if (whole || --found->second == 0) target.opens.erase(found);
+    if (!target.opens.empty() || (keep && !target.held.empty())) return;
+    settle(target);
+    reports.push_back(
+        "{\"kind\":\"agent\",\"path\":\"fake\",\"records_in\":" + std::to_string(target.records) + "}");
+    target = {};
+  }
+};
+
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature is the contract's
+Core::Core(io::Storage&, std::string) : impl_(std::make_unique<Impl>()) {
+  const char* fake = std::getenv("MILLRACED_FAKE");
+  impl_->keep = fake != nullptr && std::string_view(fake) == "keep";
+  impl_->hold = impl_->keep || (fake != nullptr && std::string_view(fake) == "hold");
+  impl_->stuck = fake != nullptr && std::string_view(fake) == "stuck";
+}
+Core::~Core() = default;
+
+Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register&, Route route) {
+  route.lanes.clear();  // it knows no other node
+  struct stat status = {};
+  if (::fstat(target.get(), &status) != 0) return Status::from_errno(errno);
+  std::size_t slot = impl_->targets.size();
+  for (std::size_t i = 0; i < impl_->targets.size(); ++i) {
+    const Target& known = impl_->targets[i];
+    if (known.fd.valid() && known.device == status.st_dev && known.inode == status.st_ino) {
+      slot = i;
+      break;
+    }
+    if (!known.fd.valid()) slot = i;
+  }
+  if (slot == impl_->targets.size()) impl_->targets.emplace_back();
+  Target& chosen = impl_->targets[slot];
+  if (!chosen.fd.valid()) {
+    chosen.fd = std::move(target);
+    chosen.device = status.st_dev;
+    chosen.inode = status.st_ino;
+  }
+  ++chosen.opens[channel];
+  return static_cast<FileSlot>(slot);
+}
+
+std::uint64_t Core::file_number(FileSlot file) const {
+  return file < impl_->targets.size() && impl_->targets[file].fd.valid() ? 1 : 0;
+}
+
+Status Core::join(ChannelId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
+
+bool Core::ready() const { return !impl_->stuck; }
+bool Core::ready(FileSlot, std::uint32_t) const { return ready(); }
+bool Core::holds_back(ChannelId, FileSlot, std::uint32_t) const { return false; }
+void Core::mark(ChannelId, FileSlot, std::uint64_t) {}
+
+void Core::write(ChannelId, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
+  Target& target = impl_->targets[file];
+  ++target.records;
+  if (impl_->hold) {
+    target.held.push_back({offset, {data.begin(), data.end()}});
+  } else {
+    Impl::put(target, offset, data);
+  }
+}
+
+Core::Bundled Core::write_bundle(ChannelId channel, FileSlot file, std::uint64_t offset,
+                                 std::span<const std::byte> payload, transport::Unbundler& at) {
+  Bundled bundled;
+  transport::Unbundler::Record record{};
+  for (; at.next(offset, payload, record) == transport::Unbundler::Found::record; at.taken()) {
+    write(channel, file, record.offset, record.data);
+    ++bundled.records;
+  }
+  if (at.next(offset, payload, record) == transport::Unbundler::Found::corrupt)
+    bundled.end = Bundled::End::corrupt;
+  at = {};
+  return bundled;
+}
+
+void Core::note(ChannelId, FileSlot, Extent) {}
+
+void Core::ask(transport::Kind kind, ChannelId channel, FileSlot file, std::uint32_t request, Extent) {
+  if (kind == transport::Kind::fetch) return impl_->replies.push_back({channel, request, Code::unsupported});
+  if (kind != transport::Kind::arrive) Impl::settle(impl_->targets[file]);
+  impl_->replies.push_back({channel, request, impl_->targets[file].error});
+}
+
+bool Core::pass_fetched(FetchTaker&) { return false; }
+bool Core::fetching(FileSlot) const { return false; }
+
+void Core::close(ChannelId channel, FileSlot file, std::uint32_t request, const transport::ClientCounters&) {
+  Impl::settle(impl_->targets[file]);
+  const Status status = impl_->targets[file].error;
+  impl_->leave(impl_->targets[file], channel, false);
+  impl_->replies.push_back({channel, request, status});
+}
+
+void Core::abandon(ChannelId channel) {
+  for (Target& target : impl_->targets) impl_->leave(target, channel, true);
+}
+
+bool Core::advance(std::uint64_t) { return false; }
+std::uint64_t Core::next_deadline_ns() const { return UINT64_MAX; }
+
+std::uint64_t Core::partial_bytes() const { return 0; }
+void Core::set_write_within(std::uint64_t) {}
+std::uint64_t Core::look_every_ns() const { return UINT64_MAX; }
+void Core::write_out() {}
+std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
+void Core::follow(bool, bool) {}
+std::vector<Span> Core::take_spans() { return {}; }
+std::vector<std::string> Core::take_messages() { return {}; }
+bool Core::keeps(FileSlot) const { return false; }
+std::uint64_t Core::ledger_mark(FileSlot) const { return 0; }
+bool Core::kept(FileSlot, std::uint64_t) const { return true; }
+std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }
+Status Core::error(FileSlot file) const { return impl_->targets[file].error; }
+bool Core::dirty(FileSlot file) const { return !impl_->targets[file].held.empty(); }
+bool Core::idle() const {
+  for (const Target& target : impl_->targets) {
+    if (target.fd.valid()) return false;
+  }
+  return true;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/server/trace.hpp"
+
+namespace millrace::agent {
+
+namespace {
+
+const char* name_of(Stage stage) {
+  switch (stage) {
+    case Stage::sort:
+      return "sort and merge";
+    case Stage::write:
+      return "storage write";
+    case Stage::gather:
+      return "gather";
+    case Stage::drain:
+      return "drain";
+    case Stage::sync:
+      return "sync";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+int SpanTrace::row(const Span& span) {
+  const auto [place, fresh] = rows_.try_emplace({span.path, span.stage}, static_cast<int>(rows_.size()) + 1);
+  if (fresh) {
+    const std::string file = span.path.substr(span.path.rfind('/') + 1);
+    file_.name_row(place->second, file + ": " + name_of(span.stage));
+  }
+  return place->second;
+}
+
+void SpanTrace::add(const std::vector<Span>& spans) {
+  for (const Span& span : spans) {
+    file_.span(row(span), name_of(span.stage), span.begin_ns, span.end_ns,
+               report::JsonObject().put("file", span.path).put("bytes", span.bytes));
+  }
+}
+
+}  // namespace millrace::agent

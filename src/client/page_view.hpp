@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "extent/extent.hpp"
+#include "transport/layout.hpp"
+
+namespace millrace::client {
+
+// What the agent's page says of the files that ranks of this node have open through the pipeline. A few
+// loads, no communication. Thread safe.
+class PageView {
+ public:
+  explicit PageView(transport::AgentPage& page) : page_(page) {}
+
+  transport::AgentPage& page() const { return page_; }
+  transport::FileState& state(std::uint32_t file) const { return page_.files[file]; }
+  // Files have slots below this; some of these are free.
+  std::uint32_t slots() const { return std::min(page_.slots.load(), transport::max_files); }
+
+  // False: every byte that any rank of the node wrote to the file is in the file system.
+  bool dirty(std::uint32_t file) const { return state(file).dirty.load(std::memory_order_seq_cst) != 0; }
+  // False: and the ledger of a file that has one holds nothing that may not be in the file.
+  bool keeps(std::uint32_t file) const { return dirty(file) || state(file).kept.load() != 0; }
+  // False: no rank of the node has bytes pending there.
+  bool pending(std::uint32_t file, Extent extent) const {
+    const std::uint64_t wanted = transport::places(extent);
+    return (state(file).fresh.load(std::memory_order_seq_cst) & wanted) != 0 ||
+           (state(file).held.load(std::memory_order_seq_cst) & wanted) != 0;
+  }
+
+  // False: no rank of the node has a file of this number open through the pipeline. `seen` (0 at first)
+  // spares the search while no other file is opened.
+  bool knows(std::uint64_t number, std::uint64_t& seen) const {
+    const std::uint64_t openings = page_.openings.load();
+    if (openings == seen) return false;
+    if (any_of(number, [](std::uint32_t) { return true; })) return true;
+    seen = openings;
+    return false;
+  }
+  // True: some rank of the node wrote to a file of this number what may not be in it.
+  bool holds(std::uint64_t number) const {
+    return any_of(number, [this](std::uint32_t file) { return keeps(file); });
+  }
+  // ... and it is in `extent`, and in no ledger alone.
+  bool pending_in(std::uint64_t number, Extent extent) const {
+    return any_of(number, [&](std::uint32_t file) { return dirty(file) && pending(file, extent); });
+  }
+  // Ranks of other nodes have a file of this number open too, together with ranks here.
+  bool routed(std::uint64_t number) const {
+    return any_of(number, [this](std::uint32_t file) { return state(file).routed.load() != 0; });
+  }
+  // False: nobody has anything open through the pipeline.
+  bool knows_any() const {
+    return any([](std::uint32_t) { return true; });
+  }
+  // Some rank of the node has bytes pending in some file, or with `kept` in a ledger.
+  bool anything_pending(bool kept) const {
+    return any([&](std::uint32_t file) { return kept ? keeps(file) : dirty(file); });
+  }
+
+ private:
+  template <class Is>
+  bool any(Is&& is) const {
+    for (std::uint32_t file = 0, end = slots(); file < end; ++file) {
+      if (state(file).number.load() != 0 && is(file)) return true;
+    }
+    return false;
+  }
+  template <class Is>
+  bool any_of(std::uint64_t number, Is&& is) const {
+    return any([&](std::uint32_t file) { return state(file).number.load() == number && is(file); });
+  }
+
+  transport::AgentPage& page_;
+};
+
+}  // namespace millrace::client
