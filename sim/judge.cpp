@@ -71,7 +71,7 @@ std::vector<std::byte> Cluster::recovered() {
     std::swap(order[left - 1], order[timeline_.below(left)]);
   for (const std::uint32_t n : order) {
     const auto [status, said] = recover(disk_, folder_.path() + "/" + std::to_string(n));
-    const bool of_another = anew_ && said.find("is another file than the one") != std::string::npos;
+    const bool of_another = anew_ && said.find("is not the file of this journal") != std::string::npos;
     // A rank of the run has reported that the disk failed when it brought a dead agent's ledger to the file.
     const bool passed_over =
         scenario_.disk_fails() && said.find("was opened for writing without") != std::string::npos;

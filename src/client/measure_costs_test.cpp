@@ -80,15 +80,15 @@ TEST_F(MeasureCostsTest, AKilledMeasurementLeavesNothing) {
 
 TEST_F(MeasureCostsTest, ItIsMeasuredOnceAndAgainWhenAsked) {
   ASSERT_EQ(run({folder_}), 0) << errors_.str();
-  EXPECT_NE(out_.str().find("\"measured_now\": true"), std::string::npos) << out_.str();
-  EXPECT_NE(out_.str().find("\"break_even_bytes\": "), std::string::npos) << out_.str();
-  EXPECT_NE(out_.str().find("\"break_even_synced_bytes\": "), std::string::npos) << out_.str();
+  EXPECT_NE(out_.str().find("\"measured_now\":true"), std::string::npos) << out_.str();
+  EXPECT_NE(out_.str().find("\"break_even_bytes\":"), std::string::npos) << out_.str();
+  EXPECT_NE(out_.str().find("\"break_even_synced_bytes\":"), std::string::npos) << out_.str();
   const std::string numbers = out_.str().substr(out_.str().find("call_ps"));
   ASSERT_EQ(run({folder_}), 0);
-  EXPECT_NE(out_.str().find("\"measured_now\": false"), std::string::npos);
+  EXPECT_NE(out_.str().find("\"measured_now\":false"), std::string::npos);
   EXPECT_EQ(out_.str().substr(out_.str().find("call_ps")), numbers);
   ASSERT_EQ(run({"--measure", folder_}), 0);
-  EXPECT_NE(out_.str().find("\"measured_now\": true"), std::string::npos);
+  EXPECT_NE(out_.str().find("\"measured_now\":true"), std::string::npos);
 }
 
 TEST_F(MeasureCostsTest, BadUseIsSaid) {
