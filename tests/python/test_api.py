@@ -167,7 +167,7 @@ def test_memory_of_devices(tmp_path, which):
             other.write(b"short")
         with pytest.raises(TypeError, match="this process"):
             other.write(memory[:1000])
-        with pytest.raises(ValueError, match="steps"):
+        with pytest.raises(ValueError, match="step 1"):
             memory[::2]
         other.free()
         other.free()
