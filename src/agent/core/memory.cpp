@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::uint64_t window_max_bytes = 16 * MiB;  // at least so much is kept free or on its way out
 
-bool feeds(const OpenFile& file, const Lane& lane) { return lane.upstreams > 0 && !file.replaced; }
-
 }  // namespace
 
 Status Memory::prepare(const FileSettings& settings) {
@@ -32,8 +30,9 @@ void Memory::allow_records(std::uint32_t most_bytes) {
   shared_.record_max_bytes = most_bytes;
   const std::uint64_t window =
       std::min<std::uint64_t>(pool.blocks.count() / 4, window_max_bytes >> pool.block_shift());
-  shared_.window_blocks =
-      std::max({static_cast<std::uint32_t>(window), pool.spans(most_bytes), pool.slots()});
+  const std::uint32_t spans = pool.spans(most_bytes);
+  shared_.budget.resize(pool.all(), spans, pool.slots(),
+                        std::max({static_cast<std::uint32_t>(window), spans, pool.slots()}));
 }
 
 // Were room kept for the larger records of the refused file, there might be none for the others.
@@ -47,19 +46,14 @@ Status Memory::refuse(Status why, std::uint32_t record_max_before) {
   return why;
 }
 
-bool Memory::takes(const FilePipeline& way) const {
-  return way.claims().in_use + shared_.pool->spans(shared_.record_max_bytes) <= shared_.lane_blocks &&
-         shared_.pool->has_room(shared_.record_max_bytes);
-}
-
 // Not even what comes back from the journal has precedence: it needs memory that may be stuck until other
 // agents get on, and they until this lane takes more.
-bool Memory::ready(const Lane& lane) const { return takes(*lane.pipeline) && !lane.pipeline->throttled(); }
-
-bool Memory::scarce() const {
-  return shared_.pool->blocks.available() <
-         shared_.window_blocks + shared_.reserved_blocks + shared_.pool->spans(shared_.record_max_bytes);
+bool Memory::ready(const Lane& lane) const {
+  const FilePipeline& way = *lane.pipeline;
+  return shared_.budget.grants_share(shared_.pool->free(), way.claims().in_use) && !way.throttled();
 }
+
+bool Memory::scarce() const { return shared_.budget.short_of_blocks(shared_.pool->free()); }
 
 bool Memory::evict_one() {
   FilePipeline* largest = nullptr;
@@ -76,25 +70,16 @@ bool Memory::evict_one() {
 void Memory::make_room() {
   if (!shared_.pool) return;
   (void)share_out();
-  const BlockPool& pool = *shared_.pool;
-  const auto short_of = [](const LazyPool& items) {
-    return items.available() <= std::max(2U, items.count() / 8);
-  };
-  while (pool.blocks.available() + shared_.leaving_blocks < shared_.window_blocks + shared_.reserved_blocks ||
-         (shared_.leaving_blocks < shared_.window_blocks &&
-          (short_of(pool.fine_maps) || pool.chunks.available() <= shared_.window_blocks / 8 ||
-           !pool.has_room(shared_.record_max_bytes, shared_.reserved_blocks)))) {
-    if (!evict_one()) break;
+  while (shared_.budget.wants_departures(shared_.pool->free()) && evict_one()) {
   }
   make_way();
 }
 
-// What leaves, and what is to come back from a journal, may be stuck until other agents get on, and they may
-// wait for a lane here. So while Shared::ready() is false for such a reason, a lane that agents feed lets go
-// of what it has, and takes more: with a journal or the file it needs nobody for that, else only agents that
-// are nearer to the file.
+// Rule 5 of ADR 22.
 void Memory::make_way() {
-  bool stopped = !shared_.pool->has_room(shared_.record_max_bytes, shared_.reserved_blocks);
+  const Budget& budget = shared_.budget;
+  const BlockPool& pool = *shared_.pool;
+  bool stopped = !budget.grants_rank(pool.free());
   files_.each_lane([&](const OpenFile&, const Lane& lane) {
     const Claims claims = lane.pipeline->claims();
     stopped |= lane.pipeline->throttled() || (claims.recalls && claims.starved);
@@ -102,32 +87,19 @@ void Memory::make_way() {
   if (!stopped) return;
   files_.each_lane([&](const OpenFile&, const Lane& lane) {
     FilePipeline& way = *lane.pipeline;
-    while (lane.upstreams > 0 && way.departures().empty() && !takes(way) && way.evict()) {
+    while (lane.upstreams > 0 && way.departures().empty() &&
+           !budget.grants_share(pool.free(), way.claims().in_use) && way.evict()) {
     }
   });
 }
 
-// Memory of lanes that agents upstream feed, and what is due to chunks that come back from journals.
 bool Memory::share_out() {
-  constexpr std::uint32_t most_blocks = 64;
-  std::uint32_t fed = 0;
-  shared_.lane_blocks = shared_.reserved_blocks = shared_.landing_blocks = 0;
+  lanes_.clear();
   files_.each_lane([&](const OpenFile& file, const Lane& lane) {
-    fed += feeds(file, lane) ? 1 : 0;
     const Claims claims = lane.pipeline->claims();
-    shared_.reserved_blocks += claims.due;
-    if (claims.lands) shared_.landing_blocks = shared_.pool->slots();
+    lanes_.push_back({lane.upstreams > 0 && !file.replaced, claims.in_use, claims.due, claims.lands});
   });
-  if (fed == 0) return true;
-  const std::uint32_t least = 2 * shared_.pool->spans(shared_.record_max_bytes);
-  const std::uint32_t usable = shared_.pool->usable_blocks();
-  shared_.lane_blocks = std::max(least, std::min(most_blocks, usable / (4 * fed)));
-  files_.each_lane([&](const OpenFile& file, const Lane& lane) {
-    const std::uint32_t held = lane.pipeline->claims().in_use;
-    if (feeds(file, lane) && held < shared_.lane_blocks)
-      shared_.reserved_blocks += shared_.lane_blocks - held;
-  });
-  return std::uint64_t{fed} * least <= usable / 2;
+  return shared_.budget.recount(lanes_);
 }
 
 }  // namespace millrace::agent

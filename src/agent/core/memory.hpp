@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "agent/core/files.hpp"
 #include "agent/pipeline/shared.hpp"
@@ -38,10 +39,10 @@ class Memory {
   void allow_records(std::uint32_t most_bytes);
   bool evict_one();
   void make_way();
-  bool takes(const FilePipeline& way) const;
 
   Shared& shared_;
   const Files& files_;
+  std::vector<Budget::Lane> lanes_;  // scratch
 };
 
 }  // namespace millrace::agent

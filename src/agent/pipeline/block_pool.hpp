@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "agent/pipeline/budget.hpp"
+
 namespace millrace::agent {
 
 // `count` items of `item_bytes` in one anonymous mapping that is touched only as far as it is used. What
@@ -123,16 +125,9 @@ class BlockPool {
 
   Chunk& chunk(std::uint32_t id) const { return *reinterpret_cast<Chunk*>(chunks.at(id)); }
 
-  // Room for a record of `bytes` wherever it lies, whatever it does to the descriptions; and as many blocks
-  // `besides`, with theirs.
-  bool has_room(std::uint32_t bytes, std::uint32_t besides = 0) const {
-    return blocks.available() >= spans(bytes) + besides && fine_maps.available() >= 2 + besides &&
-           chunks.available() >= spans(bytes) + besides;
-  }
-  // Blocks that can be in use together with descriptions of any kind.
-  std::uint32_t usable_blocks() const {
-    return std::min({blocks.count(), fine_maps.count(), chunks.count()});
-  }
+  // Blocks, fine maps and chunks that are free, or that there are.
+  Budget::Supply free() const { return {blocks.available(), fine_maps.available(), chunks.available()}; }
+  Budget::Supply all() const { return {blocks.count(), fine_maps.count(), chunks.count()}; }
   // The most blocks that so many bytes can touch.
   std::uint32_t spans(std::uint32_t bytes) const { return ((bytes + block_bytes() - 1) >> block_shift_) + 1; }
   std::uint64_t capacity_bytes() const { return std::uint64_t{blocks.count()} << block_shift_; }

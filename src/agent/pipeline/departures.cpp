@@ -23,7 +23,7 @@ constexpr std::uint64_t storage_slow_ns = 25'000'000;
 
 Departures::Place Departures::add(Departure departure) {
   departure.since_ns = shared_.now_ns;
-  shared_.leaving_blocks += departure.blocks;
+  shared_.budget.starts_to_leave(departure.blocks);
   blocks_ += departure.blocks;
   return list_.insert(list_.end(), std::move(departure));
 }
@@ -147,8 +147,7 @@ bool Departures::done(const sink::Done& done) {
 }
 
 void Departures::finish(Place departure) {
-  shared_.leaving_blocks -= departure->blocks;
-  shared_.reserved_blocks += departure->blocks;  // until it is counted anew whose they are
+  shared_.budget.has_left(departure->blocks);
   blocks_ -= departure->blocks;
   if (departure->chunk != LazyPool::none) {
     free_chunk(*shared_.pool, departure->chunk);
@@ -174,7 +173,7 @@ void Departures::mark(std::uint64_t offset) {
 }
 
 bool Departures::ahead() const {
-  return shared_.leaving_blocks > shared_.window_blocks && !list_.empty() &&
+  return shared_.budget.leaves_plenty() && !list_.empty() &&
          shared_.now_ns - list_.front().since_ns < storage_slow_ns;
 }
 

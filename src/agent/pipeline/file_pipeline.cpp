@@ -148,9 +148,9 @@ bool FilePipeline::recall() {
   std::vector<WaiterId> waiters;
   for (;;) {
     const std::uint32_t due = journal_.blocks_due();
-    const std::uint32_t besides = shared_.reserved_blocks + (carries() ? shared_.landing_blocks : 0);
-    const Overflow::Progress progress = journal_.pump(!departures_.storing(), besides, index, waiters);
-    shared_.reserved_blocks += std::max(due, journal_.blocks_due()) - due;  // until it is counted anew
+    const Overflow::Progress progress =
+        journal_.pump(!departures_.storing(), shared_.budget, carries(), index, waiters);
+    shared_.budget.owes(std::max(due, journal_.blocks_due()) - due);
     if (progress != Overflow::Progress::loaded) return moved || progress == Overflow::Progress::moved;
     moved = true;
     sweep_.loaded(index, waiters);

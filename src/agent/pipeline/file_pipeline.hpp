@@ -70,8 +70,7 @@ class FilePipeline {
     } else {
       sort_.insert(offset, data);
       const BlockPool& pool = *shared_.pool;
-      if ((eager_ && sort_.complete_count() > 0) ||
-          pool.blocks.available() + shared_.leaving_blocks < shared_.window_blocks) {
+      if ((eager_ && sort_.complete_count() > 0) || shared_.budget.below_window(pool.blocks.available())) {
         shared_.advance_wanted = true;
       }
     }

@@ -147,13 +147,6 @@ std::uint32_t Overflow::watch(Extent extent, WaiterId waiter) {
   return count;
 }
 
-// For one chunk that is made of nothing in memory yet, in the worst shape.
-bool Overflow::has_room(std::uint32_t blocks) const {
-  const BlockPool& pool = buffer_.pool();
-  return pool.blocks.available() >= blocks && pool.fine_maps.available() >= pool.slots() &&
-         pool.chunks.available() >= 1;
-}
-
 std::uint32_t Overflow::blocks_due() const {
   return loading_ == no_chunk ? 0 : buffer_.pool().slots() - buffer_.blocks_of(loading_);
 }
@@ -178,14 +171,14 @@ void Overflow::forget(std::map<std::uint64_t, Stored>::iterator place) {
   chunks_.erase(place);
 }
 
-Overflow::Progress Overflow::pump(bool may_start, std::uint32_t besides, std::uint64_t& index,
+Overflow::Progress Overflow::pump(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
                                   std::vector<WaiterId>& waiters) {
-  const Progress progress = step(may_start, besides, index, waiters);
+  const Progress progress = step(may_start, budget, passed_on, index, waiters);
   starved_ = progress == Progress::needs_room;
   return progress;
 }
 
-Overflow::Progress Overflow::step(bool may_start, std::uint32_t besides, std::uint64_t& index,
+Overflow::Progress Overflow::step(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
                                   std::vector<WaiterId>& waiters) {
   if (log_ && log_->reading()) return Progress::nothing;
   if (loading_ == no_chunk) {
@@ -194,7 +187,7 @@ Overflow::Progress Overflow::step(bool may_start, std::uint32_t besides, std::ui
       return Progress::nothing;
     }
     if (!may_start) return Progress::nothing;
-    if (!has_room(buffer_.pool().slots() + besides)) return Progress::needs_room;
+    if (!budget.grants_return(buffer_.pool().free(), passed_on)) return Progress::needs_room;
     if (!log_->idle()) {
       log_->flush();
       return Progress::nothing;
@@ -204,7 +197,8 @@ Overflow::Progress Overflow::step(bool may_start, std::uint32_t besides, std::ui
     log_->read(place->second.segments.back());
     return Progress::moved;
   }
-  if (log_->read_status().ok() && !has_room(blocks_due())) return Progress::needs_room;
+  if (log_->read_status().ok() && !budget.grants_rest(buffer_.pool().free(), blocks_due()))
+    return Progress::needs_room;
   const auto place = chunks_.find(loading_);
   if (!take_segment(place->second).ok()) {  // the owner looks at status() and drops everything
     loading_ = no_chunk;

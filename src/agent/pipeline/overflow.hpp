@@ -73,9 +73,10 @@ class Overflow {
   std::uint32_t blocks_due() const;
 
   enum class Progress { nothing, moved, needs_room, loaded };
-  // One step of loading, which begins if it leaves `besides` blocks of memory to others. `loaded`: the chunk
+  // One step of loading, as far as the budget grants it; `passed_on`: to another agent. `loaded`: the chunk
   // `index` is whole in the buffer; `waiters` are those attached.
-  Progress pump(bool may_start, std::uint32_t besides, std::uint64_t& index, std::vector<WaiterId>& waiters);
+  Progress pump(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
+                std::vector<WaiterId>& waiters);
   // The last step found too little memory.
   bool starved() const { return starved_; }
 
@@ -103,11 +104,11 @@ class Overflow {
   Status fail(Status status);
   bool has_space();
   bool full();
-  Progress step(bool may_start, std::uint32_t besides, std::uint64_t& index, std::vector<WaiterId>& waiters);
+  Progress step(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
+                std::vector<WaiterId>& waiters);
   void begin_segment(Stored& stored);
   template <class F>
   void each_in(Extent extent, F f);
-  bool has_room(std::uint32_t blocks) const;
   Status take_segment(Stored& stored);
   void forget_segment(Stored& stored);
   void forget(std::map<std::uint64_t, Stored>::iterator place);
