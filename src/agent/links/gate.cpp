@@ -29,8 +29,10 @@ Gate::Next Gate::next(std::uint64_t now_ns, std::uint64_t& oldest, std::unique_p
   if (room == Strangers::Room::to_be_made) return Next::makes_way;
   if (room == Strangers::Room::free) {
     Result<std::unique_ptr<io::Stream>> accepted = listener_->accept();
-    if (accepted) stream = *std::move(accepted);
-    if (accepted) return stream != nullptr ? Next::comes : Next::nobody;
+    if (accepted) {
+      stream = *std::move(accepted);
+      return stream != nullptr ? Next::comes : Next::nobody;
+    }
   }
   door_.shut(now_ns);  // no descriptor, no memory, no room: later perhaps
   return Next::nobody;
