@@ -68,7 +68,7 @@ bool PipelineFile::takes_pipeline(const Transfer& transfer) {
   Transfer known = transfer;
   known.made_stable = goes_to_disk();
   known.routed = request_.routing.lanes > 0;
-  known.crowding = crowding(request_.members, process_.processors());
+  if (transfer.met || !registered()) known.crowding = crowding(request_.members, process_.processors());
   const Choice choice = decide(known);
   const auto add = [](std::atomic<std::uint64_t>& sum, std::uint64_t more) {
     sum.store(sum.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);

@@ -15,7 +15,7 @@ namespace millrace::agent {
 Core::Core(io::Storage& storage, std::string journal_directory)
     : impl_(std::make_unique<Impl>(storage, std::move(journal_directory))) {}
 
-// What is in flight points into our memory: it has to end first. What is not in flight yet is dropped.
+// Requests in flight point into our memory, so they have to end first. All other bytes are dropped.
 Core::~Core() {
   const auto busy = [this] {
     bool any = false;

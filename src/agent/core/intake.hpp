@@ -18,7 +18,7 @@ struct PendingRequest {
   std::uint64_t position = 0;  // in the ring
 };
 
-// What became of draining one ring, or one link. `held`: the rest of it can wait, and nobody waits for it.
+// The result of draining one ring or one link. `held`: the rest can wait, because no rank waits for it.
 enum class Drained { done, held, core_is_full, broken };
 
 // ... when that is all there is to say of a bundle.

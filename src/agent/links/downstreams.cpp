@@ -70,7 +70,7 @@ bool Downstreams::pump(Downstream& to, std::uint64_t now_ns) {
   }
   loop_.watch_again(*to.io, to.socket);
   agenda_->set_deadline(to.socket.tag, to.io->deadline_ns());
-  // What it said may have ended the link: the next round looks at that.
+  // The message may have ended the link: the next round looks at that.
   if (to.io->restless() || !to.io->status().ok()) to.touch();
   return true;
 }

@@ -51,10 +51,8 @@ class Budget {
 
   // A record of a rank of this node.
   bool grants_rank(Supply free) const { return has_record(free, reserved_); }
-  // A record of an agent upstream, for a lane that has `in_use` blocks: also from the lane's own share.
-  bool grants_fed(Supply free, std::uint32_t in_use) const {
-    return grants_rank(free) || grants_share(free, in_use);
-  }
+  // A record of an agent upstream, if a rank's would not be granted: from the share of its lane, which has
+  // `in_use` blocks.
   bool grants_share(Supply free, std::uint32_t in_use) const {
     return in_use + spans_ <= share_ && has_record(free, 0);
   }
@@ -87,10 +85,6 @@ class Budget {
   }
   // The chunk that comes back needs more blocks than at the last count.
   void owes(std::uint32_t blocks) { reserved_ += blocks; }
-
-  std::uint32_t leaving() const { return leaving_; }
-  std::uint32_t reserved() const { return reserved_; }
-  std::uint32_t share() const { return share_; }
 
  private:
   bool has_record(Supply free, std::uint32_t besides) const {

@@ -164,7 +164,7 @@ class Explorer {
     const bool asked = part.asked > 0 || complete(state, agent, lane);
     if (part.held > 0) {
       const bool stopped = !budget.grants_rank(free) || starved;
-      const bool takes = free.blocks >= 1 && part.held + part.leaving + 1U <= budget.share();
+      const bool takes = budget.grants_share(free, in_use(part));
       const bool makes_way = rules_.share && stopped && fed(agent, lane) && part.leaving == 0 && !takes;
       if (asked || budget.wants_departures(free) || makes_way) {
         State after = state;
@@ -215,7 +215,7 @@ class Explorer {
     const std::uint32_t there = index(next(agent, lane), lane);
     Budget::Supply free{};
     const Budget budget = this->budget(state, next(agent, lane), free);
-    if (!budget.grants_fed(free, in_use(state[there]))) return;
+    if (!budget.grants_rank(free) && !budget.grants_share(free, in_use(state[there]))) return;
     State after = state;
     --after[at].link;
     ++after[there].held;
