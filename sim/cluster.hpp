@@ -82,6 +82,7 @@ class Cluster {
   void write(Rank& rank, const Step& step);
   Status write(Rank& rank, std::uint64_t bytes);
   Status write_directly(Rank& rank);
+  Status sieve(Rank& rank);
   Status write_past(Rank& rank, Status status);
   void read(Rank& rank, Extent extent);
   void sync(Rank& rank);

@@ -14,6 +14,7 @@ namespace millrace::sim {
 
 namespace {
 constexpr std::uint64_t wait_ns = 100'000;  // between two looks at an agent that is about to come
+constexpr std::uint64_t lock_look_ns = 20'000;
 }  // namespace
 
 RankProcess::RankProcess(World world, Node& agent, std::uint32_t node, Settings settings,
@@ -24,7 +25,7 @@ RankProcess::RankProcess(World world, Node& agent, std::uint32_t node, Settings 
       settings_(std::move(settings)),
       slice_ms_(slice_ms),
       seat_(agent, world.timeline),
-      on_disk_(world_.disk.start(node)),
+      on_disk_(world_.disk.start(node, false)),
       disk_end_(world_.disk.of(on_disk_)) {
   world_.disk.on_change(on_disk_, [this] {
     if (!seat_.gone()) seat_.rouse_after(0);
@@ -140,6 +141,11 @@ Result<std::size_t> RankProcess::read(io::Handle file, std::uint64_t offset, std
   request.data.push_back({data.data(), data.size()});
   if (const Status status = carry_out(std::move(request)); !status.ok()) return status;
   return std::size_t{done_.front().bytes};
+}
+
+void RankProcess::lock(io::Handle file, Extent extent) {
+  while (!seat_.gone() && !world_.disk.lock(on_disk_, file, extent))
+    seat_.sleep_until(world_.timeline.now_ns() + lock_look_ns);
 }
 
 Status RankProcess::sync(io::Handle file) { return carry_out({io::Op::datasync, file, 0, 0, {}, 0}); }

@@ -52,6 +52,9 @@ class RankProcess final : public client::Process {
   Status write(io::Handle file, std::uint64_t offset, std::span<const std::byte> data);
   Result<std::size_t> read(io::Handle file, std::uint64_t offset, std::span<std::byte> data);
   Status sync(io::Handle file);
+  // A lock of a part of the file; waits for it. One at a time.
+  void lock(io::Handle file, Extent extent);
+  void unlock() { world_.disk.unlock(on_disk_); }
 
   // --- client::Process ---
 

@@ -208,6 +208,13 @@ void set_file(Dice& dice, Scenario& scenario) {
 
 }  // namespace
 
+// On a file system of one machine, if agents lock what they write.
+void set_sweep(Scenario& scenario) {
+  Dice dice(scenario.seed ^ 0x51E7E);
+  if (scenario.nodes > 1 || scenario.settings.sink == SinkMode::direct || dice.one_in(3)) return;
+  scenario.sweep = {dice.magnitude(KiB, 512 * KiB), dice.magnitude(16, 64 * KiB)};
+}
+
 Scenario make_scenario(std::uint64_t seed) {
   Dice dice(seed), rows(~seed);
   Scenario scenario;
@@ -250,6 +257,7 @@ Scenario make_scenario(std::uint64_t seed) {
   add_onlooker(scenario);
   add_overwriting(scenario);
   add_thought(scenario);
+  set_sweep(scenario);
   if (Dice(seed ^ 0x1DD7).one_in(12)) scenario.write_within_ns = 60 * minute;
   return scenario;
 }
@@ -322,6 +330,9 @@ std::string Scenario::describe() const {
   if (start)
     text += "\n  no agent is there at first: it comes within " + std::to_string(start->takes_ns / 1000) +
             " us, and pays from " + std::to_string(start->costs_ps / 1'000'000) + " us on";
+  if (sweep.window > 0)
+    text += "\n  ranks sieve: parts of " + std::to_string(sweep.window) + " bytes, holes of up to " +
+            std::to_string(sweep.gap);
   if (stage) text += stage->describe();
   if (anew_bytes > 0) text += "\n  is made anew at the end, with " + std::to_string(anew_bytes) + " bytes";
   for (const Fault& fault : faults) text += sim::describe(fault);

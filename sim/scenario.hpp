@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/settings.hpp"
+#include "client/view.hpp"
 #include "extent/extent.hpp"
 #include "io/virtual/virtual_disk.hpp"
 #include "io/virtual/virtual_net.hpp"
@@ -117,6 +118,7 @@ struct Scenario {
   std::uint64_t write_within_ns = 5'000'000'000;  // the setting
   std::uint64_t patience_ns = 60'000'000'000;     // the ranks' bound on waits without progress
   std::uint32_t slice_ms = 100;                   // how often ranks look during a wait
+  client::Sweep sweep;                            // of writes past the pipeline; no window: they do not sieve
   std::uint64_t file_bytes = 0;
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
@@ -125,6 +127,7 @@ struct Scenario {
   std::optional<std::uint32_t> onlooker;  // a rank that does not open the file with the others, and reads it
   bool apart = false;                     // the nodes do not work together
   bool second_handles = false;            // ranks read by another handle, which they opened before any wrote
+  bool heedless = false;                  // programs go on after an error, as many do
   std::vector<Fault> faults;
   std::vector<Opening> later;
   std::uint64_t anew_bytes = 0;  // likewise, after everything, before the last recovery

@@ -26,18 +26,48 @@ std::vector<Step> with_thought(Dice& dice, const std::vector<Step>& program) {
   return made;
 }
 
+Extent some_bytes(Dice& dice, const Scenario& scenario) {
+  const std::uint64_t begin = dice.below(scenario.file_bytes);
+  const std::uint64_t most = std::min<std::uint64_t>(scenario.file_bytes - begin, 2 * KiB);
+  return {begin, begin + dice.magnitude(1, most)};
+}
+
+// The first rank writes through an agent, which dies. The last rank starts another agent. The first rank,
+// which does not know that, writes into the ring of the dead agent, and saves that at its sync. No rank looks
+// at errors. The last rank then writes the same bytes through its agent.
+void add_saved_ring(Dice& dice, Scenario& scenario) {
+  const std::size_t last = scenario.programs.size() - 1;
+  const Extent before = some_bytes(dice, scenario), other = some_bytes(dice, scenario);
+  const Extent twice = some_bytes(dice, scenario);
+  scenario.start->costs_ps = 1;
+  scenario.faults = {{FaultKind::kill_agent, scenario.start->takes_ns + dice.between(20 * ms, 60 * ms)}};
+  scenario.later.clear();
+  scenario.unable.clear();
+  scenario.heedless = true;
+  const Step meet{Step::Kind::barrier}, sync{Step::Kind::sync};
+  for (std::size_t rank = 0; rank <= last; ++rank) {
+    std::vector<Step> steps;
+    const auto also = [&](std::initializer_list<Step> more) { steps.insert(steps.end(), more); };
+    if (rank == 0) also({{Step::Kind::write, 1, before}});
+    also({meet, {Step::Kind::rest, 1, {}, 60 * ms}});
+    if (rank == last) also({{Step::Kind::write, 1, other}});
+    also({meet});
+    if (rank == 0) also({{Step::Kind::write, 1, twice}});
+    also({sync, meet});
+    if (rank == last) also({{Step::Kind::write, 1, twice}});
+    also({sync, meet, {Step::Kind::close}});
+    scenario.programs[rank] = std::move(steps);
+  }
+}
+
 // The first rank writes, and its bytes are in the file. The agent dies without any bytes. The last rank has
 // not met that agent, starts another one, and writes. The first rank reads these bytes, or overwrites them.
 // There are no further writes, because bytes in the ring of a dead agent are lost, and their writer gets the
 // error only at its next request.
 void add_second_agent(Dice& dice, Scenario& scenario) {
   const std::size_t last = scenario.programs.size() - 1;
-  const auto some = [&] {
-    const std::uint64_t begin = dice.below(scenario.file_bytes);
-    const std::uint64_t most = std::min<std::uint64_t>(scenario.file_bytes - begin, 2 * KiB);
-    return Extent{begin, begin + dice.magnitude(1, most)};
-  };
-  const Extent before = some(), after = dice.one_in(2) ? before : some();
+  const Extent before = some_bytes(dice, scenario);
+  const Extent after = dice.one_in(2) ? before : some_bytes(dice, scenario);
   const bool overwrites = dice.one_in(2);
   scenario.start->costs_ps = 1;
   scenario.faults = {{FaultKind::kill_agent, scenario.start->takes_ns + dice.between(20 * ms, 60 * ms)}};
@@ -76,9 +106,9 @@ void add_thought(Scenario& scenario) {
   for (Opening& opening : scenario.later)
     for (auto& program : opening.programs) program = with_thought(dice, program);
   if (dice.one_in(3)) return;
+  if (scenario.settings.strategy == Strategy::journal && dice.one_in(2))
+    return add_saved_ring(dice, scenario);
   if (dice.one_in(3)) return add_second_agent(dice, scenario);
-  // Recovery would write the saved records of ranks' rings over later bytes of other ranks.
-  if (scenario.settings.strategy == Strategy::journal) return;
   // Soon after the agent's start, while some ranks have not joined it.
   const std::uint64_t at_ns = scenario.start->takes_ns + dice.magnitude(ms, 50 * ms);
   scenario.faults.push_back({FaultKind::kill_agent, at_ns});

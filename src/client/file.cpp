@@ -186,7 +186,7 @@ Status PipelineFile::ask_before_reading(Extent extent) {
 
 // If a file server on another node writes the file, this node's file system has to look again.
 Status PipelineFile::ask(Session& session, Kind kind, Extent extent) {
-  const Status status = session.request(kind, slot_, extent, tally_);
+  const Status status = hand_over(session.request(kind, slot_, extent, tally_));
   if (request_.routing.lanes > 0) process_.look_again(place_.path());
   return status;
 }
@@ -210,7 +210,7 @@ Status PipelineFile::order() {
   if (keeps_ledger(request_.settings)) return settle_ledger();
   if (!on_the_way_.exchange(false, std::memory_order_relaxed)) return session->sticky(slot_);
   const TraceSpan span("order");
-  return session->request(Kind::arrive, slot_, everything, tally_);
+  return hand_over(session->request(Kind::arrive, slot_, everything, tally_));
 }
 
 Status PipelineFile::publish() {
@@ -218,7 +218,7 @@ Status PipelineFile::publish() {
   if (session == nullptr || process_.is_child()) return {};
   if (!session->view().dirty(slot_)) return session->sticky(slot_);
   const TraceSpan span("publish");
-  return session->request(Kind::flush, slot_, everything, tally_);
+  return hand_over(session->request(Kind::flush, slot_, everything, tally_));
 }
 
 // Afterwards all records of the ledger are on the file's disk, and the ledger is empty.
@@ -249,12 +249,6 @@ Status PipelineFile::prepare_own_direct_write(Extent extent) {
       !session->view().pending(slot_, extent))
     return session->sticky(slot_);
   return extent.empty() || process_.is_child() ? Status() : flush_own(extent);
-}
-
-// An agent that this rank has not met may have died with the file in its ledger.
-void PipelineFile::settle_dead_ledgers() {
-  if (keeps_ledger(request_.settings) && request_.routing.lanes == 0 && !process_.is_child())
-    settle_ledgers(request_.path.c_str(), true, process_);
 }
 
 // Bytes that have to be on the disk at the end can start their way at once.
@@ -340,7 +334,7 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
   // The ledger answers a close before the file has its records; the MPI library's bytes may depend on them.
   if (kind == Kind::close && past_ledger_.load(std::memory_order_relaxed)) (void)empty_ledger();
   const bool safe = !session->view().dirty(slot_) && request_.settings.durability == Durability::server;
-  Status status = session->request(kind, slot_, extent, tally_);
+  Status status = hand_over(session->request(kind, slot_, extent, tally_));
   // An agent that died without bytes of this file has lost nothing.
   if (status.code() == Code::lost_agent && safe) status = session->sticky(slot_);
   return status;

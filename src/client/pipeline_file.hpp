@@ -84,7 +84,17 @@ class PipelineFile final : public File, private Leaver {
   Status ask_before_reading(Extent extent);
   Status flush_own(Extent extent);
   Status prepare_own_direct_write(Extent extent);
-  void settle_dead_ledgers();
+  // An agent that this rank has not met may have died with the file in its ledger.
+  void settle_dead_ledgers() {
+    if (keeps_ledger(request_.settings) && request_.routing.lanes == 0 && !process_.is_child())
+      settle_ledgers(request_.path.c_str(), true, process_);
+  }
+  // After sync, collective functions and close, other ranks may overwrite this rank's bytes through the next
+  // agent. So what this rank has saved of them goes to the file first.
+  Status hand_over(Status status) {
+    if (status.code() == Code::lost_agent && process_.successor() != nullptr) settle_dead_ledgers();
+    return status;
+  }
   bool goes_to_disk() const {
     return ends_on_disk(request_.settings) || process_.lessons().syncs.load(std::memory_order_relaxed);
   }

@@ -13,6 +13,18 @@
 
 namespace millrace::client {
 
+// The file that a sieve rewrites.
+class SievedFile {
+ public:
+  virtual ~SievedFile() = default;
+  // Waits until no other writer that locks holds a byte of `extent`. A process holds one lock at most.
+  virtual void lock(Extent extent) = 0;
+  virtual void unlock() = 0;
+  // Fills `into` from `offset` on; zeros behind the end of the file.
+  virtual Status read(std::uint64_t offset, std::span<std::byte> into) = 0;
+  virtual Status write(std::uint64_t offset, std::span<const std::byte> from) = 0;
+};
+
 // Writes pieces with holes between them by data sieving: it locks a part of the file, reads it, changes it
 // and writes it back. A few large calls cost less than many small ones. Other processes' bytes in the holes
 // stay if they lock too (io/posix/extent_lock.hpp; ROMIO takes the same locks). Holes that no process has
@@ -22,12 +34,15 @@ class Sieve {
   // `file` is open for reading and writing. Stops at the first error. Threads of a process take turns,
   // because the lock is the process's.
   Status write(int file, PieceSource& source, const Sweep& sweep);
+  Status write(SievedFile& file, std::span<const Piece> pieces, const Sweep& sweep);
 
  private:
-  Status put(int file, std::uint64_t begin, std::uint64_t end);
+  Status take(SievedFile& file, std::span<const Piece> batch, const Sweep& sweep);
+  Status put(SievedFile& file);
 
   std::mutex mutex_;
   std::vector<Piece> pieces_;  // of the part at hand, in ascending order
+  Extent hull_{};              // of them
   std::vector<std::byte> part_;
 };
 

@@ -18,6 +18,45 @@ static void litter(void) {
   }
 }
 
+/* The first rank writes its column by calls with holes. Meanwhile the others write theirs piece by piece: a
+ * rank that rewrites holes must not undo that. */
+static void write_beside(const char* directory) {
+  MPI_File fh;
+  MPI_Datatype pieces, column;
+  char path[4096];
+  snprintf(path, sizeof path, "%s/beside", directory);
+  CHECK(MPI_Type_vector(rows, row, row * nranks, MPI_BYTE, &pieces));
+  CHECK(MPI_Type_create_resized(pieces, 0, (MPI_Aint)rows * row * nranks, &column));
+  CHECK(MPI_Type_commit(&column));
+  CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh));
+  CHECK(MPI_File_set_view(fh, 0, MPI_BYTE, rank == 0 ? column : MPI_BYTE, "native", MPI_INFO_NULL));
+  for (int turn = 0; turn < 5; turn++) {
+    memset(data, 16 * turn + rank, sizeof data);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) CHECK(MPI_File_write_at(fh, 0, data, row * rows, MPI_BYTE, MPI_STATUS_IGNORE));
+    for (int i = 0; rank != 0 && i < rows; i++)
+      CHECK(MPI_File_write_at(fh, ((MPI_Offset)i * nranks + rank) * row, data, row, MPI_BYTE,
+                              MPI_STATUS_IGNORE));
+    CHECK(MPI_File_sync(fh));
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPI_File_sync(fh));
+    FILE* file = rank == 0 ? fopen(path, "rb") : NULL;
+    EXPECT(rank != 0 || file != NULL);
+    for (int i = 0; file != NULL && i < rows * nranks; i++) {
+      EXPECT(fread(seen, row, 1, file) == 1);
+      int good = 0;
+      while (good < row && seen[good] == 16 * turn + i % nranks) good++;
+      EXPECT(good == row);
+    }
+    if (file != NULL) fclose(file);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  CHECK(MPI_File_close(&fh));
+  CHECK(MPI_Type_free(&column));
+  CHECK(MPI_Type_free(&pieces));
+  passed("beside");
+}
+
 int main(int argc, char** argv) {
   MPI_File fh;
   MPI_Datatype pieces, column;
@@ -54,5 +93,6 @@ int main(int argc, char** argv) {
   CHECK(MPI_Type_free(&column));
   CHECK(MPI_Type_free(&pieces));
   passed("holes");
+  write_beside(argv[1]);
   return finish();
 }

@@ -17,6 +17,8 @@ namespace millrace::io {
 
 namespace {
 
+constexpr std::uint64_t lock_look_ns = 20'000;  // between two looks at a lock
+
 // Calls f(offset in the file, memory, bytes) for all parts except gaps, of the first `most` bytes.
 template <class F>
 void each_part(const Request& request, std::uint64_t most, F f) {
@@ -121,9 +123,31 @@ VirtualDisk::File VirtualDisk::file_of(const Fd& fd) {
   return images_.size() - 1;
 }
 
-VirtualDisk::Process VirtualDisk::start(std::uint32_t node) {
-  ends_.push_back(std::make_unique<End>(*this, node));
+VirtualDisk::Process VirtualDisk::start(std::uint32_t node, bool locks) {
+  ends_.push_back(std::make_unique<End>(*this, node, locks));
   return static_cast<Process>(ends_.size() - 1);
+}
+
+// --- Locks ---
+
+bool VirtualDisk::locked_for(const End& end, const Image& image, Extent extent) {
+  return std::ranges::any_of(image.locks, [&end, extent](const Image::Lock& lock) {
+    return lock.owner != &end && lock.extent.intersects(extent);
+  });
+}
+
+bool VirtualDisk::lock(Process process, Handle file, Extent extent) {
+  const End& end = *ends_[process];
+  Image& image = *images_[end.adopted_[file].file];
+  if (end.dead_ || locked_for(end, image, extent)) return false;
+  image.locks.push_back({&end, extent});
+  return true;
+}
+
+void VirtualDisk::unlock(Process process) {
+  const End* const owner = ends_[process].get();
+  for (const auto& image : images_)
+    std::erase_if(image->locks, [owner](const Image::Lock& lock) { return lock.owner == owner; });
 }
 
 Storage& VirtualDisk::of(Process process) { return *ends_[process]; }
@@ -193,9 +217,13 @@ std::uint64_t VirtualDisk::start(Active& active) {
 
 void VirtualDisk::complete(End& end, const std::shared_ptr<Active>& active) {
   if (active->over) return;
-  active->over = true;
   const Request& request = active->request;
   Image& image = *images_[active->file];
+  if (request.op == Op::write && end.locks_ && locked_for(end, image, active->extent())) {
+    timeline_.at(timeline_.now_ns() + lock_look_ns, [this, &end, active] { complete(end, active); });
+    return;
+  }
+  active->over = true;
   if (request.op == Op::write) write(*active);
   if (request.op == Op::read && active->error == 0) {
     const std::uint64_t size = image.contents.size();

@@ -61,10 +61,15 @@ class VirtualDisk {
   void replace(File file, std::span<const std::byte> bytes);
   // The file's identity: real numbers, and a birth time of the disk's own.
   FileIdentity identify(const Fd& file);
-  // Adds a process to a node: an agent after one that has gone, or a recovery beside it.
-  Process start(std::uint32_t node);
+  // Adds a process to a node: an agent after one that has gone, or a recovery beside it. `locks`: its writes
+  // wait for locks of other processes (io/posix/extent_lock.hpp).
+  Process start(std::uint32_t node, bool locks = true);
   // A process's Storage; valid as long as the disk lives.
   Storage& of(Process process);
+  // The process holds a lock of a part of its file until unlock() or its death. False: another process holds
+  // a lock there.
+  bool lock(Process process, Handle file, Extent extent);
+  void unlock(Process process);
   // Called when its poll() has something new.
   void on_change(Process process, std::function<void()> wake);
 
@@ -118,6 +123,7 @@ class VirtualDisk {
   void complete(End& end, const std::shared_ptr<Active>& active);
   void kill(End& end);
   void write(Active& active);
+  static bool locked_for(const End& end, const Image& image, Extent extent);
   void settle(const Active& active, std::uint64_t most);
   void lose(const Active& active);
   void take_over(Image& image, std::uint32_t node, Extent extent);

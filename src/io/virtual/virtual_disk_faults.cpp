@@ -38,10 +38,13 @@ void VirtualDisk::kill(End& end) {
   const auto active = std::exchange(end.active_, {});
   for (const auto& one : active) {
     one->error = EIO;
-    if (one->request.op == Op::write) write(*one);
+    const bool waits = end.locks_ && locked_for(end, *images_[one->file], one->extent());
+    if (one->request.op == Op::write && !waits) write(*one);
     one->over = true;
     end.done_.push_back({one->request.token, Status::from_errno(EIO), 0});
   }
+  for (const auto& image : images_)
+    std::erase_if(image->locks, [&end](const Image::Lock& lock) { return lock.owner == &end; });
 }
 
 void VirtualDisk::crash(Process process, bool host) {

@@ -58,6 +58,11 @@ struct VirtualDisk::Image {
   std::vector<std::byte> stable;
   std::list<Dirty> dirty;             // as the disk takes it
   std::vector<std::uint32_t> losses;  // by node: how often bytes of its cache did not come to the disk
+  struct Lock {
+    const End* owner;
+    Extent extent;
+  };
+  std::vector<Lock> locks;
 };
 
 struct VirtualDisk::Active {
@@ -85,7 +90,7 @@ class VirtualDisk::End final : public Storage {
     std::uint32_t told = 0;  // of so many losses
   };
 
-  End(VirtualDisk& disk, std::uint32_t node) : disk_(disk), node_(node) {}
+  End(VirtualDisk& disk, std::uint32_t node, bool locks) : disk_(disk), node_(node), locks_(locks) {}
 
   Result<Handle> adopt(Fd file, bool direct) override {
     const File number = disk_.file_of(file);
@@ -171,6 +176,7 @@ class VirtualDisk::End final : public Storage {
 
   VirtualDisk& disk_;
   std::uint32_t node_;
+  const bool locks_;  // its writes wait for locks of other processes
   std::vector<Adopted> adopted_;
   std::vector<std::shared_ptr<Active>> held_;
   std::vector<std::shared_ptr<Active>> active_;
