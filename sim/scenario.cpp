@@ -7,6 +7,7 @@
 #include "dice.hpp"
 #include "faults.hpp"
 #include "guests.hpp"
+#include "latecomer.hpp"
 #include "scheduler.hpp"
 #include "starting.hpp"
 
@@ -250,6 +251,7 @@ Scenario make_scenario(std::uint64_t seed) {
   add_onlooker(scenario);
   add_overwriting(scenario);
   add_thought(scenario);
+  add_latecomer(scenario);
   if (Dice(seed ^ 0x1DD7).one_in(12)) scenario.write_within_ns = 60 * minute;
   return scenario;
 }

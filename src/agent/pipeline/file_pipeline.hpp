@@ -44,7 +44,7 @@ struct Claims {
   bool recalls;                 // chunks that were asked for come back from the journal first
   bool starved;                 // ... and there was no memory for one
   bool lands;                   // the journal holds a chunk for the file here, not for another agent
-  std::uint64_t partial_bytes;  // of chunks that leave by themselves once they are complete, and are not
+  std::uint32_t partial;        // of chunks that leave by themselves once they are complete, and are not
   std::uint64_t pending_bytes;  // about as much has not been handed to the file system
 };
 
@@ -120,6 +120,8 @@ class FilePipeline {
   // As dirty(), and the storage's hints count too: while false, the pipeline must not be destroyed.
   bool quiet() const { return !dirty() && settlements_.quiet() && outlet_->idle(); }
   bool throttled() const { return departures_.ahead() || (immediate_ && departures_.crowded()); }
+  // The time waits for neighbours to come, with so many blocks of them.
+  bool worth_gathering() const { return claims().partial >= shared_.budget.worth_gathering(); }
   Claims claims() const;
   // Why strategy journal did without a journal; empty if it did not.
   const std::string& journal_problem() const { return journal_.problem(); }

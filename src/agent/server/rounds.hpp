@@ -33,7 +33,7 @@ class Rounds {
     std::function<void(const std::string& line)> report;  // Core's
   };
   Rounds(Core& core, Links& links, transport::AgentPage& page, const io::Clock& clock, Ways ways,
-         std::uint64_t share_every_ns = 250'000'000);
+         std::uint64_t share_every_ns);
 
   // --- Ranks ---
 
