@@ -54,7 +54,7 @@ class Rounds {
   enum class Round {
     idle,    // nothing to do
     worked,  // something moved
-    held     // ranks that lag are given the processors: the next round may come a little later
+    held     // ranks that lag are given the processors: the next round comes after HoldBack::look_ns
   };
   Round go();
   // Until when the next round has time, though nothing comes from outside; UINT64_MAX: for ever. In a page
