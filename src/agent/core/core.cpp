@@ -157,7 +157,8 @@ HoldBound Core::Impl::bound_of(const OpenFile& file) const {
 
 void Core::Impl::expire() {
   files.each_lane([this](OpenFile& file, Lane& lane) {
-    if (lane.expiry.due(lane.pipeline->buffers(), shared.now_ns, bound_of(file).buffer_ns))
+    const FilePipeline& way = *lane.pipeline;
+    if (lane.expiry.due(way.buffers(), shared.now_ns, bound_of(file).buffer_ns, way.sweep().moved_ns()))
       file.write_out(lane);
   });
 }

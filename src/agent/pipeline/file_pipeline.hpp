@@ -110,9 +110,8 @@ class FilePipeline {
   bool holds() const {
     return !sort_.empty() || !arrivals_.empty() || !departures_.empty() || !journal_.empty();
   }
-  // True if bytes wait here for others, or for somebody who asks for them. A sweep takes bytes along: they do
-  // not wait.
-  bool buffers() const { return !sweep_.active() && (!sort_.empty() || !journal_.empty()); }
+  // True if bytes wait here for others, or for somebody who asks for them.
+  bool buffers() const { return !sort_.empty() || !journal_.empty(); }
   // True if all that was ever written is in the file, as safely as the durability says.
   bool secured() const;
   // True if bytes are not known to be in the file: here, or passed on.
