@@ -34,8 +34,8 @@ constexpr HoldBound hold_bound(std::uint64_t write_within_ns, std::uint32_t node
 // Follows the buffer of one lane through the told time. Not thread safe.
 class Expiry {
  public:
-  // Once per advance(). True: what is in the buffer has been there for too long, and leaves now. A sweep takes
-  // bytes along: while it gets on (`swept_ns`: when it last did), they do not wait.
+  // Once per advance(). True: what is in the buffer has been there for too long, and leaves now. A sweep
+  // takes bytes along: while it gets on (`swept_ns`: when it last did), they do not wait.
   bool due(bool holds, std::uint64_t now_ns, std::uint64_t bound_ns, std::uint64_t swept_ns = 0) {
     if (!holds) deadline_ns_ = UINT64_MAX;
     if (!holds) return false;

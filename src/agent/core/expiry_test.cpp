@@ -116,7 +116,8 @@ TEST_F(Core, a_ledger_keeps_what_the_bound_is_over_for) {
   settle();
 }
 
-// The rank of node 0 asks for a sync and waits. The rank of node 1 writes on, so node 0 merges and waits for it.
+// The rank of node 0 asks for a sync and waits. The rank of node 1 writes on, so node 0 merges and waits for
+// it.
 TEST(Expiry, WhatAMergeWaitsWithLeavesWithinTheBound) {
   RingRig rig({Topology::ring, 1, MiB}, 2, 1, tiny(Strategy::sort, true));
   const std::vector<std::byte> piece(1000, std::byte{7});
