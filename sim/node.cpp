@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::uint64_t first_tag = std::uint64_t{1} << 32;
 constexpr std::uint64_t round_ns = 2'000;  // the time of a round, beside its bytes
-constexpr std::uint64_t held_ns = 100'000;
 
 template <class Message>
 std::vector<std::byte> bytes_of(const Message& message) {
@@ -233,7 +232,7 @@ void Node::round() {
     if (line != nullptr) line->seat().look();
   }
   if (round == Rounds::Round::idle) return sleep();
-  plan(busy_until_ns_ + (round == Rounds::Round::held ? held_ns : 0));
+  plan(busy_until_ns_ + (round == Rounds::Round::held ? agent::HoldBack::look_ns : 0));
 }
 
 void Node::sleep() {

@@ -7,6 +7,7 @@
 #include "dice.hpp"
 #include "faults.hpp"
 #include "guests.hpp"
+#include "latecomer.hpp"
 #include "scheduler.hpp"
 #include "starting.hpp"
 
@@ -258,6 +259,7 @@ Scenario make_scenario(std::uint64_t seed) {
   add_overwriting(scenario);
   add_thought(scenario);
   set_sweep(scenario);
+  add_latecomer(scenario);
   if (Dice(seed ^ 0x1DD7).one_in(12)) scenario.write_within_ns = 60 * minute;
   return scenario;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -109,6 +110,11 @@ std::string_view name_of(Topology topology);
 
 // "64", "64KiB", "1MiB", "2g" -> bytes. Powers of 1024 whatever the spelling; case does not matter.
 Result<std::uint64_t> parse_bytes(std::string_view text);
+
+// The rule of a setting that there is.
+constexpr const SettingRule& rule_of(std::string_view name) {
+  return *std::ranges::find(setting_rules, name, &SettingRule::name);
+}
 
 // Every name that set() knows.
 std::vector<std::string_view> setting_names();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <string>
 
 namespace millrace::staging {
@@ -81,10 +82,17 @@ std::unique_ptr<Staging> Pool::borrow(Device& device, bool may_wait) {
 
 void Pool::tell_unpinned(Status why, const Device& device) {
   if (options_.tell == nullptr) return;
-  const std::string line = "staging buffers of " + std::to_string(options_.shape.bytes() / KiB) +
-                           " KiB could not be pinned for device " + device.name() + " (" + why.describe() +
-                           "): copies are slower; raise the limit on locked memory (ulimit -l), or lower "
-                           "MILLRACE_STAGING_BYTES";
+  // Not describe(): its sentences are about files.
+  std::string reason = device.explain();
+  if (const char* words = strerrordesc_np(why.error());
+      reason.empty() && why.error() != 0 && words != nullptr)
+    reason = words;
+  if (reason.empty()) reason = "the device refuses them";
+  const std::string line =
+      "staging buffers of " + std::to_string(options_.shape.bytes() / KiB) +
+      " KiB could not be pinned for device " + device.name() + " (" + reason +
+      "): copies are slower, and no data is affected; raise the limit on locked memory (ulimit "
+      "-l), or lower MILLRACE_STAGING_BYTES";
   options_.tell(line.c_str());
 }
 

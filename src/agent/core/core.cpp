@@ -157,7 +157,8 @@ HoldBound Core::Impl::bound_of(const OpenFile& file) const {
 
 void Core::Impl::expire() {
   files.each_lane([this](OpenFile& file, Lane& lane) {
-    if (lane.expiry.due(lane.pipeline->buffers(), shared.now_ns, bound_of(file).buffer_ns))
+    const FilePipeline& way = *lane.pipeline;
+    if (lane.expiry.due(way.buffers(), shared.now_ns, bound_of(file).buffer_ns, way.sweep().moved_ns()))
       file.write_out(lane);
   });
 }
@@ -187,6 +188,7 @@ bool Core::Impl::retire() {
 
 bool Core::advance(std::uint64_t now_ns) {
   Impl& core = *impl_;
+  const bool full = !ready();
   const std::uint64_t before_ns = core.shared.now_ns == 0 ? now_ns : core.shared.now_ns;
   core.shared.now_ns = now_ns;
   for (const ChannelId id : core.spoke) {
@@ -212,7 +214,7 @@ bool Core::advance(std::uint64_t now_ns) {
     if (core.tracing) lane.watch.look(now_ns, file.path, *lane.pipeline, lane.requests, core.spans);
   });
   moved |= core.retire();
-  return moved;
+  return moved || (full && ready());
 }
 
 std::uint64_t Core::next_deadline_ns() const {
@@ -220,6 +222,8 @@ std::uint64_t Core::next_deadline_ns() const {
   impl_->files.each_lane([&](const OpenFile&, const Lane& lane) {
     next = std::min({next, lane.requests.next_deadline_ns(), lane.watch.next_deadline_ns(),
                      lane.expiry.next_deadline_ns()});
+    const std::uint64_t ahead_until = lane.pipeline->departures().ahead_until_ns();
+    if (ahead_until > impl_->shared.now_ns) next = std::min(next, ahead_until);
   });
   return next;
 }
@@ -236,11 +240,11 @@ std::uint64_t Core::look_every_ns() const {
   return every;
 }
 
-std::uint64_t Core::partial_bytes() const {
-  std::uint64_t bytes = 0;
+Core::Partial Core::partial() const {
+  Partial all{0, impl_->shared.budget.worth_holding_back()};
   impl_->files.each_lane(
-      [&](const OpenFile&, const Lane& lane) { bytes += lane.pipeline->claims().partial_bytes; });
-  return bytes;
+      [&](const OpenFile&, const Lane& lane) { all.blocks += lane.pipeline->claims().partial; });
+  return all;
 }
 
 std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }

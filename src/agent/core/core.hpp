@@ -119,14 +119,20 @@ class Core {
   // The rank has gone without closing. Its records stay valid and are written.
   void abandon(ChannelId channel);
 
-  // Takes completions from storage, starts what can be started. True if anything moved.
+  // Takes completions from storage, starts what can be started. True if anything moved, or if ready() is true
+  // again: nothing else tells of that.
   bool advance(std::uint64_t now_ns);
 
   // When advance() should be called again though nothing happens (a bounded wait for stragglers), in the
   // same clock; UINT64_MAX = never.
   std::uint64_t next_deadline_ns() const;
-  // Bytes of memory whose neighbours in the file have not come yet; they leave at once when these do.
-  std::uint64_t partial_bytes() const;
+  // Blocks of memory whose neighbours in the file have not come yet; they leave at once when these do. `many`
+  // are worth a wait for ranks that lag.
+  struct Partial {
+    std::uint32_t blocks;
+    std::uint32_t many;
+  };
+  Partial partial() const;
 
   // Bound of the time from a write until its bytes are in the file, or on their way to the next agent, though
   // nobody asks for them. 5 s at first.

@@ -10,10 +10,11 @@ namespace millrace::agent {
 namespace {
 
 bool sound(const FileSettings& settings) {
-  return settings.sort_buffer_bytes >= MiB && std::has_single_bit(settings.record_max_bytes) &&
-         settings.record_max_bytes >= 4 * KiB && settings.record_max_bytes <= MiB &&
-         settings.strategy <= Strategy::journal && settings.durability <= Durability::node &&
-         settings.sink <= SinkMode::direct;
+  constexpr const SettingRule& records = rule_of("record_max");
+  return settings.sort_buffer_bytes >= rule_of("sort_buffer").least &&
+         std::has_single_bit(settings.record_max_bytes) && settings.record_max_bytes >= records.least &&
+         settings.record_max_bytes <= records.most && settings.strategy <= Strategy::journal &&
+         settings.durability <= Durability::node && settings.sink <= SinkMode::direct;
 }
 
 }  // namespace

@@ -129,44 +129,6 @@ TEST_F(Core, sync_of_all_ranks_needs_one_datasync) {
   EXPECT_EQ(rig->storage.stable(0).size(), 4000u);
 }
 
-TEST_F(Core, sync_does_not_wait_longer_than_100_ms_for_a_silent_rank) {
-  start();
-  const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
-  rig->open(1, file, tiny(Strategy::automatic, true));
-  rig->fill(0, slot, 0, 100, 1);
-  rig->core.ask(transport::Kind::sync, 0, slot, 1);
-  EXPECT_EQ(rig->core.next_deadline_ns(), 0u);
-  rig->step();
-  EXPECT_EQ(rig->core.next_deadline_ns(), rig->now_ns + 100 * ms);
-  rig->step(99 * ms);
-  EXPECT_EQ(rig->storage.submitted(io::Op::write), 0u);
-  rig->step(ms);
-  EXPECT_EQ(rig->storage.submitted(io::Op::write), 1u);
-  EXPECT_LT(steps_until(0, 1), 20);
-  EXPECT_EQ(rig->core.next_deadline_ns(), UINT64_MAX);
-}
-
-TEST_F(Core, close_waits_for_a_rank_that_is_still_sending_but_2_s_at_most) {
-  start();
-  const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
-  rig->open(1, file, tiny(Strategy::automatic, true));
-  rig->fill(0, slot, 0, 100, 1);
-  rig->core.close(0, slot, 1, {});
-  int steps = 0;
-  for (; steps < 5000 && !rig->answered(0, 1); ++steps) {
-    rig->fill(1, slot, 1000 + 8 * static_cast<std::uint64_t>(steps), 8, 2);
-    rig->step(ms);
-    if (steps == 1900) {
-      EXPECT_EQ(rig->storage.submitted(io::Op::write), 0u);
-    }
-  }
-  EXPECT_GE(steps, 2000);
-  EXPECT_LE(steps, 2020);
-  rig->core.close(1, slot, 1, {});  // nobody is left to wait for
-  EXPECT_LT(steps_until(1, 1), 20);
-  EXPECT_TRUE(rig->same(0));
-}
-
 TEST_F(Core, ranks_of_another_group_are_not_waited_for) {
   start();
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true), 1);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -33,12 +34,15 @@ constexpr HoldBound hold_bound(std::uint64_t write_within_ns, std::uint32_t node
 // Follows the buffer of one lane through the told time. Not thread safe.
 class Expiry {
  public:
-  // Once per advance(). True: what is in the buffer has been there for too long, and leaves now.
-  bool due(bool holds, std::uint64_t now_ns, std::uint64_t bound_ns) {
+  // Once per advance(). True: what is in the buffer has been there for too long, and leaves now. A sweep
+  // takes bytes along: while it gets on (`swept_ns`: when it last did), they do not wait.
+  bool due(bool holds, std::uint64_t now_ns, std::uint64_t bound_ns, std::uint64_t swept_ns = 0) {
     if (!holds) deadline_ns_ = UINT64_MAX;
     if (!holds) return false;
+    if (deadline_ns_ == UINT64_MAX) deadline_ns_ = now_ns + bound_ns;
+    if (swept_ns > 0) deadline_ns_ = std::max(deadline_ns_, swept_ns + bound_ns);
     const bool due = now_ns >= deadline_ns_;
-    if (due || deadline_ns_ == UINT64_MAX) deadline_ns_ = now_ns + bound_ns;
+    if (due) deadline_ns_ = now_ns + bound_ns;
     return due;
   }
   // When due() has to be asked again though nothing happens; UINT64_MAX: never.

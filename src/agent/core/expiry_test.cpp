@@ -116,5 +116,22 @@ TEST_F(Core, a_ledger_keeps_what_the_bound_is_over_for) {
   settle();
 }
 
+// The rank of node 0 asks for a sync and waits. The rank of node 1 writes on, so node 0 merges and waits for
+// it.
+TEST(Expiry, WhatAMergeWaitsWithLeavesWithinTheBound) {
+  RingRig rig({Topology::ring, 1, MiB}, 2, 1, tiny(Strategy::sort, true));
+  const std::vector<std::byte> piece(1000, std::byte{7});
+  rig.write(0, 0, piece);
+  rig.node[0]->core.ask(transport::Kind::sync, 0, rig.slot[0], 1);
+  for (std::uint64_t passed_ns = 0; passed_ns < 5 * second; passed_ns += 100 * ms) {
+    rig.write(1, MiB + passed_ns / ms * 10, piece);
+    rig.step(100 * ms);
+  }
+  EXPECT_FALSE(rig.node[0]->answered(0, 1)) << "it waits for the rank of node 1";
+  auto there = rig.contents();
+  there.resize(piece.size());
+  EXPECT_EQ(there, piece);
+}
+
 }  // namespace
 }  // namespace millrace::agent

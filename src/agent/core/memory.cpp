@@ -8,7 +8,10 @@ namespace millrace::agent {
 
 namespace {
 
-constexpr std::uint64_t window_max_bytes = 16 * MiB;  // at least so much is kept free or on its way out
+// So much is kept free or on its way out, where a quarter of the pool is not less.
+constexpr std::uint64_t window_max_bytes = 16 * MiB;
+static_assert(window_max_bytes >= 4 * rule_of("record_max").most,
+              "a lane that passes bytes on keeps a block");
 
 }  // namespace
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t descriptions_free_bytes = 24 * MiB;
 constexpr std::uint64_t fine_bytes_max = 16 * MiB;
 constexpr std::uint64_t chunk_nodes_bytes_max = 8 * MiB;
-constexpr std::uint32_t blocks_min = 4;
+constexpr std::uint32_t blocks_min = 4;  // two records of a block's size, each of which may touch two blocks
 
 std::uint64_t description_bytes(std::uint64_t block_bytes) {
   return block_bytes / 16 + sizeof(Block) + sizeof(std::uint32_t);

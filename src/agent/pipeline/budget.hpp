@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -74,6 +75,17 @@ class Budget {
   bool below_window(std::uint32_t free_blocks) const { return free_blocks + leaving_ < window_; }
   // More leaves than keeps the storage busy.
   bool leaves_plenty() const { return leaving_ > window_; }
+
+  // --- How many blocks wait for their neighbours in the file: parts of the window ---
+
+  // A lane that passes its bytes on keeps no more. The neighbours may be on other nodes, and the time of an
+  // idle link is lost.
+  std::uint32_t passed_on_above() const { return window_ / 4; }
+  // A sync waits for ranks that have not come, if it would leave so many without their neighbours.
+  std::uint32_t worth_gathering() const { return window_ / 2; }
+  // The agent holds ranks back each time that so many more wait. In a small buffer, other chunks soon have to
+  // leave for new records then, whether or not they are complete.
+  std::uint32_t worth_holding_back() const { return std::min(all_.blocks / 2, 3 * window_); }
 
   // --- What happened between two counts ---
 

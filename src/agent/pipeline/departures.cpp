@@ -16,9 +16,6 @@ constexpr std::uint32_t segments_out_max = 16384;
 constexpr std::size_t segments_per_put_max = 4096;
 constexpr std::size_t departures_max = 1024;  // the paper's FIFO of 1,024 buffers
 
-// A storage that takes longer than this for what is on its way is slow: the buffer takes in what it can.
-constexpr std::uint64_t storage_slow_ns = 25'000'000;
-
 }  // namespace
 
 Departures::Place Departures::add(Departure departure) {
@@ -170,11 +167,6 @@ void Departures::mark(std::uint64_t offset) {
   marked_ = offset;
   outlet_.mark(offset);
   unflushed_ = true;
-}
-
-bool Departures::ahead() const {
-  return shared_.budget.leaves_plenty() && !list_.empty() &&
-         shared_.now_ns - list_.front().since_ns < storage_slow_ns;
 }
 
 bool Departures::crowded() const {

@@ -65,8 +65,12 @@ class Departures {
   bool empty() const { return list_.empty(); }
   std::uint32_t blocks() const { return blocks_; }
   // More leaves than keeps the storage busy, though the storage is quick: ranks that wait leave it
-  // processors.
-  bool ahead() const;
+  // processors. It lasts until the oldest departure is as old as this, at most.
+  static constexpr std::uint64_t storage_slow_ns = 25'000'000;
+  bool ahead() const { return shared_.now_ns < ahead_until_ns(); }
+  std::uint64_t ahead_until_ns() const {
+    return shared_.budget.leaves_plenty() && !list_.empty() ? list_.front().since_ns + storage_slow_ns : 0;
+  }
   // As much is on its way as may be, however small.
   bool crowded() const;
   // So many puts have been made.

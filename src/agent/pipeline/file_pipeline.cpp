@@ -9,10 +9,6 @@ namespace millrace::agent {
 
 namespace {
 
-// What is to be passed on gains little by waiting: its neighbours are on other nodes, and a link that is idle
-// now is time lost later.
-constexpr std::uint64_t carried_hold_bytes = 4 * MiB;
-
 // After these every further write would fail too: what is buffered is dropped.
 bool dooms(Code code) {
   return code == Code::no_space || code == Code::quota || code == Code::read_only || code == Code::access;
@@ -131,7 +127,7 @@ bool FilePipeline::pump() {
     for (const std::uint32_t id : chunks_) departures_.to_outlet(id);
   }
   if (eager_ && carries()) {
-    while (std::uint64_t{sort_.blocks()} << shared_.pool->block_shift() > carried_hold_bytes && evict()) {
+    while (sort_.blocks() > shared_.budget.passed_on_above() && evict()) {
     }
   }
   moved |= departures_.hand_over(doomed_);
@@ -206,14 +202,14 @@ bool FilePipeline::secured() const {
 Claims FilePipeline::claims() const {
   const BlockPool& pool = *shared_.pool;
   const std::uint32_t held = sort_.blocks() + departures_.blocks();
+  const auto complete = static_cast<std::uint32_t>(sort_.complete_count());
   return {.in_use = held + arrivals_.blocks(),
           .evictable = sort_.blocks() + (arrivals_.empty() ? 0 : 1),
           .due = journal_.blocks_due(),
           .recalls = journal_.wanted() && !sweep_.active(),
           .starved = journal_.starved(),
           .lands = !journal_.empty() && !carries(),
-          .partial_bytes =
-              eager_ ? (sort_.blocks() - sort_.complete_count() * pool.slots()) << pool.block_shift() : 0,
+          .partial = eager_ ? sort_.blocks() - complete * pool.slots() : 0,
           .pending_bytes =
               (std::uint64_t{held} << pool.block_shift()) + arrivals_.bytes() + journal_.stored_bytes()};
 }

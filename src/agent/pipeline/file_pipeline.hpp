@@ -44,7 +44,7 @@ struct Claims {
   bool recalls;                 // chunks that were asked for come back from the journal first
   bool starved;                 // ... and there was no memory for one
   bool lands;                   // the journal holds a chunk for the file here, not for another agent
-  std::uint64_t partial_bytes;  // of chunks that leave by themselves once they are complete, and are not
+  std::uint32_t partial;        // of chunks that leave by themselves once they are complete, and are not
   std::uint64_t pending_bytes;  // about as much has not been handed to the file system
 };
 
@@ -110,9 +110,8 @@ class FilePipeline {
   bool holds() const {
     return !sort_.empty() || !arrivals_.empty() || !departures_.empty() || !journal_.empty();
   }
-  // True if bytes wait here for others, or for somebody who asks for them. A sweep takes bytes along: they do
-  // not wait.
-  bool buffers() const { return !sweep_.active() && (!sort_.empty() || !journal_.empty()); }
+  // True if bytes wait here for others, or for somebody who asks for them.
+  bool buffers() const { return !sort_.empty() || !journal_.empty(); }
   // True if all that was ever written is in the file, as safely as the durability says.
   bool secured() const;
   // True if bytes are not known to be in the file: here, or passed on.
@@ -120,6 +119,8 @@ class FilePipeline {
   // As dirty(), and the storage's hints count too: while false, the pipeline must not be destroyed.
   bool quiet() const { return !dirty() && settlements_.quiet() && outlet_->idle(); }
   bool throttled() const { return departures_.ahead() || (immediate_ && departures_.crowded()); }
+  // The time waits for neighbours to come, with so many blocks of them.
+  bool worth_gathering() const { return claims().partial >= shared_.budget.worth_gathering(); }
   Claims claims() const;
   // Why strategy journal did without a journal; empty if it did not.
   const std::string& journal_problem() const { return journal_.problem(); }

@@ -6,16 +6,6 @@
 
 namespace millrace::agent {
 
-namespace {
-
-constexpr std::uint64_t silence_ns = 100'000'000;  // a rank that sends nothing for so long is not waited for
-constexpr std::uint64_t worth_waiting_bytes = 8 * MiB;
-constexpr std::uint64_t gather_max_ns = 2'000'000'000;  // and no rank for longer than this
-// An agent whose records still come in has a link's bandwidth between its ranks and here.
-constexpr std::uint64_t gather_upstream_max_ns = 600'000'000'000;
-
-}  // namespace
-
 // Agents upstream that keep their records until they are asked are silent while they wait for their own ranks
 // and upstreams: what all of them hold is to leave as one run.
 bool Gathering::upstreams_hold() const {
@@ -31,16 +21,17 @@ bool Gathering::asked_too(const Member& other, const Asker& asker) {
 std::uint64_t Gathering::until_ns(const Asker& asker) const {
   std::uint64_t until = 0;
   // Ranks that have the file open have not come yet, and much would leave complete if they did.
-  if (members_.lacks(asker.group) && pipeline_.claims().partial_bytes >= worth_waiting_bytes)
-    until = asker.start_ns + silence_ns;
-  if (members_.awaited() > 0 && upstreams_hold()) until = asker.start_ns + gather_max_ns;
+  if (members_.lacks(asker.group) && pipeline_.worth_gathering()) until = asker.start_ns + silence_ns;
+  if (members_.awaited() > 0 && upstreams_hold()) until = asker.start_ns + longest_ns;
   for (const Member& m : members_.opens()) {
     if (asked_too(m, asker)) continue;
     std::uint64_t heard = m.channel < channels_.size() ? channels_[m.channel].last_ns : 0;
     if (m.upstream) heard = std::max(heard, pipeline_.sweep().moved_ns());  // it may have to wait for us
-    const std::uint64_t longest = m.upstream ? gather_upstream_max_ns : gather_max_ns;
-    const std::uint64_t silence = m.upstream && upstreams_hold() ? gather_max_ns : silence_ns;
-    until = std::max(until, std::min(std::max(asker.start_ns, heard) + silence, asker.start_ns + longest));
+    heard = std::max(asker.start_ns, heard);
+    // An agent that sends has records of before the sync: a link's bandwidth lies between their ranks and
+    // here.
+    until = std::max(until, m.upstream ? heard + (upstreams_hold() ? longest_ns : silence_ns)
+                                       : std::min(heard + silence_ns, asker.start_ns + longest_ns));
   }
   return until;
 }

@@ -28,6 +28,12 @@ struct Asker {
 // Decides only.
 class Gathering {
  public:
+  // A rank that sends nothing for so long is not waited for. An agent of strategies sort and journal is
+  // silent while it waits for its own ranks: the longest wait for these is its silence.
+  static constexpr std::uint64_t silence_ns = 100'000'000;
+  static constexpr std::uint64_t longest_ns = 2'000'000'000;
+  static_assert(silence_ns < longest_ns);
+
   Gathering(const FilePipeline& pipeline, const Members& members, const std::vector<Channel>& channels)
       : pipeline_(pipeline), members_(members), channels_(channels) {}
 

@@ -84,11 +84,10 @@ void Requests::mark(ChannelId channel, std::uint64_t offset) {
 }
 
 // Others do not wait for an agent whose mark is behind the first place that is still here: it waits for them.
+// Where they are silent, the merge ends with the request's wait for them.
 bool Requests::ahead(ChannelId channel) const {
-  const Sweep& sweep = pipeline_.sweep();
-  if (!merging_ || now_ns_ >= sweep.moved_ns() + hold_back_ns) return false;
-  const Member* const who = members_.find(channel);
-  return who != nullptr && who->upstream && who->mark > sweep.lowest_left();
+  const Member* const who = merging_ ? members_.find(channel) : nullptr;
+  return who != nullptr && who->upstream && who->mark > pipeline_.sweep().lowest_left();
 }
 
 bool Requests::step_gather(std::uint64_t now_ns) {
@@ -295,7 +294,6 @@ void Requests::give_up_awaiting(std::uint64_t now_ns) {
 
 bool Requests::advance(std::uint64_t now_ns, std::vector<Reply>& replies) {
   give_up_awaiting(now_ns);
-  now_ns_ = now_ns;
   bool any = step_gather(now_ns);
   any |= step_sweep();
   any |= step_drain(now_ns, replies);
@@ -321,8 +319,7 @@ std::uint64_t Requests::next_deadline_ns() const {
     if (!waiter.started) return 0;
     if (waiter.step == Step::gather) next = std::min(next, gathering_.until_ns(waiter));
   }
-  const std::uint64_t holds_until = merging_ ? pipeline_.sweep().moved_ns() + hold_back_ns : 0;
-  return holds_until > now_ns_ ? std::min(next, holds_until) : next;
+  return next;
 }
 
 }  // namespace millrace::agent

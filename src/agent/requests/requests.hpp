@@ -85,9 +85,6 @@ class Requests {
   const transport::ClientCounters& client_counters() const { return clients_; }
 
  private:
-  // So long records that are ahead() wait for the merge to get on; then they are taken all the same.
-  static constexpr std::uint64_t hold_back_ns = 500'000'000;
-
   enum class Step { gather, sweep, drain, settle, fetch };
 
   struct Waiter : Asker {
@@ -129,7 +126,6 @@ class Requests {
   bool last_settle_ = false;             // the settling under way is for members that have all gone
   bool passed_close_ = false;            // the next agent knows that nobody here has the file open
   bool merging_ = false;                 // no rank is waited for, but agents are
-  std::uint64_t now_ns_ = 0;
   std::vector<WaiterId> finished_;
   std::vector<Fetches::Done> fetched_;
   std::vector<sink::Ticket> settled_tickets_;

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "base/settings.hpp"
-
 namespace millrace::agent {
 
 // Where ranks outnumber processors, one rank can be a whole buffer ahead of another before that gets its
@@ -14,30 +12,32 @@ namespace millrace::agent {
 // processors to ranks that lag. Bounded, short, and given up where nobody uses the time. Not thread safe.
 class HoldBack {
  public:
-  // Whether so many `partial_bytes` are worth it: else now() is not asked.
-  bool worth_it(std::uint64_t partial_bytes) {
-    if (partial_bytes < step_bytes) at_bytes_ = step_bytes;
-    if (partial_bytes < at_bytes_) holding_ = false;
-    return partial_bytes >= at_bytes_;
+  // While it lasts, the agent looks at the rings this often.
+  static constexpr std::uint64_t look_ns = 100'000;
+  static constexpr std::uint64_t unused_ns = 6'000'000;
+  static constexpr std::uint64_t longest_ns = 30'000'000;
+  static_assert(look_ns < unused_ns && unused_ns < longest_ns);
+
+  // Whether so many `partial` blocks are worth it, where `many` are: else now() is not asked.
+  bool worth_it(std::uint64_t partial, std::uint64_t many) {
+    if (partial < many) at_ = many;
+    if (partial < at_) holding_ = false;
+    return partial > 0 && partial >= at_;
   }
   // True: the agent takes nothing now. `fill`: of all rings; `all_wait`: every rank waits for the agent.
-  bool now(std::uint64_t now_ns, std::uint64_t partial_bytes, std::uint64_t fill, bool all_wait) {
+  bool now(std::uint64_t now_ns, std::uint64_t next_at, std::uint64_t fill, bool all_wait) {
     if (!holding_) since_ns_ = now_ns;
     if (!holding_ || fill != fill_) moved_ns_ = now_ns;
     fill_ = fill;
     holding_ = !all_wait && now_ns - since_ns_ < longest_ns && now_ns - moved_ns_ < unused_ns;
-    if (!holding_) at_bytes_ = partial_bytes + step_bytes;
+    if (!holding_) at_ = next_at;
     return holding_;
   }
   void stop() { holding_ = false; }
 
  private:
-  static constexpr std::uint64_t step_bytes = 48 * MiB;
-  static constexpr std::uint64_t longest_ns = 30'000'000;
-  static constexpr std::uint64_t unused_ns = 6'000'000;
-
   bool holding_ = false;
-  std::uint64_t at_bytes_ = 0;  // partial bytes from which on to hold back
+  std::uint64_t at_ = 0;  // partial blocks from which on to hold back
   std::uint64_t since_ns_ = 0;
   std::uint64_t moved_ns_ = 0;  // when fill_ was last seen to change
   std::uint64_t fill_ = 0;

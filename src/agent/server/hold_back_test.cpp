@@ -8,43 +8,44 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
-constexpr std::uint64_t much = 48 * MiB;
+constexpr std::uint64_t many = 1536;  // blocks
 
 TEST(HoldBackTest, LittleMemoryIsNotWorthIt) {
   HoldBack hold;
-  EXPECT_FALSE(hold.worth_it(much - 1));
-  EXPECT_TRUE(hold.worth_it(much));
+  EXPECT_FALSE(hold.worth_it(0, 0)) << "no file is open";
+  EXPECT_FALSE(hold.worth_it(many - 1, many));
+  EXPECT_TRUE(hold.worth_it(many, many));
 }
 
 TEST(HoldBackTest, LastsNoLongerThanItsBoundThoughRingsFill) {
   HoldBack hold;
-  ASSERT_TRUE(hold.worth_it(much));
-  for (std::uint64_t t = 0; t < 30; ++t) EXPECT_TRUE(hold.now(ms + t * ms, much, t, false)) << t;
-  EXPECT_FALSE(hold.now(ms + 30 * ms, much, 30, false));
+  ASSERT_TRUE(hold.worth_it(many, many));
+  for (std::uint64_t t = 0; t < 30; ++t) EXPECT_TRUE(hold.now(ms + t * ms, 2 * many, t, false)) << t;
+  EXPECT_FALSE(hold.now(ms + 30 * ms, 2 * many, 30, false));
 }
 
 TEST(HoldBackTest, EndsWhereNobodyUsesTheTime) {
   HoldBack hold;
-  ASSERT_TRUE(hold.worth_it(much));
-  EXPECT_TRUE(hold.now(ms, much, 7, false));
-  EXPECT_TRUE(hold.now(6 * ms, much, 7, false));
-  EXPECT_FALSE(hold.now(7 * ms, much, 7, false));
+  ASSERT_TRUE(hold.worth_it(many, many));
+  EXPECT_TRUE(hold.now(ms, 2 * many, 7, false));
+  EXPECT_TRUE(hold.now(6 * ms, 2 * many, 7, false));
+  EXPECT_FALSE(hold.now(7 * ms, 2 * many, 7, false));
 }
 
 TEST(HoldBackTest, EndsWhenEveryRankWaits) {
   HoldBack hold;
-  ASSERT_TRUE(hold.worth_it(much));
-  EXPECT_FALSE(hold.now(ms, much, 7, true));
+  ASSERT_TRUE(hold.worth_it(many, many));
+  EXPECT_FALSE(hold.now(ms, 2 * many, 7, true));
 }
 
 TEST(HoldBackTest, BeginsAgainOnlyWhenMuchMoreWaits) {
   HoldBack hold;
-  ASSERT_TRUE(hold.worth_it(much));
-  ASSERT_FALSE(hold.now(ms, much, 7, true));
-  EXPECT_FALSE(hold.worth_it(2 * much - 1));
-  EXPECT_TRUE(hold.worth_it(2 * much));
-  EXPECT_FALSE(hold.worth_it(0));
-  EXPECT_TRUE(hold.worth_it(much)) << "the buffer has been empty since";
+  ASSERT_TRUE(hold.worth_it(many, many));
+  ASSERT_FALSE(hold.now(ms, 2 * many, 7, true));
+  EXPECT_FALSE(hold.worth_it(2 * many - 1, many));
+  EXPECT_TRUE(hold.worth_it(2 * many, many));
+  EXPECT_FALSE(hold.worth_it(0, many));
+  EXPECT_TRUE(hold.worth_it(many, many)) << "the buffer has been empty since";
 }
 
 }  // namespace

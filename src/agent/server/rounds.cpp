@@ -6,15 +6,19 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
+#include "agent/pipeline/departures.hpp"
+#include "agent/requests/gathering.hpp"
 #include "transport/stamp.hpp"
 
 namespace millrace::agent {
 
 namespace {
 
-constexpr std::uint64_t blocked_ns = 10'000'000;  // while there is no room
+// While rings are not read, their ranks look silent to a sync.
+static_assert(HoldBack::longest_ns + Departures::storage_slow_ns < Gathering::silence_ns);
 
 // What a rank may not write, it does not get written because another rank may.
 bool writable(const Fd& target) {
@@ -23,10 +27,11 @@ bool writable(const Fd& target) {
 }
 
 bool sane(const transport::Register& registration, const Fd& target) {
+  constexpr const SettingRule &records = rule_of("record_max"), &buffers = rule_of("sort_buffer");
   const std::uint64_t record_max = registration.settings.record_max_bytes;
-  return record_max >= 4 * KiB && record_max <= 1 * MiB && (record_max & (record_max - 1)) == 0 &&
-         registration.settings.sort_buffer_bytes >= 1 * MiB &&
-         registration.settings.sort_buffer_bytes <= 1024 * GiB &&
+  const std::uint64_t buffer = registration.settings.sort_buffer_bytes;
+  return record_max >= records.least && record_max <= records.most && std::has_single_bit(record_max) &&
+         buffer >= buffers.least && buffer <= buffers.most &&
          (registration.reads_only != 0 || writable(target));
 }
 
@@ -133,7 +138,6 @@ std::uint64_t Rounds::deadline_ns() const {
     const std::uint64_t every_ns = core_.look_every_ns();
     if (every_ns < UINT64_MAX - now_ns) until = std::min(until, now_ns + every_ns);
   }
-  if (pass_open_) until = std::min(until, now_ns + blocked_ns);
   if (!pass_open_ && something_waits()) until = now_ns;
   return until;
 }
@@ -190,8 +194,8 @@ bool Rounds::hold_back() {
     hold_.stop();
     return false;
   }
-  const std::uint64_t partial = core_.partial_bytes();
-  if (!hold_.worth_it(partial)) return false;
+  const Core::Partial partial = core_.partial();
+  if (!hold_.worth_it(partial.blocks, partial.many)) return false;
   std::uint64_t fill = 0;
   bool all_wait = true;
   for (const auto& [id, connection] : connections_) {
@@ -199,7 +203,7 @@ bool Rounds::hold_back() {
     fill += connection->ring().fill();
     all_wait = all_wait && (connection->ring().producer_waits() || connection->ring().has_request());
   }
-  return hold_.now(clock_.now_ns(), partial, fill, all_wait);
+  return hold_.now(clock_.now_ns(), partial.blocks + partial.many, fill, all_wait);
 }
 
 // Takes records in the order of their stamps over all rings, up to the time at which the pass began. What

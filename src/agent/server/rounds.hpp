@@ -33,7 +33,7 @@ class Rounds {
     std::function<void(const std::string& line)> report;  // Core's
   };
   Rounds(Core& core, Links& links, transport::AgentPage& page, const io::Clock& clock, Ways ways,
-         std::uint64_t share_every_ns = 250'000'000);
+         std::uint64_t share_every_ns);
 
   // --- Ranks ---
 
@@ -54,7 +54,7 @@ class Rounds {
   enum class Round {
     idle,    // nothing to do
     worked,  // something moved
-    held     // ranks that lag are given the processors: the next round may come a little later
+    held     // ranks that lag are given the processors: the next round comes after HoldBack::look_ns
   };
   Round go();
   // Until when the next round has time, though nothing comes from outside; UINT64_MAX: for ever. In a page

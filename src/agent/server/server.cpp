@@ -26,7 +26,7 @@ constexpr std::uint64_t second_ns = 1'000'000'000;
 constexpr std::uint64_t listen_every_ns = 200'000;
 
 // A peer has to be lost before the ranks that wait for it give up.
-transport::LinkTimes link_times(std::uint64_t timeout_ms) {
+constexpr transport::LinkTimes link_times(std::uint64_t timeout_ms) {
   transport::LinkTimes times;
   const std::uint64_t half_ns = timeout_ms * 500'000;
   times.silence_ns = std::min(times.silence_ns, half_ns);
@@ -34,6 +34,23 @@ transport::LinkTimes link_times(std::uint64_t timeout_ms) {
   times.ping_ns = std::min(times.ping_ns, times.silence_ns / 4);
   return times;
 }
+
+// Between two signs of progress for other agents; ranks get one in twice this time.
+constexpr std::uint64_t share_every_ns(std::uint64_t timeout_ms) {
+  return std::min<std::uint64_t>(250'000'000, timeout_ms * 1'000'000 / 8);
+}
+
+// However short the ranks' bound is: a living agent is not silent, and its signs and the loss of a peer reach
+// the ranks before they give up.
+constexpr bool in_time(std::uint64_t timeout_ms) {
+  const transport::LinkTimes times = link_times(timeout_ms);
+  const std::uint64_t bound_ns = timeout_ms * 1'000'000;
+  return 2 * times.ping_ns < times.silence_ns && times.silence_ns < bound_ns &&
+         times.handshake_ns < bound_ns && 2 * share_every_ns(timeout_ms) < times.silence_ns &&
+         HoldBack::longest_ns < times.silence_ns;
+}
+static_assert(in_time(rule_of("timeout").least) && in_time(setting_default::timeout) &&
+              in_time(rule_of("timeout").most));
 
 // Schedulers and users signal every process of a step: what a program may take as news must not end its
 // agent. Signals of its own faults do, and those that stop and continue a process do what they always do.
@@ -87,7 +104,8 @@ Status Server::make_page() {
       core_, links_, *page_, time_,
       Rounds::Ways{[clock] { return transport::read_stamp(clock); },
                    [this](const std::string& line) { log(line); },
-                   [this](const std::string& line) { report::append_line(options_.stats_path, line); }});
+                   [this](const std::string& line) { report::append_line(options_.stats_path, line); }},
+      share_every_ns(options_.timeout_ms));
   return {};
 }
 
@@ -134,7 +152,7 @@ void Server::run() {
     const Rounds::Round round = rounds_->go();
     if (trace_.on()) trace_.add(core_.take_spans());
     if (round == Rounds::Round::held) {
-      const timespec rest{0, 100'000};
+      const timespec rest{0, HoldBack::look_ns};
       ::nanosleep(&rest, nullptr);
     }
     if (round != Rounds::Round::idle) {

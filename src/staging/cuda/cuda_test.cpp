@@ -157,8 +157,9 @@ TEST(Cuda, RefusedRegistrationMeansSlowerCopiesOnly) {
   fake_cuda_reset(test_seed(), 50);
   {
     const auto device = make_device("cuda");
-    Pool pool({.shape = {2, 16 * KiB, 4 * KiB}});
-    fake_cuda_refuse_pins(1);
+    static std::string told;
+    Pool pool({.shape = {2, 16 * KiB, 4 * KiB}, .tell = [](const char* line) { told = line; }});
+    fake_cuda_refuse_pins(unknown_error);
     const Bytes bytes = pattern(70'000);
     Memory memory(*device, bytes);
     const File file;
@@ -166,6 +167,8 @@ TEST(Cuda, RefusedRegistrationMeansSlowerCopiesOnly) {
     EXPECT_EQ(pool.write(*device, memory.at(), bytes.size(), end).count(), 70'000);
     EXPECT_EQ(file.contents(), bytes);
     EXPECT_EQ(pool.counts().unpinned, 1U);
+    EXPECT_NE(told.find("(CUDA_ERROR_UNKNOWN)"), std::string::npos) << told;
+    EXPECT_EQ(told.find("file"), std::string::npos) << "no file is concerned: " << told;
   }
   expect_nothing_left();
 }

@@ -181,7 +181,7 @@ EXPORT Error cuMemFree_v2(Pointer pointer) {
 EXPORT Error cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned) {
   const Call call;
   if (!call.ok()) return call.error();
-  if (driver().refuse_pins) return out_of_memory;
+  if (driver().refuse_pins != success) return driver().refuse_pins;
   auto& known = driver().registrations;
   auto* begin = static_cast<std::byte*>(host);
   for (const auto& [at, size] : known) {

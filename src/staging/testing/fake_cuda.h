@@ -18,8 +18,8 @@ void fake_cuda_reset(uint64_t seed, unsigned max_delay_us);
  */
 uint64_t fake_cuda_calls(void);
 void fake_cuda_fail_at(uint64_t n, int error);
-/* From now on every registration fails. */
-void fake_cuda_refuse_pins(int refuse);
+/* From now on every registration fails with `error`, if that is not 0. */
+void fake_cuda_refuse_pins(int error);
 /* From now on, while it is set, no stream does anything. */
 void fake_cuda_stall(int stall);
 

@@ -22,7 +22,8 @@ std::vector<ContextState*>& stack() {
 }
 
 void Driver::reset(std::uint64_t seed, unsigned delay_us, std::unique_lock<std::mutex>& lock) {
-  refuse_pins = stalled = false;
+  refuse_pins = success;
+  stalled = false;
   for (const auto& context : contexts) {
     if (context->alive) end_context(context.get(), lock);
   }

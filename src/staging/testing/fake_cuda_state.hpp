@@ -81,7 +81,7 @@ struct Driver {
   std::uint64_t calls = 0;
   std::uint64_t fail_at = 0;
   Error fail_with = 0;
-  bool refuse_pins = false;
+  Error refuse_pins = success;
   bool stalled = false;
   unsigned max_delay_us = 0;
   std::mt19937_64 dice;

@@ -129,9 +129,9 @@ EXPORT void fake_cuda_fail_at(std::uint64_t n, int error) {
   driver().fail_with = error;
 }
 
-EXPORT void fake_cuda_refuse_pins(int refuse) {
+EXPORT void fake_cuda_refuse_pins(int error) {
   const std::lock_guard lock(driver().mutex);
-  driver().refuse_pins = refuse != 0;
+  driver().refuse_pins = error;
 }
 
 EXPORT void fake_cuda_stall(int stall) {

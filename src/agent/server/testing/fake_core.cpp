@@ -163,7 +163,7 @@ void Core::abandon(ChannelId channel) {
 bool Core::advance(std::uint64_t) { return false; }
 std::uint64_t Core::next_deadline_ns() const { return UINT64_MAX; }
 
-std::uint64_t Core::partial_bytes() const { return 0; }
+Core::Partial Core::partial() const { return {0, 1}; }
 void Core::set_write_within(std::uint64_t) {}
 std::uint64_t Core::look_every_ns() const { return UINT64_MAX; }
 void Core::write_out() {}
