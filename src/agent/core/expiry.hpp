@@ -9,8 +9,9 @@
 
 namespace millrace::agent {
 
-// How long a byte may stay in one agent. The setting write_within bounds its whole way into the file, which
-// `nodes` agents share as the topology says: a file server and its own ranks' agent, or all agents of a
+// The longest time of a byte in one agent. The setting write_within bounds the whole way of the byte into the
+// file. `nodes` agents share that time as the topology says: a file server and its own ranks' agent, or all
+// agents of a
 // chain.
 //
 //   write returns        agent takes the record             bytes leave
@@ -33,7 +34,7 @@ constexpr HoldBound hold_bound(std::uint64_t write_within_ns, std::uint32_t node
 // Follows the buffer of one lane through the told time. Not thread safe.
 class Expiry {
  public:
-  // Once per advance(). True: what is in the buffer has been there for too long, and leaves now.
+  // Once per advance(). True: the records in the buffer have been there for too long, and leave now.
   bool due(bool holds, std::uint64_t now_ns, std::uint64_t bound_ns) {
     if (!holds) deadline_ns_ = UINT64_MAX;
     if (!holds) return false;

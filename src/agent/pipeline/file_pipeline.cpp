@@ -9,11 +9,11 @@ namespace millrace::agent {
 
 namespace {
 
-// What is to be passed on gains little by waiting: its neighbours are on other nodes, and a link that is idle
-// now is time lost later.
+// Records for another agent gain little by waiting: their neighbours are on other nodes, and an idle link now
+// is time lost later.
 constexpr std::uint64_t carried_hold_bytes = 4 * MiB;
 
-// After these every further write would fail too: what is buffered is dropped.
+// After these errors every further write would fail too, so the pipeline drops its buffer.
 bool dooms(Code code) {
   return code == Code::no_space || code == Code::quota || code == Code::read_only || code == Code::access;
 }
@@ -22,7 +22,8 @@ sink::SinkOptions sink_options(const FileSettings& settings, bool copy) {
   sink::SinkOptions options;
   if (copy) options.writeback_step_bytes = 0;  // it is gone before the disk needs to see it
   options.direct = settings.sink == SinkMode::direct;
-  // Through the page cache: what is still in the processor's cache. Direct: what keeps a disk busy.
+  // Through the page cache: a size that is still in the processor's cache. Direct: a size that keeps a disk
+  // busy.
   options.write_max_bytes = options.direct ? 4 * MiB : MiB;
   options.datasync_interval_bytes = ends_on_disk(settings) ? settings.fdatasync_interval_bytes : 0;
   return options;

@@ -8,7 +8,7 @@ namespace millrace::agent {
 
 namespace {
 
-constexpr std::uint64_t silence_ns = 100'000'000;  // a rank that sends nothing for so long is not waited for
+constexpr std::uint64_t silence_ns = 100'000'000;  // then the wait leaves out a silent rank
 constexpr std::uint64_t worth_waiting_bytes = 8 * MiB;
 constexpr std::uint64_t gather_max_ns = 2'000'000'000;  // and no rank for longer than this
 // An agent whose records still come in has a link's bandwidth between its ranks and here.
@@ -16,8 +16,8 @@ constexpr std::uint64_t gather_upstream_max_ns = 600'000'000'000;
 
 }  // namespace
 
-// Agents upstream that keep their records until they are asked are silent while they wait for their own ranks
-// and upstreams: what all of them hold is to leave as one run.
+// Some agents upstream keep their records until they are asked, so that the records of all of them leave as
+// one run. They are silent while they wait for their own ranks and upstreams.
 bool Gathering::upstreams_hold() const {
   const Strategy strategy = pipeline_.settings().strategy;
   return strategy == Strategy::sort || strategy == Strategy::journal;

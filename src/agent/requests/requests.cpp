@@ -83,7 +83,8 @@ void Requests::mark(ChannelId channel, std::uint64_t offset) {
   if (Member* const who = members_.active(channel)) who->mark = offset;
 }
 
-// Others do not wait for an agent whose mark is behind the first place that is still here: it waits for them.
+// If an agent's mark is behind the first offset that is still here, the other agents do not wait for it: it
+// waits for them.
 bool Requests::ahead(ChannelId channel) const {
   const Sweep& sweep = pipeline_.sweep();
   if (!merging_ || now_ns_ >= sweep.moved_ns() + hold_back_ns) return false;
@@ -243,7 +244,7 @@ bool Requests::answer_late(std::vector<Reply>& replies) {
          }) > 0;
 }
 
-// What the strongest of those at this step asks for; close only if nobody stays behind.
+// The strongest kind among the requests at this step; close only if no channel stays open.
 void Requests::begin_settling() {
   std::size_t closing = 0;
   bool stable = false, lands = false;
