@@ -51,7 +51,7 @@ Doubles& doubles() {
   return one;
 }
 
-// What any handle of the file but one has kept.
+// Flushes the kept writes of all handles of the file but one.
 Status flush_all_of(const Identity& file, const Double* but = nullptr);
 
 class Double final : public File {
@@ -193,7 +193,7 @@ class Visitor final : public File {
   const Identity identity_;
 };
 
-// Takes everything and keeps nothing: what is left is the cost of the front end.
+// Takes everything and keeps nothing: the remaining cost is the front end's.
 class Null final : public File {
  public:
   bool takes_pipeline(const Transfer&) override { return true; }
