@@ -26,13 +26,13 @@ namespace millrace::agent {
 //                     |  <--data--        <--data--      |
 //                 stand-in                             file
 //
-// arriving with a next agent: asks it, one fetch after another, and writes the data to the stand-in
-// leaving for an agent upstream: reads here, and sends data as the link has room
+//   arriving  with a next agent: asks it, one fetch after another, and writes the data to the stand-in
+//   leaving   for an agent upstream: reads here, and sends data as the link has room
 //
 // A fetch for an agent upstream does both, in this order, if there is a next agent too. Memory: `pieces_max`
 // pieces of `piece_bytes` for arriving data, and as much for each of `leaving_max` leaving fetches.
 //
-// Over the file at `target`, whichever of the two it is. A deterministic state machine; not thread safe.
+// `target` is the stand-in or the file. A deterministic state machine; not thread safe.
 class Fetches {
  public:
   static constexpr std::uint64_t piece_bytes = 256 * KiB;

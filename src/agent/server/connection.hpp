@@ -68,7 +68,7 @@ class Connection {
     bool kept = false;
     bool writes = false;
   };
-  // The ring's memory up to `end` returns only when the ledger has `records` records.
+  // The ring's memory up to `end` returns only when the ledger has reached `mark`.
   struct Keep {
     std::uint64_t end;
     FileSlot file;
