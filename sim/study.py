@@ -91,7 +91,10 @@ def tables(of: machine.Machine) -> list[str]:
             cells = [f"{found[t][0]:.2f}" for t in network.TOPOLOGIES]
             lines.append(f"| {nodes} | {servers} | {' | '.join(cells)} | {found['ring'][1].busiest} |")
     lines += ["", "## Open, close, memory", ""]
-    lines += ["Four file servers; times in ms; links of the agent with the most links, and the memory that these may take.", ""]
+    lines += [
+        "Four file servers; times in ms; links of the agent with the most links, and the memory that these may take.",
+        "",
+    ]
     heads = [f"{t}: connecting, close, links, MiB" for t in network.TOPOLOGIES]
     lines.append(f"| nodes | open | {' | '.join(heads)} |")
     lines.append("| --- | --- | --- | --- | --- |")

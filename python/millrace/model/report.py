@@ -13,7 +13,7 @@ from millrace.model.published import Curves, Row
 from millrace.model.shapes import Shape
 
 _ABOUT = (
-    "`make model-figures` makes this page; `docs/adr/0017` describes the models. An error is the distance to the nearest",
+    "`make model-figures` makes this page; `docs/adr/0017` describes the models. An error is against the nearest",
     "value in the paper's text. A row marked predicted belongs to a machine to which no number was fitted",
     "(but its values were known: the ADR says what that means).",
 )
