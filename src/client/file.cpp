@@ -37,12 +37,12 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
     turned_off_.store(read_too_often);
   const std::string& name = request_.place.empty() ? request_.path : request_.place;
   if (request_.found.number() != 0) {
-    place_ = std::move(request_.found);
+    target_ = std::move(request_.found);
   } else if (request_.left != nullptr) {
-    (void)place_.remember(name);  // for close to make it durable
+    (void)target_.remember(name);  // for close to make it durable
   } else if (barred != nullptr) {
-    if (process_.settings().enabled) (void)place_.number_of(name);
-  } else if (!place_.remember(name, request_.place.empty())) {
+    if (process_.settings().enabled) (void)target_.number_of(name);
+  } else if (!target_.remember(name, request_.place.empty())) {
     barred_.store("the file cannot be found by its name");
   }
   // An agent that has gone held no bytes of this open. Bytes under the same number belong to another file.
@@ -97,7 +97,7 @@ bool PipelineFile::enroll(bool may_start) {
   const char* why = nullptr;
   Session* session = process_.session(may_start, why);
   std::uint64_t seen = 0;
-  if (session != nullptr && !session->lost() && !session->view().knows(place_.number(), seen))
+  if (session != nullptr && !session->lost() && !session->view().knows(target_.number(), seen))
     settle_dead_ledgers();
   if (session != nullptr) why = enroll_with(*session);
   if (why != nullptr) barred_.store(why);
@@ -109,7 +109,8 @@ const char* PipelineFile::enroll_with(Session& session) {
   const int least = request_.writable ? O_WRONLY : O_RDONLY;
   struct stat status = {};
   // It stays open until this open is closed: closing it would drop the process's fcntl locks on the file.
-  if ((!place_.hold_open(O_RDWR) && !place_.hold_open(least)) || ::fstat(place_.held().get(), &status) != 0)
+  if ((!target_.hold_open(O_RDWR) && !target_.hold_open(least)) ||
+      ::fstat(target_.held().get(), &status) != 0)
     return "the file cannot be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
   transport::Register registration{};
@@ -120,16 +121,16 @@ const char* PipelineFile::enroll_with(Session& session) {
   registration.routing = request_.routing;
   const std::size_t length = std::min(request_.path.size(), sizeof registration.path - 1);
   std::memcpy(registration.path, request_.path.data(), length);
-  Result<std::uint32_t> slot = session.enroll(registration, place_.held().get());
+  Result<std::uint32_t> slot = session.enroll(registration, target_.held().get());
   if (!slot) {
     process_.say(request_.path + ": the agent refused the file: " + slot.status().describe());
-    bereft_.store(session.lost() && session.view().holds(place_.number()));
+    bereft_.store(session.lost() && session.view().holds(target_.number()));
     return "the agent refused the file";
   }
   slot_ = *slot;
   if (request_.settings.strategy == Strategy::journal)
-    session.protect({slot_, journal::identity_of(journal::Kind::rescue, place_.held(),
-                                                 process_.identify(place_.held()))});
+    session.protect({slot_, journal::identity_of(journal::Kind::rescue, target_.held(),
+                                                 process_.identify(target_.held()))});
   session_.store(&session, std::memory_order_release);
   return nullptr;
 }
@@ -147,8 +148,8 @@ Status PipelineFile::write(std::span<const Piece> pieces) {
 Status PipelineFile::flush(Extent extent) {
   if (extent.empty() || process_.is_child()) return {};
   const Status status = flush_own(extent);
-  const auto size = [this] { return process_.size_of(place_.lasting_path()); };
-  return status.ok() ? successor_.before_reading(place_.number(), extent, size) : status;
+  const auto size = [this] { return process_.size_of(target_.lasting_path()); };
+  return status.ok() ? successor_.before_reading(target_.number(), extent, size) : status;
 }
 
 Status PipelineFile::flush_own(Extent extent) {
@@ -164,7 +165,7 @@ Status PipelineFile::flush_own(Extent extent) {
   if (elsewhere) extent = everything;
   // The end of the file depends on pending bytes behind it: a hole before these bytes reads as zeros.
   if (extent.end != UINT64_MAX) {
-    const Result<std::uint64_t> size = process_.size_of(place_.lasting_path());
+    const Result<std::uint64_t> size = process_.size_of(target_.lasting_path());
     if (!size || extent.end > *size) extent.end = UINT64_MAX;
   }
   const TraceSpan span("flush", extent.size());
@@ -179,15 +180,15 @@ Status PipelineFile::flush_own(Extent extent) {
 }
 
 Status PipelineFile::ask_before_reading(Extent extent) {
-  const auto size = [this] { return process_.size_of(place_.lasting_path()); };
-  const Status status = guest_.before_reading(place_.number(), extent, size);
+  const auto size = [this] { return process_.size_of(target_.lasting_path()); };
+  const Status status = guest_.before_reading(target_.number(), extent, size);
   return status.ok() ? without_agent() : status;
 }
 
 // If a file server on another node writes the file, this node's file system has to look again.
 Status PipelineFile::ask(Session& session, Kind kind, Extent extent) {
   const Status status = session.request(kind, slot_, extent, tally_);
-  if (request_.routing.lanes > 0) process_.look_again(place_.path());
+  if (request_.routing.lanes > 0) process_.look_again(target_.path());
   return status;
 }
 
@@ -198,7 +199,7 @@ bool PipelineFile::known_to_agent() {
   Session* session = process_.session(false, why);
   if (session == nullptr) return false;
   const std::lock_guard lock(known_mutex_);
-  return session->view().knows(place_.number(), openings_seen_);
+  return session->view().knows(target_.number(), openings_seen_);
 }
 
 Status PipelineFile::order() {
@@ -234,13 +235,13 @@ Status PipelineFile::settle_ledger() {
 Status PipelineFile::prepare_direct_write(Extent extent) {
   hold_for_sync();
   const Status status = prepare_own_direct_write(extent);
-  return status.ok() ? successor_.before_writing(place_.number(), extent) : status;
+  return status.ok() ? successor_.before_writing(target_.number(), extent) : status;
 }
 
 Status PipelineFile::prepare_own_direct_write(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr && barred_.load(std::memory_order_relaxed) != nullptr) {
-    const Status status = guest_.before_writing(place_.number(), extent);
+    const Status status = guest_.before_writing(target_.number(), extent);
     settle_dead_ledgers();
     return status.ok() ? without_agent() : status;
   }
@@ -352,15 +353,15 @@ void PipelineFile::hold_for_sync() {
   if (held_for_sync_.load(std::memory_order_acquire)) return;
   if (!ends_on_disk(request_.settings) || !request_.writable || process_.is_child()) return;
   const std::lock_guard lock(enroll_mutex_);
-  if (!place_.holds_open() && !place_.hold_open(O_RDWR)) (void)place_.hold_open(O_WRONLY);
+  if (!target_.holds_open() && !target_.hold_open(O_RDWR)) (void)target_.hold_open(O_WRONLY);
   held_for_sync_.store(true, std::memory_order_release);
 }
 
 // With durability disk or node, the agent syncs its own writes. This syncs those of the MPI library.
 Status PipelineFile::make_durable() const {
   if (!ends_on_disk(request_.settings) || !request_.writable || !has_direct_calls()) return {};
-  if (place_.holds_open()) return process_.datasync(place_.held());
-  const Fd file = place_.open_again(O_RDONLY);
+  if (target_.holds_open()) return process_.datasync(target_.held());
+  const Fd file = target_.open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {
     process_.say(request_.path +
                  " is gone or has another name: bytes that the MPI library wrote may not be on the disk");

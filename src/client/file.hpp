@@ -12,8 +12,8 @@
 #include "base/result.hpp"
 #include "base/settings.hpp"
 #include "client/costs.hpp"
-#include "client/place.hpp"
 #include "client/stint.hpp"
+#include "client/target_file.hpp"
 #include "extent/extent.hpp"
 #include "transport/route.hpp"
 
@@ -34,7 +34,7 @@ struct OpenRequest {
   transport::Routing routing = {};  // if the ranks are on several nodes that work together
   bool through = false;             // reads pass the agents, too
   const char* left = nullptr;       // why all ranks leave the file to the MPI library; a literal
-  Place found = {};                 // the file of that path, if the front end has looked for it already
+  TargetFile found = {};            // the file of that path, if the front end has looked for it already
 };
 
 // One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.

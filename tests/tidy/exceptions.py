@@ -45,7 +45,7 @@ SYSTEM_CALLS = {
 INCLUDES: dict[tuple[str, str], str] = {
     ("src/client/process.cpp", "io/posix/owned.hpp"): "the name of a file that is made is synced (ADR 8)",
     ("src/client/process.cpp", "io/posix/identity.hpp"): "a file that is to be opened is compared with those of logs",
-    ("src/client/place.cpp", "io/posix/identity.hpp"): "a file that is opened a second time has to be the same one",
+    ("src/client/target_file.cpp", "io/posix/identity.hpp"): "a file that is opened a second time has to be the same one",
     ("src/client/sieve.cpp", "io/posix/extent_lock.hpp"): "what it rewrites is locked, as ROMIO locks it",
     ("src/client/ledgers_test.cpp", "io/posix/identity.hpp"): "it makes logs of a real file",
 }

@@ -136,7 +136,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     client::secure_name(path, settings.file);  // the other ranks wait for rank 0 at the agreement
     heard.decision = decide(path, settings);
   }
-  client::Place found;
+  client::TargetFile found;
   if (wanted) (void)found.remember(path);
   const Introduction mine = introduction_of(rank, path, settings, wanted, found.inode(), others);
   if (!introduce(comm, mine, heard) || !opened) return false;
