@@ -35,14 +35,14 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
       account_(request_.costs) {
   if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
     turned_off_.store(read_too_often);
-  const std::string& name = request_.place.empty() ? request_.path : request_.place;
+  const std::string& name = request_.stand_in.empty() ? request_.path : request_.stand_in;
   if (request_.found.number() != 0) {
     target_ = std::move(request_.found);
   } else if (request_.left != nullptr) {
     (void)target_.remember(name);  // for close to make it durable
   } else if (barred != nullptr) {
     if (process_.settings().enabled) (void)target_.number_of(name);
-  } else if (!target_.remember(name, request_.place.empty())) {
+  } else if (!target_.remember(name, request_.stand_in.empty())) {
     barred_.store("the file cannot be found by its name");
   }
   // An agent that has gone held no bytes of this open. Bytes under the same number belong to another file.
@@ -51,7 +51,7 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
 }
 
 Choice PipelineFile::decide(const Transfer& transfer) {
-  if (!request_.place.empty() && request_.routing.lanes > 0) return {true, "the file is on another node"};
+  if (!request_.stand_in.empty() && request_.routing.lanes > 0) return {true, "the file is on another node"};
   if (process_.is_child()) return {false, "a child of fork() writes past the pipeline"};
   if (const char* why = barred_.load(std::memory_order_relaxed)) return {false, why};
   if (const char* why = turned_off_.load(std::memory_order_relaxed)) return {false, why};

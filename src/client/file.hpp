@@ -22,7 +22,7 @@ namespace millrace::client {
 // An open that a front end wants accelerated.
 struct OpenRequest {
   std::string path;           // as the kernel takes it (file system prefixes such as "ufs:" removed)
-  std::string place = {};     // the file's stand-in on this node, if there is one
+  std::string stand_in = {};  // the file that stands in for it on this node, if there is one
   std::uint64_t group = 0;    // agreed by all ranks of one collective open
   std::uint32_t members = 1;  // ranks of that open on this node
   FileSettings settings;      // after hints
@@ -72,9 +72,9 @@ class File {
   // Before ranks of other nodes read: as flush() of everything, but does not count as a read of this rank.
   virtual Status publish() { return flush(everything); }
 
-  // For a file with a stand-in on this node (OpenRequest::place), before the MPI library reads the stand-in.
-  // `extent` of the file, with all earlier writes, comes into the stand-in, whose size becomes the file's.
-  // With an empty extent, only the size comes. Bytes behind the end of the file are not fetched.
+  // For a file with a stand-in on this node (OpenRequest::stand_in), before the MPI library reads the
+  // stand-in. `extent` of the file, with all earlier writes, comes into the stand-in, whose size becomes the
+  // file's. With an empty extent, only the size comes. Bytes behind the end of the file are not fetched.
   virtual Status fetch(Extent extent) { return flush(extent); }
 
   // Before the MPI library writes `extent` itself: as flush(). Also no communication if bytes are pending

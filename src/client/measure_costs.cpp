@@ -102,7 +102,7 @@ class Rank {
 
   std::unique_ptr<File> open_file(std::uint64_t group, std::uint32_t members) const {
     return open({.path = path_,
-                 .place = path_,
+                 .stand_in = path_,
                  .group = group,
                  .members = members,
                  .settings = process_settings().file});

@@ -141,7 +141,7 @@ int open_in_place(const Opening& how) {
   open->delete_on_close = how.maker && (how.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
   open->writable = (how.amode & MPI_MODE_RDONLY) == 0;
   client::OpenRequest request{.path = open->path,
-                              .place = stands->here ? "" : name,
+                              .stand_in = stands->here ? "" : name,
                               .group = open->group,
                               .members = stands->members,
                               .settings = stands->settings,
