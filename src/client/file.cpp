@@ -64,7 +64,7 @@ Choice PipelineFile::decide(const Transfer& transfer) {
   return {false, barred_.load(std::memory_order_relaxed)};
 }
 
-bool PipelineFile::takes_pipeline(const Transfer& transfer) {
+bool PipelineFile::enter_pipeline(const Transfer& transfer) {
   Transfer known = transfer;
   known.made_stable = goes_to_disk();
   known.routed = request_.routing.lanes > 0;

@@ -54,9 +54,9 @@ class File {
  public:
   virtual ~File() = default;
 
-  // Policy: should this transfer take the pipeline? Decided once per call, before any byte moves; counts the
-  // call either way and remembers the reason for the report.
-  virtual bool takes_pipeline(const Transfer& transfer) = 0;
+  // Policy: decides whether this transfer takes the pipeline, and starts or joins the agent for that. Called
+  // once per call, before any byte moves. Counts the call either way and remembers the reason for the report.
+  virtual bool enter_pipeline(const Transfer& transfer) = 0;
 
   // Appends pieces in order; when it returns the caller's memory may be reused. Blocks while the channel
   // is full, at most `timeout` without progress. Sticky errors of the file surface here.

@@ -25,7 +25,7 @@ class PipelineFile final : public File, private Leaver {
   PipelineFile(OpenRequest request, const char* barred, Process& process);
   ~PipelineFile() override { (void)close(); }
 
-  bool takes_pipeline(const Transfer& transfer) override;
+  bool enter_pipeline(const Transfer& transfer) override;
   Status write(std::span<const Piece> pieces) override;
   Status flush(Extent extent) override;
   Status order() override;

@@ -17,7 +17,7 @@ class Visitor final : public File {
     (void)target_.number_of(path);
   }
 
-  bool takes_pipeline(const Transfer&) override { return false; }
+  bool enter_pipeline(const Transfer&) override { return false; }
   Status write(std::span<const Piece>) override { return Code::unsupported; }
   Status flush(Extent extent) override {
     const auto size = [this] { return process_.size_of(target_.path()); };

@@ -170,7 +170,7 @@ int write(Open& open, const Row& row, const Arguments& a) {
       one ? 1
           : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
   const bool sieved = open.sweep.window != 0 && !target.one_piece;
-  const bool pipeline = open.file->takes_pipeline(
+  const bool pipeline = open.file->enter_pipeline(
       {.bytes = target.bytes,
        .pieces = pieces,
        .calls = target.one_piece ? 1 : pieces,
