@@ -19,11 +19,11 @@
 
 namespace millrace::client {
 
-// A File that may take the pipeline. It counts and reports all calls, even if none takes the pipeline.
-class PipelineFile final : public File, private Leaver {
+// One open of a file. Transfers may enter the pipeline; the report counts all calls, even if none enters it.
+class OpenedFile final : public File, private Leaver {
  public:
-  PipelineFile(OpenRequest request, const char* barred, Process& process);
-  ~PipelineFile() override { (void)close(); }
+  OpenedFile(OpenRequest request, const char* barred, Process& process);
+  ~OpenedFile() override { (void)close(); }
 
   bool enter_pipeline(const Transfer& transfer) override;
   Status write(std::span<const Piece> pieces) override;
