@@ -16,7 +16,6 @@
 #include "report/line_file.hpp"
 
 namespace millrace::client {
-
 namespace {
 
 using transport::Kind;

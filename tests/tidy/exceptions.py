@@ -16,7 +16,7 @@ SYSTEM_CALLS = {
     "src/agent/recovery/recovery": "fstat tells a file from a device; poll waits for the writes of the only thread",
     "src/agent/server/serve": "the agent goes to the background: fork, and a pipe that says that it listens",
     "src/client/file": "fstat tells whether the target is a plain file",
-    "src/client/place": "opens the target a second time, for the agent",
+    "src/client/target_file": "opens the target a second time, for the agent",
     "src/client/ledgers": "stat tells which file a name means",
     "src/client/cost_record": "reads and replaces the user's record of costs; mountinfo",
     "src/client/measure_costs": "a small job whose system calls are timed",
