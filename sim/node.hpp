@@ -80,7 +80,7 @@ class Node {
   void wake() { plan(now()); }
   // False: the agent has gone, or has dropped the rank.
   bool serves(agent::ChannelId rank) const { return alive() && rounds_->find(rank) != nullptr; }
-  // The rank hangs up. What it published is still good.
+  // The rank hangs up. Its published records are still good.
   void hang_up(agent::ChannelId rank);
   // For a file on the virtual disk.
   Result<std::uint64_t> size_of(const std::string& path) const;

@@ -61,7 +61,7 @@ Status Cluster::open(Rank& rank) {
   if (opening.alone || onlooker) return {};
   client::OpenRequest request;
   request.path = path_;
-  if (is_elsewhere(rank)) request.place = stand_in(rank.node);
+  if (is_elsewhere(rank)) request.stand_in = stand_in(rank.node);
   request.group = opening.group;
   request.members = members_on(rank.node);
   request.settings = scenario_.settings;

@@ -90,7 +90,7 @@ void Cluster::write(Rank& rank, const Step& step) {
 
 Status Cluster::write(Rank& rank, std::uint64_t bytes) {
   if (rank.file == nullptr) return write_past(rank, {});
-  const bool pipeline = rank.file->takes_pipeline({bytes, rank.pieces.size(), rank.pieces.size()});
+  const bool pipeline = rank.file->enter_pipeline({bytes, rank.pieces.size(), rank.pieces.size()});
   return pipeline ? rank.file->write(rank.pieces) : write_directly(rank);
 }
 

@@ -26,11 +26,11 @@ struct Outcome {
 //
 //   - no byte that a successful sync or close covers is lost, none is wrong, the later of two writes is there
 //   - reads after a flush see what the rank wrote
-//   - every request is answered, every rank ends, and so do agents; nobody sees an error where nothing failed
-//   - who is told that a staged file has come to every node reads what it was when it was stamped; where
-//     nothing failed, everybody is; copies go when nobody has them open
-//   - no memory is changed while it is written, no two writes in flight overlap, and what is in flight is
-//     less than the agent's buffers
+//   - every request is answered, every rank and agent ends; no rank sees an error unless something failed
+//   - a rank with a staged file reads the bytes of the time of its stamp; unless something failed, every rank
+//     gets the file; copies go when no rank has them open
+//   - no memory changes while it is written, no two writes in flight overlap, and the writes in flight are
+//     smaller than the agent's buffers
 Outcome run(const Scenario& scenario, bool keep_trace = false);
 
 }  // namespace millrace::sim

@@ -119,7 +119,7 @@ bool Cluster::prepare(Rank& rank, Staging& staging) {
 }
 
 std::unique_ptr<client::File> Cluster::join(Rank& rank, const Staging& staging) {
-  constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // others' than those of agree()
+  constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // apart from the groups of agree()
   std::vector<client::AgentAddress> agents;
   for (const Staging::Copy& copy : staging.copies) agents.push_back(copy.agent);
   client::OpenRequest request;
@@ -176,7 +176,7 @@ void Cluster::judge_copies() {
   }
 }
 
-// An agent may have so much more in flight.
+// The additional bytes that an agent may have in flight.
 std::uint64_t Cluster::staged_bytes() const {
   std::uint64_t most = 0;
   for (const auto& staging : stagings_)

@@ -80,7 +80,7 @@ class VirtualSource final : public client::Source {
 struct Staging {
   struct Copy {
     std::string path;
-    Fd file;  // what path means, after it has no name any more, too
+    Fd file;  // the file of `path`, even after it has lost its name
     client::AgentAddress agent;
     bool lost = false;  // with its host, and whoever would have taken its name away
   };
@@ -92,7 +92,7 @@ struct Staging {
   Original original;
   client::FileStamp stamp;   // of the original, before
   std::vector<Copy> copies;  // by node
-  // So many ranks have said yes.
+  // The number of ranks that have said yes.
   std::uint32_t prepared = 0, joined = 0, sent = 0, whole = 0;
 };
 

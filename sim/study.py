@@ -91,7 +91,10 @@ def tables(of: machine.Machine) -> list[str]:
             cells = [f"{found[t][0]:.2f}" for t in network.TOPOLOGIES]
             lines.append(f"| {nodes} | {servers} | {' | '.join(cells)} | {found['ring'][1].busiest} |")
     lines += ["", "## Open, close, memory", ""]
-    lines += ["Four file servers; ms; links of the agent that has most, and what they may take of its memory.", ""]
+    lines += [
+        "Four file servers; times in ms; links of the agent with the most links, and the memory that these may take.",
+        "",
+    ]
     heads = [f"{t}: connecting, close, links, MiB" for t in network.TOPOLOGIES]
     lines.append(f"| nodes | open | {' | '.join(heads)} |")
     lines.append("| --- | --- | --- | --- | --- |")
@@ -135,7 +138,7 @@ ABOUT = (ROOT / "sim/study.md").read_text()
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--agent", type=int, default=1024, help="so many nodes at most of the agent itself (1024)")
+    parser.add_argument("--agent", type=int, default=1024, help="the most nodes for the agent itself (1024)")
     parser.add_argument("--sim", type=pathlib.Path, default=ROOT / "build/bin/tests/millrace-sim")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs")
     options = parser.parse_args()

@@ -169,8 +169,8 @@ class Run {
     }
     for (const double end = now_s() + seconds; now_s() < end;) continue;
   }
-  // The solver's exchange would let no rank run far ahead. Between two neighbours that is a message: whoever
-  // orders writes at collective calls has nothing to do.
+  // The solver's exchange lets no rank run far ahead. Between two neighbours it is a message, so an I/O layer
+  // that orders writes at collective calls has no work here.
   void meet() const {
     if (s_.barrier) {
       MPI_Barrier(MPI_COMM_WORLD);

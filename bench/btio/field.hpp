@@ -18,7 +18,7 @@ class Field {
  public:
   Field(int rank, int ranks, int n, std::uint64_t seed);
 
-  void fill(int dump);              // what one output holds; ghost points get other bytes
+  void fill(int dump);              // the content of one output; ghost points get other bytes
   void mark(int dump);              // the same places, each value the number of this rank
   void clear();                     // before reading back
   long wrong_rows(int dump) const;  // rows that are not as fill(dump) made them

@@ -11,7 +11,7 @@
 
 namespace bench {
 
-// A command line that cannot be obeyed; what() says why, in one line for the user.
+// An invalid command line; what() has the reason, in one line for the user.
 class BadUsage : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -34,7 +34,7 @@ long parse_number(std::string_view text, long low, long high);
 struct Option {
   char letter = 0;
   std::string name;
-  std::string value;  // what the help calls the value; empty = takes none
+  std::string value;  // the value's name in the help; empty = takes none
   std::string help;   // empty = not shown
   std::function<void(const std::string&)>
       apply;  // throws BadUsage (a prefix with the option's name is added)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the MPI programs share. Header only: it is compiled against each MPI.
+// Helpers that the MPI programs share. Header only: each MPI compiles it anew.
 #include <mpi.h>
 
 #include <chrono>
@@ -58,7 +58,7 @@ inline void check_count(const MPI_Status& status, MPI_Datatype type, int wanted,
 
 // Before every timed write: the file is gone, the disk is idle, the memory is warm. Collective.
 inline void prepare_run(const std::string& path, std::uint64_t bytes, bool warm, int rank, int ranks) {
-  MPI_Barrier(MPI_COMM_WORLD);  // others may still be looking at the last run's file
+  MPI_Barrier(MPI_COMM_WORLD);  // other ranks may still use the last run's file
   if (rank == 0) {
     remove_file(path);
     sync_file_system(path);

@@ -41,11 +41,13 @@ void* map_touched(std::uint64_t bytes, std::uint64_t page, int advice) {
 }
 
 // A guest tells its hypervisor every two seconds which of its memory is free. Writing a file of this size may
-// take so long that it meets that: the memory is held until it is past, and the next one is two seconds away.
+// take long enough to meet such a report. The program therefore holds the memory until a report has passed;
+// the next one is two seconds away.
 constexpr std::uint64_t lasting_bytes = 320ULL << 20;
 constexpr std::chrono::milliseconds reporting_interval{2200};
 
-// What a run that writes `file_bytes` needs: the page cache of its file, and room for buffers of any method.
+// The memory for a run that writes `file_bytes`: the page cache of its file, and room for buffers of any
+// method.
 std::uint64_t memory_need(std::uint64_t file_bytes) { return file_bytes + file_bytes / 8 + (512ULL << 20); }
 
 // Touches a fair share of that and frees it after `hold`, all sharers together.

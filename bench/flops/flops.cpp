@@ -40,7 +40,7 @@ struct Run {
   std::vector<double> one = {}, all = {};  // GFLOPS of one thread, and of all together
 };
 
-// How often a loop has to turn to take so long.
+// The number of turns for a loop of `seconds`.
 std::uint64_t turns_for(const Loop& loop, double seconds) {
   std::uint64_t turns = 1 << 16;
   for (;;) {
@@ -54,7 +54,7 @@ std::uint64_t turns_for(const Loop& loop, double seconds) {
   }
 }
 
-// GFLOPS of so many threads; `worst` is the largest error that any of them saw.
+// GFLOPS of `threads` threads; `worst` is the largest error of all threads.
 double measure(const Run& run, unsigned threads, double& worst) {
   std::vector<double> errors(threads);
   const double seconds = Team(threads).run([&](unsigned i) { errors[i] = run.loop.run(run.turns); });

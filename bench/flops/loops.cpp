@@ -13,7 +13,7 @@ namespace {
 // registers.
 constexpr unsigned chains = 12;
 
-// Vectors of GCC and Clang: what `target` names decides the instructions. Each chain is a variable of its
+// Vectors of GCC and Clang: the attribute `target` decides the instructions. Each chain is a variable of its
 // own, since compilers leave an array in memory; the empty asm keeps its value in a register and the loop
 // from being folded.
 #define MILLRACE_EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)

@@ -105,7 +105,7 @@ struct Api::Library {
 
 namespace {
 
-// What the kernel's functions, which are C's, work on.
+// The kernel's C functions work on this object.
 Api::Library* current = nullptr;
 
 int api_open(const char* path, int writes, std::uint64_t buffer_bytes) {

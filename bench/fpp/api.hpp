@@ -16,7 +16,7 @@ namespace bench::fpp {
 // from here.
 class Api {
  public:
-  // Failures throw; what cannot be measured here is NoDevice or BadUsage.
+  // Failures throw. NoDevice or BadUsage: this machine cannot measure it.
   Api(const Settings& settings, int device);
   ~Api();
   Api(const Api&) = delete;

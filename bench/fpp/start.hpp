@@ -17,8 +17,8 @@ struct Settings {
   bool fsync = false, warm = true, help = false;
 };
 
-// Fortran's runtime and the loader read the environment before main(): where it lacks what the settings ask
-// for, the program starts again with that in it. Before MPI_Init.
+// Fortran's runtime and the loader read the environment before main(). If it lacks variables that the
+// settings need, the program starts again with them. Before MPI_Init.
 void start_again(const Settings& settings, char** argv);
 
 // Libraries that are preloaded into this process, as LD_PRELOAD has them.

@@ -25,7 +25,7 @@ class Transfers {
   const std::string& path() const { return path_; }
   void remove();
 
-  // Where the method has to find them, and only there.
+  // Fills the values in the memory that the method uses, and only there.
   void fill_values(std::uint64_t seed);
   void clear_values();
   bool values_are(std::uint64_t seed);
@@ -45,7 +45,7 @@ class Transfers {
 
  private:
   std::size_t size() const { return values_.size() * sizeof(double); }
-  // What the language's calls are given: the values' own place, or host memory that has them meanwhile.
+  // The buffer for the language's calls: the values' own memory, or host memory that has a copy.
   double* place();
   bool by_host() const { return device_ != nullptr && !by_address(); }
   // The method is given the device's addresses.

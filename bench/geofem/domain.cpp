@@ -19,7 +19,7 @@ void each_product(long parts, Look look) {
   }
 }
 
-// Part `which` of `all` things dealt to `parts`: where it begins. The first parts have one more.
+// The begin of part `which` of `all` things dealt to `parts`. The first parts have one more.
 long part_begin(long all, long parts, long which) {
   return all / parts * which + std::min(which, all % parts);
 }
@@ -87,7 +87,7 @@ void Domain::find_neighbours(const Triple& grid, const Triple& at) {
         for (long x = low[0]; x < high[0]; x++) next.send.push_back(box_number({x, y, z}));
       }
     }
-    // What lies beyond that face, edge or corner has the same shape.
+    // The region beyond that face, edge or corner has the same shape.
     next.count = static_cast<int>(next.send.size());
     next.first_external = static_cast<int>(externals_);
     first_external_[static_cast<std::size_t>(number)] = next.first_external;

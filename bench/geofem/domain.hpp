@@ -15,15 +15,15 @@ inline long volume(const Triple& t) { return t[0] * t[1] * t[2]; }
 // `parts` as a product of three, as near to a cube as may be, the largest first.
 Triple near_cube(long parts);
 
-// The division of a cuboid of `nodes` into `parts` boxes with the smallest faces between them; {0, 0, 0}
-// where a box would be empty.
+// The division of a cuboid of `nodes` into `parts` boxes with the smallest faces between them; {0, 0, 0} if a
+// box would be empty.
 Triple best_grid(const Triple& nodes, long parts);
 
 // A rank that has nodes next to ours.
 struct Neighbour {
   int rank = 0;
   std::vector<int> send;   // our nodes (box numbers) that it needs, in the order of the whole cuboid
-  int first_external = 0;  // what we need of it: external nodes [first_external, first_external + count)
+  int first_external = 0;  // needed from it: external nodes [first_external, first_external + count)
   int count = 0;
 };
 

@@ -19,7 +19,7 @@ struct Sums {
   Lanes x{}, y{}, z{};  // one per column, so that no addition waits for the one before it
 };
 
-// How far ahead of its use a block is asked for: one stream alone does not keep the memory busy.
+// Prefetch distance: one stream alone does not keep the memory busy.
 constexpr std::size_t ahead = 9 * 60;
 
 GEOFEM_INLINE void add_block(Sums& sums, const double* block, const double* x) {

@@ -22,9 +22,9 @@ namespace {
 using namespace bench;
 using namespace bench::geofem;
 
-// How far the displacement may be from the exact one, by the largest exact one: where elements give it
-// exactly, what the tolerance leaves (the matrix magnifies it by about the square of the number of nodes
-// along a side); else the elements' own error.
+// The largest allowed error of the displacement, relative to the largest exact one. If elements give the
+// displacement exactly, the tolerance decides (the matrix magnifies it by about the square of the number of
+// nodes along a side); else the elements' own error.
 double allowed_error(const Settings& s, const Triple& nodes) {
   const auto side = static_cast<double>(*std::max_element(nodes.begin(), nodes.end()));
   const auto shortest = static_cast<double>(*std::min_element(nodes.begin(), nodes.end()) - 1);
@@ -111,7 +111,7 @@ class Run {
     allowed_error_ = allowed_error(s_, domain_.nodes());
     verified_ = error_ <= allowed_error_;
     for (const Solution& one : solutions_) {
-      // What is computed anew may differ a little from what the iteration carried on.
+      // The residual computed anew may differ a little from the residual of the iteration.
       verified_ = verified_ && one.converged && one.residual <= 1.1 * s_.tolerance;
     }
   }

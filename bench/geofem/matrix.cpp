@@ -17,7 +17,7 @@ Triple neighbour_of(const Triple& node, long which) {
 
 enum class Part { lower, upper, outside, diagonal, none };
 
-// Where a block of a row belongs, and its column.
+// The position of a row's block, and its column.
 struct Place {
   Part part = Part::none;
   int column = 0;

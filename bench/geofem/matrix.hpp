@@ -12,8 +12,8 @@
 
 namespace bench::geofem {
 
-// What the kernels see of a matrix, in plain pointers: they are compiled several times over, and what they
-// call is not.
+// A matrix as the kernels see it, in plain pointers: kernels are compiled several times, for several targets,
+// and functions that they call are not.
 struct RowsView {
   const std::uint32_t* first;
   const int* column;

@@ -27,7 +27,8 @@ struct Colours {
 // these levels dealt to colours in turn, `wanted` of them, or as many more as it takes. As in GeoFEM.
 Colours colour(const Graph& graph, const std::string& ordering, int wanted);
 
-// Where each row goes: thread by thread, within a thread colour by colour, so that each thread's part of
+// The new order of the rows: thread by thread, within a thread colour by colour, so that each thread's part
+// of
 // every array is in one piece.
 struct Layout {
   int threads = 1, colours = 1;

@@ -12,7 +12,7 @@
 
 namespace bench::geofem {
 
-// What one solution took. Times are those of this rank; they add up to `seconds`.
+// The costs of one solution. Times are those of this rank; they add up to `seconds`.
 struct Solution {
   long iterations = 0;
   bool converged = false;

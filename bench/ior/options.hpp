@@ -11,7 +11,7 @@
 
 namespace bench {
 
-// What one run does. Names and meaning are IOR's; the last block is this program's own.
+// The options of one run. Names and meaning are IOR's; the last block is this program's own.
 struct IorOptions {
   std::string api = "MPIIO";         // -a POSIX|MPIIO
   std::uint64_t block = 1 << 20;     // -b contiguous bytes of a rank in a segment

@@ -197,8 +197,8 @@ class Runner {
     });
   }
 
-  // Each rank compares its share of the shared file, or its own file, in large pieces, with plain reads: what
-  // any later program will find.
+  // Each rank compares its share of the shared file, or its own file, in large pieces, with plain reads, like
+  // any later program.
   void check_files() {
     const std::string path = path_of(rank_);
     const std::uint64_t size = file_bytes(o_, ranks_);

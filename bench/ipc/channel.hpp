@@ -12,7 +12,7 @@
 
 namespace bench::ipc {
 
-// This machine does not offer a way, or not so wide; what() says why.
+// This machine does not offer a way, or not of this width; what() has the reason.
 class Unavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -21,8 +21,8 @@ class Unavailable : public std::runtime_error {
 // [errno text] after `what`.
 [[noreturn]] void fail(const std::string& what);
 
-// What two processes know of each other before they have a way: which of the two this is, and how to tell the
-// other one a few words.
+// Two processes before they have a way: the number of this one of the two, and short messages to the other
+// one.
 class Peer {
  public:
   virtual ~Peer() = default;

@@ -110,7 +110,7 @@ class Ranks final : public ipc::Peer {
   std::string folder_;
 };
 
-// What one rank keeps while sizes, directions and repetitions go round.
+// The state of one rank over sizes, directions and repetitions.
 struct Bench {
   const Settings& settings;
   int rank;

@@ -16,7 +16,7 @@ namespace bench::ipc {
 
 namespace {
 
-constexpr long queue_messages = 10;  // what Linux lets everybody have
+constexpr long queue_messages = 10;  // Linux's limit for ordinary users
 constexpr std::size_t message_bytes = 8192;
 
 // One queue for each direction; longer messages are cut.

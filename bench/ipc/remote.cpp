@@ -14,12 +14,12 @@ namespace bench::ipc {
 
 namespace {
 
-// One process copies from or to the other's memory; where that lies, and that it has been done, goes over a
-// socket.
+// One process copies from or to the other's memory. A socket carries the address, and the message that the
+// copy is done.
 class Remote final : public Channel {
  public:
   Remote(Peer& peer, bool reads) : reads_(reads), words_(open_unix_stream(peer)) {
-    // Where Yama allows only descendants, the other one is named.
+    // Yama may allow only descendants: name the other process.
     ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
     other_ = std::stoi(peer.exchange(std::to_string(::getpid())));
     const std::string where = peer.exchange(std::to_string(reinterpret_cast<std::uintptr_t>(&probe_)));

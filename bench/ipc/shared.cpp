@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t slot_bytes = 16 * 1024;
 constexpr std::uint32_t slots = 16;
-// More than it takes to be woken: who sleeps earlier makes the other one sleep too, and both stay slow.
+// Longer than a wake-up: a process that sleeps earlier makes the other one sleep too, and both stay slow.
 constexpr double spin_s = 200e-6;
 
 // A number that one process counts up and the other one waits for; in memory that both have.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the programs over a library have in common: options, the order of a repetition, the report.
+// Shared code of the programs over a library: options, the order of a repetition, the report.
 #include <algorithm>
 #include <functional>
 #include <string>

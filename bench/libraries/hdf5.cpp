@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Parallel HDF5 with many small datasets and attributes. While the file grows, each rank reads back parts of
-// what it wrote before: what a code does that keeps its state in one file.
+// its earlier data, like a code that keeps its state in one file.
 #include <hdf5.h>
 
 #include "libraries/common.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the storage gives to one sequential stream: the limit that results are held against.
+// The storage's rate for one sequential stream: the limit for results.
 #include <algorithm>
 #include <cstdio>
 #include <functional>

@@ -21,7 +21,7 @@
 namespace bench {
 namespace {
 
-constexpr std::uint64_t block = 4096;  // what O_DIRECT asks for on every usual file system
+constexpr std::uint64_t block = 4096;  // the alignment for O_DIRECT on every usual file system
 
 [[noreturn]] void fail(const std::string& what, int error) {
   throw std::runtime_error(what + ": " + std::strerror(error));

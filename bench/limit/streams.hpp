@@ -15,7 +15,7 @@ struct Stream {
   std::uint64_t seed = 0;
   bool fsync = true;
   unsigned depth = 1;               // direct only: writes in flight
-  std::uint64_t pace = 8ULL << 20;  // paced only: dirty data handed to the disk every so many bytes
+  std::uint64_t pace = 8ULL << 20;  // paced only: bytes between two starts of writeback
 };
 
 // Seconds from open to close of each way to write it. All throw std::runtime_error with the reason.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What MPI gives between two ranks, and between all pairs at once: ping-pong (JSON).
+// MPI's rates between two ranks, and between all pairs at once: ping-pong (JSON).
 #include <algorithm>
 #include <cstdio>
 #include <vector>

@@ -60,7 +60,7 @@ Limits measure_limits(const Settings& s, const std::string& folder) {
   }
   const int directory = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) throw std::runtime_error("cannot open " + path + ": " + std::strerror(errno));
-  // What is measured is given and may be read back, whatever the run itself is asked for.
+  // The limit measures all operations, independent of the run's own options.
   Settings all = s;
   all.create = true;
   all.verify_read = false;

@@ -9,7 +9,7 @@
 
 namespace bench::mdtest {
 
-// What is measured, in the order in which it is done.
+// The measured operations, in the order of the run.
 enum Operation {
   tree_create,
   dir_create,

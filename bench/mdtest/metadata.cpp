@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the file system gives to one process that does nothing but metadata: the limit of mdtest, without MPI
-// (JSON).
+// The file system's rate for one process that only changes metadata: the limit of mdtest, without MPI (JSON).
 #include <unistd.h>
 
 #include <array>

@@ -156,7 +156,7 @@ class Iterations {
     for (const std::uint64_t item : of.creation_order()) call(of, item);
   }
 
-  // Creates or removes; rank 0 for all of them, where -c says so. Files that all share go once.
+  // Creates or removes; with -c rank 0 does it for all ranks. Shared files are removed once.
   void change(Operation operation, long hops, const Call& call) {
     const bool removes = operation == file_remove || operation == dir_remove;
     std::vector<int> targets;

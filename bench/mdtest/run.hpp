@@ -12,7 +12,7 @@
 
 namespace bench::mdtest {
 
-// What one number of ranks has measured. Rank 0 has it all.
+// The results of one number of ranks. Rank 0 has all of them.
 struct Measured {
   int ranks = 0;
   // Seconds of the slowest rank, one per iteration; empty = not done.

@@ -7,7 +7,7 @@
 
 namespace bench::mdtest {
 
-// What one run does. Letters and meaning are MDTEST's.
+// The settings of one run. Letters and meaning are MDTEST's.
 struct Settings {
   std::uint64_t items = 0;           // -n of each rank
   std::uint64_t items_per_dir = 0;   // -I

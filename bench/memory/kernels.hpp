@@ -7,15 +7,15 @@
 
 namespace bench {
 
-// A loop over arrays: a from b and c. `arrays` counts those that it touches, as STREAM counts: what a write
-// fetches first is not in it. Plain stores fetch the line that they write; streaming stores do not.
+// A loop over arrays: a from b and c. `arrays` counts the arrays that the loop touches, as STREAM counts:
+// without the fetch before a write. Plain stores fetch the line that they write; streaming stores do not.
 struct Kernel {
   const char* loop;  // read, copy, scale, add, triad
   const char* form;  // plain, 4 streams, streaming
   unsigned arrays;
   bool reads_only;
   double (*run)(double* a, const double* b, const double* c,
-                std::size_t count);  // a sum, where it reads only
+                std::size_t count);  // a sum, if it only reads
   double (*expected)(double b, double c);
 };
 

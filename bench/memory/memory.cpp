@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the memory gives to plain loops over long arrays: the limit of everything that streams through it
+// The memory's rate for plain loops over long arrays: the limit of every program that streams through it
 // (JSON).
 #include <algorithm>
 #include <array>

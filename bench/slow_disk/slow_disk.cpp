@@ -27,8 +27,8 @@
 namespace {
 
 constexpr int64_t second_ns = 1'000'000'000;
-// A timer wakes the daemon late now and then; so much of it is made up for, or small requests would all be
-// slower.
+// A timer sometimes wakes the daemon late. The daemon makes up for this much; otherwise all small requests
+// would be slower.
 constexpr int64_t credit_ns = 2'000'000;
 
 int root = -1;  // the folder, opened before the mount may hide it
@@ -47,7 +47,7 @@ class Disk {
   void configure(int64_t seek_ns) { seek_ns_ = seek_ns; }
 
   // Returns when the disk has served [offset, offset + size) of `file` at `rate_bytes`, after the requests
-  // that came before. What the real disk took since `arrived_ns` is part of that.
+  // that came before. The real disk's time since `arrived_ns` is part of that.
   void serve(uint64_t file, int64_t offset, int64_t size, int64_t arrived_ns, int64_t rate_bytes) {
     const double rate = static_cast<double>(rate_bytes);
     int64_t end = 0;
@@ -233,7 +233,7 @@ void* begin(fuse_conn_info*, fuse_config* config) {
   config->use_ino = 1;
   // A file that is removed while it is open needs no name: all works by its descriptor.
   config->hard_remove = config->nullpath_ok = 1;
-  // Others may change the folder meanwhile: nothing is remembered about names.
+  // Other processes may change the folder meanwhile, so the kernel caches no names.
   config->entry_timeout = config->attr_timeout = config->negative_timeout = 0;
   return nullptr;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 
-// An N-dimensional array, cut into blocks, written and read through a subarray view: what simulations do.
+// An N-dimensional array, cut into blocks, written and read through a subarray view, as in simulations.
 #include <algorithm>
 
 #include "common/args.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What is needed of NVIDIA's driver interface, declared here: no CUDA is needed to build or to start.
+// Declares the used part of NVIDIA's driver interface: neither the build nor the start needs CUDA.
 #include <dlfcn.h>
 
 #include <array>

@@ -10,7 +10,7 @@
 
 namespace bench {
 
-// There is none, or it cannot be used; what() says why.
+// There is no device, or it cannot be used; what() has the reason.
 class NoDevice : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -26,7 +26,7 @@ class Device {
 
   virtual ~Device() = default;
   virtual std::string name() const = 0;
-  // Stands in for a device: what it does is right, how long it takes says nothing.
+  // Stands in for a device: its results are right, its times mean nothing.
   virtual bool functional_only() const = 0;
 
   virtual std::uint64_t allocate(std::size_t size) = 0;

@@ -111,7 +111,7 @@ void* map_memory(std::size_t size) {
   return memory;
 }
 
-// What the parent asks its child: `address` 0 means memory of that size, another one is given back.
+// A request of the parent to its child: `address` 0 asks for memory of that size, another address returns it.
 struct Request {
   std::uint64_t address, size;
 };

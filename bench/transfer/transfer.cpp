@@ -83,7 +83,7 @@ class Rig {
   void staged(Direction direction) {
     const std::size_t chunks = (size_ + chunk_ - 1) / chunk_;
     for (std::size_t turn = 0; turn < chunks + Device::queues; ++turn) {
-      // What this buffer was given `queues` turns ago is over.
+      // The transfer that got this buffer `queues` turns ago has ended.
       if (turn >= Device::queues) {
         device_.wait(slot(turn));
         if (direction == Direction::read) move(turn - Device::queues, direction);

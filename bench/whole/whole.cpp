@@ -79,7 +79,7 @@ int run(const Settings& s, int rank, int ranks) {
   std::vector<std::vector<double>> times;
   long errors = 0;
   for (long i = 0; i < s.repetitions; ++i) {
-    const auto copies = static_cast<unsigned>(ranks);  // where each node is to have one
+    const auto copies = static_cast<unsigned>(ranks);  // if each node is to have one
     if (s.warm) warm_memory(s.bytes * copies, copies, [] { MPI_Barrier(MPI_COMM_WORLD); });
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = now_s();

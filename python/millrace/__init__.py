@@ -7,7 +7,7 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
-# Where each public name is; imported when it is first used, so that the command starts without it.
+# The module of each public name. Its first use imports it, so that the command starts without it.
 _ROOMS = {
     "checkpoint": ("CheckpointError", "ChecksumError", "Saving", "load", "save"),
     "devices": ("Device", "Memory", "Queue", "Ticket"),

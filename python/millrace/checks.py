@@ -16,7 +16,7 @@ TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Programs that start others or load MPI at run time: what they link says nothing.
+# Programs that start others or load MPI at run time: their linked libraries prove nothing.
 _WRAPPERS = {
     "env",
     "nice",
@@ -64,7 +64,7 @@ _RIGHT_LAUNCHER = {"mpich": ("mpiexec.hydra", "mpiexec.mpich"), "openmpi": ("mpi
 
 
 class Verdict:
-    """What was found: errors stop the run (unless forced), notes are told and the program starts."""
+    """The findings: errors stop the run (unless forced); after notes the program starts."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []

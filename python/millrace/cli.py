@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command line. Options are declared here; what they do is in the other modules."""
+"""The command line. Options are declared here; the other modules carry them out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ evaluation.add_to(app)
 modelling.add_to(app)
 
 _PASS_ON = {"allow_interspersed_args": False}
-_STATS_TABLE = "-"  # what --stats without a file becomes
+_STATS_TABLE = "-"  # the value of --stats without a file
 
 
 _METAVARS = {"bytes": "SIZE", "count": "N", "duration": "TIME", "paths": "GLOB", "calls": "LIST", "names": "LIST"}

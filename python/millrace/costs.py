@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What writes cost on a file system, as `millrace-costs` measures and records it (ADR 20)."""
+"""The costs of writes on a file system, as `millrace-costs` measures and records them (ADR 20)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from millrace.units import human_bytes
 
 
 def probe(found: Prefix | None, folder: Path) -> dict[str, Any]:
-    """What `millrace-costs` says of a folder's file system; an error's text where it cannot."""
+    """The answer of `millrace-costs` for a folder's file system, or an error's text."""
     if found is None or not os.access(found.costs, os.X_OK):
         return {"error": "millrace-costs is missing: build or install Millrace again"}
     try:
@@ -40,7 +40,7 @@ def probe(found: Prefix | None, folder: Path) -> dict[str, Any]:
 
 
 def told(costs: Mapping[str, Any]) -> list[tuple[str, str, bool, str]]:
-    """Lines of `millrace doctor`: what, its value, whether something is wrong, advice."""
+    """Lines of `millrace doctor`: name, value, whether something is wrong, advice."""
     if "error" in costs:
         return [("costs", "not known: Millrace uses typical costs", True, str(costs["error"]))]
     cache, disk, ring = (1e12 / costs[name] / (1 << 20) for name in ("byte_ps", "disk_byte_ps", "through_byte_ps"))

@@ -32,7 +32,7 @@ class Device(Handle):
 
 
 class Memory:
-    """Bytes of a device; slices are parts of them. What alloc() gave is freed when nobody has any of it any more."""
+    """Bytes of a device; slices are parts of them. Memory of alloc() is freed with its last slice."""
 
     def __init__(self, device: Device, address: int, size: int, owned: bool, whole: Memory | None = None) -> None:
         self.device = device
@@ -96,7 +96,7 @@ def check_pair(ours: Memory, host: memory.Bytes) -> tuple[memory.Bytes, memory.B
 
 class Queue(Handle):
     """Commands for a device, done one after the other while the program goes on. Closing drops those that have not
-    begun; sync() first, to be sure. What they use is to stay as it is until their ticket has been waited for."""
+    begun; sync() first, to be sure. Leave the memory that they use unchanged until you have waited for their ticket."""
 
     _closing = "queue_close"
 
@@ -142,7 +142,7 @@ class Ticket:
         return self._queue._library.call("queue_peek", self._queue._open, self._number) == 1
 
     def wait(self, timeout: float | None = None) -> int:
-        """What the function returned, 0 of transfers; raises their OSError, and TimeoutError: then it goes on."""
+        """The function's result (0 for transfers). Raises their OSError, or TimeoutError while the work goes on."""
         if self._result is None:
             try:
                 self._result = patiently(self._once, timeout)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace doctor`: what this machine offers, what Millrace will do with it, what to change."""
+"""`millrace doctor`: the abilities of this machine, their use by Millrace, and advice."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _kernel(facts: Mapping[str, Any]) -> list[Finding]:
 
 
 def _network(facts: Mapping[str, Any]) -> Finding:
-    """What other nodes would be told. One node needs no network, so nothing here is bad."""
+    """The addresses for other nodes. One node needs no network, so no finding here is bad."""
     others = ", ".join(facts["others"])
     choose = f"set --interfaces or MILLRACE_INTERFACES (up here: {others})" if others else ""
     if facts["address"] is None:
@@ -227,7 +227,7 @@ def _storage(fs: Mapping[str, Any]) -> list[Finding]:
 
 
 def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> list[str]:
-    """What a run here will do, in sentences."""
+    """The behaviour of a run on this machine, in sentences."""
     value = {name: effective.value for name, effective in configuration.values.items()}
     fs, cores = facts["file_system"], facts["cores"]
     strategy = value["strategy"]
@@ -263,7 +263,7 @@ def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> lis
 
 
 def probe_agent(found: prefix.Prefix | None) -> str:
-    """What `millraced --probe` says, where there is one."""
+    """The output of `millraced --probe`, if the program exists."""
     if found is None or not os.access(found.agent, os.X_OK):
         return ""
     try:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an ELF program needs, read from its headers: nothing is run, unlike ldd."""
+"""The libraries that an ELF program needs, read from its headers. Unlike ldd, this runs nothing."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _SLICE_MS = 100  # after which a wait looks whether the program has got a signal
 
 
 class Handle:
-    """What is to be closed once: by close(), by `with`, or when nobody has it any more."""
+    """An object that is closed once: by close(), by `with`, or with its last reference."""
 
     _closing = ""  # the function that does it
 
@@ -139,7 +139,7 @@ class File(Handle):
         self._library.call("truncate", self._open, _natural(size))
 
     def sync(self) -> None:
-        """What was written is on the disk when this returns (fdatasync)."""
+        """Returns when all written bytes are on the disk (fdatasync)."""
         self._library.call("sync", self._open)
 
     def begin_write(self, data: Any, offset: int) -> Request:

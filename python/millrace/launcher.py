@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What starts the ranks: Open MPI's mpirun, MPICH's hydra, Slurm's srun, or nothing."""
+"""The launcher of the ranks: Open MPI's mpirun, MPICH's hydra, Slurm's srun, or none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMES = ("mpirun", "mpiexec", "orterun", "prterun", "prun", "srun")
 _NAMES_WITH_MORE = tuple(name + mark for name in _NAMES for mark in ".-_")  # mpiexec.hydra, mpirun-5.0
 _VERSION_TIMEOUT_S = 10
 
-# How many arguments an option takes, where it is not one option = one argument.
+# The number of arguments of each option that does not take exactly one.
 _NO_ARGUMENT = {
     "openmpi": {
         "--oversubscribe",
@@ -108,7 +108,7 @@ _NO_ARGUMENT = {
 _TWO_ARGUMENTS = {"--mca", "-mca", "--gmca", "-gmca", "--prtemca", "--pmixmca", "-genv", "-env", "--tune2"}
 
 
-# What programs of these names are, whatever link they were started by. Others are asked.
+# Launchers that their names prove, also through links. Programs of other names are asked.
 _KNOWN = {"orterun": "openmpi", "prterun": "openmpi", "prun": "openmpi", "mpiexec.hydra": "mpich", "srun": "slurm"}
 
 
@@ -207,7 +207,7 @@ def programs(command: Sequence[str], launcher: Launcher | None) -> list[str]:
 
 
 def _program_at(part: Sequence[str], launcher: Launcher) -> int:
-    """Where the launcher's own words end."""
+    """The end of the launcher's own words."""
     no_argument = _NO_ARGUMENT.get(launcher.kind, set())
     i = 0
     while i < len(part):
@@ -256,8 +256,8 @@ def forward(command: Sequence[str], launcher: Launcher | None, variables: Sequen
 def overriding(
     command: Sequence[str], launcher: Launcher | None, variable: str, environment: Mapping[str, str]
 ) -> str | None:
-    """What replaces `variable` in the ranks or keeps it from them: words of the user's own command, or a variable of
-    the launcher's. None if nothing does."""
+    """The words of the user's command, or the launcher's variable, that replace `variable` in the ranks or keep it
+    from them. None if there are none."""
     if launcher is None:
         return None
     for i, token in enumerate(command[:-1]):

@@ -55,7 +55,7 @@ def read_text(path: str, default: str = "") -> str:
 
 
 def io_uring() -> dict[str, Any]:
-    """Whether this process may set up a ring, and why not."""
+    """Whether this process may set up an io_uring, and if not, the reason."""
     disabled = read_text("/proc/sys/kernel/io_uring_disabled")
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.syscall(_IO_URING_SETUP, 4, ctypes.create_string_buffer(_IO_URING_PARAMS_BYTES))
@@ -120,7 +120,7 @@ def _chosen(text: str) -> str | None:
 
 
 def shared_memory() -> dict[str, Any]:
-    """What the channels need: anonymous shared memory and abstract UNIX sockets."""
+    """The needs of ranks' rings: anonymous shared memory and abstract UNIX sockets."""
     facts: dict[str, Any] = {"memfd": True, "memfd_reason": "", "abstract_socket": True}
     try:
         fd = os.memfd_create("millrace-doctor", os.MFD_CLOEXEC)
@@ -221,7 +221,7 @@ def _rotational(device: str) -> bool | None:
 
 
 def _locking(folder: Path) -> str:
-    """How byte-range locks work there: ok, or the reason why not."""
+    """The state of byte-range locks there: ok, or the reason why they fail."""
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".millrace-doctor-") as file:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
@@ -232,7 +232,7 @@ def _locking(folder: Path) -> str:
 
 
 def file_system(path: Path) -> dict[str, Any]:
-    """What `path` (a folder, or a file that exists or is to be written) lies on."""
+    """The file system below `path` (a folder, or a file that exists or is to be written)."""
     folder = path if path.is_dir() else path.parent
     facts: dict[str, Any] = {"path": str(path), "exists": folder.is_dir()}
     if not folder.is_dir():

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from millrace import native
 
-_LEGACY_STREAM = (None, 1)  # of __cuda_array_interface__: what copies wait for anyway
+_LEGACY_STREAM = (None, 1)  # of __cuda_array_interface__: copies wait for these anyway
 _CUDA = 2  # of DLPack
 
 
 class Bytes(NamedTuple):
-    """Where bytes are. `keep` is what they belong to, to be held as long as they are used."""
+    """The address of bytes. `keep` is their owner, held as long as the bytes are used."""
 
     address: int
     size: int
@@ -66,7 +66,7 @@ def _of_cuda(value: Any, writable: bool) -> Bytes:
 
 
 def _of_torch(torch: Any, tensor: Any) -> Bytes:
-    """Of the host or CUDA. What works on a tensor is the present stream, as far as anybody knows."""
+    """Of the host or CUDA. Work on a tensor counts as work of the present stream."""
     if tensor.layout is not torch.strided or not tensor.is_contiguous() or tensor.is_conj() or tensor.is_neg():
         raise BufferError("the tensor is not contiguous; copy it first")
     if tensor.device.type == "cuda":

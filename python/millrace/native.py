@@ -22,7 +22,7 @@ class NotFoundError(RuntimeError):
 
 
 class Counts(ctypes.Structure):
-    """What the library has now; see millrace_counts."""
+    """The library's open objects; see millrace_counts."""
 
     _fields_ = [
         (name, c_uint64) for name in ("handles", "staging_bytes", "staging_peak_bytes", "narrow", "unpinned", "retired")
@@ -51,7 +51,7 @@ _COPY = (c_int, [Handle, c_void_p, c_void_p, c_uint64])
 _BEGIN = (c_int, [Handle, Handle, Handle, c_void_p, c_uint64, c_uint64])
 _QUEUE_COPY = (c_int, [Handle, c_void_p, c_void_p, c_uint64, POINTER(c_uint64)])
 
-# Every function of the header: what it returns, what it takes.
+# Every function of the header: its result, its arguments.
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "api_version": (c_int, []),
     "explain": (c_char_p, []),
@@ -134,7 +134,7 @@ class Library:
 
 
 def address_of(view: memoryview) -> int:
-    """Where its bytes are; it stays exported no longer than `view` lives."""
+    """The address of its bytes; it stays exported no longer than `view` lives."""
     if not view.nbytes:
         return 0
     if not view.c_contiguous:
@@ -195,7 +195,7 @@ def need(what: str) -> Library:
 
 
 def counts() -> Counts:
-    """What the library has open now."""
+    """The library's objects that are open now."""
     found = Counts()
     need("counts").call("get_counts", ctypes.byref(found), ctypes.sizeof(found))
     return found

@@ -27,7 +27,7 @@ class In(_Memory):
 
 
 class Out(_Memory):
-    """The function fills it; what it was before, the function does not see."""
+    """The function fills it; the function does not see the earlier content."""
 
     kind = native.OUT
 

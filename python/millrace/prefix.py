@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where Millrace's own files lie: an installed prefix, a wheel's data, or a build tree."""
+"""The place of Millrace's own files: an installed prefix, a wheel's data, or a build tree."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Prefix:
 
 
 def candidates(environment: Mapping[str, str], of_command: bool = True) -> list[str]:
-    """Where to look, best first. What is not the `millrace` command has its program elsewhere."""
+    """Candidates, best first. Only the `millrace` command lies beside its files."""
     explicit = environment.get("MILLRACE_PREFIX")
     if explicit:
         return [os.path.join(os.getcwd(), explicit)]

@@ -28,7 +28,7 @@ class RunError(Exception):
 
 
 class Request:
-    """What the command line asked for."""
+    """The options of the command line."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ def tell(message: str) -> None:
 
 
 def preload_value(libraries: Sequence[str], existing: str | None) -> str:
-    """Millrace first, what the user had after it; never twice."""
+    """Millrace's libraries first, then the user's; no library twice."""
     rest = [word for word in (existing or "").replace(" ", ":").split(":") if word and word not in libraries]
     return ":".join([*libraries, *rest])
 
@@ -167,7 +167,7 @@ def run(request: Request) -> int:
 
 
 def _replace(plan: Plan) -> int:
-    import _signal  # what `signal` wraps in enumerations, which take longer to load
+    import _signal  # `signal` wraps this module in enumerations, which take longer to load
 
     sys.stdout.flush()
     sys.stderr.flush()

@@ -39,7 +39,7 @@ def _root_of_cpu() -> Path | None:
 
 
 def autogroups() -> bool:
-    """Whether processes that are started from here are shared out by session."""
+    """Whether the scheduler groups processes that are started from here by session."""
     try:
         enabled = _AUTOGROUP.read_text().strip() == "1"
         lines = Path("/proc/self/cgroup").read_text().splitlines()

@@ -126,7 +126,7 @@ class Effective:
 
 
 class Configuration:
-    """What `millrace run` works with: each setting's effective value, and the warnings on the way."""
+    """The settings of `millrace run`: each setting's effective value, and the warnings on the way."""
 
     def __init__(self, values: dict[str, Effective], warnings: list[str]) -> None:
         self.values, self.warnings = values, warnings

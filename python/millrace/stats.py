@@ -67,7 +67,7 @@ def _number(line: dict[str, Any], name: str, default: int = 0) -> int:
 
 
 class FileReport:
-    """All that is known of one path: what its ranks and the agents reported, one line per node and lane."""
+    """All reports of one path, from its ranks and the agents, one line per node and lane."""
 
     def __init__(self, path: str) -> None:
         self.path = path

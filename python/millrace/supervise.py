@@ -22,7 +22,7 @@ _FROM_KERNEL = 0x80  # si_code of a signal that the terminal sent, to the whole 
 
 
 def _report_folder(plan: Plan) -> Path:
-    """Where processes leave their reports during the run: with a launcher, all nodes have to see it."""
+    """The folder for reports during the run: with a launcher, all nodes have to see it."""
     if plan.launcher is not None:
         with contextlib.suppress(OSError):
             return Path(tempfile.mkdtemp(prefix=".millrace-run-", dir=Path.cwd()))

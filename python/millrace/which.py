@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where a command's program lies: shutil.which, without the archive formats that shutil loads."""
+"""The path of a command's program: shutil.which, without the archive formats that shutil loads."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads files of YAML that people write: what is wrong with one is said in a line."""
+"""Reads files of YAML that people write; an error is one line."""
 
 from __future__ import annotations
 

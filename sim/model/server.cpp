@@ -87,7 +87,7 @@ void Server::sync() {
   result_.seeks += runs_;
   ++batch_;
   batch_bytes_ = dirty_ = runs_ = 0;
-  // So that virtual time goes on to the end of it.
+  // Virtual time then continues to the end of the write.
   timeline_.at(disk_free_ns_, [] {});
 }
 

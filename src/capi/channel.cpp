@@ -31,9 +31,9 @@ std::string host_program() {
   return folder + "/../bin/millrace-host";
 }
 
-Argument memory_argument(std::int32_t kind, const staging::Place& place) {
-  if (kind == MILLRACE_IN) return Argument::in(place);
-  return kind == MILLRACE_OUT ? Argument::out(place) : Argument::inout(place);
+Argument memory_argument(std::int32_t kind, const staging::MemoryRange& range) {
+  if (kind == MILLRACE_IN) return Argument::in(range);
+  return kind == MILLRACE_OUT ? Argument::out(range) : Argument::inout(range);
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ Outcome Call::prepare(const Handles& handles, std::uint64_t symbol, const millra
       return Outcome::failed(EBADF, "the device of an argument is not open");
     if (one.address == nullptr && one.bytes > 0)
       return Outcome::failed(EFAULT, "the memory of an argument is NULL");
-    arguments_.push_back(memory_argument(one.kind, memory.place));
+    arguments_.push_back(memory_argument(one.kind, memory.range));
     if (memory.device != nullptr) devices_.push_back(std::move(memory.device));
   }
   return 0;

@@ -69,8 +69,8 @@ int copy_now(const char* call, millrace_device* device, const void* address, con
              std::uint64_t bytes, const Copy& copy) {
   return with_int<OpenDevice>(call, device, [&](Library& library, OpenDevice& open) -> Outcome {
     if (host == nullptr && bytes > 0) return Outcome::failed(EFAULT, "the host's memory is NULL");
-    const staging::Place place{&open.get(), staging::address_of(address), bytes};
-    const Status status = copy(library.pool, place);
+    const staging::MemoryRange range{&open.get(), staging::address_of(address), bytes};
+    const Status status = copy(library.pool, range);
     return {status, status.error() == EIO ? open.get().explain() : ""};
   });
 }
@@ -78,13 +78,15 @@ int copy_now(const char* call, millrace_device* device, const void* address, con
 }  // namespace
 
 int millrace_read_mem(millrace_device* device, void* host, const void* from, std::uint64_t bytes) {
-  return copy_now(__func__, device, from, host, bytes, [=](staging::Pool& pool, const staging::Place& place) {
-    return copy_from(pool, place, {static_cast<std::byte*>(host), bytes});
-  });
+  return copy_now(__func__, device, from, host, bytes,
+                  [=](staging::Pool& pool, const staging::MemoryRange& range) {
+                    return copy_from(pool, range, {static_cast<std::byte*>(host), bytes});
+                  });
 }
 
 int millrace_write_mem(millrace_device* device, void* to, const void* host, std::uint64_t bytes) {
-  return copy_now(__func__, device, to, host, bytes, [=](staging::Pool& pool, const staging::Place& place) {
-    return copy_to(pool, place, {static_cast<const std::byte*>(host), bytes});
-  });
+  return copy_now(__func__, device, to, host, bytes,
+                  [=](staging::Pool& pool, const staging::MemoryRange& range) {
+                    return copy_to(pool, range, {static_cast<const std::byte*>(host), bytes});
+                  });
 }

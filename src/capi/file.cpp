@@ -15,8 +15,8 @@ namespace millrace::capi {
 namespace {
 
 using staging::FileEnd;
+using staging::MemoryRange;
 using staging::Moved;
-using staging::Place;
 
 bool is_regular(int fd) {
   struct stat about {};
@@ -30,25 +30,25 @@ FileEnd end_of(int fd, std::optional<std::uint64_t> offset, std::uint64_t done) 
 }
 
 // Moves one part, at most the bytes of one system call.
-Moved move_part(const Place& place, std::uint64_t done, FileEnd& end, bool reads) {
-  const std::uint64_t bytes = std::min(place.bytes - done, staging::request_max);
+Moved move_part(const MemoryRange& range, std::uint64_t done, FileEnd& end, bool reads) {
+  const std::uint64_t bytes = std::min(range.bytes - done, staging::request_max);
   staging::Pool& pool = Library::get().pool;
-  if (place.device != nullptr)
-    return reads ? pool.read(*place.device, end, place.at + done, bytes)
-                 : pool.write(*place.device, place.at + done, bytes, end);
-  const std::span<std::byte> part(place.here() + done, bytes);
+  if (range.device != nullptr)
+    return reads ? pool.read(*range.device, end, range.at + done, bytes)
+                 : pool.write(*range.device, range.at + done, bytes, end);
+  const std::span<std::byte> part(range.here() + done, bytes);
   const ssize_t some = reads ? end.read(part) : end.write(part);
   if (some < 0) return {0, Status::from_errno(static_cast<int>(-some))};
   return {static_cast<std::uint64_t>(some), {}};
 }
 
 // Moves all bytes, or those before an error or the end. `whole`: repeats the call after a short count.
-Outcome move_all(Place place, int fd, std::optional<std::uint64_t> offset, bool reads, bool whole) {
+Outcome move_all(MemoryRange range, int fd, std::optional<std::uint64_t> offset, bool reads, bool whole) {
   std::uint64_t done = 0;
-  while (done < place.bytes) {
-    const std::uint64_t part = std::min(place.bytes - done, staging::request_max);
+  while (done < range.bytes) {
+    const std::uint64_t part = std::min(range.bytes - done, staging::request_max);
     FileEnd end = end_of(fd, offset, done);
-    const Moved some = move_part(place, done, end, reads);
+    const Moved some = move_part(range, done, end, reads);
     done += some.bytes;
     if (some.status.ok()) {
       if (some.bytes == 0 || (some.bytes < part && !whole)) break;
@@ -57,11 +57,11 @@ Outcome move_all(Place place, int fd, std::optional<std::uint64_t> offset, bool 
     if (some.status.error() == EINTR && (done == 0 || whole)) continue;
     if (done > 0) break;
     // Memory that the host's own calls refuse may be a device's, even if the program names no device.
-    if (some.status.error() != EFAULT || place.device != nullptr)
+    if (some.status.error() != EFAULT || range.device != nullptr)
       return {some.status,
-              some.status.error() == EIO && place.device != nullptr ? place.device->explain() : ""};
-    place.device = staging::cuda::device_of(place.here());
-    if (place.device == nullptr) return some.status;
+              some.status.error() == EIO && range.device != nullptr ? range.device->explain() : ""};
+    range.device = staging::cuda::device_of(range.here());
+    if (range.device == nullptr) return some.status;
   }
   return static_cast<std::int64_t>(done);
 }
@@ -106,11 +106,11 @@ std::shared_ptr<File> File::open(const char* path, int flags, unsigned permissio
 File::File(Fd fd) : fd_(std::move(fd)), regular_(is_regular(fd_.get())) {}
 
 Outcome File::write(const Memory& from, std::optional<std::uint64_t> offset) const {
-  return move_all(from.place, fd_.get(), offset, false, true);
+  return move_all(from.range, fd_.get(), offset, false, true);
 }
 
 Outcome File::read(const Memory& to, std::optional<std::uint64_t> offset) const {
-  return move_all(to.place, fd_.get(), offset, true, regular_);
+  return move_all(to.range, fd_.get(), offset, true, regular_);
 }
 
 Outcome File::seek(std::int64_t offset, int whence) const {

@@ -5,21 +5,21 @@
 #include <memory>
 
 #include "capi/device.hpp"
-#include "staging/place.hpp"
+#include "staging/memory_range.hpp"
 
 namespace millrace::capi {
 
 // A program's bytes, and the device they are in for as long as they are used.
 struct Memory {
   std::shared_ptr<OpenDevice> device;  // null: this process
-  staging::Place place;
+  staging::MemoryRange range;
 
   // False: `device` is neither null nor open.
   static bool find(const Handles& handles, millrace_device* device, const void* address, std::uint64_t bytes,
                    Memory& memory) {
     memory.device = handles.find<OpenDevice>(device);
     if (device != nullptr && memory.device == nullptr) return false;
-    memory.place = {memory.device != nullptr ? &memory.device->get() : nullptr, staging::address_of(address),
+    memory.range = {memory.device != nullptr ? &memory.device->get() : nullptr, staging::address_of(address),
                     bytes};
     return true;
   }

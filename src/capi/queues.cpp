@@ -32,11 +32,11 @@ int submit_copy(const char* call, millrace_queue* queue, const void* device_addr
   return with_int<CommandQueue>(call, queue, [&](Library& library, CommandQueue& open) -> Outcome {
     if (ticket == nullptr) return Outcome::failed(EINVAL, "ticket is NULL");
     if (host == nullptr && bytes > 0) return Outcome::failed(EFAULT, "the host's memory is NULL");
-    const staging::Place place{&open.device()->get(), staging::address_of(device_address), bytes};
+    const staging::MemoryRange range{&open.device()->get(), staging::address_of(device_address), bytes};
     return submitted(
         open,
-        [&pool = library.pool, place, host, bytes, move]() -> Result<std::uint64_t> {
-          const Status status = move(pool, place, host, bytes);
+        [&pool = library.pool, range, host, bytes, move]() -> Result<std::uint64_t> {
+          const Status status = move(pool, range, host, bytes);
           if (!status.ok()) return status;
           return std::uint64_t{0};
         },
@@ -75,8 +75,8 @@ int millrace_queue_read_mem(millrace_queue* queue, void* host, const void* from,
                             std::uint64_t* ticket) {
   return submit_copy(
       __func__, queue, from, host, bytes, ticket,
-      [host](staging::Pool& pool, const staging::Place& place, const void*, std::uint64_t size) {
-        return copy_from(pool, place, {static_cast<std::byte*>(host), size});
+      [host](staging::Pool& pool, const staging::MemoryRange& range, const void*, std::uint64_t size) {
+        return copy_from(pool, range, {static_cast<std::byte*>(host), size});
       });
 }
 
@@ -84,8 +84,8 @@ int millrace_queue_write_mem(millrace_queue* queue, void* to, const void* host, 
                              std::uint64_t* ticket) {
   return submit_copy(
       __func__, queue, to, host, bytes, ticket,
-      [](staging::Pool& pool, const staging::Place& place, const void* source, std::uint64_t size) {
-        return copy_to(pool, place, {static_cast<const std::byte*>(source), size});
+      [](staging::Pool& pool, const staging::MemoryRange& range, const void* source, std::uint64_t size) {
+        return copy_to(pool, range, {static_cast<const std::byte*>(source), size});
       });
 }
 

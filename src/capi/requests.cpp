@@ -51,7 +51,7 @@ class Request {
     auto uses = std::make_shared<Uses>(std::move(open), std::move(memory.device));
     Requests& all = library.requests;
     const Status status =
-        reads ? all.read(context_, fd, offset, memory.place) : all.write(context_, fd, offset, memory.place);
+        reads ? all.read(context_, fd, offset, memory.range) : all.write(context_, fd, offset, memory.range);
     if (status.code() == millrace::Code::invalid)
       return {status, "the request has a transfer: wait for it first"};
     if (status.ok()) uses_ = std::move(uses);

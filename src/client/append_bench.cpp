@@ -43,7 +43,7 @@ void file_call(benchmark::State& state) {
   std::uint64_t offset = 0;
   std::uint64_t since = 0;
   for (auto _ : state) {
-    if (!file->takes_pipeline({data.size(), 1, 1})) return state.SkipWithError("past the pipeline");
+    if (!file->enter_pipeline({data.size(), 1, 1})) return state.SkipWithError("past the pipeline");
     const Piece piece{offset, data.data(), data.size()};
     benchmark::DoNotOptimize(file->write({&piece, 1}));
     offset += data.size();

@@ -87,7 +87,7 @@ TEST(Client, DirectAndPipelinedWritesOfRanksInTurnKeepTheirOrder) {
         RANK_CHECK(::pwrite(own.get(), data.data(), data.size(), static_cast<off_t>(extent.begin)) ==
                    static_cast<ssize_t>(data.size()));
       } else {
-        RANK_CHECK(file->takes_pipeline({data.size(), 1, 1}));
+        RANK_CHECK(file->enter_pipeline({data.size(), 1, 1}));
         const Piece piece{extent.begin, data.data(), data.size()};
         RANK_CHECK(file->write({&piece, 1}).ok());
       }
@@ -248,7 +248,7 @@ TEST(Client, TheReportCountsTheProgramsCalls) {
     auto file = open_file(path);
     const std::vector<std::byte> data(600);
     for (std::uint64_t call = 0; call < 3; ++call) {
-      RANK_CHECK(file->takes_pipeline({.bytes = 600, .pieces = 6, .calls = 6}));
+      RANK_CHECK(file->enter_pipeline({.bytes = 600, .pieces = 6, .calls = 6}));
       for (std::uint64_t batch = 0; batch < 2; ++batch) {
         std::vector<Piece> pieces;
         for (std::uint64_t i = 3 * batch; i < 3 * batch + 3; ++i)
@@ -257,7 +257,7 @@ TEST(Client, TheReportCountsTheProgramsCalls) {
       }
     }
     const Piece piece{50'000, data.data(), 100};
-    RANK_CHECK(file->takes_pipeline({.bytes = 100, .pieces = 1, .calls = 1, .goes_on = true}));
+    RANK_CHECK(file->enter_pipeline({.bytes = 100, .pieces = 1, .calls = 1, .goes_on = true}));
     RANK_CHECK(file->write({&piece, 1}).ok());
     RANK_CHECK(file->close().ok());
     return 0;
@@ -309,7 +309,7 @@ TEST(Client, WritesOfTwoRanksWithABarrierBetweenKeepTheirOrder) {
         const bool first = round % 2 == rank;
         if (!first) RANK_CHECK(::read(to[rank][0], &token, 1) == 1);
         const std::vector<std::byte> data(64, static_cast<std::byte>(first ? 1 : 2));
-        RANK_CHECK(file->takes_pipeline({64, 1, 1}));
+        RANK_CHECK(file->enter_pipeline({64, 1, 1}));
         const Piece piece{static_cast<std::uint64_t>(round) * 64, data.data(), 64};
         RANK_CHECK(file->write({&piece, 1}).ok());
         if (first) RANK_CHECK(::write(to[1 - rank][1], "x", 1) == 1);

@@ -42,7 +42,7 @@ TEST(ClientFault, AKilledAgentIsSeenWithinTwoSeconds) {
     const std::vector<std::byte> data(4096);
     Status status;
     while (status.ok()) {
-      RANK_CHECK(file->takes_pipeline({data.size(), 1, 1}));
+      RANK_CHECK(file->enter_pipeline({data.size(), 1, 1}));
       const Piece piece{0, data.data(), data.size()};
       status = file->write({&piece, 1});  // blocks when the ring is full
       writing.reach();
@@ -141,14 +141,14 @@ TEST(ClientFault, WhoNeverWroteIsToldOfWhatTheAgentTookWithIt) {
       const pid_t agent = job.agent();
       RANK_CHECK(agent > 0 && ::kill(agent, SIGKILL) == 0 && Job::ends_within(agent, 2));
       for (int i = 0; i < 2; ++i) RANK_CHECK(reader->flush({0, 1000}).code() == expected);
-      RANK_CHECK(!reader->takes_pipeline({100, 1, 1}));
+      RANK_CHECK(!reader->enter_pipeline({100, 1, 1}));
       RANK_CHECK(reader->prepare_direct_write({0, 100}).code() == expected);
       RANK_CHECK(reader->sync().code() == expected);
       RANK_CHECK(reader->close().code() == expected);
       RANK_CHECK(quiet->close().code() == expected);
       // The same file, and with it its number: nothing of this open was lost.
       auto later = open_file(path, 1);
-      RANK_CHECK(!later->takes_pipeline({100, 1, 1}) && later->flush(everything).ok());
+      RANK_CHECK(!later->enter_pipeline({100, 1, 1}) && later->flush(everything).ok());
       RANK_CHECK(later->prepare_direct_write({0, 100}).ok() && later->sync().ok() && later->close().ok());
       return 0;
     }),
@@ -211,7 +211,7 @@ TEST(ClientFault, WithoutAnAgentFilesAreDirectAndSayWhy) {
     ::setenv("MILLRACE_AGENT", "/nonexistent/millraced", 1);
     ::setenv("MILLRACE_STATS", stats.c_str(), 1);
     auto file = open_file(path);
-    RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
+    RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
     RANK_CHECK(file->flush(everything).ok());
     RANK_CHECK(file->sync().ok());
     RANK_CHECK(file->close().ok());

@@ -9,14 +9,13 @@
 #include <cerrno>
 #include <cstring>
 
-#include "client/pipeline_file.hpp"
+#include "client/opened_file.hpp"
 #include "client/report.hpp"
 #include "client/trace.hpp"
 #include "journal/folder.hpp"
 #include "report/line_file.hpp"
 
 namespace millrace::client {
-
 namespace {
 
 using transport::Kind;
@@ -26,7 +25,7 @@ constexpr std::uint64_t early_bytes = 4 * MiB;  // of direct writes; below that,
 
 }  // namespace
 
-PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& process)
+OpenedFile::OpenedFile(OpenRequest request, const char* barred, Process& process)
     : process_(process),
       request_(std::move(request)),
       barred_(barred),
@@ -35,14 +34,14 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
       account_(request_.costs) {
   if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
     turned_off_.store(read_too_often);
-  const std::string& name = request_.place.empty() ? request_.path : request_.place;
+  const std::string& name = request_.stand_in.empty() ? request_.path : request_.stand_in;
   if (request_.found.number() != 0) {
-    place_ = std::move(request_.found);
+    target_ = std::move(request_.found);
   } else if (request_.left != nullptr) {
-    (void)place_.remember(name);  // for close to make it durable
+    (void)target_.remember(name);  // for close to make it durable
   } else if (barred != nullptr) {
-    if (process_.settings().enabled) (void)place_.number_of(name);
-  } else if (!place_.remember(name, request_.place.empty())) {
+    if (process_.settings().enabled) (void)target_.number_of(name);
+  } else if (!target_.remember(name, request_.stand_in.empty())) {
     barred_.store("the file cannot be found by its name");
   }
   // An agent that has gone held no bytes of this open. Bytes under the same number belong to another file.
@@ -50,8 +49,8 @@ PipelineFile::PipelineFile(OpenRequest request, const char* barred, Process& pro
   process_.add(this);
 }
 
-Choice PipelineFile::decide(const Transfer& transfer) {
-  if (!request_.place.empty() && request_.routing.lanes > 0) return {true, "the file is on another node"};
+Choice OpenedFile::decide(const Transfer& transfer) {
+  if (!request_.stand_in.empty() && request_.routing.lanes > 0) return {true, "the file is on another node"};
   if (process_.is_child()) return {false, "a child of fork() writes past the pipeline"};
   if (const char* why = barred_.load(std::memory_order_relaxed)) return {false, why};
   if (const char* why = turned_off_.load(std::memory_order_relaxed)) return {false, why};
@@ -64,7 +63,7 @@ Choice PipelineFile::decide(const Transfer& transfer) {
   return {false, barred_.load(std::memory_order_relaxed)};
 }
 
-bool PipelineFile::takes_pipeline(const Transfer& transfer) {
+bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   Transfer known = transfer;
   known.made_stable = goes_to_disk();
   known.routed = request_.routing.lanes > 0;
@@ -90,14 +89,14 @@ bool PipelineFile::takes_pipeline(const Transfer& transfer) {
 }
 
 // Registers the file with the agent. False: not now (may_start false), or never (barred_ says why).
-bool PipelineFile::enroll(bool may_start) {
+bool OpenedFile::enroll(bool may_start) {
   const std::lock_guard lock(enroll_mutex_);
   if (registered()) return true;
   if (barred_.load() != nullptr) return false;
   const char* why = nullptr;
   Session* session = process_.session(may_start, why);
   std::uint64_t seen = 0;
-  if (session != nullptr && !session->lost() && !session->view().knows(place_.number(), seen))
+  if (session != nullptr && !session->lost() && !session->view().knows(target_.number(), seen))
     settle_dead_ledgers();
   if (session != nullptr) why = enroll_with(*session);
   if (why != nullptr) barred_.store(why);
@@ -105,11 +104,12 @@ bool PipelineFile::enroll(bool may_start) {
 }
 
 // nullptr, or why not.
-const char* PipelineFile::enroll_with(Session& session) {
+const char* OpenedFile::enroll_with(Session& session) {
   const int least = request_.writable ? O_WRONLY : O_RDONLY;
   struct stat status = {};
   // It stays open until this open is closed: closing it would drop the process's fcntl locks on the file.
-  if ((!place_.hold_open(O_RDWR) && !place_.hold_open(least)) || ::fstat(place_.held().get(), &status) != 0)
+  if ((!target_.hold_open(O_RDWR) && !target_.hold_open(least)) ||
+      ::fstat(target_.held().get(), &status) != 0)
     return "the file cannot be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
   transport::Register registration{};
@@ -120,21 +120,21 @@ const char* PipelineFile::enroll_with(Session& session) {
   registration.routing = request_.routing;
   const std::size_t length = std::min(request_.path.size(), sizeof registration.path - 1);
   std::memcpy(registration.path, request_.path.data(), length);
-  Result<std::uint32_t> slot = session.enroll(registration, place_.held().get());
+  Result<std::uint32_t> slot = session.enroll(registration, target_.held().get());
   if (!slot) {
     process_.say(request_.path + ": the agent refused the file: " + slot.status().describe());
-    bereft_.store(session.lost() && session.view().holds(place_.number()));
+    bereft_.store(session.lost() && session.view().holds(target_.number()));
     return "the agent refused the file";
   }
   slot_ = *slot;
   if (request_.settings.strategy == Strategy::journal)
-    session.protect({slot_, journal::identity_of(journal::Kind::rescue, place_.held(),
-                                                 process_.identify(place_.held()))});
+    session.protect({slot_, journal::identity_of(journal::Kind::rescue, target_.held(),
+                                                 process_.identify(target_.held()))});
   session_.store(&session, std::memory_order_release);
   return nullptr;
 }
 
-Status PipelineFile::write(std::span<const Piece> pieces) {
+Status OpenedFile::write(std::span<const Piece> pieces) {
   if (pieces.empty()) return {};
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr || closed_.load(std::memory_order_relaxed) || process_.is_child())
@@ -144,14 +144,14 @@ Status PipelineFile::write(std::span<const Piece> pieces) {
   return session->write(slot_, pieces, request_.settings.record_max_bytes, tally_);
 }
 
-Status PipelineFile::flush(Extent extent) {
+Status OpenedFile::flush(Extent extent) {
   if (extent.empty() || process_.is_child()) return {};
   const Status status = flush_own(extent);
-  const auto size = [this] { return process_.size_of(place_.lasting_path()); };
-  return status.ok() ? successor_.before_reading(place_.number(), extent, size) : status;
+  const auto size = [this] { return process_.size_of(target_.lasting_path()); };
+  return status.ok() ? successor_.before_reading(target_.number(), extent, size) : status;
 }
 
-Status PipelineFile::flush_own(Extent extent) {
+Status OpenedFile::flush_own(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) {
     // Another rank may have bytes pending, though this one never wrote.
@@ -164,7 +164,7 @@ Status PipelineFile::flush_own(Extent extent) {
   if (elsewhere) extent = everything;
   // The end of the file depends on pending bytes behind it: a hole before these bytes reads as zeros.
   if (extent.end != UINT64_MAX) {
-    const Result<std::uint64_t> size = process_.size_of(place_.lasting_path());
+    const Result<std::uint64_t> size = process_.size_of(target_.lasting_path());
     if (!size || extent.end > *size) extent.end = UINT64_MAX;
   }
   const TraceSpan span("flush", extent.size());
@@ -178,30 +178,30 @@ Status PipelineFile::flush_own(Extent extent) {
   return status;
 }
 
-Status PipelineFile::ask_before_reading(Extent extent) {
-  const auto size = [this] { return process_.size_of(place_.lasting_path()); };
-  const Status status = guest_.before_reading(place_.number(), extent, size);
+Status OpenedFile::ask_before_reading(Extent extent) {
+  const auto size = [this] { return process_.size_of(target_.lasting_path()); };
+  const Status status = guest_.before_reading(target_.number(), extent, size);
   return status.ok() ? without_agent() : status;
 }
 
 // If a file server on another node writes the file, this node's file system has to look again.
-Status PipelineFile::ask(Session& session, Kind kind, Extent extent) {
+Status OpenedFile::ask(Session& session, Kind kind, Extent extent) {
   const Status status = hand_over(session.request(kind, slot_, extent, tally_));
-  if (request_.routing.lanes > 0) process_.look_again(place_.path());
+  if (request_.routing.lanes > 0) process_.look_again(target_.path());
   return status;
 }
 
 // Whether some rank of this node has the file open through the pipeline. No system call.
-bool PipelineFile::known_to_agent() {
+bool OpenedFile::known_to_agent() {
   if (barred_.load(std::memory_order_relaxed) != nullptr) return false;
   const char* why = nullptr;
   Session* session = process_.session(false, why);
   if (session == nullptr) return false;
   const std::lock_guard lock(known_mutex_);
-  return session->view().knows(place_.number(), openings_seen_);
+  return session->view().knows(target_.number(), openings_seen_);
 }
 
-Status PipelineFile::order() {
+Status OpenedFile::order() {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) guest_.order();
   if (session == nullptr || process_.is_child()) return {};
@@ -213,7 +213,7 @@ Status PipelineFile::order() {
   return hand_over(session->request(Kind::arrive, slot_, everything, tally_));
 }
 
-Status PipelineFile::publish() {
+Status OpenedFile::publish() {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr || process_.is_child()) return {};
   if (!session->view().dirty(slot_)) return session->sticky(slot_);
@@ -222,7 +222,7 @@ Status PipelineFile::publish() {
 }
 
 // Afterwards all records of the ledger are on the file's disk, and the ledger is empty.
-Status PipelineFile::settle_ledger() {
+Status OpenedFile::settle_ledger() {
   Session* session = session_of_group();
   if (session == nullptr) settle_dead_ledgers();
   if (session == nullptr) return without_agent();
@@ -231,16 +231,16 @@ Status PipelineFile::settle_ledger() {
 }
 
 // Order counts only where bytes overlap.
-Status PipelineFile::prepare_direct_write(Extent extent) {
+Status OpenedFile::prepare_direct_write(Extent extent) {
   hold_for_sync();
   const Status status = prepare_own_direct_write(extent);
-  return status.ok() ? successor_.before_writing(place_.number(), extent) : status;
+  return status.ok() ? successor_.before_writing(target_.number(), extent) : status;
 }
 
-Status PipelineFile::prepare_own_direct_write(Extent extent) {
+Status OpenedFile::prepare_own_direct_write(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr && barred_.load(std::memory_order_relaxed) != nullptr) {
-    const Status status = guest_.before_writing(place_.number(), extent);
+    const Status status = guest_.before_writing(target_.number(), extent);
     settle_dead_ledgers();
     return status.ok() ? without_agent() : status;
   }
@@ -252,7 +252,7 @@ Status PipelineFile::prepare_own_direct_write(Extent extent) {
 }
 
 // Bytes that have to be on the disk at the end can start their way at once.
-void PipelineFile::note_direct_write(Extent extent) {
+void OpenedFile::note_direct_write(Extent extent) {
   if (process_.is_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes)
     return;
   Session* session = session_.load(std::memory_order_acquire);
@@ -261,19 +261,19 @@ void PipelineFile::note_direct_write(Extent extent) {
   if (session != nullptr) session->note(slot_, extent);
 }
 
-void PipelineFile::note_direct_call(std::uint64_t bytes) {
+void OpenedFile::note_direct_call(std::uint64_t bytes) {
   direct_calls_.fetch_add(1, std::memory_order_relaxed);
   direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 // For collective requests: a rank that wrote nothing joins an agent too, because other ranks wait for it.
-Session* PipelineFile::session_of_group() {
+Session* OpenedFile::session_of_group() {
   if (process_.is_child()) return nullptr;
   if (!registered() && request_.members > 1 && known_to_agent()) (void)enroll(false);
   return session_.load(std::memory_order_acquire);
 }
 
-Status PipelineFile::sync() {
+Status OpenedFile::sync() {
   if (!goes_to_disk()) stint_.spoil();
   process_.lessons().syncs.store(true, std::memory_order_relaxed);
   Session* session = session_of_group();
@@ -283,14 +283,14 @@ Status PipelineFile::sync() {
   return ask(*session, Kind::sync, everything);
 }
 
-Status PipelineFile::set_direct(const char* reason) {
+Status OpenedFile::set_direct(const char* reason) {
   turned_off_.store(reason);
   if (reason == nullptr) return {};
   why_direct_.store(reason);
   return keeps_ledger(request_.settings) && barred_.load() == nullptr ? empty_ledger() : flush(everything);
 }
 
-void PipelineFile::report(Status status) {
+void OpenedFile::report(Status status) {
   const std::string& path = process_.settings().stats_path;
   if (path.empty()) return;
   const char* pipeline = why_pipeline_.load();
@@ -306,7 +306,7 @@ void PipelineFile::report(Status status) {
                                      {expected_direct_ps_.load(), expected_pipeline_ps_.load()}}));
 }
 
-Status PipelineFile::close() {
+Status OpenedFile::close() {
   if (closed_.exchange(true)) return {};
   process_.remove(this);
   if (process_.is_child()) return {};
@@ -323,7 +323,7 @@ Status PipelineFile::close() {
 
 // The last request of this open. The report comes before it, so that the agent's, which joins those of all
 // ranks, is the last line about a file.
-Status PipelineFile::settle(Kind kind, Extent extent) {
+Status OpenedFile::settle(Kind kind, Extent extent) {
   tally_.counters.calls = calls_.load();
   tally_.counters.direct_calls = direct_calls_.load();
   tally_.counters.direct_bytes = direct_bytes_.load();
@@ -342,19 +342,19 @@ Status PipelineFile::settle(Kind kind, Extent extent) {
 
 // The kernel reports an error in writeback to every descriptor that was open then, and to only one that was
 // opened later. So the descriptor that close syncs has to be older than the writes.
-void PipelineFile::hold_for_sync() {
+void OpenedFile::hold_for_sync() {
   if (held_for_sync_.load(std::memory_order_acquire)) return;
   if (!ends_on_disk(request_.settings) || !request_.writable || process_.is_child()) return;
   const std::lock_guard lock(enroll_mutex_);
-  if (!place_.holds_open() && !place_.hold_open(O_RDWR)) (void)place_.hold_open(O_WRONLY);
+  if (!target_.holds_open() && !target_.hold_open(O_RDWR)) (void)target_.hold_open(O_WRONLY);
   held_for_sync_.store(true, std::memory_order_release);
 }
 
 // With durability disk or node, the agent syncs its own writes. This syncs those of the MPI library.
-Status PipelineFile::make_durable() const {
+Status OpenedFile::make_durable() const {
   if (!ends_on_disk(request_.settings) || !request_.writable || !has_direct_calls()) return {};
-  if (place_.holds_open()) return process_.datasync(place_.held());
-  const Fd file = place_.open_again(O_RDONLY);
+  if (target_.holds_open()) return process_.datasync(target_.held());
+  const Fd file = target_.open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {
     process_.say(request_.path +
                  " is gone or has another name: bytes that the MPI library wrote may not be on the disk");
@@ -365,7 +365,7 @@ Status PipelineFile::make_durable() const {
 }
 
 // The program left the file open. At exit, other ranks may not close the file, so this only flushes.
-void PipelineFile::leave(bool at_exit) {
+void OpenedFile::leave(bool at_exit) {
   if (closed_.exchange(true)) return;
   process_.remove(this);
   const Status status = settle(at_exit ? Kind::flush : Kind::close, everything);
@@ -385,7 +385,7 @@ std::unique_ptr<File> open(OpenRequest request, Process& process) {
     barred = request.left;
   }
   const bool routed = request.routing.lanes > 0;
-  auto file = std::make_unique<PipelineFile>(std::move(request), barred, process);
+  auto file = std::make_unique<OpenedFile>(std::move(request), barred, process);
   // Agents of other nodes wait for this node's agent, whether or not a rank here writes.
   if (routed && barred == nullptr) (void)file->enroll(true);
   return file;

@@ -12,8 +12,8 @@
 #include "base/result.hpp"
 #include "base/settings.hpp"
 #include "client/costs.hpp"
-#include "client/place.hpp"
 #include "client/stint.hpp"
+#include "client/target_file.hpp"
 #include "extent/extent.hpp"
 #include "transport/route.hpp"
 
@@ -22,7 +22,7 @@ namespace millrace::client {
 // An open that a front end wants accelerated.
 struct OpenRequest {
   std::string path;           // as the kernel takes it (file system prefixes such as "ufs:" removed)
-  std::string place = {};     // the file's stand-in on this node, if there is one
+  std::string stand_in = {};  // the file that stands in for it on this node, if there is one
   std::uint64_t group = 0;    // agreed by all ranks of one collective open
   std::uint32_t members = 1;  // ranks of that open on this node
   FileSettings settings;      // after hints
@@ -34,7 +34,7 @@ struct OpenRequest {
   transport::Routing routing = {};  // if the ranks are on several nodes that work together
   bool through = false;             // reads pass the agents, too
   const char* left = nullptr;       // why all ranks leave the file to the MPI library; a literal
-  Place found = {};                 // the file of that path, if the front end has looked for it already
+  TargetFile found = {};            // the file of that path, if the front end has looked for it already
 };
 
 // One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.
@@ -54,9 +54,9 @@ class File {
  public:
   virtual ~File() = default;
 
-  // Policy: should this transfer take the pipeline? Decided once per call, before any byte moves; counts the
-  // call either way and remembers the reason for the report.
-  virtual bool takes_pipeline(const Transfer& transfer) = 0;
+  // Policy: decides whether this transfer takes the pipeline, and starts or joins the agent for that. Called
+  // once per call, before any byte moves. Counts the call either way and remembers the reason for the report.
+  virtual bool enter_pipeline(const Transfer& transfer) = 0;
 
   // Appends pieces in order; when it returns the caller's memory may be reused. Blocks while the channel
   // is full, at most `timeout` without progress. Sticky errors of the file surface here.
@@ -72,9 +72,9 @@ class File {
   // Before ranks of other nodes read: as flush() of everything, but does not count as a read of this rank.
   virtual Status publish() { return flush(everything); }
 
-  // For a file with a stand-in on this node (OpenRequest::place), before the MPI library reads the stand-in.
-  // `extent` of the file, with all earlier writes, comes into the stand-in, whose size becomes the file's.
-  // With an empty extent, only the size comes. Bytes behind the end of the file are not fetched.
+  // For a file with a stand-in on this node (OpenRequest::stand_in), before the MPI library reads the
+  // stand-in. `extent` of the file, with all earlier writes, comes into the stand-in, whose size becomes the
+  // file's. With an empty extent, only the size comes. Bytes behind the end of the file are not fetched.
   virtual Status fetch(Extent extent) { return flush(extent); }
 
   // Before the MPI library writes `extent` itself: as flush(). Also no communication if bytes are pending

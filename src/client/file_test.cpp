@@ -75,7 +75,7 @@ TEST(File, AFileWithoutANameIsLeftToTheLibrary) {
   EXPECT_EQ(job.run([&] {
     auto file = open_file(path);
     RANK_CHECK(::unlink(path.c_str()) == 0);
-    RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
+    RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
     RANK_CHECK(file->close().ok());
     return 0;
   }),
@@ -111,7 +111,7 @@ TEST(File, DurabilityDiskHoldsForWhatTheLibraryWroteToo) {
     create(path);
     EXPECT_EQ(job.run([&] {
       auto file = open_file(path);
-      RANK_CHECK(!file->takes_pipeline({4 * MiB, 1, 1}));
+      RANK_CHECK(!file->enter_pipeline({4 * MiB, 1, 1}));
       file->note_direct_write({0, 4 * MiB});
       RANK_CHECK(datasyncs == 0);
       RANK_CHECK(file->close().ok());
@@ -130,9 +130,9 @@ TEST(File, AFileThatIsLeftToTheLibraryIsNeverTheAgentsAndIsDurableAtClose) {
     create(path);
     EXPECT_EQ(job.run([&] {
       auto file = open({.path = path, .group = 1, .settings = process_settings().file, .left = "a reason"});
-      RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
+      RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
       RANK_CHECK(file->prepare_direct_write(everything).ok() && file->set_direct(nullptr).ok());
-      RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
+      RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
       RANK_CHECK(!file->registered() && datasyncs == 0);
       RANK_CHECK(file->close().ok());
       RANK_CHECK(datasyncs == (durability == "server" ? 0 : 1));
@@ -176,7 +176,7 @@ TEST(File, AFileIsBarredForGood) {
     RANK_CHECK(file->bar("a reason").ok());
     RANK_CHECK(contents(path) == pattern(7, 0, 10'000));
     RANK_CHECK(file->set_direct(nullptr).ok());
-    RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
+    RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
     return 0;
   }),
             0);

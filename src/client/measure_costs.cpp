@@ -102,7 +102,7 @@ class Rank {
 
   std::unique_ptr<File> open_file(std::uint64_t group, std::uint32_t members) const {
     return open({.path = path_,
-                 .place = path_,
+                 .stand_in = path_,
                  .group = group,
                  .members = members,
                  .settings = process_settings().file});
@@ -114,7 +114,7 @@ class Rank {
     if (number_ != 0) return true;
     const std::unique_ptr<File> file = open_file(1, 1);
     const std::uint64_t begin = transport::now_ns();
-    if (!file->takes_pipeline({1, 1, 1})) return false;
+    if (!file->enter_pipeline({1, 1, 1})) return false;
     shared_.start_ns.store(transport::now_ns() - begin);
     std::uint64_t best = UINT64_MAX;
     for (int i = 0; i < questions; ++i) {
@@ -167,7 +167,7 @@ class Rank {
       return written == static_cast<ssize_t>(part.piece);
     }
     const Piece piece{at, data_.data(), part.piece};
-    const bool written = file->takes_pipeline({part.piece, 1, 1}) && file->write({&piece, 1}).ok();
+    const bool written = file->enter_pipeline({part.piece, 1, 1}) && file->write({&piece, 1}).ok();
     if (!written) fail(EIO);
     return written;
   }
@@ -179,7 +179,7 @@ class Rank {
     }
     const std::uint64_t pieces = bundle_.size();
     const bool written =
-        file.takes_pipeline({pieces * part.piece, pieces, pieces}) && file.write(bundle_).ok();
+        file.enter_pipeline({pieces * part.piece, pieces, pieces}) && file.write(bundle_).ok();
     if (!written) fail(EIO);
     return written;
   }

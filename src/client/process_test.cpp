@@ -57,7 +57,7 @@ TEST(Client, AChildOfForkLeavesTheParentsChannelAlone) {
     RANK_CHECK(write_range(*file, 9, 0, 50'000, 500) == 0);
     const pid_t child = ::fork();
     if (child == 0) {
-      const bool taken = file->takes_pipeline({10, 1, 1});
+      const bool taken = file->enter_pipeline({10, 1, 1});
       const bool quiet = file->flush(everything).ok() && file->close().ok();
       finalize();
       ::_exit(taken || !quiet ? 1 : 0);
@@ -90,7 +90,7 @@ TEST(Client, OnlyRegularFilesAreAccelerated) {
   Job job("device");
   EXPECT_EQ(job.run([&] {
     auto file = open_file("/dev/null");
-    RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
+    RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
     RANK_CHECK(file->close().ok());
     return 0;
   }),

@@ -235,16 +235,16 @@ Status Session::settle_ledgers_of(std::uint64_t number, Tally& tally) {
   });
 }
 
-// Every step brings the size of the file along. One that the file ends in has waited for all that is pending
-// behind it, so that nothing lies behind the end.
-Status Session::fetch(std::uint32_t file, const std::string& place, Extent extent, Tally& tally) {
+// Every step brings the size of the file along. A step that contains the end of the file has waited for all
+// pending records behind it, so no byte lies behind the end.
+Status Session::fetch(std::uint32_t file, const std::string& stand_in, Extent extent, Tally& tally) {
   const TraceSpan span("fetch", extent.size());
   std::uint64_t size = 0;
   do {
     const Extent step{extent.begin, extent.begin + std::min(extent.size(), transport::fetch_max_bytes)};
     const Status status = request(transport::Kind::fetch, file, step, tally);
     if (!status.ok()) return status;
-    const Result<std::uint64_t> now = parts_.contact->size_of(place);
+    const Result<std::uint64_t> now = parts_.contact->size_of(stand_in);
     if (!now) return now.status();
     size = *now;
     extent.begin = step.end;

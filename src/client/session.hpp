@@ -59,8 +59,8 @@ class Session {
 
   // Sends a request and waits for its answer.
   Status request(transport::Kind kind, std::uint32_t file, Extent extent, Tally& tally);
-  // Fetches `extent` in steps, up to the end of the file; `place` is the stand-in here.
-  Status fetch(std::uint32_t file, const std::string& place, Extent extent, Tally& tally);
+  // Fetches `extent` in steps, up to the end of the file; `stand_in` is the file on this node.
+  Status fetch(std::uint32_t file, const std::string& stand_in, Extent extent, Tally& tally);
   // A hint without an answer; dropped if the ring is full.
   void note(std::uint32_t file, Extent extent);
 

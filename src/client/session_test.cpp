@@ -22,14 +22,14 @@
 namespace millrace::client {
 namespace {
 
-struct Place {
+struct TestFolder {
   std::string path = ::testing::TempDir() + "session_test-XXXXXX";
-  Place() {
+  TestFolder() {
     if (::mkdtemp(path.data()) == nullptr) std::abort();
   }
-  ~Place() { std::filesystem::remove_all(path); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  ~TestFolder() { std::filesystem::remove_all(path); }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
 };
 
 std::string all_journals(const std::string& folder) {
@@ -47,14 +47,15 @@ journal::Identity rescue_of(std::uint64_t inode, const std::string& path) {
 
 // A session whose agent takes nothing, until it dies.
 struct Lonely {
-  Place place;
+  TestFolder folder;
   bool gone = false;
   Session session;
   Tally tally;
 
   Lonely()
       : session({*transport::Producer::create(256 * KiB), page(),
-                 std::make_unique<testing::SilentContact>([this] { return gone; }), 1000, true, place.path}) {
+                 std::make_unique<testing::SilentContact>([this] { return gone; }), 1000, true,
+                 folder.path}) {
     session.protect({0, rescue_of(100, "/data/file")});
   }
   static transport::Mapping page() {
@@ -73,7 +74,7 @@ struct Saved {
 std::vector<Saved> saved_by(Lonely& rank) {
   rank.gone = true;
   EXPECT_EQ(rank.session.request(transport::Kind::sync, 0, everything, rank.tally).code(), Code::lost_agent);
-  const std::string bytes = all_journals(rank.place.path);
+  const std::string bytes = all_journals(rank.folder.path);
   const Fd source = journal::file_of(std::as_bytes(std::span(bytes)));
   journal::JournalReader reader(source);
   EXPECT_EQ(reader.open(), journal::Verdict::clean);
@@ -136,13 +137,13 @@ TEST(Session, SmallPiecesOfOneCallAreOneFrameOfTheRing) {
 
 // The agent reuses a slot after its file is closed.
 TEST(Session, WhatIsSavedIsOfTheFileThatHasTheNumberNow) {
-  const Place place;
+  const TestFolder folder;
   const std::size_t page_bytes = sizeof(transport::AgentPage);
   const Result<Fd> memory = transport::make_memory("session_test", page_bytes);
   bool gone = false;
   Session session({*transport::Producer::create(64 * KiB), *transport::map(memory->get(), page_bytes),
                    std::make_unique<testing::SilentContact>([&gone] { return gone; }), 1000, true,
-                   place.path});
+                   folder.path});
   session.protect({0, rescue_of(100, "/data/closed")});
   session.protect({0, rescue_of(200, "/data/open")});
   const std::string bytes = "of the second file";
@@ -151,7 +152,7 @@ TEST(Session, WhatIsSavedIsOfTheFileThatHasTheNumberNow) {
   ASSERT_TRUE(session.write(0, {&piece, 1}, 4 * KiB, tally).ok());
   gone = true;
   EXPECT_EQ(session.request(transport::Kind::sync, 0, everything, tally).code(), Code::lost_agent);
-  const std::string saved = all_journals(place.path);
+  const std::string saved = all_journals(folder.path);
   EXPECT_NE(saved.find("/data/open"), std::string::npos);
   EXPECT_NE(saved.find(bytes), std::string::npos);
   EXPECT_EQ(saved.find("/data/closed"), std::string::npos);

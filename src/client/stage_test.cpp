@@ -17,7 +17,7 @@ namespace {
 // What is sent, as it arrives.
 class Sent final : public File {
  public:
-  bool takes_pipeline(const Transfer&) override { return true; }
+  bool enter_pipeline(const Transfer&) override { return true; }
   Status write(std::span<const Piece> pieces) override {
     for (const Piece& piece : pieces) {
       EXPECT_EQ(piece.offset, bytes.size());

@@ -40,7 +40,7 @@ std::string told_by_a_rank_of(Job& job, const std::string& agent = {}) {
     const Fd err(::open(told.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600));
     ::dup2(err.get(), STDERR_FILENO);
     auto file = open_file(path);
-    RANK_CHECK(!file->takes_pipeline({100, 1, 1}));
+    RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
     RANK_CHECK(file->close().ok());
     return 0;
   }),

@@ -150,7 +150,7 @@ TEST(ClientFault, APathIsForReportsAndOpensNothing) {
   const Step go;
   const pid_t rank = job.start([&] {  // its agent
     auto file = open_file(job.path("victim"));
-    RANK_CHECK(file->takes_pipeline({1, 1, 1}));
+    RANK_CHECK(file->enter_pipeline({1, 1, 1}));
     RANK_CHECK(go.await());
     RANK_CHECK(file->close().ok());
     return 0;

@@ -4,7 +4,7 @@
 
 #include "client/file.hpp"
 #include "client/guest.hpp"
-#include "client/place.hpp"
+#include "client/target_file.hpp"
 
 namespace millrace::client {
 
@@ -14,21 +14,21 @@ class Visitor final : public File {
  public:
   Visitor(const std::string& path, Process& process)
       : process_(process), guest_(process), successor_(process, Guest::Of::successor) {
-    (void)place_.number_of(path);
+    (void)target_.number_of(path);
   }
 
-  bool takes_pipeline(const Transfer&) override { return false; }
+  bool enter_pipeline(const Transfer&) override { return false; }
   Status write(std::span<const Piece>) override { return Code::unsupported; }
   Status flush(Extent extent) override {
-    const auto size = [this] { return process_.size_of(place_.path()); };
-    const Status status = guest_.before_reading(place_.number(), extent, size);
-    return status.ok() ? successor_.before_reading(place_.number(), extent, size) : status;
+    const auto size = [this] { return process_.size_of(target_.path()); };
+    const Status status = guest_.before_reading(target_.number(), extent, size);
+    return status.ok() ? successor_.before_reading(target_.number(), extent, size) : status;
   }
   Status order() override { return guest_.order(), Status(); }
   Status publish() override { return {}; }
   Status prepare_direct_write(Extent extent) override {
-    const Status status = guest_.before_writing(place_.number(), extent);
-    return status.ok() ? successor_.before_writing(place_.number(), extent) : status;
+    const Status status = guest_.before_writing(target_.number(), extent);
+    return status.ok() ? successor_.before_writing(target_.number(), extent) : status;
   }
   void note_direct_write(Extent) override {}
   void note_direct_call(std::uint64_t) override {}
@@ -40,7 +40,7 @@ class Visitor final : public File {
 
  private:
   Process& process_;
-  Place place_;
+  TargetFile target_;
   Guest guest_, successor_;
 };
 

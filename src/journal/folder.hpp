@@ -28,23 +28,23 @@ struct Named {
 // Reads the first bytes of a log; false if there are fewer.
 using ReadStart = std::function<bool(const Fd& log, void* into, std::size_t size)>;
 
-// One of them, as it is now. What the file lacks of its start is zero.
+// One log, as it is now. Bytes that the file lacks of its start are zero.
 Result<Named> look_at(const std::string& path, const ReadStart& read = io::read_start);
 
-// Whether there can be any: one system call.
+// Whether there can be any logs: one system call.
 bool has_logs(const std::string& directory);
 
 // Those that may be of the target. A log of another version may be of any file with the target's numbers.
 std::vector<Named> logs_of(const std::string& directory, const FileIdentity& target, const ReadStart& read);
 
-// Who owns the log, or has its lock.
+// Only for the owner of the log, or the holder of its lock.
 void set_state(const Fd& log, Start& start, State state);
 void show_progress(const Fd& log, Start& start);
 
-// What a dead process's log holds must not come back over what is written from now on.
+// Records in a dead process's log must not overwrite bytes that are written from now on.
 void pass_over(const Named& log);
 
-// What a log of that target says of it. `target` is open.
+// The identity that a log stores for its target. `target` is open.
 Identity identity_of(Kind kind, const Fd& target, const Result<FileIdentity>& identity);
 
 struct Piece {

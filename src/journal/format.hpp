@@ -61,7 +61,7 @@ struct StateSector {
 };
 static_assert(sizeof(StateSector) == 512 && offsetof(StateSector, checksum) == 16);
 
-// What a log begins with; its records follow.
+// The start of a log; its records follow.
 struct Start {
   FileHeader header;
   StateSector sector;

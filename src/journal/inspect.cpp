@@ -14,7 +14,7 @@ namespace millrace::journal {
 
 namespace {
 
-// Paths are bytes; what is not UTF-8 is replaced.
+// Paths are bytes; those that are not UTF-8 are replaced.
 std::string text_of(const nlohmann::ordered_json& value, int indent) {
   return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -139,8 +139,8 @@ TEST(Journal, AnotherVersionIsUnsupported) {
   EXPECT_EQ(read_all(bytes).verdict, Verdict::unsupported);
 }
 
-// A crash in the middle of a sync may leave what lies behind and lose what lies before: that is no damage of
-// what somebody counts on.
+// A crash in the middle of a sync may keep later records and lose earlier ones. That does not damage records
+// that were promised as safe.
 TEST(Journal, ACommitTellsWhatWasSafeBeforeItWasWritten) {
   TestJournal journal;
   journal.append(0, "first");

@@ -66,7 +66,7 @@ void Log::show_progress() {
   put_state();
 }
 
-// Where the disk refuses it, others see the state that was before.
+// If the disk refuses the write, other processes see the earlier state.
 void Log::put_state() {
   const StateSector sector = sector_of(state_, false, progress_, seed_);
   (void)storage_.put(file_, sizeof(FileHeader), std::as_bytes(std::span(&sector, 1)));

@@ -48,11 +48,12 @@ class Log {
   void append(std::uint64_t offset, std::span<const std::byte> data);
   // Starts writing what is buffered.
   void flush();
-  // flush(), then a datasync once all of it is written; what is appended later does not put that off. After
-  // it a commit record says what is safe by now: before it, one would be a promise that a crash can break.
+  // flush(), then a datasync once all of it is written; later records do not delay that. After the datasync a
+  // commit record says which records are safe. An earlier commit record would be a promise that a crash can
+  // break.
   void sync();
 
-  // Others see the new state at once.
+  // Other processes see the new state at once.
   void set_state(State state);
   void show_progress();
 
@@ -75,7 +76,7 @@ class Log {
   bool idle() const;
   // A write or datasync is with Storage.
   bool in_flight() const { return !flying_.empty() || syncing_; }
-  // So many of the records are in the file, and so many have been datasynced there.
+  // The number of records in the file, and the number of datasynced ones.
   std::uint64_t written() const { return written_.records; }
   std::uint64_t stable() const { return stable_.records; }
   std::uint64_t records() const { return appended_.records; }  // commits included
@@ -114,7 +115,7 @@ class Log {
   std::optional<Mark> syncing_;  // a datasync that is in flight covers it
   Mark stable_;                  // on the disk
   bool wanted_ = false;          // flush() was called: the batch goes though it is not full
-  std::optional<Mark> to_sync_;  // sync() was called: a datasync follows when so much is written
+  std::optional<Mark> to_sync_;  // sync() was called: a datasync follows when the file has this much
   Status status_;
   Read read_;  // the last one
 };

@@ -117,8 +117,8 @@ bool JournalReader::next(Record& record) {
 
 namespace {
 
-// `is`: of a header that has a commit's magic and type. True too if the file cannot be read: who cannot
-// look cannot say no.
+// `is` judges a header that has a commit's magic and type. True too if the file cannot be read, because then
+// a commit may be there.
 template <class Is>
 bool some_commit(const Fd& file, std::uint64_t position, Is&& is) {
   std::vector<std::byte> bytes(1 * MiB);

@@ -15,7 +15,7 @@
 
 namespace millrace::journal {
 
-// How reading ended, or why it cannot begin. See "What a reader accepts" in FORMAT.md.
+// The end of a reading, or the reason why it cannot begin. See "What a reader accepts" in FORMAT.md.
 enum class Verdict {
   clean,          // at the end of the file
   torn,           // at an incomplete last record; those before it count
@@ -72,7 +72,7 @@ class JournalReader {
 // All about a log, after reading all of it once.
 struct Summary {
   Verdict verdict = Verdict::clean;
-  std::uint64_t end = 0;  // position after the last good record; where it is torn or corrupt
+  std::uint64_t end = 0;  // position after the last good record, where the log ends, is torn or corrupt
   FileHeader header = {};
   StateSector state = {};
   std::uint64_t records = 0;  // data records

@@ -16,7 +16,7 @@
 #include "journal/log.hpp"
 #include "journal/reader.hpp"
 
-// What the tests of this room share.
+// Helpers that the tests of this room share.
 namespace millrace::journal {
 
 // A file with these bytes, without a name.

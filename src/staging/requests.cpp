@@ -25,11 +25,11 @@ Result<Requests::Context> Requests::init() {
   return context;
 }
 
-Status Requests::read(Context context, int fd, std::uint64_t offset, const Place& to) {
+Status Requests::read(Context context, int fd, std::uint64_t offset, const MemoryRange& to) {
   return submit(context, {State::queued, true, fd, offset, to, {}});
 }
 
-Status Requests::write(Context context, int fd, std::uint64_t offset, const Place& from) {
+Status Requests::write(Context context, int fd, std::uint64_t offset, const MemoryRange& from) {
   return submit(context, {State::queued, false, fd, offset, from, {}});
 }
 
@@ -81,36 +81,36 @@ Moved Requests::carry_out(const Request& request) const {
   Request part = request;
   Moved moved;
   do {
-    part.place.at = request.place.at + moved.bytes;
-    part.place.bytes = std::min(request.place.bytes - moved.bytes, request_max);
+    part.range.at = request.range.at + moved.bytes;
+    part.range.bytes = std::min(request.range.bytes - moved.bytes, request_max);
     part.offset = request.offset + moved.bytes;
     Moved some = move_part(part);
-    if (moved.bytes + some.bytes == 0 && some.status.error() == EFAULT && part.place.device == nullptr &&
+    if (moved.bytes + some.bytes == 0 && some.status.error() == EFAULT && part.range.device == nullptr &&
         options_.device_of != nullptr) {
-      part.place.device = options_.device_of(part.place.here());
-      if (part.place.device != nullptr) some = move_part(part);
+      part.range.device = options_.device_of(part.range.here());
+      if (part.range.device != nullptr) some = move_part(part);
     }
     moved.bytes += some.bytes;
     moved.status = some.status;
-    if (!some.status.ok() || some.bytes < part.place.bytes) break;
-  } while (moved.bytes < request.place.bytes);
+    if (!some.status.ok() || some.bytes < part.range.bytes) break;
+  } while (moved.bytes < request.range.bytes);
   return moved;
 }
 
 Moved Requests::move_part(const Request& request) const {
-  const Place& place = request.place;
-  if (place.device == nullptr) return move_host(request);
+  const MemoryRange& range = request.range;
+  if (range.device == nullptr) return move_host(request);
   FileEnd end(request.fd, request.offset, *options_.calls);
-  return request.reads ? pool_.read(*place.device, end, place.at, place.bytes)
-                       : pool_.write(*place.device, place.at, place.bytes, end);
+  return request.reads ? pool_.read(*range.device, end, range.at, range.bytes)
+                       : pool_.write(*range.device, range.at, range.bytes, end);
 }
 
 // The program's own memory needs no staging, but is cut in the same way: a short piece is the last.
 Moved Requests::move_host(const Request& request) const {
   constexpr std::uint64_t piece_bytes = 4 * MiB;
   FileEnd end(request.fd, request.offset, *options_.calls);
-  std::byte* memory = request.place.here();
-  const std::uint64_t bytes = request.place.bytes;
+  std::byte* memory = request.range.here();
+  const std::uint64_t bytes = request.range.bytes;
   Moved moved;
   while (moved.bytes < bytes) {
     const std::size_t size = std::min(piece_bytes, bytes - moved.bytes);

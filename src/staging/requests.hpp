@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "staging/place.hpp"
+#include "staging/memory_range.hpp"
 #include "staging/pool.hpp"
 #include "staging/worker.hpp"
 
@@ -44,8 +44,8 @@ class Requests {
   Result<Context> init();
   // Code::invalid if the context does not exist, or if wait() has not taken its last request. The caller
   // keeps the descriptor and the memory unchanged until wait() has returned.
-  Status read(Context context, int fd, std::uint64_t offset, const Place& to);
-  Status write(Context context, int fd, std::uint64_t offset, const Place& from);
+  Status read(Context context, int fd, std::uint64_t offset, const MemoryRange& to);
+  Status write(Context context, int fd, std::uint64_t offset, const MemoryRange& from);
   // True if wait() would return at once.
   Result<bool> query(Context context) const;
   // The same, but waits for it, `timeout_ms` at most.
@@ -63,7 +63,7 @@ class Requests {
     bool reads = false;
     int fd = -1;
     std::uint64_t offset = 0;
-    Place place;
+    MemoryRange range;
     Moved moved;
   };
 

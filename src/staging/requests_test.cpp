@@ -59,7 +59,7 @@ TEST_P(RequestsTest, AReadIsShortAtTheEndOfTheFile) {
 
 class HostRequests : public ::testing::Test {
  protected:
-  static Place place(Bytes& bytes) { return Place::of(bytes); }
+  static MemoryRange range(Bytes& bytes) { return MemoryRange::of(bytes); }
   Pool pool{small};
   File file;
   Bytes bytes = pattern(9'000'000);
@@ -68,10 +68,10 @@ class HostRequests : public ::testing::Test {
 TEST_F(HostRequests, MemoryOfTheProgramNeedsNoDevice) {
   Requests requests(pool, {});
   const Context context = *requests.init();
-  ASSERT_TRUE(requests.write(context, file.get(), 5, place(bytes)).ok());
+  ASSERT_TRUE(requests.write(context, file.get(), 5, range(bytes)).ok());
   EXPECT_EQ(requests.wait(context).count(), 9'000'000);
   Bytes back(bytes.size());
-  ASSERT_TRUE(requests.read(context, file.get(), 5, place(back)).ok());
+  ASSERT_TRUE(requests.read(context, file.get(), 5, range(back)).ok());
   EXPECT_EQ(requests.wait(context).count(), 9'000'000);
   EXPECT_EQ(back, bytes);
   EXPECT_EQ(pool.counts().peak_bytes, 0U);
@@ -106,7 +106,7 @@ TEST_F(HostRequests, WhatWasMovedBeforeAnErrorIsTheResult) {
   for (const int at : {1, 2}) {
     calls_made = 0;
     fails_at = at;
-    ASSERT_TRUE(requests.write(context, file.get(), 0, place(bytes)).ok());
+    ASSERT_TRUE(requests.write(context, file.get(), 0, range(bytes)).ok());
     const Moved moved = requests.wait(context);
     EXPECT_EQ(moved.count(), at == 1 ? -ENOSPC : static_cast<ssize_t>(4 * MiB));
     EXPECT_EQ(moved.status.error(), ENOSPC);
@@ -121,15 +121,15 @@ TEST_F(HostRequests, AContextCarriesOneRequestAtATime) {
   const Context context = *requests.init();
   EXPECT_EQ(requests.query(context).status().code(), Code::invalid) << "nothing was asked for";
   EXPECT_EQ(requests.wait(context).count(), -EINVAL);
-  ASSERT_TRUE(requests.write(context, file.get(), 0, place(bytes)).ok());
-  EXPECT_EQ(requests.write(context, file.get(), 0, place(bytes)).code(), Code::invalid);
+  ASSERT_TRUE(requests.write(context, file.get(), 0, range(bytes)).ok());
+  EXPECT_EQ(requests.write(context, file.get(), 0, range(bytes)).code(), Code::invalid);
   EXPECT_FALSE(*requests.query(context));
   gate_open = true;
   EXPECT_EQ(requests.wait(context).count(), 9'000'000);
   EXPECT_EQ(requests.wait(context).count(), -EINVAL) << "the outcome is told once";
   EXPECT_TRUE(requests.fini(context).ok());
   EXPECT_EQ(requests.fini(context).code(), Code::invalid);
-  EXPECT_EQ(requests.write(context, file.get(), 0, place(bytes)).code(), Code::invalid);
+  EXPECT_EQ(requests.write(context, file.get(), 0, range(bytes)).code(), Code::invalid);
 }
 
 TEST_F(HostRequests, EndingAContextDropsWhatHasNotBegun) {
@@ -137,10 +137,10 @@ TEST_F(HostRequests, EndingAContextDropsWhatHasNotBegun) {
   Requests requests(pool, {.workers = 1, .timeout_ms = 50, .calls = &gated});
   const Context under_way = *requests.init();
   const Context waits = *requests.init();
-  ASSERT_TRUE(requests.write(under_way, file.get(), 0, place(bytes)).ok());
+  ASSERT_TRUE(requests.write(under_way, file.get(), 0, range(bytes)).ok());
   for (int tries = 0; tries < 10'000 && !at_gate; ++tries) usleep(1000);
   EXPECT_EQ(requests.fini(under_way).code(), Code::timeout);
-  ASSERT_TRUE(requests.write(waits, file.get(), 20'000'000, place(bytes)).ok());
+  ASSERT_TRUE(requests.write(waits, file.get(), 20'000'000, range(bytes)).ok());
   EXPECT_TRUE(requests.fini(waits).ok());
   gate_open = true;
   EXPECT_EQ(requests.wait(under_way).count(), 9'000'000);

@@ -15,7 +15,7 @@
 
 #include "base/fd.hpp"
 #include "staging/host/host_device.hpp"
-#include "staging/place.hpp"
+#include "staging/memory_range.hpp"
 #include "staging/pool.hpp"
 #include "staging/process/process_device.hpp"
 

@@ -112,7 +112,7 @@ class Unbundler {
   bool begun() const { return at_.byte != 0; }
 
  private:
-  struct Place {
+  struct DecodePosition {
     std::size_t byte = 0;   // of the payload
     std::uint64_t end = 0;  // of the last record, from the frame's offset
   };
@@ -129,8 +129,8 @@ class Unbundler {
     return false;
   }
 
-  Place at_;     // behind the records that were taken
-  Place ahead_;  // ... and behind the record that next() has shown
+  DecodePosition at_;     // behind the records that were taken
+  DecodePosition ahead_;  // ... and behind the record that next() has shown
 };
 
 }  // namespace millrace::transport

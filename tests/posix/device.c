@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // device DRIVER SEED STEPS: a random sequence of transfers whose memory is a device's, or with DRIVER "host"
-// the host's. What each returned goes to stdout, the files stay: both have to be the same. DRIVER is the fake
+// the host's. Results go to stdout, and the files stay: both have to be the same. DRIVER is the fake
 // driver or a real one. With FAIL=N the N-th call of the fake driver from a write on fails, and the N-th from
-// a read on; whoever asks again gets all, once.
+// a read on. A repeated call then transfers all bytes, once.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +126,7 @@ static void do_file(int fd) {
   say("tell", lseek(fd, 0, SEEK_CUR));
 }
 
-// What a kernel leaves is written although nobody has waited for it.
+// A write contains the kernel's result although the program has not waited for the kernel.
 static void do_kernel(int fd) {
   size_t n = some_size(), at = rnd(1000);
   unsigned way = rnd(3);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// A disk with faults, preloaded after Millrace: what is written to a regular file below FAULT_AT bytes goes
-// well, a write across it is short, one beyond it fails with FAULT_ERRNO. With FAULT_SHORT=1 every write is
+// A disk with faults, preloaded after Millrace: writes to a regular file below FAULT_AT bytes succeed, a
+// write across that offset is short, and a write beyond it fails with FAULT_ERRNO. With FAULT_SHORT=1 every
+// write is
 // short, and every third one is interrupted first.
 #define _GNU_SOURCE
 #include <dlfcn.h>

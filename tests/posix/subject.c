@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// subject SEED STEPS: a random sequence of file operations in the working directory. What each returned goes
-// to stdout; the files stay. With and without the preload both have to be the same.
+// subject SEED STEPS: a random sequence of file operations in the working directory. Results go to stdout;
+// the files stay. With and without the preload both have to be the same.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -16,7 +16,7 @@ SYSTEM_CALLS = {
     "src/agent/recovery/recovery": "fstat tells a file from a device; poll waits for the writes of the only thread",
     "src/agent/server/serve": "the agent goes to the background: fork, and a pipe that says that it listens",
     "src/client/file": "fstat tells whether the target is a plain file",
-    "src/client/place": "opens the target a second time, for the agent",
+    "src/client/target_file": "opens the target a second time, for the agent",
     "src/client/ledgers": "stat tells which file a name means",
     "src/client/cost_record": "reads and replaces the user's record of costs; mountinfo",
     "src/client/measure_costs": "a small job whose system calls are timed",
@@ -45,7 +45,10 @@ SYSTEM_CALLS = {
 INCLUDES: dict[tuple[str, str], str] = {
     ("src/client/process.cpp", "io/posix/owned.hpp"): "the name of a file that is made is synced (ADR 8)",
     ("src/client/process.cpp", "io/posix/identity.hpp"): "a file that is to be opened is compared with those of logs",
-    ("src/client/place.cpp", "io/posix/identity.hpp"): "a file that is opened a second time has to be the same one",
+    (
+        "src/client/target_file.cpp",
+        "io/posix/identity.hpp",
+    ): "a file that is opened a second time has to be the same one",
     ("src/client/sieve.cpp", "io/posix/extent_lock.hpp"): "what it rewrites is locked, as ROMIO locks it",
     ("src/client/ledgers_test.cpp", "io/posix/identity.hpp"): "it makes logs of a real file",
 }
@@ -56,5 +59,5 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 # (file, class) that may have more data members or functions than the caps.
 LARGE_CLASSES: dict[tuple[str, str], str] = {
-    ("src/client/pipeline_file.hpp", "PipelineFile"): "one open of a file; the interface File alone has 21 functions",
+    ("src/client/opened_file.hpp", "OpenedFile"): "one open of a file; the interface File alone has 21 functions",
 }

@@ -40,7 +40,7 @@ class Bounce:
         self._used = 0
 
     def clear(self) -> None:
-        """What was taken before is not used any more."""
+        """Frees all that was taken before."""
         self._used = 0
 
     def take(self, size: int) -> Room:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Element types: what safetensors calls them, and what stands in for those that it has not."""
+"""Element types: safetensors' names, and substitutes for types that it lacks."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ COMPLEX = {"complex64": "F32", "complex128": "F64"}
 
 
 class Stored(NamedTuple):
-    """How elements lie in the file."""
+    """The layout of elements in the file."""
 
     name: str  # safetensors' type
-    last: tuple[int, ...] = ()  # what each element adds to the shape
-    note: Any = None  # the tree's "dtype", where `name` is not the whole truth
+    last: tuple[int, ...] = ()  # dimensions that each element adds to the shape
+    note: Any = None  # the tree's "dtype", if `name` does not tell all
 
 
 def of_numpy(dtype: Any) -> Stored:
@@ -111,7 +111,7 @@ def of_numpy(dtype: Any) -> Stored:
 
 
 def is_swapped(dtype: Any) -> bool:
-    """Whether bytes have to be turned round before they go to the file."""
+    """Whether bytes need swapping before they go to the file."""
     stored = of_numpy(dtype)
     return stored.name != "U8" and dtype.str.startswith(">")
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong with checkpoints, beside OSError for what the file system says."""
+"""Errors of checkpoints; errors of the file system are OSError."""
 
 from __future__ import annotations
 

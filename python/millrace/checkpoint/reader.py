@@ -192,7 +192,7 @@ class _Loading:
         return np.empty(tensor.bytes, np.uint8)
 
     def _pieces(self, tensors: list[header.Tensor], raw: dict[str, Any]) -> Iterator[list[_Chunk]]:
-        """What lies one behind the other in the file and is read by one call: about as much as a chunk."""
+        """Adjacent pieces of the file for one read call: about as much as a chunk."""
         together: list[_Chunk] = []
         size, end = 0, -1
         for tensor in tensors:

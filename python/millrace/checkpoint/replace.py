@@ -14,9 +14,9 @@ from types import TracebackType
 
 _ATTEMPTS = 100  # to find a name that nobody has: one is usual
 _OWN_DESCRIPTORS = "/proc/self/fd"
-# What file systems say that do not sync folders: there is nothing to be done, and the file is there.
+# Errors of file systems that do not sync folders. The file is in place, so nothing is left to do.
 _NO_FOLDER_SYNC = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS)
-# What file systems say that have no files without names.
+# Errors of file systems that have no files without names.
 _NO_TMPFILE = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL)
 
 

@@ -29,7 +29,7 @@ class Saving:
         self.path = path
         self._in_background = in_background
         self.bytes = plan.bytes
-        self.seconds = 0.0  # what it took, once it is done
+        self.seconds = 0.0  # the time of the save, once it is done
         self._process = os.getpid()
         self._over = threading.Event()
         self._error: BaseException | None = None
@@ -78,7 +78,7 @@ class Saving:
             self._over.set()
 
     def _abandon(self, reason: BaseException) -> None:
-        """What has no name yet will get none."""
+        """A file without a name stays without one."""
         self._team.stop(reason)
         self._thread.join()
         with _lock:

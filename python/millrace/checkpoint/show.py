@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace checkpoint`: what is in a file, and whether it is right."""
+"""`millrace checkpoint`: shows the content of a file, and checks it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def facts(path: Path, verify: bool) -> dict[str, Any]:
 
 
 def show(path: Path, verify: bool, as_json: bool) -> str:
-    """What to print."""
+    """The text to print."""
     document = facts(path, verify)
     if as_json:
         return json.dumps(document, indent=1)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""A few threads that share a list of tasks. What they do lets go of Python's lock: reads, writes, copies, checksums."""
+"""A few threads that share a list of tasks. Their work releases Python's lock: reads, writes, copies, checksums."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class _Item:
 
 @dataclass
 class _Piece:
-    """What goes to the file by one call: whole tensors, or chunk number `chunk` of one."""
+    """The content of one write call: whole tensors, or chunk number `chunk` of one."""
 
     items: list[_Item]
     chunk: int

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace cluster ...`: options only; what they do is in the other modules."""
+"""`millrace cluster ...`: options only; the other modules carry them out."""
 
 from __future__ import annotations
 

@@ -132,5 +132,5 @@ def _umask() -> int:
 
 
 def read_spec(folder: Path) -> dict[str, Any]:
-    """What the cluster was asked for, as the launcher agent needs it."""
+    """The cluster's specification, as the launcher agent needs it."""
     return json.loads((folder / "spec.json").read_text(encoding="utf-8"))

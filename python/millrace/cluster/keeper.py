@@ -222,7 +222,7 @@ class Keeper:
         network.unplug(one.index)
 
     def tear_down(self) -> None:
-        """Ends all nodes and removes the cluster's files. What the kernel holds goes with this process."""
+        """Ends all nodes and removes the cluster's files. The kernel frees its part when this process ends."""
         for one in self.state.nodes:
             if one.state != DEAD:
                 os.kill(one.pid, signal.SIGKILL)
@@ -234,7 +234,7 @@ class Keeper:
 
 
 def remove_files(name: str) -> None:
-    """The storage first: whoever finds the folder knows that there may be more."""
+    """The storage first: the folder in /run is the sign that more files may exist."""
     for folder in (state.STORAGE / name, state.RUN / name):
         if folder.exists():
             shutil.rmtree(folder)

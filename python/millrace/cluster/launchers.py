@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What makes MPI launchers start jobs across the nodes of a cluster, unchanged: files and environment."""
+"""Files and environment that let unchanged MPI launchers start jobs across the nodes of a cluster."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""`up` and `down`: what happens outside of the keeper."""
+"""`up` and `down`: the work outside of the keeper."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _ended_by_signals() -> Iterator[None]:
 
 def _make_folders(spec: Spec) -> None:
     if not state.LOCAL.exists():
-        # Noted first: whoever is interrupted here leaves a note of what may exist.
+        # The note comes first: an interrupted `up` leaves a note of the folder that may exist.
         (state.RUN / _LOCAL_MARK).touch()
         state.LOCAL.mkdir()
     spec.folder.mkdir(mode=0o700)
@@ -163,7 +163,7 @@ def _all_names() -> list[str]:
 
 
 def _remove(name: str) -> bool:
-    """Whatever exists of a cluster: a running keeper, a hanging one, or only its files."""
+    """Ends a cluster in any state: a running keeper, a hanging one, or only its files."""
     existed = (state.RUN / name).exists() or (state.STORAGE / name).exists()
     try:
         found = state.read(name)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a node sees of the file system: the machine's, but for the places that are its own."""
+"""A node's view of the file system: the machine's, except for the node's own folders."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def _bind(fd: int, target: str) -> None:
 
 
 def make_private(spec: Spec, index: int) -> None:
-    """By the first process of a node, in a new mount namespace. What the machine mounts later appears here too;
-    what is mounted here appears nowhere else."""
+    """By the first process of a node, in a new mount namespace. Later mounts of the machine appear here too;
+    mounts of the node appear nowhere else."""
     system.mount("none", "/", flags=system.MS_REC | system.MS_SLAVE)
     # Held by descriptors, for the mounts that follow hide some of them.
     shared = [(path, os.open(path, os.O_PATH | os.O_DIRECTORY)) for path in spec.shared]

@@ -35,7 +35,7 @@ def split(words: list[str]) -> tuple[str, list[str]]:
 
 
 def login_environment(spec: Spec) -> dict[str, str]:
-    """What a login on a node finds, with the launchers' settings as /etc/environment would have them.
+    """The environment of a login on a node, with the launchers' settings as in /etc/environment.
 
     Not the preload: launchers take the environment of their ranks along by themselves.
     """

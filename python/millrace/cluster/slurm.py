@@ -31,7 +31,7 @@ def missing() -> list[str]:
 
 
 def environment(spec: Spec) -> dict[str, str]:
-    """What srun and sbatch need."""
+    """The variables that srun and sbatch need."""
     return {"SLURM_CONF": str(folder(spec) / "slurm.conf")}
 
 

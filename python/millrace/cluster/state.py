@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster is, and where that is written down: /run/millrace-cluster/NAME/state.json."""
+"""The description of a cluster, and its file: /run/millrace-cluster/NAME/state.json."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 RUN = Path("/run/millrace-cluster")
 STORAGE = Path("/var/lib/millrace-cluster")
-LOCAL = Path("/local")  # where a node sees its own storage
+LOCAL = Path("/local")  # the node's own storage
 ALIVE = "alive"  # the file that the keeper holds a lock of
 DEFAULT_NAME = "default"
 SCHEMA = "millrace-cluster-1"
@@ -25,7 +25,7 @@ UP, CUT, DEAD = "up", "cut", "dead"
 
 
 class ClusterError(Exception):
-    """What was asked cannot be done; carries the exit status."""
+    """The command cannot be carried out; has the exit status."""
 
     def __init__(self, message: str, status: int = 2) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class ClusterError(Exception):
 
 @dataclass
 class Spec:
-    """What `up` was asked for. Rates are per second; 0 means that nothing is held back."""
+    """The options of `up`. Rates are per second; 0 means no limit."""
 
     name: str
     nodes: int
@@ -78,7 +78,7 @@ class Node:
 
 @dataclass
 class State:
-    """What exists of a cluster. Only its keeper writes it."""
+    """The existing parts of a cluster. Only its keeper writes it."""
 
     spec: Spec
     nodes: list[Node]

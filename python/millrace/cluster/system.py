@@ -57,7 +57,7 @@ def name_process(name: str) -> None:
 
 
 def missing_capabilities() -> list[str]:
-    """What this process may not do of what a cluster needs."""
+    """The rights that a cluster needs and this process lacks."""
     match = re.search(r"^CapEff:\s*([0-9a-f]+)$", Path("/proc/self/status").read_text(), re.M)
     effective = int(match[1], 16) if match else 0
     return [name for name, bit in _CAPABILITIES.items() if not effective >> bit & 1]

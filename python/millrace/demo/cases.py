@@ -16,7 +16,7 @@ from millrace.prefix import Prefix
 
 _PROGRAMS = Path(__file__).parent / "programs"
 _SYSTEM_PYTHON = "/usr/bin/python3"
-# How many numbers ncmpigen's input has, --quick and otherwise.
+# The count of numbers in ncmpigen's input, with --quick and without.
 _CDL_VALUES = {True: 60_000, False: 1_200_000}
 
 
@@ -127,7 +127,7 @@ def _python_cases(quick: bool) -> list[Case]:
 
 
 def _bench_rows(quick: bool) -> list[tuple[str, str, str, str]]:
-    """Name, what is special about it, program of bench/, and its options."""
+    """Name, special feature, program of bench/, and its options."""
     size, large, cube = ("16m", "16m", "128x128x128") if quick else ("64m", "64m", "192x192x192")
     btio = "W" if quick else "A"
     ior = "-a MPIIO -w -W -e"

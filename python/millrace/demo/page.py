@@ -33,9 +33,9 @@ def ratio_figure(results: Sequence[dict[str, Any]]) -> Any:
     figure, axes = plt.subplots(figsize=(7.5, 0.6 + 0.34 * max(len(shown), 1)), layout="constrained")
     names = [r["name"] for r in shown]
     ratios = [r["ratio"] for r in shown]
-    # Where Millrace stayed out, the ratio says only how much this machine's timing varies.
+    # A ratio of a case on the direct path shows only the variation of this machine's timing.
     colors = [_MILLRACE if "pipeline" in r["route"] else _STOCK for r in shown]
-    # Bars start at 1, so that what is slower points to the other side.
+    # Bars start at 1, so that slower cases point to the other side.
     axes.barh(names, [ratio - 1 for ratio in ratios], left=1, color=colors, height=0.7)
     for place, ratio in enumerate(ratios):
         axes.annotate(

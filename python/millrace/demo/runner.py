@@ -39,7 +39,7 @@ class Run:
 
 @dataclass
 class Result:
-    """What a case gave."""
+    """The result of a case."""
 
     case: cases.Case
     pairs: list[tuple[Run, Run]] = field(default_factory=list)

@@ -1,3 +1,3 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates a machine: what it delivers, how far that is from its limits, and which I/O method pays (ADR 14)."""
+"""Evaluates a machine: its rates, their distance from its limits, and the best I/O method (ADR 14)."""

@@ -128,7 +128,7 @@ def _piece(pattern: str) -> int:
 
 
 def _change(application: Application, short: str) -> str:
-    """What the program would have to do otherwise for this method."""
+    """The change of the program that this method needs."""
     if short == OWN:
         return "" if application.layout == OWN else f"{OWN_FILES} instead of a shared one"
     words = ["one shared file"] * (application.layout == OWN)
@@ -156,7 +156,7 @@ def predict(session: Session, application: Application) -> list[Prediction]:
 
 
 def caveats(session: Session, application: Application) -> list[str]:
-    """Where the application lies outside of what was measured."""
+    """The ways in which the application lies outside of the measurements."""
     found = []
     results = cases_of(session, "shared-file")
     ranks = {int(r["case"]["ranks"]) for r in results + cases_of(session, "ranks")}

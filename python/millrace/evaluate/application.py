@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a program writes, as its user describes it in YAML."""
+"""A program's output, as its user describes it in YAML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEYS = {"schema", "name", "ranks", "nodes", "checkpoint", "piece", "layout", "c
 
 @dataclass(frozen=True)
 class Application:
-    """What a program writes. `calls` and `layout` are what it does today; others need a change of the program."""
+    """A program's output. `calls` and `layout` are its present ones; others need a change of the program."""
 
     name: str
     ranks: int
@@ -31,7 +31,7 @@ class Application:
     calls: str
     interval_s: float
     nodes: int = 1
-    source: str = ""  # how a log led to this; empty: described
+    source: str = ""  # the log behind this; empty: a user's description
 
 
 def load(path: Path) -> Application:

@@ -31,7 +31,7 @@ class Case:
     mapping: str = ""  # packed, spread: where ranks go; empty: wherever the launcher puts them
     limit: bool = False  # measured first; others are held against it
     about: str = ""
-    method: str = ""  # what it is called beside others of its pattern
+    method: str = ""  # its name among the methods of its pattern
     pattern: str = ""
     disk_bytes: int = 0
     memory_bytes: int = 0

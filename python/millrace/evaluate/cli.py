@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options of `millrace evaluate`, `compare` and `advise`; what they do is imported when they are called."""
+"""Options of `millrace evaluate`, `compare` and `advise`; a command imports its code when it is called."""
 
 from __future__ import annotations
 

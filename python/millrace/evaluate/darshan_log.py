@@ -33,7 +33,7 @@ _STDIO_BUFFER = 4096  # libc hands over this much at once, however small what th
 
 @dataclass(frozen=True)
 class Record:
-    """What one rank, or all together, did with a file."""
+    """The accesses of one rank, or of all together, to a file."""
 
     file: int
     rank: int
@@ -136,7 +136,7 @@ def load(path: Path) -> Application:
         program = Path((str(report.metadata.get("exe") or "").split() or [path.stem])[0]).name
     except EvaluationError:
         raise
-    except Exception as error:  # whatever pydarshan meets in a file that is none of its own
+    except Exception as error:  # pydarshan may raise anything for a file that is not a log
         raise EvaluationError(f"{path}: pydarshan cannot read it as a log of Darshan: {error}") from None
     return describe(program, max(1, ranks), run_s, found, str(path))
 

@@ -96,7 +96,7 @@ def command(session: Session, configuration: Path, report: Path) -> list[str]:
 
 
 def run(session: Session, configuration: Path, *, limits: bool, console: Console) -> None:
-    """One run of ReFrame over the limits, or over all else; what passes is stored by the suite itself."""
+    """One run of ReFrame over the limits, or over all other cases; the suite itself stores cases that pass."""
     waiting = session.waiting(limits=limits)
     if not waiting:
         return
@@ -138,7 +138,7 @@ def run(session: Session, configuration: Path, *, limits: bool, console: Console
 
 
 def _end(child: subprocess.Popen[str]) -> None:
-    """ReFrame cancels its jobs on SIGTERM; what does not end is ended."""
+    """ReFrame cancels its jobs on SIGTERM; SIGKILL ends the remaining processes."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, sign)

@@ -29,7 +29,7 @@ def _output(*command: str) -> str:
 
 
 def processor() -> dict[str, Any]:
-    """By lscpu, which knows every architecture; what it does not know is left out."""
+    """From lscpu, which knows every architecture; values that it does not know are left out."""
     try:
         rows = json.loads(_output("lscpu", "--json")).get("lscpu", [])
     except ValueError:

@@ -75,13 +75,13 @@ def program() -> str | None:
 
 
 def grid(ranks: int) -> tuple[int, int]:
-    """P x Q as square as it gets, P the smaller: what HPL's authors advise."""
+    """P x Q as square as possible, P the smaller, as HPL's authors advise."""
     p = next(p for p in range(math.isqrt(ranks), 0, -1) if ranks % p == 0)
     return p, ranks // p
 
 
 def problem(ranks: int, matrix_bytes: int) -> Problem:
-    """The largest multiple of the block whose matrix takes at most so many bytes."""
+    """The largest multiple of the block whose matrix takes at most `matrix_bytes`."""
     n = max(1, math.isqrt(matrix_bytes // 8) // _BLOCK) * _BLOCK
     return Problem(n, _BLOCK, *grid(ranks))
 

@@ -28,7 +28,7 @@ from millrace.run import EXIT_BAD_USE, tell
 
 @dataclass
 class Request:
-    """What the command line says."""
+    """The options of the command line."""
 
     profile: str = "quick"
     output: Path = Path("millrace-evaluation")

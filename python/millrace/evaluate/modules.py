@@ -72,7 +72,7 @@ def modules(table: bytes) -> list[Module]:
 
         if word(0x0C) in (0, 0xFFFF):  # an empty slot, or one of unknown size
             continue
-        # Speeds that do not fit 16 bits stand further behind. What is configured counts before what is possible.
+        # Speeds that do not fit 16 bits stand further behind. The configured speed counts before the possible one.
         configured = word(0x58, 4) if word(0x20) == 0xFFFF else word(0x20)
         possible = word(0x54, 4) if word(0x15) == 0xFFFF else word(0x15)
         width = word(0x0A) if word(0x0A) != 0xFFFF else 0

@@ -21,9 +21,9 @@ from millrace.evaluate.tools import Tools
 from millrace.units import format_bytes, human_bytes
 
 MIB, GIB = 1 << 20, 1 << 30
-CACHES = 4  # times the last-level cache: what arrays take together, at least
+CACHES = 4  # times the last-level cache: the least size of all arrays together
 LARGE_MATRIX = 256 * MIB  # more only for a cache costs minutes of hpcc's RandomAccess
-LARGER = 4  # times the size of a shared file: what a file costs whatever its size
+LARGER = 4  # times the size of a shared file, to find the fixed cost of a file
 CATALOGUE = {"mpich": "ROMIO", "openmpi": "OMPIO"}
 
 
@@ -98,7 +98,7 @@ def fit(profile: Profile, tools: Tools) -> Profile:
 
 
 def rule(profile: Profile) -> str:
-    """What fit() did, for the report."""
+    """The decisions of fit(), for the report."""
     return (
         f"Profile {profile.name}: three arrays of {human_bytes(profile.array_bytes)}, an HPL matrix of "
         f"{human_bytes(profile.matrix_bytes)}, shared files of {human_bytes(profile.file_bytes)}, "
@@ -189,7 +189,7 @@ def _metadata(p: Profile, mpi: str) -> Iterator[Case]:
 
 
 def _methods(p: Profile, mpi: str, transfer: str, block: str) -> tuple[tuple[str, str, tuple[str, ...], str], ...]:
-    """Name, short name, arguments of bench/ior, Millrace's mode: who writes what is the same for each of a pattern."""
+    """Name, short name, arguments of bench/ior, Millrace's mode. A pattern's bytes and ranks are the same for all."""
     base = ("-w", "-W", "-e", "-t", transfer, "-b", block, "--at-least", str(p.file_bytes),
             "--at-most", str(p.file_bytes), "-i", str(p.file_repetitions), "-o", "{file}")  # fmt: skip
     library = CATALOGUE[mpi]
@@ -259,7 +259,7 @@ def _strategies(p: Profile, mpi: str) -> Iterator[Case]:
 
 
 def _mappings(p: Profile, mpi: str, processors: int) -> Iterator[Case]:
-    """Where ranks are put, with fewer of them than processors if there are more than two."""
+    """The placement of ranks, with fewer ranks than processors if there are more than two."""
     ranks = max(2, processors // 2)
     if p.name == "quick" or processors < 2:
         return

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a session is written as: a page, Markdown, JSON, Parquet."""
+"""The formats of a session: a page, Markdown, JSON, Parquet."""
 
 from __future__ import annotations
 

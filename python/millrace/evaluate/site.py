@@ -30,7 +30,7 @@ def partition(name: str, scheduler: str, launcher: str, **more: Any) -> dict[str
         "scheduler": scheduler,
         "launcher": launcher,
         "environs": ["builtin"],
-        "max_jobs": 1,  # what is measured shares the machine with nothing
+        "max_jobs": 1,  # a measurement has the machine for itself
         **more,
     }
 

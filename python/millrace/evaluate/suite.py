@@ -110,7 +110,7 @@ class Measured(rfm.RunOnlyRegressionTest):
         return list(options[self.case.mapping])
 
     def document(self):
-        """What the program printed; launchers may have said something before it."""
+        """The program's output, without earlier lines of launchers."""
         if self.case.program == "hpcc":
             return hpcc.parse((Path(self.stagedir) / hpcc.OUTPUT).read_text(encoding="utf-8", errors="replace"))
         text = (Path(self.stagedir) / str(self.stdout)).read_text(encoding="utf-8", errors="replace")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What there is here to evaluate with: programs, launchers, room for data."""
+"""The means of an evaluation: programs, launchers, room for data."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def launcher_of(mpi: str) -> str | None:
 
 @dataclass(frozen=True)
 class Tools:
-    """Where programs are, and how much they may use."""
+    """The programs' paths, and the room that they may use."""
 
     prefix: Prefix
     target: Path  # the folder under test
     processors: int
     memory_bytes: int  # that may be used
     disk_bytes: int  # that may be used
-    scheduler: bool = False  # jobs go to other nodes: what this node has in launchers and processors says nothing
+    scheduler: bool = False  # jobs go to other nodes: launchers and processors of this node do not count
     cache_bytes: int = 0  # of the last level; 0: not known
     fast_blas: bool = False
 

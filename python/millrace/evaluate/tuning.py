@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""How to use a method: strategy, sort buffer, size and number of files, where ranks run; each from measurements.
+"""The tuning of a method: strategy, sort buffer, size and number of files, placement of ranks; each from measurements.
 
 A sentence names the measurements that it follows from, and says so where a session has none.
 """
@@ -33,7 +33,7 @@ class Sentence:
 
 
 class Predicted(Protocol):
-    """What is used of advise.Prediction."""
+    """The used part of advise.Prediction."""
 
     method: str
     seconds: float

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options of `millrace model`; what it does is imported when it is called."""
+"""Options of `millrace model`; its code is imported when it is called."""
 
 from __future__ import annotations
 

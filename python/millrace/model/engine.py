@@ -36,7 +36,7 @@ class Flows:
         self.lines.append(f"step {times}")
 
     def stage(self, *uses: tuple[str, float, float]) -> None:
-        """What a piece needs at once: station, bytes, nanoseconds beside them."""
+        """The needs of a piece at the same time: station, bytes, additional nanoseconds."""
         self.lines.append("stage " + " ".join(f"{name} {round(size)} {round(more)}" for name, size, more in uses))
 
     def text(self) -> str:

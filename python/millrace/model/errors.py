@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong, with a text that says what to do."""
+"""Errors, each with advice in its text."""
 
 
 class ModelError(RuntimeError):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Machines with a parallel file system, and hosts with one storage: what ranks get who write a file each, or one."""
+"""Parallel file systems, and hosts with one storage: the rates of ranks with a file each, or one shared file."""
 
 from __future__ import annotations
 

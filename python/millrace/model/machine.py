@@ -38,7 +38,7 @@ UNITS = {
     "share": 1.0,
 }
 
-# What each kind of machine has to say: name -> unit's kind (a unit that is allowed).
+# The values of each kind of machine: name -> kind of unit (the allowed units).
 _RATE, _TIME, _COUNT, _SIZE = (
     ("GB/s", "MB/s", "MiB/s", "Gbit/s"),
     ("ns", "us", "ms", "s"),
@@ -133,7 +133,7 @@ class Parameter:
     name: str
     value: float
     unit: str
-    source: str  # where it comes from, in words
+    source: str  # its origin, in words
     fitted: bool
     note: str = ""
 

@@ -81,7 +81,7 @@ def _size(name: str, text: str) -> int:
         raise ModelError(f"--{name}: {error}") from None
 
 
-# --- One answer per method: (rate, unit, bytes, seconds, what held it back) ---
+# --- One answer per method: (rate, unit, bytes, seconds, bottleneck) ---
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from millrace.units import KIB, MIB
 TOPOLOGIES = ("direct", "tree", "ring")
 MOST_NODES = 65536
 MOST_SERVERS = 256
-# Of the agent (src/transport): what waits in a link to be sent, its receive buffer, a batch.
+# Of the agent (src/transport): a link's send buffer, its receive buffer, a batch.
 LINK_OUT = 4 * MIB
 LINK_IN = 2 * (MIB + 64)
 BATCH = 256 * KIB
@@ -42,7 +42,7 @@ class Question:
 class Answer:
     seconds: float  # from open to close
     open_s: float
-    close_s: float  # what a close takes when all bytes are in the file
+    close_s: float  # the time of a close when all bytes are in the file
     busiest: str
     busy_s: float
     links: int  # of the agent that has most
@@ -95,7 +95,7 @@ def depth(topology: str, nodes: int) -> int:
 
 @dataclass(frozen=True)
 class Load:
-    """What one node's agent moves, in shares of what one node's ranks write."""
+    """The traffic of one node's agent, in shares of one node's output."""
 
     out: float
     into: float
@@ -185,7 +185,7 @@ def ask(machine: Machine, question: Question) -> Answer:
     first = deep * (min(BATCH, share) / machine["link_rate"] * 1e9 + hop_ns(machine)) / 1e9
     handshakes = most_in * machine["handshake"] / 1e9
     opened = open_ns(machine, question.nodes) / 1e9
-    # What waits for its neighbours in the file when the last byte has come is written and synced then.
+    # Incomplete chunks are written and synced after the last byte has arrived.
     late = machine["late"] * question.nodes * question.ranks_per_node * question.rank_bytes
     servers = 1 if machine.count("shared") > 0 else question.servers
     last = late * (1e9 / machine["disk_rate"] / servers + machine["disk_byte"]) / 1e9 + machine["sync"] / 1e9

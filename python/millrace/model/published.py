@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the papers published, and the model's answer to each of it."""
+"""The papers' published figures, and the model's answer to each."""
 
 from __future__ import annotations
 

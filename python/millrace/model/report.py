@@ -13,15 +13,15 @@ from millrace.model.published import Curves, Row
 from millrace.model.shapes import Shape
 
 _ABOUT = (
-    "Made by `make model-figures`; what is modelled, and how, is in `docs/adr/0017`. An error is against the nearest",
-    "value that the paper's text gives; rows marked predicted are of a machine to which nothing was fitted",
-    "(though its values were known: the ADR says what that means).",
+    "`make model-figures` makes this page; `docs/adr/0017` describes the models. An error is against the nearest",
+    "value in the paper's text. A row marked predicted belongs to a machine to which no number was fitted",
+    "(but its values were known: the ADR says what that means).",
 )
 ENGINES = ("a300-2", "a300-4", "a300-8")
 
 
 def markdown(curves: Curves | None = None) -> str:
-    """All that docs/results/model.md says in figures."""
+    """The text of docs/results/model.md."""
     curves = curves or Curves()
     parts = published.document()
     lines = ["# The papers' machines in virtual time", "", *_ABOUT, ""]
@@ -32,7 +32,7 @@ def markdown(curves: Curves | None = None) -> str:
     ):
         lines += [f"## {title}", "", parts[key]["source"] + f". Bar: within {parts[key]['within']:.0%}.", ""]
         lines += _rows(rows)
-    lines += ["## Shapes", "", "What the texts say of the curves, as comparisons.", ""]
+    lines += ["## Shapes", "", "Statements of the papers about the curves, as comparisons.", ""]
     lines += _shapes(shapes.of_engines() + shapes.of_ring(curves))
     lines += ["## What is fitted", ""] + _fitted()
     pictures = ["sx-aurora", *(f"catwalk-{name}" for name in published.figures())]
@@ -74,7 +74,7 @@ def _number(value: float) -> str:
 
 
 def write(folder: Path) -> None:
-    """Figures and model.md into the folder."""
+    """Writes the figures and model.md into the folder."""
     try:
         import matplotlib
     except ImportError:

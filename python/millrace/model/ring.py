@@ -28,7 +28,7 @@ def operations(edge: int) -> float:
 
 @dataclass(frozen=True)
 class Pattern:
-    """What ranks write: IOR's transfer, block and segments, or a mode and class of BT-IO."""
+    """The ranks' output: IOR's transfer, block and segments, or a mode and class of BT-IO."""
 
     transfer: int = 0
     block: int = 0

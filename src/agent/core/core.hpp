@@ -21,9 +21,9 @@
 
 namespace millrace::agent {
 
-using FileSlot = std::uint32_t;  // one target file, whoever opened it (device and inode)
+using FileSlot = std::uint32_t;  // one target file (device and inode); all opens share it
 
-// What a file goes through, for traces.
+// The steps of a file, for traces.
 enum class Stage : std::uint8_t { sort, write, gather, drain, sync };
 inline constexpr std::size_t stage_count = 5;
 
@@ -108,8 +108,8 @@ class Core {
   //           other file
   void ask(transport::Kind kind, ChannelId channel, FileSlot file, std::uint32_t request,
            Extent extent = everything);
-  // With durability node, a close is answered when the ledger has this node's records on its disk; what is
-  // left goes on until idle().
+  // With durability node, the answer to a close comes when the ledger has this node's records on its disk.
+  // The remaining work goes on until idle().
   void close(ChannelId channel, FileSlot file, std::uint32_t request,
              const transport::ClientCounters& counters);
   // Hands out what was fetched for agents upstream, as far as there is room. True if anything moved:
@@ -151,7 +151,7 @@ class Core {
   // every half second of a request that takes longer than two.
   std::vector<std::string> take_reports();
 
-  // Whether somebody reads lines about requests that take long (at first: yes), and spans of stages (no).
+  // Turns on lines about long requests (at first: on), and spans of stages (at first: off).
   void follow(bool lines, bool spans);
   std::vector<Span> take_spans();
 
@@ -163,8 +163,8 @@ class Core {
   bool fetching(FileSlot file) const;
   // True if the file's ledger has records that may not be in the file yet.
   bool keeps(FileSlot file) const;
-  // Of a file with strategy journal: how many records its ranks have written, and whether so many outlive
-  // this process. 0 and true for others.
+  // For a file with strategy journal: the number of records that its ranks have written, and whether so many
+  // outlive this process. 0 and true for other files.
   std::uint64_t ledger_mark(FileSlot file) const;
   bool kept(FileSlot file, std::uint64_t mark) const;
   // True if nothing is open, buffered or in flight.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// How a file is opened here, by its first rank, and joined by others.
+// Opens a file for its first rank; further ranks join it.
 #include <bit>
 
 #include "agent/core/core_impl.hpp"

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// How records come in.
+// Core takes records from ranks and from agents upstream.
 #include "agent/core/core_impl.hpp"
 
 namespace millrace::agent {
 
 bool Core::ready() const { return impl_->ready(); }
 
-// What agents upstream pass on is in no ledger here: a full one does not keep it waiting, or nodes whose
-// ledgers fail would wait for each other.
+// Records of agents upstream are in no ledger of this node. A full ledger does not hold them back: otherwise
+// nodes whose ledgers fail would wait for each other.
 bool Core::ready(FileSlot slot, std::uint32_t lane) const {
   if (impl_->shared.ready()) return true;
   const OpenFile* const file = impl_->files.at(slot);

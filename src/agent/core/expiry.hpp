@@ -10,8 +10,9 @@
 
 namespace millrace::agent {
 
-// How long a byte may stay in one agent. The setting write_within bounds its whole way into the file, which
-// `nodes` agents share as the topology says: a file server and its own ranks' agent, or all agents of a
+// The longest time of a byte in one agent. The setting write_within bounds the whole way of the byte into the
+// file. `nodes` agents share that time as the topology says: a file server and its own ranks' agent, or all
+// agents of a
 // chain.
 //
 //   write returns        agent takes the record             bytes leave

@@ -99,7 +99,7 @@ TEST_F(Core, who_may_be_killed_soon_writes_out_what_it_has) {
   EXPECT_TRUE(rig->same(0));
 }
 
-// What outlives the process need not leave it.
+// Records that outlive the process need not leave it.
 TEST_F(Core, a_ledger_keeps_what_the_bound_is_over_for) {
   start();
   FileSettings settings = tiny(Strategy::journal, true);

@@ -40,7 +40,7 @@ class First : public RingRig {
     ask(n, ++last_, extent);
     return await(n, last_) ? node[n]->reply(0, last_) : Status(Code::timeout);
   }
-  // What node n's file has in the extent.
+  // The bytes of node n's file in the extent.
   std::vector<std::byte> there(std::uint32_t n, Extent extent) const {
     const auto all = node[n]->storage.contents(0);
     const auto cut = [&](std::uint64_t at) { return std::min<std::uint64_t>(at, all.size()); };
@@ -129,7 +129,7 @@ TEST(Fetch, TheSizeCountsWhatIsPendingAnywhereBehind) {
   rig.end();
 }
 
-// What is read between two writes is zeros, not the end of the file.
+// A read between two writes finds zeros, not the end of the file.
 TEST(Fetch, AHoleInFrontOfWhatIsPendingIsNoEndOfTheFile) {
   First rig(Topology::direct, 2);
   rig.write(0, 3'000'000, std::vector<std::byte>(100, std::byte{1}));

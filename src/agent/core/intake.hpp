@@ -7,7 +7,7 @@
 #include "agent/core/core.hpp"
 #include "transport/frame.hpp"
 
-// How rings and links hand over what they hold: records go to Core at once, requests wait.
+// Rings and links pass their frames on: records go to Core at once, requests wait.
 namespace millrace::agent {
 
 // A request on its way to Core: it waits until the rings of all ranks have been drained.

@@ -54,7 +54,7 @@ void Ledger::flush() {
 
 void Ledger::sync() {
   if (log_ == nullptr) return;
-  if (!promised_) (void)io::sync_name(path_);  // once; where a file system refuses it, it keeps names itself
+  if (!promised_) (void)io::sync_name(path_);  // once; a file system that refuses this keeps names itself
   promised_ = true;
   log_->sync();
 }
@@ -75,7 +75,7 @@ bool Ledger::clear() {
 void Ledger::give_up() {
   failing_ = false;
   given_up_ = true;
-  // Where nothing became stable nobody was told that it is safe, and it must not come back.
+  // If nothing became stable, no rank was told that its records are safe. They must not come back.
   if ((log_ != nullptr && log_->stable() > 0) || !file_.valid()) return;
   (void)io::remove_owned(path_);
   file_.reset();

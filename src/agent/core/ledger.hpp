@@ -15,10 +15,9 @@
 
 namespace millrace::agent {
 
-// What this node's ranks have written to one target, in the order of writing, in a file of the journal
-// directory, until it is in the target: what durability node promises, and strategy journal. The file is
-// locked for as long as this process lives; once that has died, recovery.hpp brings the records to the
-// target.
+// The records of this node's ranks for one target, in the order of writing, in a file of the journal
+// directory, until they are in the target. Durability node and strategy journal promise this. A lock on the
+// file lives as long as this process; after its death recovery.hpp writes the records to the target.
 //
 //   off      no file: nothing was written since it was last cleared
 //   kept     records are appended
@@ -43,8 +42,8 @@ class Ledger {
   bool ready() const { return !failing_ && (log_ == nullptr || log_->ready()); }
   void append(std::uint64_t offset, std::span<const std::byte> data);
 
-  // Up to the last record appended so far, over its whole life; those whose bytes the node's file system has,
-  // so that they outlive this process; those that its disk has.
+  // Counts over the ledger's whole life: records appended; records that the node's file system has, so that
+  // they outlive this process; records that its disk has.
   std::uint64_t mark() const { return base_ + appended_; }
   std::uint64_t written() const { return base_ + (log_ ? log_->written() : 0); }
   std::uint64_t stable() const { return base_ + (log_ ? log_->stable() : 0); }
@@ -63,7 +62,7 @@ class Ledger {
   void give_up();
   // True if a close has been answered on the strength of what is in it.
   bool promised() const { return promised_; }
-  // What is in it still has to come to the target.
+  // Its records still have to reach the target.
   bool counts() const { return log_ != nullptr && (!given_up_ || promised_); }
 
   // `draining`: nobody has the target open any more.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// What agents merge at sync and close while records still come (ADR 16).
+// Agents merge at sync and close while records still arrive (ADR 16).
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

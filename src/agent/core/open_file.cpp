@@ -141,7 +141,7 @@ void OpenFile::owe(const Reply& reply) {
   owed_.push_back({reply, ledger->mark()});
 }
 
-// Where the ledger fails, a close is what it is with durability disk.
+// If the ledger fails, a close works as with durability disk.
 bool OpenFile::due(const Owed& owed) const {
   if (ledger->given_up()) return secured() || !error().ok();
   return !ledger->failing() && ledger->stable() >= owed.mark;
@@ -158,8 +158,8 @@ void OpenFile::show_progress(std::uint64_t now_ns) {
   ledger->show_progress();
 }
 
-// This node's own records are safe, and none has been taken since: what agents upstream pass on meanwhile is
-// not the ledger's, and may never be settled while ranks here wait for room.
+// This node's own records are safe, and none has been taken since. Records of agents upstream are not in the
+// ledger, and may never settle while ranks of this node wait for room.
 bool OpenFile::rescued() const {
   return rescuing_ && error().ok() &&
          std::ranges::none_of(lanes, [](const auto& lane) { return lane->requests.settles_all(); });
@@ -174,7 +174,7 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
     }
     if (!error().ok()) ledger->give_up();
   }
-  ledger->flush();  // what the target has and the ledger has not would be taken back by a recovery
+  ledger->flush();  // a recovery would overwrite bytes of the target that the ledger lacks
   if (secured() || rescued()) moved = !ledger->empty() && ledger->clear();
   // Also where only the ledger's own writes are awaited: an open of the file waits for them.
   if (!ledger->empty()) {

@@ -21,7 +21,7 @@
 
 namespace millrace::agent {
 
-// What goes to one file server: all of a file, or its stripes of one lane.
+// The part of a file for one file server: the whole file, or its stripes of one lane.
 struct Lane {
   std::unique_ptr<FilePipeline> pipeline;
   std::unique_ptr<Fetches> fetches;  // if only the file server has the file
@@ -38,7 +38,7 @@ struct Lane {
         upstreams(agents) {}
 };
 
-// One target file, whoever has it open.
+// One target file, for all opens of it.
 struct OpenFile {
   // Takes the route as it is for as long as the file is open.
   static Result<std::unique_ptr<OpenFile>> open(Shared& shared, Fd target, const FileIdentity& identity,
@@ -65,8 +65,8 @@ struct OpenFile {
     if (lanes.size() == 1) return lanes.front()->pipeline->write(offset, data);
     write_striped(offset, data);
   }
-  // What the lane holds sets out for the file: nobody knows of it but this process. Where the file has a
-  // ledger, the ledger keeps its records instead.
+  // The lane's records leave for the file, because only this process has them. If the file has a ledger, the
+  // ledger keeps the records instead.
   void write_out(Lane& lane);
   // A record of a rank of this node is kept until it is in the target.
   void keep(std::uint64_t offset, std::span<const std::byte> data) {
@@ -84,15 +84,15 @@ struct OpenFile {
   }
   // Appends the answers that are due. True if anything moved.
   bool advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies);
-  // At the end of everything: what is to be told of the ledger; empty if nothing is.
+  // At the end of everything: a message about the ledger, or empty.
   std::string ledger_message() const;
 
-  // Only agents of other nodes still have to hear, or to say, that it is closed, and nothing more of it is to
-  // be written: what other ranks open now has a route and errors of its own.
+  // Only the close still has to pass between agents of other nodes and this one, and nothing more is to be
+  // written. Ranks that open the file now get a route and errors of their own.
   bool left_by(std::uint64_t group) const;
-  // Whether a group that has a route may join. Where this node's ranks have the file open by themselves, or
-  // have outlived the group that had a route, other nodes' agents would not know of what is here: their ranks
-  // would neither wait for it nor find it.
+  // Whether a group that has a route may join. If this node's ranks have the file open by themselves, or have
+  // outlived the group that had a route, other nodes' agents would not know the records of this node. Their
+  // ranks would neither wait for these records nor find them.
   bool takes_routed(std::uint64_t group) const;
   // Nobody has it open, and nothing is left to do.
   bool over() const;

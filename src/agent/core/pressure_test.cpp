@@ -44,8 +44,8 @@ Load journaled(std::uint32_t nodes, Order order, End end) {
   return {{Topology::ring, nodes, MiB}, nodes, 1, tiny(Strategy::journal, true), 64, 1536, order, end};
 }
 
-// Ranks that write as fast as their agents take it, each its own pieces, and then ask; nobody waits for
-// others.
+// Ranks that write as fast as their agents take it, each its own pieces, and then ask; no rank waits for
+// another.
 class Crowd {
  public:
   Crowd(const Load& load, std::uint64_t seed)

@@ -13,7 +13,7 @@ namespace millrace::agent {
 // Raised when a field changes its meaning or goes; new fields do not raise it.
 inline constexpr int report_schema = 1;
 
-// Where in the file's route the lane is.
+// The lane's number in the file's route.
 struct LaneNumber {
   std::uint32_t lane;
   std::uint32_t lanes;

@@ -113,7 +113,7 @@ TEST(Ring, AServerThatSortsWaitsForAgentsThatAreSilentFor600Ms) {
   }
 }
 
-// What python/millrace/stats.py counts on.
+// python/millrace/stats.py depends on this.
 TEST(Ring, ReportsTellWhatRanksGaveFromWhatWasPassedOn) {
   for (const Topology topology : {Topology::ring, Topology::tree, Topology::direct}) {
     RingRig rig({topology, 2, MiB}, 4, 1, with(Strategy::automatic, true));
@@ -293,8 +293,8 @@ TEST(Ring, WhereAPeerIsLostNobodyElseIsAwaited) {
   EXPECT_TRUE(rig.node[1]->core.idle());
 }
 
-// Every node writes, as fast as its agent takes it, what the next one is the file server of: all buffers
-// fill, all links too.
+// Every node writes, as fast as its agent takes it, bytes whose file server is the next node. All buffers
+// fill, and all links.
 TEST(Ring, FullBuffersOfAgentsThatServeEachOtherAreNoDeadlock) {
   constexpr std::uint32_t nodes = 3;
   constexpr std::size_t stripes = 12;

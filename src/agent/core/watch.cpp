@@ -10,7 +10,7 @@ namespace millrace::agent {
 
 namespace {
 
-constexpr std::uint64_t first_line_ns = 2'000'000'000;  // who waits longer than this wants to know
+constexpr std::uint64_t first_line_ns = 2'000'000'000;  // a longer wait gets a line
 constexpr std::uint64_t line_every_ns = 500'000'000;
 constexpr std::uint64_t gap_ns = 1'000'000;  // shorter pauses of a stage do not end its span
 

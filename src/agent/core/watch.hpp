@@ -17,10 +17,10 @@ namespace millrace::agent {
 // spans of its stages (for a trace). Looks only; owned by Core. Not thread safe.
 class Watch {
  public:
-  // Once per advance(), whoever wants lines.
+  // Once per advance(), if lines are on.
   void tell(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
             const Requests& requests, std::vector<std::string>& lines);
-  // Once per advance(), whoever wants a trace.
+  // Once per advance(), if a trace is on.
   void look(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
             const Requests& requests, std::vector<Span>& spans);
   // Ends the spans that are open.

@@ -6,9 +6,9 @@
 
 namespace millrace::agent {
 
-// Anybody on the node or the network may connect to an agent, as often as they like. The doorkeeper bounds
-// the time that strangers cost: after so many in one window, the listener is not looked at until the window
-// ends. Those who wait in its queue meanwhile lose nothing.
+// Any process on the node or the network may connect to an agent, at any rate. The doorkeeper bounds the time
+// that strangers cost: after a number of them in one window, the agent ignores the listener until the window
+// ends. Connections in the listener's queue lose nothing meanwhile.
 class Doorkeeper {
  public:
   static constexpr std::uint64_t window_ns = 20'000'000;

@@ -18,7 +18,7 @@ namespace {
 // Pieces of data that wait for Core: more stay in the link, and it for us.
 constexpr std::size_t data_max = 4;
 
-// What is said before the link is established waits in it.
+// It keeps messages until the link is established.
 class LinkCarrier final : public Carrier {
  public:
   LinkCarrier(std::shared_ptr<Downstream> to, std::size_t record_max_bytes, std::function<void()> connect)

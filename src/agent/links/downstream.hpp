@@ -29,7 +29,7 @@ struct Downstream {
   Loop::Socket socket = {};
   Status status = {};
   bool abandoned = false;      // the Carrier has gone
-  std::uint64_t progress = 0;  // how often the other end has said that it got something done
+  std::uint64_t progress = 0;  // progress messages of the other end
   std::vector<Carrier::Answer> answers = {};
   std::uint32_t fetch = 0;  // the request that may bring data, now; 0: none
   Extent fetched = {};      // ... of this extent

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// What a file server may send back, and what ends the link with it.
+// Answers that a file server may send back, and answers that end the link.
 #include "agent/links/downstream.hpp"
 
 #include <gtest/gtest.h>

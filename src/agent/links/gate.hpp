@@ -13,7 +13,7 @@
 
 namespace millrace::agent {
 
-// Where connections from other hosts come in, and what strangers among them may cost. Not thread safe.
+// Accepts connections from other hosts, and bounds the cost of strangers among them. Not thread safe.
 class Gate {
  public:
   explicit Gate(Loop& loop) : loop_(loop) {}

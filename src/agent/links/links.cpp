@@ -12,7 +12,7 @@ namespace {
 // Channels of agents are counted from here, so that they do not meet those of ranks (server/reception.cpp).
 constexpr ChannelId first_channel = 4096;
 constexpr std::size_t max_upstreams = 65536;
-// What waits in a link of bytes that were fetched: enough to keep it busy.
+// Fetched bytes that wait in a link: enough to keep it busy.
 constexpr std::size_t data_backlog_bytes = std::size_t{1} << 20;
 
 }  // namespace

@@ -33,7 +33,7 @@ class Links final : public FetchTaker {
   Links(io::Net& net, const io::Clock& clock, Loop::Watch watch, Loop::Log log, std::uint64_t first_tag,
         const transport::LinkTimes& times);
 
-  // Where agents of other nodes reach this one; listens from the first call on.
+  // The port for agents of other nodes; listens from the first call on.
   Result<std::uint16_t> listen() { return gate_.listen(); }
 
   // An open whose upstream agents may connect from now on, for as long as Core has the file of that number.
@@ -47,12 +47,12 @@ class Links final : public FetchTaker {
   // Passes records of upstream agents to core; requests go to `requests`. `why` of a link that broke is
   // logged.
   Drained drain(Core& core, std::vector<PendingRequest>& requests);
-  // Channels whose agents have gone. What the owner still has of them is void, and none of them is given to
-  // another agent before this has told of it.
+  // Channels whose agents have gone. The owner's records of them are void. No other agent gets such a channel
+  // before this call has returned it.
   std::vector<ChannelId> take_ended() { return std::exchange(ended_, {}); }
   // Frames of records passed on to core so far.
   std::uint64_t frames() const { return frames_; }
-  // ... where a frame of many counts as many.
+  // ... a frame of many records counts each of them.
   std::uint64_t records() const { return records_; }
   // False if the channel is none of an upstream agent.
   bool answer(ChannelId channel, std::uint32_t request, Status status);
@@ -65,7 +65,7 @@ class Links final : public FetchTaker {
   // all of them, if it was its `own` work; else those of lanes in which agents downstream have said so. In a
   // lane nobody is upstream of itself. Across lanes, agents would keep telling each other for ever.
   void show_progress(bool own);
-  // How often agents downstream have said so, in any lane.
+  // The same for agents downstream, in all lanes.
   std::uint64_t progress() const { return progress_; }
   std::uint64_t deadline_ns() const;
   // No agent upstream, and nothing left to send. Strangers do not count.

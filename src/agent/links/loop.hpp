@@ -15,7 +15,7 @@
 
 namespace millrace::agent {
 
-// What links know of the event loop that they live in, Server's or the simulator's. Net and clock outlive it.
+// The event loop as links see it: the Server's or the simulator's. Net and clock outlive it.
 struct Loop {
   // (Un)watches a socket under a tag: events 0 = no longer.
   using Watch = std::function<void(int socket, std::uint32_t events, std::uint64_t tag)>;

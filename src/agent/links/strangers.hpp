@@ -13,11 +13,11 @@
 
 namespace millrace::agent {
 
-// Connections from other hosts that have not yet named a group which is served here: a random number that
-// those who do not belong to the job do not know. Their number is bounded, by host and in all, so that
-// descriptors are left for those that belong. Whoever is new is let in all the same, for an agent of the job
-// may share its host with somebody who floods us: the oldest one makes way. Everybody has time to say who
-// they are before that; until it has passed, nobody further is let in.
+// Connections from other hosts that have not yet named a group of this agent. A group is a random number that
+// only processes of the job know. The number of strangers is bounded, by host and in all, so that descriptors
+// remain for agents of the job. A new connection replaces the oldest stranger, because an agent of the job
+// may share its host with a flooding process. Each stranger has a grace period to name its group; until that
+// has passed, no new connection replaces it.
 class Strangers {
  public:
   static constexpr std::size_t most_of_host = 128;
@@ -30,7 +30,7 @@ class Strangers {
   }
 
   enum class Room : std::uint8_t { free, to_be_made, none_yet };
-  // Whether one more can be let in; `oldest`: who has to make way for it.
+  // Whether one more connection can enter; `oldest`: the stranger that makes way for it.
   Room room(std::uint64_t now_ns, std::uint64_t& oldest) const {
     if (strangers_.empty()) return Room::free;
     const auto [host, count] =

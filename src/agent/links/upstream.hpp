@@ -25,7 +25,7 @@ struct Upstream {
   Agenda& agenda;
   bool known = false;  // it has named a group
   bool joined = false;
-  bool closed = false;  // it has asked to close: what it says after that is of no interest
+  bool closed = false;  // it has asked to close: later messages have no meaning
   ChannelId channel = 0;
   FileSlot file = 0;
   std::uint32_t lane = 0;
@@ -33,7 +33,7 @@ struct Upstream {
   std::uint64_t shown = 0;             // of what its lane has heard
   transport::Unbundler bundle = {};    // of the frame that has been taken in part
   std::uint64_t frames = 0;            // of records, passed on to Core
-  std::uint64_t records = 0;           // ... where a frame of many counts as many
+  std::uint64_t records = 0;           // ... a frame of many counts each of them
 
   // Links has something to do for it.
   void touch() { agenda.touch(socket.tag); }

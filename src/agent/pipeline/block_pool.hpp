@@ -10,8 +10,8 @@
 
 namespace millrace::agent {
 
-// `count` items of `item_bytes` in one anonymous mapping that is touched only as far as it is used. What
-// was given back last is given out first, so a stream that passes through stays in cache and in few pages.
+// `count` items of `item_bytes` in one anonymous mapping that is touched only as far as it is used. The pool
+// gives out the last returned item first, so a stream stays in cache and in few pages.
 // Owns the mapping. Not thread safe. No allocation after construction.
 class LazyPool {
  public:
@@ -75,7 +75,7 @@ struct Chunk {
   std::uint32_t slots[chunk_slots_max];  // block ids, LazyPool::none where there is no byte
 };
 
-// How a block's bytes are known.
+// How a block records which of its bytes are present.
 enum class Shape : std::uint8_t {
   run,     // [begin, end) and nothing else (with merging off: one record)
   coarse,  // a bit per 4 bytes
@@ -90,8 +90,8 @@ struct Block {
   Shape shape;
 };
 
-// The memory of all sort buffers of one agent: blocks, and everything that describes them, all of it
-// bounded when it is built. One pool serves all files of the agent: the first file's sort_buffer and
+// The memory of all sort buffers of one agent: blocks and their descriptions. The constructor bounds all of
+// it. One pool serves all files of the agent: the first file's sort_buffer and
 // record_max decide, for as long as any file is open; later files share it whatever they ask for.
 //
 //   blocks         sort_buffer bytes (at least 4 blocks)
@@ -99,7 +99,7 @@ struct Block {
 //   fine maps      at most 16 MiB
 //   chunks         at most 8 MiB
 //
-// What the descriptions need beyond 24 MiB is taken off the blocks, so that very large buffers keep the
+// Descriptions beyond 24 MiB reduce the number of blocks, so that very large buffers keep the
 // promise of "sort buffer + 64 MiB".
 class BlockPool {
  public:
@@ -128,7 +128,7 @@ class BlockPool {
   // Blocks, fine maps and chunks that are free, or that there are.
   Budget::Supply free() const { return {blocks.available(), fine_maps.available(), chunks.available()}; }
   Budget::Supply all() const { return {blocks.count(), fine_maps.count(), chunks.count()}; }
-  // The most blocks that so many bytes can touch.
+  // The most blocks that `bytes` bytes can touch.
   std::uint32_t spans(std::uint32_t bytes) const { return ((bytes + block_bytes() - 1) >> block_shift_) + 1; }
   std::uint64_t capacity_bytes() const { return std::uint64_t{blocks.count()} << block_shift_; }
 

@@ -28,7 +28,7 @@ namespace millrace::agent {
 // Pure numbers: a Budget neither owns nor touches memory. Not thread safe.
 class Budget {
  public:
-  // What the pool has. Units: blocks, fine maps, chunks.
+  // The pool's memory. Units: blocks, fine maps, chunks.
   struct Supply {
     std::uint32_t blocks;
     std::uint32_t fine_maps;

@@ -133,7 +133,7 @@ class Explorer {
     return budget;
   }
 
-  // What one agent may do next. What memory does not hold up (storage, the journal's disk) can always happen.
+  // The next steps of one agent. Steps that need no memory (storage, the journal's disk) can always happen.
   void step(const State& state, std::uint32_t agent) {
     Budget::Supply free{};
     const Budget budget = this->budget(state, agent, free);

@@ -14,15 +14,15 @@
 
 namespace millrace::agent {
 
-// The way to the next agent, for one file: what is given arrives there in this order, as if a rank of that
-// node had sent it. Implemented over a link by Server, in memory by tests. Not thread safe.
+// The way to the next agent, for one file. Records arrive there in the order of the calls, as if a rank of
+// that node had sent them. Implemented over a link by Server, in memory by tests. Not thread safe.
 class Carrier {
  public:
   struct Answer {
     std::uint32_t request;
     Status status;
   };
-  // What a fetch brings: bytes of the file at `offset`. Without one it is the last, before the answer.
+  // A fetch brings bytes of the file at `offset`. The last item has no bytes; the answer follows it.
   struct Data {
     std::uint64_t offset = 0;
     std::vector<std::byte> bytes;
@@ -35,16 +35,16 @@ class Carrier {
   virtual bool has_room() const = 0;
   // One record of at most record_max bytes. Copies.
   virtual void write(std::uint64_t offset, std::span<const std::byte> data) = 0;
-  // What is written from here to the next sync or close lies at or above `offset`, as far as is known.
+  // All writes from here to the next sync or close lie at or above `offset`, as far as this agent knows.
   virtual void mark(std::uint64_t offset) = 0;
   // flush, arrive, sync, close or fetch; `request` is not 0. One fetch at a time, of at most fetch_max_bytes.
   virtual void request(transport::Kind kind, std::uint32_t request, Extent extent) = 0;
-  // What was given so far sets out now.
+  // Sends all records given so far.
   virtual void flush() = 0;
   // Appends the answers that have come.
   virtual void take_answers(std::vector<Answer>& answers) = 0;
-  // The next of what a fetch brings, all of it before its answer; false: none now. What is not taken waits,
-  // and so does the other end.
+  // The next data of a fetch, all of it before the answer; false: none now. Data that is not taken waits, and
+  // so does the other end.
   virtual bool take_data(Data& data) = 0;
   // Not ok: the other end is lost, and no answer will come.
   virtual Status status() const = 0;
@@ -58,7 +58,7 @@ struct LaneRoute {
   std::uint64_t device = 0;       // the file's
 };
 
-// How a file's records travel between nodes. No lanes: it is open on this node only.
+// How a file's records travel between nodes. No lanes: the file is open on this node only.
 struct Route {
   std::uint64_t stripe_bytes = 0;  // a power of two, at least 1 MiB; of no meaning with one lane
   bool stands_in = false;  // only the file server has the file; one lane, and what others read is fetched

@@ -52,7 +52,7 @@ void mark_record(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::ui
   std::uint64_t* starts = pool.start_bits(id, b);
   clear_bits(starts, begin >> shift, end >> shift);
   set_bits(starts, begin >> shift, (begin >> shift) + 1);
-  // What is left of an older record behind this one begins here now.
+  // The rest of an older record behind this one begins here now.
   if (end < b.end && test_bit(pool.cover_bits(id, b), end >> shift)) {
     set_bits(starts, end >> shift, (end >> shift) + 1);
   }

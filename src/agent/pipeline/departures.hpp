@@ -18,8 +18,8 @@
 
 namespace millrace::agent {
 
-// What is on its way out of one pipeline: chunks, and blocks of Arrivals. Their memory is free again when the
-// outlet, or the journal, has done with them. Not thread safe.
+// Chunks, and blocks of Arrivals, on their way out of one pipeline. Their memory is free again when the
+// outlet or the journal has finished with them. Not thread safe.
 //
 //   to_outlet() -> | queue | -> hand_over(): runs of bytes -> put() -> done() -> memory free, waiters told
 //   to_journal() -> | queue | -> store() ------------------------------------^
@@ -49,7 +49,7 @@ class Departures {
   // Stores chunks as far as the journal's writer allows. True if anything moved.
   bool store(Overflow& journal, bool doomed);
   bool storing() const { return !to_journal_.empty(); }
-  // What the outlet holds back until it sees the next segment starts now: there is no next one.
+  // No further segment follows: the outlet starts the write that it held back for one.
   void flush();
   // The outlet's answer to a put; false if it answers something else.
   bool done(const sink::Done& done);
@@ -73,7 +73,7 @@ class Departures {
   }
   // As much is on its way as may be, however small.
   bool crowded() const;
-  // So many puts have been made.
+  // The number of puts so far.
   std::uint64_t puts() const { return puts_made_; }
   // Runs of bytes that were given to the outlet, and what they hold.
   std::uint64_t extents_out() const { return extents_out_; }
@@ -87,7 +87,7 @@ class Departures {
     std::uint32_t blocks = 0;
     std::uint64_t since_ns = 0;
     std::vector<WaiterId> waiters = {};
-    std::uint32_t slot = 0;  // how far it has been handed over
+    std::uint32_t slot = 0;  // slots before this one have been handed over
     std::uint32_t byte = 0;
     bool handed = false;        // all of it
     bool swept = false;         // as the next one in file order

@@ -18,7 +18,8 @@ sink::SinkOptions sink_options(const FileSettings& settings, bool copy) {
   sink::SinkOptions options;
   if (copy) options.writeback_step_bytes = 0;  // it is gone before the disk needs to see it
   options.direct = settings.sink == SinkMode::direct;
-  // Through the page cache: what is still in the processor's cache. Direct: what keeps a disk busy.
+  // Through the page cache: a size that is still in the processor's cache. Direct: a size that keeps a disk
+  // busy.
   options.write_max_bytes = options.direct ? 4 * MiB : MiB;
   options.datasync_interval_bytes = ends_on_disk(settings) ? settings.fdatasync_interval_bytes : 0;
   return options;

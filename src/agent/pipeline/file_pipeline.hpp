@@ -36,7 +36,7 @@ struct PipelineCounters {
   std::uint64_t storage_busy_ns = 0;  // time with at least one write under way, by the told clock
 };
 
-// What a pipeline has of the memory that all files share, in blocks, and what it asks for.
+// A pipeline's part of the memory that all files share, in blocks, and its demands.
 struct Claims {
   std::uint32_t in_use;         // on their way out or not
   std::uint32_t evictable;      // evict() frees these
@@ -104,7 +104,7 @@ class FilePipeline {
   Outlet& outlet() const { return *outlet_; }
 
   Status error() const { return error_; }
-  // True: what has departed is in the file only after a settle().
+  // True: departed records are in the file only after a settle().
   bool carries() const { return outlet_->carries(); }
   // True if bytes of the file are here.
   bool holds() const {

@@ -43,7 +43,7 @@ class CarrierOutlet final : public Outlet {
   void flush() override { carrier_->flush(); }
   void mark(std::uint64_t offset) override;
   sink::Ticket settle(transport::Kind kind, Extent extent) override;
-  void note(Extent) override {}  // whoever wrote it is on this node, and so is the page cache that has it
+  void note(Extent) override {}  // the writer is on this node, and so is the page cache with the bytes
   void complete(const io::Completion&) override {}
   bool advance() override;
   void take(std::vector<sink::Done>& done) override;

@@ -16,7 +16,7 @@
 
 namespace millrace::agent {
 
-// Where the bytes of a pipeline go: the target file, or the next agent on the way to the file server. A
+// The destination of a pipeline's bytes: the target file, or the next agent on the way to the file server. A
 // deterministic state machine, as the sink is; tickets and the life of segments are those of sink::Sink.
 class Outlet {
  public:
@@ -25,13 +25,13 @@ class Outlet {
   virtual sink::Ticket put(std::span<const sink::Segment> batch) = 0;
   // The end of a round of put(): nothing is held back for what might follow.
   virtual void flush() = 0;
-  // What is put from here to the next settle() of sync or close lies at or above `offset`, as far as is
-  // known: the next agent is told, if there is one.
+  // All puts from here to the next settle() of sync or close lie at or above `offset`, as far as this agent
+  // knows. The outlet tells the next agent, if there is one.
   virtual void mark(std::uint64_t offset) = 0;
-  // Everything put before has arrived as safely as `kind` says: flush = it is in the file system, sync = it
-  // is on the disk too, close = as the file's durability says, and nobody here has the file open any more.
-  // fetch = as flush, and the bytes of `extent` come back.
-  // The target's own outlet knows only sync: what it has finished is in the file system.
+  // All earlier puts have arrived as safely as `kind` says. flush: in the file system. sync: on the disk too.
+  // close: as the file's durability says, and no rank of this node has the file open any more. fetch: like
+  // flush, and the bytes of `extent` come back. The target's own outlet knows only sync, because its finished
+  // puts are in the file system.
   virtual sink::Ticket settle(transport::Kind kind, Extent extent) = 0;
   // Somebody else wrote this extent to the file.
   virtual void note(Extent written) = 0;
@@ -40,15 +40,15 @@ class Outlet {
   // Goes on with what waits for room. True if anything moved.
   virtual bool advance() = 0;
   virtual void take(std::vector<sink::Done>& done) = 0;
-  // What a settle() of kind fetch brings from the next agent.
+  // The next data of a settle() of kind fetch, from the next agent.
   virtual bool take_data(Carrier::Data& data) = 0;
 
-  // What another agent has not answered yet counts as lost.
+  // Records without an answer from the other agent count as lost.
   virtual void give_up() = 0;
 
   virtual Status status() const = 0;
   virtual bool idle() const = 0;
-  // True: what is finished has only been passed on, and is in the file after a settle().
+  // True: finished records are only passed on. They are in the file after a settle().
   virtual bool carries() const = 0;
   virtual bool direct() const = 0;
   virtual const sink::SinkCounters& counters() const = 0;

@@ -15,15 +15,15 @@ namespace {
 
 constexpr std::uint64_t segment_bytes_max = 1 * MiB;  // a segment ends with the record that reaches this
 constexpr std::uint32_t segments_max = 128 * 1024;    // 3 MiB
-constexpr std::uint64_t space_step_bytes = 4 * MiB;   // asked for once in so much; what the writer may hold
+constexpr std::uint64_t space_step_bytes = 4 * MiB;   // one check of free space for so many bytes
 constexpr std::uint64_t renew_bytes = 256 * MiB;      // an empty journal above this begins anew
 constexpr std::uint64_t plenty_bytes = 256 * MiB;     // beyond what is needed: no doubt that it is there
 
 }  // namespace
 
 // Creates the file at first use. Not ok: there is no journal; nothing is lost.
-// An empty journal that has grown large makes way for a new one. On a disk that is nearly full it begins anew
-// in its file: what a file frees is not there at once, although it is counted.
+// An empty journal that has grown large makes way for a new one. On a disk that is nearly full the journal
+// starts again in the same file: freed space is counted at once, but available only later.
 Status Overflow::prepare() {
   if (unavailable_) return Code::unsupported;
   if (log_ && (!empty() || (log_->file_bytes() < renew_bytes && has_space()))) return {};
@@ -42,14 +42,14 @@ Status Overflow::fail(Status status) {
   return status;
 }
 
-// True while the disk takes the next bytes, what is in memory now (twice: headers of small records) and
-// what the writer holds.
+// True while the disk has room for the next bytes, the bytes in memory now (twice: headers of small records)
+// and the bytes in the writer.
 bool Overflow::has_space() {
   const std::uint64_t size = log_ ? log_->file_bytes() : 0;
   if (size < space_until_) return true;
   const std::uint64_t needed = 2 * buffer_.pool().capacity_bytes() + 2 * space_step_bytes;
   const Result<std::uint64_t> left = io::free_bytes(space_);
-  // What is counted as free is not always to be had: file systems keep some for what they expect.
+  // Not all free space is available: file systems reserve some of it.
   if (left.ok() && *left < needed + plenty_bytes) {
     const Status reserved = io::reserve(space_, size, needed);
     if (reserved.code() == Code::unsupported ? *left < needed : !reserved.ok()) return false;

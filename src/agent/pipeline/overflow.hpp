@@ -17,9 +17,9 @@
 
 namespace millrace::agent {
 
-// Strategy journal: what does not fit into the sort buffer goes to a node-local file, and comes back chunk
-// by chunk before it is written to the target. The file has no name, so nothing is left behind, whatever
-// happens to the agent.
+// Strategy journal: records that do not fit into the sort buffer go to a node-local file. They come back
+// chunk by chunk before the agent writes them to the target. The file has no name, so it vanishes even if the
+// agent is killed.
 //
 //   store   a chunk's runs are appended; a segment remembers where
 //   load    a chunk's segments are read, newest first, and fill the gaps of what is in memory, which is
@@ -68,8 +68,8 @@ class Overflow {
   // The chunk that is being loaded must not leave the buffer before.
   std::uint64_t loading() const { return loading_; }
 
-  // Blocks of memory that the chunk that is being loaded may still need: nobody else may take them, or it
-  // could not end, nor leave.
+  // Blocks that the loading chunk may still need. They are reserved: without them the load could not end, and
+  // the chunk could not leave.
   std::uint32_t blocks_due() const;
 
   enum class Progress { nothing, moved, needs_room, loaded };

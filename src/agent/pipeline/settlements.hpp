@@ -13,7 +13,7 @@
 
 namespace millrace::agent {
 
-// How much of what has departed is known to be safe: the outlet is asked, and its answers tell. Not thread
+// Counts the departed puts that are known to be safe, by asking the outlet. Not thread
 // safe.
 class Settlements {
  public:
@@ -32,7 +32,7 @@ class Settlements {
   bool unsettled() const { return settled_puts_ < departures_.puts(); }
   // True if all that has departed is on the disk.
   bool stable() const { return stable_puts_ == departures_.puts(); }
-  // So many puts are known to be safe.
+  // The number of puts that are known to be safe.
   std::uint64_t settled_puts() const { return settled_puts_; }
   bool empty() const { return settling_.empty(); }
   bool quiet() const { return settling_.empty() && settled_.empty() && fetched_.empty(); }

@@ -18,7 +18,7 @@ namespace millrace::agent {
 using WaiterId = std::uint32_t;
 inline constexpr WaiterId no_waiter = 0;
 
-// What all files of one agent have in common.
+// The state that all files of one agent share.
 struct Shared {
   io::Storage& storage;
   std::string journal_directory;
@@ -28,7 +28,7 @@ struct Shared {
   bool advance_wanted = false;           // advance() has something to start, or has to make room first
   std::uint32_t next_owner = 1;          // of sinks and journals
   bool ledger_full = false;              // a ledger can take no record now
-  std::uint64_t write_within_ns = 5'000'000'000;  // how long a byte may be here, and nowhere else
+  std::uint64_t write_within_ns = 5'000'000'000;  // the longest time of a byte in this agent alone
   std::uint64_t now_ns = 0;
   std::map<std::uint64_t, sink::Meter> meters = {};  // by device
 

@@ -26,8 +26,8 @@ namespace millrace::agent {
 //   chunk   | block | block |  -  | block |
 //   block   |....=======..==...|   cover map: which bytes are there
 //
-// Memory is the pool's: the caller asks its has_room() first. What leaves is a whole chunk; from take() on
-// it belongs to the caller (until free_chunk()), and new records for its place make a new chunk.
+// Memory is the pool's: the caller asks its has_room() first. Only whole chunks leave. From take() on a chunk
+// belongs to the caller (until free_chunk()), and new records for its place make a new chunk.
 class SortBuffer {
  public:
   SortBuffer(BlockPool& pool, bool merge);
@@ -104,7 +104,7 @@ class SortBuffer {
     if (chunk.covered == pool_.chunk_bytes() && !chunk.complete) completed(chunk, here_.id);
   }
 
-  // The block of the last record, where the next one mostly lies too.
+  // The block of the last record; the next record mostly lies there too.
   struct Here {
     static constexpr std::uint64_t nowhere = std::uint64_t{3} << 62;  // far from every record
     std::uint64_t begin = nowhere;                                    // file offset

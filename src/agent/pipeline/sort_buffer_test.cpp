@@ -23,7 +23,7 @@ struct Piece {
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
-// What a block should say: per byte, which record it belongs to (0 = none).
+// The expected content of a block: for each byte the number of its record (0 = none).
 struct Model {
   std::vector<int> owner = std::vector<int>(block_bytes, 0);
   std::vector<bool> start = std::vector<bool>(block_bytes + 1, false);

@@ -12,8 +12,8 @@ namespace {
 //   put -+-> file    (a copy of what passes)
 //        +-> next    (and the same to the next agent)
 //
-// Memory of a put is free again when both have done with it. An answer to a settle() comes from the next
-// agent, and with it of all that are behind it; what the file has finished is in the file system.
+// Memory of a put is free again when both have finished with it. The answer to a settle() comes from the next
+// agent, on behalf of all agents behind it. The file's finished puts are in the file system.
 class TeeOutlet final : public Outlet {
  public:
   TeeOutlet(std::unique_ptr<Outlet> file, std::unique_ptr<Outlet> next)

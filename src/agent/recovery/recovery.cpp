@@ -67,7 +67,7 @@ bool unreadable_header(const journal::Summary& summary) {
          (summary.verdict == journal::Verdict::corrupt && summary.end == 0);
 }
 
-// Who only looks holds the lock for a moment.
+// A process that only reads the log holds the lock for a moment.
 bool Recovery::lock(const Fd& file) {
   for (int tries = 0; tries < 20; ++tries) {
     if (io::take_lock(file)) return true;
@@ -123,7 +123,7 @@ void Recovery::take(const std::string& path) {
   }
   Found found{path, *std::move(file), {}};
   journal::JournalReader reader(found.file);
-  if (reader.open() == journal::Verdict::clean) {  // who opens the target waits for us
+  if (reader.open() == journal::Verdict::clean) {  // an open of the target waits for this process
     journal::Start start{reader.header(), reader.state()};
     journal::set_state(found.file, start, journal::State::draining);
   }
@@ -226,8 +226,8 @@ int Recovery::run() {
   const auto paths = journals_in(options_.directory, error_);
   if (!paths) return 1;
   for (const std::string& path : *paths) take(path);
-  // The order in which they were begun: where two are of one target, the later one is newer. File systems
-  // count time in ticks of milliseconds: of one tick, what a rank has saved from its ring is newer than any
+  // The order in which the logs were begun: of two logs for one target, the later one is newer. File systems
+  // count time in ticks of milliseconds. Within one tick, a rank's rescue of its ring is newer than any
   // ledger.
   std::ranges::stable_sort(found_, {}, [](const Found& one) {
     return std::pair(one.summary.header.created_ns, one.summary.header.kind);

@@ -11,7 +11,7 @@
 
 namespace millrace::agent {
 
-// How a recovery waits: as the system does, or in virtual time (sim/recovering.hpp).
+// The waits of a recovery: in real time, or in virtual time (sim/recovering.hpp).
 class Pace : public io::Clock {
  public:
   std::uint64_t now_ns() const override;
@@ -28,11 +28,11 @@ struct RecoveryOptions {
   std::uint64_t timeout_ms = 60'000;
 };
 
-// What millrace-recover does: opens the logs that dead agents and ranks have left, drains each of them into
-// its target and takes it away. Logs of living agents are left alone, or waited for. Every log is checked as
-// a whole before a byte of it is used. May run any number of times, also at the same time, and be killed: a
-// log goes only when all of it is on the target's disk. Returns the exit status: 0 all that was found is in
-// its target, 1 something is not.
+// The work of millrace-recover. It opens the logs that dead agents and ranks have left, drains each log into
+// its target and removes it. It leaves logs of living agents alone, or waits for them. It checks a whole log
+// before it uses a byte of it. Recovery may run any number of times, also at the same time, and be killed: a
+// log is removed only when all of it is on the target's disk. Returns the exit status: 0 if all logs are in
+// their targets, else 1.
 int recover(const RecoveryOptions& options, io::Storage& storage, std::ostream& out, std::ostream& error,
             Pace& pace);
 

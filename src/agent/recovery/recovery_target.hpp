@@ -12,7 +12,7 @@
 
 namespace millrace::agent {
 
-// What the name of a journal's target means by now.
+// The file that a journal's target name leads to now.
 struct Target {
   Result<Fd> file;  // Code::not_found: there is no file of that name
   Sameness sameness = Sameness::unknown;

@@ -13,7 +13,7 @@ namespace millrace::agent {
 // One connected rank, or an agent upstream. Small numbers, used again: an index.
 using ChannelId = std::uint32_t;
 
-// What a channel has delivered, seen once per advance(): for the wait for stragglers.
+// Counts the deliveries of a channel, once per advance(), for the wait for stragglers.
 struct Channel {
   std::uint64_t last_ns = 0;  // when records of it were last seen
   bool spoke = false;         // records have come since
@@ -28,7 +28,7 @@ struct Reply {
   Status status;
 };
 
-// Where bytes go that agents upstream have asked for. `request` is that of their fetch.
+// Takes bytes for agents upstream that have asked for them. `request` is that of their fetch.
 class FetchTaker {
  public:
   virtual ~FetchTaker() = default;

@@ -15,8 +15,8 @@ Result<std::unique_ptr<Fetches>> Fetches::open(Shared& shared, Fd target) {
 
 Fetches::~Fetches() { storage_.release(file_); }
 
-// Where the file ends is for what is pending behind the extent to say; only the file server knows whether
-// the file is long enough already.
+// Pending records behind the extent decide the end of the file. Only the file server knows whether the file
+// is long enough already.
 Extent Fetches::depends_on(const FilePipeline& pipeline, Extent extent) {
   if (extent.empty()) return everything;
   if (pipeline.carries()) return {extent.begin, UINT64_MAX};
@@ -144,7 +144,7 @@ void Fetches::end_arrival(Fetch& fetch) {
 
 // --- leaving ---
 
-// What the file gets meanwhile belongs to later fetches: its size is that of now.
+// The size is the present one: records that arrive during this fetch belong to later fetches.
 void Fetches::start_leaving(Fetch& fetch) {
   const Result<std::uint64_t> size = storage_.size(file_);
   fetch.status = size.status();

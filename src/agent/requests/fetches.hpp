@@ -19,20 +19,20 @@
 
 namespace millrace::agent {
 
-// Brings what is asked for of a file that only the file server sees to the files that stand in for it on
-// other nodes, after all that was to go before it has departed (Requests sees to that):
+// Brings bytes of a file that only the file server sees to its stand-in files on other nodes. Requests first
+// lets all earlier records depart:
 //
 //   rank --fetch--> agent --fetch--> ... --fetch--> file server
 //                     |  <--data--        <--data--      |
 //                 stand-in                             file
 //
-//   arriving  with a next agent: it is asked, one fetch after another, and what comes is written here
-//   leaving   for an agent upstream: read here, and handed out as its link has room
+//   arriving  with a next agent: asks it, one fetch after another, and writes the data to the stand-in
+//   leaving   for an agent upstream: reads here, and sends data as the link has room
 //
-// Where a fetch is for an agent upstream and there is a next one too, it does both, in this order. Memory:
-// `pieces_max` pieces of `piece_bytes` that arrive, and so many for each of `leaving_max` that leave.
+// A fetch for an agent upstream does both, in this order, if there is a next agent too. Memory: `pieces_max`
+// pieces of `piece_bytes` for arriving data, and as much for each of `leaving_max` leaving fetches.
 //
-// Over the file at `target`, whichever of the two it is. A deterministic state machine; not thread safe.
+// `target` is the stand-in or the file. A deterministic state machine; not thread safe.
 class Fetches {
  public:
   static constexpr std::uint64_t piece_bytes = 256 * KiB;
@@ -45,7 +45,8 @@ class Fetches {
   Fetches(const Fetches&) = delete;
   Fetches& operator=(const Fetches&) = delete;
 
-  // How much of the pipeline has to depart before begin(): all that `extent` or the size may depend on.
+  // The part of the pipeline that has to depart before begin(): all records that `extent` or the size may
+  // depend on.
   Extent depends_on(const FilePipeline& pipeline, Extent extent);
 
   struct Asked {

@@ -13,7 +13,7 @@
 
 namespace millrace::agent {
 
-// Who asks for a sync or close.
+// The asker of a sync or close.
 struct Asker {
   transport::Kind kind;
   ChannelId channel;
@@ -42,7 +42,7 @@ class Gathering {
   // True if chunks leave in file order, merged with those of other nodes. Not where the file is this agent's
   // alone: there is nothing to merge with.
   bool merges() const;
-  // How far chunks that leave for this asker may be merged now; empty while a rank is waited for.
+  // The end of the chunks that may be merged now for this asker; empty during the wait for a rank.
   std::optional<std::uint64_t> merges_until(const Asker& asker) const;
 
  private:

@@ -22,7 +22,7 @@ struct Member {
   std::uint64_t mark = 0;  // of an agent
 };
 
-// Who has one file open, and who will. Not thread safe.
+// The channels that have one file open, and those that will. Not thread safe.
 class Members {
  public:
   // `upstreams`: agents that will come, and that the file stays open for.

@@ -242,7 +242,7 @@ bool Requests::answer_late(std::vector<Reply>& replies) {
          }) > 0;
 }
 
-// What the strongest of those at this step asks for; close only if nobody stays behind.
+// The strongest kind among the requests at this step; close only if no channel stays open.
 void Requests::begin_settling() {
   std::size_t closing = 0;
   bool stable = false, lands = false;

@@ -31,7 +31,7 @@ struct Stages {
   bool settle = false;
 };
 
-// Who has one file open, and what they asked for. A request goes through these steps:
+// The channels that have one file open, and their requests. A request goes through these steps:
 //
 //   gather   sync, close: until the other ranks of the group have asked too, or have been silent for
 //            100 ms, or for 2 s at most: a chunk that two ranks fill should leave once, complete. With
@@ -68,7 +68,7 @@ class Requests {
   bool ahead(ChannelId channel) const;
   // All that is here goes to stable storage, as for a sync; nobody waits for it.
   void settle_all();
-  // False: what was here at the last settle_all() is there, or error() says why not.
+  // False: all records of the last settle_all() have arrived, or error() has the reason.
   bool settles_all() const;
   void abandon(ChannelId channel);
 

@@ -26,7 +26,7 @@ class Connection {
   std::uint32_t looks() const { return looks_; }
   void look() { ++looks_; }
   std::uint32_t pid() const { return pid_; }
-  // Its socket has hung up; what is in the ring is still taken.
+  // Its socket has hung up; the agent still drains the ring.
   bool gone() const { return gone_; }
   void set_gone() { gone_ = true; }
   transport::Consumer& ring() { return ring_; }
@@ -47,7 +47,8 @@ class Connection {
 
   // Stamp of the next record of the ring's snapshot, which must not be empty; 0 for what is no write.
   std::uint64_t next_stamp() const;
-  // After some of the ring was passed on: what ledgers have now goes back to the producer.
+  // After a part of the ring was passed on: returns the ring's memory up to the records that ledgers have
+  // now.
   void give_back(const Core& core);
   // True if the ring still keeps something before that place.
   bool keeps_before(std::uint64_t position) const {
@@ -67,7 +68,7 @@ class Connection {
     bool kept = false;
     bool writes = false;
   };
-  // Up to `end` nothing is given back before the ledger has so many records.
+  // The ring's memory up to `end` returns only when the ledger has reached `mark`.
   struct Keep {
     std::uint64_t end;
     FileSlot file;
@@ -93,7 +94,7 @@ class Connection {
   bool greeted_ = false;
   bool gone_ = false;
   std::vector<Open> opens_;    // by slot
-  std::uint32_t writing_ = 0;  // so many of them are for writing
+  std::uint32_t writing_ = 0;  // the number of them that are for writing
   std::deque<Keep> keeps_;
   std::vector<FileSlot> fresh_keeps_;  // files of records since the last give_back()
 };

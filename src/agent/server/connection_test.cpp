@@ -58,7 +58,7 @@ class Ring : public CoreTest {
     EXPECT_TRUE(rank.ring().snapshot());
     return rank.drain(rig->core, UINT64_MAX - 1, requests, damaged, why);
   }
-  // What is not given back yet.
+  // The frames that have not been given back yet.
   std::size_t frames_in_ring() const {
     std::size_t frames = 0;
     producer.each_kept([&frames](const FrameHeader&, const std::byte*) { ++frames; });

@@ -70,7 +70,7 @@ void FileStates::refresh(const Core& core) {
   for (FileSlot file = 0; file < slots_.size(); ++file) {
     Slot& slot = slots_[file];
     if (slot.opens == 0) {
-      // What was closed while bytes were pending is over now.
+      // A file that was closed while bytes were pending ends now.
       if (page_.files[file].number.load() != 0 && core.file_number(file) == 0)
         page_.files[file].number.store(0);
       continue;

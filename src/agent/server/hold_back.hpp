@@ -6,10 +6,10 @@
 
 namespace millrace::agent {
 
-// Where ranks outnumber processors, one rank can be a whole buffer ahead of another before that gets its
-// turn, and no chunk of an interleaved file is complete until then. So when much memory waits for its
-// neighbours, the agent takes nothing until all rings are full. Ranks that wait for room leave the
-// processors to ranks that lag. Bounded, short, and given up where nobody uses the time. Not thread safe.
+// If ranks outnumber processors, one rank can be a whole buffer ahead of another before the other gets its
+// turn. No chunk of an interleaved file is complete until then. When much memory waits for its neighbours,
+// the agent therefore takes nothing until all rings are full. Ranks that wait for room leave the processors
+// to ranks that lag. The wait is bounded and short, and stops if no rank uses the time. Not thread safe.
 class HoldBack {
  public:
   // While it lasts, the agent looks at the rings this often.

@@ -139,7 +139,7 @@ void Reception::meet(Connection& connection, std::uint32_t version) {
   if (!transport::send(connection.socket(), answer).ok()) hang_up(connection);
 }
 
-// The rank has gone, or its socket has. What it published is still good.
+// The rank has gone, or its socket has. Its published records are still good.
 void Reception::hang_up(Connection& connection) {
   if (!connection.greeted()) return rounds_.drop(connection.id(), "");
   epoll_.watch(connection.socket(), 0, 0);

@@ -16,11 +16,11 @@
 
 namespace millrace::agent {
 
-// Talks to ranks over their sockets: they come, register files, and go. What they write comes by their rings
-// (Rounds). Owned by Server. All that it is given outlives it. Not thread safe.
+// Talks to ranks over their sockets: ranks connect, register files, and leave. Their records come through
+// their rings (Rounds). Owned by Server. The arguments of its constructor outlive it. Not thread safe.
 class Reception {
  public:
-  // What every rank is handed: the page that all of them see, and the eventfd that wakes the agent.
+  // Every rank gets these: the page that all of them see, and the eventfd that wakes the agent.
   struct Shown {
     int page;
     int wake;

@@ -20,7 +20,7 @@ namespace {
 // While rings are not read, their ranks look silent to a sync.
 static_assert(HoldBack::longest_ns + Departures::storage_slow_ns < Gathering::silence_ns);
 
-// What a rank may not write, it does not get written because another rank may.
+// A rank cannot write a file without permission because another rank has permission.
 bool writable(const Fd& target) {
   const int mode = target.valid() ? ::fcntl(target.get(), F_GETFL) : -1;
   return mode >= 0 && (mode & O_ACCMODE) != O_RDONLY;
@@ -206,9 +206,9 @@ bool Rounds::hold_back() {
   return hold_.now(clock_.now_ns(), partial.blocks + partial.many, fill, all_wait);
 }
 
-// Takes records in the order of their stamps over all rings, up to the time at which the pass began. What
-// was written before a record of the pass, in any ring, was published before that time, so it is in the
-// snapshot too: no record overtakes one that it followed.
+// Takes records in the order of their stamps over all rings, up to the time at which the pass began. A record
+// that was written before a record of the pass, in any ring, was published before that time. It is in the
+// snapshot too, so no record overtakes one that it followed.
 Rounds::Pass Rounds::drain_rings() {
   const auto later = [](const Turn& a, const Turn& b) { return a.stamp > b.stamp; };
   turns_.clear();
@@ -249,8 +249,8 @@ Rounds::Pass Rounds::drain_rings() {
   return result;
 }
 
-// What upstream agents have passed on, in the order in which it came. Where ranks of different nodes write
-// the same bytes, a flush lies between (order_between_nodes() in the front end), or there is no order.
+// Takes the records of upstream agents in the order of arrival. If ranks of different nodes write the same
+// bytes, a flush lies between the writes (order_between_nodes() in the front end), or they have no order.
 Rounds::Pass Rounds::drain_links() {
   const std::size_t asked = fresh_.size();
   const std::uint64_t before = links_.frames();
@@ -260,7 +260,7 @@ Rounds::Pass Rounds::drain_links() {
   return links_.frames() != before || fresh_.size() != asked ? Pass::worked : Pass::idle;
 }
 
-// What an agent has asked for before it went must not be asked for in the name of the next one.
+// A request of an agent that has gone must not count as a request of the next agent in its channel.
 void Rounds::forget(ChannelId agent) {
   const auto of_agent = [agent](const auto& one) { return one.channel == agent; };
   std::erase_if(fresh_, of_agent);
@@ -279,8 +279,9 @@ void Rounds::drop_gone() {
   for (const ChannelId id : gone) drop(id, "");
 }
 
-// What they cover is with Core: it came before them on their link. Rings may be stopped until agents have
-// their answers, for several ledgers that fail wait for what each other's nodes have to settle.
+// Core has the records that these requests cover: they came first on their link. Rings may be stopped until
+// agents have their answers: several ledgers that fail wait for records that each other's nodes have to
+// settle.
 void Rounds::forward_of_agents() {
   for (std::vector<PendingRequest>* const requests : {&waiting_, &fresh_}) {
     const auto rest = std::stable_partition(
@@ -318,7 +319,7 @@ void Rounds::deliver() {
     Status status = reply.status;
     const auto found = connections_.find(reply.channel);
     if (asked != asked_.end()) {
-      // What the request covers must not come back from the ring after a crash.
+      // The records that the request covers must not come back from the ring after a crash.
       if (found != connections_.end() && found->second->keeps_before(asked->position)) {
         early.push_back(reply);
         continue;

@@ -21,9 +21,10 @@
 
 namespace millrace::agent {
 
-// What the agent does again and again: takes records from the ranks' rings in the order of their stamps, and
-// from links as they came; gives them to Core, and requests when what they cover is there; brings answers
-// back to rings and links. Knows no event loop: Server drives it with epoll, sim/ in virtual time. Core,
+// The agent's repeated work. It takes records from the ranks' rings in the order of their stamps, and from
+// links in the order of arrival, and gives them to Core. It gives Core a request after the records that the
+// request covers. It brings answers back to rings and links. Rounds knows no event loop: Server drives it
+// with epoll, sim/ in virtual time. Core,
 // links, page and clock outlive it. Not thread safe.
 class Rounds {
  public:
@@ -44,7 +45,7 @@ class Rounds {
   // A greeted rank names a file: the answer for it. Files that ranks do not open for writing may be any.
   transport::Registered enroll(Connection& connection, const transport::Register& registration, Fd target);
   void drop(ChannelId id, const std::string& why);
-  // Drops those who have not greeted since so many calls of this. True if somebody has not.
+  // Drops connections without a greeting after `calls` calls. True if a connection has not greeted yet.
   bool drop_silent(std::uint32_t calls);
   // The process may be killed soon: all that ranks have written so far sets out at the next round.
   void write_out() { write_out_ = true; }

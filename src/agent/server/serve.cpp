@@ -72,7 +72,7 @@ int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
 
 int serve_in_background(const char* name, bool handed, MakeStorage make_storage) {
   Fd listener(handed ? transport::handed_listener : -1);
-  // Whatever else the rank had open.
+  // All other descriptors of the rank.
   ::syscall(SYS_close_range, static_cast<unsigned>(transport::handed_listener + (handed ? 1 : 0)), ~0u, 0u);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno;

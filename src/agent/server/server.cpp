@@ -89,7 +89,7 @@ Server::Server(Core& core, int storage_event_fd, ServerOptions options)
 
 Server::~Server() = default;
 
-// What all ranks see of this agent.
+// The page that all ranks of this agent see.
 Status Server::make_page() {
   Result<Fd> memory = transport::make_memory("millrace-agent", sizeof(transport::AgentPage));
   if (!memory) return memory.status();
@@ -156,7 +156,7 @@ void Server::run() {
       ::nanosleep(&rest, nullptr);
     }
     if (round != Rounds::Round::idle) {
-      // However much there is to do: who comes late must not wait for those who are here.
+      // Listens even under load: a late rank must not wait for the ranks that are here.
       if (now_ns() - listened_ns_ >= listen_every_ns) listen(0);
     } else if (may_leave()) {
       break;
@@ -191,8 +191,8 @@ std::uint64_t Server::leaves_ns() {
 bool Server::may_leave() {
   if (now_ns() < leaves_ns()) return false;
   if (leaving_) return true;
-  // A rank may be connecting just now: look once more, then take the name away. Whoever is in the queue
-  // after that sees its connection reset and starts the next agent.
+  // A rank may be connecting just now: look once more, then remove the name. A rank in the queue after that
+  // sees its connection reset and starts the next agent.
   reception_->accept_all();
   return rounds_->ranks() == 0;
 }
@@ -211,7 +211,7 @@ void Server::sleep() {
   rounds_->woke();
 }
 
-// Takes what has come from outside the rings, and waits for it at most so long.
+// Handles events from outside the rings, and waits for them for at most `timeout_ms`.
 void Server::listen(int timeout_ms) {
   reception_->watch_door();
   epoll_event events[64];

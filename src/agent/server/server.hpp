@@ -38,8 +38,8 @@ class Server {
 
   // Listens; from here on ranks can connect. errno EADDRINUSE: another agent has this job.
   Status start();
-  // Serves until nobody needs the agent any more. SIGTERM and SIGINT: what is here goes to the file, the
-  // ranks are served on, and the agent leaves as soon as they have.
+  // Serves until no rank or agent needs this agent. After SIGTERM or SIGINT it writes its records to the
+  // files, continues to serve its ranks, and leaves after the last of them.
   void run();
 
  private:

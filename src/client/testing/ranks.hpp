@@ -52,7 +52,7 @@ inline int write_range(File& file, unsigned seed, std::uint64_t begin, std::uint
   while (begin < end) {
     const std::uint64_t size = std::min<std::uint64_t>(1 + random() % most, end - begin);
     const std::vector<std::byte> data = pattern(seed, begin, size);
-    RANK_CHECK(file.takes_pipeline({size, 1, 1}));
+    RANK_CHECK(file.enter_pipeline({size, 1, 1}));
     const Piece piece{begin, data.data(), size};
     RANK_CHECK(file.write({&piece, 1}).ok());
     begin += size;

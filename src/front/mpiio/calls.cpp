@@ -32,8 +32,8 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
     open.mapped = open.view.usable() && library_agrees(open.handle, open.view);
   }
   open.foreign = strcasecmp(datarep, "native") != 0;
-  const bool unmapped = !open.mapped && open.writable && open.place != Open::Place::elsewhere && !open.left &&
-                        !open.foreign && open.sweep.window == 0;
+  const bool unmapped = !open.mapped && open.writable && open.location != Open::Location::elsewhere &&
+                        !open.left && !open.foreign && open.sweep.window == 0;
   const bool taken = !unmapped || set_unmapped_view(open, disp, etype, filetype, datarep);
   {
     const std::lock_guard guard(open.pointer_lock);
@@ -137,7 +137,7 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   if (open->visitor || open->reader != nullptr) return seek_to_read(entry, *open, offset, whence);
   if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
   const Status flushed = settle_size(*open);  // the end of the file may be pending
-  if (!flushed.ok() && open->place == Open::Place::elsewhere) return raise(*open, flushed);
+  if (!flushed.ok() && open->location == Open::Location::elsewhere) return raise(*open, flushed);
   hand_over(*open);
   const int result = call<Slot::MPI_File_seek>(entry, fh, offset, whence);
   return flushed.ok() ? result : raise(*open, flushed);
@@ -157,7 +157,8 @@ int own_seek_shared(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noe
   const Scope scope;
   const Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_seek_shared>(entry, fh, offset, whence);
-  if (open->place != Open::Place::everywhere) return not_on_first(*open, "using the shared file pointer");
+  if (open->location != Open::Location::everywhere)
+    return not_on_first(*open, "using the shared file pointer");
   const Status flushed = open->file->flush(everything);
   const int result = call<Slot::MPI_File_seek_shared>(entry, fh, offset, whence);
   return flushed.ok() ? result : raise(*open, flushed);
@@ -166,7 +167,7 @@ int own_seek_shared(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noe
 int own_get_position_shared(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
   const Scope scope;
   const Open* open = scope.find(fh);
-  if (open == nullptr || open->place == Open::Place::everywhere)
+  if (open == nullptr || open->location == Open::Location::everywhere)
     return call<Slot::MPI_File_get_position_shared>(entry, fh, offset);
   return not_on_first(*open, "using the shared file pointer");
 }
@@ -196,7 +197,7 @@ int own_get_size(Entry entry, MPI_File fh, MPI_Offset* size) noexcept {
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_get_size>(entry, fh, size);
   const Status flushed = settle_size(*open);
-  if (!flushed.ok() && open->place == Open::Place::elsewhere) return raise(*open, flushed);
+  if (!flushed.ok() && open->location == Open::Location::elsewhere) return raise(*open, flushed);
   const int result = call<Slot::MPI_File_get_size>(entry, fh, size);
   return flushed.ok() ? result : raise(*open, flushed);
 }
@@ -205,7 +206,7 @@ int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr || open->visitor) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
-  if (open->place != Open::Place::everywhere && flag != 0) return not_on_first(*open, "atomic mode");
+  if (open->location != Open::Location::everywhere && flag != 0) return not_on_first(*open, "atomic mode");
   // Pending bytes come first: after the library's call, which all ranks make, every write is visible at once.
   Status status = flag != 0 ? open->file->set_direct("atomic mode") : Status{};
   const int result = call<Slot::MPI_File_set_atomicity>(entry, fh, flag);

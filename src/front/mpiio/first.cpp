@@ -53,7 +53,7 @@ int read_first(const Opening& how) {
       call<Slot::MPI_File_open>(how.entry, how.comm, name_of(copy->fd).c_str(), how.amode, how.info, how.fh);
   if (!all_of(how.comm, result == MPI_SUCCESS)) return result != MPI_SUCCESS ? result : refuse(MPI_ERR_IO);
   auto open = std::make_unique<Open>();
-  open->place = Open::Place::here;
+  open->location = Open::Location::here;
   open->reader = std::make_unique<Reader>();
   if (!all_of(how.comm, open_for_this_rank(*copy, *open->reader))) close_copy(*open->reader);
   open->handle = *how.fh;
@@ -131,7 +131,7 @@ int open_in_place(const Opening& how) {
   const int result = call<Slot::MPI_File_open>(how.entry, how.comm, name.c_str(), amode, how.info, how.fh);
   if (!all_of(how.comm, result == MPI_SUCCESS)) return result != MPI_SUCCESS ? result : refuse(MPI_ERR_IO);
   auto open = std::make_unique<Open>();
-  open->place = stands->here ? Open::Place::here : Open::Place::elsewhere;
+  open->location = stands->here ? Open::Location::here : Open::Location::elsewhere;
   open->handle = *how.fh;
   open->path = how.plan.path;
   open->group = how.plan.group;
@@ -141,7 +141,7 @@ int open_in_place(const Opening& how) {
   open->delete_on_close = how.maker && (how.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
   open->writable = (how.amode & MPI_MODE_RDONLY) == 0;
   client::OpenRequest request{.path = open->path,
-                              .place = stands->here ? "" : name,
+                              .stand_in = stands->here ? "" : name,
                               .group = open->group,
                               .members = stands->members,
                               .settings = stands->settings,
@@ -204,7 +204,7 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
 void meet_on_first(Open& open) { (void)all_ranks(open, true); }
 
 Status settle_size(Open& open) {
-  return open.place == Open::Place::elsewhere ? open.file->fetch({}) : open.file->flush(everything);
+  return open.location == Open::Location::elsewhere ? open.file->fetch({}) : open.file->flush(everything);
 }
 
 int resize_first(Open& open, MPI_Offset bytes, bool cut) {

@@ -29,7 +29,7 @@ Status settle_size(Open& open);
 
 // True for one that is open for writing.
 inline bool changes_first(const Open& open) {
-  return open.place != Open::Place::everywhere && open.writable && open.reader == nullptr;
+  return open.location != Open::Location::everywhere && open.writable && open.reader == nullptr;
 }
 // MPI_File_set_size of such a file; without `cut` MPI_File_preallocate. Rank 0 does it, because the rank that
 // the library would choose may have no file to change. Collective.

@@ -28,7 +28,7 @@ Status fetch_pieces(Open& open, const Target& target) {
 
 // Brings the bytes of the library's next read into the library's file.
 Status bring(Open& open, const Row& row, const Arguments& a) {
-  const bool here = open.place == Open::Place::here;
+  const bool here = open.location == Open::Location::here;
   if (a.count <= 0) return {};
   Target target{};
   // If the extent of a call is unknown, the call may touch the whole file.

@@ -35,28 +35,28 @@ struct Nodes {
   std::uint32_t members = 0;
 };
 
-Nodes nodes_of(const std::vector<Place>& places, std::uint64_t own) {
+Nodes nodes_of(const std::vector<Peer>& peers, std::uint64_t own) {
   Nodes nodes;
-  for (const Place& place : places) {
-    if (place.node == own) ++nodes.members;
-    if (std::ranges::find(nodes.numbers, place.node) != nodes.numbers.end()) continue;
-    if (place.node == own) nodes.own = static_cast<std::uint32_t>(nodes.numbers.size());
-    nodes.numbers.push_back(place.node);
-    nodes.agents.push_back(place.agent);
+  for (const Peer& peer : peers) {
+    if (peer.node == own) ++nodes.members;
+    if (std::ranges::find(nodes.numbers, peer.node) != nodes.numbers.end()) continue;
+    if (peer.node == own) nodes.own = static_cast<std::uint32_t>(nodes.numbers.size());
+    nodes.numbers.push_back(peer.node);
+    nodes.agents.push_back(peer.agent);
   }
   return nodes;
 }
 
 // True if every agent can reach its next agents. One rank of each node tries it, once for a route. If all
 // ranks remember the result, nothing is tried. Collective.
-bool find_out(MPI_Comm comm, const std::vector<Place>& places, const Nodes& nodes, bool first_of_node,
+bool find_out(MPI_Comm comm, const std::vector<Peer>& peers, const Nodes& nodes, bool first_of_node,
               const client::RoutePlan& plan, const client::Routing& routing) {
   const std::uint64_t route =
       (checksum(nodes.agents.data(), nodes.agents.size() * sizeof(client::AgentAddress)) ^
        checksum(&plan, sizeof plan)) |
       1u;
   const auto all_know = [&](std::uint64_t what) {
-    return std::ranges::all_of(places, [what](const Place& place) { return place.probed == what; });
+    return std::ranges::all_of(peers, [what](const Peer& peer) { return peer.probed == what; });
   };
   if (all_know(route)) return true;
   if (all_know(route ^ 1u)) return false;
@@ -71,13 +71,13 @@ bool find_out(MPI_Comm comm, const std::vector<Place>& places, const Nodes& node
   return all;
 }
 
-bool unmet(const Place& one) { return one.agent.port == 0; }
+bool unmet(const Peer& one) { return one.agent.port == 0; }
 
 // Starts this node's agent if there is none, and sends its address to all ranks.
-bool meet_agents(MPI_Comm comm, int rank, std::vector<Place>& places) {
-  Place own = places[static_cast<std::size_t>(rank)];
+bool meet_agents(MPI_Comm comm, int rank, std::vector<Peer>& peers) {
+  Peer own = peers[static_cast<std::size_t>(rank)];
   if (const Result<client::AgentAddress> agent = client::meet()) own.agent = *agent;
-  return PMPI_Allgather(&own, sizeof own, MPI_BYTE, places.data(), sizeof own, MPI_BYTE, comm) == MPI_SUCCESS;
+  return PMPI_Allgather(&own, sizeof own, MPI_BYTE, peers.data(), sizeof own, MPI_BYTE, comm) == MPI_SUCCESS;
 }
 
 }  // namespace
@@ -102,11 +102,11 @@ bool all_of(MPI_Comm comm, bool mine) {
   return PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all == 1;
 }
 
-Place own_place(std::uint64_t inode, const Settings& settings, bool alone) {
+Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone) {
   static const std::uint64_t node = node_number();
-  Place place{node, inode, last_probed.load(), alone ? 1u : 0u, {}};
-  if (settings.across_nodes) place.agent = client::met();
-  return place;
+  Peer self{node, inode, last_probed.load(), alone ? 1u : 0u, {}};
+  if (settings.across_nodes) self.agent = client::met();
+  return self;
 }
 
 Decision decide(const std::string& path, const Settings& settings) {
@@ -125,18 +125,18 @@ Decision decide(const std::string& path, const Settings& settings) {
   return decision;
 }
 
-Apart meet_nodes(MPI_Comm comm, std::vector<Place>& places, const Decision& decision, Meeting& meeting) {
+Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting) {
   int rank = 0;
   if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return Apart::unreachable;
-  const auto any = [&](auto&& what) { return std::ranges::any_of(places, what); };
+  const auto any = [&](auto&& what) { return std::ranges::any_of(peers, what); };
   if (decision.wanted == 0) return Apart::by_setting;
-  if (any([&](const Place& one) { return one.inode == 0 || one.inode != places.front().inode; }))
+  if (any([&](const Peer& one) { return one.inode == 0 || one.inode != peers.front().inode; }))
     return Apart::other_file;
-  if (any(unmet) && !meet_agents(comm, rank, places)) return Apart::unreachable;
+  if (any(unmet) && !meet_agents(comm, rank, peers)) return Apart::unreachable;
   if (any(unmet)) return Apart::no_address;
-  if (any([](const Place& one) { return one.alone != 0; })) return Apart::alone;
-  const std::uint64_t node = places[static_cast<std::size_t>(rank)].node;
-  const Nodes nodes = nodes_of(places, node);
+  if (any([](const Peer& one) { return one.alone != 0; })) return Apart::alone;
+  const std::uint64_t node = peers[static_cast<std::size_t>(rank)].node;
+  const Nodes nodes = nodes_of(peers, node);
   Settings wishes;
   wishes.topology = decision.topology;
   wishes.file_servers = decision.file_servers;
@@ -145,9 +145,9 @@ Apart meet_nodes(MPI_Comm comm, std::vector<Place>& places, const Decision& deci
                                                     decision.file_stripe_bytes);
   client::Routing routing = client::routing_of(plan, nodes.agents, nodes.own);
   routing.key = decision.key;
-  const auto before = std::span(places).first(static_cast<std::size_t>(rank));
-  const bool first_of_node = std::ranges::find(before, node, &Place::node) == before.end();
-  if (!find_out(comm, places, nodes, first_of_node, plan, routing)) return Apart::unreachable;
+  const auto before = std::span(peers).first(static_cast<std::size_t>(rank));
+  const bool first_of_node = std::ranges::find(before, node, &Peer::node) == before.end();
+  if (!find_out(comm, peers, nodes, first_of_node, plan, routing)) return Apart::unreachable;
   meeting.routing = routing;
   meeting.members = nodes.members;
   meeting.settings = decision.settings;

@@ -18,8 +18,8 @@ namespace millrace::front {
 // A number for this node: ranks with the same number reach the same agent.
 std::uint64_t node_number();
 
-// A rank's message to all others, as bytes: all ranks run the same build.
-struct Place {
+// A rank as the other ranks see it. Sent as bytes: all ranks run the same build.
+struct Peer {
   std::uint64_t node;
   std::uint64_t inode;         // of the file, as this node sees it; 0: it does not see the file
   std::uint64_t probed;        // the result of an earlier probe: see find_out()
@@ -39,9 +39,9 @@ struct Decision {
   client::KnownCosts costs;
 };
 
-// This rank's place, with its agent's address if an earlier file has asked for that. `alone`: its part of
-// Apart::alone.
-Place own_place(std::uint64_t inode, const Settings& settings, bool alone);
+// This rank for the others, with its agent's address if an earlier file has asked for that. `alone`: its part
+// of Apart::alone.
+Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone);
 // Called on rank 0, for all ranks.
 Decision decide(const std::string& path, const Settings& settings);
 
@@ -65,10 +65,10 @@ enum class Apart {
   left_before,  // another handle is
 };
 
-// Starts the agents that `places` (of all ranks) do not name yet, and tells all ranks their addresses. Each
+// Starts the agents that `peers` (of all ranks) do not name yet, and tells all ranks their addresses. Each
 // rank then knows its agent's part of the route. The answer is the same on all ranks. Collective; all ranks
 // know already that they are on several nodes.
-Apart meet_nodes(MPI_Comm comm, std::vector<Place>& places, const Decision& decision, Meeting& meeting);
+Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting);
 
 // The reason, for reports.
 const char* why(Apart apart);

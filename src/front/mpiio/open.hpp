@@ -83,7 +83,7 @@ struct Open {
 
   // target=first: a file that only the first rank's node has. Elsewhere the library has a stand-in, which
   // contains only bytes that were fetched for reads.
-  enum class Place { everywhere, here, elsewhere } place = Place::everywhere;
+  enum class Location { everywhere, here, elsewhere } location = Location::everywhere;
   Fd stand_in;  // the file of the library's handle, held so that the library can open it again by name
   bool delete_on_close = false;  // by this rank
   bool writable = true;

@@ -29,14 +29,14 @@ struct Agreement {
 // A rank's message to all others at open, sent by one collective call.
 struct Introduction {
   Agreement agreement;
-  Place place;
+  Peer self;
   client::ObservedFiles observed;  // of its files before
 };
 
 // The messages of all ranks, as this rank has them.
 struct Introductions {
   Agreement agreement{};
-  std::vector<Place> places;  // of all ranks
+  std::vector<Peer> peers;  // of all ranks
   Decision decision{};
   client::ObservedFiles observed{};  // of all ranks that wrote to this file's file system
   std::uint32_t members = 0;         // 0: on several nodes
@@ -57,7 +57,7 @@ bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard) {
   for (const Introduction& one : all) {
     take_most(reinterpret_cast<std::uint64_t*>(&heard.agreement),
               reinterpret_cast<const std::uint64_t*>(&one.agreement), words);
-    heard.places.push_back(one.place);
+    heard.peers.push_back(one.self);
     heard.join(one.observed);
   }
   heard.members = heard.agreement.company.on_one_node() ? static_cast<std::uint32_t>(size) : 0;
@@ -116,7 +116,7 @@ Introduction introduction_of(int rank, const std::string& path, const Settings& 
   mine.agreement.pure = wanted && leavable && client::is_mixed(path) ? 0 : 1;
   if (!wanted) return mine;
   mine.observed = client::observed_files();
-  mine.place = own_place(inode, settings, others.plain && !others.routed);
+  mine.self = describe_self(inode, settings, others.plain && !others.routed);
   return mine;
 }
 
@@ -136,7 +136,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     client::secure_name(path, settings.file);  // the other ranks wait for rank 0 at the agreement
     heard.decision = decide(path, settings);
   }
-  client::Place found;
+  client::TargetFile found;
   if (wanted) (void)found.remember(path);
   const Introduction mine = introduction_of(rank, path, settings, wanted, found.inode(), others);
   if (!introduce(comm, mine, heard) || !opened) return false;
@@ -153,7 +153,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   Meeting meeting{{}, heard.members, settings.file, false};
   Apart apart = all.left != 0 ? Apart::left_before : Apart::no;
   if (apart == Apart::no && heard.members == 0)
-    apart = meet_nodes(comm, heard.places, heard.decision, meeting);
+    apart = meet_nodes(comm, heard.peers, heard.decision, meeting);
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = path;

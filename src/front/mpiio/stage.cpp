@@ -105,7 +105,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
 
 void look_again(Open& open) {
   Reader& reader = *open.reader;
-  if (reader.copy == MPI_FILE_NULL || open.place != Open::Place::everywhere) return;
+  if (reader.copy == MPI_FILE_NULL || open.location != Open::Location::everywhere) return;
   if (all_ranks(open, client::stamp_of(open.path) == reader.original)) return;
   MPI_Offset position = 0;
   if (PMPI_File_get_position(reader.copy, &position) == MPI_SUCCESS)

@@ -110,7 +110,7 @@ int write(Open& open, const Row& row, const Arguments& a);
 // For a datatype without a map and a view with holes: writes the bytes, in order. False: nothing was written,
 // and the call is the library's.
 bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
-  const bool elsewhere = open.place == Open::Place::elsewhere;
+  const bool elsewhere = open.location == Open::Location::elsewhere;
   if ((open.view.filetype().contiguous && !elsewhere) || a.count <= 0 || a.offset < 0 ||
       a.type == MPI_DATATYPE_NULL || (row.completion == Completion::nonblocking && a.request == nullptr))
     return false;
@@ -142,7 +142,7 @@ bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
 }
 
 int write(Open& open, const Row& row, const Arguments& a) {
-  if (!open.mapped && open.place != Open::Place::elsewhere)
+  if (!open.mapped && open.location != Open::Location::elsewhere)
     return open.sweep.window != 0 ? write_direct(open, row, a, nullptr) : write_unmapped(open, row, a);
   Target target{};
   const bool sound = measure(open, row, a, target) && buffer_sound(a, target) &&
@@ -151,7 +151,7 @@ int write(Open& open, const Row& row, const Arguments& a) {
     int result = MPI_SUCCESS;
     const bool done = target.memory == nullptr && write_linear(open, row, a, result);
     if (done) return result;
-    if (open.place == Open::Place::elsewhere)
+    if (open.location == Open::Location::elsewhere)
       return not_on_first(open, "writing with these arguments or this view");
     return write_direct(open, row, a, nullptr);
   }
@@ -170,7 +170,7 @@ int write(Open& open, const Row& row, const Arguments& a) {
       one ? 1
           : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
   const bool sieved = open.sweep.window != 0 && !target.one_piece;
-  const bool pipeline = open.file->takes_pipeline(
+  const bool pipeline = open.file->enter_pipeline(
       {.bytes = target.bytes,
        .pieces = pieces,
        .calls = target.one_piece ? 1 : pieces,
@@ -244,7 +244,7 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
     result = raise_class(open, MPI_ERR_IO);  // one split collective at a time; ROMIO returns the same error
     return true;
   }
-  if (row.direction == Direction::read && open.place != Open::Place::everywhere) {
+  if (row.direction == Direction::read && open.location != Open::Location::everywhere) {
     result = read_on_first(open, row, a);
     return true;
   }
@@ -268,7 +268,7 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
 
 bool writes_alone(const Open& open, const Row& row) {
   return row.direction == Direction::write && open.writable && row.position != Position::shared &&
-         (open.writes_alone() || open.place == Open::Place::elsewhere) &&
+         (open.writes_alone() || open.location == Open::Location::elsewhere) &&
          !(row.coordination == Coordination::collective && open.collective_direct);
 }
 

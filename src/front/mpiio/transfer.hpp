@@ -70,7 +70,7 @@ inline int visit(const Open& open, const Row& row, const Arguments& arguments, R
 template <class Real>
 inline int host_transfer(Open* open, const Row& row, const Arguments& arguments, Real real) noexcept {
   if (open == nullptr) return real(arguments.file);
-  if (open->place != Open::Place::everywhere && row.position == Position::shared)
+  if (open->location != Open::Location::everywhere && row.position == Position::shared)
     return not_on_first(*open, "using the shared file pointer");
   if (open->visitor) return visit(*open, row, arguments, real);
   if (open->reader != nullptr) {

@@ -59,19 +59,19 @@ void VirtualNet::route(std::uint32_t from, std::uint32_t to, std::vector<Pipe> p
   routes_[{from, to}] = std::move(pipes);
 }
 
-int VirtualNet::new_descriptor(Place place) {
-  places_.push_back(std::move(place));
-  return first_descriptor + static_cast<int>(places_.size()) - 1;
+int VirtualNet::new_descriptor(Endpoint endpoint) {
+  endpoints_.push_back(std::move(endpoint));
+  return first_descriptor + static_cast<int>(endpoints_.size()) - 1;
 }
 
 VirtualNet::Ready VirtualNet::ready(int descriptor) const {
   const auto index = static_cast<std::size_t>(descriptor - first_descriptor);
-  if (descriptor < first_descriptor || index >= places_.size()) return {};
-  const Place& place = places_[index];
-  if (place.listening != nullptr) return {!place.listening->waiting.empty(), false, false};
-  const Shared connection = place.connection.lock();
+  if (descriptor < first_descriptor || index >= endpoints_.size()) return {};
+  const Endpoint& endpoint = endpoints_[index];
+  if (endpoint.listening != nullptr) return {!endpoint.listening->waiting.empty(), false, false};
+  const Shared connection = endpoint.connection.lock();
   if (!connection) return {};
-  const int side = place.side;
+  const int side = endpoint.side;
   const Direction& from = connection->way[1 - side];
   const bool connected = side == 1 || connection->answered;
   return {from.in.size() > 0 || from.ended,
@@ -197,7 +197,7 @@ void VirtualNet::reset(const Shared& connection, int side, int error) {
 // This side is closed: the sent bytes still go, and then the end.
 void VirtualNet::closed(const Shared& connection, int side) {
   connection->open[side] = false;
-  place(connection->descriptor[side]) = {};
+  endpoint(connection->descriptor[side]) = {};
   if (connection->node[side] < hosts_.size())
     hosts_[connection->node[side]]->ends.erase(connection->descriptor[side]);
   push(connection, side);

@@ -110,15 +110,17 @@ class VirtualNet {
   };
   struct Segment;
   using Shared = std::shared_ptr<Connection>;
-  struct Place {  // what a descriptor means: one side of a connection, or a port, or nothing any more
+  struct Endpoint {  // what a descriptor means: one side of a connection, or a port, or nothing any more
     std::weak_ptr<Connection> connection;
     int side = 0;
     const Listening* listening = nullptr;
   };
 
   static constexpr int first_descriptor = 1000;
-  int new_descriptor(Place place);
-  Place& place(int descriptor) { return places_[static_cast<std::size_t>(descriptor - first_descriptor)]; }
+  int new_descriptor(Endpoint endpoint);
+  Endpoint& endpoint(int descriptor) {
+    return endpoints_[static_cast<std::size_t>(descriptor - first_descriptor)];
+  }
 
   bool is_cut(std::uint32_t a, std::uint32_t b) const;
   void changed(std::uint32_t node, int descriptor);
@@ -140,7 +142,7 @@ class VirtualNet {
   std::vector<Queue> pipes_;  // of node n: 2n out, 2n + 1 in; then those that were added
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Pipe>> routes_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> cuts_;
-  std::vector<Place> places_;  // by descriptor, from first_descriptor on
+  std::vector<Endpoint> endpoints_;  // by descriptor, from first_descriptor on
   std::map<std::pair<std::uint32_t, std::uint16_t>, Listening*> ports_;
   std::uint16_t next_port_ = 10000;
   std::uint64_t bytes_moved_ = 0;

@@ -23,7 +23,7 @@ void VirtualNet::cut(std::uint32_t a, std::uint32_t b) {
 void VirtualNet::heal(std::uint32_t a, std::uint32_t b) {
   trace_.note(timeline_.now_ns(), a, "healed with", b);
   cuts_.erase(std::minmax(a, b));
-  for (const Place& end : places_) {
+  for (const Endpoint& end : endpoints_) {
     const Shared connection = end.connection.lock();
     if (!connection || std::minmax(connection->node[0], connection->node[1]) != std::minmax(a, b)) continue;
     const int side = end.side;
@@ -50,7 +50,7 @@ void VirtualNet::crash(std::uint32_t node, bool silent) {
   hosts_[node]->wake = nullptr;
   std::vector<Shared> lost;
   for (const int descriptor : hosts_[node]->ends) {
-    if (const Shared connection = place(descriptor).connection.lock()) lost.push_back(connection);
+    if (const Shared connection = endpoint(descriptor).connection.lock()) lost.push_back(connection);
   }
   for (const Shared& connection : lost) {
     for (const int side : {0, 1}) {

@@ -111,7 +111,7 @@ class VirtualNet::Port final : public Listener {
     net_.ports_[{listening_.node, listening_.port}] = &listening_;
   }
   ~Port() override {
-    net_.place(listening_.descriptor) = {};
+    net_.endpoint(listening_.descriptor) = {};
     net_.ports_.erase({listening_.node, listening_.port});
     for (const Shared& one : listening_.waiting) net_.closed(one, 1);
   }

@@ -108,9 +108,9 @@ Status Channel::serve_function(Device* memory) {
   const bool sound =
       (sends && message_.size() == size) || (head_.op == Op::recv_data && size <= channel::data_max);
   if (!sound) return Code::corrupt;
-  const Place place{memory, Address{head_.id}, size};
+  const MemoryRange range{memory, Address{head_.id}, size};
   if (!sends) message_.resize(size);
-  const Status status = sends ? copy_to(pool_, place, message_) : copy_from(pool_, place, message_);
+  const Status status = sends ? copy_to(pool_, range, message_) : copy_from(pool_, range, message_);
   const int error = status.ok() ? 0 : (status.error() != 0 ? status.error() : EIO);
   const std::span<const std::byte> body = sends || error != 0 ? std::span<const std::byte>() : message_;
   return channel::put(socket_.get(), {Op::answer, error, 0, 0, body.size()}, body);
@@ -166,7 +166,7 @@ Status Channel::pack(std::span<const Argument> arguments, std::vector<std::byte>
   }
   for (const Argument& argument : arguments) {
     if (!channel::carries_in(argument.value.kind)) continue;
-    const Status status = copy_from(pool_, argument.place, rest.first(argument.value.bytes));
+    const Status status = copy_from(pool_, argument.range, rest.first(argument.value.bytes));
     if (!status.ok()) return status;
     rest = rest.subspan(argument.value.bytes);
   }
@@ -178,7 +178,7 @@ Status Channel::unpack(std::span<const Argument> arguments) {
   for (const Argument& argument : arguments) {
     if (!channel::carries_out(argument.value.kind)) continue;
     if (argument.value.bytes > rest.size()) return Code::corrupt;
-    const Status status = copy_to(pool_, argument.place, rest.first(argument.value.bytes));
+    const Status status = copy_to(pool_, argument.range, rest.first(argument.value.bytes));
     if (!status.ok()) return status;
     rest = rest.subspan(argument.value.bytes);
   }

@@ -14,7 +14,7 @@
 
 #include "base/fd.hpp"
 #include "staging/channel/wire.hpp"
-#include "staging/place.hpp"
+#include "staging/memory_range.hpp"
 #include "staging/worker.hpp"
 
 namespace millrace::staging {
@@ -23,7 +23,7 @@ namespace millrace::staging {
 // `inout` both; the function gets a pointer to its copy. At most six of all kinds but reals, and eight reals.
 struct Argument {
   channel::Value value;
-  Place place;
+  MemoryRange range;
 
   static Argument integer(std::uint64_t number) { return {{channel::Kind::integer, 0, number, 0}, {}}; }
   static Argument real(double number) {
@@ -32,9 +32,11 @@ struct Argument {
   static Argument real(float number) {
     return {{channel::Kind::real, 0, std::bit_cast<std::uint32_t>(number), 0}, {}};
   }
-  static Argument in(const Place& place) { return {{channel::Kind::in, 0, 0, place.bytes}, place}; }
-  static Argument out(const Place& place) { return {{channel::Kind::out, 0, 0, place.bytes}, place}; }
-  static Argument inout(const Place& place) { return {{channel::Kind::inout, 0, 0, place.bytes}, place}; }
+  static Argument in(const MemoryRange& range) { return {{channel::Kind::in, 0, 0, range.bytes}, range}; }
+  static Argument out(const MemoryRange& range) { return {{channel::Kind::out, 0, 0, range.bytes}, range}; }
+  static Argument inout(const MemoryRange& range) {
+    return {{channel::Kind::inout, 0, 0, range.bytes}, range};
+  }
   // The function's millrace_call: send_data and recv_data reach the caller's memory by it.
   static Argument call() { return {{channel::Kind::call, 0, 0, 0}, {}}; }
 };

@@ -44,8 +44,8 @@ class ChannelTest : public ::testing::TestWithParam<std::string> {
     return result.ok() ? *result : UINT64_MAX;
   }
   template <class T>
-  static Place place(std::vector<T>& values) {
-    return Place::of(std::as_writable_bytes(std::span(values)));
+  static MemoryRange range(std::vector<T>& values) {
+    return MemoryRange::of(std::as_writable_bytes(std::span(values)));
   }
 
   HostDevice device;  // outlives the pool
@@ -67,7 +67,7 @@ TEST_P(ChannelTest, AFunctionReturnsItsValue) {
 
 TEST_P(ChannelTest, NumbersOfAllKindsAreInTheirPlaces) {
   std::string text = "seven!!";
-  const Place words = Place::of(std::as_writable_bytes(std::span(text.data(), text.size() + 1)));
+  const MemoryRange words = MemoryRange::of(std::as_writable_bytes(std::span(text.data(), text.size() + 1)));
   EXPECT_EQ(call("weigh", {Argument::integer(3), Argument::real(1.5), Argument::in(words),
                            Argument::real(2.5F), Argument::integer(10'000), Argument::real(500.0)}),
             3'010'682U);
@@ -84,8 +84,8 @@ TEST_P(ChannelTest, MemoryIsCopiedInAndOut) {
   std::iota(in.begin(), in.end(), 1.0);
   std::vector<double> total(1);
   std::vector<double> scaled(1000, 2.0);
-  EXPECT_EQ(call("sum", {Argument::in(place(in)), Argument::integer(1000), Argument::out(place(total)),
-                         Argument::inout(place(scaled))}),
+  EXPECT_EQ(call("sum", {Argument::in(range(in)), Argument::integer(1000), Argument::out(range(total)),
+                         Argument::inout(range(scaled))}),
             1000U);
   EXPECT_EQ(total[0], 500'500.0);
   EXPECT_EQ(scaled[999], 2000.0);
@@ -101,7 +101,7 @@ TEST_P(ChannelTest, MemoryOfADeviceIsCopiedInAndOut) {
   Memory scaled(device, raw);
   std::vector<double> total(1);
   EXPECT_EQ(call("sum", {Argument::in({&device, from.at(), bytes}), Argument::integer(in.size()),
-                         Argument::out(place(total)), Argument::inout({&device, scaled.at(), bytes})}),
+                         Argument::out(range(total)), Argument::inout({&device, scaled.at(), bytes})}),
             in.size());
   EXPECT_EQ(total[0], 50'000.0);
   std::memcpy(in.data(), scaled.get().data(), bytes);
@@ -113,7 +113,7 @@ TEST_P(ChannelTest, AFunctionFetchesAndSendsDataByItself) {
   Memory memory(device, bytes);
   std::string path = ::testing::TempDir() + "millrace-channel-XXXXXX";
   const Fd file(mkostemp(path.data(), O_CLOEXEC));
-  const Place name = Place::of(std::as_writable_bytes(std::span(path.data(), path.size() + 1)));
+  const MemoryRange name = MemoryRange::of(std::as_writable_bytes(std::span(path.data(), path.size() + 1)));
   EXPECT_EQ(
       call("to_file",
            {Argument::call(), Argument::in(name), Argument::integer(static_cast<std::uint64_t>(memory.at())),

@@ -6,9 +6,9 @@
 // same lines and the same files: differential.py compares.
 //
 // usage: differential DIRECTORY FIRST_SEED LAST_SEED
-// MILLRACE_DIFFERENTIAL_VERBOSE=1: what every rank does and sees, on stderr.
-// MILLRACE_DIFFERENTIAL_CORRUPT=SEED: what rank 0 writes in that case, and the first byte of its first file,
-// are wrong, to test the test.
+// MILLRACE_DIFFERENTIAL_VERBOSE=1: every rank's calls and results, on stderr.
+// MILLRACE_DIFFERENTIAL_CORRUPT=SEED: in that case rank 0 writes wrong bytes, and the first byte of its first
+// file is wrong, to test the test.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -68,7 +68,8 @@ void one_case(const std::string& directory, std::uint64_t seed, bool verbose, bo
   std::fflush(stdout);
 }
 
-// What is not asked of this library, since it is no oracle there. The driver passes these lines on.
+// Prints the calls that the cases leave out, because this library is no oracle for them. The driver passes
+// these lines on.
 void say_what_is_left_out() {
   const int major = mpich_major();
   if (major > 0 && major < 5)

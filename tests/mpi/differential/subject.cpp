@@ -379,4 +379,4 @@ void Subject::pair_of_requests() {
   }
 }
 
-// Smaller, then as large as before: what was cut off is zero.
+// Smaller, then as large as before: the bytes behind the cut are zero.

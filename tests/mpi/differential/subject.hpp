@@ -57,7 +57,7 @@ class Subject {
   void contiguous_view();
   void interleaved_view();
   void block_view();
-  void settle();  // what was written before is seen by all afterwards
+  void settle();  // all ranks see earlier writes afterwards
   void transfers();
   void transfer(bool write, Kind kind);
   int start(bool write, Kind kind, MPI_Offset offset, Memory& memory, MPI_Status* status,

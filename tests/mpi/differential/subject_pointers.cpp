@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// What a subject asks of a file and does to its size and pointers.
+// A subject's queries of a file, and its changes of size and pointers.
 #include <vector>
 
 #include "subject.hpp"

@@ -51,7 +51,7 @@ Doubles& doubles() {
   return one;
 }
 
-// What any handle of the file but one has kept.
+// Flushes the kept writes of all handles of the file but one.
 Status flush_all_of(const Identity& file, const Double* but = nullptr);
 
 class Double final : public File {
@@ -71,7 +71,7 @@ class Double final : public File {
 
   const Identity& identity() const { return identity_; }
 
-  bool takes_pipeline(const Transfer& transfer) override {
+  bool enter_pipeline(const Transfer& transfer) override {
     const std::lock_guard guard(lock_);
     const std::uint64_t above = process_settings().direct_above_bytes;
     const bool taken = !direct_ && (above == 0 || transfer.bytes < above);
@@ -178,7 +178,7 @@ Status flush_all_of(const Identity& file, const Double* but) {
 class Visitor final : public File {
  public:
   explicit Visitor(const std::string& path) : identity_(path.c_str()) {}
-  bool takes_pipeline(const Transfer&) override { return false; }
+  bool enter_pipeline(const Transfer&) override { return false; }
   Status write(std::span<const Piece>) override { return Code::unsupported; }
   Status flush(Extent) override { return flush_all_of(identity_); }
   void note_direct_write(Extent) override {}
@@ -193,10 +193,10 @@ class Visitor final : public File {
   const Identity identity_;
 };
 
-// Takes everything and keeps nothing: what is left is the cost of the front end.
+// Takes everything and keeps nothing: the remaining cost is the front end's.
 class Null final : public File {
  public:
-  bool takes_pipeline(const Transfer&) override { return true; }
+  bool enter_pipeline(const Transfer&) override { return true; }
   Status write(std::span<const Piece>) override { return {}; }
   Status flush(Extent) override { return {}; }
   void note_direct_write(Extent) override {}

@@ -128,8 +128,8 @@ bool file_case(const std::string& path, std::uint64_t seed, bool misplaced, bool
     std::vector<unsigned char> data(bytes);
     for (std::uint64_t i = 0; i < bytes; ++i)
       data[i] = static_cast<unsigned char>(1 + (i * 7 + i / 251) % 255);
-    // As large from the start as it gets: behind the end of the file ROMIO's data sieving writes into holes
-    // what happens to be in its buffer.
+    // The file has its final size from the start: behind the end of a file, ROMIO's data sieving writes
+    // random bytes of its buffer into holes.
     const std::uint64_t end = view.offset_of(position + bytes - 1) + 1;
     std::vector<unsigned char> expected(end);
     for (std::uint64_t i = 0; i < bytes; ++i) {

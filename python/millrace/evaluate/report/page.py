@@ -20,7 +20,7 @@ _HERE = Path(__file__).parent
 
 
 def environment(session: Session) -> list[tuple[str, str]]:
-    """What the figures depend on, as pairs of words."""
+    """The machine behind the figures, as pairs of words."""
     found = session.machine
     processor, memory, storage = found["processor"], found["memory"], found.get("storage", {})
     rows = [

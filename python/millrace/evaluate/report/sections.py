@@ -64,7 +64,7 @@ _TITLES = {
 
 @dataclass
 class Section:
-    """What the page shows of one part."""
+    """The page's view of one part."""
 
     name: str
     title: str

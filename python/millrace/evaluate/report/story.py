@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the first page says: ten figures, the machine's weakest point in words, and which I/O method pays."""
+"""The content of the first page: ten figures, the machine's weakest point in words, and the best I/O method."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Card:
         return self.percent is not None and self.percent < self.usual / 2
 
     def words(self) -> str:
-        """What stands below the figure."""
+        """The text below the figure."""
         if self.percent is None:
             return self.note
         share = f"{self.percent:.0f}" if self.percent >= 9.95 else f"{self.percent:.1f}"
@@ -96,7 +96,7 @@ def largest_mdtest(session: Session) -> dict[str, Any] | None:
 
 
 def choices(session: Session) -> list[Choice]:
-    """For each pattern of one shared file: what its methods reached."""
+    """The results of each method, for each pattern of one shared file."""
     found: dict[str, list[tuple[str, str, float, float | None]]] = {}
     for result in cases_of(session, "shared-file") + cases_of(session, "checkpoint"):
         case, figure = result["case"], next(f for f in result["figures"] if f["name"] == "write")
@@ -168,7 +168,7 @@ def _per_flop(figures: Figures) -> str:
 
 
 _OAKLEAF = "Oakleaf-FX"
-# Figure -> what it is called, what of, percent that is usual, who published that.
+# Figure -> its name, its limit, the usual percentage, the source of that.
 _USUAL = (
     ("hpcc:stream_triad", "STREAM triad", "the memory's best", 90.0, "this suite's own loops"),
     ("hpcc:dgemm", "DGEMM", "the measured peak", 85.0, "HPL's own needs"),
@@ -245,7 +245,7 @@ def weakest(session: Session) -> str:
 
 
 def gain(choice: Choice) -> str:
-    """How the best method compares with the best of the MPI library."""
+    """The best method compared with the best of the MPI library."""
     stock, best = choice.stock(), choice.advised()
     if stock is None:
         return ""
@@ -253,7 +253,7 @@ def gain(choice: Choice) -> str:
 
 
 def method_advice(session: Session) -> list[tuple[str, str, str]]:
-    """Which I/O method to use, from what was measured: pattern, method and its rate, what it gains.
+    """The best I/O method for each pattern, from measurements: pattern, method and its rate, gain.
 
     The MPI library as it is, where no other is faster by more than the noise of a few files.
     """

@@ -45,8 +45,8 @@ class Rig {
     if (!slot) std::abort();
     return *slot;
   }
-  // Channel 0, the only rank of a group, opens a file that agents upstream will have open too; `next`: where
-  // all of it is passed on to, if anywhere.
+  // Channel 0, the only rank of a group, opens a file that agents upstream will have open too. `next`: the
+  // agent that receives all of it, if any.
   FileSlot open_fed(const Fd& file, const FileSettings& settings, std::uint32_t upstreams,
                     std::uint64_t group = 1, std::unique_ptr<Carrier> next = nullptr) {
     transport::Register registration{};
@@ -106,7 +106,7 @@ class Rig {
   }
   Status reply(ChannelId channel, std::uint32_t request) const { return replies.at({channel, request}); }
 
-  // Compares [begin, end) of the file with the oracle; what lies beyond the end of either is zero.
+  // Compares [begin, end) of the file with the oracle; bytes beyond the end of either are zero.
   bool same(io::MemoryStorage::File file, Extent extent = {0, UINT64_MAX}) const {
     const auto bytes = storage.contents(file);
     const auto part = [&](std::span<const std::byte> all) {

@@ -13,7 +13,7 @@
 // For tests: the Cores of several nodes that have one file open, joined by carriers in memory.
 namespace millrace::agent {
 
-// What is under way from one agent to the next.
+// The messages under way from one agent to the next.
 struct Wire {
   struct Frame {
     transport::Kind kind;
@@ -74,7 +74,7 @@ class MemoryCarrier final : public Carrier {
   std::shared_ptr<Wire> wire_;
 };
 
-// What comes back to one agent upstream.
+// The data that one agent upstream gets back.
 class Taker final : public FetchTaker {
  public:
   Taker(Wire& wire, ChannelId channel, std::size_t room) : wire_(wire), channel_(channel), room_(room) {}
@@ -170,7 +170,7 @@ class RingRig {
     }
   }
 
-  // What all file servers together have written.
+  // The bytes that all file servers together have written.
   std::vector<std::byte> contents() const {
     std::vector<std::byte> all(oracle.size());
     for (std::uint32_t lane = 0; lane < plan_.lanes; ++lane) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// A Core for tests of the process around it: no buffer, no order, blocking writes. What it does beyond that
-// is told by MILLRACED_FAKE: "hold" keeps records until they are flushed or nobody has the file open, "keep"
+// A Core for tests of the process around it: no buffer, no order, blocking writes. MILLRACED_FAKE changes
+// that: "hold" keeps records until they are flushed or nobody has the file open, "keep"
 // until they are flushed, "stuck" takes none at all.
 #include <sys/stat.h>
 #include <unistd.h>

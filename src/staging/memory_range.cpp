@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "staging/place.hpp"
+#include "staging/memory_range.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -48,27 +48,27 @@ Status all_of(std::uint64_t bytes, const Move& move) {
 
 }  // namespace
 
-Status copy_from(Pool& pool, const Place& place, std::span<std::byte> host) {
+Status copy_from(Pool& pool, const MemoryRange& range, std::span<std::byte> host) {
   if (host.empty()) return {};
-  if (place.device == nullptr) {
-    std::memcpy(host.data(), place.here(), host.size());
+  if (range.device == nullptr) {
+    std::memcpy(host.data(), range.here(), host.size());
     return {};
   }
   MemoryEnd end(host);
   return all_of(host.size(), [&](std::uint64_t done) {
-    return pool.write(*place.device, place.at + done, host.size() - done, end);
+    return pool.write(*range.device, range.at + done, host.size() - done, end);
   });
 }
 
-Status copy_to(Pool& pool, const Place& place, std::span<const std::byte> host) {
+Status copy_to(Pool& pool, const MemoryRange& range, std::span<const std::byte> host) {
   if (host.empty()) return {};
-  if (place.device == nullptr) {
-    std::memcpy(place.here(), host.data(), host.size());
+  if (range.device == nullptr) {
+    std::memcpy(range.here(), host.data(), host.size());
     return {};
   }
   MemoryEnd end(host);
   return all_of(host.size(), [&](std::uint64_t done) {
-    return pool.read(*place.device, end, place.at + done, host.size() - done);
+    return pool.read(*range.device, end, range.at + done, host.size() - done);
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/place.hpp"
+#include "client/target_file.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -18,16 +18,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class PlaceTest : public ::testing::Test {
+class TargetFileTest : public ::testing::Test {
  protected:
-  PlaceTest()
-      : root_(::testing::TempDir() + "millrace-place-" + std::to_string(::getpid()) + "-" +
+  TargetFileTest()
+      : root_(::testing::TempDir() + "millrace-target-" + std::to_string(::getpid()) + "-" +
               ::testing::UnitTest::GetInstance()->current_test_info()->name()),
         path_(root_ + "/data") {
     fs::create_directory(root_);
     std::ofstream(path_) << "old";
   }
-  ~PlaceTest() override { fs::remove_all(root_); }
+  ~TargetFileTest() override { fs::remove_all(root_); }
 
   static ino_t number_of(const std::string& path) {
     struct stat about {};
@@ -37,17 +37,17 @@ class PlaceTest : public ::testing::Test {
   std::string root_, path_;
 };
 
-TEST_F(PlaceTest, TheSameFileIsOpenedAgain) {
-  Place place;
-  ASSERT_TRUE(place.remember(path_));
+TEST_F(TargetFileTest, TheSameFileIsOpenedAgain) {
+  TargetFile target;
+  ASSERT_TRUE(target.remember(path_));
   std::ofstream(path_, std::ios::app) << "and more";
-  EXPECT_TRUE(place.open_again(O_RDWR).valid());
+  EXPECT_TRUE(target.open_again(O_RDWR).valid());
 }
 
-TEST_F(PlaceTest, ANewFileWithTheOldNumberIsNot) {
+TEST_F(TargetFileTest, ANewFileWithTheOldNumberIsNot) {
   constexpr int tries = 1000;
-  Place place;
-  ASSERT_TRUE(place.number_of(path_));
+  TargetFile target;
+  ASSERT_TRUE(target.number_of(path_));
   const ino_t number = number_of(path_);
   fs::remove(path_);
   int made = 0;
@@ -57,38 +57,38 @@ TEST_F(PlaceTest, ANewFileWithTheOldNumberIsNot) {
     fs::rename(path_, root_ + "/" + std::to_string(made));
   }
   if (made == tries) GTEST_SKIP() << "this file system does not use inode numbers again";
-  const Fd file = place.open_again(O_RDWR);
+  const Fd file = target.open_again(O_RDWR);
   const int error = errno;
   EXPECT_FALSE(file.valid());
   EXPECT_EQ(error, ENOENT);
 }
 
-TEST_F(PlaceTest, AnotherFileOfTheNameIsNot) {
-  Place place;
-  ASSERT_TRUE(place.remember(path_));
+TEST_F(TargetFileTest, AnotherFileOfTheNameIsNot) {
+  TargetFile target;
+  ASSERT_TRUE(target.remember(path_));
   fs::rename(path_, root_ + "/elsewhere");
   std::ofstream(path_) << "new";
-  ASSERT_TRUE(place.hold_open(O_RDWR));
+  ASSERT_TRUE(target.hold_open(O_RDWR));
   struct stat held {};
-  ASSERT_EQ(::fstat(place.held().get(), &held), 0);
+  ASSERT_EQ(::fstat(target.held().get(), &held), 0);
   EXPECT_EQ(held.st_ino, number_of(root_ + "/elsewhere"));
   fs::remove(root_ + "/elsewhere");
-  const Fd file = place.open_again(O_RDWR);
+  const Fd file = target.open_again(O_RDWR);
   const int error = errno;
   EXPECT_FALSE(file.valid());
   EXPECT_EQ(error, ENOENT);
 }
 
-TEST_F(PlaceTest, HalfOfTheDescriptorsAreLeftToTheProgram) {
+TEST_F(TargetFileTest, HalfOfTheDescriptorsAreLeftToTheProgram) {
   rlimit old{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
   const rlimit tight{64, old.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
-  Place places[64];
+  TargetFile places[64];
   int held = 0;
-  for (Place& place : places) {
-    EXPECT_TRUE(place.remember(path_));
-    held += place.held().valid() ? 1 : 0;
+  for (TargetFile& target : places) {
+    EXPECT_TRUE(target.remember(path_));
+    held += target.held().valid() ? 1 : 0;
   }
   EXPECT_GT(held, 0);
   EXPECT_LE(held, 32);

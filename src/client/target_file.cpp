@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/place.hpp"
+#include "client/target_file.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -24,26 +24,26 @@ bool leaves_room(const Fd& file) {
 
 }  // namespace
 
-bool Place::is(const Result<FileIdentity>& identity) {
+bool TargetFile::is(const Result<FileIdentity>& identity) {
   if (!identity) return false;
   identity_ = *identity;
   number_ = transport::file_number(identity_.device, identity_.inode);
   return true;
 }
 
-void Place::name(const std::string& path) {
+void TargetFile::name(const std::string& path) {
   path_ = path;
   char folder[PATH_MAX];
   if (!path_.starts_with('/') && ::getcwd(folder, sizeof folder) != nullptr)
     path_ = std::string(folder) + "/" + path_;
 }
 
-bool Place::number_of(const std::string& path) {
+bool TargetFile::number_of(const std::string& path) {
   name(path);
   return is(io::identify(path_));
 }
 
-bool Place::remember(const std::string& path, bool named) {
+bool TargetFile::remember(const std::string& path, bool named) {
   named_ = named;
   name(path);
   Fd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
@@ -53,11 +53,11 @@ bool Place::remember(const std::string& path, bool named) {
   return true;
 }
 
-std::string Place::lasting_path() const {
+std::string TargetFile::lasting_path() const {
   return file_.valid() ? "/proc/self/fd/" + std::to_string(file_.get()) : path_;
 }
 
-bool Place::hold_open(int mode) {
+bool TargetFile::hold_open(int mode) {
   Fd file = open_again(mode);
   if (!file.valid()) return false;
   if (!leaves_room(file)) {
@@ -69,12 +69,12 @@ bool Place::hold_open(int mode) {
   return true;
 }
 
-int Place::readable() const {
+int TargetFile::readable() const {
   const int flags = open_ ? ::fcntl(file_.get(), F_GETFL) : -1;
   return flags >= 0 && (flags & O_ACCMODE) == O_RDWR ? file_.get() : -1;
 }
 
-Fd Place::open_again(int mode) const {
+Fd TargetFile::open_again(int mode) const {
   struct stat about {};
   const bool unnamed = file_.valid() && ::fstat(file_.get(), &about) == 0 && about.st_nlink == 0;
   if (named_ && unnamed) {

@@ -12,12 +12,12 @@
 namespace millrace::client {
 
 // Remembers which file an open means, until the file is opened again at its first write. The name may mean
-// another file by then, and the program may have changed its folder. So the place holds a descriptor with
+// another file by then, and the program may have changed its folder. So the target holds a descriptor with
 // O_PATH. To close such a descriptor drops no fcntl lock of the process; to close any other one does. Half of
-// the descriptors that a process may have stay the program's. Beyond that, the place keeps the name only.
+// the descriptors that a process may have stay the program's. Beyond that, the target keeps the name only.
 // Then, if the file system tells nothing but the inode number, a new file with that number passes for the old
 // one.
-class Place {
+class TargetFile {
  public:
   // False: there is no such file. `named`: a file that has lost its name is not opened again.
   bool remember(const std::string& path, bool named = true);

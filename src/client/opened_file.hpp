@@ -12,27 +12,27 @@
 
 #include "client/file.hpp"
 #include "client/guest.hpp"
-#include "client/place.hpp"
 #include "client/policy.hpp"
 #include "client/process.hpp"
 #include "client/sieve.hpp"
+#include "client/target_file.hpp"
 
 namespace millrace::client {
 
-// A File that may take the pipeline. It counts and reports all calls, even if none takes the pipeline.
-class PipelineFile final : public File, private Leaver {
+// One open of a file. Transfers may enter the pipeline; the report counts all calls, even if none enters it.
+class OpenedFile final : public File, private Leaver {
  public:
-  PipelineFile(OpenRequest request, const char* barred, Process& process);
-  ~PipelineFile() override { (void)close(); }
+  OpenedFile(OpenRequest request, const char* barred, Process& process);
+  ~OpenedFile() override { (void)close(); }
 
-  bool takes_pipeline(const Transfer& transfer) override;
+  bool enter_pipeline(const Transfer& transfer) override;
   Status write(std::span<const Piece> pieces) override;
   Status flush(Extent extent) override;
   Status order() override;
   Status publish() override;
   Status fetch(Extent extent) override {
     Session* session = session_.load(std::memory_order_acquire);
-    return session == nullptr ? Code::unsupported : session->fetch(slot_, place_.path(), extent, tally_);
+    return session == nullptr ? Code::unsupported : session->fetch(slot_, target_.path(), extent, tally_);
   }
   Status prepare_direct_write(Extent extent) override;
   bool sieve(PieceSource& source, const Sweep& sweep, Status& status) override {
@@ -52,7 +52,7 @@ class PipelineFile final : public File, private Leaver {
     if (start != 0) stint_.took(process_.now_ns() - start);
   }
   const FileSettings& settings() const override { return request_.settings; }
-  std::string lasting_name() const override { return place_.lasting_path(); }
+  std::string lasting_name() const override { return target_.lasting_path(); }
 
   bool enroll(bool may_start);
 
@@ -75,7 +75,7 @@ class PipelineFile final : public File, private Leaver {
   // The file, open for reading and writing; -1: not possible.
   int readable() {
     const std::lock_guard lock(enroll_mutex_);
-    return place_.holds_open() || place_.hold_open(O_RDWR) ? place_.readable() : -1;
+    return target_.holds_open() || target_.hold_open(O_RDWR) ? target_.readable() : -1;
   }
   Session* session_of_group();
   // Bytes of other ranks of the node may be lost, though this rank has no part in the pipeline.
@@ -110,7 +110,7 @@ class PipelineFile final : public File, private Leaver {
 
   Process& process_;
   OpenRequest request_;
-  Place place_;
+  TargetFile target_;
   std::atomic<const char*> barred_;                 // why this open cannot take the pipeline, for good
   std::atomic<const char*> turned_off_{nullptr};    // why it does not at present
   std::atomic<const char*> why_pipeline_{nullptr};  // the reasons last given, for the report
