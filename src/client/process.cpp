@@ -33,7 +33,8 @@ constexpr std::size_t max_logged = 64;
 // This process, with the settings of its environment.
 class OwnProcess final : public Process {
  public:
-  explicit OwnProcess(Settings settings) : settings_(std::move(settings)), costs_(settings_) {}
+  explicit OwnProcess(Settings settings)
+      : settings_(std::move(settings)), costs_(settings_), agent_(agent_name(settings_)) {}
 
   const Settings& settings() const override { return settings_; }
   Session* session(bool may_start, const char*& why) override;
@@ -71,6 +72,7 @@ class OwnProcess final : public Process {
   const Settings settings_;
   CostBook costs_;
   std::mutex mutex_;
+  transport::Lookout agent_;
   std::unique_ptr<Session> session_;
   std::atomic<Session*> ready_{nullptr};
   const char* unable_ = nullptr;
@@ -135,7 +137,7 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   if (left_) return nullptr;
   const bool starts = may_start && unable_ == nullptr;
   const std::uint64_t begin_ns = now_ns();
-  if (!starts && !agent_is_there(settings_)) {
+  if (!starts && !agent_.anybody_listens()) {
     // The time is from before the look: an agent that has started since serves no rank until this time has
     // passed.
     look_at_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
@@ -143,6 +145,7 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
     return nullptr;
   }
   const TraceSpan span("connect");
+  agent_.rest();
   const bool reserved = reserved_.front().valid();
   for (Fd& one : reserved_) one.reset();
   std::string detail;
@@ -199,7 +202,7 @@ Session* OwnProcess::successor() {
   const std::uint64_t begin_ns = now_ns();
   Session* const known = successor_.load();
   const bool gone = (known != nullptr ? known : first)->gone();
-  if (gone && !left_ && agent_is_there(settings_)) {
+  if (gone && !left_ && agent_.anybody_listens()) {
     std::string detail;
     Result<std::unique_ptr<Session>> session = connect_session(settings_, false, serialized_.load(), detail);
     if (session) {

@@ -214,10 +214,7 @@ bool run_recovery(const Settings& settings, const std::string& directory) {
   return left.ok() || left.status().code() == Code::timeout;
 }
 
-bool agent_is_there(const Settings& settings) {
-  static const std::string name = transport::agent_name(job_hash(settings));
-  return transport::anybody_listens(name);
-}
+std::string agent_name(const Settings& settings) { return transport::agent_name(job_hash(settings)); }
 
 Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized,
                                                  std::string& why) {

@@ -20,9 +20,8 @@ void pause_ms(std::uint32_t for_ms);
 // False: it was killed or does not exist.
 bool run_recovery(const Settings& settings, const std::string& directory);
 
-// False: the job has no agent on this node now. Costs three system calls. True also if that could not be
-// determined.
-bool agent_is_there(const Settings& settings);
+// The name at which the job's agent on this node listens.
+std::string agent_name(const Settings& settings);
 
 // Connects with the job's agent. If there is none, starts it with `may_start`, and fails with not_found
 // without. Every wait is bounded to ten seconds, or to `timeout` if that is less. After a failure, `why` may

@@ -78,10 +78,17 @@ Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms) {
   return socket;
 }
 
-bool anybody_listens(const std::string& name) {
-  const Result<Fd> socket = make_socket(SOCK_NONBLOCK);
-  const Address address(name);
-  return !socket || ::connect(socket->get(), address.get(), address.size) == 0 || errno != ECONNREFUSED;
+bool Lookout::anybody_listens() {
+  if (!socket_.valid()) {
+    Result<Fd> made = make_socket(SOCK_NONBLOCK);
+    if (!made) return true;
+    socket_ = *std::move(made);
+  }
+  const Address address(name_);
+  // After a refusal, the socket can try again.
+  if (::connect(socket_.get(), address.get(), address.size) != 0 && errno == ECONNREFUSED) return false;
+  rest();
+  return true;
 }
 
 Result<Fd> accept_from(int listener) {

@@ -43,8 +43,20 @@ inline constexpr int handed_listener = 3;
 // Waits while the queue of the listener is full, at most `bound_ms`; then errno EAGAIN. errno ECONNREFUSED:
 // no process listens there.
 Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms = 10'000);
-// False: no process listens there. Does not wait; true also if that could not be determined.
-bool anybody_listens(const std::string& name);
+// Looks for a listener again and again, with one system call for each look. It keeps a socket until it has
+// found one. Not thread safe.
+class Lookout {
+ public:
+  explicit Lookout(std::string name) : name_(std::move(name)) {}
+  // False: no process listens there. Does not wait; true also if that could not be determined.
+  bool anybody_listens();
+  // Closes the socket.
+  void rest() { socket_.reset(); }
+
+ private:
+  const std::string name_;
+  Fd socket_;
+};
 Result<Fd> accept_from(int listener);
 
 // True if the peer is a process of this user.

@@ -157,7 +157,7 @@ HoldBound Core::Impl::bound_of(const OpenFile& file) const {
 
 void Core::Impl::expire() {
   files.each_lane([this](OpenFile& file, Lane& lane) {
-    const FilePipeline& way = *lane.pipeline;
+    FilePipeline& way = *lane.pipeline;
     if (lane.expiry.due(way.buffers(), shared.now_ns, bound_of(file).buffer_ns, way.sweep().moved_ns()))
       file.write_out(lane);
   });

@@ -100,7 +100,6 @@ class FilePipeline {
   void take_finished(std::vector<WaiterId>& waiters) { departures_.take_finished(waiters); }
   Settlements& settlements() { return settlements_; }
   Sweep& sweep() { return sweep_; }
-  const Sweep& sweep() const { return sweep_; }
   Outlet& outlet() const { return *outlet_; }
 
   Status error() const { return error_; }

@@ -34,7 +34,7 @@ class Gathering {
   static constexpr std::uint64_t longest_ns = 2'000'000'000;
   static_assert(silence_ns < longest_ns);
 
-  Gathering(const FilePipeline& pipeline, const Members& members, const std::vector<Channel>& channels)
+  Gathering(FilePipeline& pipeline, const Members& members, const std::vector<Channel>& channels)
       : pipeline_(pipeline), members_(members), channels_(channels) {}
 
   // Until when the wait for the others may last; 0 if nobody is waited for.
@@ -49,7 +49,7 @@ class Gathering {
   bool upstreams_hold() const;
   static bool asked_too(const Member& other, const Asker& asker);
 
-  const FilePipeline& pipeline_;
+  FilePipeline& pipeline_;
   const Members& members_;
   const std::vector<Channel>& channels_;
 };
