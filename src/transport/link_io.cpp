@@ -42,8 +42,8 @@ void LinkIo::fail(Status status, const char* reason) {
 
 Status LinkIo::pump(std::uint64_t now_ns, bool readable, bool writable) {
   if (!status().ok()) return status();
-  if (stage_ == Stage::connecting && (readable || writable)) finish();
-  if (stage_ == Stage::connected && status().ok()) {
+  if (state_ == State::connecting && (readable || writable)) finish();
+  if (state_ == State::connected && status().ok()) {
     if (deaf_) {
       heard_ns_ = now_ns;
       // An event without a wish for one: a reset, which a later read would not report again.
@@ -60,7 +60,7 @@ Status LinkIo::pump(std::uint64_t now_ns, bool readable, bool writable) {
 void LinkIo::finish() {
   const Result<bool> connected = stream_->finish_connect();
   if (!connected.ok()) return fail(connected.status(), "the peer cannot be reached");
-  if (*connected) stage_ = Stage::connected;
+  if (*connected) state_ = State::connected;
 }
 
 void LinkIo::receive(std::uint64_t now_ns) {
@@ -118,16 +118,16 @@ void LinkIo::look_at_time(std::uint64_t now_ns) {
   }
 }
 
-bool LinkIo::wants_read() { return status().ok() && stage_ == Stage::connected && !link_.space().empty(); }
+bool LinkIo::wants_read() { return status().ok() && state_ == State::connected && !link_.space().empty(); }
 
 bool LinkIo::wants_write() const {
   if (!status().ok()) return false;
-  if (stage_ == Stage::connecting) return true;
+  if (state_ == State::connecting) return true;
   return !link_.outgoing().empty() || (link_.established() && link_.backlog_bytes() != 0);
 }
 
 bool LinkIo::restless() const {
-  if (!status().ok() || stage_ == Stage::connecting) return false;
+  if (!status().ok() || state_ == State::connecting) return false;
   return deaf_ || (!blocked_ && wants_write());
 }
 

@@ -61,7 +61,7 @@ class LinkIo {
   int socket() const { return stream_->descriptor(); }
 
  private:
-  enum class Stage { connecting, connected };
+  enum class State { connecting, connected };
 
   void fail(Status status, const char* reason);
   void finish();
@@ -72,7 +72,7 @@ class LinkIo {
   std::unique_ptr<io::Stream> stream_;
   Link link_;
   LinkTimes times_;
-  Stage stage_ = Stage::connecting;
+  State state_ = State::connecting;
   Status status_;
   const char* reason_ = "";
   std::uint64_t start_ns_ = 0;

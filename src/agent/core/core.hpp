@@ -24,12 +24,12 @@ namespace millrace::agent {
 using FileSlot = std::uint32_t;  // one target file (device and inode); all opens share it
 
 // The steps of a file, for traces.
-enum class Stage : std::uint8_t { sort, write, gather, drain, sync };
-inline constexpr std::size_t stage_count = 5;
+enum class Phase : std::uint8_t { sort, write, gather, drain, sync };
+inline constexpr std::size_t phase_count = 5;
 
-// A time in which a file was at a stage, by the told clock. Stages overlap, spans of one stage do not.
+// A time in which a file was at a phase, by the told clock. Phases overlap, spans of one phase do not.
 struct Span {
-  Stage stage;
+  Phase phase;
   std::uint64_t begin_ns;
   std::uint64_t end_ns;
   std::uint64_t bytes;  // sort: taken in; write: handed to the file system
@@ -151,7 +151,7 @@ class Core {
   // every half second of a request that takes longer than two.
   std::vector<std::string> take_reports();
 
-  // Turns on lines about long requests (at first: on), and spans of stages (at first: off).
+  // Turns on lines about long requests (at first: on), and spans of phases (at first: off).
   void follow(bool lines, bool spans);
   std::vector<Span> take_spans();
 

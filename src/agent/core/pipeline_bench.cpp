@@ -64,17 +64,17 @@ constexpr std::uint64_t record_bytes = 256;
 constexpr std::size_t batch = 64;  // records that the agent takes from one ring before it looks at the next
 
 // Where record `i` goes, and from which rank.
-struct Place {
+struct Position {
   ChannelId channel;
   std::uint64_t offset;
 };
 
 struct Sequential {
-  Place operator()(std::uint64_t i) const { return {0, i * record_bytes}; }
+  Position operator()(std::uint64_t i) const { return {0, i * record_bytes}; }
 };
 struct Strided {  // rank r writes records r, r + ranks, ...; batches of each rank in turn
   std::uint64_t ranks;
-  Place operator()(std::uint64_t i) const {
+  Position operator()(std::uint64_t i) const {
     const std::uint64_t round = i / (batch * ranks), in = i % (batch * ranks);
     const std::uint64_t rank = in / batch, nth = round * batch + in % batch;
     return {static_cast<ChannelId>(rank), (nth * ranks + rank) * record_bytes};
@@ -116,7 +116,7 @@ void drive(benchmark::State& state, Bench& bench, Pattern pattern, bool verify) 
       const std::size_t at = i % sums.size();
       const std::byte* data = &ring[at * record_bytes];
       if (verify && checksum(data, record_bytes) != sums[at]) std::abort();
-      const Place place = pattern(i);
+      const Position place = pattern(i);
       bench.core.write(place.channel, bench.slot, place.offset, {data, record_bytes});
     }
     if (i % (16 * batch) == 0) bench.core.advance(++now);
@@ -149,7 +149,7 @@ void random_64mib(benchmark::State& state) {
   drive(
       state, bench,
       [&](std::uint64_t i) {
-        return Place{0, std::uint64_t{order[i % order.size()]} * record_bytes};
+        return Position{0, std::uint64_t{order[i % order.size()]} * record_bytes};
       },
       state.range(1) != 0);
 }

@@ -12,15 +12,15 @@ namespace {
 
 constexpr std::uint64_t first_line_ns = 2'000'000'000;  // a longer wait gets a line
 constexpr std::uint64_t line_every_ns = 500'000'000;
-constexpr std::uint64_t gap_ns = 1'000'000;  // shorter pauses of a stage do not end its span
+constexpr std::uint64_t gap_ns = 1'000'000;  // shorter pauses of a phase do not end its span
 
-const char* stage_of(const Stages& at) { return at.settle ? "sync" : at.drain ? "write" : "gather"; }
+const char* phase_of(const Phases& at) { return at.settle ? "sync" : at.drain ? "write" : "gather"; }
 
 }  // namespace
 
 void Watch::tell(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
                  const Requests& requests, std::vector<std::string>& lines) {
-  const Stages at = requests.stages();
+  const Phases at = requests.phases();
   const bool waits = at.gather || at.drain || at.settle;
   if (waits && asked_ns_ == 0) {
     asked_ns_ = now_ns;
@@ -33,7 +33,7 @@ void Watch::tell(std::uint64_t now_ns, const std::string& path, const FilePipeli
     const nlohmann::ordered_json json = {{"schema", report_schema},
                                          {"kind", "progress"},
                                          {"path", path},
-                                         {"stage", stage_of(at)},
+                                         {"stage", phase_of(at)},
                                          {"done_bytes", done},
                                          {"total_bytes", done + pipeline.claims().pending_bytes},
                                          {"elapsed_ns", now_ns - asked_ns_},
@@ -45,17 +45,17 @@ void Watch::tell(std::uint64_t now_ns, const std::string& path, const FilePipeli
   if (!waits) asked_ns_ = 0;
 }
 
-void Watch::close(Stage stage, const std::string& path, std::vector<Span>& spans) {
-  Open& open = open_[static_cast<std::size_t>(stage)];
-  spans.push_back({stage, open.begin_ns, open.last_ns, open.bytes, path});
+void Watch::close(Phase phase, const std::string& path, std::vector<Span>& spans) {
+  Open& open = open_[static_cast<std::size_t>(phase)];
+  spans.push_back({phase, open.begin_ns, open.last_ns, open.bytes, path});
   open.begin_ns = 0;
   open.bytes = 0;
 }
 
-// `count` is what the stage has moved so far, in bytes.
-void Watch::follow(Stage stage, bool now_so, std::uint64_t count, std::uint64_t now_ns,
+// `count` is what the phase has moved so far, in bytes.
+void Watch::follow(Phase phase, bool now_so, std::uint64_t count, std::uint64_t now_ns,
                    const std::string& path, std::vector<Span>& spans) {
-  Open& open = open_[static_cast<std::size_t>(stage)];
+  Open& open = open_[static_cast<std::size_t>(phase)];
   const std::uint64_t moved = count - open.count_before;
   const bool until_now = now_so || open.was_so || moved != 0;
   if (open.begin_ns == 0 && until_now) open.begin_ns = now_ns;
@@ -63,24 +63,24 @@ void Watch::follow(Stage stage, bool now_so, std::uint64_t count, std::uint64_t 
   open.bytes += moved;
   open.was_so = now_so;
   open.count_before = count;
-  if (open.begin_ns != 0 && now_ns - open.last_ns > gap_ns) close(stage, path, spans);
+  if (open.begin_ns != 0 && now_ns - open.last_ns > gap_ns) close(phase, path, spans);
 }
 
 void Watch::look(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
                  const Requests& requests, std::vector<Span>& spans) {
-  const Stages at = requests.stages();
+  const Phases at = requests.phases();
   const std::uint64_t in = pipeline.counters().bytes_in;
   const std::uint64_t out = pipeline.outlet().counters().bytes;
-  follow(Stage::sort, false, in, now_ns, path, spans);
-  follow(Stage::write, !pipeline.departures().empty(), out, now_ns, path, spans);
-  follow(Stage::gather, at.gather, 0, now_ns, path, spans);
-  follow(Stage::drain, at.drain, 0, now_ns, path, spans);
-  follow(Stage::sync, at.settle, 0, now_ns, path, spans);
+  follow(Phase::sort, false, in, now_ns, path, spans);
+  follow(Phase::write, !pipeline.departures().empty(), out, now_ns, path, spans);
+  follow(Phase::gather, at.gather, 0, now_ns, path, spans);
+  follow(Phase::drain, at.drain, 0, now_ns, path, spans);
+  follow(Phase::sync, at.settle, 0, now_ns, path, spans);
 }
 
 void Watch::end(const std::string& path, std::vector<Span>& spans) {
-  for (std::size_t stage = 0; stage < stage_count; ++stage) {
-    if (open_[stage].begin_ns != 0) close(static_cast<Stage>(stage), path, spans);
+  for (std::size_t phase = 0; phase < phase_count; ++phase) {
+    if (open_[phase].begin_ns != 0) close(static_cast<Phase>(phase), path, spans);
   }
 }
 

@@ -14,7 +14,7 @@
 namespace millrace::agent {
 
 // Follows one file through the told time: lines about a request that takes long (for a progress bar), and
-// spans of its stages (for a trace). Looks only; owned by Core. Not thread safe.
+// spans of its phases (for a trace). Looks only; owned by Core. Not thread safe.
 class Watch {
  public:
   // Once per advance(), if lines are on.
@@ -36,15 +36,15 @@ class Watch {
     std::uint64_t count_before = 0;
     bool was_so = false;
   };
-  void follow(Stage stage, bool now_so, std::uint64_t count, std::uint64_t now_ns, const std::string& path,
+  void follow(Phase phase, bool now_so, std::uint64_t count, std::uint64_t now_ns, const std::string& path,
               std::vector<Span>& spans);
-  void close(Stage stage, const std::string& path, std::vector<Span>& spans);
+  void close(Phase phase, const std::string& path, std::vector<Span>& spans);
 
   std::uint64_t asked_ns_ = 0;  // since when somebody waits; 0: nobody
   std::uint64_t next_line_ns_ = UINT64_MAX;
   std::uint64_t bytes_before_ = 0;
   bool told_ = false;
-  std::array<Open, stage_count> open_;
+  std::array<Open, phase_count> open_;
 };
 
 }  // namespace millrace::agent

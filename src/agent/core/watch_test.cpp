@@ -70,18 +70,18 @@ TEST_F(Watch, spans_tell_of_every_stage_and_their_bytes) {
   steps_until(0, 7);
   rig->core.close(1, slot, 8, counters(1));
   settle();
-  std::map<Stage, std::uint64_t> bytes;
-  std::map<Stage, std::uint64_t> end_ns;
+  std::map<Phase, std::uint64_t> bytes;
+  std::map<Phase, std::uint64_t> end_ns;
   for (const Span& span : rig->core.take_spans()) {
     EXPECT_EQ(span.path, "/data/file");
     EXPECT_LE(span.begin_ns, span.end_ns);
-    EXPECT_GE(span.begin_ns, end_ns[span.stage]) << "spans of a stage overlap";
-    end_ns[span.stage] = span.end_ns;
-    bytes[span.stage] += span.bytes;
+    EXPECT_GE(span.begin_ns, end_ns[span.phase]) << "spans of a phase overlap";
+    end_ns[span.phase] = span.end_ns;
+    bytes[span.phase] += span.bytes;
   }
-  EXPECT_EQ(bytes.size(), stage_count);
-  EXPECT_EQ(bytes[Stage::sort], 80 * KiB);
-  EXPECT_EQ(bytes[Stage::write], 80 * KiB);
+  EXPECT_EQ(bytes.size(), phase_count);
+  EXPECT_EQ(bytes[Phase::sort], 80 * KiB);
+  EXPECT_EQ(bytes[Phase::write], 80 * KiB);
   EXPECT_TRUE(rig->core.take_spans().empty());
 }
 

@@ -18,14 +18,14 @@ constexpr std::size_t departures_max = 1024;  // the paper's FIFO of 1,024 buffe
 
 }  // namespace
 
-Departures::Place Departures::add(Departure departure) {
+Departures::Iterator Departures::add(Departure departure) {
   departure.since_ns = shared_.now_ns;
   shared_.budget.starts_to_leave(departure.blocks);
   blocks_ += departure.blocks;
   return list_.insert(list_.end(), std::move(departure));
 }
 
-Departures::Place Departures::leave(std::uint32_t id, std::vector<WaiterId> waiters) {
+Departures::Iterator Departures::leave(std::uint32_t id, std::vector<WaiterId> waiters) {
   const Chunk& chunk = shared_.pool->chunk(id);
   const std::uint64_t begin = chunk.index << shared_.pool->chunk_shift();
   return add({.place = {begin, begin + shared_.pool->chunk_bytes()},
@@ -84,7 +84,7 @@ bool Departures::take_runs(Departure& departure) {
   return true;
 }
 
-void Departures::put(Place departure, std::span<const sink::Segment> segments) {
+void Departures::put(Iterator departure, std::span<const sink::Segment> segments) {
   const auto count = static_cast<std::uint32_t>(segments.size());
   for (const sink::Segment& segment : segments) bytes_out_ += segment.length;
   extents_out_ += count;
@@ -98,7 +98,7 @@ void Departures::put(Place departure, std::span<const sink::Segment> segments) {
 bool Departures::hand_over(bool doomed) {
   bool moved = false;
   while (!to_outlet_.empty() && segments_out_ < segments_out_max) {
-    const Place departure = to_outlet_.front();
+    const Iterator departure = to_outlet_.front();
     moved = true;
     segments_.clear();
     departure->handed = doomed || take_runs(*departure);
@@ -117,7 +117,7 @@ bool Departures::hand_over(bool doomed) {
 bool Departures::store(Overflow& journal, bool doomed) {
   bool moved = false;
   while (!to_journal_.empty()) {
-    const Place departure = to_journal_.front();
+    const Iterator departure = to_journal_.front();
     if (!doomed && !journal.store(shared_.pool->chunk(departure->chunk), departure->slot, departure->byte)) {
       break;
     }
@@ -143,7 +143,7 @@ bool Departures::done(const sink::Done& done) {
   return true;
 }
 
-void Departures::finish(Place departure) {
+void Departures::finish(Iterator departure) {
   shared_.budget.has_left(departure->blocks);
   blocks_ -= departure->blocks;
   if (departure->chunk != LazyPool::none) {
@@ -158,7 +158,7 @@ void Departures::finish(Place departure) {
 void Departures::begin_sweep() { marked_ = 0; }
 
 void Departures::end_sweep() {
-  for (const Place departure : to_outlet_) departure->swept = false;
+  for (const Iterator departure : to_outlet_) departure->swept = false;
   sweeping_ = 0;
 }
 

@@ -93,25 +93,25 @@ class Departures {
     bool swept = false;         // as the next one in file order
     std::uint32_t tickets = 0;  // puts that are not done
   };
-  using Place = std::list<Departure>::iterator;
+  using Iterator = std::list<Departure>::iterator;
   struct Put {
-    Place departure;
+    Iterator departure;
     std::uint32_t segments;
   };
 
-  Place add(Departure departure);
-  Place leave(std::uint32_t chunk, std::vector<WaiterId> waiters);
+  Iterator add(Departure departure);
+  Iterator leave(std::uint32_t chunk, std::vector<WaiterId> waiters);
   bool take_runs(Departure& departure);
-  void put(Place departure, std::span<const sink::Segment> segments);
-  void finish(Place departure);
+  void put(Iterator departure, std::span<const sink::Segment> segments);
+  void finish(Iterator departure);
 
   Shared& shared_;
   Outlet& outlet_;
   bool merge_;
   std::list<Departure> list_;
   std::uint32_t blocks_ = 0;  // of all departures
-  std::deque<Place> to_outlet_;
-  std::deque<Place> to_journal_;
+  std::deque<Iterator> to_outlet_;
+  std::deque<Iterator> to_journal_;
   std::unordered_map<sink::Ticket, Put> puts_;
   std::uint32_t segments_out_ = 0;  // of puts that are not done
   std::uint64_t puts_made_ = 0;

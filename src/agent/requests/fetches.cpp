@@ -84,7 +84,7 @@ bool Fetches::advance(FilePipeline& pipeline) {
 
 // --- arriving ---
 
-Fetches::Place Fetches::arriving() { return std::ranges::find(fetches_, Step::arriving, &Fetch::step); }
+Fetches::Iterator Fetches::arriving() { return std::ranges::find(fetches_, Step::arriving, &Fetch::step); }
 
 bool Fetches::arrive(FilePipeline& pipeline) {
   bool moved = false;

@@ -103,12 +103,12 @@ class Fetches {
     std::deque<std::shared_ptr<Piece>> pieces = {};  // in order
     bool passed = false;                             // all of it, and the end
   };
-  using Place = std::list<Fetch>::iterator;
+  using Iterator = std::list<Fetch>::iterator;
 
   Fetches(io::Storage& storage, std::uint32_t owner, io::Handle file)
       : storage_(storage), owner_(owner), file_(file) {}
   void submit(io::Op op, std::shared_ptr<Piece> piece);
-  Place arriving();
+  Iterator arriving();
   bool arrive(FilePipeline& pipeline);
   void end_arrival(Fetch& fetch);
   void start_leaving(Fetch& fetch);

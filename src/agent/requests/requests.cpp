@@ -303,8 +303,8 @@ bool Requests::advance(std::uint64_t now_ns, std::vector<Reply>& replies) {
   return any;
 }
 
-Stages Requests::stages() const {
-  Stages at;
+Phases Requests::phases() const {
+  Phases at;
   for (const auto& [id, waiter] : waiters_) {
     at.gather |= waiter.step == Step::gather;
     at.drain |= waiter.step == Step::sweep || waiter.step == Step::drain;

@@ -25,7 +25,7 @@ struct RequestCounters {
 };
 
 // The steps that some request is at.
-struct Stages {
+struct Phases {
   bool gather = false;
   bool drain = false;
   bool settle = false;
@@ -80,7 +80,7 @@ class Requests {
   const Members& members() const { return members_; }
   // Nobody has the file open, and nothing is left to do for it.
   bool over() const { return nobody() && members_.awaited() == 0 && settled_; }
-  Stages stages() const;
+  Phases phases() const;
   const RequestCounters& counters() const { return counters_; }
   const transport::ClientCounters& client_counters() const { return clients_; }
 

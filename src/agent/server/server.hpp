@@ -22,7 +22,7 @@ struct ServerOptions {
   std::string name;                        // abstract socket to listen at
   Fd listener;                             // that listens there already; not valid: none
   std::string stats_path;                  // Core's reports are appended here; empty = off
-  std::string trace_directory;             // spans of the stages, as a Chrome trace; empty = off
+  std::string trace_directory;             // spans of the phases, as a Chrome trace; empty = off
   std::string log_path;                    // errors that no rank can be told; empty = off
   std::uint64_t first_linger_ms = 10'000;  // how long to wait for the first rank
   std::uint64_t linger_ms = 2'000;         // how long to stay without ranks

@@ -6,17 +6,17 @@ namespace millrace::agent {
 
 namespace {
 
-const char* name_of(Stage stage) {
-  switch (stage) {
-    case Stage::sort:
+const char* name_of(Phase phase) {
+  switch (phase) {
+    case Phase::sort:
       return "sort and merge";
-    case Stage::write:
+    case Phase::write:
       return "storage write";
-    case Stage::gather:
+    case Phase::gather:
       return "gather";
-    case Stage::drain:
+    case Phase::drain:
       return "drain";
-    case Stage::sync:
+    case Phase::sync:
       return "sync";
   }
   return "unknown";
@@ -25,17 +25,17 @@ const char* name_of(Stage stage) {
 }  // namespace
 
 int SpanTrace::row(const Span& span) {
-  const auto [place, fresh] = rows_.try_emplace({span.path, span.stage}, static_cast<int>(rows_.size()) + 1);
+  const auto [place, fresh] = rows_.try_emplace({span.path, span.phase}, static_cast<int>(rows_.size()) + 1);
   if (fresh) {
     const std::string file = span.path.substr(span.path.rfind('/') + 1);
-    file_.name_row(place->second, file + ": " + name_of(span.stage));
+    file_.name_row(place->second, file + ": " + name_of(span.phase));
   }
   return place->second;
 }
 
 void SpanTrace::add(const std::vector<Span>& spans) {
   for (const Span& span : spans) {
-    file_.span(row(span), name_of(span.stage), span.begin_ns, span.end_ns,
+    file_.span(row(span), name_of(span.phase), span.begin_ns, span.end_ns,
                report::JsonObject().put("file", span.path).put("bytes", span.bytes));
   }
 }

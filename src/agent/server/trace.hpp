@@ -12,7 +12,7 @@
 
 namespace millrace::agent {
 
-// Writes the spans of Core to a trace file: one row for each file and stage. Not thread safe.
+// Writes the spans of Core to a trace file: one row for each file and phase. Not thread safe.
 class SpanTrace {
  public:
   // Writes nothing.
@@ -27,7 +27,7 @@ class SpanTrace {
   int row(const Span& span);
 
   report::TraceFile file_;
-  std::map<std::pair<std::string, Stage>, int> rows_;
+  std::map<std::pair<std::string, Phase>, int> rows_;
 };
 
 }  // namespace millrace::agent
