@@ -24,7 +24,7 @@
 #include "io/virtual/virtual_disk.hpp"
 #include "io/virtual/virtual_net.hpp"
 #include "scenario.hpp"
-#include "transport/channel.hpp"
+#include "transport/ring.hpp"
 
 namespace millrace::sim {
 

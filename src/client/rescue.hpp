@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 #include "journal/format.hpp"
-#include "transport/channel.hpp"
+#include "transport/ring.hpp"
 
 namespace millrace::client {
 

@@ -16,7 +16,7 @@
 #include "client/file.hpp"
 #include "client/page_view.hpp"
 #include "client/rescue.hpp"
-#include "transport/channel.hpp"
+#include "transport/ring.hpp"
 #include "transport/stamp.hpp"
 
 namespace millrace::client {

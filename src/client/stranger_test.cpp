@@ -15,7 +15,7 @@
 #include <set>
 
 #include "client/testing/ranks.hpp"
-#include "transport/channel.hpp"
+#include "transport/ring.hpp"
 #include "transport/socket.hpp"
 
 namespace millrace::client {

@@ -10,7 +10,7 @@
 #include "transport/route.hpp"
 
 // The messages between client and agent on one node. Records and requests go, in order, through the channel
-// (a ring in shared memory, channel.hpp). Descriptors and registrations go through a UNIX socket. Between
+// (a ring in shared memory, ring.hpp). Descriptors and registrations go through a UNIX socket. Between
 // agents, the same frames go through a link (link.hpp).
 namespace millrace::transport {
 

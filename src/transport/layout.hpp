@@ -15,8 +15,8 @@
 namespace millrace::transport {
 
 inline constexpr std::uint64_t header_bytes = 4096;
-inline constexpr std::uint64_t min_channel_bytes = 64 * KiB;
-inline constexpr std::uint64_t max_channel_bytes = 16 * MiB;
+inline constexpr std::uint64_t min_ring_bytes = 64 * KiB;
+inline constexpr std::uint64_t max_ring_bytes = 16 * MiB;
 inline constexpr std::uint32_t reply_slots = 16;
 inline constexpr std::uint32_t max_files = 8192;  // slots that the agent page has room for
 
@@ -30,12 +30,12 @@ struct ReplySlot {
   std::uint32_t reserved;
 };
 
-// First page of a channel's memfd; the ring follows.
+// First page of a ring's memfd; the ring follows.
 //
-//   | ChannelHeader, 4096 B | ring, channel_bytes |
+//   | RingHeader, 4096 B | ring, ring_bytes |
 //
 // Offsets head and tail only grow: bytes [head, tail) modulo the size of the ring are waiting.
-struct ChannelHeader {
+struct RingHeader {
   // Written by the producer.
   alignas(64) std::atomic<std::uint64_t> tail;
   std::atomic<std::uint32_t> requests;  // how many frames so far want an answer
@@ -45,7 +45,7 @@ struct ChannelHeader {
   alignas(64) std::atomic<std::uint32_t> producer_waits;
   alignas(64) ReplySlot replies[reply_slots];
 };
-static_assert(sizeof(ChannelHeader) <= header_bytes);
+static_assert(sizeof(RingHeader) <= header_bytes);
 
 // One target file as all its ranks see it.
 struct FileState {

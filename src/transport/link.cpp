@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "transport/channel.hpp"
+#include "transport/ring.hpp"
 
 namespace millrace::transport {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "transport/bundle.hpp"
-#include "transport/channel.hpp"
+#include "transport/ring.hpp"
 
 namespace millrace::agent {
 

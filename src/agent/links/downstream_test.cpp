@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
-#include "transport/channel.hpp"
 #include "transport/memory.hpp"
+#include "transport/ring.hpp"
 #include "transport/tcp.hpp"
 #include "transport/tcp_net.hpp"
 #include "transport/testing/link_rig.hpp"

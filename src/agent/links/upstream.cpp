@@ -3,7 +3,7 @@
 #include "agent/links/upstream.hpp"
 
 #include "agent/links/downstream.hpp"
-#include "transport/channel.hpp"
+#include "transport/ring.hpp"
 
 namespace millrace::agent {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "agent/core/intake.hpp"
-#include "transport/channel.hpp"
+#include "transport/ring.hpp"
 
 namespace millrace::agent {
 

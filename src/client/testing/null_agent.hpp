@@ -52,7 +52,7 @@ class NullAgent {
   std::unique_ptr<Session> session;
 
  private:
-  transport::ChannelHeader* header_ = nullptr;
+  transport::RingHeader* header_ = nullptr;
 };
 
 // A process with that agent.

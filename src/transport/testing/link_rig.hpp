@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "transport/channel.hpp"
 #include "transport/link.hpp"
+#include "transport/ring.hpp"
 
 // Links in memory for tests and the fuzzer: pairs of links, and a dishonest peer that holds the key.
 namespace millrace::transport::testing {

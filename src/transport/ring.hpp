@@ -22,7 +22,7 @@ inline std::uint64_t record_checksum(const void* data, std::uint32_t length, std
 // The rank's end. Not thread safe.
 class Producer {
  public:
-  // Makes the memory of a channel; ring_bytes is a power of two in [min_channel_bytes, max_channel_bytes].
+  // Makes the memory of a ring; ring_bytes is a power of two in [min_ring_bytes, max_ring_bytes].
   static Result<Producer> create(std::uint64_t ring_bytes);
 
   int memory() const { return memory_.get(); }
@@ -105,7 +105,7 @@ class Producer {
     return head_ != before;
   }
 
-  ChannelHeader& header() const { return *reinterpret_cast<ChannelHeader*>(header_.data()); }
+  RingHeader& header() const { return *reinterpret_cast<RingHeader*>(header_.data()); }
 
  private:
   bool has_room(std::uint64_t need) {
@@ -129,7 +129,7 @@ class Producer {
 // The agent's end. Bounds everything that it reads, for any contents of the ring. Not thread safe.
 class Consumer {
  public:
-  // Takes the memory of a channel that a client sent.
+  // Takes the memory of a ring that a client sent.
   static Result<Consumer> attach(Fd memory, std::uint64_t ring_bytes);
 
   // Takes a snapshot of the published bytes. False if the positions are invalid: drop the client.
@@ -176,7 +176,7 @@ class Consumer {
 
   void answer(std::uint32_t request, Status status);
 
-  ChannelHeader& header() const { return *reinterpret_cast<ChannelHeader*>(header_.data()); }
+  RingHeader& header() const { return *reinterpret_cast<RingHeader*>(header_.data()); }
 
  private:
   Mapping header_;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/channel.hpp"
+#include "transport/ring.hpp"
 
 #include <algorithm>
 
@@ -9,14 +9,14 @@ namespace millrace::transport {
 namespace {
 
 bool valid_ring(std::uint64_t bytes) {
-  return bytes >= min_channel_bytes && bytes <= max_channel_bytes && (bytes & (bytes - 1)) == 0;
+  return bytes >= min_ring_bytes && bytes <= max_ring_bytes && (bytes & (bytes - 1)) == 0;
 }
 
 }  // namespace
 
 Result<Producer> Producer::create(std::uint64_t ring_bytes) {
   if (!valid_ring(ring_bytes)) return Code::invalid;
-  Result<Fd> memory = make_memory("millrace-channel", header_bytes + ring_bytes);
+  Result<Fd> memory = make_memory("millrace-ring", header_bytes + ring_bytes);
   if (!memory) return memory.status();
   Result<Mapping> header = map(memory->get(), header_bytes);
   if (!header) return header.status();

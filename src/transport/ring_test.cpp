@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/channel.hpp"
+#include "transport/ring.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@ struct Pair {
   Consumer consumer;
 };
 
-Pair make_pair(std::uint64_t bytes = min_channel_bytes) {
+Pair make_pair(std::uint64_t bytes = min_ring_bytes) {
   Result<Producer> producer = Producer::create(bytes);
   EXPECT_TRUE(producer.ok());
   Result<Consumer> consumer = Consumer::attach(Fd(::dup(producer->memory())), bytes);
@@ -69,7 +69,7 @@ void expect_records(Consumer& consumer, unsigned seed, int records) {
       ASSERT_TRUE(consumer.snapshot());
       if (consumer.empty()) ::usleep(50);
     }
-    const std::vector<std::byte> data = random_bytes(random, random() % max_payload(min_channel_bytes));
+    const std::vector<std::byte> data = random_bytes(random, random() % max_payload(min_ring_bytes));
     random();
     FrameHeader frame{};
     const std::byte* payload = nullptr;
@@ -84,9 +84,9 @@ void expect_records(Consumer& consumer, unsigned seed, int records) {
   consumer.release();
 }
 
-TEST(Channel, WhatTheConsumerKeepsIsNotGivenBackAndTheProducerCanReadIt) {
-  auto producer = *Producer::create(min_channel_bytes);
-  auto consumer = *Consumer::attach(Fd(::dup(producer.memory())), min_channel_bytes);
+TEST(Ring, WhatTheConsumerKeepsIsNotGivenBackAndTheProducerCanReadIt) {
+  auto producer = *Producer::create(min_ring_bytes);
+  auto consumer = *Consumer::attach(Fd(::dup(producer.memory())), min_ring_bytes);
   const std::string text = "0123456789";
   FrameHeader frame{};
   frame.kind = Kind::write;
@@ -118,7 +118,7 @@ TEST(Channel, WhatTheConsumerKeepsIsNotGivenBackAndTheProducerCanReadIt) {
   EXPECT_EQ(kept(), std::vector<std::uint64_t>{4});
 }
 
-TEST(Channel, CarriesRandomRecordsBetweenThreads) {
+TEST(Ring, CarriesRandomRecordsBetweenThreads) {
   Pair pair = make_pair();
   std::thread thread([&] { produce(pair.producer, 1, 3000); });
   expect_records(pair.consumer, 1, 3000);
@@ -126,7 +126,7 @@ TEST(Channel, CarriesRandomRecordsBetweenThreads) {
   EXPECT_EQ(pair.consumer.fill(), 0u);
 }
 
-TEST(Channel, CarriesRandomRecordsBetweenProcesses) {
+TEST(Ring, CarriesRandomRecordsBetweenProcesses) {
   Pair pair = make_pair();
   const pid_t child = ::fork();
   if (child == 0) {
@@ -139,12 +139,12 @@ TEST(Channel, CarriesRandomRecordsBetweenProcesses) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(Channel, AFullRingTakesNothingMoreUntilHalfIsFree) {
+TEST(Ring, AFullRingTakesNothingMoreUntilHalfIsFree) {
   Pair pair = make_pair();
   const std::vector<std::byte> data(4096);
   int taken = 0;
   while (pair.producer.append(write_frame(0, data.size()), data.data())) ++taken;
-  EXPECT_EQ(taken, static_cast<int>(min_channel_bytes / record_bytes(4096)));
+  EXPECT_EQ(taken, static_cast<int>(min_ring_bytes / record_bytes(4096)));
   pair.producer.publish();
   EXPECT_FALSE(pair.producer.wait_room(sleep_for(1)));
   ASSERT_TRUE(pair.consumer.snapshot());
@@ -155,15 +155,15 @@ TEST(Channel, AFullRingTakesNothingMoreUntilHalfIsFree) {
     ASSERT_TRUE(pair.consumer.peek(frame, payload));
     pair.consumer.consume(frame);
     pair.consumer.release();
-    const bool half_free = (taken - i - 1) * record_bytes(4096) <= min_channel_bytes / 2;
+    const bool half_free = (taken - i - 1) * record_bytes(4096) <= min_ring_bytes / 2;
     EXPECT_EQ(pair.producer.header().producer_waits.load(), half_free ? 0u : 1u) << i;
   }
   EXPECT_TRUE(pair.producer.append(write_frame(0, data.size()), data.data()));
 }
 
-TEST(Channel, ImpossibleTailsAndLengthsAreSeen) {
+TEST(Ring, ImpossibleTailsAndLengthsAreSeen) {
   Pair pair = make_pair();
-  pair.producer.header().tail = min_channel_bytes + 1;
+  pair.producer.header().tail = min_ring_bytes + 1;
   EXPECT_FALSE(pair.consumer.snapshot());
   pair.producer.header().tail = 16;  // less than a header
   ASSERT_TRUE(pair.consumer.snapshot());
@@ -174,7 +174,7 @@ TEST(Channel, ImpossibleTailsAndLengthsAreSeen) {
   EXPECT_FALSE(pair.consumer.snapshot());
 }
 
-TEST(Channel, ALengthBeyondWhatWasPublishedIsSeen) {
+TEST(Ring, ALengthBeyondWhatWasPublishedIsSeen) {
   for (const std::uint32_t length : {100u, 20000u, UINT32_MAX}) {
     Pair pair = make_pair();
     std::byte small[8] = {};
@@ -182,7 +182,7 @@ TEST(Channel, ALengthBeyondWhatWasPublishedIsSeen) {
     ASSERT_TRUE(pair.producer.append(frame, small));
     pair.producer.publish();
     // The producer's ring is private to it: scribble through a mapping of our own.
-    Result<Mapping> whole = map(pair.producer.memory(), header_bytes + min_channel_bytes);
+    Result<Mapping> whole = map(pair.producer.memory(), header_bytes + min_ring_bytes);
     std::memcpy(whole->data() + header_bytes, &length, sizeof length);
     ASSERT_TRUE(pair.consumer.snapshot());
     const std::byte* payload = nullptr;
@@ -190,14 +190,14 @@ TEST(Channel, ALengthBeyondWhatWasPublishedIsSeen) {
   }
 }
 
-TEST(Channel, MemoryThatIsNotSealedOrOfAnotherSizeIsRefused) {
-  Result<Producer> producer = Producer::create(min_channel_bytes);
-  EXPECT_FALSE(Consumer::attach(Fd(::dup(producer->memory())), 2 * min_channel_bytes).ok());
-  EXPECT_FALSE(Consumer::attach(Fd(::dup(producer->memory())), min_channel_bytes - 4096).ok());
-  EXPECT_FALSE(Producer::create(min_channel_bytes + 4096).ok());
+TEST(Ring, MemoryThatIsNotSealedOrOfAnotherSizeIsRefused) {
+  Result<Producer> producer = Producer::create(min_ring_bytes);
+  EXPECT_FALSE(Consumer::attach(Fd(::dup(producer->memory())), 2 * min_ring_bytes).ok());
+  EXPECT_FALSE(Consumer::attach(Fd(::dup(producer->memory())), min_ring_bytes - 4096).ok());
+  EXPECT_FALSE(Producer::create(min_ring_bytes + 4096).ok());
 }
 
-TEST(Channel, AnswersReachTheirSlot) {
+TEST(Ring, AnswersReachTheirSlot) {
   Pair pair = make_pair();
   pair.consumer.answer(reply_slots + 3, {Code::no_space, ENOSPC});
   ReplySlot& slot = pair.producer.header().replies[3];
