@@ -12,8 +12,7 @@ namespace millrace::agent {
 
 // The longest time of a byte in one agent. The setting write_within bounds the whole way of the byte into the
 // file. `nodes` agents share that time as the topology says: a file server and its own ranks' agent, or all
-// agents of a
-// chain.
+// agents of a chain.
 //
 //   write returns        agent takes the record             bytes leave
 //        |------ ring: half ------|------- buffer: half --------|

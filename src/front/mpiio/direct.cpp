@@ -79,12 +79,6 @@ bool sieve(Open& open, const Arguments& a, const Target& target, Status& status)
   return open.file->sieve(source, open.sweep, status);
 }
 
-// A sieve of another rank rewrites holes of up to sweep.gap bytes. So what fits into such a hole is written
-// under a lock too; ROMIO writes one piece without. A larger piece lies in no hole that a sieve rewrites.
-bool locks(const Open& open, const Target& target) {
-  return open.sweep.window != 0 && (!target.one_piece || target.bytes <= open.sweep.gap);
-}
-
 // Moves the individual pointer past a write that went by explicit offsets.
 void step(Open& open, const Target& target) {
   const std::lock_guard guard(open.pointer_lock);
@@ -139,12 +133,16 @@ int complete(Open& open, const Row& row, const Arguments& a, std::uint64_t size)
   return MPI_ERR_INTERN;
 }
 
+bool writes_under_lock(const Open& open, const Target& target) {
+  return open.sweep.window != 0 && (!target.one_piece || target.bytes <= open.sweep.gap);
+}
+
 int write_direct(Open& open, const Row& row, const Arguments& a, const Target* target) {
   const Status flushed = target != nullptr ? open.file->prepare_direct_write(target->hull)
                                            : open.file->prepare_direct_write(everything);
   if (!flushed.ok()) return raise(open, flushed);
   Status sieved;
-  const bool done = target != nullptr && locks(open, *target) && sieve(open, a, *target, sieved);
+  const bool done = target != nullptr && writes_under_lock(open, *target) && sieve(open, a, *target, sieved);
   if (!sieved.ok()) return raise(open, sieved);
   if (done || (target != nullptr && !target->one_piece)) {
     const int error = done ? MPI_SUCCESS : write_pieces(open, a, *target);

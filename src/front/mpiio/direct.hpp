@@ -32,6 +32,11 @@ int write_independent(Open& open, const Row& row, const Arguments& arguments, MP
 
 int write_direct(Open& open, const Row& row, const Arguments& arguments, const Target* target);
 
+// True: write_direct() writes it itself, under a lock. A sieve of another rank rewrites holes of up to
+// sweep.gap bytes. So pieces that fit into such a hole need the lock too; ROMIO writes one piece without. A
+// larger piece lies in no hole that a sieve rewrites.
+bool writes_under_lock(const Open& open, const Target& target);
+
 // Completes a call whose bytes have left the program's memory.
 int complete(Open& open, const Row& row, const Arguments& arguments, std::uint64_t bytes);
 

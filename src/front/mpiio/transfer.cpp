@@ -181,7 +181,8 @@ int write(Open& open, const Row& row, const Arguments& a) {
        .met = open.takes_meeting() && row.coordination == Coordination::independent});
   if (!pipeline) {
     const Timed timed(*open.file);
-    const int error = target.one_piece ? MPI_SUCCESS : examine(open, a, target.memory);
+    const bool library = target.one_piece && !writes_under_lock(open, target);  // which examines by itself
+    const int error = library ? MPI_SUCCESS : examine(open, a, target.memory);
     return error != MPI_SUCCESS ? error : write_direct(open, row, a, &target);
   }
   if (const int error = examine(open, a, target.memory); error != MPI_SUCCESS) return error;

@@ -144,10 +144,11 @@ bool VirtualDisk::lock(Process process, Handle file, Extent extent) {
   return true;
 }
 
-void VirtualDisk::unlock(Process process) {
-  const End* const owner = ends_[process].get();
+void VirtualDisk::unlock(Process process) { unlock(*ends_[process]); }
+
+void VirtualDisk::unlock(const End& owner) {
   for (const auto& image : images_)
-    std::erase_if(image->locks, [owner](const Image::Lock& lock) { return lock.owner == owner; });
+    std::erase_if(image->locks, [&owner](const Image::Lock& lock) { return lock.owner == &owner; });
 }
 
 Storage& VirtualDisk::of(Process process) { return *ends_[process]; }

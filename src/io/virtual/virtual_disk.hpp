@@ -123,6 +123,7 @@ class VirtualDisk {
   void complete(End& end, const std::shared_ptr<Active>& active);
   void kill(End& end);
   void write(Active& active);
+  void unlock(const End& owner);
   static bool locked_for(const End& end, const Image& image, Extent extent);
   void settle(const Active& active, std::uint64_t most);
   void lose(const Active& active);

@@ -43,8 +43,7 @@ void VirtualDisk::kill(End& end) {
     one->over = true;
     end.done_.push_back({one->request.token, Status::from_errno(EIO), 0});
   }
-  for (const auto& image : images_)
-    std::erase_if(image->locks, [&end](const Image::Lock& lock) { return lock.owner == &end; });
+  unlock(end);
 }
 
 void VirtualDisk::crash(Process process, bool host) {
