@@ -17,8 +17,8 @@
 
 namespace millrace::sim {
 
-using agent::ChannelId;
 using agent::Rounds;
+using agent::SenderId;
 
 namespace {
 
@@ -85,7 +85,7 @@ Node::~Node() {
 // --- Ranks ---
 
 // As client/start greets, and Server answers.
-Result<client::SessionParts> Node::connect(ChannelId& rank) {
+Result<client::SessionParts> Node::connect(SenderId& rank) {
   Result<transport::Producer> producer = transport::Producer::create(ring_bytes_);
   if (!producer) return producer.status();
   Result<transport::Consumer> ring = transport::Consumer::attach(Fd(::dup(producer->memory())), ring_bytes_);
@@ -100,7 +100,7 @@ Result<client::SessionParts> Node::connect(ChannelId& rank) {
   transport::Hello hello{};
   hello.version = transport::protocol_version;
   hello.pid = rank;
-  hello.channel_bytes = ring_bytes_;
+  hello.ring_bytes = ring_bytes_;
   connection.greet(*std::move(ring), hello);
   return client::SessionParts{*std::move(producer), *std::move(page), nullptr, 60'000, true, journals_};
 }
@@ -115,10 +115,10 @@ void Node::come() {
   });
 }
 
-void Node::taken(ChannelId rank, Line* line) { lines_[rank] = line; }
+void Node::taken(SenderId rank, Line* line) { lines_[rank] = line; }
 
 // As Server does.
-std::vector<std::byte> Node::ask(ChannelId rank, std::span<const std::byte> message, int descriptor) {
+std::vector<std::byte> Node::ask(SenderId rank, std::span<const std::byte> message, int descriptor) {
   agent::Connection* const connection = alive() ? rounds_->find(rank) : nullptr;
   if (connection == nullptr) return {};
   plan(now());
@@ -132,7 +132,7 @@ std::vector<std::byte> Node::ask(ChannelId rank, std::span<const std::byte> mess
   return bytes_of(rounds_->enroll(*connection, registration, Fd(::dup(descriptor))));
 }
 
-void Node::hang_up(ChannelId rank) {
+void Node::hang_up(SenderId rank) {
   agent::Connection* const connection = alive() ? rounds_->find(rank) : nullptr;
   if (connection == nullptr) return;
   connection->set_gone();
@@ -268,7 +268,7 @@ void Node::take_events() {
 // The costs of the round that ends: for records from rings, and for bytes over the network and to the disk.
 std::uint64_t Node::cost_ns() {
   std::uint64_t bytes = 0, records = 0;
-  for (ChannelId rank = 0; rank < taken_.size(); ++rank) {
+  for (SenderId rank = 0; rank < taken_.size(); ++rank) {
     const agent::Connection* const connection = rounds_->find(rank);
     if (connection == nullptr) continue;
     const Taken now_taken{connection->ring().position(), connection->records()};

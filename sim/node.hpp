@@ -65,8 +65,8 @@ class Node {
 
   // --- For ranks ---
 
-  // The ring and the page of a rank's session, and its channel.
-  Result<client::SessionParts> connect(agent::ChannelId& rank);
+  // The ring and the page of a rank's session, and its number as a sender.
+  Result<client::SessionParts> connect(agent::SenderId& rank);
   // True if the agent's socket is bound: the agent is there, or is about to be.
   bool listens() const { return alive() || coming_; }
   // True if the agent accepts ranks.
@@ -74,14 +74,14 @@ class Node {
   // A rank starts the agent.
   void come();
   // The seat that futexes wake; nullptr: none any more.
-  void taken(agent::ChannelId rank, Line* line);
+  void taken(agent::SenderId rank, Line* line);
   // The agent's answer to a message, which came with a descriptor.
-  std::vector<std::byte> ask(agent::ChannelId rank, std::span<const std::byte> message, int descriptor);
+  std::vector<std::byte> ask(agent::SenderId rank, std::span<const std::byte> message, int descriptor);
   void wake() { plan(now()); }
   // False: the agent has gone, or has dropped the rank.
-  bool serves(agent::ChannelId rank) const { return alive() && rounds_->find(rank) != nullptr; }
+  bool serves(agent::SenderId rank) const { return alive() && rounds_->find(rank) != nullptr; }
   // The rank hangs up. Its published records are still good.
-  void hang_up(agent::ChannelId rank);
+  void hang_up(agent::SenderId rank);
   // For a file on the virtual disk.
   Result<std::uint64_t> size_of(const std::string& path) const;
   const io::Clock& clock() const { return clock_; }
@@ -155,7 +155,7 @@ class Node {
   std::unique_ptr<agent::Links> links_;
   std::unique_ptr<agent::Core> core_;  // nullptr: the process has gone
   std::unique_ptr<agent::Rounds> rounds_;
-  std::vector<Line*> lines_;  // by channel
+  std::vector<Line*> lines_;  // by sender
   std::vector<Taken> taken_;  // likewise
   std::optional<io::Timeline::Event> planned_;
   const std::optional<Start> start_;           // how ranks start an agent; without it, one is there

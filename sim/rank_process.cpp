@@ -52,10 +52,10 @@ void RankProcess::leave() {
 
 // As client/start greets.
 Status RankProcess::join(std::unique_ptr<client::Session>& session) {
-  agent::ChannelId channel = 0;
-  Result<client::SessionParts> parts = agent_.connect(channel);
+  agent::SenderId sender = 0;
+  Result<client::SessionParts> parts = agent_.connect(sender);
   if (!parts) return parts.status();
-  parts->contact = std::make_unique<Line>(seat_, channel);
+  parts->contact = std::make_unique<Line>(seat_, sender);
   parts->timeout_ms = settings_.timeout_ms;
   parts->slice_ms = slice_ms_;
   session = std::make_unique<client::Session>(*std::move(parts));

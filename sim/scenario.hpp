@@ -101,7 +101,7 @@ struct Scenario {
   std::uint64_t seed = 0;
   std::uint32_t nodes = 1;
   std::uint32_t ranks_per_node = 1;
-  std::uint64_t ring_bytes = 0;  // of each rank's channel
+  std::uint64_t ring_bytes = 0;  // of each rank
   FileSettings settings;
   Settings process;  // of each rank
   transport::RoutePlan plan;

@@ -86,24 +86,24 @@ void Seat::look() {
 
 void Seat::pause(std::uint32_t for_ms) { sleep_for(for_ms * ms); }
 
-Line::Line(Seat& seat, agent::ChannelId channel) : seat_(seat), channel_(channel) {
-  seat_.node().taken(channel, this);
+Line::Line(Seat& seat, agent::SenderId sender) : seat_(seat), sender_(sender) {
+  seat_.node().taken(sender, this);
 }
 
 Line::~Line() {
-  if (channel_) seat_.node().taken(*channel_, nullptr);
+  if (sender_) seat_.node().taken(*sender_, nullptr);
 }
 
-bool Line::hung_up() { return seat_.gone() || !channel_ || !seat_.node().serves(*channel_); }
+bool Line::hung_up() { return seat_.gone() || !sender_ || !seat_.node().serves(*sender_); }
 
 void Line::wake() {
-  if (channel_) seat_.node().wake();
+  if (sender_) seat_.node().wake();
 }
 
 // The agent answers at once.
 Status Line::send(std::span<const std::byte> message, std::initializer_list<int> descriptors) {
   if (hung_up()) return Code::lost_agent;
-  answer_ = seat_.node().ask(*channel_, message, descriptors.size() == 0 ? -1 : *descriptors.begin());
+  answer_ = seat_.node().ask(*sender_, message, descriptors.size() == 0 ? -1 : *descriptors.begin());
   return {};
 }
 
@@ -115,7 +115,7 @@ Result<std::size_t> Line::receive(std::span<std::byte> answer) {
 }
 
 void Line::hang_up() {
-  if (channel_) seat_.node().hang_up(*channel_);
+  if (sender_) seat_.node().hang_up(*sender_);
 }
 
 Result<std::uint64_t> Line::size_of(const std::string& path) { return seat_.node().size_of(path); }

@@ -70,15 +70,15 @@ class Seat {
   std::uint64_t beyond_ns_ = 0;  // after the loss, waits pass in a time of their own, so that all of them end
 };
 
-// A session's contact with the agent that the node had when the rank joined, by a channel.
+// A session's contact with the agent that the node had when the rank joined.
 class Line final : public client::Contact {
  public:
-  Line(Seat& seat, agent::ChannelId channel);
+  Line(Seat& seat, agent::SenderId sender);
   ~Line() override;
 
   Seat& seat() const { return seat_; }
   // True if that agent has gone, and another one is there.
-  void cut() { channel_.reset(); }
+  void cut() { sender_.reset(); }
 
   // --- client::Contact ---
 
@@ -99,7 +99,7 @@ class Line final : public client::Contact {
 
  private:
   Seat& seat_;
-  std::optional<agent::ChannelId> channel_;
+  std::optional<agent::SenderId> sender_;
   std::vector<std::byte> answer_;
 };
 

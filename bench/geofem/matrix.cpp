@@ -17,8 +17,8 @@ Triple neighbour_of(const Triple& node, long which) {
 
 enum class Part { lower, upper, outside, diagonal, none };
 
-// The position of a row's block, and its column.
-struct Place {
+// Where a block of a row is stored, and its column.
+struct Entry {
   Part part = Part::none;
   int column = 0;
 };
@@ -54,7 +54,7 @@ class Assembler {
   }
 
  private:
-  Place place(int row, long which) const {
+  Entry entry(int row, long which) const {
     const Triple other = neighbour_of(node_[static_cast<std::size_t>(row)], which);
     if (!domain_.exists(other)) return {};
     if (!domain_.owns(other)) return {Part::outside, a_.rows + domain_.external_number(other)};
@@ -78,7 +78,7 @@ class Assembler {
     on_threads(layout_.threads, [this](int thread) {
       for (int row = layout_.begin(thread); row < layout_.end(thread); row++) {
         std::array<std::uint32_t, 5> counts{};
-        for (long which = 0; which < 27; which++) counts[static_cast<std::size_t>(place(row, which).part)]++;
+        for (long which = 0; which < 27; which++) counts[static_cast<std::size_t>(entry(row, which).part)]++;
         for (const Part part : {Part::lower, Part::upper, Part::outside}) {
           rows_of(part)->first[static_cast<std::size_t>(row)] = counts[static_cast<std::size_t>(part)];
         }
@@ -104,12 +104,12 @@ class Assembler {
     const auto r = static_cast<std::size_t>(row);
     const std::array<Block, 27> blocks = problem_.stiffness(node_[r]);
     // By column, so that a row reads its vectors forwards.
-    std::array<std::pair<Place, std::size_t>, 27> places{};
+    std::array<std::pair<Entry, std::size_t>, 27> entries{};
     for (std::size_t which = 0; which < 27; which++)
-      places[which] = {place(row, static_cast<long>(which)), which};
-    std::ranges::sort(places, {}, [](const auto& p) { return p.first.column; });
+      entries[which] = {entry(row, static_cast<long>(which)), which};
+    std::ranges::sort(entries, {}, [](const auto& p) { return p.first.column; });
     std::array<std::uint32_t, 3> next{a_.lower.first[r], a_.upper.first[r], a_.outside.first[r]};
-    for (const auto& [to, which] : places) {
+    for (const auto& [to, which] : entries) {
       if (to.part == Part::none) continue;
       if (to.part == Part::diagonal) {
         std::ranges::copy(blocks[which], a_.diagonal.get() + 9 * r);

@@ -33,42 +33,42 @@ class Remote final : public Channel {
 
   void send(const void* data, std::size_t size) override {
     if (reads_) {
-      const Place place{reinterpret_cast<std::uintptr_t>(data), size};
-      words_->send(&place, sizeof place);
+      const Buffer buffer{reinterpret_cast<std::uintptr_t>(data), size};
+      words_->send(&buffer, sizeof buffer);
     } else {
-      Place place{};
-      words_->receive(&place, sizeof place);
-      if (place.size != size) throw std::runtime_error("the other one expects another size");
-      copy(::process_vm_writev, const_cast<void*>(data), place);
+      Buffer buffer{};
+      words_->receive(&buffer, sizeof buffer);
+      if (buffer.size != size) throw std::runtime_error("the other one expects another size");
+      copy(::process_vm_writev, const_cast<void*>(data), buffer);
     }
     char done = 0;
     reads_ ? words_->receive(&done, 1) : words_->send(&done, 1);
   }
   void receive(void* data, std::size_t size) override {
     if (reads_) {
-      Place place{};
-      words_->receive(&place, sizeof place);
-      if (place.size != size) throw std::runtime_error("the other one sends another size");
-      copy(::process_vm_readv, data, place);
+      Buffer buffer{};
+      words_->receive(&buffer, sizeof buffer);
+      if (buffer.size != size) throw std::runtime_error("the other one sends another size");
+      copy(::process_vm_readv, data, buffer);
     } else {
-      const Place place{reinterpret_cast<std::uintptr_t>(data), size};
-      words_->send(&place, sizeof place);
+      const Buffer buffer{reinterpret_cast<std::uintptr_t>(data), size};
+      words_->send(&buffer, sizeof buffer);
     }
     char done = 0;
     reads_ ? words_->send(&done, 1) : words_->receive(&done, 1);
   }
 
  private:
-  struct Place {
+  struct Buffer {
     std::uintptr_t address;
     std::size_t size;
   };
   using Call = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
 
-  void copy(Call call, void* here, const Place& place) const {
-    for (std::size_t done = 0; done < place.size;) {
-      iovec own{static_cast<char*>(here) + done, place.size - done};
-      iovec there{reinterpret_cast<void*>(place.address + done), place.size - done};
+  void copy(Call call, void* here, const Buffer& buffer) const {
+    for (std::size_t done = 0; done < buffer.size;) {
+      iovec own{static_cast<char*>(here) + done, buffer.size - done};
+      iovec there{reinterpret_cast<void*>(buffer.address + done), buffer.size - done};
       const ssize_t moved = call(other_, &own, 1, &there, 1, 0);
       if (moved <= 0) fail("process_vm");
       done += static_cast<std::size_t>(moved);

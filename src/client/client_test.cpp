@@ -268,7 +268,7 @@ TEST(Client, TheReportCountsTheProgramsCalls) {
   EXPECT_NE(text.find("\"pieces\":19,"), std::string::npos) << text;
 }
 
-TEST(Client, ThreadsOfOneRankShareItsChannel) {
+TEST(Client, ThreadsOfOneRankShareItsRing) {
   Job job("threads", {"MILLRACE_CHANNEL=64KiB"});
   const std::string path = job.path("data");
   create(path);

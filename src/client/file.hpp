@@ -49,7 +49,7 @@ struct Sweep;
 
 // One open file of this process, as seen by front ends. The first write through the pipeline contacts the
 // agent (and starts it). So an open that only reads costs nothing. Thread safe: calls of several threads on
-// one file or many are serialised per process channel.
+// one file or many are serialised per process.
 class File {
  public:
   virtual ~File() = default;
@@ -58,7 +58,7 @@ class File {
   // once per call, before any byte moves. Counts the call either way and remembers the reason for the report.
   virtual bool enter_pipeline(const Transfer& transfer) = 0;
 
-  // Appends pieces in order; when it returns the caller's memory may be reused. Blocks while the channel
+  // Appends pieces in order; when it returns the caller's memory may be reused. Blocks while the ring
   // is full, at most `timeout` without progress. Sticky errors of the file surface here.
   virtual Status write(std::span<const Piece> pieces) = 0;
 

@@ -48,7 +48,7 @@ TEST(Client, TwoJobsHaveTwoAgents) {
   EXPECT_EQ(contents(two.path("data")), pattern(2, 0, 200'000));
 }
 
-TEST(Client, AChildOfForkLeavesTheParentsChannelAlone) {
+TEST(Client, AChildOfForkLeavesTheParentsRingAlone) {
   Job job("fork");
   const std::string path = job.path("data");
   create(path);

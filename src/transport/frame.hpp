@@ -9,8 +9,8 @@
 #include "base/settings.hpp"
 #include "transport/route.hpp"
 
-// The messages between client and agent on one node. Records and requests go, in order, through the channel
-// (a ring in shared memory, ring.hpp). Descriptors and registrations go through a UNIX socket. Between
+// The messages between client and agent on one node. Records and requests go, in order, through the
+// rank's ring in shared memory (ring.hpp). Descriptors and registrations go through a UNIX socket. Between
 // agents, the same frames go through a link (link.hpp).
 namespace millrace::transport {
 
@@ -92,7 +92,7 @@ struct ClientCounters {
   std::uint64_t bytes;         // through the pipeline
   std::uint64_t direct_bytes;
   std::uint64_t copy_ns;  // time in append, sampled
-  std::uint64_t wait_ns;  // time blocked on a full channel or a reply
+  std::uint64_t wait_ns;  // time blocked on a full ring or a reply
 };
 static_assert(sizeof(ClientCounters) == 56);
 
@@ -111,11 +111,11 @@ static_assert(sizeof(Reply) == 8 && std::is_trivially_copyable_v<Reply>);
 
 // --- UNIX socket (SOCK_SEQPACKET) ---
 
-struct Hello {  // client -> agent, with the channel's memfd
+struct Hello {  // client -> agent, with the ring's memfd
   std::uint32_t version;
   std::uint32_t pid;
   std::uint64_t job_hash;
-  std::uint64_t channel_bytes;
+  std::uint64_t ring_bytes;
 };
 
 struct Welcome {  // agent -> client, with the agent page's memfd and the wake eventfd

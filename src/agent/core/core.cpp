@@ -43,51 +43,50 @@ Core::~Core() {
   }
 }
 
-// Asks every lane in which the channel has a part.
+// Asks every lane in which the sender has a part.
 template <class Ask>
-void Core::Impl::ask(ChannelId channel, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered) {
+void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered) {
   OpenFile* const open = files.at(slot);
   if (open == nullptr) {
-    replies.push_back({channel, request, Code::invalid});
+    replies.push_back({sender, request, Code::invalid});
     return;
   }
   std::size_t asked = 0;
   for (const auto& lane : open->lanes) {
-    if (!lane->requests.members().has(channel)) continue;
+    if (!lane->requests.members().has(sender)) continue;
     ask_lane(*lane, asked == 0);
     ++asked;
   }
   const std::size_t guest = asked == 0 ? open->lanes.size() : 0;  // asks for the whole file
   for (; asked < guest; ++asked) ask_lane(*open->lanes[asked], asked == 0);
-  if (asked > 1 && answered) spreads.push_back({channel, request, asked, {}});
+  if (asked > 1 && answered) spreads.push_back({sender, request, asked, {}});
 }
 
 void Core::Impl::answer(const Reply& reply) {
-  const auto spread = std::ranges::find_if(spreads, [&](const Spread& one) {
-    return one.channel == reply.channel && one.request == reply.request;
-  });
+  const auto spread = std::ranges::find_if(
+      spreads, [&](const Spread& one) { return one.sender == reply.sender && one.request == reply.request; });
   if (spread == spreads.end()) {
     replies.push_back(reply);
     return;
   }
   if (spread->status.ok()) spread->status = reply.status;
   if (--spread->lanes > 0) return;
-  replies.push_back({reply.channel, reply.request, spread->status});
+  replies.push_back({reply.sender, reply.request, spread->status});
   spreads.erase(spread);
 }
 
-void Core::ask(transport::Kind kind, ChannelId channel, FileSlot slot, std::uint32_t request, Extent extent) {
+void Core::ask(transport::Kind kind, SenderId sender, FileSlot slot, std::uint32_t request, Extent extent) {
   if (kind != transport::Kind::fetch) {
-    impl_->ask(channel, slot, request,
-               [&](Lane& lane, bool) { lane.requests.ask(kind, channel, request, extent); });
+    impl_->ask(sender, slot, request,
+               [&](Lane& lane, bool) { lane.requests.ask(kind, sender, request, extent); });
     return;
   }
   OpenFile* const open = impl_->files.at(slot);
   if (open == nullptr || !open->lanes.front()->fetches) {
-    impl_->replies.push_back({channel, request, open == nullptr ? Code::invalid : Code::unsupported});
+    impl_->replies.push_back({sender, request, open == nullptr ? Code::invalid : Code::unsupported});
     return;
   }
-  open->lanes.front()->requests.ask(kind, channel, request, extent);
+  open->lanes.front()->requests.ask(kind, sender, request, extent);
 }
 
 bool Core::pass_fetched(FetchTaker& to) {
@@ -101,26 +100,26 @@ bool Core::fetching(FileSlot slot) const {
   return file != nullptr && file->lanes.front()->fetches && !file->lanes.front()->fetches->empty();
 }
 
-void Core::close(ChannelId channel, FileSlot slot, std::uint32_t request,
+void Core::close(SenderId sender, FileSlot slot, std::uint32_t request,
                  const transport::ClientCounters& counters) {
   OpenFile* const open = impl_->files.at(slot);
-  const bool rank = channel >= impl_->channels.size() || !impl_->channels[channel].upstream;
+  const bool rank = sender >= impl_->senders.size() || !impl_->senders[sender].upstream;
   const bool from_ledger = open != nullptr && rank && open->answers_from_ledger();
   Status status;
   const auto close_lane = [&](Lane& lane, bool first) {
-    if (from_ledger && lane.requests.members().take_lost_peer(channel)) status = Code::lost_peer;
-    lane.requests.close(channel, request, first ? counters : transport::ClientCounters{}, !from_ledger);
+    if (from_ledger && lane.requests.members().take_lost_peer(sender)) status = Code::lost_peer;
+    lane.requests.close(sender, request, first ? counters : transport::ClientCounters{}, !from_ledger);
   };
-  impl_->ask(channel, slot, request, close_lane, !from_ledger);
-  if (from_ledger) open->owe({channel, request, status});
+  impl_->ask(sender, slot, request, close_lane, !from_ledger);
+  if (from_ledger) open->owe({sender, request, status});
 }
 
-void Core::abandon(ChannelId channel) {
-  impl_->files.each_lane([&](OpenFile&, Lane& lane) { lane.requests.abandon(channel); });
-  const auto of_channel = [channel](const auto& one) { return one.channel == channel; };
-  std::erase_if(impl_->spreads, of_channel);
-  std::erase_if(impl_->replies, of_channel);
-  impl_->files.each([channel](OpenFile& file) { file.forget(channel); });
+void Core::abandon(SenderId sender) {
+  impl_->files.each_lane([&](OpenFile&, Lane& lane) { lane.requests.abandon(sender); });
+  const auto of_sender = [sender](const auto& one) { return one.sender == sender; };
+  std::erase_if(impl_->spreads, of_sender);
+  std::erase_if(impl_->replies, of_sender);
+  impl_->files.each([sender](OpenFile& file) { file.forget(sender); });
 }
 
 bool Core::Impl::take_completions(std::uint64_t elapsed_ns) {
@@ -191,9 +190,9 @@ bool Core::advance(std::uint64_t now_ns) {
   const bool full = !ready();
   const std::uint64_t before_ns = core.shared.now_ns == 0 ? now_ns : core.shared.now_ns;
   core.shared.now_ns = now_ns;
-  for (const ChannelId id : core.spoke) {
-    core.channels[id].spoke = false;
-    core.channels[id].last_ns = now_ns;
+  for (const SenderId id : core.spoke) {
+    core.senders[id].spoke = false;
+    core.senders[id].last_ns = now_ns;
   }
   core.spoke.clear();
   bool moved = core.take_completions(now_ns - before_ns);

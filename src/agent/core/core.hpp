@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "agent/pipeline/carrier.hpp"
-#include "agent/requests/channel.hpp"
+#include "agent/requests/sender.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "base/settings.hpp"
@@ -46,7 +46,7 @@ class Core {
   // Normally called when idle(). Else drops what is buffered, and waits for what is in flight.
   ~Core();
 
-  // Registers channel's interest in a target. The same device and inode give the same slot, so that two
+  // Registers a sender's interest in a target. The same device and inode give the same slot, so that two
   // opens of one file see one order; opens for reading only have one of their own. Takes the descriptor.
   // Memory is one pool for all files: the first file's sort_buffer and record_max fix it for as long as any
   // file is open; a later file shares it, whatever its own sort_buffer says. A file that is open already
@@ -55,15 +55,15 @@ class Core {
   // then. With a route, records travel along it; the target is written where this agent is the file server of
   // a lane. A file that is open already keeps its first route; one that all ranks of this node have closed is
   // another one.
-  Result<FileSlot> open(ChannelId channel, Fd target, const transport::Register& registration,
+  Result<FileSlot> open(SenderId sender, Fd target, const transport::Register& registration,
                         Route route = {});
 
-  // The channel is an agent that passes its records of one lane on to this one. It may only ask for what lies
+  // The sender is an agent that passes its records of one lane on to this one. It may only ask for what lies
   // there; its requests are for that lane.
-  Status join(ChannelId channel, FileSlot file, std::uint32_t lane, std::uint64_t group);
+  Status join(SenderId sender, FileSlot file, std::uint32_t lane, std::uint64_t group);
 
   // True while a record may be taken. False means that advance() has something to start, or that memory or a
-  // ledger is at its bound: stop consuming channels and call advance(); while it is false then too, writes
+  // ledger is at its bound: stop taking records and call advance(); while it is false then too, writes
   // are in flight, and it may change with every advance() that follows their completions.
   bool ready() const;
 
@@ -74,14 +74,14 @@ class Core {
 
   // True while what an agent upstream sends next can wait, because it is ahead of others in the file, and
   // they need the memory (ADR 16). It does not keep requests waiting.
-  bool holds_back(ChannelId channel, FileSlot file, std::uint32_t lane) const;
+  bool holds_back(SenderId sender, FileSlot file, std::uint32_t lane) const;
 
   // An agent upstream has sent all below `offset` that it has for the sync or close that is to come. A hint.
-  void mark(ChannelId channel, FileSlot file, std::uint64_t offset);
+  void mark(SenderId sender, FileSlot file, std::uint64_t offset);
 
-  // One write record of at most record_max bytes, from a registered channel; copies the bytes. Only after
+  // One write record of at most record_max bytes, from a registered sender; copies the bytes. Only after
   // ready(). The checksum has been verified by the caller.
-  void write(ChannelId channel, FileSlot file, std::uint64_t offset, std::span<const std::byte> data);
+  void write(SenderId sender, FileSlot file, std::uint64_t offset, std::span<const std::byte> data);
 
   // The records of a bundle, as write() takes them, until ready() is false; `at` is behind the last one
   // taken, and at the begin when all are. The caller has verified the checksum and the frame's offset.
@@ -89,35 +89,35 @@ class Core {
     enum class End { all, core_is_full, corrupt } end = End::all;
     std::uint64_t records = 0;  // taken by this call
   };
-  Bundled write_bundle(ChannelId channel, FileSlot file, std::uint64_t offset,
+  Bundled write_bundle(SenderId sender, FileSlot file, std::uint64_t offset,
                        std::span<const std::byte> payload, transport::Unbundler& at);
 
   // The rank wrote this extent itself, past the pipeline.
-  void note(ChannelId channel, FileSlot file, Extent extent);
+  void note(SenderId sender, FileSlot file, Extent extent);
 
   // A flush, arrive, sync or fetch; each is answered once, by an advance() (with Code::invalid at once if
   // there is no such file). Answers carry the file's first write error; else lost_peer once, if a rank of the
-  // group has gone. The caller has consumed every channel's records up to now before it passes a flush or
+  // group has gone. The caller has consumed every sender's records up to now before it passes a flush or
   // sync on, so that bytes of all ranks are covered. Only a flush and a fetch have an extent.
   //
-  //   arrive  what the channel has written is with the file servers, ahead of what anybody writes after the
+  //   arrive  what the sender has written is with the file servers, ahead of what anybody writes after the
   //   answer fetch   of a file with a route that stands_in: `extent`, as all that came before leaves it at
   //   the file
   //           server, comes into the file here, whose size becomes that of the other; of nothing, the size
   //           alone. For an agent upstream the bytes go to pass_fetched() instead. Code::unsupported for any
   //           other file
-  void ask(transport::Kind kind, ChannelId channel, FileSlot file, std::uint32_t request,
+  void ask(transport::Kind kind, SenderId sender, FileSlot file, std::uint32_t request,
            Extent extent = everything);
   // With durability node, the answer to a close comes when the ledger has this node's records on its disk.
   // The remaining work goes on until idle().
-  void close(ChannelId channel, FileSlot file, std::uint32_t request,
+  void close(SenderId sender, FileSlot file, std::uint32_t request,
              const transport::ClientCounters& counters);
   // Hands out what was fetched for agents upstream, as far as there is room. True if anything moved:
   // advance() has something to do.
   bool pass_fetched(FetchTaker& to);
 
   // The rank has gone without closing. Its records stay valid and are written.
-  void abandon(ChannelId channel);
+  void abandon(SenderId sender);
 
   // Takes completions from storage, starts what can be started. True if anything moved, or if ready() is true
   // again: nothing else tells of that.

@@ -15,7 +15,7 @@ namespace millrace::agent {
 
 // A request that several lanes have to answer.
 struct Spread {
-  ChannelId channel;
+  SenderId sender;
   std::uint32_t request;
   std::size_t lanes;  // that have not answered
   Status status;
@@ -26,8 +26,8 @@ struct Core::Impl {
   Shared shared;
   Files files;
   Memory memory{shared, files};
-  std::vector<Channel> channels;  // by id
-  std::vector<ChannelId> spoke;   // those of them that spoke: few of many
+  std::vector<Sender> senders;  // by id
+  std::vector<SenderId> spoke;  // those of them that spoke: few of many
   std::vector<Spread> spreads;
   std::vector<Reply> answers;  // of lanes; scratch
   std::vector<Reply> replies;
@@ -40,19 +40,19 @@ struct Core::Impl {
 
   Impl(io::Storage& storage, std::string journal_directory) : shared{storage, std::move(journal_directory)} {}
 
-  Channel& channel(ChannelId id) {
-    if (id >= channels.size()) channels.resize(id + 1);
-    return channels[id];
+  Sender& sender(SenderId id) {
+    if (id >= senders.size()) senders.resize(id + 1);
+    return senders[id];
   }
-  Channel& heard(ChannelId id) {
-    Channel& from = channels[id];
+  Sender& heard(SenderId id) {
+    Sender& from = senders[id];
     if (!std::exchange(from.spoke, true)) spoke.push_back(id);
     return from;
   }
   Result<FileSlot> add(Fd target, const FileIdentity& identity, const transport::Register& registration,
                        Route route);
   template <class Ask>
-  void ask(ChannelId channel, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered = true);
+  void ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered = true);
   void answer(const Reply& reply);
   bool take_completions(std::uint64_t elapsed_ns);
   bool advance_ledgers();
@@ -60,7 +60,7 @@ struct Core::Impl {
   void expire();
   bool retire();
   bool ready() const { return shared.ready() && !shared.ledger_full; }
-  void put(OpenFile& to, const Channel& from, std::uint64_t offset, std::span<const std::byte> data) {
+  void put(OpenFile& to, const Sender& from, std::uint64_t offset, std::span<const std::byte> data) {
     if (to.ledger && !from.upstream) {
       to.keep(offset, data);
       shared.ledger_full |= !to.ledger->ready();

@@ -24,7 +24,7 @@ Result<FileSlot> Core::Impl::add(Fd target, const FileIdentity& identity,
   if (files.full()) return Code::no_memory;
   const std::uint32_t record_max_before = shared.record_max_bytes;
   if (const Status prepared = memory.prepare(registration.settings); !prepared.ok()) return prepared;
-  auto file = OpenFile::open(shared, std::move(target), identity, registration, std::move(route), channels);
+  auto file = OpenFile::open(shared, std::move(target), identity, registration, std::move(route), senders);
   if (!file) return memory.refuse(file.status(), record_max_before);
   const FileSlot slot = files.add(*std::move(file));
   if (memory.share_out()) return slot;
@@ -32,7 +32,7 @@ Result<FileSlot> Core::Impl::add(Fd target, const FileIdentity& identity,
   return memory.refuse(Code::unsupported, record_max_before);
 }
 
-Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register& registration,
+Result<FileSlot> Core::open(SenderId sender, Fd target, const transport::Register& registration,
                             Route route) {
   if (!target.valid() || !sound(registration.settings)) return Code::invalid;
   Result<FileIdentity> identity = impl_->shared.storage.identify(target, false);
@@ -57,23 +57,23 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
     if (registration.settings.strategy != file->asked.strategy) file->asked = registration.settings;
     file->join(impl_->shared, target, registration.settings);
   }
-  (void)impl_->channel(channel);
+  (void)impl_->sender(sender);
   if (routed) file->routed_groups.insert(registration.group);
   for (const auto& lane : file->lanes) {
     const std::uint32_t agents = routed ? lane->upstreams : 0;
     const std::uint32_t expected = registration.members == 0 ? 0 : registration.members + agents;
-    lane->requests.join(channel, registration.group, expected);
+    lane->requests.join(sender, registration.group, expected);
   }
   return slot;
 }
 
-Status Core::join(ChannelId channel, FileSlot slot, std::uint32_t lane, std::uint64_t group) {
+Status Core::join(SenderId sender, FileSlot slot, std::uint32_t lane, std::uint64_t group) {
   OpenFile* const file = impl_->files.at(slot);
   if (file == nullptr) return Code::invalid;
   lane %= static_cast<std::uint32_t>(file->lanes.size());  // fewer, if the file was open here before
-  impl_->channel(channel).upstream = true;
-  impl_->channel(channel).lane = lane;
-  file->lanes[lane]->requests.join(channel, group, 0, true);
+  impl_->sender(sender).upstream = true;
+  impl_->sender(sender).lane = lane;
+  file->lanes[lane]->requests.join(sender, group, 0, true);
   return {};
 }
 

@@ -40,15 +40,15 @@ void run(std::uint64_t seed, const Case& c, const Shape& shape) {
   const Fd file = rig.storage.create();
   FileSettings settings = tiny(strategy, merge);
   settings.sink = below(4) == 0 ? SinkMode::direct : SinkMode::buffered;
-  const ChannelId ranks = 1 + static_cast<ChannelId>(below(4));
+  const SenderId ranks = 1 + static_cast<SenderId>(below(4));
   FileSlot slot = 0;
-  for (ChannelId rank = 0; rank < ranks; ++rank) slot = rig.open(rank, file, settings);
+  for (SenderId rank = 0; rank < ranks; ++rank) slot = rig.open(rank, file, settings);
 
   std::vector<std::byte> data(std::max(shape.size_max, align) + 8);
-  std::vector<std::pair<ChannelId, std::uint32_t>> asked;
+  std::vector<std::pair<SenderId, std::uint32_t>> asked;
   std::uint32_t request = 0;
   for (int i = 0; i < shape.records; ++i) {  // overlapping as they please
-    const auto rank = static_cast<ChannelId>(below(ranks));
+    const auto rank = static_cast<SenderId>(below(ranks));
     const std::uint64_t size = std::max(align, (1 + below(shape.size_max)) / align * align);
     const std::uint64_t offset = below(shape.file_bytes - size) / align * align;
     for (std::size_t b = 0; b < size; b += 8) {
@@ -65,8 +65,8 @@ void run(std::uint64_t seed, const Case& c, const Shape& shape) {
     ASSERT_TRUE(rig.reply(rank, request).ok());
     ASSERT_TRUE(rig.same(0, extent)) << "after a flush";
   }
-  for (ChannelId rank = 0; rank < ranks; ++rank) rig.core.close(rank, slot, 1000, {});
-  for (ChannelId rank = 0; rank < ranks; ++rank) {
+  for (SenderId rank = 0; rank < ranks; ++rank) rig.core.close(rank, slot, 1000, {});
+  for (SenderId rank = 0; rank < ranks; ++rank) {
     ASSERT_TRUE(rig.await(rank, 1000));
     EXPECT_TRUE(rig.reply(rank, 1000).ok());
   }

@@ -15,28 +15,28 @@ bool Core::ready(FileSlot slot, std::uint32_t lane) const {
   return file == nullptr || impl_->memory.ready(file->lane_at(lane));
 }
 
-bool Core::holds_back(ChannelId channel, FileSlot slot, std::uint32_t lane) const {
+bool Core::holds_back(SenderId sender, FileSlot slot, std::uint32_t lane) const {
   const OpenFile* const file = impl_->files.at(slot);
-  return file != nullptr && impl_->memory.scarce() && file->lane_at(lane).requests.ahead(channel);
+  return file != nullptr && impl_->memory.scarce() && file->lane_at(lane).requests.ahead(sender);
 }
 
-void Core::mark(ChannelId channel, FileSlot slot, std::uint64_t offset) {
-  (void)impl_->heard(channel);
+void Core::mark(SenderId sender, FileSlot slot, std::uint64_t offset) {
+  (void)impl_->heard(sender);
   OpenFile* const open = impl_->files.at(slot);
   if (open == nullptr) return;
   for (const auto& lane : open->lanes) {
-    if (lane->requests.members().has(channel)) lane->requests.mark(channel, offset);
+    if (lane->requests.members().has(sender)) lane->requests.mark(sender, offset);
   }
 }
 
-void Core::write(ChannelId channel, FileSlot slot, std::uint64_t offset, std::span<const std::byte> data) {
-  const Channel& from = impl_->heard(channel);
+void Core::write(SenderId sender, FileSlot slot, std::uint64_t offset, std::span<const std::byte> data) {
+  const Sender& from = impl_->heard(sender);
   impl_->put(impl_->files[slot], from, offset, data);
 }
 
-Core::Bundled Core::write_bundle(ChannelId channel, FileSlot slot, std::uint64_t offset,
+Core::Bundled Core::write_bundle(SenderId sender, FileSlot slot, std::uint64_t offset,
                                  std::span<const std::byte> payload, transport::Unbundler& at) {
-  const Channel& from = impl_->heard(channel);
+  const Sender& from = impl_->heard(sender);
   OpenFile& to = impl_->files[slot];
   Bundled bundled;
   transport::Unbundler here =
@@ -55,8 +55,8 @@ Core::Bundled Core::write_bundle(ChannelId channel, FileSlot slot, std::uint64_t
   return bundled;
 }
 
-void Core::note(ChannelId channel, FileSlot slot, Extent extent) {
-  (void)impl_->heard(channel);
+void Core::note(SenderId sender, FileSlot slot, Extent extent) {
+  (void)impl_->heard(sender);
   if (OpenFile* const file = impl_->files.at(slot)) file->lanes.front()->pipeline->note(extent);
 }
 

@@ -121,10 +121,10 @@ TEST_F(Core, flush_of_a_clean_file_is_answered_at_the_next_advance) {
 TEST_F(Core, sync_of_all_ranks_needs_one_datasync) {
   start();
   FileSlot slot = 0;
-  for (ChannelId rank = 0; rank < 4; ++rank) slot = rig->open(rank, file, tiny(Strategy::automatic, true));
-  for (ChannelId rank = 0; rank < 4; ++rank) rig->fill(rank, slot, rank * 1000, 1000, 1);
-  for (ChannelId rank = 0; rank < 4; ++rank) rig->core.ask(transport::Kind::sync, rank, slot, 5);
-  for (ChannelId rank = 0; rank < 4; ++rank) EXPECT_LT(steps_until(rank, 5), 30);
+  for (SenderId rank = 0; rank < 4; ++rank) slot = rig->open(rank, file, tiny(Strategy::automatic, true));
+  for (SenderId rank = 0; rank < 4; ++rank) rig->fill(rank, slot, rank * 1000, 1000, 1);
+  for (SenderId rank = 0; rank < 4; ++rank) rig->core.ask(transport::Kind::sync, rank, slot, 5);
+  for (SenderId rank = 0; rank < 4; ++rank) EXPECT_LT(steps_until(rank, 5), 30);
   EXPECT_EQ(rig->storage.submitted(io::Op::datasync), 1u);
   EXPECT_EQ(rig->storage.stable(0).size(), 4000u);
 }
@@ -198,18 +198,18 @@ TEST_P(CoreFaults, a_failed_write_reaches_every_rank_and_nothing_hangs) {
   const std::uint64_t every = strategy == Strategy::journal ? 1 : 0;
   start({.faults = {{.op = io::Op::write, .first = 2, .every = every, .error = error}}});
   FileSlot slot = 0;
-  for (ChannelId rank = 0; rank < 3; ++rank) slot = rig->open(rank, file, tiny(strategy, true));
+  for (SenderId rank = 0; rank < 3; ++rank) slot = rig->open(rank, file, tiny(strategy, true));
   for (std::uint64_t i = 0; i < 400; ++i) {
-    rig->fill(static_cast<ChannelId>(i % 3), slot, i * 9000, 6000, static_cast<int>(i));
+    rig->fill(static_cast<SenderId>(i % 3), slot, i * 9000, 6000, static_cast<int>(i));
   }
-  for (ChannelId rank = 0; rank < 3; ++rank) rig->core.ask(transport::Kind::sync, rank, slot, 1);
-  for (ChannelId rank = 0; rank < 3; ++rank) {
+  for (SenderId rank = 0; rank < 3; ++rank) rig->core.ask(transport::Kind::sync, rank, slot, 1);
+  for (SenderId rank = 0; rank < 3; ++rank) {
     EXPECT_LT(steps_until(rank, 1), 5000);
     EXPECT_EQ(rig->reply(rank, 1), Status::from_errno(error));
   }
   EXPECT_EQ(rig->core.error(slot), Status::from_errno(error));
-  for (ChannelId rank = 0; rank < 3; ++rank) rig->core.close(rank, slot, 2, {});
-  for (ChannelId rank = 0; rank < 3; ++rank) {
+  for (SenderId rank = 0; rank < 3; ++rank) rig->core.close(rank, slot, 2, {});
+  for (SenderId rank = 0; rank < 3; ++rank) {
     EXPECT_LT(steps_until(rank, 2), 5000);
     EXPECT_EQ(rig->reply(rank, 2), Status::from_errno(error));
   }

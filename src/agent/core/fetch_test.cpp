@@ -205,7 +205,7 @@ TEST(Fetch, ALostLinkIsAnErrorAndNothingHangs) {
   ASSERT_TRUE(rig.size(1) > 0 && rig.size(1) < 2 * MiB) << "else the test is none";
   cut->open = false;
   cut->wire->status = Code::lost_peer;
-  rig.node[0]->core.abandon(RingRig::first_upstream + static_cast<ChannelId>(cut - rig.ways.begin()));
+  rig.node[0]->core.abandon(RingRig::first_upstream + static_cast<SenderId>(cut - rig.ways.begin()));
   ASSERT_TRUE(rig.await(2, 2));
   EXPECT_EQ(rig.node[2]->reply(0, 2).code(), Code::lost_peer);
   EXPECT_EQ(rig.fetch(2, {0, 100}).code(), Code::lost_peer);

@@ -12,7 +12,7 @@ namespace millrace::agent {
 
 // A request on its way to Core: it waits until the rings of all ranks have been drained.
 struct PendingRequest {
-  ChannelId channel = 0;
+  SenderId sender = 0;
   transport::FrameHeader frame{};
   transport::ClientCounters counters{};
   std::uint64_t position = 0;  // in the ring

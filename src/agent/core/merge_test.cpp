@@ -112,7 +112,7 @@ TEST(Merge, MarksThatLieLoseNothing) {
       const std::size_t which = random() % rig.ways.size();
       const RingRig::Way& way = rig.ways[which];
       const std::uint64_t offset = random() % 4 == 0 ? UINT64_MAX : random() % (9 * MiB);
-      rig.node[way.to]->core.mark(RingRig::first_upstream + static_cast<ChannelId>(which), rig.slot[way.to],
+      rig.node[way.to]->core.mark(RingRig::first_upstream + static_cast<SenderId>(which), rig.slot[way.to],
                                   offset);
     };
     for (std::size_t i = 0; i < 2000; ++i) {

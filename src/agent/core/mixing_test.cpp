@@ -12,14 +12,14 @@ namespace {
 class Mixing : public CoreTest {
  protected:
   // By a group whose ranks are on several nodes, or on this one only.
-  Status open(ChannelId channel, std::uint64_t group, bool routed) {
+  Status open(SenderId sender, std::uint64_t group, bool routed) {
     transport::Register registration{};
     registration.group = group;
     registration.members = 1;
     registration.settings = tiny(Strategy::sort, true);
     Route route;
     if (routed) route.lanes.push_back({nullptr, 1});
-    const auto slot = rig->core.open(channel, Fd(::dup(file.get())), registration, std::move(route));
+    const auto slot = rig->core.open(sender, Fd(::dup(file.get())), registration, std::move(route));
     EXPECT_TRUE(!slot || *slot == 0);
     return slot.status();
   }

@@ -36,7 +36,7 @@ Result<std::unique_ptr<Fetches>> open_fetches(Shared& shared, const Fd& target, 
 
 Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, const FileIdentity& identity,
                                                  const transport::Register& registration, Route route,
-                                                 const std::vector<Channel>& channels) {
+                                                 const std::vector<Sender>& senders) {
   auto file = std::make_unique<OpenFile>();
   file->identity = identity;
   file->reads_only = registration.reads_only != 0;
@@ -61,7 +61,7 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
     auto pipeline = open_lane(shared, target, way, file->asked);
     if (!pipeline) return pipeline.status();
     file->lanes.push_back(
-        std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), channels, way.upstreams));
+        std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), senders, way.upstreams));
   }
   file->join(shared, target, file->asked);
   return file;

@@ -31,10 +31,10 @@ struct Lane {
   std::uint32_t upstreams;
 
   Lane(std::unique_ptr<FilePipeline> way, std::unique_ptr<Fetches> fetched,
-       const std::vector<Channel>& channels, std::uint32_t agents)
+       const std::vector<Sender>& senders, std::uint32_t agents)
       : pipeline(std::move(way)),
         fetches(std::move(fetched)),
-        requests(*pipeline, fetches.get(), channels, agents),
+        requests(*pipeline, fetches.get(), senders, agents),
         upstreams(agents) {}
 };
 
@@ -43,7 +43,7 @@ struct OpenFile {
   // Takes the route as it is for as long as the file is open.
   static Result<std::unique_ptr<OpenFile>> open(Shared& shared, Fd target, const FileIdentity& identity,
                                                 const transport::Register& registration, Route route,
-                                                const std::vector<Channel>& channels);
+                                                const std::vector<Sender>& senders);
 
   std::uint64_t number = 0;  // Core::file_number()
   FileIdentity identity;     // without a mark
@@ -78,9 +78,9 @@ struct OpenFile {
   // True if a close is answered once the ledger has all records so far on the disk; owe() does so.
   bool answers_from_ledger() const;
   void owe(const Reply& reply);
-  // The channel has gone: nobody waits for an answer.
-  void forget(ChannelId channel) {
-    std::erase_if(owed_, [channel](const Owed& one) { return one.reply.channel == channel; });
+  // The sender has gone: nobody waits for an answer.
+  void forget(SenderId sender) {
+    std::erase_if(owed_, [sender](const Owed& one) { return one.reply.sender == sender; });
   }
   // Appends the answers that are due. True if anything moved.
   bool advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies);

@@ -65,7 +65,7 @@ constexpr std::size_t batch = 64;  // records that the agent takes from one ring
 
 // Where record `i` goes, and from which rank.
 struct Position {
-  ChannelId channel;
+  SenderId sender;
   std::uint64_t offset;
 };
 
@@ -77,7 +77,7 @@ struct Strided {  // rank r writes records r, r + ranks, ...; batches of each ra
   Position operator()(std::uint64_t i) const {
     const std::uint64_t round = i / (batch * ranks), in = i % (batch * ranks);
     const std::uint64_t rank = in / batch, nth = round * batch + in % batch;
-    return {static_cast<ChannelId>(rank), (nth * ranks + rank) * record_bytes};
+    return {static_cast<SenderId>(rank), (nth * ranks + rank) * record_bytes};
   }
 };
 
@@ -90,7 +90,7 @@ struct Bench {
     transport::Register registration{};
     registration.settings.strategy = strategy;
     const Fd file(::memfd_create("bench", 0));
-    for (ChannelId rank = 0; rank < ranks; ++rank) {
+    for (SenderId rank = 0; rank < ranks; ++rank) {
       slot = *core.open(rank, Fd(::dup(file.get())), registration);
     }
   }
@@ -117,7 +117,7 @@ void drive(benchmark::State& state, Bench& bench, Pattern pattern, bool verify) 
       const std::byte* data = &ring[at * record_bytes];
       if (verify && checksum(data, record_bytes) != sums[at]) std::abort();
       const Position place = pattern(i);
-      bench.core.write(place.channel, bench.slot, place.offset, {data, record_bytes});
+      bench.core.write(place.sender, bench.slot, place.offset, {data, record_bytes});
     }
     if (i % (16 * batch) == 0) bench.core.advance(++now);
   };
@@ -170,7 +170,7 @@ void bundles(benchmark::State& state) {
     transport::Unbundler at;
     const std::uint64_t offset = (nth * ranks + rank) * bytes;
     while (bench.core
-               .write_bundle(static_cast<ChannelId>(rank), bench.slot, offset,
+               .write_bundle(static_cast<SenderId>(rank), bench.slot, offset,
                              std::span(payload).first(bundle.bytes()), at)
                .end != Core::Bundled::End::all)
       bench.core.advance(++now);

@@ -90,7 +90,7 @@ class Crowd {
   }
   bool answered(std::uint32_t request) const {
     for (const auto& node : rig_.node) {
-      for (ChannelId rank = 0; rank < load_.ranks; ++rank) {
+      for (SenderId rank = 0; rank < load_.ranks; ++rank) {
         if (!node->answered(rank, request)) return false;
       }
     }
@@ -123,7 +123,7 @@ class Crowd {
       asked_[rank] = done_[rank] == load_.pieces;
     }
   }
-  void ask(Core& core, ChannelId rank, FileSlot slot) const {
+  void ask(Core& core, SenderId rank, FileSlot slot) const {
     if (load_.end == End::close) core.close(rank, slot, 1, counters(1));
     if (load_.end == End::sync) core.ask(transport::Kind::sync, rank, slot, 1);
     if (load_.end == End::flush) core.ask(transport::Kind::flush, rank, slot, 1, everything);

@@ -218,7 +218,7 @@ TEST(Ring, ALostLinkIsAnErrorOnBothSidesAndNothingHangs) {
     const auto cut = std::ranges::find(rig.ways, 2u, &RingRig::Way::from);
     cut->open = false;
     cut->wire->status = Code::lost_peer;
-    rig.node[cut->to]->core.abandon(RingRig::first_upstream + static_cast<ChannelId>(cut - rig.ways.begin()));
+    rig.node[cut->to]->core.abandon(RingRig::first_upstream + static_cast<SenderId>(cut - rig.ways.begin()));
     rig.close_all(1);
     ASSERT_TRUE(rig.await_all(1));
     EXPECT_EQ(rig.node[2]->reply(0, 1).code(), Code::lost_peer);
@@ -288,7 +288,7 @@ TEST(Ring, WhereAPeerIsLostNobodyElseIsAwaited) {
   next->wire->status = Code::lost_peer;
   const auto upstream = std::ranges::find(rig.ways, 2u, &RingRig::Way::from);
   upstream->open = false;
-  rig.node[1]->core.abandon(RingRig::first_upstream + static_cast<ChannelId>(upstream - rig.ways.begin()));
+  rig.node[1]->core.abandon(RingRig::first_upstream + static_cast<SenderId>(upstream - rig.ways.begin()));
   for (int i = 0; i < 500; ++i) rig.step(ms);
   EXPECT_TRUE(rig.node[1]->core.idle());
 }

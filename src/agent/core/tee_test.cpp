@@ -82,7 +82,7 @@ TEST(Tee, ALostLinkIsToldToTheSourceAndNothingHangs) {
     const auto cut = std::ranges::find(rig.ways, lost, &RingRig::Way::from);
     cut->open = false;
     cut->wire->status = Code::lost_peer;
-    rig.node[cut->to]->core.abandon(RingRig::first_upstream + static_cast<ChannelId>(cut - rig.ways.begin()));
+    rig.node[cut->to]->core.abandon(RingRig::first_upstream + static_cast<SenderId>(cut - rig.ways.begin()));
     rig.node[0]->core.ask(transport::Kind::flush, 0, rig.slot[0], 7, everything);
     ASSERT_TRUE(answered(rig, 0, 7));
     EXPECT_EQ(rig.node[0]->reply(0, 7).code(), Code::lost_peer);

@@ -9,8 +9,9 @@ namespace millrace::agent {
 
 namespace {
 
-// Channels of agents are counted from here, so that they do not meet those of ranks (server/reception.cpp).
-constexpr ChannelId first_channel = 4096;
+// The numbers of agents are counted from here, so that they do not meet those of ranks
+// (server/reception.cpp).
+constexpr SenderId first_sender = 4096;
 constexpr std::size_t max_upstreams = 65536;
 // Fetched bytes that wait in a link: enough to keep it busy.
 constexpr std::size_t data_backlog_bytes = std::size_t{1} << 20;
@@ -127,21 +128,21 @@ void Links::turn_away(std::uint64_t tag) {
 }
 
 // The lowest: Core wants small numbers.
-ChannelId Links::free_channel() const {
-  ChannelId channel = first_channel;
-  while (has(channel) || std::ranges::find(ended_, channel) != ended_.end()) ++channel;
-  return channel;
+SenderId Links::free_sender() const {
+  SenderId sender = first_sender;
+  while (has(sender) || std::ranges::find(ended_, sender) != ended_.end()) ++sender;
+  return sender;
 }
 
 bool Links::enroll(Upstream& from, Core& core) {
   const transport::LinkIntroduction& who = from.io.link().introduction();
   const auto group = groups_.find(who.group);
   if (group == groups_.end()) return false;
-  const ChannelId channel = free_channel();
-  if (!core.join(channel, group->second.file, who.lane, who.group).ok()) return false;
-  joined_.emplace(channel, &from);
+  const SenderId sender = free_sender();
+  if (!core.join(sender, group->second.file, who.lane, who.group).ok()) return false;
+  joined_.emplace(sender, &from);
   from.joined = true;
-  from.channel = channel;
+  from.sender = sender;
   from.file = group->second.file;
   from.lane = who.lane;
   from.record_max_bytes = group->second.record_max_bytes;
@@ -194,30 +195,30 @@ void Links::end(Upstream& from, Core& core, const std::string& why) {
     if (from.io.heard()) gate_.log_refused(why);  // else somebody tried whether it can be reached
     return;
   }
-  joined_.erase(from.channel);
-  ended_.push_back(from.channel);
+  joined_.erase(from.sender);
+  ended_.push_back(from.sender);
   if (!from.closed) loop_.log("lost an agent upstream: " + why);
-  core.abandon(from.channel);
+  core.abandon(from.sender);
 }
 
-bool Links::answer(ChannelId channel, std::uint32_t request, Status status) {
-  const auto to = joined_.find(channel);
+bool Links::answer(SenderId sender, std::uint32_t request, Status status) {
+  const auto to = joined_.find(sender);
   if (to != joined_.end()) to->second->answer(request, status);
   return to != joined_.end();
 }
 
-bool Links::has_room(ChannelId channel) const {
-  const auto to = joined_.find(channel);
+bool Links::has_room(SenderId sender) const {
+  const auto to = joined_.find(sender);
   return to != joined_.end() && to->second->io.link().backlog_bytes() < data_backlog_bytes;
 }
 
-void Links::data(ChannelId channel, std::uint32_t request, std::uint64_t offset,
+void Links::data(SenderId sender, std::uint32_t request, std::uint64_t offset,
                  std::span<const std::byte> bytes) {
-  joined_.at(channel)->put_data(request, offset, bytes);
+  joined_.at(sender)->put_data(request, offset, bytes);
 }
 
-void Links::end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t file_bytes) {
-  joined_.at(channel)->put_data(request, 0, {}, file_bytes);
+void Links::end_of_data(SenderId sender, std::uint32_t request, std::uint64_t file_bytes) {
+  joined_.at(sender)->put_data(request, 0, {}, file_bytes);
 }
 
 void Links::show_progress(bool own) {

@@ -23,7 +23,7 @@
 namespace millrace::agent {
 
 // An agent's links with those of other nodes. Upstream agents connect to it, prove that they hold the key of
-// an open that this agent's ranks have told it of, and from then on are a channel of Core, as a rank is. One
+// an open that this agent's ranks have told it of, and from then on are a sender of Core, as a rank is. One
 // link per open, lane and pair of agents, so that files do not hold each other up.
 //
 // Lives in an event loop, Server's or the simulator's: its Loop is given every stream's descriptor, handle()
@@ -47,20 +47,20 @@ class Links final : public FetchTaker {
   // Passes records of upstream agents to core; requests go to `requests`. `why` of a link that broke is
   // logged.
   Drained drain(Core& core, std::vector<PendingRequest>& requests);
-  // Channels whose agents have gone. The owner's records of them are void. No other agent gets such a channel
+  // Agents that have gone. The owner's records of them are void. No other agent gets such a number
   // before this call has returned it.
-  std::vector<ChannelId> take_ended() { return std::exchange(ended_, {}); }
+  std::vector<SenderId> take_ended() { return std::exchange(ended_, {}); }
   // Frames of records passed on to core so far.
   std::uint64_t frames() const { return frames_; }
   // ... a frame of many records counts each of them.
   std::uint64_t records() const { return records_; }
-  // False if the channel is none of an upstream agent.
-  bool answer(ChannelId channel, std::uint32_t request, Status status);
-  bool has(ChannelId channel) const { return joined_.contains(channel); }
-  bool has_room(ChannelId channel) const override;
-  void data(ChannelId channel, std::uint32_t request, std::uint64_t offset,
+  // False if the sender is none of an upstream agent.
+  bool answer(SenderId sender, std::uint32_t request, Status status);
+  bool has(SenderId sender) const { return joined_.contains(sender); }
+  bool has_room(SenderId sender) const override;
+  void data(SenderId sender, std::uint32_t request, std::uint64_t offset,
             std::span<const std::byte> bytes) override;
-  void end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t file_bytes) override;
+  void end_of_data(SenderId sender, std::uint32_t request, std::uint64_t file_bytes) override;
   // Tells upstream agents that this one got something done, for their ranks' bound on waits without progress:
   // all of them, if it was its `own` work; else those of lanes in which agents downstream have said so. In a
   // lane nobody is upstream of itself. Across lanes, agents would keep telling each other for ever.
@@ -92,7 +92,7 @@ class Links final : public FetchTaker {
   bool enroll(Upstream& from, Core& core);
   Drained drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests);
   void end(Upstream& from, Core& core, const std::string& why);
-  ChannelId free_channel() const;
+  SenderId free_sender() const;
 
   Loop loop_;
   Gate gate_{loop_};
@@ -102,8 +102,8 @@ class Links final : public FetchTaker {
   std::uint64_t progress_ = 0;
   std::map<std::uint64_t, Group> groups_;
   std::map<std::uint64_t, std::unique_ptr<Upstream>> upstreams_;  // by tag
-  std::map<ChannelId, Upstream*> joined_;                         // those of them that Core knows
-  std::vector<ChannelId> ended_;                                  // take_ended()
+  std::map<SenderId, Upstream*> joined_;                          // those of them that Core knows
+  std::vector<SenderId> ended_;                                   // take_ended()
   Agenda agenda_;                                                 // upstreams_ to pump,
   std::set<std::uint64_t> heard_;                                 // ... and those to drain then
 };

@@ -113,10 +113,10 @@ TEST_F(LinksTest, TheRequestOfAnAgentThatHasGoneIsNotThatOfTheNextOne) {
   settle({next.get()});
   (void)links_.drain(core_, requests_);
   ASSERT_EQ(requests_.size(), 2u);
-  EXPECT_NE(requests_[0].channel, requests_[1].channel);
-  EXPECT_EQ(links_.take_ended(), std::vector{requests_[0].channel});
-  EXPECT_FALSE(links_.has(requests_[0].channel));
-  EXPECT_TRUE(links_.has(requests_[1].channel));
+  EXPECT_NE(requests_[0].sender, requests_[1].sender);
+  EXPECT_EQ(links_.take_ended(), std::vector{requests_[0].sender});
+  EXPECT_FALSE(links_.has(requests_[0].sender));
+  EXPECT_TRUE(links_.has(requests_[1].sender));
 }
 
 TEST_F(LinksTest, AMarkThatNoAgentSendsEndsTheLink) {
@@ -163,7 +163,7 @@ TEST_F(LinksTest, NoMarkFollowsAClose) {
   EXPECT_EQ(links_.take_ended().size(), 1u);
 }
 
-TEST_F(LinksTest, ChannelsAreUsedAgainOnceTheirEndIsKnown) {
+TEST_F(LinksTest, NumbersAreUsedAgainOnceTheirEndIsKnown) {
   auto gone = agent(1);
   ask(*gone, transport::Kind::flush);
   settle({gone.get()});
@@ -177,7 +177,7 @@ TEST_F(LinksTest, ChannelsAreUsedAgainOnceTheirEndIsKnown) {
   settle({next.get()});
   (void)links_.drain(core_, requests_);
   ASSERT_EQ(requests_.size(), 2u);
-  EXPECT_EQ(requests_[0].channel, requests_[1].channel) << "Core wants small numbers";
+  EXPECT_EQ(requests_[0].sender, requests_[1].sender) << "Core wants small numbers";
 }
 
 TEST_F(LinksTest, ProgressOfALaneIsToldToThoseWhoWaitForThatLane) {

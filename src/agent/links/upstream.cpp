@@ -14,7 +14,7 @@ using transport::Kind;
 Drained Upstream::take_records(Core& core, const FrameHeader& frame, std::span<const std::byte> payload,
                                std::string& why) {
   if (payload.size() > record_max_bytes || frame.offset > UINT64_MAX / 2) return Drained::broken;
-  if (!bundle.begun() && core.holds_back(channel, file, lane)) return Drained::held;
+  if (!bundle.begun() && core.holds_back(sender, file, lane)) return Drained::held;
   if (!core.ready(file, lane)) return Drained::core_is_full;
   if (!bundle.begun() &&
       transport::record_checksum(payload.data(), frame.length, frame.offset) != frame.checksum) {
@@ -22,11 +22,11 @@ Drained Upstream::take_records(Core& core, const FrameHeader& frame, std::span<c
     return Drained::broken;
   }
   if (frame.kind == Kind::write) {
-    core.write(channel, file, frame.offset, payload);
+    core.write(sender, file, frame.offset, payload);
     ++records;
     return Drained::done;
   }
-  const Core::Bundled bundled = core.write_bundle(channel, file, frame.offset, payload, bundle);
+  const Core::Bundled bundled = core.write_bundle(sender, file, frame.offset, payload, bundle);
   records += bundled.records;
   return drained(bundled.end);
 }
@@ -36,7 +36,7 @@ bool Upstream::take_request(const FrameHeader& frame, std::vector<PendingRequest
   if (!transport::is_request(frame.kind) || frame.request == 0) return false;
   if (frame.kind == Kind::fetch && !transport::may_fetch(frame)) return false;
   closed = frame.kind == Kind::close;
-  requests.push_back({channel, frame, {}, 0});
+  requests.push_back({sender, frame, {}, 0});
   requests.back().frame.file = file;
   return true;
 }
@@ -53,7 +53,7 @@ Drained Upstream::drain(Core& core, std::vector<PendingRequest>& requests, std::
       ++frames;
     } else if (frame.kind == Kind::mark) {
       if (!transport::may_mark(frame)) return Drained::broken;
-      core.mark(channel, file, frame.offset);
+      core.mark(sender, file, frame.offset);
     } else if (!take_request(frame, requests)) {
       return Drained::broken;
     }

@@ -26,7 +26,7 @@ struct Upstream {
   bool known = false;  // it has named a group
   bool joined = false;
   bool closed = false;  // it has asked to close: later messages have no meaning
-  ChannelId channel = 0;
+  SenderId sender = 0;
   FileSlot file = 0;
   std::uint32_t lane = 0;
   std::uint64_t record_max_bytes = 0;  // 0: nobody writes

@@ -26,8 +26,8 @@ Extent Fetches::depends_on(const FilePipeline& pipeline, Extent extent) {
 
 void Fetches::begin(const Asked& asked) { fetches_.push_back({asked}); }
 
-void Fetches::abandon(ChannelId channel) {
-  for (Fetch& fetch : fetches_) fetch.gone |= fetch.asked.upstream && fetch.asked.channel == channel;
+void Fetches::abandon(SenderId sender) {
+  for (Fetch& fetch : fetches_) fetch.gone |= fetch.asked.upstream && fetch.asked.sender == sender;
 }
 
 void Fetches::take(std::vector<Done>& done) {
@@ -177,25 +177,25 @@ bool Fetches::pass(FetchTaker& to) {
 }
 
 bool Fetches::pass(Fetch& fetch, FetchTaker& to) {
-  const ChannelId channel = fetch.asked.channel;
+  const SenderId sender = fetch.asked.sender;
   const std::uint32_t request = fetch.asked.request;
   bool moved = false;
-  while (fetch.status.ok() && !fetch.pieces.empty() && fetch.pieces.front()->done && to.has_room(channel)) {
+  while (fetch.status.ok() && !fetch.pieces.empty() && fetch.pieces.front()->done && to.has_room(sender)) {
     const auto piece = std::exchange(fetch.pieces.front(), nullptr);
     fetch.pieces.pop_front();
     moved = true;
     fetch.status = piece->status;
     if (!fetch.status.ok()) break;
     if (piece->moved > 0)
-      to.data(channel, request, piece->offset, std::span(piece->bytes).first(piece->moved));
+      to.data(sender, request, piece->offset, std::span(piece->bytes).first(piece->moved));
     if (piece->moved == piece->bytes.size()) continue;
     // The file has become shorter meanwhile: it ends here.
     fetch.file_bytes = piece->offset + piece->moved;
     fetch.next = fetch.end;
     fetch.pieces.clear();
   }
-  if (fetch.status.ok() && fetch.next == fetch.end && fetch.pieces.empty() && to.has_room(channel)) {
-    to.end_of_data(channel, request, fetch.file_bytes);
+  if (fetch.status.ok() && fetch.next == fetch.end && fetch.pieces.empty() && to.has_room(sender)) {
+    to.end_of_data(sender, request, fetch.file_bytes);
     fetch.passed = moved = true;
   }
   return moved;

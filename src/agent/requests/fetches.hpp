@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "agent/pipeline/file_pipeline.hpp"
-#include "agent/requests/channel.hpp"
+#include "agent/requests/sender.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "extent/extent.hpp"
@@ -51,14 +51,14 @@ class Fetches {
 
   struct Asked {
     WaiterId waiter;
-    ChannelId channel;
+    SenderId sender;
     std::uint32_t request;
     Extent extent;
-    bool upstream;  // the channel is an agent
+    bool upstream;  // the sender is an agent
   };
   void begin(const Asked& asked);
-  // The channel has gone: nothing is handed out to it any more.
-  void abandon(ChannelId channel);
+  // The sender has gone: nothing is handed out to it any more.
+  void abandon(SenderId sender);
 
   // True if anything moved.
   bool advance(FilePipeline& pipeline);

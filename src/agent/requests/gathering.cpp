@@ -14,7 +14,7 @@ bool Gathering::upstreams_hold() const {
 }
 
 bool Gathering::asked_too(const Member& other, const Asker& asker) {
-  return other.group != asker.group || other.channel == asker.channel || other.closing ||
+  return other.group != asker.group || other.sender == asker.sender || other.closing ||
          (asker.kind == transport::Kind::sync && other.round >= asker.round);
 }
 
@@ -25,7 +25,7 @@ std::uint64_t Gathering::until_ns(const Asker& asker) const {
   if (members_.awaited() > 0 && upstreams_hold()) until = asker.start_ns + longest_ns;
   for (const Member& m : members_.opens()) {
     if (asked_too(m, asker)) continue;
-    std::uint64_t heard = m.channel < channels_.size() ? channels_[m.channel].last_ns : 0;
+    std::uint64_t heard = m.sender < senders_.size() ? senders_[m.sender].last_ns : 0;
     if (m.upstream) heard = std::max(heard, pipeline_.sweep().moved_ns());  // it may have to wait for us
     heard = std::max(asker.start_ns, heard);
     // An agent that sends has records of before the sync: a link's bandwidth lies between their ranks and

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "agent/pipeline/file_pipeline.hpp"
-#include "agent/requests/channel.hpp"
 #include "agent/requests/members.hpp"
+#include "agent/requests/sender.hpp"
 #include "transport/frame.hpp"
 
 namespace millrace::agent {
@@ -16,7 +16,7 @@ namespace millrace::agent {
 // The asker of a sync or close.
 struct Asker {
   transport::Kind kind;
-  ChannelId channel;
+  SenderId sender;
   std::uint32_t request;
   std::uint64_t group;
   std::uint32_t round;         // of its syncs
@@ -34,8 +34,8 @@ class Gathering {
   static constexpr std::uint64_t longest_ns = 2'000'000'000;
   static_assert(silence_ns < longest_ns);
 
-  Gathering(FilePipeline& pipeline, const Members& members, const std::vector<Channel>& channels)
-      : pipeline_(pipeline), members_(members), channels_(channels) {}
+  Gathering(FilePipeline& pipeline, const Members& members, const std::vector<Sender>& senders)
+      : pipeline_(pipeline), members_(members), senders_(senders) {}
 
   // Until when the wait for the others may last; 0 if nobody is waited for.
   std::uint64_t until_ns(const Asker& asker) const;
@@ -51,7 +51,7 @@ class Gathering {
 
   FilePipeline& pipeline_;
   const Members& members_;
-  const std::vector<Channel>& channels_;
+  const std::vector<Sender>& senders_;
 };
 
 }  // namespace millrace::agent

@@ -6,8 +6,8 @@
 
 namespace millrace::agent {
 
-void Members::join(ChannelId channel, std::uint64_t group, std::uint32_t expected, bool upstream) {
-  opens_.push_back({channel, group, upstream});
+void Members::join(SenderId sender, std::uint64_t group, std::uint32_t expected, bool upstream) {
+  opens_.push_back({sender, group, upstream});
   auto known = std::ranges::find(groups_, group, &Group::number);
   if (known == groups_.end()) known = groups_.insert(known, {group, expected, 0});
   ++known->joined;
@@ -15,45 +15,45 @@ void Members::join(ChannelId channel, std::uint64_t group, std::uint32_t expecte
   if (upstream && awaited_ > 0) --awaited_;
 }
 
-Member* Members::active(ChannelId channel) {
+Member* Members::active(SenderId sender) {
   const auto found =
-      std::ranges::find_if(opens_, [channel](const Member& m) { return m.channel == channel && !m.closing; });
+      std::ranges::find_if(opens_, [sender](const Member& m) { return m.sender == sender && !m.closing; });
   return found == opens_.end() ? nullptr : &*found;
 }
 
-const Member* Members::find(ChannelId channel) const {
-  const auto found = std::ranges::find(opens_, channel, &Member::channel);
+const Member* Members::find(SenderId sender) const {
+  const auto found = std::ranges::find(opens_, sender, &Member::sender);
   return found == opens_.end() ? nullptr : &*found;
 }
 
-void Members::leave(ChannelId channel, std::uint64_t group) {
+void Members::leave(SenderId sender, std::uint64_t group) {
   const auto leaves = std::ranges::find_if(
-      opens_, [&](const Member& m) { return m.channel == channel && m.group == group && m.closing; });
+      opens_, [&](const Member& m) { return m.sender == sender && m.group == group && m.closing; });
   if (leaves != opens_.end()) opens_.erase(leaves);
 }
 
-void Members::abandon(ChannelId channel) {
+void Members::abandon(SenderId sender) {
   // An open that is closing leaves with its close.
-  while (const Member* const open = active(channel)) {
+  while (const Member* const open = active(sender)) {
     const Member gone = *open;
     opens_.erase(opens_.begin() + (open - opens_.data()));
     if (gone.upstream) awaited_ = 0;  // the job is broken: an agent that has not come may never come
     for (Member& m : opens_) {
-      if (m.group == gone.group && m.channel != channel) m.lost_peer = true;
+      if (m.group == gone.group && m.sender != sender) m.lost_peer = true;
     }
   }
 }
 
-bool Members::take_lost_peer(ChannelId channel, std::uint64_t group) {
+bool Members::take_lost_peer(SenderId sender, std::uint64_t group) {
   bool lost = false;
   for (Member& m : opens_) {
-    if (m.channel == channel && m.group == group) lost |= std::exchange(m.lost_peer, false);
+    if (m.sender == sender && m.group == group) lost |= std::exchange(m.lost_peer, false);
   }
   return lost;
 }
 
-bool Members::take_lost_peer(ChannelId channel) {
-  Member* const who = active(channel);
+bool Members::take_lost_peer(SenderId sender) {
+  Member* const who = active(sender);
   return who != nullptr && std::exchange(who->lost_peer, false);
 }
 

@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "agent/requests/channel.hpp"
+#include "agent/requests/sender.hpp"
 
 namespace millrace::agent {
 
 // One open of the file.
 struct Member {
-  ChannelId channel;
+  SenderId sender;
   std::uint64_t group;
   bool upstream;            // an agent, with its ranks behind it
   std::uint32_t round = 0;  // syncs asked for
@@ -22,26 +22,26 @@ struct Member {
   std::uint64_t mark = 0;  // of an agent
 };
 
-// The channels that have one file open, and those that will. Not thread safe.
+// The senders that have one file open, and those that will. Not thread safe.
 class Members {
  public:
   // `upstreams`: agents that will come, and that the file stays open for.
   explicit Members(std::uint32_t upstreams) : awaited_(upstreams) {}
 
-  void join(ChannelId channel, std::uint64_t group, std::uint32_t expected, bool upstream);
-  // The channel's oldest open that is not closing; nullptr if there is none. A channel may have a file open
+  void join(SenderId sender, std::uint64_t group, std::uint32_t expected, bool upstream);
+  // The sender's oldest open that is not closing; nullptr if there is none. A sender may have a file open
   // twice. Requests do not say which; ranks of one group ask in one order, so it is the same one for all of
   // them.
-  Member* active(ChannelId channel);
-  const Member* find(ChannelId channel) const;
-  bool has(ChannelId channel) const { return find(channel) != nullptr; }
-  // The channel's close has been answered.
-  void leave(ChannelId channel, std::uint64_t group);
-  // The channel has gone without closing.
-  void abandon(ChannelId channel);
-  // True once for each channel of the group, if a rank of the group has gone.
-  bool take_lost_peer(ChannelId channel, std::uint64_t group);
-  bool take_lost_peer(ChannelId channel);
+  Member* active(SenderId sender);
+  const Member* find(SenderId sender) const;
+  bool has(SenderId sender) const { return find(sender) != nullptr; }
+  // The sender's close has been answered.
+  void leave(SenderId sender, std::uint64_t group);
+  // The sender has gone without closing.
+  void abandon(SenderId sender);
+  // True once for each sender of the group, if a rank of the group has gone.
+  bool take_lost_peer(SenderId sender, std::uint64_t group);
+  bool take_lost_peer(SenderId sender);
 
   bool empty() const { return opens_.empty(); }
   const std::vector<Member>& opens() const { return opens_; }
@@ -57,7 +57,7 @@ class Members {
     return std::ranges::any_of(
         opens_, [group](const Member& m) { return !m.upstream && !m.closing && m.group == group; });
   }
-  // A channel of the group has been here.
+  // A sender of the group has been here.
   bool knows(std::uint64_t group) const {
     return std::ranges::find(groups_, group, &Group::number) != groups_.end();
   }

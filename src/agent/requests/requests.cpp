@@ -11,34 +11,34 @@ using transport::Kind;
 
 namespace {
 
-constexpr ChannelId no_channel = UINT32_MAX;
+constexpr SenderId no_sender = UINT32_MAX;
 
 }  // namespace
 
-void Requests::join(ChannelId channel, std::uint64_t group, std::uint32_t expected, bool upstream) {
-  members_.join(channel, group, expected, upstream);
+void Requests::join(SenderId sender, std::uint64_t group, std::uint32_t expected, bool upstream) {
+  members_.join(sender, group, expected, upstream);
   settled_ = passed_close_ = false;
 }
 
-Requests::Waiter& Requests::add(Kind kind, ChannelId channel, std::uint32_t request, Step step) {
-  const Member* const who = members_.active(channel);
-  const Asker asker{kind, channel, request, who != nullptr ? who->group : 0, who != nullptr ? who->round : 0};
+Requests::Waiter& Requests::add(Kind kind, SenderId sender, std::uint32_t request, Step step) {
+  const Member* const who = members_.active(sender);
+  const Asker asker{kind, sender, request, who != nullptr ? who->group : 0, who != nullptr ? who->round : 0};
   return waiters_.emplace_hint(waiters_.end(), next_waiter_++, Waiter{asker, step})->second;
 }
 
-void Requests::ask(Kind kind, ChannelId channel, std::uint32_t request, Extent extent) {
+void Requests::ask(Kind kind, SenderId sender, std::uint32_t request, Extent extent) {
   if (kind == Kind::sync) {
     ++counters_.syncs;
-    if (Member* const who = members_.active(channel)) {
+    if (Member* const who = members_.active(sender)) {
       ++who->round;
       who->mark = 0;
     }
-    add(kind, channel, request, Step::gather);
+    add(kind, sender, request, Step::gather);
     return;
   }
   if (kind == Kind::flush) ++counters_.flushes;
   if (kind == Kind::arrive) extent = everything;
-  Waiter& waiter = add(kind, channel, request, Step::drain);
+  Waiter& waiter = add(kind, sender, request, Step::drain);
   waiter.extent = extent;
   if (kind == Kind::arrive && !pipeline_.carries()) return;
   if (kind == Kind::fetch) extent = fetches_->depends_on(pipeline_, extent);
@@ -46,18 +46,18 @@ void Requests::ask(Kind kind, ChannelId channel, std::uint32_t request, Extent e
 }
 
 void Requests::begin_fetch(WaiterId id, const Waiter& waiter) {
-  const auto upstream = [&](const Member& m) { return m.channel == waiter.channel && m.upstream; };
+  const auto upstream = [&](const Member& m) { return m.sender == waiter.sender && m.upstream; };
   fetches_->begin(
-      {id, waiter.channel, waiter.request, waiter.extent, std::ranges::any_of(members_.opens(), upstream)});
+      {id, waiter.sender, waiter.request, waiter.extent, std::ranges::any_of(members_.opens(), upstream)});
 }
 
-void Requests::settle_all() { add(Kind::sync, no_channel, 0, Step::gather).answer = false; }
+void Requests::settle_all() { add(Kind::sync, no_sender, 0, Step::gather).answer = false; }
 
 bool Requests::settles_all() const {
-  return std::ranges::any_of(waiters_, [](const auto& one) { return one.second.channel == no_channel; });
+  return std::ranges::any_of(waiters_, [](const auto& one) { return one.second.sender == no_sender; });
 }
 
-void Requests::close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters,
+void Requests::close(SenderId sender, std::uint32_t request, const transport::ClientCounters& counters,
                      bool answered) {
   ++counters_.closes;
   clients_.calls += counters.calls;
@@ -67,26 +67,26 @@ void Requests::close(ChannelId channel, std::uint32_t request, const transport::
   clients_.direct_bytes += counters.direct_bytes;
   clients_.copy_ns += counters.copy_ns;
   clients_.wait_ns += counters.wait_ns;
-  add(Kind::close, channel, request, Step::gather).answer = answered;
-  if (Member* const who = members_.active(channel)) who->closing = true;
+  add(Kind::close, sender, request, Step::gather).answer = answered;
+  if (Member* const who = members_.active(sender)) who->closing = true;
 }
 
-void Requests::abandon(ChannelId channel) {
-  if (fetches_ != nullptr) fetches_->abandon(channel);
+void Requests::abandon(SenderId sender) {
+  if (fetches_ != nullptr) fetches_->abandon(sender);
   for (auto& [id, waiter] : waiters_) {
-    if (waiter.channel == channel) waiter.answer = false;
+    if (waiter.sender == sender) waiter.answer = false;
   }
-  members_.abandon(channel);
+  members_.abandon(sender);
 }
 
-void Requests::mark(ChannelId channel, std::uint64_t offset) {
-  if (Member* const who = members_.active(channel)) who->mark = offset;
+void Requests::mark(SenderId sender, std::uint64_t offset) {
+  if (Member* const who = members_.active(sender)) who->mark = offset;
 }
 
 // Others do not wait for an agent whose mark is behind the first place that is still here: it waits for them.
 // Where they are silent, the merge ends with the request's wait for them.
-bool Requests::ahead(ChannelId channel) const {
-  const Member* const who = merging_ ? members_.find(channel) : nullptr;
+bool Requests::ahead(SenderId sender) const {
+  const Member* const who = merging_ ? members_.find(sender) : nullptr;
   return who != nullptr && who->upstream && who->mark > pipeline_.sweep().lowest_left();
 }
 
@@ -153,10 +153,10 @@ bool Requests::wants_settling(const Waiter& waiter) const {
 void Requests::answer(const Waiter& waiter, std::vector<Reply>& replies) {
   Status status = pipeline_.error();
   if (status.ok()) status = waiter.status;
-  const bool lost = members_.take_lost_peer(waiter.channel, waiter.group);
+  const bool lost = members_.take_lost_peer(waiter.sender, waiter.group);
   if (lost && status.ok()) status = Code::lost_peer;
-  if (waiter.answer) replies.push_back({waiter.channel, waiter.request, status});
-  if (waiter.kind == Kind::close) members_.leave(waiter.channel, waiter.group);
+  if (waiter.answer) replies.push_back({waiter.sender, waiter.request, status});
+  if (waiter.kind == Kind::close) members_.leave(waiter.sender, waiter.group);
 }
 
 bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
@@ -242,7 +242,7 @@ bool Requests::answer_late(std::vector<Reply>& replies) {
          }) > 0;
 }
 
-// The strongest kind among the requests at this step; close only if no channel stays open.
+// The strongest kind among the requests at this step; close only if no sender stays open.
 void Requests::begin_settling() {
   std::size_t closing = 0;
   bool stable = false, lands = false;

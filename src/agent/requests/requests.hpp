@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "agent/pipeline/file_pipeline.hpp"
-#include "agent/requests/channel.hpp"
 #include "agent/requests/fetches.hpp"
 #include "agent/requests/gathering.hpp"
 #include "agent/requests/members.hpp"
+#include "agent/requests/sender.hpp"
 #include "transport/frame.hpp"
 
 namespace millrace::agent {
@@ -31,7 +31,7 @@ struct Phases {
   bool settle = false;
 };
 
-// The channels that have one file open, and their requests. A request goes through these steps:
+// The senders that have one file open, and their requests. A request goes through these steps:
 //
 //   gather   sync, close: until the other ranks of the group have asked too, or have been silent for
 //            100 ms, or for 2 s at most: a chunk that two ranks fill should leave once, complete. With
@@ -47,30 +47,30 @@ struct Phases {
 class Requests {
  public:
   // `upstreams`: agents that will come, and that the file stays open for.
-  Requests(FilePipeline& pipeline, Fetches* fetches, const std::vector<Channel>& channels,
+  Requests(FilePipeline& pipeline, Fetches* fetches, const std::vector<Sender>& senders,
            std::uint32_t upstreams = 0)
       : pipeline_(pipeline),
         fetches_(fetches),
         members_(upstreams),
-        gathering_(pipeline, members_, channels) {}
+        gathering_(pipeline, members_, senders) {}
 
-  // `expected` = channels of the group that may come, 0 if unknown. `upstream`: the channel is an agent.
-  void join(ChannelId channel, std::uint64_t group, std::uint32_t expected, bool upstream = false);
+  // `expected` = senders of the group that may come, 0 if unknown. `upstream`: the sender is an agent.
+  void join(SenderId sender, std::uint64_t group, std::uint32_t expected, bool upstream = false);
   // A flush, arrive, sync or fetch. Only a flush and a fetch (there are Fetches) have an extent. An arrive is
-  // answered at once by the file server; from then on it has the channel's records ahead of all later ones.
-  void ask(transport::Kind kind, ChannelId channel, std::uint32_t request, Extent extent);
+  // answered at once by the file server; from then on it has the sender's records ahead of all later ones.
+  void ask(transport::Kind kind, SenderId sender, std::uint32_t request, Extent extent);
   // `answered` false: the answer has been given, or will be, by somebody else.
-  void close(ChannelId channel, std::uint32_t request, const transport::ClientCounters& counters,
+  void close(SenderId sender, std::uint32_t request, const transport::ClientCounters& counters,
              bool answered = true);
   // An agent upstream has sent all below `offset` that it has for the sync or close that is to come.
-  void mark(ChannelId channel, std::uint64_t offset);
+  void mark(SenderId sender, std::uint64_t offset);
   // True if records of an agent upstream are far enough ahead of others' to wait, should memory be short.
-  bool ahead(ChannelId channel) const;
+  bool ahead(SenderId sender) const;
   // All that is here goes to stable storage, as for a sync; nobody waits for it.
   void settle_all();
   // False: all records of the last settle_all() have arrived, or error() has the reason.
   bool settles_all() const;
-  void abandon(ChannelId channel);
+  void abandon(SenderId sender);
 
   // True if anything moved. Appends answers.
   bool advance(std::uint64_t now_ns, std::vector<Reply>& replies);
@@ -99,7 +99,7 @@ class Requests {
 
   bool nobody() const { return members_.empty() && waiters_.empty(); }
   void give_up_awaiting(std::uint64_t now_ns);
-  Waiter& add(transport::Kind kind, ChannelId channel, std::uint32_t request, Step step);
+  Waiter& add(transport::Kind kind, SenderId sender, std::uint32_t request, Step step);
   void drain(WaiterId id, Waiter& waiter);
   bool step_gather(std::uint64_t now_ns);
   bool step_sweep();

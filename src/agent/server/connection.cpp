@@ -12,7 +12,7 @@ using transport::Kind;
 
 void Connection::greet(transport::Consumer ring, const transport::Hello& hello) {
   ring_ = std::move(ring);
-  ring_bytes_ = hello.channel_bytes;
+  ring_bytes_ = hello.ring_bytes;
   pid_ = hello.pid;
   greeted_ = true;
 }

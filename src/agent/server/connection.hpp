@@ -17,9 +17,9 @@ namespace millrace::agent {
 // trusted. Owned by Server; not thread safe.
 class Connection {
  public:
-  Connection(ChannelId id, Fd socket) : id_(id), socket_(std::move(socket)) {}
+  Connection(SenderId id, Fd socket) : id_(id), socket_(std::move(socket)) {}
 
-  ChannelId id() const { return id_; }
+  SenderId id() const { return id_; }
   int socket() const { return socket_.get(); }
   bool greeted() const { return greeted_; }
   // Looks that have passed without its greeting.
@@ -83,7 +83,7 @@ class Connection {
                     std::vector<PendingRequest>& requests);
   void keep_until_ledger_has(FileSlot file);
 
-  ChannelId id_;
+  SenderId id_;
   Fd socket_;
   transport::Consumer ring_;
   std::uint64_t ring_bytes_ = 0;

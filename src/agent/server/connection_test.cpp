@@ -28,7 +28,7 @@ class Ring : public CoreTest {
         transport::Consumer::attach(Fd(::dup(producer.memory())), ring_bytes);
     ASSERT_TRUE(consumer.ok());
     transport::Hello hello{};
-    hello.channel_bytes = ring_bytes;
+    hello.ring_bytes = ring_bytes;
     rank.greet(*std::move(consumer), hello);
     rank.allow(slot, 4 * KiB, strategy == Strategy::journal, true);
   }

@@ -48,7 +48,7 @@ std::uint64_t Reception::drop_silent(std::uint64_t now_ns) {
   return silent_ ? looked_ns_ + second_ns : UINT64_MAX;
 }
 
-void Reception::receive(ChannelId rank) {
+void Reception::receive(SenderId rank) {
   Connection* const connection = rounds_.find(rank);
   if (connection != nullptr) receive(*connection);
 }
@@ -106,7 +106,7 @@ bool Reception::greet(Connection& connection, const void* data, std::size_t size
     (void)transport::send(connection.socket(), welcome);
     return false;
   }
-  Result<transport::Consumer> ring = transport::Consumer::attach(std::move(memory), hello.channel_bytes);
+  Result<transport::Consumer> ring = transport::Consumer::attach(std::move(memory), hello.ring_bytes);
   if (!ring) {
     welcome.status = ring.status();
     (void)transport::send(connection.socket(), welcome);

@@ -35,7 +35,7 @@ class Reception {
   void watch_door();
   void accept_all();
   // The rank's socket has something to say.
-  void receive(ChannelId rank);
+  void receive(SenderId rank);
   // Drops processes that have connected and do not greet. When to call it again; UINT64_MAX: nobody is
   // silent.
   std::uint64_t drop_silent(std::uint64_t now_ns);

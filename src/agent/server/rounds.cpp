@@ -49,12 +49,12 @@ Rounds::Rounds(Core& core, Links& links, transport::AgentPage& page, const io::C
 // --- Ranks ---
 
 Connection& Rounds::join(Fd socket) {
-  ChannelId id = 0;  // Core wants small numbers
+  SenderId id = 0;  // Core wants small numbers
   while (connections_.contains(id)) ++id;
   return *connections_.emplace(id, std::make_unique<Connection>(id, std::move(socket))).first->second;
 }
 
-Connection* Rounds::find(ChannelId id) const {
+Connection* Rounds::find(SenderId id) const {
   const auto found = connections_.find(id);
   return found == connections_.end() ? nullptr : found->second.get();
 }
@@ -76,28 +76,28 @@ transport::Registered Rounds::enroll(Connection& connection, const transport::Re
   return answer;
 }
 
-void Rounds::drop(ChannelId id, const std::string& why) {
+void Rounds::drop(SenderId id, const std::string& why) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   if (!why.empty()) ways_.log("drops rank process " + std::to_string(found->second->pid()) + ": " + why);
   for (const FileSlot file : found->second->files()) states_.closed(file);
   if (found->second->greeted()) core_.abandon(id);
   const auto unanswered = [&](const PendingRequest& one) {
-    if (one.channel == id && one.frame.kind == transport::Kind::close) states_.closed(one.frame.file);
-    return one.channel == id;
+    if (one.sender == id && one.frame.kind == transport::Kind::close) states_.closed(one.frame.file);
+    return one.sender == id;
   };
   std::erase_if(fresh_, unanswered);
   std::erase_if(waiting_, unanswered);
   std::erase_if(asked_, [&](const Asked& one) {
-    if (one.channel == id && one.closes) states_.closed(one.file);
-    return one.channel == id;
+    if (one.sender == id && one.closes) states_.closed(one.file);
+    return one.sender == id;
   });
-  std::erase_if(replies_, [id](const Reply& reply) { return reply.channel == id; });
+  std::erase_if(replies_, [id](const Reply& reply) { return reply.sender == id; });
   connections_.erase(found);
 }
 
 bool Rounds::drop_silent(std::uint32_t calls) {
-  std::vector<ChannelId> silent;
+  std::vector<SenderId> silent;
   bool any = false;
   for (auto& [id, connection] : connections_) {
     if (connection->greeted()) continue;
@@ -105,7 +105,7 @@ bool Rounds::drop_silent(std::uint32_t calls) {
     connection->look();
     if (connection->looks() > calls) silent.push_back(id);
   }
-  for (const ChannelId id : silent) drop(id, "it sent no greeting in time");
+  for (const SenderId id : silent) drop(id, "it sent no greeting in time");
   return any;
 }
 
@@ -181,11 +181,11 @@ void Rounds::begin_pass() {
   waiting_.swap(fresh_);
   if (!waiting_.empty()) states_.begin_drain();
   pass_stamp_ = ways_.stamp();
-  std::vector<ChannelId> broken;
+  std::vector<SenderId> broken;
   for (auto& [id, connection] : connections_) {
     if (connection->greeted() && !connection->ring().snapshot()) broken.push_back(id);
   }
-  for (const ChannelId id : broken) drop(id, "its ring has invalid positions");
+  for (const SenderId id : broken) drop(id, "its ring has invalid positions");
 }
 
 // Never while a request waits.
@@ -255,14 +255,14 @@ Rounds::Pass Rounds::drain_links() {
   const std::size_t asked = fresh_.size();
   const std::uint64_t before = links_.frames();
   const Drained drained = links_.drain(core_, fresh_);
-  for (const ChannelId ended : links_.take_ended()) forget(ended);
+  for (const SenderId ended : links_.take_ended()) forget(ended);
   if (drained == Drained::core_is_full) return Pass::blocked;
   return links_.frames() != before || fresh_.size() != asked ? Pass::worked : Pass::idle;
 }
 
-// A request of an agent that has gone must not count as a request of the next agent in its channel.
-void Rounds::forget(ChannelId agent) {
-  const auto of_agent = [agent](const auto& one) { return one.channel == agent; };
+// A request of an agent that has gone must not count as a request of the next agent under its number.
+void Rounds::forget(SenderId agent) {
+  const auto of_agent = [agent](const auto& one) { return one.sender == agent; };
   std::erase_if(fresh_, of_agent);
   std::erase_if(waiting_, of_agent);
   std::erase_if(asked_, of_agent);
@@ -271,12 +271,12 @@ void Rounds::forget(ChannelId agent) {
 
 // Ranks that have hung up leave when their rings are empty.
 void Rounds::drop_gone() {
-  std::vector<ChannelId> gone;
+  std::vector<SenderId> gone;
   for (auto& [id, connection] : connections_) {
     const bool empty = !connection->greeted() || connection->ring().fill() == 0;
     if (connection->gone() && empty) gone.push_back(id);
   }
-  for (const ChannelId id : gone) drop(id, "");
+  for (const SenderId id : gone) drop(id, "");
 }
 
 // Core has the records that these requests cover: they came first on their link. Rings may be stopped until
@@ -286,24 +286,24 @@ void Rounds::forward_of_agents() {
   for (std::vector<PendingRequest>* const requests : {&waiting_, &fresh_}) {
     const auto rest = std::stable_partition(
         requests->begin(), requests->end(),
-        [this](const PendingRequest& one) { return !connections_.contains(one.channel); });
+        [this](const PendingRequest& one) { return !connections_.contains(one.sender); });
     std::for_each(requests->begin(), rest, [this](const PendingRequest& one) { forward(one); });
     requests->erase(requests->begin(), rest);
   }
 }
 
 void Rounds::forward(const PendingRequest& request) {
-  const auto& [channel, frame, counters, position] = request;
-  const bool rank = connections_.contains(channel);
-  if (!rank && !links_.has(channel)) return;  // abandoned meanwhile
+  const auto& [sender, frame, counters, position] = request;
+  const bool rank = connections_.contains(sender);
+  if (!rank && !links_.has(sender)) return;  // abandoned meanwhile
   asked_.push_back(
-      {channel, frame.request, frame.file, rank && frame.kind == transport::Kind::close, position});
+      {sender, frame.request, frame.file, rank && frame.kind == transport::Kind::close, position});
   const bool whole = frame.span > UINT64_MAX - frame.offset;
   const Extent extent{frame.offset, whole ? UINT64_MAX : frame.offset + frame.span};
   if (frame.kind == transport::Kind::close) {
-    core_.close(channel, frame.file, frame.request, counters);
+    core_.close(sender, frame.file, frame.request, counters);
   } else {
-    core_.ask(frame.kind, channel, frame.file, frame.request, extent);
+    core_.ask(frame.kind, sender, frame.file, frame.request, extent);
   }
 }
 
@@ -314,10 +314,10 @@ void Rounds::deliver() {
   std::vector<Reply> early;
   for (const Reply& reply : replies_) {
     const auto asked = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& one) {
-      return one.channel == reply.channel && one.request == reply.request;
+      return one.sender == reply.sender && one.request == reply.request;
     });
     Status status = reply.status;
-    const auto found = connections_.find(reply.channel);
+    const auto found = connections_.find(reply.sender);
     if (asked != asked_.end()) {
       // The records that the request covers must not come back from the ring after a crash.
       if (found != connections_.end() && found->second->keeps_before(asked->position)) {
@@ -328,7 +328,7 @@ void Rounds::deliver() {
       if (asked->closes) states_.closed(asked->file);
       asked_.erase(asked);
     }
-    if (links_.answer(reply.channel, reply.request, status)) continue;
+    if (links_.answer(reply.sender, reply.request, status)) continue;
     if (found != connections_.end()) found->second->ring().answer(reply.request, status);
   }
   replies_.swap(early);

@@ -40,11 +40,11 @@ class Rounds {
 
   // A rank that has just connected; `socket` may be none. Valid until drop(), or the round after it has gone.
   Connection& join(Fd socket);
-  Connection* find(ChannelId id) const;
+  Connection* find(SenderId id) const;
   std::size_t ranks() const { return connections_.size(); }
   // A greeted rank names a file: the answer for it. Files that ranks do not open for writing may be any.
   transport::Registered enroll(Connection& connection, const transport::Register& registration, Fd target);
-  void drop(ChannelId id, const std::string& why);
+  void drop(SenderId id, const std::string& why);
   // Drops connections without a greeting after `calls` calls. True if a connection has not greeted yet.
   bool drop_silent(std::uint32_t calls);
   // The process may be killed soon: all that ranks have written so far sets out at the next round.
@@ -69,7 +69,7 @@ class Rounds {
   enum class Pass { idle, worked, blocked, held };
   // With Core, unanswered.
   struct Asked {
-    ChannelId channel;
+    SenderId sender;
     std::uint32_t request;
     FileSlot file;
     bool closes;
@@ -85,7 +85,7 @@ class Rounds {
   bool hold_back();
   Pass drain_rings();
   Pass drain_links();
-  void forget(ChannelId agent);
+  void forget(SenderId agent);
   void drop_gone();
   void forward_of_agents();
   void forward(const PendingRequest& request);
@@ -97,14 +97,14 @@ class Rounds {
   const io::Clock& clock_;
   Ways ways_;
   FileStates states_;
-  std::map<ChannelId, std::unique_ptr<Connection>> connections_;
+  std::map<SenderId, std::unique_ptr<Connection>> connections_;
   std::vector<PendingRequest> fresh_;    // seen by the running pass: other rings may hold older records
   std::vector<PendingRequest> waiting_;  // a whole pass has to end before they go to Core
   std::vector<Asked> asked_;
   std::vector<Reply> replies_;  // from Core, to be delivered
   std::vector<FileSlot> damaged_;
   std::vector<Turn> turns_;  // a heap, oldest first
-  std::vector<std::pair<ChannelId, std::string>> broken_;
+  std::vector<std::pair<SenderId, std::string>> broken_;
   std::uint64_t pass_stamp_ = 0;  // when the pass began
   bool pass_open_ = false;
   bool write_out_ = false;

@@ -240,7 +240,7 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
     case tag_storage:
       break;  // advance() takes the completions
     default:
-      reception_->receive(static_cast<ChannelId>(tag - tag_first_rank));
+      reception_->receive(static_cast<SenderId>(tag - tag_first_rank));
   }
 }
 

@@ -36,16 +36,16 @@ class Rig {
   explicit Rig(io::MemoryOptions options = {}, std::string journal = "/tmp")
       : storage(std::move(options)), core(storage, std::move(journal)) {}
 
-  FileSlot open(ChannelId channel, const Fd& file, const FileSettings& settings, std::uint64_t group = 1) {
+  FileSlot open(SenderId sender, const Fd& file, const FileSettings& settings, std::uint64_t group = 1) {
     transport::Register registration{};
     registration.group = group;
     registration.settings = settings;
     std::strcpy(registration.path, "/data/file");
-    auto slot = core.open(channel, Fd(::dup(file.get())), registration);
+    auto slot = core.open(sender, Fd(::dup(file.get())), registration);
     if (!slot) std::abort();
     return *slot;
   }
-  // Channel 0, the only rank of a group, opens a file that agents upstream will have open too. `next`: the
+  // Sender 0, the only rank of a group, opens a file that agents upstream will have open too. `next`: the
   // agent that receives all of it, if any.
   FileSlot open_fed(const Fd& file, const FileSettings& settings, std::uint32_t upstreams,
                     std::uint64_t group = 1, std::unique_ptr<Carrier> next = nullptr) {
@@ -62,21 +62,21 @@ class Rig {
   }
 
   // As a client does: waits until the record may be taken, and cuts it at record_max.
-  void write(ChannelId channel, FileSlot slot, std::uint64_t offset, std::span<const std::byte> data,
+  void write(SenderId sender, FileSlot slot, std::uint64_t offset, std::span<const std::byte> data,
              std::size_t record_max = 4 * KiB) {
     while (!data.empty()) {
       const std::size_t size = std::min(record_max, data.size());
       if (!wait_ready()) std::abort();
-      core.write(channel, slot, offset, data.first(size));
+      core.write(sender, slot, offset, data.first(size));
       if (oracle.size() < offset + size) oracle.resize(offset + size);
       std::memcpy(oracle.data() + offset, data.data(), size);
       offset += size;
       data = data.subspan(size);
     }
   }
-  void fill(ChannelId channel, FileSlot slot, std::uint64_t offset, std::size_t size, int value) {
+  void fill(SenderId sender, FileSlot slot, std::uint64_t offset, std::size_t size, int value) {
     const std::vector<std::byte> data(size, static_cast<std::byte>(value));
-    write(channel, slot, offset, data);
+    write(sender, slot, offset, data);
   }
 
   bool wait_ready() {
@@ -90,21 +90,19 @@ class Rig {
   void step(std::uint64_t ns = 1000) {
     now_ns += ns;
     core.advance(now_ns);
-    for (const Reply& reply : core.take_replies()) replies[{reply.channel, reply.request}] = reply.status;
+    for (const Reply& reply : core.take_replies()) replies[{reply.sender, reply.request}] = reply.status;
     for (std::string& report : core.take_reports()) reports.push_back(std::move(report));
   }
   // False if it is not answered within the bound.
-  bool await(ChannelId channel, std::uint32_t request, std::uint64_t step_ns = 1'000'000, int steps = 20000) {
+  bool await(SenderId sender, std::uint32_t request, std::uint64_t step_ns = 1'000'000, int steps = 20000) {
     for (int i = 0; i < steps; ++i) {
-      if (answered(channel, request)) return true;
+      if (answered(sender, request)) return true;
       step(step_ns);
     }
-    return answered(channel, request);
+    return answered(sender, request);
   }
-  bool answered(ChannelId channel, std::uint32_t request) const {
-    return replies.contains({channel, request});
-  }
-  Status reply(ChannelId channel, std::uint32_t request) const { return replies.at({channel, request}); }
+  bool answered(SenderId sender, std::uint32_t request) const { return replies.contains({sender, request}); }
+  Status reply(SenderId sender, std::uint32_t request) const { return replies.at({sender, request}); }
 
   // Compares [begin, end) of the file with the oracle; bytes beyond the end of either are zero.
   bool same(io::MemoryStorage::File file, Extent extent = {0, UINT64_MAX}) const {
@@ -122,7 +120,7 @@ class Rig {
   Core core;
   std::uint64_t now_ns = 1;
   std::vector<std::byte> oracle;
-  std::map<std::pair<ChannelId, std::uint32_t>, Status> replies;
+  std::map<std::pair<SenderId, std::uint32_t>, Status> replies;
   std::vector<std::string> reports;
 };
 
@@ -141,9 +139,9 @@ class CoreTest : public testing::Test {
     file = rig->storage.create();
   }
   // Steps of 1 ms until answered; how many.
-  int steps_until(ChannelId channel, std::uint32_t request, int most = 5000) {
+  int steps_until(SenderId sender, std::uint32_t request, int most = 5000) {
     for (int i = 0; i < most; ++i) {
-      if (rig->answered(channel, request)) return i;
+      if (rig->answered(sender, request)) return i;
       rig->step(ms);
     }
     return most;

@@ -77,19 +77,19 @@ class MemoryCarrier final : public Carrier {
 // The data that one agent upstream gets back.
 class Taker final : public FetchTaker {
  public:
-  Taker(Wire& wire, ChannelId channel, std::size_t room) : wire_(wire), channel_(channel), room_(room) {}
+  Taker(Wire& wire, SenderId sender, std::size_t room) : wire_(wire), sender_(sender), room_(room) {}
 
-  bool has_room(ChannelId channel) const override { return channel == channel_ && wire_.data.size() < room_; }
-  void data(ChannelId, std::uint32_t, std::uint64_t offset, std::span<const std::byte> bytes) override {
+  bool has_room(SenderId sender) const override { return sender == sender_ && wire_.data.size() < room_; }
+  void data(SenderId, std::uint32_t, std::uint64_t offset, std::span<const std::byte> bytes) override {
     wire_.data.push_back({offset, {bytes.begin(), bytes.end()}});
   }
-  void end_of_data(ChannelId, std::uint32_t, std::uint64_t file_bytes) override {
+  void end_of_data(SenderId, std::uint32_t, std::uint64_t file_bytes) override {
     wire_.data.push_back({0, {}, file_bytes});
   }
 
  private:
   Wire& wire_;
-  ChannelId channel_;
+  SenderId sender_;
   std::size_t room_;
 };
 
@@ -98,7 +98,7 @@ inline constexpr transport::RoutePlan chain{Topology::automatic, 1, MiB};
 
 class RingRig {
  public:
-  static constexpr ChannelId first_upstream = 100;  // channels of agents, by wire
+  static constexpr SenderId first_upstream = 100;  // numbers of agents, by wire
 
   struct Way {
     std::uint32_t from, to, lane;
@@ -107,7 +107,7 @@ class RingRig {
     bool answers_come = true;
   };
 
-  // `ranks` on every node have opened the file; channel r of node n is rank n * ranks + r.
+  // `ranks` on every node have opened the file; sender r of node n is rank n * ranks + r.
   RingRig(const transport::RoutePlan& plan, std::uint32_t nodes, std::uint32_t ranks,
           const FileSettings& settings, bool stands_in = false)
       : plan_(plan), ranks_(ranks), stands_in_(stands_in) {
@@ -117,7 +117,7 @@ class RingRig {
     }
     for (std::uint32_t n = 0; n < nodes; ++n) open(n, settings);
     for (std::size_t i = 0; i < ways.size(); ++i) {
-      const Status joined = node[ways[i].to]->core.join(first_upstream + static_cast<ChannelId>(i),
+      const Status joined = node[ways[i].to]->core.join(first_upstream + static_cast<SenderId>(i),
                                                         slot[ways[i].to], ways[i].lane, 1);
       if (!joined.ok()) std::abort();
     }
@@ -128,7 +128,7 @@ class RingRig {
     for (auto& one : node) one->step(ns);
     if (!deliver) return;
     for (std::size_t i = 0; i < ways.size(); ++i) {
-      if (ways[i].open) pass(ways[i], first_upstream + static_cast<ChannelId>(i));
+      if (ways[i].open) pass(ways[i], first_upstream + static_cast<SenderId>(i));
     }
   }
 
@@ -152,7 +152,7 @@ class RingRig {
     for (int i = 0; i < steps; ++i) {
       bool all = true;
       for (const auto& one : node) {
-        for (ChannelId r = 0; r < ranks_; ++r) all = all && one->answered(r, request);
+        for (SenderId r = 0; r < ranks_; ++r) all = all && one->answered(r, request);
       }
       if (all) return true;
       step(step_ns);
@@ -161,12 +161,12 @@ class RingRig {
   }
   void close_all(std::uint32_t request) {
     for (std::uint32_t n = 0; n < node.size(); ++n) {
-      for (ChannelId r = 0; r < ranks_; ++r) node[n]->core.close(r, slot[n], request, counters(1));
+      for (SenderId r = 0; r < ranks_; ++r) node[n]->core.close(r, slot[n], request, counters(1));
     }
   }
   void sync_all(std::uint32_t request) {
     for (std::uint32_t n = 0; n < node.size(); ++n) {
-      for (ChannelId r = 0; r < ranks_; ++r) node[n]->core.ask(transport::Kind::sync, r, slot[n], request);
+      for (SenderId r = 0; r < ranks_; ++r) node[n]->core.ask(transport::Kind::sync, r, slot[n], request);
     }
   }
 
@@ -197,7 +197,7 @@ class RingRig {
     const transport::Routing routing = plan_.topology == chain.topology
                                            ? transport::chain_of(addresses, n)
                                            : transport::routing_of(plan_, addresses, n);
-    for (ChannelId r = 0; r < ranks_; ++r) {
+    for (SenderId r = 0; r < ranks_; ++r) {
       Route route;
       route.stripe_bytes = routing.stripe_bytes;
       route.stands_in = stands_in_;
@@ -221,32 +221,32 @@ class RingRig {
     }
   }
 
-  void pass(Way& way, ChannelId channel) {
+  void pass(Way& way, SenderId sender) {
     Rig& there = *node[way.to];
     while (!way.wire->frames.empty()) {
       Wire::Frame& frame = way.wire->frames.front();
       switch (frame.kind) {
         case transport::Kind::write:
-          if (there.core.holds_back(channel, slot[way.to], way.lane)) return;
+          if (there.core.holds_back(sender, slot[way.to], way.lane)) return;
           if (!there.core.ready(slot[way.to], way.lane)) return;
-          there.core.write(channel, slot[way.to], frame.extent.begin, frame.data);
+          there.core.write(sender, slot[way.to], frame.extent.begin, frame.data);
           break;
         case transport::Kind::mark:
-          there.core.mark(channel, slot[way.to], frame.extent.begin);
+          there.core.mark(sender, slot[way.to], frame.extent.begin);
           break;
         case transport::Kind::close:
-          there.core.close(channel, slot[way.to], frame.request, {});
+          there.core.close(sender, slot[way.to], frame.request, {});
           break;
         default:
-          there.core.ask(frame.kind, channel, slot[way.to], frame.request, frame.extent);
+          there.core.ask(frame.kind, sender, slot[way.to], frame.request, frame.extent);
       }
       way.wire->frames.pop_front();
     }
     if (!way.answers_come) return;
-    Taker taker(*way.wire, channel, data_room);
+    Taker taker(*way.wire, sender, data_room);
     (void)there.core.pass_fetched(taker);
     for (auto reply = there.replies.begin(); reply != there.replies.end();) {
-      if (reply->first.first != channel) {
+      if (reply->first.first != sender) {
         ++reply;
         continue;
       }

@@ -27,7 +27,7 @@ struct Target {
   dev_t device = 0;
   ino_t inode = 0;
   std::uint64_t records = 0;
-  std::map<ChannelId, int> opens;
+  std::map<SenderId, int> opens;
   std::vector<Record> held;
   Status error;
 };
@@ -58,8 +58,8 @@ struct Core::Impl {
     for (const Record& record : target.held) put(target, record.offset, record.data);
     target.held.clear();
   }
-  void leave(Target& target, ChannelId channel, bool whole) {
-    const auto found = target.opens.find(channel);
+  void leave(Target& target, SenderId sender, bool whole) {
+    const auto found = target.opens.find(sender);
     if (found == target.opens.end()) return;
     if (whole || --found->second == 0) target.opens.erase(found);
     if (!target.opens.empty() || (keep && !target.held.empty())) return;
@@ -79,7 +79,7 @@ Core::Core(io::Storage&, std::string) : impl_(std::make_unique<Impl>()) {
 }
 Core::~Core() = default;
 
-Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Register&, Route route) {
+Result<FileSlot> Core::open(SenderId sender, Fd target, const transport::Register&, Route route) {
   route.lanes.clear();  // it knows no other node
   struct stat status = {};
   if (::fstat(target.get(), &status) != 0) return Status::from_errno(errno);
@@ -99,7 +99,7 @@ Result<FileSlot> Core::open(ChannelId channel, Fd target, const transport::Regis
     chosen.device = status.st_dev;
     chosen.inode = status.st_ino;
   }
-  ++chosen.opens[channel];
+  ++chosen.opens[sender];
   return static_cast<FileSlot>(slot);
 }
 
@@ -107,14 +107,14 @@ std::uint64_t Core::file_number(FileSlot file) const {
   return file < impl_->targets.size() && impl_->targets[file].fd.valid() ? 1 : 0;
 }
 
-Status Core::join(ChannelId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
+Status Core::join(SenderId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
 
 bool Core::ready() const { return !impl_->stuck; }
 bool Core::ready(FileSlot, std::uint32_t) const { return ready(); }
-bool Core::holds_back(ChannelId, FileSlot, std::uint32_t) const { return false; }
-void Core::mark(ChannelId, FileSlot, std::uint64_t) {}
+bool Core::holds_back(SenderId, FileSlot, std::uint32_t) const { return false; }
+void Core::mark(SenderId, FileSlot, std::uint64_t) {}
 
-void Core::write(ChannelId, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
+void Core::write(SenderId, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
   Target& target = impl_->targets[file];
   ++target.records;
   if (impl_->hold) {
@@ -124,12 +124,12 @@ void Core::write(ChannelId, FileSlot file, std::uint64_t offset, std::span<const
   }
 }
 
-Core::Bundled Core::write_bundle(ChannelId channel, FileSlot file, std::uint64_t offset,
+Core::Bundled Core::write_bundle(SenderId sender, FileSlot file, std::uint64_t offset,
                                  std::span<const std::byte> payload, transport::Unbundler& at) {
   Bundled bundled;
   transport::Unbundler::Record record{};
   for (; at.next(offset, payload, record) == transport::Unbundler::Found::record; at.taken()) {
-    write(channel, file, record.offset, record.data);
+    write(sender, file, record.offset, record.data);
     ++bundled.records;
   }
   if (at.next(offset, payload, record) == transport::Unbundler::Found::corrupt)
@@ -138,26 +138,26 @@ Core::Bundled Core::write_bundle(ChannelId channel, FileSlot file, std::uint64_t
   return bundled;
 }
 
-void Core::note(ChannelId, FileSlot, Extent) {}
+void Core::note(SenderId, FileSlot, Extent) {}
 
-void Core::ask(transport::Kind kind, ChannelId channel, FileSlot file, std::uint32_t request, Extent) {
-  if (kind == transport::Kind::fetch) return impl_->replies.push_back({channel, request, Code::unsupported});
+void Core::ask(transport::Kind kind, SenderId sender, FileSlot file, std::uint32_t request, Extent) {
+  if (kind == transport::Kind::fetch) return impl_->replies.push_back({sender, request, Code::unsupported});
   if (kind != transport::Kind::arrive) Impl::settle(impl_->targets[file]);
-  impl_->replies.push_back({channel, request, impl_->targets[file].error});
+  impl_->replies.push_back({sender, request, impl_->targets[file].error});
 }
 
 bool Core::pass_fetched(FetchTaker&) { return false; }
 bool Core::fetching(FileSlot) const { return false; }
 
-void Core::close(ChannelId channel, FileSlot file, std::uint32_t request, const transport::ClientCounters&) {
+void Core::close(SenderId sender, FileSlot file, std::uint32_t request, const transport::ClientCounters&) {
   Impl::settle(impl_->targets[file]);
   const Status status = impl_->targets[file].error;
-  impl_->leave(impl_->targets[file], channel, false);
-  impl_->replies.push_back({channel, request, status});
+  impl_->leave(impl_->targets[file], sender, false);
+  impl_->replies.push_back({sender, request, status});
 }
 
-void Core::abandon(ChannelId channel) {
-  for (Target& target : impl_->targets) impl_->leave(target, channel, true);
+void Core::abandon(SenderId sender) {
+  for (Target& target : impl_->targets) impl_->leave(target, sender, true);
 }
 
 bool Core::advance(std::uint64_t) { return false; }

@@ -11,10 +11,10 @@
 namespace millrace::agent {
 
 // One connected rank, or an agent upstream. Small numbers, used again: an index.
-using ChannelId = std::uint32_t;
+using SenderId = std::uint32_t;
 
-// Counts the deliveries of a channel, once per advance(), for the wait for stragglers.
-struct Channel {
+// Counts the deliveries of a sender, once per advance(), for the wait for stragglers.
+struct Sender {
   std::uint64_t last_ns = 0;  // when records of it were last seen
   bool spoke = false;         // records have come since
   bool upstream = false;      // an agent
@@ -23,7 +23,7 @@ struct Channel {
 
 // The answer to a flush, arrive, sync, close or fetch.
 struct Reply {
-  ChannelId channel;
+  SenderId sender;
   std::uint32_t request;
   Status status;
 };
@@ -32,11 +32,11 @@ struct Reply {
 class FetchTaker {
  public:
   virtual ~FetchTaker() = default;
-  virtual bool has_room(ChannelId channel) const = 0;
-  virtual void data(ChannelId channel, std::uint32_t request, std::uint64_t offset,
+  virtual bool has_room(SenderId sender) const = 0;
+  virtual void data(SenderId sender, std::uint32_t request, std::uint64_t offset,
                     std::span<const std::byte> bytes) = 0;
   // All of them have been given; the answer follows.
-  virtual void end_of_data(ChannelId channel, std::uint32_t request, std::uint64_t file_bytes) = 0;
+  virtual void end_of_data(SenderId sender, std::uint32_t request, std::uint64_t file_bytes) = 0;
 };
 
 }  // namespace millrace::agent
