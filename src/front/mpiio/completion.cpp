@@ -31,4 +31,26 @@ int completed_request(MPI_Count bytes, MPI_Request* request) {
   return error != MPI_SUCCESS ? error : PMPI_Grequest_complete(*request);
 }
 
+int begin_split(Open& open, MPI_Count bytes) {
+  const std::lock_guard guard(open.split_lock);
+  open.split = {Split::State::ours, bytes};
+  return MPI_SUCCESS;
+}
+
+int complete(Open& open, const Row& row, const Arguments& a, std::uint64_t size) {
+  const MPI_Count bytes = static_cast<MPI_Count>(size);
+  switch (row.completion) {
+    case Completion::blocking:
+      set_status(a.status, bytes);
+      return MPI_SUCCESS;
+    case Completion::nonblocking:
+      return completed_request(bytes, a.request);
+    case Completion::split_begin:
+      return begin_split(open, bytes);
+    case Completion::split_end:
+      break;
+  }
+  return MPI_ERR_INTERN;
+}
+
 }  // namespace millrace::front

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "front/mpiio/completion.hpp"
+#include "front/mpiio/library.hpp"
 
 namespace millrace::front {
 namespace {
@@ -88,51 +88,6 @@ void step(Open& open, const Target& target) {
 
 }  // namespace
 
-int write_independent(Open& open, const Row& row, const Arguments& a, MPI_Status* status) {
-  const bool at = row.position == Position::at;
-  const bool request = row.completion == Completion::nonblocking;
-  if (!at) hand_over(open);
-#if MILLRACE_LARGE_COUNT
-  if (a.count > std::numeric_limits<int>::max()) {
-    if (at && request)
-      return call<Slot::MPI_File_iwrite_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type,
-                                              a.request);
-    if (at)
-      return call<Slot::MPI_File_write_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, status);
-    if (request) return call<Slot::MPI_File_iwrite_c>(a.entry, a.file, a.memory, a.count, a.type, a.request);
-    return call<Slot::MPI_File_write_c>(a.entry, a.file, a.memory, a.count, a.type, status);
-  }
-#endif
-  const int count = static_cast<int>(a.count);
-  if (at && request)
-    return call<Slot::MPI_File_iwrite_at>(a.entry, a.file, a.offset, a.memory, count, a.type, a.request);
-  if (at) return call<Slot::MPI_File_write_at>(a.entry, a.file, a.offset, a.memory, count, a.type, status);
-  if (request) return call<Slot::MPI_File_iwrite>(a.entry, a.file, a.memory, count, a.type, a.request);
-  return call<Slot::MPI_File_write>(a.entry, a.file, a.memory, count, a.type, status);
-}
-
-int begin_split(Open& open, MPI_Count bytes) {
-  const std::lock_guard guard(open.split_lock);
-  open.split = {Split::State::ours, bytes};
-  return MPI_SUCCESS;
-}
-
-int complete(Open& open, const Row& row, const Arguments& a, std::uint64_t size) {
-  const MPI_Count bytes = static_cast<MPI_Count>(size);
-  switch (row.completion) {
-    case Completion::blocking:
-      set_status(a.status, bytes);
-      return MPI_SUCCESS;
-    case Completion::nonblocking:
-      return completed_request(bytes, a.request);
-    case Completion::split_begin:
-      return begin_split(open, bytes);
-    case Completion::split_end:
-      break;
-  }
-  return MPI_ERR_INTERN;
-}
-
 bool writes_under_lock(const Open& open, const Target& target) {
   return open.sweep.window != 0 && (!target.one_piece || target.bytes <= open.sweep.gap);
 }
@@ -153,7 +108,8 @@ int write_direct(Open& open, const Row& row, const Arguments& a, const Target* t
   }
   MPI_Status status;
   const bool split = row.completion == Completion::split_begin;
-  const int error = write_independent(open, row, a, split ? &status : a.status);
+  if (row.position != Position::at) hand_over(open);
+  const int error = call_alone(row, a, split ? &status : a.status);
   if (error != MPI_SUCCESS) return error;
   if (target != nullptr) open.file->note_direct_write(target->hull);
   if (!split) return MPI_SUCCESS;

@@ -6,12 +6,16 @@
 #include <cerrno>
 #include <cstring>
 
+#include "front/mpiio/library.hpp"
+#include "front/mpiio/transfer.hpp"
+
 namespace millrace::front {
 
 FileSide::FileSide(Open* open, const Row& row, const Arguments& arguments, std::uint64_t etype_bytes)
     : open_(open), row_(row), part_(arguments), etype_(etype_bytes) {
   part_.entry = Entry::pmpi;
   part_.type = MPI_BYTE;
+  part_.map = find_map(MPI_BYTE);
 }
 
 std::size_t FileSide::move(std::byte* memory, std::size_t bytes) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "front/mpiio/library.hpp"
+#include "front/mpiio/arguments.hpp"
 #include "staging/entry.hpp"
 
 namespace millrace::front {

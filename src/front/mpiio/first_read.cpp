@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/first_read.hpp"
 
-#include <limits>
-
 #include "client/stage.hpp"
-#include "front/mpiio/direct.hpp"
+#include "front/mpiio/completion.hpp"
+#include "front/mpiio/first.hpp"
+#include "front/mpiio/library.hpp"
+#include "front/mpiio/target.hpp"
 
 namespace millrace::front {
 namespace {
@@ -40,27 +41,6 @@ Status bring(Open& open, const Row& row, const Arguments& a) {
   return target.one_piece ? open.file->fetch(target.hull) : fetch_pieces(open, target);
 }
 
-int read_independent(const Row& row, const Arguments& a, MPI_Status* status) {
-  const bool at = row.position == Position::at;
-  const bool request = row.completion == Completion::nonblocking;
-#if MILLRACE_LARGE_COUNT
-  if (a.count > std::numeric_limits<int>::max()) {
-    if (at && request)
-      return call<Slot::MPI_File_iread_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, a.request);
-    if (at)
-      return call<Slot::MPI_File_read_at_c>(a.entry, a.file, a.offset, a.memory, a.count, a.type, status);
-    if (request) return call<Slot::MPI_File_iread_c>(a.entry, a.file, a.memory, a.count, a.type, a.request);
-    return call<Slot::MPI_File_read_c>(a.entry, a.file, a.memory, a.count, a.type, status);
-  }
-#endif
-  const int count = static_cast<int>(a.count);
-  if (at && request)
-    return call<Slot::MPI_File_iread_at>(a.entry, a.file, a.offset, a.memory, count, a.type, a.request);
-  if (at) return call<Slot::MPI_File_read_at>(a.entry, a.file, a.offset, a.memory, count, a.type, status);
-  if (request) return call<Slot::MPI_File_iread>(a.entry, a.file, a.memory, count, a.type, a.request);
-  return call<Slot::MPI_File_read>(a.entry, a.file, a.memory, count, a.type, status);
-}
-
 }  // namespace
 
 int read_on_first(Open& open, const Row& row, const Arguments& a) {
@@ -76,7 +56,7 @@ int read_on_first(Open& open, const Row& row, const Arguments& a) {
   if (row.position == Position::individual) hand_over(open);
   MPI_Status got;
   const bool split = row.completion == Completion::split_begin;
-  const int error = read_independent(row, a, split ? &got : a.status);
+  const int error = call_alone(row, a, split ? &got : a.status);
   if (error != MPI_SUCCESS || !split) return error;
   MPI_Count bytes = 0;
   PMPI_Get_elements_x(&got, MPI_BYTE, &bytes);

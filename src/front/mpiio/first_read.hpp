@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "front/mpiio/transfer.hpp"
+#include "front/mpiio/arguments.hpp"
 
 namespace millrace::front {
 

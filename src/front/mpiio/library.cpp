@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/library.hpp"
 
+#include <limits>
+
 namespace millrace::front {
 namespace {
 
@@ -19,7 +21,35 @@ int call_one(Position position, const Arguments& a, MPI_File of, auto* memory) {
   return call<Shared>(a.entry, of, memory, count, a.type, a.status);
 }
 
+template <Slot At, Slot IAt, Slot Individual, Slot IIndividual>
+int call_one_alone(const Row& row, const Arguments& a, auto* memory, auto count, MPI_Status* status) {
+  const bool request = row.completion == Completion::nonblocking;
+  if (row.position == Position::at)
+    return request ? call<IAt>(a.entry, a.file, a.offset, memory, count, a.type, a.request)
+                   : call<At>(a.entry, a.file, a.offset, memory, count, a.type, status);
+  return request ? call<IIndividual>(a.entry, a.file, memory, count, a.type, a.request)
+                 : call<Individual>(a.entry, a.file, memory, count, a.type, status);
+}
+
 }  // namespace
+
+int call_alone(const Row& row, const Arguments& a, MPI_Status* status) {
+  const void* from = a.memory;
+  const bool reads = row.direction == Direction::read;
+#if MILLRACE_LARGE_COUNT
+  if (a.count > std::numeric_limits<int>::max())
+    return reads
+               ? call_one_alone<Slot::MPI_File_read_at_c, Slot::MPI_File_iread_at_c, Slot::MPI_File_read_c,
+                                Slot::MPI_File_iread_c>(row, a, a.memory, a.count, status)
+               : call_one_alone<Slot::MPI_File_write_at_c, Slot::MPI_File_iwrite_at_c, Slot::MPI_File_write_c,
+                                Slot::MPI_File_iwrite_c>(row, a, from, a.count, status);
+#endif
+  const int count = static_cast<int>(a.count);
+  return reads ? call_one_alone<Slot::MPI_File_read_at, Slot::MPI_File_iread_at, Slot::MPI_File_read,
+                                Slot::MPI_File_iread>(row, a, a.memory, count, status)
+               : call_one_alone<Slot::MPI_File_write_at, Slot::MPI_File_iwrite_at, Slot::MPI_File_write,
+                                Slot::MPI_File_iwrite>(row, a, from, count, status);
+}
 
 int call_library(const Row& row, const Arguments& a, MPI_File of) {
   const bool all = row.coordination == Coordination::collective;

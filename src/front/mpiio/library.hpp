@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "front/mpiio/transfer.hpp"
+#include "front/mpiio/arguments.hpp"
 
 namespace millrace::front {
 
@@ -10,5 +10,8 @@ namespace millrace::front {
 int call_library(const Row& row, const Arguments& arguments, MPI_File of);   // blocking
 int begin_library(const Row& row, const Arguments& arguments, MPI_File of);  // split, reads
 int end_library(const Row& row, const Arguments& arguments, MPI_File of);    // split, reads
+
+// The independent function for the same arguments and `a.file`; blocking unless the row is nonblocking.
+int call_alone(const Row& row, const Arguments& arguments, MPI_Status* status);
 
 }  // namespace millrace::front

@@ -7,15 +7,15 @@
 // is small.
 #include <algorithm>
 #include <cerrno>
-#include <limits>
 #include <new>
 #include <vector>
 
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/device_memory.hpp"
-#include "front/mpiio/direct.hpp"
 #include "front/mpiio/file_side.hpp"
+#include "front/mpiio/library.hpp"
+#include "front/mpiio/transfer.hpp"
 
 namespace millrace::front {
 namespace {

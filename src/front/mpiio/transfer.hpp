@@ -3,37 +3,11 @@
 #pragma once
 
 #include "front/device/door.hpp"
+#include "front/mpiio/arguments.hpp"
+#include "front/mpiio/datatype.hpp"
 #include "front/mpiio/first.hpp"
-#include "front/mpiio/open.hpp"
 
 namespace millrace::front {
-
-// The attributes by which the transfer functions differ.
-enum class Direction { read, write };
-enum class Position { at, individual, shared };
-enum class Coordination { independent, collective };
-enum class Completion { blocking, nonblocking, split_begin, split_end };
-
-struct Row {
-  Direction direction;
-  Position position;
-  Coordination coordination;
-  Completion completion;
-};
-
-// The arguments of a call. Arguments that its function lacks are 0, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE or
-// nullptr.
-struct Arguments {
-  Entry entry;
-  MPI_File file;
-  MPI_Offset offset;  // etypes of the view
-  void* memory;
-  MPI_Count count;
-  MPI_Datatype type;
-  MPI_Status* status;
-  MPI_Request* request;
-  bool goes_on = false;  // a further part of one call of the program
-};
 
 // True: Millrace has carried out the call, and `result` is its return value. False: the file is ready for the
 // MPI library's own function (pending bytes, individual pointer), and `flushed` is the status of that.
@@ -84,13 +58,19 @@ inline int host_transfer(Open* open, const Row& row, const Arguments& arguments,
   return after(*open, row, arguments, real(arguments.file), flushed);
 }
 
-// Every transfer function ends here.
+// True if a device's driver would show in this call: small writes into the pipeline rely on larger calls.
+inline bool worth_looking(const Open* open, const Row& row, const Arguments& arguments) {
+  return open == nullptr || row.direction == Direction::read || !open->mapped || arguments.map == nullptr ||
+         arguments.map->size * static_cast<std::uint64_t>(arguments.count) >= device::worth_looking_bytes;
+}
+
+// Every transfer function ends here. Nothing below asks again whether the memory is a device's.
 template <class Real>
-inline int transfer(const Row& row, const Arguments& arguments, Real real) noexcept {
+inline int transfer(const Row& row, Arguments arguments, Real real) noexcept {
   const Scope scope;
   Open* open = scope.find(arguments.file);
-  // The pipeline's writes look for a driver themselves, if they are large enough.
-  if (open == nullptr || row.direction == Direction::read || !open->mapped) device::look();
+  if (open != nullptr && row.completion != Completion::split_end) arguments.map = find_map(arguments.type);
+  if (worth_looking(open, row, arguments)) device::look();
   int result = MPI_SUCCESS;
   if (device::driver_seen.load(std::memory_order_relaxed) && scope.outermost() &&
       staged(open, row, arguments, result))

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "front/mpiio/completion.hpp"
-#include "front/mpiio/direct.hpp"
+#include "front/mpiio/library.hpp"
 
 namespace millrace::front {
 namespace {
@@ -78,7 +78,7 @@ int write_unmapped(Open& open, const Row& row, const Arguments& a) {
   Arguments at = a;
   at.offset = position;
   at.file = open.unmapped;
-  const int error = write_independent(open, alone, at, &status);
+  const int error = call_alone(alone, at, &status);
   if (error != MPI_SUCCESS) {
     PMPI_File_call_errhandler(open.handle, error);
     return error;

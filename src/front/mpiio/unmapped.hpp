@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "front/mpiio/arguments.hpp"
 #include "front/mpiio/open.hpp"
-#include "front/mpiio/transfer.hpp"
 
 // Writes of a rank whose view cannot be mapped to pieces (view_check.hpp). Other ranks of the file may have
 // views with a map, and this rank does not ask them. So its writes, collective ones too, must need no other
@@ -16,7 +16,7 @@ namespace millrace::front {
 bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                        const char* datarep);
 
-// As write() of transfer.cpp, for a view without a map.
+// As write() of write.cpp, for a view without a map.
 int write_unmapped(Open& open, const Row& row, const Arguments& a);
 
 void close_unmapped(Open& open);
