@@ -260,6 +260,7 @@ Scenario make_scenario(std::uint64_t seed) {
   add_thought(scenario);
   set_sweep(scenario);
   add_latecomer(scenario);
+  add_merge(scenario);
   if (Dice(seed ^ 0x1DD7).one_in(12)) scenario.write_within_ns = 60 * minute;
   return scenario;
 }

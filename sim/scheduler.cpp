@@ -3,6 +3,7 @@
 #include "scheduler.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "dice.hpp"
 #include "scenario.hpp"
@@ -20,7 +21,36 @@ std::uint32_t some_node(Dice& dice, const Scenario& scenario) {
   return static_cast<std::uint32_t>(dice.below(scenario.nodes));
 }
 
+// The last rank writes on and on. All others wait in a sync, and the agents of this merge for the last rank.
+// The first node is killed meanwhile.
+void add_long_merge(Dice& dice, Scenario& scenario) {
+  constexpr std::uint64_t between_ns = 200 * ms;
+  const std::uint64_t cell = scenario.file_bytes / scenario.programs.size();
+  const std::uint64_t lasts_ns = dice.between(50, 70) * second;
+  scenario.faults = {{FaultKind::kill_group, dice.between(30, 45) * second, 0, 0}};
+  scenario.later.clear();
+  for (std::uint64_t rank = 0; rank < scenario.programs.size(); ++rank) {
+    const bool last = rank + 1 == scenario.programs.size();
+    std::vector<Step> steps;
+    for (std::uint64_t at_ns = 0; at_ns < (last ? lasts_ns : 1); at_ns += between_ns) {
+      const std::uint64_t begin = rank * cell + dice.below(cell);
+      steps.push_back({Step::Kind::write, 1, {begin, begin + dice.between(1, (rank + 1) * cell - begin)}});
+      if (last) steps.push_back({Step::Kind::rest, 1, {}, between_ns});
+    }
+    for (const Step::Kind kind : {Step::Kind::sync, Step::Kind::barrier, Step::Kind::close})
+      steps.push_back({kind});
+    scenario.programs[rank] = std::move(steps);
+  }
+}
+
 }  // namespace
+
+void add_merge(Scenario& scenario) {
+  Dice dice(scenario.seed ^ 0x3E26E);
+  const bool fits = scenario.nodes > 1 && scenario.settings.strategy == Strategy::sort &&
+                    scenario.settings.durability != Durability::node && !scenario.apart && !scenario.stage;
+  if (fits && dice.one_in(8)) add_long_merge(dice, scenario);
+}
 
 void add_rest(Dice& dice, Scenario& scenario, std::uint64_t least_ns, std::uint64_t most_ns) {
   const auto phases = std::ranges::count_if(scenario.programs.front(), ends_phase);

@@ -15,4 +15,7 @@ void add_scheduler(Scenario& scenario);
 // All ranks compute in the same phase, after their writes.
 void add_rest(Dice& dice, Scenario& scenario, std::uint64_t least_ns, std::uint64_t most_ns);
 
+// A node is killed while bytes have waited in a merge for longer than write_within.
+void add_merge(Scenario& scenario);
+
 }  // namespace millrace::sim
