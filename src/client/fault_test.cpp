@@ -171,6 +171,23 @@ TEST(ClientFault, AnAgentThatMakesNoProgressRunsIntoTheBound) {
             0);
 }
 
+// Signs come every 100 ms then. An agent that gave one only every 500 ms, as with a long bound, would not be
+// heard.
+TEST(ClientFault, AnAgentThatTakesTwiceTheBoundIsWaitedFor) {
+  if (Job::real_agent()) GTEST_SKIP() << "needs an agent that answers late";
+  Job job("late", {"MILLRACED_FAKE=late", "MILLRACE_TIMEOUT=400ms"});
+  const std::string path = job.path("data");
+  create(path);
+  EXPECT_EQ(job.wait(job.start([&] {
+    auto file = open_file(path);
+    RANK_CHECK(write_range(*file, 1, 0, 100, 100) == 0);
+    RANK_CHECK(file->sync().ok() && file->close().ok());
+    return 0;
+  }),
+                     10),
+            0);
+}
+
 TEST(ClientFault, WhatAKilledRankPublishedIsWrittenAndNothingIsLeft) {
   const auto before = files_of("/dev/shm");
   Job job("rank-killed");

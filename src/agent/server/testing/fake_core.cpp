@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Core for tests of the process around it: no buffer, no order, blocking writes. MILLRACED_FAKE changes
 // that: "hold" keeps records until they are flushed or nobody has the file open, "keep"
-// until they are flushed, "stuck" takes none at all.
+// until they are flushed, "stuck" takes none at all, "late" answers after 0.8 s.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,6 +41,8 @@ struct Core::Impl {
   bool hold = false;
   bool keep = false;
   bool stuck = false;
+  bool late = false;
+  std::uint64_t answers_ns = UINT64_MAX;
 
   static void put(Target& target, std::uint64_t offset, std::span<const std::byte> data) {
     while (!data.empty()) {
@@ -76,6 +78,7 @@ Core::Core(io::Storage&, std::string) : impl_(std::make_unique<Impl>()) {
   impl_->keep = fake != nullptr && std::string_view(fake) == "keep";
   impl_->hold = impl_->keep || (fake != nullptr && std::string_view(fake) == "hold");
   impl_->stuck = fake != nullptr && std::string_view(fake) == "stuck";
+  impl_->late = fake != nullptr && std::string_view(fake) == "late";
 }
 Core::~Core() = default;
 
@@ -160,14 +163,21 @@ void Core::abandon(SenderId sender) {
   for (Target& target : impl_->targets) impl_->leave(target, sender, true);
 }
 
-bool Core::advance(std::uint64_t) { return false; }
-std::uint64_t Core::next_deadline_ns() const { return UINT64_MAX; }
+bool Core::advance(std::uint64_t now_ns) {
+  if (!impl_->late || impl_->replies.empty()) return false;
+  if (impl_->answers_ns == UINT64_MAX) impl_->answers_ns = now_ns + 800'000'000;
+  if (now_ns >= impl_->answers_ns) impl_->answers_ns = UINT64_MAX;
+  return false;
+}
+std::uint64_t Core::next_deadline_ns() const { return impl_->answers_ns; }
 
 Core::Partial Core::partial() const { return {0, 1}; }
 void Core::set_write_within(std::uint64_t) {}
 std::uint64_t Core::look_every_ns() const { return UINT64_MAX; }
 void Core::write_out() {}
-std::vector<Reply> Core::take_replies() { return std::exchange(impl_->replies, {}); }
+std::vector<Reply> Core::take_replies() {
+  return impl_->answers_ns == UINT64_MAX ? std::exchange(impl_->replies, {}) : std::vector<Reply>();
+}
 void Core::follow(bool, bool) {}
 std::vector<Span> Core::take_spans() { return {}; }
 std::vector<std::string> Core::take_messages() { return {}; }
