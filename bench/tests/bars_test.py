@@ -65,6 +65,8 @@ class Driver(BenchTest):
             "2m",
             "--pairs",
             "2",
+            "--repetitions",
+            "1",
             "--bars",
             "3",
             "--patterns",

@@ -7,14 +7,15 @@ import os
 import random
 import signal
 import time
+from itertools import product
 
 import pytest
 from conftest import BUILD, eventually
-from jobs import LAUNCHERS, TIMEOUT_S, nodes_up, port_of, shared_folder
+from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, port_of, shared_folder
 
 SIZE = 5_000_003
 LARGE = 64 << 20  # two seconds and more on the links
-LONG = 4 * LARGE  # so that a command to the cluster is in time
+LONGEST = 4 * LARGE  # so that a command to the cluster is in time
 INSTEAD = "is read where it is, not copied to every node"
 
 
@@ -117,7 +118,7 @@ def test_an_agent_that_dies_meanwhile_makes_all_read_where_the_file_is(nodes, mp
 
 
 def test_a_node_that_is_cut_off_meanwhile_makes_all_read_where_the_file_is(nodes):
-    path = make(nodes.folder / "cut", LONG)
+    path = make(nodes.folder / "cut", LONGEST)
     read = Reading(nodes, "ompi", path, "wait", 0, per_node=1)
     read.agents()
     assert nodes.cluster("cut", 2).returncode == 0
@@ -169,8 +170,11 @@ class Writing(Reading):
         super().__init__(nodes, mpi, path, *arguments, **{"stage": "auto"} | settings)
 
 
-@pytest.mark.parametrize("topology", ["direct", "ring"])
-@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+TOPOLOGIES = ("direct", "ring")
+WAYS = list(product(LAUNCHERS, TOPOLOGIES) if LONG else zip(LAUNCHERS, TOPOLOGIES, strict=True))
+
+
+@pytest.mark.parametrize(("mpi", "topology"), WAYS)
 def test_a_file_of_one_node_is_written_and_read_from_all_of_them(nodes, mpi, topology):
     everywhere, there = nodes.folder / f"written-{mpi}-{topology}", f"/tmp/written-{mpi}-{topology}"
     plain = Writing(nodes, mpi, everywhere, across_nodes=0).end()

@@ -116,7 +116,7 @@ def links(installed: Path, source: Path, build: Path, work: Path) -> None:
 
 def demo(millrace: Path, work: Path) -> None:
     """Python's matplotlib is not carried along: the demo does without, and says how to get it."""
-    done = run(millrace, "demo", "--quick", "--only", "BT-IO", folder=work, bound_s=250)
+    done = run(millrace, "demo", "--quick", "--only", "BT-IO full", folder=work, bound_s=250)
     expect(done.returncode == 0 and (work / "demo-results/results.json").exists(), "demo", done)
     results = json.loads((work / "demo-results/results.json").read_text())["results"]
     expect(results and all(one["identical"] for one in results), "demo runs its programs", done)
