@@ -13,7 +13,7 @@ CTEST = ctest --output-on-failure -j $(TEST_JOBS)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap build demo model-figures scale-study test test-long test-asan test-asan-short test-tsan test-mpis fuzz bench bench-device format lint install clean
+.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-asan test-asan-short test-tsan test-mpis fuzz bench bench-device format lint install clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,13 +24,16 @@ bootstrap:  ## installs what is missing (BOOTSTRAP=no: never)
 # One configured and built tree per preset; ninja configures again by itself when it has to.
 define build_preset
 	@test -f $(1)/build.ninja || cmake --preset $(2)
-	@cmake --build $(1) -j $(JOBS)
+	@cmake --build $(1) -j $(JOBS) $(3)
 endef
 
 build: bootstrap  ## everything; leaves build/bin/millrace
 	$(call build_preset,build,release)
 
-demo: build  ## real programs with and without Millrace, table and report
+shipped: bootstrap  ## what `make install` installs: no tests
+	$(call build_preset,build,release,--target shipped)
+
+demo: shipped  ## real programs with and without Millrace, table and report
 	build/bin/millrace demo
 
 test: build  ## all tests but the long ones
@@ -87,7 +90,7 @@ lint: bootstrap  ## formatting, clang-tidy, ruff
 	@test -f build/build.ninja || cmake --preset release
 	JOBS=$(JOBS) scripts/lint check
 
-install: build  ## a relocatable prefix in PREFIX
+install: shipped  ## a relocatable prefix in PREFIX
 	cmake --install build --prefix "$(abspath $(DESTDIR)$(PREFIX))"
 	$(VENV_PYTHON) scripts/vendor.py "$(abspath $(DESTDIR)$(PREFIX))/share/millrace/python"
 

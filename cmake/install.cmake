@@ -52,8 +52,17 @@ if(TARGET bench_limit)
     list(APPEND demo_programs bench_slow_disk)
   endif()
   install(TARGETS ${demo_programs} RUNTIME DESTINATION libexec/millrace/bench COMPONENT command)
+  list(APPEND demo_programs millrace-bench-yield millrace-bench-finalize)
   install(TARGETS millrace-bench-yield millrace-bench-finalize LIBRARY DESTINATION lib COMPONENT command)
 endif()
+
+# What is installed and no more, without tests: enough for `millrace demo` as well.
+set(shipped millraced millrace-journal millrace-recover millrace-host millrace-costs millrace-model millrace_hook
+    millrace_posix millrace_device millrace_capi millrace_bytecode ${demo_programs})
+foreach(mpi IN LISTS MILLRACE_MPIS)
+  list(APPEND shipped millrace_front_${mpi})
+endforeach()
+add_custom_target(shipped DEPENDS ${shipped})
 
 # For programs that link the C API, of a prefix or of a wheel.
 install(DIRECTORY include/millrace DESTINATION include
