@@ -32,6 +32,11 @@ def digest(file: pathlib.Path) -> bytes:
     return hashlib.sha256(file.read_bytes()).digest()
 
 
+@functools.cache
+def here(folder: str, name: str) -> bool:
+    return os.path.exists(os.path.join(folder, name))
+
+
 def closure(file: pathlib.Path, folders: list[pathlib.Path]) -> set[pathlib.Path]:
     found, ahead = set(), [file]
     while ahead:
@@ -45,14 +50,22 @@ def closure(file: pathlib.Path, folders: list[pathlib.Path]) -> set[pathlib.Path
     return found
 
 
+def uses(files: frozenset[pathlib.Path], folder: str) -> bool:
+    return any(here(folder, name) for file in files for name in included(file))
+
+
 def reading(command: str, file: pathlib.Path) -> tuple[tuple[str, ...], frozenset[pathlib.Path]]:
     """What makes two commands of a file differ for who only reads it: words, and which of our headers are found."""
     words = shlex.split(command)
     out = words.index("-o")
     words = words[:out] + words[out + 2 :]
+    folders = [pathlib.Path(word[2:]) for word in words if word.startswith("-I")]
+    read = frozenset(closure(file, folders))
+    # Folders of libraries, such as an MPI, of which the file includes nothing.
+    words = shlex.split(re.sub(r"-isystem *(\S+)", lambda m: m[0] if uses(read, m[1]) else "", shlex.join(words)))
     ours = [word for word in words if word.startswith("-I") and pathlib.Path(word[2:]).is_relative_to(ROOT)]
     said = tuple(word for word in words if word not in ours and not SILENT.fullmatch(word))
-    return said, frozenset(closure(file, [pathlib.Path(word[2:]) for word in words if word.startswith("-I")]))
+    return said, read
 
 
 def main() -> None:
