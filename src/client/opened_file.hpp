@@ -14,6 +14,7 @@
 #include "client/guest.hpp"
 #include "client/policy.hpp"
 #include "client/process.hpp"
+#include "client/read_pieces.hpp"
 #include "client/sieve.hpp"
 #include "client/target_file.hpp"
 
@@ -36,9 +37,17 @@ class OpenedFile final : public File, private Leaver {
   }
   Status prepare_direct_write(Extent extent) override;
   bool sieve(PieceSource& source, const Sweep& sweep, Status& status) override {
-    const int file = readable();
+    const int file = request_.writable ? readable() : -1;
     if (file >= 0) status = sieve_.write(file, source, sweep);
     return file >= 0;
+  }
+  Status read(PieceSource& source) override {
+    const int file = readable();
+    return file >= 0 ? read_pieces(file, source) : Code::unsupported;
+  }
+  Status read(const Piece& piece) override {
+    const int file = readable();
+    return file >= 0 ? read_piece(file, piece) : Code::unsupported;
   }
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
@@ -72,11 +81,12 @@ class OpenedFile final : public File, private Leaver {
     return process_.session(false, why) != nullptr;
   }
   const char* enroll_with(Session& session);
-  // The file, open for reading and writing; -1: not possible.
+  // The file, open for reading, and for writing too if this open may write; -1: not possible.
   int readable() {
-    const std::lock_guard lock(enroll_mutex_);
-    return target_.holds_open() || target_.hold_open(O_RDWR) ? target_.readable() : -1;
+    const int known = readable_.load(std::memory_order_acquire);
+    return known != not_known ? known : open_readable();
   }
+  int open_readable();
   Session* session_of_group();
   // Bytes of other ranks of the node may be lost, though this rank has no part in the pipeline.
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
@@ -138,6 +148,8 @@ class OpenedFile final : public File, private Leaver {
   std::atomic<bool> past_ledger_{false};    // the MPI library wrote to a file that has a ledger
   std::atomic<bool> bereft_{false};  // the agent had bytes of other ranks and went before this rank joined it
   std::atomic<bool> closed_{false};
+  static constexpr int not_known = -2;
+  std::atomic<int> readable_{not_known};
 };
 
 }  // namespace millrace::client

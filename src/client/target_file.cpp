@@ -69,9 +69,10 @@ bool TargetFile::hold_open(int mode) {
   return true;
 }
 
-int TargetFile::readable() const {
+int TargetFile::readable(int mode) const {
   const int flags = open_ ? ::fcntl(file_.get(), F_GETFL) : -1;
-  return flags >= 0 && (flags & O_ACCMODE) == O_RDWR ? file_.get() : -1;
+  const int access = flags & O_ACCMODE;
+  return flags >= 0 && (access == O_RDWR || access == mode) ? file_.get() : -1;
 }
 
 Fd TargetFile::open_again(int mode) const {

@@ -29,7 +29,7 @@ class TargetFile {
   bool hold_open(int mode);
   const Fd& held() const { return file_; }  // not valid: none
   bool holds_open() const { return open_; }
-  int readable() const;  // ... if open for reading and writing; else -1
+  int readable(int mode) const;  // ... if open with O_RDWR, or as `mode` says; else -1
 
   // Not valid, and errno set, if it cannot be opened or has no name any more.
   Fd open_again(int mode) const;

@@ -5,7 +5,7 @@
 #include "client/stage.hpp"
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/first.hpp"
-#include "front/mpiio/library.hpp"
+#include "front/mpiio/own_read.hpp"
 #include "front/mpiio/target.hpp"
 
 namespace millrace::front {
@@ -54,13 +54,7 @@ int read_on_first(Open& open, const Row& row, const Arguments& a) {
   if (status.ok()) status = bring(open, row, a);
   if (!status.ok()) return raise(open, status);
   if (row.position == Position::individual) hand_over(open);
-  MPI_Status got;
-  const bool split = row.completion == Completion::split_begin;
-  const int error = call_alone(row, a, split ? &got : a.status);
-  if (error != MPI_SUCCESS || !split) return error;
-  MPI_Count bytes = 0;
-  PMPI_Get_elements_x(&got, MPI_BYTE, &bytes);
-  return begin_split(open, bytes);
+  return read_independent(open, row, a);
 }
 
 }  // namespace millrace::front

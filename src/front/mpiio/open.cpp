@@ -27,7 +27,7 @@ Table& table() {
 }
 
 bool is_ordered(const Open& open) {
-  return open.routed || open.left || open.visitor || open.reader != nullptr;
+  return open.routed || open.left || open.visitor || open.reader != nullptr || !open.writable;
 }
 
 int error_class(Code code) {

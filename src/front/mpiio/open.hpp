@@ -57,6 +57,7 @@ struct Open {
   bool foreign = false;      // a data representation other than native
   client::Sweep sweep;  // direct writes with holes go by data sieving (sieving.hpp); window 0: they must not
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
+  bool reads_alone = false;        // reads need no other rank (own_read.hpp), on all ranks alike
 
   bool pipeline() const { return mapped && writes_alone(); }
   // True if writes need no other rank: they take the pipeline, or the library's independent functions.

@@ -10,6 +10,7 @@
 #include "front/mpiio/linear.hpp"
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
+#include "front/mpiio/own_read.hpp"
 #include "front/mpiio/posix_side.hpp"
 #include "front/mpiio/sieving.hpp"
 #include "front/mpiio/stage.hpp"
@@ -24,6 +25,7 @@ struct Agreement {
   std::uint64_t collective_direct;  // some rank wants collective calls left to the library
   std::uint64_t pure;               // some rank does not know the file's series as mixed
   std::uint64_t left;               // some rank has a handle of it that is left to the library
+  std::uint64_t library_reads;      // some rank cannot read the file without the library
 };
 
 // A rank's message to all others at open, sent by one collective call.
@@ -110,6 +112,7 @@ Introduction introduction_of(int rank, const std::string& path, const Settings& 
   mine.agreement.company = own_company(rank, wanted);
   mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
   mine.agreement.left = others.left ? 1 : 0;
+  mine.agreement.library_reads = wanted && may_read_alone(path, settings) ? 0 : 1;
   // With durability disk, close has to sync the library's writes.
   const bool leavable =
       settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
@@ -182,6 +185,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     const client::Costs& costs = heard.decision.costs.costs;
     open->sweep = {sieve_bytes(handle, path), costs.call_ps / costs.swept_byte_ps};
   }
+  open->reads_alone = heard.members != 0 && all.library_reads == 0 && (amode & MPI_MODE_WRONLY) == 0;
   open->looks_again = open->routed && meeting.first_of_node;
   if (open->left) leave_same_file(path.c_str(), why(Apart::left_before));
   if (open->left && rank == 0) tell(apart, path, settings.file);

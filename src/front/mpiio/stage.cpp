@@ -7,8 +7,10 @@
 
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/chain.hpp"
+#include "front/mpiio/datatype.hpp"
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
+#include "front/mpiio/own_read.hpp"
 
 namespace millrace::front {
 namespace {
@@ -23,9 +25,10 @@ client::ReadShares shares;
 // The agreement of all ranks of an open, by one reduction with MPI_MAX.
 struct ReadAgreement {
   Company company;
-  std::uint64_t wanted;   // a Stage of rank 0, plus 1
-  std::uint64_t unfit;    // some rank finds the file too small, or on a local file system
-  std::uint64_t unknown;  // some rank has not read a file of the series
+  std::uint64_t wanted;         // a Stage of rank 0, plus 1
+  std::uint64_t unfit;          // some rank finds the file too small, or on a local file system
+  std::uint64_t unknown;        // some rank has not read a file of the series
+  std::uint64_t library_reads;  // some rank cannot read the file without the library
 };
 
 bool handle_of_copy(int fd, MPI_File& copy) {
@@ -53,6 +56,20 @@ bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
   return false;
 }
 
+void read_on_this_node(MPI_File handle, const std::string& path, std::uint64_t group,
+                       const Settings& settings) {
+  auto open = std::make_unique<Open>();
+  open->handle = handle;
+  open->path = path;
+  open->group = group;
+  open->view = client::FileView(0, 1, share_map(MPI_BYTE));
+  open->writable = false;
+  open->reads_alone = true;
+  open->holder = Open::Holder::both;
+  open->file = client::open({.path = path, .group = group, .settings = settings.file, .writable = false});
+  add(std::move(open));
+}
+
 }  // namespace
 
 void close_copy(Reader& reader) {
@@ -67,22 +84,26 @@ bool open_for_this_rank(StagedCopy& copy, Reader& reader) {
 }
 
 bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle) {
-  int rank = 0, size = 1;
-  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS || size == 1)
-    return false;
+  int rank = 0;
+  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return false;
   ask_for_threads();
   const Settings settings = settings_of(info, filename);
   const std::optional<std::string> path = kernel_path(filename);
   const bool wanted = handle != MPI_FILE_NULL && path && settings.enabled && path_selected(settings, *path);
-  ReadAgreement mine{own_company(rank, wanted), 0, 0, 0};
+  ReadAgreement mine{own_company(rank, wanted), 0, 0, 0, 0};
   const client::FileStamp stamp = wanted ? client::stamp_of(*path) : client::FileStamp{};
   const Stage asked = settings.across_nodes ? settings.stage : Stage::none;
   if (rank == 0) mine.wanted = static_cast<std::uint64_t>(asked) + 1;
   mine.unfit = stamp.size < worth_staging_bytes || !client::is_remote(*path) ? 1 : 0;  // size 0 if not wanted
   const std::uint32_t share = wanted ? shares.of(*path) : client::ReadShares::unknown;
   mine.unknown = share == client::ReadShares::unknown ? 1 : 0;
+  mine.library_reads = wanted && may_read_alone(*path, settings) ? 0 : 1;
   ReadAgreement all{};
-  if (!all_at_most(comm, mine, all) || all.company.refused != 0 || all.company.on_one_node()) return false;
+  if (!all_at_most(comm, mine, all) || all.company.refused != 0) return false;
+  if (all.company.on_one_node()) {
+    if (all.library_reads == 0) read_on_this_node(handle, *path, all.company.group, settings);
+    return all.library_reads == 0;
+  }
   const Stage stage_as = static_cast<Stage>(all.wanted - 1);
   const bool automatic = stage_as == Stage::automatic;
   if (stage_as == Stage::none || (automatic && all.unfit != 0)) return false;

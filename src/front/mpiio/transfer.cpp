@@ -21,6 +21,7 @@
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/first_read.hpp"
 #include "front/mpiio/library.hpp"
+#include "front/mpiio/own_read.hpp"
 #include "front/mpiio/target.hpp"
 #include "front/mpiio/write.hpp"
 
@@ -86,6 +87,7 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
     result = write(open, row, a);
     return true;
   }
+  if (reads_alone(open, row) && read_alone(open, row, a, result)) return true;
   const bool all = row.direction == Direction::write && row.coordination == Coordination::collective;
   const Extent extent = all ? everything : touched(open, row, a);
   if (shared_by_nodes(open, row)) {

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/own_read.hpp"
+
+#include <array>
+
+#include "base/file_system.hpp"
+#include "front/mpiio/agreement.hpp"
+#include "front/mpiio/completion.hpp"
+#include "front/mpiio/library.hpp"
+#include "front/mpiio/target.hpp"
+
+namespace millrace::front {
+namespace {
+
+// Lets the library check a datatype when this thread reads with it for the first time.
+bool sound_type(const Open& open, const Arguments& a, const client::TypeMap* map) {
+  static thread_local constinit std::array<const client::TypeMap*, 16> checked{};
+  const client::TypeMap*& place = checked[(reinterpret_cast<std::uintptr_t>(map) >> 6) % checked.size()];
+  if (place == map) return true;
+  char nothing = 0;
+  MPI_Status status;
+  const int error = call<Slot::MPI_File_read_at>(Entry::pmpi, open.handle, MPI_Offset{0},
+                                                 static_cast<void*>(&nothing), 0, a.type, &status);
+  if (error != MPI_SUCCESS) return false;
+  place = map;
+  return true;
+}
+
+// Takes the bytes at the individual pointer, or gives them back.
+void move_pointer(Open& open, Target& target) {
+  const auto etype = open.view.etype_size();
+  const std::lock_guard guard(open.pointer_lock);
+  target.position = static_cast<std::uint64_t>(open.position) * etype;
+  open.position += static_cast<MPI_Offset>(target.bytes / etype);
+  open.holder = Open::Holder::ours;
+}
+
+void move_pointer_back(Open& open, const Target& target) {
+  const auto etype = open.view.etype_size();
+  const std::lock_guard guard(open.pointer_lock);
+  open.position = static_cast<MPI_Offset>(target.position / etype);
+}
+
+Status read_with_holes(Open& open, const Arguments& a, const Target& target) {
+  client::PieceSource source(open.view, target.position, *target.memory, a.memory,
+                             static_cast<std::uint64_t>(a.count));
+  return open.file->read(source);
+}
+
+// False: nothing has changed but the memory of the read, and the library has to read.
+bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
+  Target target{};
+  if (a.count <= 0) return false;
+  if (a.memory == nullptr || !measure(open, row, a, target) || target.bytes == 0) {
+    (void)open.file->flush(everything);
+    return false;
+  }
+  find_hull(open, target);
+  if (const Status flushed = open.file->flush(target.hull); !flushed.ok()) {
+    result = raise(open, flushed);
+    return true;
+  }
+  const bool one = target.one_piece && target.memory->contiguous;
+  // The library reads one piece in the background if the call is non-blocking.
+  if ((row.completion == Completion::nonblocking && (one || a.request == nullptr)) ||
+      !sound_type(open, a, target.memory))
+    return false;
+  const bool moves = row.position == Position::individual;
+  if (moves) move_pointer(open, target);
+  if (moves) find_hull(open, target);
+  if (!(one ? open.file->read({target.hull.begin, a.memory, target.bytes}) : read_with_holes(open, a, target))
+           .ok()) {
+    if (moves) move_pointer_back(open, target);
+    return false;
+  }
+  open.file->note_direct_call(target.bytes);
+  result = complete(open, row, a, target.bytes);
+  return true;
+}
+
+// A collective read finds what any rank of the file wrote in its calls before. The MPI library's two phases
+// have the same effect. False, on all ranks alike: the ranks cannot be asked.
+bool meet(Open& open, Status& flushed) {
+  flushed = open.file->publish();
+  return all_ranks(open, true);
+}
+
+}  // namespace
+
+bool may_read_alone(const std::string& path, const Settings& settings) {
+  return settings.direct_calls.empty() && is_local_type(type_of_file_system(path.c_str()));
+}
+
+bool reads_alone(const Open& open, const Row& row) {
+  return open.reads_alone && row.direction == Direction::read && row.position != Position::shared &&
+         row.completion != Completion::split_end && !open.atomic && !open.foreign && !open.left;
+}
+
+int read_independent(Open& open, const Row& row, const Arguments& a) {
+  MPI_Status got;
+  const bool split = row.completion == Completion::split_begin;
+  const int error = call_alone(row, a, split ? &got : a.status);
+  if (error != MPI_SUCCESS || !split) return error;
+  MPI_Count bytes = 0;
+  PMPI_Get_elements_x(&got, MPI_BYTE, &bytes);
+  return begin_split(open, bytes);
+}
+
+bool read_alone(Open& open, const Row& row, const Arguments& a, int& result) {
+  const bool collective =
+      row.coordination == Coordination::collective && row.completion != Completion::nonblocking;
+  if (collective && open.writable) {
+    Status flushed;
+    if (!meet(open, flushed)) return false;
+    if (!flushed.ok()) {
+      result = raise(open, flushed);
+      return true;
+    }
+  }
+  if (read_pieces(open, row, a, result)) return true;
+  if (row.position == Position::individual) hand_over(open);
+  result = read_independent(open, row, a);
+  return true;
+}
+
+}  // namespace millrace::front
