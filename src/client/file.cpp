@@ -105,11 +105,12 @@ bool OpenedFile::enroll(bool may_start) {
 
 // nullptr, or why not.
 const char* OpenedFile::enroll_with(Session& session) {
-  const int least = request_.writable ? O_WRONLY : O_RDONLY;
   struct stat status = {};
   // It stays open until this open is closed: closing it would drop the process's fcntl locks on the file.
-  const bool open = target_.holds_open() || target_.hold_open(O_RDWR) || target_.hold_open(least);
-  if (!open || ::fstat(target_.held().get(), &status) != 0) return "the file cannot be opened a second time";
+  if ((!target_.holds_open() && !target_.hold_open(O_RDWR) &&
+       !target_.hold_open(request_.writable ? O_WRONLY : O_RDONLY)) ||
+      ::fstat(target_.held().get(), &status) != 0)
+    return "the file cannot be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
   transport::Register registration{};
   registration.group = request_.group;
@@ -131,14 +132,6 @@ const char* OpenedFile::enroll_with(Session& session) {
                                                  process_.identify(target_.held()))});
   session_.store(&session, std::memory_order_release);
   return nullptr;
-}
-
-int OpenedFile::open_readable() {
-  const std::lock_guard lock(enroll_mutex_);
-  const int mode = request_.writable ? O_RDWR : O_RDONLY;
-  const int file = target_.holds_open() || target_.hold_open(mode) ? target_.readable(mode) : -1;
-  readable_.store(file, std::memory_order_release);
-  return file;
 }
 
 Status OpenedFile::write(std::span<const Piece> pieces) {

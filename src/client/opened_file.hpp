@@ -86,7 +86,12 @@ class OpenedFile final : public File, private Leaver {
     const int known = readable_.load(std::memory_order_acquire);
     return known != not_known ? known : open_readable();
   }
-  int open_readable();
+  int open_readable() {
+    const std::lock_guard lock(enroll_mutex_);
+    const int mode = request_.writable ? O_RDWR : O_RDONLY;
+    readable_.store(target_.holds_open() || target_.hold_open(mode) ? target_.readable(mode) : -1);
+    return readable_.load();
+  }
   Session* session_of_group();
   // Bytes of other ranks of the node may be lost, though this rank has no part in the pipeline.
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }

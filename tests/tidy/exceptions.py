@@ -23,6 +23,7 @@ SYSTEM_CALLS = {
     "src/client/job": "reads the identity of the job from /proc",
     "src/client/process": "a file's seam to the system: stat, fdatasync; lines on stderr without stdio",
     "src/client/sieve": "reads and rewrites a part of the program's file, as the MPI library would",
+    "src/client/read_pieces": "reads pieces of the program's file, as the MPI library would",
     "src/client/socket_contact": "a session's seam to the system: wakes the agent by its eventfd, pauses, stat",
     "src/client/stage": "makes and finds copies of files on the node; reads the file that is copied",
     "src/client/start": "starts the agent: posix_spawn",

@@ -14,4 +14,8 @@ int end_library(const Row& row, const Arguments& arguments, MPI_File of);    // 
 // The independent function for the same arguments and `a.file`; blocking unless the row is nonblocking.
 int call_alone(const Row& row, const Arguments& arguments, MPI_Status* status);
 
+// Lets the library check the datatype (mainly whether it is committed) when this thread uses it for the first
+// time. A call with 0 elements does that.
+int examine(const Open& open, Direction direction, const Arguments& arguments);
+
 }  // namespace millrace::front

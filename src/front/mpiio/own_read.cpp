@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/own_read.hpp"
 
-#include <array>
-
 #include "base/file_system.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/completion.hpp"
@@ -12,20 +10,6 @@
 
 namespace millrace::front {
 namespace {
-
-// Lets the library check a datatype when this thread reads with it for the first time.
-bool sound_type(const Open& open, const Arguments& a, const client::TypeMap* map) {
-  static thread_local constinit std::array<const client::TypeMap*, 16> checked{};
-  const client::TypeMap*& place = checked[(reinterpret_cast<std::uintptr_t>(map) >> 6) % checked.size()];
-  if (place == map) return true;
-  char nothing = 0;
-  MPI_Status status;
-  const int error = call<Slot::MPI_File_read_at>(Entry::pmpi, open.handle, MPI_Offset{0},
-                                                 static_cast<void*>(&nothing), 0, a.type, &status);
-  if (error != MPI_SUCCESS) return false;
-  place = map;
-  return true;
-}
 
 // Takes the bytes at the individual pointer, or gives them back.
 void move_pointer(Open& open, Target& target) {
@@ -63,14 +47,19 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
   }
   const bool one = target.one_piece && target.memory->contiguous;
   // The library reads one piece in the background if the call is non-blocking.
-  if ((row.completion == Completion::nonblocking && (one || a.request == nullptr)) ||
-      !sound_type(open, a, target.memory))
-    return false;
+  if (row.completion == Completion::nonblocking && (one || a.request == nullptr)) return false;
+  if (const int error = examine(open, Direction::read, a); error != MPI_SUCCESS) {
+    result = error;
+    return true;
+  }
   const bool moves = row.position == Position::individual;
-  if (moves) move_pointer(open, target);
-  if (moves) find_hull(open, target);
-  if (!(one ? open.file->read({target.hull.begin, a.memory, target.bytes}) : read_with_holes(open, a, target))
-           .ok()) {
+  if (moves) {
+    move_pointer(open, target);
+    find_hull(open, target);
+  }
+  const Status status =
+      one ? open.file->read({target.hull.begin, a.memory, target.bytes}) : read_with_holes(open, a, target);
+  if (!status.ok()) {
     if (moves) move_pointer_back(open, target);
     return false;
   }

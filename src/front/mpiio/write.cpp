@@ -2,32 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/write.hpp"
 
-#include <array>
 #include <utility>
 
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/direct.hpp"
 #include "front/mpiio/first.hpp"
+#include "front/mpiio/library.hpp"
 #include "front/mpiio/linear.hpp"
 #include "front/mpiio/unmapped.hpp"
 
 namespace millrace::front {
 namespace {
-
-// Lets the library check a datatype (mainly whether it is committed) when this thread uses it for the first
-// time. A write of 0 elements does that.
-int examine(const Open& open, const Arguments& a, const client::TypeMap* map) {
-  static thread_local constinit std::array<const client::TypeMap*, 16> examined{};
-  const client::TypeMap*& place = examined[(reinterpret_cast<std::uintptr_t>(map) >> 6) % examined.size()];
-  if (place == map) return MPI_SUCCESS;
-  char nothing = 0;
-  const int error =
-      call<Slot::MPI_File_write_at>(Entry::pmpi, open.handle, MPI_Offset{0},
-                                    static_cast<const void*>(&nothing), 0, a.type, MPI_STATUS_IGNORE);
-  if (error == MPI_SUCCESS) place = map;
-  return error;
-}
 
 // A null buffer is valid for 0 bytes, and for types with absolute addresses (MPI_BOTTOM).
 bool buffer_sound(const Arguments& a, const Target& target) {
@@ -64,7 +50,7 @@ bool sound(Open& open, const Row& row, const Arguments& a, Target& target) {
 // A write that measure() has accepted.
 int write_measured(Open& open, const Row& row, const Arguments& a, Target& target) {
   if (target.bytes == 0) {
-    const int error = examine(open, a, target.memory);
+    const int error = examine(open, Direction::write, a);
     return error != MPI_SUCCESS ? error : complete(open, row, a, 0);
   }
   find_hull(open, target);
@@ -85,10 +71,10 @@ int write_measured(Open& open, const Row& row, const Arguments& a, Target& targe
   if (!pipeline) {
     const Timed timed(*open.file);
     const bool library = target.one_piece && !writes_under_lock(open, target);  // which examines by itself
-    const int error = library ? MPI_SUCCESS : examine(open, a, target.memory);
+    const int error = library ? MPI_SUCCESS : examine(open, Direction::write, a);
     return error != MPI_SUCCESS ? error : write_direct(open, row, a, &target);
   }
-  if (const int error = examine(open, a, target.memory); error != MPI_SUCCESS) return error;
+  if (const int error = examine(open, Direction::write, a); error != MPI_SUCCESS) return error;
   if (row.position == Position::individual) {
     reserve(open, target);
     find_hull(open, target);
