@@ -20,6 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(rb'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 # What says nothing about what is read: warnings, where code may lie, and the macro that CMake has for each library.
 SILENT = re.compile(r"-W.*|-f(PIC|PIE)|-D\w+_EXPORTS")
+# What clang does not know: headers that GCC has precompiled, and the names of warnings of GCC alone.
+OF_GCC = re.compile(r" -Winvalid-pch| -include \S+cmake_pch\.hxx| -Wno-(restrict|stringop-overflow)(?= )")
 
 
 @functools.cache
@@ -72,6 +74,7 @@ def main() -> None:
     files: dict[pathlib.Path, list[dict[str, str]]] = {}
     for entry in json.loads((ROOT / "build/compile_commands.json").read_text()):
         file = pathlib.Path(entry["file"])
+        entry["command"] = OF_GCC.sub("", entry["command"])
         if not file.is_relative_to(ROOT) or file.suffix not in (".c", ".cpp") or not file.is_file():
             continue
         # What the build compiles, without the tests: their macros are not ours.

@@ -194,6 +194,8 @@ class FileReport:
             "calls": self.total("calls"),
             "direct_calls": self.total("direct_calls"),
             "direct_bytes": self.total("direct_bytes"),
+            "reads": self.total("reads"),
+            "read_bytes": self.total("read_bytes"),
             "bytes_in": bytes_in,
             "bytes_out": bytes_out,
             "records_in": records_in,
@@ -233,6 +235,8 @@ def table_of(report: FileReport) -> Any:
     table.add_row("calls", f"{facts['calls']} through the pipeline, {facts['direct_calls']} direct")
     if facts["direct_bytes"]:
         table.add_row("bytes, direct", human_bytes(facts["direct_bytes"]))
+    if facts["reads"]:
+        table.add_row("reads, of the direct calls", f"{facts['reads']}, {human_bytes(facts['read_bytes'])}")
     if facts["records_in"]:
         table.add_row("bytes in, out", f"{human_bytes(facts['bytes_in'])}, {human_bytes(facts['bytes_out'])}")
         table.add_row("records in, out", f"{facts['records_in']}, {facts['records_out']}")

@@ -302,6 +302,8 @@ void OpenedFile::report(Status status) {
                                      request_.settings.strategy,
                                      tally_.counters,
                                      flushes_.load(),
+                                     reads_.load(),
+                                     read_bytes_.load(),
                                      status,
                                      {expected_direct_ps_.load(), expected_pipeline_ps_.load()}}));
 }

@@ -104,6 +104,8 @@ class File {
   virtual void note_direct_write(Extent extent) = 0;
   // ... or transferred some other way: counted for the report.
   virtual void note_direct_call(std::uint64_t bytes) = 0;
+  // ... a read, whoever carried it out.
+  virtual void note_read(std::uint64_t bytes) { note_direct_call(bytes); }
 
   // MPI_File_sync: flush of everything, then stable storage. ok at once if nothing of this file ever
   // went through the pipeline (the caller then leaves it to the MPI library).

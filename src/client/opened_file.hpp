@@ -51,6 +51,11 @@ class OpenedFile final : public File, private Leaver {
   }
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
+  void note_read(std::uint64_t bytes) override {
+    reads_.fetch_add(1, std::memory_order_relaxed);
+    read_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    note_direct_call(bytes);
+  }
   Status sync() override;
   Status close() override;
   bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
@@ -144,6 +149,8 @@ class OpenedFile final : public File, private Leaver {
   std::atomic<std::uint64_t> calls_{0};  // through the pipeline
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
+  std::atomic<std::uint64_t> reads_{0};  // of the direct calls
+  std::atomic<std::uint64_t> read_bytes_{0};
   std::atomic<std::uint64_t> expected_direct_ps_{0};  // of all transfers, as if they had taken that path
   std::atomic<std::uint64_t> expected_pipeline_ps_{0};
   std::atomic<std::uint64_t> flushes_{0};

@@ -17,6 +17,8 @@ struct FileReport {
   Strategy strategy = Strategy::automatic;
   transport::ClientCounters counters{};
   std::uint64_t flushes = 0;
+  std::uint64_t reads = 0;  // of the direct calls
+  std::uint64_t read_bytes = 0;
   Status status;
   Expected expected = {};  // of all its transfers, for either way
 };

@@ -63,7 +63,7 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
     if (moves) move_pointer_back(open, target);
     return false;
   }
-  open.file->note_direct_call(target.bytes);
+  open.file->note_read(target.bytes);
   result = complete(open, row, a, target.bytes);
   return true;
 }
@@ -90,7 +90,10 @@ int read_independent(Open& open, const Row& row, const Arguments& a) {
   MPI_Status got;
   const bool split = row.completion == Completion::split_begin;
   const int error = call_alone(row, a, split ? &got : a.status);
-  if (error != MPI_SUCCESS || !split) return error;
+  if (error != MPI_SUCCESS) return error;
+  if (a.count > 0 && a.map != nullptr)
+    open.file->note_read(a.map->size * static_cast<std::uint64_t>(a.count));
+  if (!split) return MPI_SUCCESS;
   MPI_Count bytes = 0;
   PMPI_Get_elements_x(&got, MPI_BYTE, &bytes);
   return begin_split(open, bytes);

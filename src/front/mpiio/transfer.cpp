@@ -118,7 +118,7 @@ int was_read(Open& open, const Row& row, const Arguments& a, int result) noexcep
   if (row.direction == Direction::read && row.completion != Completion::split_end && a.count > 0) {
     const std::uint64_t bytes = a.map != nullptr ? a.map->size * static_cast<std::uint64_t>(a.count) : 0;
     open.reader->bytes.fetch_add(bytes, std::memory_order_relaxed);
-    open.file->note_direct_call(bytes);
+    open.file->note_read(bytes);
   }
   // The program's error handler belongs to the handle that the program has.
   if (result != MPI_SUCCESS && source_of(open, row) != open.handle)
@@ -143,7 +143,8 @@ int after(Open& open, const Row& row, const Arguments& a, int result, Status flu
     open.split.state = Split::State::real;
   }
   if (result == MPI_SUCCESS && row.completion != Completion::split_end) {
-    open.file->note_direct_call(a.map != nullptr ? a.map->size * static_cast<std::uint64_t>(a.count) : 0);
+    const std::uint64_t bytes = a.map != nullptr ? a.map->size * static_cast<std::uint64_t>(a.count) : 0;
+    row.direction == Direction::read ? open.file->note_read(bytes) : open.file->note_direct_call(bytes);
   }
   return flushed.ok() ? result : raise(open, flushed);
 }
