@@ -146,7 +146,25 @@ def no_harm(selection: Selection, mpi: str, ranks: int) -> list[Case]:
     for pattern in ("block-1m", "fine-4k", "fine-1k"):
         arguments = ["-a", "MPIIO", "--preset", pattern, *size, "-w", "-e", "-W", "-r", "-C"]
         cases.append(Case([4], f"read-{pattern}", mpi, ranks, "ior", arguments, 0.98, metric=("read", "median_mib_s")))
-    return cases + libraries(mpi, ranks)
+    return cases + collective_reads(mpi, ranks) + libraries(mpi, ranks)
+
+
+def collective_reads(mpi: str, ranks: int) -> list[Case]:
+    """Bar 4: collective reads of small pieces. The files are small, because the library's calls take long."""
+    return [
+        Case(
+            [4],
+            f"collective-read-{pattern}",
+            mpi,
+            ranks,
+            "ior",
+            ["-a", "MPIIO", "-c", "--preset", pattern, "--at-most", "2m", "-w", "-r", "-R", "-C"],
+            ratio,
+            metric=("read", "median_mib_s"),
+            sync=False,
+        )
+        for pattern, ratio in (("fine-4k", 3.0), ("fine-256", 6.0))
+    ]
 
 
 def libraries(mpi: str, ranks: int) -> list[Case]:
