@@ -93,7 +93,6 @@ class File {
   // not possible here, or the file ends before the last piece; the pieces' memory then has any contents, and
   // the caller leaves the transfer to the MPI library.
   virtual Status read([[maybe_unused]] PieceSource& source) { return Code::unsupported; }
-  virtual Status read([[maybe_unused]] const Piece& piece) { return Code::unsupported; }
 
   // These two measure the time of the MPI library's direct writes and of MPI_File_sync, for a comparison with
   // the expected time. close() times itself.

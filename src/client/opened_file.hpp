@@ -45,10 +45,6 @@ class OpenedFile final : public File, private Leaver {
     const int file = readable();
     return file >= 0 ? read_pieces(file, source) : Code::unsupported;
   }
-  Status read(const Piece& piece) override {
-    const int file = readable();
-    return file >= 0 ? read_piece(file, piece) : Code::unsupported;
-  }
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
   void note_read(std::uint64_t bytes) override {

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -96,17 +95,6 @@ class Advice {
 };
 
 }  // namespace
-
-Status read_piece(int file, const Piece& piece) {
-  auto* to = static_cast<std::byte*>(const_cast<void*>(piece.data));
-  for (std::uint64_t done = 0; done < piece.size;) {
-    const ssize_t got = ::pread(file, to + done, piece.size - done, static_cast<off_t>(piece.offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return Code::io;
-    done += static_cast<std::uint64_t>(got);
-  }
-  return {};
-}
 
 Status read_pieces(int file, PieceSource& source) {
   Part part(file);

@@ -11,6 +11,5 @@ namespace millrace::client {
 // each other share a system call, which reads the bytes between them too. Code::io: an error, or the file
 // ends before the last piece; then some of the memory has been written.
 Status read_pieces(int file, PieceSource& source);
-Status read_piece(int file, const Piece& piece);
 
 }  // namespace millrace::client

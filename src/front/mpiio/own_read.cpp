@@ -26,12 +26,6 @@ void move_pointer_back(Open& open, const Target& target) {
   open.position = static_cast<MPI_Offset>(target.position / etype);
 }
 
-Status read_with_holes(Open& open, const Arguments& a, const Target& target) {
-  client::PieceSource source(open.view, target.position, *target.memory, a.memory,
-                             static_cast<std::uint64_t>(a.count));
-  return open.file->read(source);
-}
-
 // False: nothing has changed but the memory of the read, and the library has to read.
 bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
   Target target{};
@@ -45,21 +39,17 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
     result = raise(open, flushed);
     return true;
   }
-  const bool one = target.one_piece && target.memory->contiguous;
-  // The library reads one piece in the background if the call is non-blocking.
-  if (row.completion == Completion::nonblocking && (one || a.request == nullptr)) return false;
+  // The library reads one piece as fast, and in the background if the call is non-blocking.
+  if (target.one_piece || (row.completion == Completion::nonblocking && a.request == nullptr)) return false;
   if (const int error = examine(open, Direction::read, a); error != MPI_SUCCESS) {
     result = error;
     return true;
   }
   const bool moves = row.position == Position::individual;
-  if (moves) {
-    move_pointer(open, target);
-    find_hull(open, target);
-  }
-  const Status status =
-      one ? open.file->read({target.hull.begin, a.memory, target.bytes}) : read_with_holes(open, a, target);
-  if (!status.ok()) {
+  if (moves) move_pointer(open, target);
+  client::PieceSource source(open.view, target.position, *target.memory, a.memory,
+                             static_cast<std::uint64_t>(a.count));
+  if (!open.file->read(source).ok()) {
     if (moves) move_pointer_back(open, target);
     return false;
   }
