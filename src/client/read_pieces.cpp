@@ -23,7 +23,7 @@ constexpr std::uint64_t gap_max = 4 * KiB;
 constexpr std::uint64_t advised_gap_max = 64 * KiB;
 constexpr std::uint64_t advised_bytes = 4 * MiB;
 
-// What one system call reads: pieces, and the bytes between them, which go to a place that nobody reads.
+// The pieces of one system call. The bytes between them go to memory that nobody reads.
 class Part {
  public:
   explicit Part(int file) : file_(file) {}
@@ -73,7 +73,7 @@ class Part {
   std::array<std::byte, gap_max> unread_;
 };
 
-// Tells the kernel of holes that it would otherwise meet one by one.
+// Tells the kernel to read pieces ahead where holes hide them from its own read-ahead.
 class Advice {
  public:
   explicit Advice(int file) : file_(file) {}

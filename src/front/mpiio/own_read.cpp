@@ -11,16 +11,8 @@
 namespace millrace::front {
 namespace {
 
-// Takes the bytes at the individual pointer, or gives them back.
-void move_pointer(Open& open, Target& target) {
-  const auto etype = open.view.etype_size();
-  const std::lock_guard guard(open.pointer_lock);
-  target.position = static_cast<std::uint64_t>(open.position) * etype;
-  open.position += static_cast<MPI_Offset>(target.bytes / etype);
-  open.holder = Open::Holder::ours;
-}
-
-void move_pointer_back(Open& open, const Target& target) {
+// The opposite of reserve().
+void give_back(Open& open, const Target& target) {
   const auto etype = open.view.etype_size();
   const std::lock_guard guard(open.pointer_lock);
   open.position = static_cast<MPI_Offset>(target.position / etype);
@@ -46,11 +38,11 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
     return true;
   }
   const bool moves = row.position == Position::individual;
-  if (moves) move_pointer(open, target);
+  if (moves) reserve(open, target);
   client::PieceSource source(open.view, target.position, *target.memory, a.memory,
                              static_cast<std::uint64_t>(a.count));
   if (!open.file->read(source).ok()) {
-    if (moves) move_pointer_back(open, target);
+    if (moves) give_back(open, target);
     return false;
   }
   open.file->note_read(target.bytes);

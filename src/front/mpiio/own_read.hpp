@@ -6,8 +6,9 @@
 
 namespace millrace::front {
 
-// Reads of a file that the kernel of this node alone caches. A rank reads its pieces itself: it needs no
-// other rank for a collective read, and the MPI library for no hole.
+// Reads of a local file whose ranks are all on one node. All of them share the kernel's page cache, so a
+// collective read needs no other rank's memory. A rank reads pieces with holes between them itself, and one
+// piece by the library's independent function.
 
 // Whether this rank may read a file so: its file system is this machine's, and the settings leave no calls to
 // the library. All ranks have to agree.

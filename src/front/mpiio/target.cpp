@@ -41,4 +41,12 @@ void find_hull(const Open& open, Target& target) {
   }
 }
 
+void reserve(Open& open, Target& target) {
+  const std::uint64_t etype = open.view.etype_size();
+  const std::lock_guard guard(open.pointer_lock);
+  target.position = static_cast<std::uint64_t>(open.position) * etype;
+  open.position += static_cast<MPI_Offset>(target.bytes / etype);
+  open.holder = Open::Holder::ours;
+}
+
 }  // namespace millrace::front

@@ -6,7 +6,7 @@
 
 namespace millrace::front {
 
-// The place of a write, if it could be computed.
+// The place of a transfer, if it could be computed.
 struct Target {
   std::uint64_t position;  // bytes of the view's data
   const client::TypeMap* memory;
@@ -19,5 +19,9 @@ struct Target {
 // arguments are wrong, which the library reports, or there is no map. The individual pointer does not move.
 bool measure(Open& open, const Row& row, const Arguments& arguments, Target& target);
 void find_hull(const Open& open, Target& target);
+
+// Takes `target.bytes` bytes at the individual pointer, which may have moved since it was measured. The hull
+// stays that of the measured position.
+void reserve(Open& open, Target& target);
 
 }  // namespace millrace::front

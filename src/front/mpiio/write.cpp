@@ -21,15 +21,6 @@ bool buffer_sound(const Arguments& a, const Target& target) {
   return a.memory != nullptr || target.bytes == 0 || target.memory->true_lower >= first_page;
 }
 
-// Takes `target.bytes` bytes at the individual pointer, which may have moved since it was measured.
-void reserve(Open& open, Target& target) {
-  const std::uint64_t etype = open.view.etype_size();
-  const std::lock_guard guard(open.pointer_lock);
-  target.position = static_cast<std::uint64_t>(open.position) * etype;
-  open.position += static_cast<MPI_Offset>(target.bytes / etype);
-  open.holder = Open::Holder::ours;
-}
-
 Status append(Open& open, const Arguments& a, const Target& target) {
   const bool one = target.memory->contiguous && target.one_piece;
   if (one) {
