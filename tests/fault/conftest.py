@@ -175,14 +175,13 @@ class Job:
         return [name for name in listed for ours in self._sockets if name in (f"@{ours}", f"@{ours}-start")]
 
     def end(self) -> None:
-        """Ends what still runs: for a test that failed."""
-        if self._process is None:
-            return
+        """Ends what still runs, also what the test started itself with this job's environment."""
         for pid in [*self.members(), *self.agents()]:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGCONT)
                 os.kill(pid, signal.SIGKILL)
-        self._process.wait()
+        if self._process is not None:
+            self._process.wait()
 
     def expect_nothing_left(self) -> None:
         assert eventually(lambda: not self.agents(), STRAY_BOUND_S), f"the agent stays: {self.agents()}"

@@ -148,6 +148,7 @@ def test_a_disk_that_hangs_does_not_hold_up_files_elsewhere(job, tmp_path):
             assert all(process.poll() is None for process in stuck), "the disk was not frozen"
         finally:
             thaw(disk)
+            (tmp_path / "go").touch()  # a program that has started ends also where the other has not
             outs = [process.communicate(timeout=60)[0] for process in stuck]
         assert all("closed 0 MPI_SUCCESS" in out for out in outs), outs
         for name in ("one", "two"):
