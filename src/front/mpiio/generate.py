@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-from table import MEETING, ORDERING, OTHERS, TRANSFERS, WORDS
+from table import MEETING, ORDERING, ORDERS_ITSELF, OTHERS, TRANSFERS, WORDS
 
 HERE = pathlib.Path(__file__).resolve().parent
 SPDX = ("SPDX-FileCopyrightText: 2026 The Millrace authors", "SPDX-License-Identifier: Apache-2.0")
@@ -193,7 +193,8 @@ def hook(function):
     if function.kind == "own":
         name = function.name.removeprefix("MPI_").removeprefix("File_").lower()
         body = f"  return own_{name}(E{', ' if function.parameters else ''}{function.arguments});\n"
-        body = f"  order_between_nodes();\n{body}" if function.name in MEETING else body
+        if function.name in MEETING and function.name not in ORDERS_ITSELF:
+            body = f"  order_between_nodes();\n{body}"
     elif function.kind == "order":
         body = f"  order_between_nodes();\n  return {real};\n"
     else:

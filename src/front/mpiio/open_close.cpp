@@ -278,7 +278,11 @@ int own_close(Entry entry, MPI_File* fh) noexcept {
   // Also inside another call: an error handler may close the file.
   if (fh != nullptr) {
     try {
+      // The file that is closed needs no order: whoever opens it next waits for everything that is left of
+      // it. An order of a file with a ledger waits for the file's disk, and durability node promises a close
+      // that does not.
       std::unique_ptr<Open> open = remove(*fh);
+      if (scope.outermost()) order_routed_files();
       if (open != nullptr) {
         held = std::move(open->stand_in);
         if (open->delete_on_close) deleted = open->path;

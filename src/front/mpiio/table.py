@@ -195,3 +195,5 @@ ORDERING = [
     ("MPI_Win_fence", "int assertion, MPI_Win win"),
     ("MPI_Win_free", "MPI_Win* win"),
 ]
+# Its own part orders all files but the one that it closes.
+ORDERS_ITSELF = ("MPI_File_close",)
