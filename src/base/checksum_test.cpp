@@ -16,7 +16,7 @@ namespace millrace {
 namespace {
 
 TEST(Checksum, is_xxh3_64) {
-  // From the reference implementation: XXH3_64bits of nothing, seed 0.
+  // The value of the reference implementation: XXH3_64bits of no bytes, seed 0.
   EXPECT_EQ(checksum("", 0), 0x2D06800538D394C2ULL);
 }
 
@@ -43,8 +43,7 @@ TEST(Checksum, is_the_same_in_wide_registers) {
 }
 
 #if defined(__x86_64__)
-// Whether the upper halves of the wide registers hold anything; while they do, SSE code of the program is
-// slow.
+// True if the upper halves of the wide registers are in use. The program's SSE code is slow then.
 bool wide_registers_in_use() {
   unsigned low = 0, high = 0;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));

@@ -10,7 +10,7 @@ namespace millrace {
 
 namespace detail {
 
-// For bytes <= size <= 2 * bytes: the second copy overlaps the first one.
+// Copies `size` bytes with two copies, which may overlap. Needs bytes <= size <= 2 * bytes.
 template <std::size_t bytes>
 inline void copy_ends(std::byte* to, const std::byte* from, std::size_t size) {
   std::byte first[bytes], last[bytes];
@@ -22,7 +22,7 @@ inline void copy_ends(std::byte* to, const std::byte* from, std::size_t size) {
 
 }  // namespace detail
 
-// memcpy() without a call for few bytes, of which records of structs have 12 to 40.
+// memcpy() that needs no call for up to 64 bytes. Records of structs often have 12 to 40 bytes.
 inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t size) {
   if (size > 64) {
     std::memcpy(to, from, size);

@@ -7,19 +7,19 @@
 
 namespace millrace {
 
-// The identity of a file. A file system gives the inode number of a removed file to a new one, so device and
-// inode alone are not enough. 0 in one of the last three members: the file system does not tell it.
+// The identity of a file. Device and inode are not enough, because a file system gives the inode number of a
+// removed file to a new file. 0 in one of the last three members: the file system does not tell that member.
 struct FileIdentity {
   std::uint64_t device = 0;    // st_dev
   std::uint64_t inode = 0;     // st_ino
   std::uint64_t birth_ns = 0;  // when the file was made, since 1970 (statx)
   std::uint64_t handle = 0;    // checksum of the kernel's file handle, which counts the inode's generations
-  std::uint64_t mark = 0;      // Millrace's mark on the file, if the file system tells neither of the two
+  std::uint64_t mark = 0;      // Millrace's mark on the file, if there is neither birth_ns nor handle
 
   bool operator==(const FileIdentity&) const = default;
 };
 
-// The mark of a file that has none and could have one.
+// The value of `mark` for a file that has no mark but could have one.
 inline constexpr std::uint64_t unmarked = 1;
 
 enum class Sameness : std::uint8_t { same, other, unknown };

@@ -6,13 +6,13 @@
 
 namespace millrace {
 
-// f_type of statfs(2); 0: not known.
+// Returns f_type of statfs(2); 0: the type is unknown.
 std::uint32_t type_of_file_system(const char* path);
 std::uint32_t type_of_file_system(int file);
 
 // True for a file system of this machine. An unknown type may be remote.
 bool is_local_type(std::uint32_t type);
-// ... with all its files in memory.
+// True for a file system with all its files in memory.
 bool is_memory_type(std::uint32_t type);
 
 }  // namespace millrace

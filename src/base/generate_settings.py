@@ -49,7 +49,7 @@ def cpp_table() -> str:
     lines = [*(f"// {line}\n" for line in LICENSE), f"// Written by {HERE}. Do not edit.\n", "// clang-format off\n"]
     lines += ["#pragma once\n\n", "#include <array>\n", "#include <cstdint>\n", "#include <string_view>\n\n"]
     lines += ['#include "base/setting_rule.hpp"\n\n', "namespace millrace {\n\n"]
-    lines += ["// The words of a setting. Those of an enumeration stand in the order of its values.\n"]
+    lines += ["// The words of each setting. The words of an enumeration are in the order of its values.\n"]
     lines += ["namespace setting_words {\n"]
     for one in SETTINGS:
         if one.choices:

@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-// The directory of journals: the setting, else the temporary directory.
+// The directory of journals: the setting, or else the temporary directory.
 inline std::string local_directory(const Settings& settings) {
   if (!settings.journal_directory.empty()) return settings.journal_directory;
   const char* temporary = std::getenv("TMPDIR");

@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-// The kind of an error, which every front end can translate (MPI error class, errno, exit status). The values
-// travel in frames between agent and client: never renumber.
+// The kind of an error. Every front end can translate it (MPI error class, errno, exit status). The values
+// travel in frames between agent and client, so never renumber them.
 enum class Code : std::uint32_t {
   ok = 0,
   invalid = 1,     // an invalid argument or setting
@@ -31,14 +31,14 @@ enum class Code : std::uint32_t {
 };
 inline constexpr Code last_code = Code::refused;
 
-// The outcome of a call that returns nothing else: a code, and the errno it came from (0 if none). Eight
-// bytes, passed in a register; describe() makes the text on demand.
+// The outcome of a call: a code, and the errno behind it (0 if there is none). A status has eight bytes, so
+// it travels in a register; describe() makes the text on demand.
 class [[nodiscard]] Status {
  public:
   constexpr Status() = default;
   constexpr Status(Code code, int error = 0) : code_(code), error_(error) {}
 
-  // Maps an errno value once, here. 0 is ok.
+  // Maps an errno value to a status. This is the only such mapping. 0 is ok.
   static Status from_errno(int error);
 
   constexpr bool ok() const { return code_ == Code::ok; }

@@ -15,18 +15,18 @@ enum class SettingKind : std::uint8_t {
   count,     // a whole number
   duration,  // a time, in milliseconds
   paths,     // glob patterns, separated by ":"
-  names,     // separated by ","
+  names,     // words, separated by ","
   calls,     // some of `words`, separated by ","
   path,
   key,  // short and printable: it becomes part of a socket's name
 };
 
-// What a setting may be.
+// The allowed values of a setting.
 struct SettingRule {
   std::string_view name;
   SettingKind kind;
   std::span<const std::string_view> words = {};
-  std::uint64_t least = 0;  // of bytes, count, duration
+  std::uint64_t least = 0;  // range of bytes, count and duration
   std::uint64_t most = 0;
   bool power_of_two = false;
   bool automatic = false;            // the word "auto" is allowed too, and means 0

@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-// The words of a setting. Those of an enumeration stand in the order of its values.
+// The words of each setting. The words of an enumeration are in the order of its values.
 namespace setting_words {
 inline constexpr std::array<std::string_view, 4> strategy{"auto", "immediate", "sort", "journal"};
 inline constexpr std::array<std::string_view, 3> durability{"server", "disk", "node"};

@@ -18,7 +18,7 @@
 namespace millrace {
 namespace {
 
-// A setting's text, read as its kind says.
+// A setting's text after parsing; the kind decides which member counts.
 struct Value {
   std::uint64_t number = 0;
   std::string text;
@@ -31,7 +31,7 @@ std::string listed(std::span<const std::string_view> words) {
   return text;
 }
 
-// The functions below return what would have been allowed; empty: `value` has the value.
+// Each function below sets `value` and returns an empty text. On failure, it returns the allowed values.
 
 std::string read_choice(const SettingRule& rule, std::string_view text, Value& value) {
   const auto same = [text](std::string_view word) { return parse::same_word(text, word); };
@@ -148,7 +148,7 @@ void assign(Settings& settings, Value&& value) {
   }
 }
 
-// Where the value of each setting of setting_rules goes, in the same order.
+// The member of Settings for each setting of setting_rules, in the same order.
 struct Binding {
   std::string_view name;
   void (*assign)(Settings&, Value&&);
@@ -192,7 +192,7 @@ constexpr std::array bindings{
 };
 static_assert(std::ranges::equal(bindings, setting_rules, {}, &Binding::name, &SettingRule::name));
 
-// "*" crosses "/"; a pattern without "/" is held against the last component too.
+// "*" also matches "/". A pattern without "/" also matches the last component.
 bool matches(const std::vector<std::string>& patterns, std::string_view path) {
   const std::string whole(path);
   const std::string last(path.substr(path.rfind('/') + 1));
@@ -261,7 +261,7 @@ Settings from_environment(const char* const* environment, std::vector<std::strin
     const std::size_t equals = line.find('=');
     if (!line.starts_with(prefix) || equals == std::string_view::npos) continue;
     const std::string name = lower_name(line.substr(prefix.size(), equals - prefix.size()));
-    if (name == "prefix" || name.starts_with("test_")) continue;  // for the command; for tests
+    if (name == "prefix" || name.starts_with("test_")) continue;  // for the command, or for tests
     std::string message;
     if (!set(settings, name, line.substr(equals + 1), message).ok()) {
       messages.push_back(std::string(line.substr(0, equals)) + " is ignored: " + message);

@@ -21,20 +21,21 @@ inline constexpr std::uint64_t GiB = 1024 * MiB;
 enum class Strategy : std::uint32_t { automatic = 0, immediate = 1, sort = 2, journal = 3 };
 enum class Durability : std::uint32_t { server = 0, disk = 1, node = 2 };
 enum class SinkMode : std::uint32_t { automatic = 0, buffered = 1, direct = 2 };
-// The order in which the agents of several nodes pass records on.
+// The route of records through the agents of several nodes.
 enum class Topology : std::uint32_t { automatic = 0, ring = 1, tree = 2, direct = 3 };
 
-// Whether an open copies a file that several nodes read to all of them.
+// Staging: an open may copy a file that several nodes read to each of these nodes.
 enum class Stage : std::uint32_t { automatic = 0, none = 1, whole = 2 };
-// The file of a path: one that all nodes see, or one of the first rank's node.
+// The file of a path: a shared file that all nodes see, or a file of the first rank's node.
 enum class Target : std::uint32_t { shared = 0, first = 1 };
-// The shape of the buffers between host and device; the named ones are those of a vendor's designs.
+// The shape of the buffers between host and device. The named shapes are a vendor's designs.
 enum class DeviceBuffers : std::uint32_t { automatic = 0, nec2020 = 1, nec2021 = 2 };
 
-// When plain files of a program begin to go to their disk early (src/plain).
+// Early writeback of a program's plain files (plain/early.hpp).
 enum class Early : std::uint32_t { automatic = 0, always = 1, never = 2 };
 
-// The settings of one file. Fixed layout: they travel from client to agent when a file is registered.
+// The settings of one file. The layout is fixed, because the client sends them to the agent when it registers
+// a file.
 struct FileSettings {
   Strategy strategy = Strategy::automatic;
   Durability durability = Durability::server;
@@ -43,11 +44,12 @@ struct FileSettings {
   std::uint64_t sort_buffer_bytes = setting_default::sort_buffer;  // for the whole node and file
   std::uint64_t record_max_bytes = setting_default::record_max;
   std::uint64_t fdatasync_interval_bytes =
-      setting_default::fdatasync_interval;  // durability disk: 0 = only at close
+      setting_default::fdatasync_interval;  // durability disk: a datasync after so many bytes; 0 = only at
+                                            // close
 };
 static_assert(sizeof(FileSettings) == 40);
 
-// True if the bytes are on the disk after a close, or after the background work of a close.
+// True if the bytes are on the disk after the close, or after the background work that the close leaves.
 constexpr bool ends_on_disk(const FileSettings& settings) {
   return settings.durability != Durability::server;
 }
@@ -56,62 +58,62 @@ constexpr bool keeps_ledger(const FileSettings& settings) {
   return settings.durability == Durability::node || settings.strategy == Strategy::journal;
 }
 
-// All settings of a process; setting_table.hpp has the ranges. Precedence, weakest first: built in, TOML
-// file, environment (MILLRACE_*), command line (which sets the environment), MPI_Info hints (millrace_*, per
-// file).
+// All settings of a process; setting_table.hpp has the ranges. The precedence, weakest first: built-in
+// values, TOML file, environment (MILLRACE_*), command line (which sets the environment), MPI_Info hints
+// (millrace_*, per file).
 struct Settings {
   FileSettings file;
   std::uint64_t channel_bytes = setting_default::channel;  // per rank
   std::uint64_t direct_above_bytes =
-      setting_default::direct_above;  // pieces from this size on bypass the pipeline, all others take it; 0 =
-                                      // client/policy.hpp
+      setting_default::direct_above;  // pieces of this size or more bypass the pipeline, smaller ones take
+                                      // it; 0 = client/policy.hpp decides
   std::uint64_t timeout_ms = setting_default::timeout;  // bound of every wait without progress
   // The longest time from a write until the file has its bytes, without a sync.
   std::uint64_t write_within_ms = setting_default::write_within;
   bool enabled = true;  // MILLRACE=0 turns everything off
-  // For a file that several nodes have open; the settings of its first rank count.
-  bool across_nodes =
-      setting_default::across_nodes != 0;  // false: files that several nodes open are left to the MPI library
+  // The next settings are for a file that several nodes have open. The values of its first rank count.
+  bool across_nodes = setting_default::across_nodes != 0;  // false: the MPI library alone writes them
   Topology topology = Topology::automatic;
   std::uint32_t file_servers =
-      setting_default::file_servers;                     // at most one per node; 0 = transport/topology.hpp
-  std::uint64_t stripe_bytes = setting_default::stripe;  // of each file server in turn; 0 = likewise
+      setting_default::file_servers;  // at most one per node; 0 = transport/topology.hpp
+  std::uint64_t stripe_bytes =
+      setting_default::stripe;  // of each file server in turn; 0 = topology.hpp likewise
   Stage stage = Stage::automatic;
   Target target = Target::shared;
   DeviceBuffers device_buffers = DeviceBuffers::automatic;
   std::uint64_t staging_bytes =
-      setting_default::staging_bytes;  // of a process, for copies from and to devices
+      setting_default::staging_bytes;  // memory of a process for copies from and to devices
   std::vector<std::string>
-      interfaces;  // network interfaces for links, best first; none: the first that is up
-  // Lists of glob patterns, separated by ":". "*" crosses "/"; one without "/" also matches the last
-  // component.
-  std::vector<std::string> direct_paths;  // paths that stay direct, also if in only_paths
-  std::vector<std::string> only_paths;    // if any: only these are accelerated
+      interfaces;  // network interfaces for links, best first; empty: the first one that is up
+  // Lists of glob patterns, separated by ":". "*" also matches "/". A pattern without "/" also matches the
+  // last component.
+  std::vector<std::string> direct_paths;  // paths that stay direct, even if only_paths has them
+  std::vector<std::string> only_paths;    // if not empty, only these paths are accelerated
   std::vector<std::string> direct_calls;  // independent, collective, nonblocking, split, read
-  // Plain files, by libmillrace_posix.so.
-  bool posix = setting_default::posix != 0;  // preload it; `millrace run` asks
+  // The next settings are for plain files (libmillrace_posix.so).
+  bool posix = setting_default::posix != 0;  // `millrace run` preloads the library
   Early posix_writeback = Early::automatic;
-  std::vector<std::string> posix_async;  // glob patterns of paths: writes return before they are done
+  std::vector<std::string> posix_async;  // glob patterns of paths with write-behind (plain/behind.hpp)
   std::uint64_t posix_async_memory_bytes =
       setting_default::posix_async_memory;  // for such writes, per process
-  std::string stats_path;       // JSON lines are appended here; a directory: to a file per node; empty = off
-  std::string trace_directory;  // one trace file per process; empty = off
-  std::string job;              // key of the job: which agent to talk to
-  std::string agent_program;    // path of millraced; empty = beside the library
+  std::string stats_path;         // file for JSON lines; a directory: one file per node; empty = off
+  std::string trace_directory;    // one trace file per process; empty = off
+  std::string job;                // key of the job, which names the job's agents
+  std::string agent_program;      // path of millraced; empty = beside the library
   std::string journal_directory;  // node-local; empty = TMPDIR or /tmp
-  std::string stage_directory;    // for copies of files that are read: likewise
-  std::string cost_directory;     // the costs of writes on file systems; empty = the user's cache folder
+  std::string stage_directory;    // for staged copies of files; empty = TMPDIR or /tmp
+  std::string cost_directory;     // for records of costs of writes; empty = the user's cache folder
 };
 
-// The word that the settings have for it; "unknown" for any other number.
+// The setting's word for a value; "unknown" for any other number.
 std::string_view name_of(Strategy strategy);
 std::string_view name_of(Durability durability);
 std::string_view name_of(Topology topology);
 
-// "64", "64KiB", "1MiB", "2g" -> bytes. Powers of 1024 whatever the spelling; case does not matter.
+// "64", "64KiB", "1MiB", "2g" -> bytes. All units are powers of 1024, in any spelling and case.
 Result<std::uint64_t> parse_bytes(std::string_view text);
 
-// The rule of a setting that there is.
+// The rule of a setting. The name must exist.
 constexpr const SettingRule& rule_of(std::string_view name) {
   return *std::ranges::find(setting_rules, name, &SettingRule::name);
 }
@@ -120,11 +122,11 @@ constexpr const SettingRule& rule_of(std::string_view name) {
 std::vector<std::string_view> setting_names();
 
 // Sets one setting by its name as in MILLRACE_<NAME> or the hint millrace_<name>, lower case ("strategy",
-// "sort_buffer", ...). On failure nothing is changed, and `message` has the error and the allowed values.
+// "sort_buffer", ...). A failure changes no setting, and `message` has the error and the allowed values.
 Status set(Settings& settings, std::string_view name, std::string_view value, std::string& message);
 
-// Built-in values overlaid with the MILLRACE_* of this environment. Unknown or bad ones are ignored, with one
-// line each in `messages`.
+// Returns the built-in values with the changes by the MILLRACE_* variables of this environment. Unknown and
+// invalid variables are ignored, with one line each in `messages`.
 Settings from_environment(const char* const* environment, std::vector<std::string>& messages);
 
 // True if `path` may take the pipeline at all (only_paths, direct_paths).

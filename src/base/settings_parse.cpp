@@ -39,7 +39,7 @@ constexpr std::array time_units{
     Unit{"m", 60'000}, Unit{"min", 60'000}, Unit{"h", 3'600'000},
 };
 
-// A whole decimal number and one of `units`, nothing else. No sign, no fraction, no overflow.
+// Reads a whole decimal number and one of `units`. A sign, a fraction, an overflow or other text is an error.
 template <std::size_t N>
 Result<std::uint64_t> with_unit(std::string_view text, const std::array<Unit, N>& units) {
   text = trim(text);

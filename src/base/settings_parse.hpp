@@ -10,13 +10,13 @@
 #include "base/result.hpp"
 #include "base/settings.hpp"
 
-// How single values are read and written. Used by settings.cpp; apart so that its table stays a table.
+// Functions that read and write single values, for settings.cpp.
 namespace millrace::parse {
 
-// Without white space at both ends.
+// Removes white space at both ends.
 std::string_view trim(std::string_view text);
 
-// 1 yes true on / 0 no false off, whatever the case.
+// 1 yes true on / 0 no false off, in any case of letters.
 Result<bool> yes_no(std::string_view text);
 
 // "90", "90s", "1500ms", "2min", "1h" -> milliseconds; a bare number is seconds.
@@ -28,7 +28,7 @@ std::vector<std::string> list(std::string_view text, char separator);
 // 33554432 -> "32MiB"; the largest unit that divides it.
 std::string bytes_text(std::uint64_t bytes);
 
-// True if a and b are the same but for the case of ASCII letters.
+// True if a and b are equal, apart from the case of ASCII letters.
 bool same_word(std::string_view a, std::string_view b);
 
 }  // namespace millrace::parse

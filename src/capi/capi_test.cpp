@@ -258,7 +258,8 @@ TEST_F(Api, AFullFileGivesACountAndThenTheError) {
   EXPECT_EQ(millrace_close(file), 0);
 }
 
-// For memory that the program itself has allocated: its ring stays until the end of the process.
+// Passes device memory without naming its device. The library then keeps a staging ring until the end of the
+// process, so the test runs this function in a process of its own.
 void use_cuda_memory_by_its_address(const std::string& path) {
   millrace_device* device = nullptr;
   ASSERT_EQ(millrace_device_open("cuda", &device), 0) << millrace_explain();
@@ -285,7 +286,7 @@ TEST_F(Api, CudaMemoryIsRecognisedWithoutItsDevice) {
   EXPECT_EXIT(
       {
         use_cuda_memory_by_its_address(path());
-        std::filesystem::remove_all(folder);  // its own, from its own SetUp(); it has no TearDown()
+        std::filesystem::remove_all(folder);  // of the child's own SetUp(): the child has no TearDown()
         std::_Exit(HasFailure() ? 1 : 0);
       },
       ::testing::ExitedWithCode(0), "");
@@ -311,7 +312,7 @@ TEST_F(Api, AnotherProcessesMemoryIsReached) {
   ASSERT_EQ(millrace_device_open(("process:" + std::to_string(child)).c_str(), &device), 0)
       << millrace_explain();
   Bytes read(bytes.size());
-  // The child has the files of this process.
+  // The forked child has the same bytes at the same address.
   EXPECT_EQ(millrace_read_mem(device, read.data(), bytes.data(), bytes.size()), 0) << millrace_explain();
   EXPECT_EQ(read, bytes);
   void* address = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Functions on the host: those of millrace.h, and their arguments.
+// The functions of millrace.h for functions on the host, and the arguments of such calls.
 #include "capi/channel.hpp"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ namespace {
 
 using staging::Argument;
 
-// bin/ beside lib/, which may have a folder for the architecture.
+// The program is in bin/ beside lib/. The library may be in a folder of lib/ for the architecture.
 std::string host_program() {
   Dl_info self;
   std::string folder = ".";

@@ -23,10 +23,11 @@ struct OpenChannel {
   const std::unique_ptr<staging::Channel> channel;
 };
 
-// A call in staging's form, with the devices of its arguments.
+// A call of a function on the host, in the form that the room staging takes. It keeps the devices of its
+// arguments alive. Not thread safe.
 class Call {
  public:
-  // The errno of wrong arguments, or 0.
+  // Takes the arguments. Returns 0, or the errno of the first wrong argument.
   Outcome prepare(const Handles& handles, std::uint64_t symbol, const millrace_argument* arguments,
                   std::uint64_t count);
   Result<std::uint64_t> run(OpenChannel& channel, OpenDevice* device) const;
@@ -37,7 +38,7 @@ class Call {
   std::vector<std::shared_ptr<OpenDevice>> devices_;
 };
 
-// The reason of a failed call, if its errno alone does not tell it.
+// The reason of a failed call, if the errno alone does not explain it; otherwise empty.
 const char* about_call(Status status);
 
 }  // namespace millrace::capi

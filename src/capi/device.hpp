@@ -22,7 +22,7 @@ class OpenDevice {
   using Handle = millrace_device;
   static constexpr Kind kind = Kind::device;
 
-  // `which`: as in millrace_device_open(); null: `outcome` has the reason.
+  // `which` is the argument of millrace_device_open(). Null: `outcome` has the reason.
   static std::shared_ptr<OpenDevice> open(Library& library, const std::string& which, Outcome& outcome);
   OpenDevice(Library& library, std::unique_ptr<staging::Device> device)
       : library_(library), device_(std::move(device)) {}

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// The library and its devices: the functions of millrace.h.
+// The functions of millrace.h for the library as a whole and for devices.
 #include <algorithm>
 #include <cstring>
 

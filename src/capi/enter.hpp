@@ -6,7 +6,7 @@
 #include "capi/library.hpp"
 #include "capi/outcome.hpp"
 
-// How the functions of millrace.h begin.
+// The functions of millrace.h begin with these templates.
 namespace millrace::capi {
 
 // `body` gets the library and the object of the handle, which lives at least until `body` returns.

@@ -42,7 +42,8 @@ Moved move_part(const MemoryRange& range, std::uint64_t done, FileEnd& end, bool
   return {static_cast<std::uint64_t>(some), {}};
 }
 
-// Moves all bytes, or those before an error or the end. `whole`: repeats the call after a short count.
+// Moves all bytes, or the bytes before an error or the end of the file. With `whole`, repeats the system call
+// after a short count.
 Outcome move_all(MemoryRange range, int fd, std::optional<std::uint64_t> offset, bool reads, bool whole) {
   std::uint64_t done = 0;
   while (done < range.bytes) {
@@ -56,7 +57,8 @@ Outcome move_all(MemoryRange range, int fd, std::optional<std::uint64_t> offset,
     }
     if (some.status.error() == EINTR && (done == 0 || whole)) continue;
     if (done > 0) break;
-    // Memory that the host's own calls refuse may be a device's, even if the program names no device.
+    // The host's system calls refuse memory of a device. The program may have passed such memory without
+    // naming the device.
     if (some.status.error() != EFAULT || range.device != nullptr)
       return {some.status,
               some.status.error() == EIO && range.device != nullptr ? range.device->explain() : ""};
@@ -147,7 +149,7 @@ Outcome File::sync() const {
 
 Outcome File::close() {
   const int fd = fd_.release();
-  // Linux has closed it, whatever it says; EINTR says nothing about the file.
+  // Linux closes the descriptor even if close(2) fails. EINTR says nothing about the file.
   return fd >= 0 && ::close(fd) != 0 && errno != EINTR ? Outcome::failed(errno) : Outcome();
 }
 

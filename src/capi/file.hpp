@@ -15,31 +15,31 @@
 
 namespace millrace::capi {
 
-// An open file, pipe or socket. Its position is the descriptor's own. Thread safe.
+// An open file, pipe or socket. It owns the descriptor, and uses the descriptor's own position. Thread safe.
 class File {
  public:
   using Handle = millrace_file;
   static constexpr Kind kind = Kind::file;
 
-  // flags: MILLRACE_READ...; null: `outcome` has the reason.
+  // `flags` are MILLRACE_READ and others. Null: `outcome` has the reason.
   static std::shared_ptr<File> open(const char* path, int flags, unsigned permissions, Outcome& outcome);
   explicit File(Fd fd);
 
   int descriptor() const { return fd_.get(); }
-  // Without an offset: at the position.
+  // Without an offset, these two use the descriptor's position.
   Outcome write(const Memory& from, std::optional<std::uint64_t> offset) const;
   Outcome read(const Memory& to, std::optional<std::uint64_t> offset) const;
   Outcome seek(std::int64_t offset, int whence) const;
   Outcome size() const;
   Outcome truncate(std::uint64_t bytes) const;
   Outcome sync() const;
-  // The result of close(2). For the last owner of the file.
+  // Closes the descriptor and returns the result. Only the last owner of the file may call it.
   Outcome close();
 
-  // Its descriptor, in another File: for a child of fork().
+  // Moves the descriptor into another File, for a child of fork().
   std::shared_ptr<File> moved() { return std::make_shared<File>(std::move(fd_)); }
 
-  // Requests that have begun without a finished wait.
+  // The number of requests that have begun and whose wait has not finished.
   mutable std::atomic<unsigned> requests{0};
 
  private:

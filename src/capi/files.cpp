@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Files: the functions of millrace.h.
+// The functions of millrace.h for files.
 #include <fcntl.h>
 
 #include "capi/enter.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace millrace::capi;
 
-// `body` gets the file and the memory of a transfer.
+// Passes the file and the memory of a transfer to `body`.
 template <class Body>
 std::int64_t transfer(const char* call, millrace_file* file, millrace_device* device, const void* address,
                       std::uint64_t bytes, std::uint64_t offset, const Body& body) {

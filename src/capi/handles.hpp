@@ -11,13 +11,13 @@ namespace millrace::capi {
 
 enum class Kind : std::uint64_t { file = 1, device = 2, request = 3, channel = 4, queue = 5 };
 
-// The table of the program's handles. A handle is a number that no pointer can have. So an invalid handle is
-// detected and never followed:
+// The table of the program's handles. A handle is a number that no pointer can have. So the library detects
+// an invalid handle and never follows it:
 //
 //   [ tag: 16 bits | serial: 45 bits | kind: 3 bits ]
 //
-// A call that finds an object shares it: closing a handle takes the object from the table, and its last user
-// destroys it. Each T has a Handle type and a kind. Thread safe.
+// A call that finds an object shares it. A close takes the object from the table, and the last user destroys
+// the object. Each T has a Handle type and a kind. Thread safe.
 class Handles {
  public:
   template <class T>
@@ -28,7 +28,7 @@ class Handles {
     return reinterpret_cast<typename T::Handle*>(static_cast<std::uintptr_t>(number));
   }
 
-  // Null: there is none.
+  // Null: the handle is not open, or has another kind.
   template <class T>
   std::shared_ptr<T> find(const typename T::Handle* handle) const {
     const std::lock_guard lock(mutex_);
@@ -37,7 +37,7 @@ class Handles {
     return std::static_pointer_cast<T>(found->second);
   }
 
-  // Takes the object from the table. Null: it was not there.
+  // Takes the object from the table. Null: the handle was not open, or has another kind.
   template <class T>
   std::shared_ptr<T> take(const typename T::Handle* handle) {
     const std::lock_guard lock(mutex_);
@@ -53,11 +53,11 @@ class Handles {
     return open_.size();
   }
 
-  // Around fork().
+  // Call these around fork().
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
-  // In the child, before other code runs: takes over the T objects under their numbers, each as `again` makes
-  // it.
+  // Call it in the child, before other code runs. It takes over the parent's T objects with their numbers.
+  // `again` makes the child's object from the parent's.
   template <class T, class Again>
   void inherit(const Handles& parent, const Again& again) {
     last_ = parent.last_;

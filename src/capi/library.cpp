@@ -18,7 +18,7 @@ namespace millrace::capi {
 namespace {
 
 std::mutex making;
-std::atomic<Library*> one{nullptr};  // made with `making` held
+std::atomic<Library*> one{nullptr};  // get() makes it with `making` held
 
 void tell(const char* line) {
   const std::string text = std::string("millrace: ") + line + "\n";
@@ -62,8 +62,9 @@ void Library::after_fork_in_parent() {
   making.unlock();
 }
 
-// The child lacks the parent's threads, devices and processes, and the parent's locks may be taken for ever.
-// The parent's library stays untouched, so that none of its destructors runs.
+// Makes a new library for the child. The child lacks the parent's threads, devices and processes, and the
+// parent's locks may stay taken for ever. The child never touches the parent's library again, so that none of
+// its destructors runs.
 void Library::after_fork_in_child() {
   if (Library* parents = one.load()) {
     auto* made = new Library;

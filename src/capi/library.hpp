@@ -10,8 +10,8 @@
 namespace millrace::capi {
 
 // The objects that a process has once: settings, staging memory, workers, open handles. The first call that
-// needs it makes it. It is never destroyed, because threads of the program may use it to the very end. A
-// child of fork() has another, with its parent's files.
+// needs the library makes it. The library is never destroyed, because threads of the program may use it to
+// the very end. A child of fork() makes its own, with its parent's files.
 class Library {
  public:
   static Library& get();

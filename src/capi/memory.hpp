@@ -9,9 +9,9 @@
 
 namespace millrace::capi {
 
-// A program's bytes, and the device they are in for as long as they are used.
+// A range of the program's memory. It keeps the device of the memory alive.
 struct Memory {
-  std::shared_ptr<OpenDevice> device;  // null: this process
+  std::shared_ptr<OpenDevice> device;  // null: memory of this process
   staging::MemoryRange range;
 
   // False: `device` is neither null nor open.

@@ -47,14 +47,14 @@ INSTANTIATE_TEST_SUITE_P(All, Offload, ::testing::Values(MILLRACE_THREAD, MILLRA
                            return std::string(one.param == MILLRACE_THREAD ? "thread" : "process");
                          });
 
-// What the function wait_for waits for.
+// A pipe from which the host function wait_for reads.
 class Pipe {
  public:
   explicit Pipe(std::string path) : path_(std::move(path)) { EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0); }
   millrace_argument argument() const {
     return millrace_memory(MILLRACE_IN, nullptr, const_cast<char*>(path_.c_str()), path_.size() + 1);
   }
-  // When somebody reads it.
+  // Returns when the host function reads the pipe.
   int open() const { return ::open(path_.c_str(), O_WRONLY | O_CLOEXEC); }
   void let_go() const {
     const int fd = open();

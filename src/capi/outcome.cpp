@@ -15,7 +15,8 @@ constexpr std::size_t text_max = 512;
 constinit thread_local char last_text[text_max] = "";  // NOLINT(bugprone-dynamic-static-initializers)
 
 int errno_of(Status status) {
-  // ETIMEDOUT means here that the caller may wait again. A bound that ran out inside does not mean that.
+  // In the API, ETIMEDOUT means that the caller may wait again. After a timeout inside the library, the
+  // caller cannot wait again.
   if (status.error() == ETIMEDOUT || status.code() == Code::timeout) return EIO;
   if (status.error() != 0) return status.error();
   switch (status.code()) {
@@ -36,7 +37,7 @@ int errno_of(Status status) {
   }
 }
 
-// What to do, for errnos that do not explain themselves.
+// The cause, or the next step of the user, for errnos that do not explain themselves.
 const char* advice(int error) {
   switch (error) {
     case EBADF:

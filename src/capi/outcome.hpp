@@ -13,7 +13,7 @@
 
 namespace millrace::capi {
 
-// The outcome of a call of the C API: a number from 0 on, or an errno with a text.
+// The outcome of a call of the C API: a number of at least 0, or a negative errno with a text.
 class Outcome {
  public:
   Outcome(std::int64_t value = 0) : value_(value) {}
@@ -36,7 +36,8 @@ class Outcome {
 const char* explanation();
 void explain(const char* call, int error, std::string_view about);
 
-// The boundary: no exception crosses it. `body` returns an Outcome.
+// Runs `body`, which returns an Outcome. No exception leaves this function, because the caller may be a C
+// program.
 template <class Body>
 std::int64_t guarded(const char* call, const Body& body) noexcept {
   try {
@@ -47,7 +48,7 @@ std::int64_t guarded(const char* call, const Body& body) noexcept {
     explain(call, ENOMEM, {});
     return -ENOMEM;
   } catch (...) {
-    explain(call, EIO, "an error of Millrace's own");
+    explain(call, EIO, "an internal error of Millrace; the outcome of the call is unknown");
     return -EIO;
   }
 }

@@ -57,7 +57,7 @@ void CommandQueue::work() {
     runs_ = true;
     lock.unlock();
     Result<std::uint64_t> result = next.command();
-    next.command = nullptr;  // with what it has kept
+    next.command = nullptr;  // frees the objects that the command keeps
     lock.lock();
     runs_ = false;
     tickets_[next.ticket] = {true, result};
@@ -74,7 +74,7 @@ Result<bool> CommandQueue::done(Ticket ticket) const {
 
 std::optional<Result<std::uint64_t>> CommandQueue::wait(Ticket ticket, const std::uint64_t* timeout_ms) {
   std::unique_lock lock(mutex_);
-  // Looked up each time: another thread may wait for it too, or close the queue.
+  // The ticket is looked up each time, because another thread may wait for it too, or close the queue.
   const auto over = [&] {
     const auto found = tickets_.find(ticket);
     return found == tickets_.end() || found->second.over;

@@ -18,13 +18,13 @@
 
 namespace millrace::capi {
 
-// Commands, done one after the other by a thread that the first one starts. Thread safe.
+// Runs commands one after the other in a thread. The first command starts the thread. Thread safe.
 class CommandQueue {
  public:
   using Handle = millrace_queue;
   static constexpr Kind kind = Kind::queue;
   using Ticket = std::uint64_t;
-  // Returns the program's result.
+  // A command returns the result that wait() passes to the program.
   using Command = std::function<Result<std::uint64_t>()>;
 
   explicit CommandQueue(std::shared_ptr<OpenDevice> device) : device_(std::move(device)) {}
@@ -34,16 +34,17 @@ class CommandQueue {
 
   const std::shared_ptr<OpenDevice>& device() const { return device_; }
 
-  // EAGAIN: there are too many.
+  // EAGAIN: too many tickets have not been waited for.
   Result<Ticket> submit(Command command);
-  // Code::invalid: no such ticket.
+  // True if the command has ended. Code::invalid: there is no such ticket.
   Result<bool> done(Ticket ticket) const;
-  // Takes the result, once. Empty: the time ran out, and the command goes on (null: no bound). Code::invalid
-  // as above.
+  // Waits for the result and takes it; a second wait finds no ticket. A null timeout is no bound. Empty: the
+  // time ran out, and the command goes on. Code::invalid: there is no such ticket.
   std::optional<Result<std::uint64_t>> wait(Ticket ticket, const std::uint64_t* timeout_ms);
-  // False: the time ran out.
+  // Waits until no command waits or runs. False: the time ran out.
   bool sync(const std::uint64_t* timeout_ms);
-  // Drops commands that have not begun. False: a running command takes longer, and the queue goes on.
+  // Drops the commands that have not begun, and waits for the running one. False: that command takes longer,
+  // and the queue stays open.
   bool close(std::uint64_t timeout_ms);
 
  private:
@@ -68,7 +69,7 @@ class CommandQueue {
   std::deque<Waiting> waiting_;         // guarded by mutex_
   std::map<Ticket, Ticketed> tickets_;  // guarded by mutex_
   Ticket last_ = 0;                     // guarded by mutex_
-  bool runs_ = false;                   // guarded by mutex_: a command does
+  bool runs_ = false;                   // guarded by mutex_: a command runs
   bool started_ = false;                // guarded by mutex_
   bool stop_ = false;                   // guarded by mutex_
   staging::Worker worker_;

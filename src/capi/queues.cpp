@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Queues: the functions of millrace.h.
+// The functions of millrace.h for queues.
 #include "capi/channel.hpp"
 #include "capi/enter.hpp"
 #include "capi/memory.hpp"
@@ -25,7 +25,7 @@ Outcome submitted(CommandQueue& queue, CommandQueue::Command command, std::uint6
   return 0;
 }
 
-// `move`: copy_from or copy_to, between the queue's device and the host.
+// `move` copies between the queue's device and the host: copy_from or copy_to.
 template <class Move>
 int submit_copy(const char* call, millrace_queue* queue, const void* device_address, const void* host,
                 std::uint64_t bytes, std::uint64_t* ticket, const Move& move) {
@@ -44,7 +44,7 @@ int submit_copy(const char* call, millrace_queue* queue, const void* device_addr
   });
 }
 
-// Negative is no bound.
+// A negative timeout is no bound.
 const std::uint64_t* bound(std::int64_t timeout_ms, std::uint64_t& storage) {
   storage = static_cast<std::uint64_t>(timeout_ms);
   return timeout_ms < 0 ? nullptr : &storage;

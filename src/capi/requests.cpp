@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous requests: the functions of millrace.h.
+// The functions of millrace.h for asynchronous requests.
 #include <limits>
 
 #include "capi/enter.hpp"
@@ -30,7 +30,8 @@ class Uses {
   std::shared_ptr<OpenDevice> device_;
 };
 
-// A context of staging's requests, and the objects that its transfer uses. Thread safe.
+// A request of the program: a context of staging::Requests, and the objects that its transfer uses. Thread
+// safe.
 class Request {
  public:
   using Handle = millrace_request;
@@ -88,7 +89,8 @@ class Request {
     const std::lock_guard lock(mutex_);
     return uses_;
   }
-  // The next transfer may have begun in another thread.
+  // Releases the objects of an ended transfer. Another thread may already have begun the next one, whose
+  // objects stay.
   void done_with(const std::shared_ptr<Uses>& before) {
     const std::lock_guard lock(mutex_);
     if (uses_ == before) uses_.reset();

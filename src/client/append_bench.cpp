@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// The rank's part of a write, without the agent's part: one call of one record (call), the same with a
-// file's choice of path (file_call), or one call of many pieces (batch).
+// Measures the rank's part of a write, without the agent's part. `call` writes one record per call,
+// `file_call` adds the file's choice of path, and `batch` writes many pieces per call.
 #include <benchmark/benchmark.h>
 
 #include <memory>

@@ -10,9 +10,9 @@
 namespace millrace::client {
 
 // A mutex for sections that are nearly always free. It takes one atomic exchange to lock and a plain store to
-// unlock. Without MPI_THREAD_MULTIPLE it does nothing, because the exchange waits until all earlier stores
-// have left the core: 15 ns of a call of one small record. A thread that finds the mutex locked yields, then
-// sleeps between looks, because the holder may wait for the agent.
+// unlock. The exchange waits until all earlier stores have left the core, which takes 15 ns in a call with
+// one small record. So without MPI_THREAD_MULTIPLE the mutex locks nothing. A thread that finds the mutex
+// locked yields, then sleeps between looks, because the holder may wait for the agent.
 class CallLock {
  public:
   // With `shared` false, callers promise never to overlap.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Ranks and an agent as real processes: what has to work.
+// Tests with ranks and an agent as real processes: normal operation.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -155,7 +155,7 @@ TEST(Client, WhoOpensAFileWaitsForWhatOthersLeftWithTheAgent) {
   create(other);
   int over[2];
   ASSERT_EQ(::pipe(over), 0);
-  const pid_t witness = job.start([&] {  // the agent stays
+  const pid_t witness = job.start([&] {  // keeps the agent alive
     ::close(over[1]);
     auto file = open_file(other);
     RANK_CHECK(write_range(*file, 1, 0, 100, 100) == 0);
@@ -177,7 +177,8 @@ TEST(Client, WhoOpensAFileWaitsForWhatOthersLeftWithTheAgent) {
       settle_ledgers(path.c_str(), true);
       return contents(path) == pattern(7, 0, 5000);
     };
-    for (int i = 0; i < 1000 && !left(); ++i) ::usleep(10'000);  // until the agent has seen that it is gone
+    for (int i = 0; i < 1000 && !left(); ++i)
+      ::usleep(10'000);  // until the agent has seen the end of the rank
     RANK_CHECK(left());
     return 0;
   }),
@@ -238,7 +239,8 @@ TEST(Client, FlushAsksNobodyWhenNothingIsPending) {
   EXPECT_NE(text.find("\"reason\":[\"pipeline: expected to take less time\"]"), std::string::npos) << text;
 }
 
-// A call with many pieces is handed over in batches, one whose memory has to be brought together in parts.
+// The front end passes a call with many pieces in batches, and a call with scattered memory in parts. The
+// report counts each as one call.
 TEST(Client, TheReportCountsTheProgramsCalls) {
   Job job("calls", {"MILLRACE_DIRECT_ABOVE=1GiB"});
   const std::string path = job.path("data"), stats = job.path("stats");
@@ -291,20 +293,21 @@ TEST(Client, ThreadsOfOneRankShareItsRing) {
   EXPECT_EQ(contents(path), pattern(5, 0, 800'000));
 }
 
-// Not asked for by MPI, but POSIX gives it, and programs count on it: after a barrier, who writes later wins.
+// After a barrier, the later write wins. MPI does not promise this order, but POSIX does, and programs rely
+// on it.
 TEST(Client, WritesOfTwoRanksWithABarrierBetweenKeepTheirOrder) {
   Job job("order", {"MILLRACED_FAKE=hold"});
   const std::string path = job.path("data");
   create(path);
   constexpr int rounds = 400;
-  int to[2][2];  // to[r]: the pipe that rank r waits at
+  int to[2][2];  // rank r waits at pipe to[r]
   ASSERT_EQ(::pipe(to[0]) + ::pipe(to[1]), 0);
   std::vector<pid_t> ranks;
   for (int rank = 0; rank < 2; ++rank) {
     ranks.push_back(job.start([&, rank] {
       auto file = open_file(path, 2);
       char token = 0;
-      // Both write every block; in odd rounds rank 0 is the last, in even ones rank 1.
+      // Both ranks write every block. Rank 0 writes last in odd rounds, and rank 1 in even rounds.
       for (int round = 0; round < rounds; ++round) {
         const bool first = round % 2 == rank;
         if (!first) RANK_CHECK(::read(to[rank][0], &token, 1) == 1);

@@ -23,7 +23,7 @@ namespace millrace::client {
 namespace {
 
 constexpr std::string_view first_line = "millrace-costs 1\n";
-constexpr std::size_t most_bytes = 4096;  // of a record
+constexpr std::size_t most_bytes = 4096;  // the most bytes of a record
 constexpr std::size_t mounts_most_bytes = std::size_t{1} << 20;
 
 // The device of the path, or of its folder if the path does not exist yet.
@@ -38,7 +38,7 @@ bool device_of(const std::string& path, dev_t& device) {
   return true;
 }
 
-// Only as much memory as the file needs: fresh pages cost an open more than the file does.
+// Takes only as much memory as the file needs, because fresh pages cost an open more time than the file does.
 std::string contents(const char* path, std::size_t most) {
   const Fd file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   std::string text;

@@ -12,12 +12,12 @@
 #include "client/file.hpp"
 
 // The costs of each file system that this user's programs write to, kept in the user's cache folder: a small
-// text file for each. `millrace doctor PATH` measures them. When a program ends, it adds the times of its
-// files. If a record is missing, cut off or invalid, typical costs apply.
+// text file for each. `millrace doctor PATH` measures them. A program adds the times of its files when it
+// ends. If a record is missing, cut off or invalid, typical costs apply.
 namespace millrace::client {
 
-// The file system of a path that exists or will be made: its type and its source, such as "ext4 /dev/vda1".
-// Empty: unknown to the kernel.
+// The type and the source of a path's file system, such as "ext4 /dev/vda1". The path need not exist yet.
+// Empty: the kernel does not name the file system.
 std::string file_system_of(const std::string& path);
 
 // Never 0.
@@ -27,7 +27,7 @@ std::uint64_t number_of_file_system(const std::string& file_system);
 // Empty: there is none.
 std::string cost_directory(const Settings& settings);
 
-// The record of a file system.
+// The path of a file system's record.
 std::string cost_record(const std::string& directory, const std::string& file_system);
 
 // True if there is a valid record.
@@ -35,17 +35,17 @@ bool load_costs(const std::string& record, Costs& costs);
 // Stores the whole record or nothing; makes the folder.
 Status store_costs(const std::string& record, const std::string& file_system, const Costs& costs);
 
-// The records that a process goes by and adds to. Thread safe.
+// The cost records that a process uses and updates. Thread safe.
 class CostBook {
  public:
   explicit CostBook(const Settings& settings) : settings_(settings) {}
 
-  // The costs for a file, from the record or typical ones. Programs write to one file system, or a few, so
-  // the book remembers those of the last one.
+  // The costs for a file, from the record or typical ones. A program writes to one or a few file systems, so
+  // the book remembers only the costs of the last one.
   KnownCosts of(const std::string& path);
-  // Adds the times of files of that file system so far.
+  // Takes the times of the process's files so far. They are sums and replace the earlier ones.
   void learn(const ObservedFiles& observed);
-  // Adds that to the record. Best effort: without a record, typical costs apply the next time.
+  // Adds these times to the record. An error is ignored: without a record, typical costs apply the next time.
   void store();
 
  private:

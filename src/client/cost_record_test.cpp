@@ -87,7 +87,7 @@ TEST_F(CostRecordTest, TheBookGoesByTheRecordAndAddsWhatFilesTook) {
     const KnownCosts known = book.of(path);
     EXPECT_EQ(known.costs.byte_ps, 999U);
     book.learn({known.file_system, {{400, 100}, {}}});
-    book.learn({known.file_system, {{1600, 400}, {}}});  // sums, which go on growing
+    book.learn({known.file_system, {{1600, 400}, {}}});  // later sums contain the earlier ones
     EXPECT_EQ(book.of(path).costs.taught_direct, Costs::taught_nothing) << "files of one program go one way";
     book.learn({known.file_system + 1, {{9, 1}, {}}});
     book.store();

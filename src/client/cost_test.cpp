@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// No allocation and no system call per record: both are counted.
+// Counts allocations and system calls: a record costs neither.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace {
 std::size_t allocations = 0;
 }
 
-// Sanitizers bring allocators of their own, and make system calls.
+// Sanitizers have allocators of their own, and make system calls.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool countable = false;
 #else
@@ -46,7 +46,7 @@ Status write_records(testing::NullAgent& agent, int records) {
   return {};
 }
 
-// Calls of many small pieces with a large one between.
+// Makes calls with many small pieces and one large piece between them.
 Status write_bundles(testing::NullAgent& agent, int calls) {
   const std::vector<std::byte> data(4096);
   std::vector<Piece> pieces;
@@ -72,7 +72,7 @@ TEST(Cost, NoAllocationPerRecord) {
   EXPECT_TRUE(write_bundles(agent, 1000).ok());
 }
 
-// Run by the test below under strace, with the number of records in COST_RECORDS.
+// The test below runs this test under strace. COST_RECORDS has the number of records.
 TEST(Cost, WritesRecordsForTheCounter) {
   const char* records = std::getenv("COST_RECORDS");
   if (records == nullptr) GTEST_SKIP() << "only run by Cost.NoSystemCallPerRecord";
@@ -80,7 +80,7 @@ TEST(Cost, WritesRecordsForTheCounter) {
   ASSERT_TRUE(write_records(agent, std::atoi(records)).ok());
 }
 
-// System calls of a whole run that writes this many records; -1 if they can't be counted.
+// Counts the system calls of a whole run that writes this many records; -1 if they cannot be counted.
 long system_calls(int records) {
   const std::string output = "/tmp/millrace-cost-" + std::to_string(::getpid());
   const std::string command = "COST_RECORDS=" + std::to_string(records) + " strace -f -c -o " + output +

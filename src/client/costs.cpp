@@ -54,8 +54,8 @@ std::uint64_t records_ps(const Costs& costs, const Transfer& transfer) {
 
 }  // namespace
 
-// The products stay far below 2^64 for any call. With absurd costs they may wrap, which only gives a wrong
-// guess.
+// The products stay far below 2^64 for any call. With absurd costs they may wrap; then only the guess is
+// wrong.
 Expected expected(const Costs& costs, const Transfer& transfer) {
   const std::uint64_t disk = transfer.made_stable ? transfer.bytes * costs.disk_byte_ps : 0;
   const std::uint64_t system = transfer.bytes * costs.byte_ps;
@@ -85,7 +85,7 @@ bool parse(std::string_view text, Costs& costs) {
     const std::size_t space = line.find(' ');
     if (space == std::string_view::npos) return false;
     const auto known = std::ranges::find(names, line.substr(0, space), &Name::name);
-    if (known == names.end()) continue;  // of a later version
+    if (known == names.end()) continue;  // a later version of Millrace may add costs
     const std::string_view value = line.substr(space + 1);
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);

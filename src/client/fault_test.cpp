@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Ranks and an agent as real processes: one of them dies or misbehaves.
+// Tests with ranks and an agent as real processes: one of them dies or misbehaves.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -112,7 +112,7 @@ TEST(ClientFault, ARankWhoseAgentHasGoneAsksTheOneThatAnotherRankHasStarted) {
   }
 }
 
-// Its bytes are in the file, and in the ledger too.
+// The first rank's bytes are in the file, and in the ledger too.
 TEST(ClientFault, ASecondAgentBringsTheLedgerOfTheFirstToTheFileBeforeItWrites) {
   if (!Job::real_agent()) GTEST_SKIP() << "needs an agent that keeps ledgers";
   Job job("second-ledger", {"MILLRACE_DURABILITY=node"});
@@ -146,7 +146,7 @@ TEST(ClientFault, WhoNeverWroteIsToldOfWhatTheAgentTookWithIt) {
       RANK_CHECK(reader->sync().code() == expected);
       RANK_CHECK(reader->close().code() == expected);
       RANK_CHECK(quiet->close().code() == expected);
-      // The same file, and with it its number: nothing of this open was lost.
+      // A later open of the same file, with the same number, has lost no bytes.
       auto later = open_file(path, 1);
       RANK_CHECK(!later->enter_pipeline({100, 1, 1}) && later->flush(everything).ok());
       RANK_CHECK(later->prepare_direct_write({0, 100}).ok() && later->sync().ok() && later->close().ok());
@@ -171,8 +171,8 @@ TEST(ClientFault, AnAgentThatMakesNoProgressRunsIntoTheBound) {
             0);
 }
 
-// Signs come every 100 ms then. An agent that gave one only every 500 ms, as with a long bound, would not be
-// heard.
+// With this bound, an agent shows progress every 100 ms. With the 500 ms of a long bound, the rank would give
+// the agent up.
 TEST(ClientFault, AnAgentThatTakesTwiceTheBoundIsWaitedFor) {
   if (Job::real_agent()) GTEST_SKIP() << "needs an agent that answers late";
   Job job("late", {"MILLRACED_FAKE=late", "MILLRACE_TIMEOUT=400ms"});
@@ -258,7 +258,7 @@ TEST(ClientFault, AnAgentThatGetsSigtermServesItsRanksOn) {
   const pid_t agent = job.agent();
   ASSERT_GT(agent, 0);
   ::kill(agent, SIGTERM);
-  ASSERT_TRUE(Job::falls_asleep(agent));  // it has seen the signal
+  ASSERT_TRUE(Job::falls_asleep(agent));  // the agent has seen the signal
   go.reach();
   EXPECT_EQ(job.wait(rank), 0);
   EXPECT_EQ(contents(path), pattern(6, 0, 90'000));

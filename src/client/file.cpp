@@ -21,7 +21,8 @@ namespace {
 using transport::Kind;
 
 constexpr const char* read_too_often = "files of this name are read after every few writes";
-constexpr std::uint64_t early_bytes = 4 * MiB;  // of direct writes; below that, the kernel writes back
+constexpr std::uint64_t early_bytes =
+    4 * MiB;  // of direct writes; the kernel writes back fewer bytes by itself
 
 }  // namespace
 
@@ -103,10 +104,10 @@ bool OpenedFile::enroll(bool may_start) {
   return registered();
 }
 
-// nullptr, or why not.
+// Returns nullptr, or the reason why the agent does not have the file.
 const char* OpenedFile::enroll_with(Session& session) {
   struct stat status = {};
-  // It stays open until this open is closed: closing it would drop the process's fcntl locks on the file.
+  // The descriptor stays open until close(): its close would drop the process's fcntl locks on the file.
   if ((!target_.holds_open() && !target_.hold_open(O_RDWR) &&
        !target_.hold_open(request_.writable ? O_WRONLY : O_RDONLY)) ||
       ::fstat(target_.held().get(), &status) != 0)
@@ -191,7 +192,7 @@ Status OpenedFile::ask(Session& session, Kind kind, Extent extent) {
   return status;
 }
 
-// Whether some rank of this node has the file open through the pipeline. No system call.
+// True if some rank of this node has the file open through the pipeline. Costs no system call.
 bool OpenedFile::known_to_agent() {
   if (barred_.load(std::memory_order_relaxed) != nullptr) return false;
   const char* why = nullptr;
@@ -221,7 +222,7 @@ Status OpenedFile::publish() {
   return hand_over(session->request(Kind::flush, slot_, everything, tally_));
 }
 
-// Afterwards all records of the ledger are on the file's disk, and the ledger is empty.
+// Brings all records of the ledger to the file's disk. Afterwards the ledger is empty.
 Status OpenedFile::settle_ledger() {
   Session* session = session_of_group();
   if (session == nullptr) settle_dead_ledgers();
@@ -230,7 +231,7 @@ Status OpenedFile::settle_ledger() {
   return ask(*session, Kind::sync, everything);
 }
 
-// Order counts only where bytes overlap.
+// The write has to wait only for pending bytes that it overlaps.
 Status OpenedFile::prepare_direct_write(Extent extent) {
   hold_for_sync();
   const Status status = prepare_own_direct_write(extent);
@@ -251,7 +252,7 @@ Status OpenedFile::prepare_own_direct_write(Extent extent) {
   return extent.empty() || process_.is_child() ? Status() : flush_own(extent);
 }
 
-// Bytes that have to be on the disk at the end can start their way at once.
+// The disk can begin at once with bytes that have to be there at close.
 void OpenedFile::note_direct_write(Extent extent) {
   if (process_.is_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes)
     return;
@@ -323,8 +324,8 @@ Status OpenedFile::close() {
   return status;
 }
 
-// The last request of this open. The report comes before it, so that the agent's, which joins those of all
-// ranks, is the last line about a file.
+// Sends the last request of this open. The rank reports before it. So the agent's report, which joins the
+// reports of all ranks, is the last line about a file.
 Status OpenedFile::settle(Kind kind, Extent extent) {
   tally_.counters.calls = calls_.load();
   tally_.counters.direct_calls = direct_calls_.load();
@@ -333,7 +334,8 @@ Status OpenedFile::settle(Kind kind, Extent extent) {
   report(session != nullptr ? session->status(slot_) : without_agent());
   if (session == nullptr) return without_agent();
   const TraceSpan span("close");
-  // The ledger answers a close before the file has its records; the MPI library's bytes may depend on them.
+  // With a ledger, the agent answers a close before the file has the records. The MPI library's bytes may
+  // depend on them.
   if (kind == Kind::close && past_ledger_.load(std::memory_order_relaxed)) (void)empty_ledger();
   const bool safe = !session->view().dirty(slot_) && request_.settings.durability == Durability::server;
   Status status = hand_over(session->request(kind, slot_, extent, tally_));
@@ -352,7 +354,8 @@ void OpenedFile::hold_for_sync() {
   held_for_sync_.store(true, std::memory_order_release);
 }
 
-// With durability disk or node, the agent syncs its own writes. This syncs those of the MPI library.
+// With durability disk or node, the agent syncs its own writes. This function syncs the writes of the MPI
+// library.
 Status OpenedFile::make_durable() const {
   if (!ends_on_disk(request_.settings) || !request_.writable || !has_direct_calls()) return {};
   if (target_.holds_open()) return process_.datasync(target_.held());

@@ -19,22 +19,22 @@
 
 namespace millrace::client {
 
-// An open that a front end wants accelerated.
+// An open of a file, as a front end passes it to the pipeline.
 struct OpenRequest {
-  std::string path;           // as the kernel takes it (file system prefixes such as "ufs:" removed)
-  std::string stand_in = {};  // the file that stands in for it on this node, if there is one
-  std::uint64_t group = 0;    // agreed by all ranks of one collective open
+  std::string path;           // the kernel's name of the file, without prefixes such as "ufs:"
+  std::string stand_in = {};  // the stand-in: a file on this node that the MPI library uses instead
+  std::uint64_t group = 0;    // all ranks of one collective open have agreed on this number
   std::uint32_t members = 1;  // ranks of that open on this node
   FileSettings settings;      // after hints
   bool writable = true;
   Costs costs = {};               // costs of its file system, the same for all ranks
-  std::uint64_t file_system = 0;  // number_of_file_system(); 0: nothing is learned from it
+  std::uint64_t file_system = 0;  // number_of_file_system(); 0: the costs do not change by this open
   bool mixed =
-      false;  // all ranks know the file's series as mixed: for the report only, nothing will be written
-  transport::Routing routing = {};  // if the ranks are on several nodes that work together
-  bool through = false;             // reads pass the agents, too
+      false;  // all ranks know the file's series as mixed (is_mixed()); the open is for the report only
+  transport::Routing routing = {};  // for ranks on several nodes whose agents work together
+  bool through = false;             // the agents carry reads too
   const char* left = nullptr;       // why all ranks leave the file to the MPI library; a literal
-  TargetFile found = {};            // the file of that path, if the front end has looked for it already
+  TargetFile found = {};            // the file of `path`, if the front end has already looked for it
 };
 
 // One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.
@@ -54,31 +54,35 @@ class File {
  public:
   virtual ~File() = default;
 
-  // Policy: decides whether this transfer takes the pipeline, and starts or joins the agent for that. Called
-  // once per call, before any byte moves. Counts the call either way and remembers the reason for the report.
+  // Decides whether this transfer takes the pipeline. If it does, this rank starts or joins the agent. Call
+  // the function once per call of the program, before any byte moves. It counts the call in both cases and
+  // keeps the reason for the report.
   virtual bool enter_pipeline(const Transfer& transfer) = 0;
 
-  // Appends pieces in order; when it returns the caller's memory may be reused. Blocks while the ring
-  // is full, at most `timeout` without progress. Sticky errors of the file surface here.
+  // Appends pieces in order. The caller may reuse the memory after the return. Blocks while the ring is full,
+  // but at most for the setting `timeout` without progress. Returns the sticky error of the file, if there is
+  // one.
   virtual Status write(std::span<const Piece> pieces) = 0;
 
-  // Before the MPI library reads the file itself: pending bytes of all ranks of this node in `extent` reach
-  // the file system; after an order(), those of all nodes. No communication if no bytes are pending.
+  // Call it before the MPI library reads the file itself. The pending bytes in `extent` of all ranks of this
+  // node reach the file system. After an order(), the pending bytes of all nodes do so. The function needs no
+  // communication if no bytes are pending.
   virtual Status flush(Extent extent) = 0;
 
-  // Before ranks of other nodes may write the same bytes: this rank's bytes are with the file servers, ahead
-  // of later ones. The next flush() then also covers earlier writes of other nodes.
+  // Call it before ranks of other nodes may write the same bytes. This rank's bytes reach the file servers
+  // ahead of later bytes. The next flush() then also covers earlier writes of other nodes.
   virtual Status order() { return flush(everything); }
-  // Before ranks of other nodes read: as flush() of everything, but does not count as a read of this rank.
+  // Call it before ranks of other nodes read. It flushes everything, but does not count as a read of this
+  // rank.
   virtual Status publish() { return flush(everything); }
 
-  // For a file with a stand-in on this node (OpenRequest::stand_in), before the MPI library reads the
-  // stand-in. `extent` of the file, with all earlier writes, comes into the stand-in, whose size becomes the
-  // file's. With an empty extent, only the size comes. Bytes behind the end of the file are not fetched.
+  // Call it before the MPI library reads the stand-in of a file (OpenRequest::stand_in). The function copies
+  // `extent` of the file, with all earlier writes, into the stand-in. The stand-in gets the size of the file.
+  // An empty extent copies only the size. Bytes behind the end of the file are not fetched.
   virtual Status fetch(Extent extent) { return flush(extent); }
 
-  // Before the MPI library writes `extent` itself: as flush(). Also no communication if bytes are pending
-  // only elsewhere in the file.
+  // Call it before the MPI library writes `extent` itself. It does the same as flush(), but needs no
+  // communication if all pending bytes are outside `extent`.
   virtual Status prepare_direct_write(Extent extent) { return flush(extent); }
 
   // Writes pieces with holes between them past the pipeline, by data sieving. Call it after
@@ -89,40 +93,40 @@ class File {
     return false;
   }
 
-  // Reads pieces from the file system itself, past the MPI library. Call it after flush(). Not ok: this is
-  // not possible here, or the file ends before the last piece; the pieces' memory then has any contents, and
+  // Reads pieces from the file system, past the MPI library. Call it after flush(). Not ok: the file cannot
+  // be read here, or it ends before the last piece. The memory of the pieces may then have any contents, and
   // the caller leaves the transfer to the MPI library.
   virtual Status read([[maybe_unused]] PieceSource& source) { return Code::unsupported; }
 
-  // These two measure the time of the MPI library's direct writes and of MPI_File_sync, for a comparison with
-  // the expected time. close() times itself.
-  virtual std::uint64_t start_timing() { return 0; }  // 0: not now
+  // These two functions measure the time of the MPI library's direct writes and of MPI_File_sync. The record
+  // of costs compares it with the expected time. close() measures its own time.
+  virtual std::uint64_t start_timing() { return 0; }  // 0: this open is not measured
   virtual void stop_timing([[maybe_unused]] std::uint64_t start) {}
 
-  // After the MPI library wrote `extent` itself (direct path): writeback may begin.
+  // Call it after the MPI library wrote `extent` itself. Writeback of these bytes may then begin.
   virtual void note_direct_write(Extent extent) = 0;
-  // ... or transferred some other way: counted for the report.
+  // Counts a transfer that the MPI library made in another way, for the report.
   virtual void note_direct_call(std::uint64_t bytes) = 0;
-  // ... a read, whoever carried it out.
+  // Counts a read for the report, by the MPI library or by read().
   virtual void note_read(std::uint64_t bytes) { note_direct_call(bytes); }
 
-  // MPI_File_sync: flush of everything, then stable storage. ok at once if nothing of this file ever
-  // went through the pipeline (the caller then leaves it to the MPI library).
+  // For MPI_File_sync: flushes everything, then syncs the file to stable storage. Returns ok at once if no
+  // byte of the file ever went through the pipeline; the caller then leaves the sync to the MPI library.
   virtual Status sync() = 0;
 
-  // Flushes as `durability` says and leaves the file. Collective over the group; waits for its registered
-  // members with the usual bound. The object is dead afterwards.
+  // Flushes as the setting `durability` demands, and ends the open. The call is collective over the group: it
+  // waits for the registered members, with the usual bound. Do not use the object afterwards.
   virtual Status close() = 0;
 
-  // True once a byte of this process went through the pipeline.
+  // True once this rank has registered the file with the agent.
   virtual bool registered() const = 0;
 
   // Turns the pipeline off for the rest of this open (atomic mode, shared pointers, ...), after a flush.
   // `reason` goes into the report; nullptr turns the pipeline on again.
   virtual Status set_direct(const char* reason) = 0;
 
-  // ... for good: another handle of the file never takes the pipeline, and the writes of both have to stay in
-  // order.
+  // Turns the pipeline off for good. Another handle of the file never takes the pipeline, and the writes of
+  // both handles have to stay in order.
   virtual Status bar(const char* reason) { return set_direct(reason); }
 
   virtual const FileSettings& settings() const = 0;
@@ -146,42 +150,43 @@ void learn_costs(const ObservedFiles& observed);
 // Whether this rank has seen files of such a name read after every few writes.
 bool is_mixed(std::string_view path);
 
-// The process-wide entry. Never fails an open: if acceleration is not possible the file is direct, with
-// the reason in the report and one log line per process.
+// Opens a file for this process. It never fails. If the file cannot take the pipeline, the MPI library writes
+// it: the report has the reason, and the process logs one line.
 std::unique_ptr<File> open(OpenRequest request);
 
-// For a handle that is the MPI library's alone (opened for reading, or direct by a setting). It never takes
-// the pipeline and is in no report. Its flush() and prepare_direct_write() write pending bytes of the same
-// file, under any name, from other handles of this process and other ranks of this node.
+// For a handle that only the MPI library reads and writes (opened for reading, or direct by a setting). The
+// handle never takes the pipeline and is in no report. Its flush() and prepare_direct_write() write pending
+// bytes of the same file, under any name, from other handles of this process and other ranks of this node.
 std::unique_ptr<File> visit(const std::string& path);
 
-// Whether any rank of this node has bytes pending in any file; `writes`: or in a ledger. A few loads.
+// True if any rank of this node has bytes pending in any file. With `writes`, bytes in a ledger count too. It
+// costs a few loads.
 bool anything_pending(bool writes);
-// Before this file is read or written past MPI-IO: its pending bytes of all ranks of this node reach the file
-// system. An error stays with the open that wrote.
+// Call it before this file is read or written past MPI-IO. The file's pending bytes of all ranks of this node
+// reach the file system. An error stays with the open that wrote the bytes.
 void settle_file(std::uint64_t device, std::uint64_t inode, bool writes);
 
-// Before the MPI library opens a file. Pending bytes of this process and of other ranks of its node reach the
-// file system. The call waits for ledgers of closed files (durability node) and for bytes of ranks that went
-// without a close. It recovers ledgers of dead agents. It costs one look at a folder that rarely exists, and
-// one at the agent's page. If a ledger cannot be recovered, a line on stderr says so. If the open `writes`,
-// recovery leaves that ledger alone from then on.
+// Call it before the MPI library opens a file. Pending bytes of this process and of other ranks of its node
+// reach the file system. The call waits for ledgers of closed files (durability node) and for bytes of ranks
+// that ended without a close. It recovers ledgers of dead agents. It costs one look at a folder that rarely
+// exists, and one at the agent's page. If a ledger cannot be recovered, a line on stderr says so. If the open
+// `writes`, recovery leaves that ledger alone from then on.
 void settle_ledgers(const char* path, bool writes);
 
-// A close with durability disk or node promises that bytes outlive the node. So the name of a new file has to
-// outlive it too. Call it once per open file, on the rank that made the file, before any rank's open returns.
-// A file system that refuses the sync keeps names by itself.
+// A close with durability disk or node promises that the bytes survive a crash of the node. So the name of a
+// new file has to survive it too. Call it once per open file, on the rank that made the file, before any
+// rank's open returns. A file system that refuses the sync of a name needs none.
 void secure_name(const std::string& path, const FileSettings& settings);
 
-// Makes file systems that remember a file's size for a while (FUSE, NFS) look again, after another node has
-// written the file.
+// Call it after another node has written the file. It makes file systems that cache a file's size (FUSE, NFS)
+// ask for the size again.
 void refresh(const std::string& path);
 
 // The settings of this process (environment); parsed once.
 const Settings& process_settings();
 
-// The MPI library did not provide MPI_THREAD_MULTIPLE, so calls never overlap and need no locks. Has an
-// effect only before the first write.
+// Call it if the MPI library did not provide MPI_THREAD_MULTIPLE. Calls then never overlap and need no locks.
+// The function has an effect only before the first write.
 void calls_are_serialized();
 
 // Reserves the descriptors that this process needs for a later session, so that a shortage is known before
@@ -190,13 +195,14 @@ bool reserve_descriptors();
 
 // The address of this node's agent for agents of other nodes. Starts the agent if there is none.
 Result<transport::TcpAddress> meet();
-// ... from an earlier meet(); port 0: there was none, or the agent is lost.
+// The address from an earlier meet(). Port 0: no meet() succeeded, or the agent is lost.
 transport::TcpAddress met();
 
-// At MPI_Finalize and at exit: leaves the agent. Safe to call twice.
+// Leaves the agent, at MPI_Finalize and at exit. It is safe to call it twice.
 void finalize();
 
-// One line on stderr, prefixed "millrace: "; at most `once` per process and text when `once` is true.
+// Prints one line on stderr, with the prefix "millrace: ". With `once`, a process prints the same text only
+// once.
 void log(const std::string& line, bool once = true);
 
 }  // namespace millrace::client

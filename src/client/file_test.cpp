@@ -94,7 +94,7 @@ TEST(File, TheAgentIsNotAskedAboutFilesThatNobodyWroteThroughIt) {
     RANK_CHECK(quiet->flush(everything).ok());
     RANK_CHECK(quiet->sync().ok());
     RANK_CHECK(!quiet->registered());
-    // A second open of a file with pending bytes asks the agent, whichever process opened the file.
+    // A second open of a file with pending bytes asks the agent, even if another process wrote the bytes.
     auto again = open_file(path, 2);
     RANK_CHECK(again->flush(everything).ok());
     RANK_CHECK(again->registered());
@@ -122,7 +122,7 @@ TEST(File, DurabilityDiskHoldsForWhatTheLibraryWroteToo) {
   }
 }
 
-// With any strategy and durability.
+// This holds for any strategy and durability.
 TEST(File, AFileThatIsLeftToTheLibraryIsNeverTheAgentsAndIsDurableAtClose) {
   for (const std::string durability : {"disk", "node", "server"}) {
     Job job("left", {"MILLRACE_DURABILITY=" + durability, "MILLRACE_STRATEGY=journal"});
@@ -142,7 +142,7 @@ TEST(File, AFileThatIsLeftToTheLibraryIsNeverTheAgentsAndIsDurableAtClose) {
   }
 }
 
-// The kernel reports an error in writeback to the descriptors that were open then.
+// The kernel reports an error in writeback to the descriptors that are open at that time.
 TEST(File, WhatIsSyncedAtCloseIsOlderThanTheWrites) {
   for (const bool left : {false, true}) {
     Job job("older", {"MILLRACE_DURABILITY=disk"});
@@ -156,7 +156,7 @@ TEST(File, WhatIsSyncedAtCloseIsOlderThanTheWrites) {
       file->note_direct_call(100);
       RANK_CHECK(file->prepare_direct_write({0, 100}).ok());
       int next = 0;
-      while (next < 40) next = ::dup(STDERR_FILENO);  // whatever is opened later has a higher number
+      while (next < 40) next = ::dup(STDERR_FILENO);  // descriptors opened later have higher numbers
       RANK_CHECK(file->close().ok());
       RANK_CHECK(datasyncs == 1 && synced >= 0 && synced < next);
       return 0;
@@ -165,7 +165,8 @@ TEST(File, WhatIsSyncedAtCloseIsOlderThanTheWrites) {
   }
 }
 
-// Another handle is left to the library. This handle's bytes go first, and then it writes past the pipeline.
+// The MPI library writes another handle of the file. So this handle flushes its bytes, and then writes past
+// the pipeline.
 TEST(File, AFileIsBarredForGood) {
   Job job("barred", {"MILLRACE_STRATEGY=sort"});
   const std::string path = job.path("data");

@@ -34,7 +34,7 @@ Status Guest::before_reading(std::uint64_t number, Extent extent,
     const Result<std::uint64_t> bytes = size();
     if (!bytes || extent.end > *bytes) extent.end = UINT64_MAX;
   }
-  const TraceSpan span("ask for what others have pending");
+  const TraceSpan span("ask for pending bytes");
   const Status status = session->flush_file(number, extent, elsewhere, tally_);
   if (elsewhere && !status.ok()) order();
   return status;
@@ -46,7 +46,7 @@ Status Guest::before_writing(std::uint64_t number, Extent extent) {
   const bool elsewhere =
       elsewhere_.exchange(false, std::memory_order_relaxed) && session->view().routed(number);
   if (elsewhere) extent = everything;
-  const TraceSpan span("ask for what others have pending");
+  const TraceSpan span("ask for pending bytes");
   // The agent logs records when it takes them out of rings. So the flush of the rings comes first.
   Status status = session->flush_file(number, extent, elsewhere, tally_);
   if (status.ok()) status = session->settle_ledgers_of(number, tally_);

@@ -53,7 +53,7 @@ std::string describe(const char* what, int pid) {
   return std::string(what) + ":" + std::to_string(pid) + ":" + std::to_string(process.started);
 }
 
-// The launcher's process above this one: ranks may be behind a shell script each.
+// Looks for the launcher among this process's ancestors, because each rank may run below a shell script.
 std::string launcher() {
   int pid = ::getppid();
   for (int level = 0; level < 8 && pid > 1; ++level) {

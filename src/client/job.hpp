@@ -10,7 +10,7 @@ namespace millrace::client {
 
 std::string job_key(const Settings& settings);
 
-// This process's number in its job as the launcher gave it; -1 if there is no launcher.
+// The number that the launcher gave to this process; -1 if there is no launcher.
 int launcher_rank();
 
 }  // namespace millrace::client

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Before an open: the ledgers of earlier closes, as their readers see them (the files of
-// agent/core/ledger.hpp), and bytes of files that their ranks have left with this node's agent.
+// Settles a file before an open. The file may have ledgers of earlier closes (agent/core/ledger.hpp writes
+// them), and earlier ranks may have left bytes of it with this node's agent.
 #include <sys/stat.h>
 
 #include <string>
@@ -21,12 +21,12 @@ namespace {
 
 // The state of one target's ledgers.
 struct Found {
-  bool draining = false;  // an agent brings its records to the target
+  bool draining = false;  // an agent writes a ledger's records to the target
   std::size_t dead = 0;   // ledgers without an owner
   std::uint64_t progress = 0;
 };
 
-constexpr int most_deaths = 3;  // of recoveries, at one open
+constexpr int most_deaths = 3;  // after so many killed recoveries, an open goes on without
 
 std::vector<journal::Named> logs_of(Process& process, const std::string& directory,
                                     const FileIdentity& target) {
@@ -78,14 +78,14 @@ std::size_t recover(Process& process, const std::string& directory, const FileId
 std::size_t settle(Process& process, const char* path, const std::string& directory,
                    const FileIdentity& target) {
   const Settings& settings = process.settings();
-  // An agent gives up a lost agent of another node by itself, without any sign of progress before.
+  // An agent that waits for a lost agent of another node shows no progress, and gives up by itself.
   const std::uint64_t bound_ns = settings.timeout_ms * 1'000'000 + transport::await_ns;
-  std::size_t unusable = 0;  // that recovery has left
+  std::size_t unusable = 0;  // ledgers that recovery has left
   std::uint64_t progress = 0;
   std::uint64_t since_ns = process.now_ns();
   for (std::uint32_t wait_ms = 1;; wait_ms = wait_ms < 16 ? 2 * wait_ms : wait_ms) {
     const Found found = look(process, directory, target);
-    // An agent that this open has waited for may leave a ledger too.
+    // This open may have waited for an agent that died and left a ledger.
     if (found.dead > unusable) {
       unusable = recover(process, directory, target);
       continue;
@@ -105,7 +105,8 @@ std::size_t settle(Process& process, const char* path, const std::string& direct
   }
 }
 
-// Their records must not come back later over the bytes that the program writes now.
+// Marks the ledgers of dead agents. Recovery must not write their records over the bytes that the program
+// writes now.
 void pass_over(Process& process, const std::string& directory, const FileIdentity& target) {
   for (const journal::Named& log : logs_of(process, directory, target)) {
     if (!log.living) journal::pass_over(log);

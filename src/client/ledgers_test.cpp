@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Before an open: ledgers that it waits for, recovers, or passes over.
+// Tests the ledgers that an open waits for, recovers, or passes over.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t second = 1000 * ms;
 
-// Its time passes in pauses only, and the test makes its recoveries.
+// A process whose time passes only in pauses. The test scripts its recoveries.
 class Scripted final : public Process {
  public:
   explicit Scripted(const std::string& directory) { settings_.journal_directory = directory; }
@@ -57,8 +57,8 @@ class Scripted final : public Process {
   std::function<void()> while_waiting;
   std::function<bool()> recovery;
   int recoveries = 0;
-  std::optional<FileIdentity> identity;  // of every file, if it is set
-  std::unique_ptr<Session> agent;        // if there is one
+  std::optional<FileIdentity> identity;  // if set, every file has this identity
+  std::unique_ptr<Session> agent;        // the session with the agent, if there is one
   std::vector<std::string> said;
 
  private:
@@ -88,7 +88,8 @@ class Ledgers : public ::testing::Test {
     EXPECT_TRUE(io::write_durably(made->file, 0, std::as_bytes(std::span(&start, 1))).ok());
     return *std::move(made);
   }
-  // An agent that has bytes of the target until a flush asks for them; `routed`: see transport::FileState.
+  // Makes an agent that has bytes of the target until a flush asks for them. `routed` is that of
+  // transport::FileState.
   void run_agent(std::function<void()> goes, std::uint32_t routed = 0) {
     Result<Fd> memory = transport::make_memory("page", sizeof(transport::AgentPage));
     Result<transport::Mapping> mapping = transport::map(memory->get(), sizeof(transport::AgentPage));
@@ -111,7 +112,7 @@ class Ledgers : public ::testing::Test {
   static bool passed_over(const std::string& path) {
     return journal::look_at(path)->start.sector.passed_over != 0;
   }
-  // As its agent does.
+  // Marks the ledger as its agent does before it writes the records to the file.
   static void drain(const io::Owned& ledger) {
     journal::Start start = journal::look_at(ledger.path)->start;
     journal::set_state(ledger.file, start, journal::State::draining);
@@ -152,7 +153,7 @@ TEST_F(Ledgers, OfAnEarlierFileWithThatNumberIsLeftAlone) {
 TEST_F(Ledgers, WhatMayBeOfAnotherFileIsLeftToRecoveryAndPassedOver) {
   const std::string path = ledger(FileIdentity{7, 8}).path;
   process.identity = FileIdentity{7, 8, 200};
-  process.recovery = [] { return true; };  // it refuses a file that it cannot identify
+  process.recovery = [] { return true; };  // recovery refuses a file that it cannot identify
   settle(true);
   EXPECT_EQ(process.recoveries, 1);
   EXPECT_TRUE(passed_over(path));
@@ -235,7 +236,8 @@ TEST_F(Ledgers, OneWhoseRanksGoWhileItsAgentIsAskedIsWaitedFor) {
   EXPECT_EQ(waits, 100);
 }
 
-// A stand-in's number does not tell for which file it stands, nor does that file's name on this node.
+// The number of a stand-in does not name the file that it stands for. That file's name on this node does not
+// either.
 TEST_F(Ledgers, WhatOthersHaveLeftInFilesThatStandInForOthersIsAskedForAtEveryOpen) {
   for (const std::uint32_t routed : {transport::routed_everywhere, transport::routed_stand_in}) {
     int asked = 0;

@@ -30,7 +30,8 @@ namespace millrace::client {
 
 namespace {
 
-// The way of pieces: one call for each, past the pipeline or through it; one call for many; or data sieving.
+// The way of pieces: a call for each piece (past the pipeline or through it), a call for many pieces, or data
+// sieving.
 enum class Way : std::uint8_t { calls, records, bundles, sweeps };
 
 // A part of the measurement: all ranks write pieces of one size, in turn, to a new file.
@@ -48,17 +49,18 @@ constexpr std::array<Part, 6> parts{{{4 * KiB, 24 * MiB, Way::calls},
                                      {4 * KiB, 32 * MiB, Way::sweeps}}};
 constexpr std::size_t pieces_of_a_bundle = 64;
 constexpr std::uint64_t window_bytes = 512 * KiB;  // of a part of a sieve, as with ROMIO
-// The first of several turns finds cold memory and processors that sleep: the middle one counts.
+// The first turn finds cold memory and sleeping processors. So the median of several turns counts.
 constexpr std::size_t turns = 5;
-constexpr std::uint64_t part_bound_ns = 100'000'000;  // then ranks stop writing: this file system is slow
+constexpr std::uint64_t part_bound_ns =
+    100'000'000;  // on a slow file system, ranks stop writing after this time
 constexpr unsigned least_ranks = 2, most_ranks = 4;
 constexpr std::uint64_t least_call_ps = 100'000;  // no system call takes less
-constexpr int questions = 3;                      // a file that asks more often goes back to the MPI library
+constexpr int questions = 3;                      // a file with more questions goes back to the MPI library
 constexpr int bound_s = 30;
 constexpr std::size_t data_bytes = 256 * KiB;  // of a rank's memory, the most that one call writes
 static_assert(window_bytes / least_ranks <= data_bytes);
 
-// Memory that the ranks, forked processes, share. Ranks that wait yield, as those of MPI libraries do.
+// Memory that the ranks (forked processes) share. Waiting ranks yield, as ranks in MPI libraries do.
 struct Shared {
   std::atomic<unsigned> arrived{0};
   std::atomic<bool> failed{false};
@@ -92,7 +94,7 @@ class Rank {
     shared_.failed.store(true);
   }
 
-  // All ranks go on together; false: one has failed.
+  // Waits until all ranks are here. False: a rank has failed.
   bool meet() {
     ++meetings_;
     shared_.arrived.fetch_add(1);
@@ -108,7 +110,8 @@ class Rank {
                  .settings = process_settings().file});
   }
 
-  // The first rank's first piece starts the agent. Then that rank asks several times for its bytes.
+  // The first rank starts the agent with its first piece. Then this rank measures several questions to the
+  // agent.
   bool start_agent() {
     if (!meet()) return false;
     if (number_ != 0) return true;
@@ -213,7 +216,7 @@ class Rank {
   std::uint64_t opens_ = 0;
 };
 
-// Waits for all of them, and kills those that take too long.
+// Waits for all ranks, and kills ranks that take too long.
 bool await(const std::vector<pid_t>& ranks) {
   const std::uint64_t begin = transport::now_ns();
   bool good = true;
@@ -228,7 +231,7 @@ bool await(const std::vector<pid_t>& ranks) {
   return good;
 }
 
-// The time for a piece, of the middle turn.
+// The time for a piece in the median turn.
 std::uint64_t ps_each(const Shared& shared, std::size_t part) {
   std::array<std::uint64_t, turns> all{};
   for (std::size_t turn = 0; turn < turns; ++turn) {
@@ -257,7 +260,7 @@ void take_costs(const Shared& shared, unsigned ranks, Costs& costs) {
   costs.record_ps = rest_of(brief, parts[2].piece * both, 1);
   const std::uint64_t bundled = ps_each(shared, 4);
   costs.bundled_ps = rest_of(bundled, parts[4].piece * (both + costs.byte_ps / 2), 1);
-  // One size gives the cost of a byte alone. The cost of a piece stays the typical one of Costs.
+  // One size of pieces gives only the cost of a byte. The cost of a piece stays the typical one of Costs.
   costs.swept_byte_ps = std::max<std::uint64_t>(ps_each(shared, 5) / (parts[5].piece * ranks), 1);
   costs.disk_byte_ps = std::max<std::uint64_t>(
       shared.disk_ns.load() * 1000 / std::max<std::uint64_t>(shared.disk_bytes.load(), 1), 1);
@@ -276,15 +279,15 @@ void use_own_agent() {
     ::setenv("MILLRACE_AGENT", (folder.substr(0, slash) + "/millraced").c_str(), 0);
 }
 
-// Runs in a process of its own with these settings.
+// Makes this forked process a rank, with settings for the measurement.
 [[noreturn]] void be_rank(Shared& shared, unsigned number, unsigned ranks, const std::string& path,
                           pid_t parent) {
   for (const char* name : {"MILLRACE_STATS", "MILLRACE_TRACE", "MILLRACE_STRATEGY", "MILLRACE_DURABILITY"})
     ::unsetenv(name);
   ::setenv("MILLRACE_JOB", ("costs-" + std::to_string(parent)).c_str(), 1);
   ::setenv("MILLRACE_DIRECT_ABOVE", "1GiB", 1);
-  // No other process would end ranks that wait for a rank that has gone. The parent may have been killed
-  // before.
+  // Without a parent, no process would end ranks that wait for a dead rank. The parent may die before
+  // prctl().
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   use_own_agent();
@@ -292,8 +295,9 @@ void use_own_agent() {
   ::_exit(shared.failed.load() ? 1 : 0);
 }
 
-// The file that ranks write. It has no name, so nothing of it stays behind in any case. Ranks open it by the
-// descriptor that they inherit. On a file system without nameless files, it has a name until the end.
+// The file that ranks write. The file has no name, so it disappears even if this process is killed. Ranks
+// open it by the descriptor that they inherit. On a file system without nameless files, it has a name until
+// the end.
 class Scratch {
  public:
   static Result<Scratch> make(const std::string& folder) {

@@ -49,7 +49,7 @@ TEST_F(MeasureCostsTest, WhatIsMeasuredIsSaneAndNothingIsLeft) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
-// Whether the process has a file of this folder open, with or without a name.
+// True if the process has a file of this folder open, with or without a name.
 bool has_open(pid_t process, const std::string& folder) {
   std::error_code gone;
   for (const auto& one :
@@ -62,7 +62,8 @@ bool has_open(pid_t process, const std::string& folder) {
 
 TEST_F(MeasureCostsTest, AKilledMeasurementLeavesNothing) {
   bool killed = false;
-  for (int attempt = 0; attempt < 20 && !killed; ++attempt) {  // it may be over before it is seen
+  for (int attempt = 0; attempt < 20 && !killed;
+       ++attempt) {  // the measurement may end before the test sees it
     const pid_t measuring = ::fork();
     if (measuring == 0) ::_exit(measure_costs(folder_).ok() ? 0 : 1);
     ASSERT_GT(measuring, 0);

@@ -68,7 +68,7 @@ class OpenedFile final : public File, private Leaver {
 
  private:
   void leave(bool at_exit) override;
-  // The ledger's records would come back after a crash, over the bytes that the MPI library writes now.
+  // After a crash, recovery would write the ledger's records over the bytes that the MPI library writes now.
   Status empty_ledger() { return past_ledger_.store(true, std::memory_order_relaxed), settle_ledger(); }
   Status settle_ledger();
   Choice decide(const Transfer& transfer);
@@ -82,7 +82,8 @@ class OpenedFile final : public File, private Leaver {
     return process_.session(false, why) != nullptr;
   }
   const char* enroll_with(Session& session);
-  // The file, open for reading, and for writing too if this open may write; -1: not possible.
+  // Returns a descriptor of the file for reading, and for writing too if this open may write. -1: the file
+  // cannot be opened so.
   int readable() {
     const int known = readable_.load(std::memory_order_acquire);
     return known != not_known ? known : open_readable();
@@ -94,7 +95,7 @@ class OpenedFile final : public File, private Leaver {
     return readable_.load();
   }
   Session* session_of_group();
-  // Bytes of other ranks of the node may be lost, though this rank has no part in the pipeline.
+  // For a rank without a part in the pipeline: the dead agent may have lost bytes of other ranks of the node.
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
   bool known_to_agent();
   Status ask_before_reading(Extent extent);
@@ -106,7 +107,7 @@ class OpenedFile final : public File, private Leaver {
       settle_ledgers(request_.path.c_str(), true, process_);
   }
   // After sync, collective functions and close, other ranks may overwrite this rank's bytes through the next
-  // agent. So what this rank has saved of them goes to the file first.
+  // agent. So the bytes that this rank has saved go to the file first.
   Status hand_over(Status status) {
     if (status.code() == Code::lost_agent && process_.successor() != nullptr) settle_dead_ledgers();
     return status;
@@ -114,7 +115,7 @@ class OpenedFile final : public File, private Leaver {
   bool goes_to_disk() const {
     return ends_on_disk(request_.settings) || process_.lessons().syncs.load(std::memory_order_relaxed);
   }
-  // Without settings that say otherwise, a file may go back to the MPI library.
+  // True if no setting demands the pipeline: the rank may leave the rest of the file to the MPI library.
   bool may_turn_off() const {
     return request_.settings.strategy == Strategy::automatic && !keeps_ledger(request_.settings);
   }
@@ -129,7 +130,7 @@ class OpenedFile final : public File, private Leaver {
   TargetFile target_;
   std::atomic<const char*> barred_;                 // why this open cannot take the pipeline, for good
   std::atomic<const char*> turned_off_{nullptr};    // why it does not at present
-  std::atomic<const char*> why_pipeline_{nullptr};  // the reasons last given, for the report
+  std::atomic<const char*> why_pipeline_{nullptr};  // the last reasons, for the report
   std::atomic<const char*> why_direct_{nullptr};
   std::mutex enroll_mutex_;
   std::mutex known_mutex_;
@@ -137,8 +138,8 @@ class OpenedFile final : public File, private Leaver {
   std::atomic<Session*> session_{nullptr};  // set once, after slot_
   std::uint32_t slot_ = 0;
   Tally tally_;      // guarded by the session's lock
-  Guest guest_;      // for a file in which this open has no part
-  Guest successor_;  // for a file of a second agent, which came after this rank's agent
+  Guest guest_;      // asks the agent for a file in which this open has no part
+  Guest successor_;  // asks a second agent, which started after this rank's agent died
   Account account_;
   Stint stint_;
   Sieve sieve_;
@@ -147,7 +148,7 @@ class OpenedFile final : public File, private Leaver {
   std::atomic<std::uint64_t> direct_bytes_{0};
   std::atomic<std::uint64_t> reads_{0};  // of the direct calls
   std::atomic<std::uint64_t> read_bytes_{0};
-  std::atomic<std::uint64_t> expected_direct_ps_{0};  // of all transfers, as if they had taken that path
+  std::atomic<std::uint64_t> expected_direct_ps_{0};  // of all transfers, if all had gone this way
   std::atomic<std::uint64_t> expected_pipeline_ps_{0};
   std::atomic<std::uint64_t> flushes_{0};
   std::atomic<bool> held_for_sync_{false};  // hold_for_sync() has been called

@@ -11,8 +11,8 @@
 
 namespace millrace::client {
 
-// What the agent's page says of the files that ranks of this node have open through the pipeline. A few
-// loads, no communication. Thread safe.
+// Reads the agent's page in shared memory: the states of files that ranks of this node have open through the
+// pipeline. Each function costs a few loads and no communication. Thread safe.
 class PageView {
  public:
   explicit PageView(transport::AgentPage& page) : page_(page) {}
@@ -22,19 +22,19 @@ class PageView {
   // Files have slots below this; some of these are free.
   std::uint32_t slots() const { return std::min(page_.slots.load(), transport::max_files); }
 
-  // False: every byte that any rank of the node wrote to the file is in the file system.
+  // False if the file system has every byte that any rank of the node wrote to the file.
   bool dirty(std::uint32_t file) const { return state(file).dirty.load(std::memory_order_seq_cst) != 0; }
-  // False: and the ledger of a file that has one holds nothing that may not be in the file.
+  // False if the file is not dirty, and its ledger (if any) has no byte that may be missing in the file.
   bool keeps(std::uint32_t file) const { return dirty(file) || state(file).kept.load() != 0; }
-  // False: no rank of the node has bytes pending there.
+  // False if no rank of the node has bytes pending in `extent`.
   bool pending(std::uint32_t file, Extent extent) const {
     const std::uint64_t wanted = transport::places(extent);
     return (state(file).fresh.load(std::memory_order_seq_cst) & wanted) != 0 ||
            (state(file).held.load(std::memory_order_seq_cst) & wanted) != 0;
   }
 
-  // False: no rank of the node has a file of this number open through the pipeline. `seen` (0 at first)
-  // spares the search while no other file is opened.
+  // False if no rank of the node has a file of this number open through the pipeline. `seen` (0 at first)
+  // avoids the search as long as no rank opens another file.
   bool knows(std::uint64_t number, std::uint64_t& seen) const {
     const std::uint64_t openings = page_.openings.load();
     if (openings == seen) return false;
@@ -42,23 +42,24 @@ class PageView {
     seen = openings;
     return false;
   }
-  // True: some rank of the node wrote to a file of this number what may not be in it.
+  // True if some rank of the node wrote bytes to a file of this number that may be missing in the file.
   bool holds(std::uint64_t number) const {
     return any_of(number, [this](std::uint32_t file) { return keeps(file); });
   }
-  // ... and it is in `extent`, and in no ledger alone.
+  // True if some rank of the node has bytes pending in `extent` of a file of this number. Bytes that only a
+  // ledger has do not count.
   bool pending_in(std::uint64_t number, Extent extent) const {
     return any_of(number, [&](std::uint32_t file) { return dirty(file) && pending(file, extent); });
   }
-  // Ranks of other nodes have a file of this number open too, together with ranks here.
+  // True if ranks of other nodes have opened a file of this number together with ranks of this node.
   bool routed(std::uint64_t number) const {
     return any_of(number, [this](std::uint32_t file) { return state(file).routed.load() != 0; });
   }
-  // False: nobody has anything open through the pipeline.
+  // False if no rank of the node has a file open through the pipeline.
   bool knows_any() const {
     return any([](std::uint32_t) { return true; });
   }
-  // Some rank of the node has bytes pending in some file, or with `kept` in a ledger.
+  // True if some rank of the node has bytes pending in some file. With `kept`, bytes in a ledger count too.
   bool anything_pending(bool kept) const {
     return any([&](std::uint32_t file) { return kept ? keeps(file) : dirty(file); });
   }

@@ -41,8 +41,8 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
   if (file.durability == Durability::node)
     return asked_for(true, "durability node: the node keeps what is written");
   const std::uint64_t mean = transfer.bytes / std::max<std::uint64_t>(transfer.pieces, 1);
-  // The pipeline would cut a piece that is larger than a record only to join it again: on one node there is
-  // nothing to sort.
+  // The pipeline would cut a large piece into records and join them again. On one node, such pieces need no
+  // sorting.
   const bool sorts_nothing =
       file.strategy == Strategy::sort && mean >= file.record_max_bytes && !transfer.routed;
   if (file.strategy != Strategy::automatic && !sorts_nothing)

@@ -8,7 +8,7 @@
 #include "base/settings.hpp"
 #include "client/costs.hpp"
 
-// When a transfer takes the pipeline: by the user's settings, else by the expected time.
+// Decides which transfers take the pipeline: by the user's settings, or else by the expected time.
 namespace millrace::client {
 
 struct Choice {
@@ -21,23 +21,23 @@ struct Choice {
 Choice choose(const Settings& process, const FileSettings& file, const Transfer& transfer,
               const Costs& costs);
 
-// The size in bytes from which contiguous pieces, each with a call of its own, go to the MPI library without
-// a setting; at most a GiB. `made_stable`: for a program that syncs its files.
+// The size in bytes from which a contiguous piece goes to the MPI library, at most a GiB. It holds for calls
+// with one piece each, and without settings. `made_stable`: for a program that syncs its files.
 std::uint64_t break_even(const Costs& costs, bool made_stable);
 
-// Compares what the pipeline saves for the transfers of one file with its other costs: the start of an agent,
-// and questions before reads. Thread safe; two threads at once may lose the count of a transfer.
+// Compares the time that the pipeline saves for the transfers of one file with its other costs: the start of
+// an agent, and questions before reads. Thread safe; two threads at once may lose the count of a transfer.
 class Account {
  public:
   explicit Account(const Costs& costs) : costs_(costs) {}
 
-  // For a transfer that the pipeline would make faster, while there is no agent. True: by now such transfers
-  // would have saved the cost of a start for each of `members` ranks. A rank that waits until then loses at
-  // most that much. Ranks that poll delay the start as they delay all work of an agent.
+  // Counts a transfer that the pipeline would make faster, while there is no agent. True: such transfers
+  // would by now have saved this rank's share of the agent's start, one part in `members`. A rank that waits
+  // until then loses at most this share. Polling ranks delay the start as they delay all work of an agent.
   bool pays_for_start(const Expected& expected, std::uint32_t members, std::uint64_t crowding = 0);
-  // A transfer through the pipeline.
+  // Counts a transfer through the pipeline.
   void add(const Expected& expected);
-  // A read had to ask the agent. False: the file's questions cost more than its transfers save.
+  // Counts a read that has to ask the agent. False: the file's questions cost more than its transfers save.
   bool pays_for_question();
 
  private:

@@ -29,8 +29,8 @@ TEST(Policy, WhatGoesToTheDiskTakesThePipelineUpToLargerPieces) {
   EXPECT_FALSE(way_of({.bytes = 4 * MiB, .pieces = 1, .calls = 1, .made_stable = true}).pipeline);
 }
 
-// Rows of a brick that fill half of the file: rewriting the bytes between rows is faster for 4 KiB. That
-// holds for structs too, but not between many bytes of other ranks.
+// The rows of a brick fill half of the file. With rows of 4 KiB, a sieve that rewrites the bytes between rows
+// is faster. The same holds for small structs, but not if other ranks own most of the bytes.
 TEST(Policy, WhatASieveWritesFasterIsSieved) {
   EXPECT_TRUE(way_of({.bytes = MiB, .pieces = 256, .calls = 256}).pipeline);
   EXPECT_FALSE(way_of({.bytes = MiB, .pieces = 256, .calls = 256, .swept = 2 * MiB}).pipeline);
@@ -41,7 +41,7 @@ TEST(Policy, WhatASieveWritesFasterIsSieved) {
       << "rewriting has nothing beside the disk";
 }
 
-// 300 us for a call and 8 ns for a byte: a server at the end of 1 Gb/s.
+// The costs of a server behind a link of 1 Gb/s: 300 us for a call and 8 ns for a byte.
 TEST(Policy, WhereCallsCostMoreThePipelineTakesLargerPieces) {
   Costs costs;
   costs.call_ps = 300'000'000;

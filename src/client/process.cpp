@@ -76,9 +76,9 @@ class OwnProcess final : public Process {
   std::unique_ptr<Session> session_;
   std::atomic<Session*> ready_{nullptr};
   const char* unable_ = nullptr;
-  std::atomic<std::uint64_t> look_at_ns_{0};  // when an agent is looked for again
+  std::atomic<std::uint64_t> look_at_ns_{0};  // the time of the next look for an agent
   std::vector<std::unique_ptr<Session>> successors_;
-  std::atomic<Session*> successor_{nullptr};  // the last of them
+  std::atomic<Session*> successor_{nullptr};  // the last of successors_
   std::atomic<std::uint64_t> look_for_successor_ns_{0};
   std::array<Fd, 4> reserved_;  // places for the descriptors of a session: socket, ring, page, eventfd
   std::mutex files_mutex_;
@@ -138,8 +138,8 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
   const bool starts = may_start && unable_ == nullptr;
   const std::uint64_t begin_ns = now_ns();
   if (!starts && !agent_.anybody_listens()) {
-    // The time is from before the look: an agent that has started since serves no rank until this time has
-    // passed.
+    // The time counts from before the look. An agent that starts later serves no rank before this rank looks
+    // again (transport::grace_ns).
     look_at_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
     why = may_start ? unable_ : nullptr;
     return nullptr;
@@ -191,8 +191,8 @@ bool OwnProcess::agent_has_gone() {
   return session != nullptr && session->gone();
 }
 
-// The time is from before the look: an agent that has started since serves no rank until this time has
-// passed.
+// The time of the next look counts from before this look. An agent that starts later serves no rank before
+// this rank looks again (transport::grace_ns).
 Session* OwnProcess::successor() {
   Session* const first = ready_.load(std::memory_order_acquire);
   if (first == nullptr) return nullptr;
@@ -264,10 +264,10 @@ void OwnProcess::tell(const std::string& line, bool once) {
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
-// An address of this node for other nodes: of the first of the requested interfaces that has one.
+// Returns an address of this node for other nodes, from the first requested interface that has one.
 Result<transport::TcpAddress> own_address() {
   std::vector<std::string> interfaces = process_settings().interfaces;
-  if (interfaces.empty()) interfaces.emplace_back();  // any that is up
+  if (interfaces.empty()) interfaces.emplace_back();  // any interface that is up
   for (const std::string& interface : interfaces) {
     const Result<std::vector<transport::TcpAddress>> found = transport::local_addresses(interface);
     if (found && !found->empty()) return found->front();
@@ -284,7 +284,7 @@ std::unique_ptr<File> open(OpenRequest request) { return open(std::move(request)
 void settle_ledgers(const char* path, bool writes) { settle_ledgers(path, writes, process()); }
 
 void secure_name(const std::string& path, const FileSettings& settings) {
-  char real[PATH_MAX];  // a link has a name of its own
+  char real[PATH_MAX];  // resolves symbolic links: the file's own name has to last
   if (ends_on_disk(settings) && ::realpath(path.c_str(), real) != nullptr) (void)io::sync_name(real);
 }
 

@@ -31,10 +31,11 @@ struct Lessons {
   Observations observed;
 };
 
-// The process of an open file, as the file sees it: a seam. It has the objects that a process has once, and
-// the file's calls of the system beside its session. A write of a file that takes the pipeline already needs
-// only settings() of the virtual functions. Implementations: process.cpp (this process), sim/rank_process.hpp
-// (a rank in virtual time), sim/settling.hpp (one before it opens a file). Outlives its files. Thread safe.
+// The seam between an open file and its process. It has the objects that exist once per process, and makes
+// the file's system calls outside the session. A write of a file that already takes the pipeline calls only
+// two virtual functions: settings(), and processors() if the ranks have met before it (Transfer::met).
+// Implementations: process.cpp (this process), sim/rank_process.hpp (a rank in virtual time),
+// sim/settling.hpp (a process before it opens a file). The process outlives its files. Thread safe.
 class Process {
  public:
   Process() = default;
@@ -44,16 +45,16 @@ class Process {
 
   virtual const Settings& settings() const = 0;
 
-  // The session, made at the first call that needs it; nullptr if there is none. `why` then has the reason
-  // for the report. With `may_start` false, the process only joins an agent that runs already. It looks for
-  // one at most once per millisecond, even after failures.
+  // Returns the session; the first call that needs a session makes it. nullptr: there is none, and `why` may
+  // have the reason for the report. With `may_start` false, the process only joins an agent that already
+  // runs. It looks for an agent at most once per millisecond, even after failures.
   virtual Session* session(bool may_start, const char*& why) = 0;
 
   // True if this process had an agent, and the agent has gone.
   virtual bool agent_has_gone() = 0;
-  // After that, another rank may have started a second agent, because it had not met the first one. Returns a
-  // session with the second agent, only for questions; nullptr: none is known. Looks for it at most once per
-  // millisecond.
+  // Returns a session with a second agent, only for questions; nullptr: no such agent is known. After the
+  // agent has gone, a rank that never met it may start a second agent. The process looks for a second agent
+  // at most once per millisecond.
   virtual Session* successor() = 0;
 
   virtual void add(Leaver* leaver) = 0;
@@ -71,19 +72,19 @@ class Process {
   virtual Result<std::uint64_t> size_of(const std::string& path) = 0;
   // Syncs the bytes that the MPI library wrote to the file for this rank.
   virtual Status datasync(const Fd& file) = 0;
-  // The identity of an open file, or of the file of a name. Opens nothing, because to close a file drops all
-  // of the process's record locks on it.
+  // The identity of an open file, or of the file with a name. The functions open no file, because a close
+  // drops all of the process's record locks on the file.
   virtual Result<FileIdentity> identify(const Fd& file) = 0;
   virtual Result<FileIdentity> identify(const std::string& path) = 0;
-  // refresh().
+  // Calls refresh().
   virtual void look_again(const std::string& path) = 0;
   virtual void pause(std::uint32_t for_ms) = 0;
-  // The first `size` bytes of a journal; false if there are fewer.
+  // Reads the first `size` bytes of a journal. False: the journal has fewer.
   virtual bool read_start(const Fd& journal, void* into, std::size_t size) = 0;
-  // Starts another process that recovers the journals of dead agents in a folder, and waits for a while.
-  // False: that process was killed or could not start.
+  // Starts a process that recovers the journals of dead agents in a folder, and waits for its end with a
+  // bound. False: a signal ended that process, or it could not start.
   virtual bool recover(const std::string& directory) = 0;
-  // Tells the user of the program, once, on stderr.
+  // Prints a line for the user on stderr, once.
   virtual void say(const std::string& line) = 0;
 
  protected:
@@ -97,7 +98,7 @@ class Process {
 // The process that runs this code.
 Process& own_process();
 
-// open(), visit() and settle_ledgers() in any process.
+// These functions are open(), visit() and settle_ledgers() of file.hpp, for any process.
 std::unique_ptr<File> visit(const std::string& path, Process& process);
 std::unique_ptr<File> open(OpenRequest request, Process& process);
 void settle_ledgers(const char* path, bool writes, Process& process);

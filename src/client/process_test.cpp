@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// A process as its agent sees it: its job, its children, its end.
+// Tests a process as its agent sees it: its job, its children, its end.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 
 namespace millrace::client {
 
-// True if a connection to each of these agents is made within the bound. No byte is sent.
+// True if this process can connect to each of these agents within the bound. It sends no byte.
 bool can_reach(std::span<const transport::TcpAddress> agents, std::uint64_t bound_ms);
 
 }  // namespace millrace::client

@@ -40,7 +40,7 @@ TEST(Reach, OneThatDoesNotListenIsEnough) {
 TEST(Reach, OneThatDoesNotAnswerCostsTheBoundAndNoMore) {
   const Listener full = listener();
   ASSERT_EQ(::listen(full.socket.get(), 0), 0);
-  std::vector<Fd> waiting;  // in its queue; further ones get no answer
+  std::vector<Fd> waiting;  // they fill the listener's queue; further ones get no answer
   for (int i = 0; i < 4; ++i) waiting.push_back(*transport::tcp_connect(full.address));
   const std::uint64_t begin_ns = transport::now_ns();
   EXPECT_FALSE(can_reach(std::vector{full.address}, 100));

@@ -16,14 +16,14 @@ namespace millrace::client {
 
 namespace {
 
-// The kernel copies so many cached bytes in the time of a system call.
+// The kernel copies about this many cached bytes in the time of a system call.
 constexpr std::uint64_t gap_max = 4 * KiB;
-// The kernel reads ahead for sequences only. So a transfer tells it of pieces that are closer than this: a
-// disk takes no longer for such a hole than for another request.
+// The kernel reads ahead only for sequences. So a transfer announces pieces with a hole of at most this size
+// between them. A disk takes no longer for such a hole than for another request.
 constexpr std::uint64_t advised_gap_max = 64 * KiB;
 constexpr std::uint64_t advised_bytes = 4 * MiB;
 
-// The pieces of one system call. The bytes between them go to memory that nobody reads.
+// The pieces of one system call. The bytes between them go to memory that is never read.
 class Part {
  public:
   explicit Part(int file) : file_(file) {}
@@ -59,7 +59,7 @@ class Part {
   }
 
  private:
-  static constexpr std::uint64_t bytes_max = 1 * GiB;  // a call of the kernel has a limit above
+  static constexpr std::uint64_t bytes_max = 1 * GiB;  // the kernel's own limit for a call is higher
 
   void add(void* memory, std::uint64_t bytes) {
     segments_[used_++] = {memory, bytes};

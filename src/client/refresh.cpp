@@ -13,14 +13,15 @@ namespace {
 
 constexpr std::uint32_t fuse_magic = 0x65735546;
 
-// A FUSE daemon may remember attributes too (GlusterFS does, for a second). The answer to a change, even to
-// an empty one, has the file's true attributes, and the kernel takes these. False: not allowed.
+// A FUSE daemon may remember attributes too (GlusterFS does, for a second). The daemon answers a change, even
+// an empty one, with the file's true attributes, and the kernel takes these. False: the user may not change
+// the file.
 bool make_daemon_ask(const std::string& path) {
   return ::chown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(-1)) == 0;
 }
 
-// The question costs an answer of the daemon. So it is asked once for the files of a folder, if the folder
-// has a full name.
+// statfs() needs an answer of the daemon. So a thread asks only once in a row for files of the same folder,
+// if their paths are absolute.
 bool on_fuse(const std::string& path) {
   static thread_local std::string folder;
   static thread_local bool known = false;

@@ -11,14 +11,15 @@
 
 namespace millrace::client {
 
-// A file whose records outlive the agent (strategy journal), with its slot in the ring.
+// A file with strategy journal, whose records have to survive the agent's death, and its slot in the ring.
 struct Protected {
   std::uint32_t file;
-  journal::Identity identity;  // of a rescue
+  journal::Identity identity;  // for the log of the rescue
 };
 
-// After the agent has gone: writes the file's records that the agent has not given back to a log beside its
-// ledger, for `millrace recover`. Ok if there are none.
+// Call it after the agent has gone. The ring still has the file's records that the agent has not released.
+// The function writes them to a log beside the file's ledger, for `millrace recover`. Ok if there are no such
+// records.
 Status rescue(const transport::Producer& ring, const Protected& file, const std::string& directory);
 
 }  // namespace millrace::client

@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
-// Lessons from the files of a series, whose names differ in digits only, for the next files of it.
+// A series is a row of files whose names differ only in digits. Its next files use the lessons from its
+// earlier ones.
 namespace millrace::client {
 
 // Never 0.

@@ -105,7 +105,8 @@ Status Session::lose() {
   return Code::lost_agent;
 }
 
-// Call it with the lock held. Records of returned calls that the agent's ledger may lack are in the ring.
+// Call it with the lock held. The ring still has all records of returned calls that the agent's ledger may
+// lack.
 void Session::save() {
   if (!lost()) return;
   for (const Protected& file : std::exchange(protected_, {})) {
@@ -147,7 +148,7 @@ Status Session::request(Kind kind, std::uint32_t file, Extent extent, Tally& tal
   frame.span = extent.end == UINT64_MAX ? UINT64_MAX : extent.size();
   if (kind == Kind::close) frame.length = sizeof tally.counters;
   if (Status status = append(frame, &tally.counters, &tally); !status.ok()) {
-    busy_slots_ &= ~(1u << (*id % transport::reply_slots));  // never asked
+    busy_slots_ &= ~(1u << (*id % transport::reply_slots));  // the request was not sent
     return status;
   }
   parts_.producer.header().requests.fetch_add(1, std::memory_order_seq_cst);
@@ -235,8 +236,8 @@ Status Session::settle_ledgers_of(std::uint64_t number, Tally& tally) {
   });
 }
 
-// Every step brings the size of the file along. A step that contains the end of the file has waited for all
-// pending records behind it, so no byte lies behind the end.
+// The answer to each step also sets the size of the stand-in. A step that contains the end of the file has
+// waited for all pending records behind it. So no byte lies behind that end.
 Status Session::fetch(std::uint32_t file, const std::string& stand_in, Extent extent, Tally& tally) {
   const TraceSpan span("fetch", extent.size());
   std::uint64_t size = 0;

@@ -21,12 +21,12 @@
 
 namespace millrace::client {
 
-// Counters of a file that is written; guarded by its session's lock.
+// Counters of one open file. The session's lock guards them.
 struct Tally {
   transport::ClientCounters counters{};
-  std::uint64_t writes = 0;                   // calls of Session::write(): one for each batch of a call
-  std::uint64_t sampled_ns = 0, samples = 0;  // writes whose time in the ring was taken
-  Status left;  // for a guest: the first error of files that their ranks had left
+  std::uint64_t writes = 0;                   // calls of Session::write(), one per batch of pieces
+  std::uint64_t sampled_ns = 0, samples = 0;  // writes with a measured time
+  Status left;                                // for a guest: the first error of bytes that earlier opens left
 };
 
 // The parts of a session, after client and agent have greeted each other.
@@ -37,21 +37,21 @@ struct SessionParts {
   std::uint64_t timeout_ms = 60'000;
   bool serialized = false;  // calls never overlap: no locking
   std::string journal_directory = {};
-  std::uint32_t slice_ms = 100;  // how soon a wait notices the agent's death
+  std::uint32_t slice_ms = 100;  // a wait looks for the agent's death after this time
 };
 
-// This process's connection with the agent. Thread safe: one lock around the ring, none while a thread
-// waits for an answer.
+// This process's connection with the agent. Thread safe: one lock guards the ring. A thread does not hold the
+// lock while it waits for an answer.
 class Session {
  public:
   explicit Session(SessionParts parts);
 
-  // Tells the agent of a file. `target` stays the caller's.
+  // Registers a file with the agent. The caller still owns `target`.
   Result<std::uint32_t> enroll(const transport::Register& registration, int target);
 
-  // The port at which the agent takes links of other nodes' agents.
+  // The port at which the agent accepts links from other nodes' agents.
   Result<std::uint16_t> meet();
-  std::uint16_t met() const { return port_.load(); }  // 0: not asked yet
+  std::uint16_t met() const { return port_.load(); }  // 0: meet() has not succeeded yet
 
   // Appends pieces as records of at most record_max bytes, small ones in bundles; blocks while the ring is
   // full.
@@ -61,18 +61,19 @@ class Session {
   Status request(transport::Kind kind, std::uint32_t file, Extent extent, Tally& tally);
   // Fetches `extent` in steps, up to the end of the file; `stand_in` is the file on this node.
   Status fetch(std::uint32_t file, const std::string& stand_in, Extent extent, Tally& tally);
-  // A hint without an answer; dropped if the ring is full.
+  // Tells the agent that the MPI library wrote `extent`, so that writeback can begin. There is no answer; the
+  // note is dropped if the ring is full.
   void note(std::uint32_t file, Extent extent);
 
-  // Sticky status of a file; lost_agent if the agent has gone.
+  // The sticky error of a file, or lost_agent if the agent has gone.
   Status status(std::uint32_t file);
   const PageView& view() const { return view_; }
   // Pending bytes of any rank in `extent` of a file of this number reach the file system. The caller needs no
   // registration of the file (client/guest.hpp). `elsewhere`: also bytes with agents of other nodes.
   Status flush_file(std::uint64_t number, Extent extent, bool elsewhere, Tally& tally);
-  // ... in every stand-in for a file of another node.
+  // The same for every stand-in (OpenRequest::stand_in) on this node.
   Status flush_stand_ins(Tally& tally);
-  // Afterwards no ledger has records of that file.
+  // Syncs the file of this number. Afterwards no ledger has records of the file.
   Status settle_ledgers_of(std::uint64_t number, Tally& tally);
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
@@ -81,11 +82,11 @@ class Session {
 
   CallLock& mutex() { return mutex_; }
 
-  // The file's error, also after the agent's death.
+  // The file's sticky error. It stays readable after the agent's death.
   Status sticky(std::uint32_t file);
-  // From now on, if the agent is lost, this rank saves the file's records that are not in the ledger yet.
-  // Replaces an earlier file with the same slot; otherwise this file's records would be saved as records of
-  // that file.
+  // From now on, if the agent is lost, this rank saves the file's records that are not in the ledger yet. The
+  // file replaces an earlier file with the same slot. Otherwise this file's records would be saved as records
+  // of the earlier file.
   void protect(Protected file) {
     const std::lock_guard lock(mutex_);
     std::erase_if(protected_, [&file](const Protected& one) { return one.file == file.file; });
@@ -105,7 +106,8 @@ class Session {
     std::uint64_t waited_ns = 0;
   };
 
-  // Saves the ring, if the agent is lost. Ends before the lock does.
+  // Its destructor saves the ring if the agent is lost. Declare it after the lock, because save() needs the
+  // lock.
   struct Saver {
     explicit Saver(Session& one) : session(one) {}
     ~Saver() { session.save(); }
@@ -139,10 +141,10 @@ class Session {
   transport::StampClock clock_;
   CallLock mutex_;
   std::atomic<bool> lost_{false};
-  std::atomic<std::uint16_t> port_{0};  // as the agent said
-  std::uint64_t noted_bytes_ = 0;       // since the agent was last woken for notes
-  std::vector<Protected> protected_;    // by strategy journal
-  std::uint32_t busy_slots_ = 0;        // bit per reply slot
+  std::atomic<std::uint16_t> port_{0};  // the agent's answer to meet()
+  std::uint64_t noted_bytes_ = 0;       // bytes of notes since notes last woke the agent
+  std::vector<Protected> protected_;    // files with strategy journal
+  std::uint32_t busy_slots_ = 0;        // one bit per reply slot
   std::uint32_t next_generation_ = 1;
 };
 

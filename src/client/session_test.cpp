@@ -45,7 +45,7 @@ journal::Identity rescue_of(std::uint64_t inode, const std::string& path) {
   return {journal::Kind::rescue, {1, inode}, 0, path};
 }
 
-// A session whose agent takes nothing, until it dies.
+// A session with an agent that takes no records and then dies.
 struct Lonely {
   TestFolder folder;
   bool gone = false;
@@ -88,7 +88,7 @@ std::vector<Saved> saved_by(Lonely& rank) {
   return records;
 }
 
-// Small and large pieces, forwards and backwards, some of them empty.
+// Makes small and large pieces at random offsets, some of them empty.
 std::vector<Piece> any_pieces(std::span<const std::byte> memory, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<Piece> pieces;

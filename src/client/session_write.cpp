@@ -13,7 +13,7 @@ using transport::Kind;
 
 namespace {
 
-constexpr std::uint64_t sample_every = 64;  // writes per measured one
+constexpr std::uint64_t sample_every = 64;  // one write of this many is measured
 
 bool fits_a_bundle(const Piece& piece) {
   return piece.size > 0 && piece.size <= transport::bundled_record_max_bytes;
@@ -76,7 +76,7 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
   }
   tally.counters.pieces += pieces.size();
   parts_.producer.publish();
-  // After the tail, see agent/server/file_states.hpp.
+  // These flags follow the publication of the records: agent/server/file_states.hpp has the protocol.
   std::atomic<std::uint64_t>& fresh = view_.state(file).fresh;
   if ((fresh.load(std::memory_order_seq_cst) & places) != places) fresh.fetch_or(places);
   std::atomic<std::uint32_t>& dirty = view_.state(file).dirty;

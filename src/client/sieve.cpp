@@ -16,7 +16,7 @@ namespace millrace::client {
 
 namespace {
 
-constexpr std::size_t most_pieces = 16384;  // of a part
+constexpr std::size_t most_pieces = 16384;  // of one part
 
 class LocalFile final : public SievedFile {
  public:
@@ -91,7 +91,7 @@ Status Sieve::take(SievedFile& file, std::span<const Piece> batch, const Sweep& 
   return {};
 }
 
-// Writes the part at hand.
+// Writes the current part.
 Status Sieve::put(SievedFile& file) {
   const std::vector<Piece>& pieces = pieces_;
   if (pieces.empty()) return {};

@@ -17,7 +17,8 @@ namespace millrace::client {
 class SievedFile {
  public:
   virtual ~SievedFile() = default;
-  // Waits until no other writer that locks holds a byte of `extent`. A process holds one lock at most.
+  // Waits until no other process has a lock on any byte of `extent`, and locks it. A process has one lock at
+  // most.
   virtual void lock(Extent extent) = 0;
   virtual void unlock() = 0;
   // Fills `into` from `offset` on; zeros behind the end of the file.
@@ -26,13 +27,13 @@ class SievedFile {
 };
 
 // Writes pieces with holes between them by data sieving: it locks a part of the file, reads it, changes it
-// and writes it back. A few large calls cost less than many small ones. Other processes' bytes in the holes
-// stay if they lock too (io/posix/extent_lock.hpp; ROMIO takes the same locks). Holes that no process has
-// written become zeros.
+// and writes it back. A few large calls cost less than many small ones. Bytes that other processes write in
+// the holes stay, if these processes lock too (io/posix/extent_lock.hpp; ROMIO takes the same locks). Holes
+// that no process has written become zeros.
 class Sieve {
  public:
-  // `file` is open for reading and writing. Stops at the first error. Threads of a process take turns,
-  // because the lock is the process's.
+  // `file` is open for reading and writing. The function stops at the first error. Threads of a process take
+  // turns, because the whole process owns the lock.
   Status write(int file, PieceSource& source, const Sweep& sweep);
   Status write(SievedFile& file, std::span<const Piece> pieces, const Sweep& sweep);
 
@@ -41,8 +42,8 @@ class Sieve {
   Status put(SievedFile& file);
 
   std::mutex mutex_;
-  std::vector<Piece> pieces_;  // of the part at hand, in ascending order
-  Extent hull_{};              // of them
+  std::vector<Piece> pieces_;  // of the current part, in ascending order
+  Extent hull_{};              // of these pieces
   std::vector<std::byte> part_;
 };
 

@@ -30,7 +30,7 @@ class SieveTest : public testing::Test {
     EXPECT_EQ(::pread(file_.get(), all.data(), all.size(), 0), static_cast<ssize_t>(all.size()));
     return all;
   }
-  // `text` by a view whose pieces have `length` bytes, `stride` apart.
+  // Writes `text` by a view whose pieces have `length` bytes, `stride` apart.
   static Status write(int file, const std::string& text, std::uint64_t begin, std::uint64_t length,
                       std::uint64_t stride, const Sweep& sweep) {
     const auto pieces = std::make_shared<const TypeMap>(
@@ -52,7 +52,7 @@ TEST_F(SieveTest, HolesKeepWhatTheyHoldAndAreZeroBehindTheEnd) {
   EXPECT_EQ(contents(), std::string("-ab--cd\0\0ef", 11));
 }
 
-// With any parts, the file is the same as after writing piece after piece.
+// With parts of any size, the file is the same as after a write of piece after piece.
 TEST_F(SieveTest, PartsOfAllSizesWriteTheSameBytes) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 300; ++round) {
@@ -71,7 +71,7 @@ TEST_F(SieveTest, PartsOfAllSizesWriteTheSameBytes) {
   }
 }
 
-// Two processes write alternate pieces of the same part, many times: neither undoes the other's writes.
+// Two processes write alternate pieces of the same part, many times. No process undoes the other's writes.
 TEST_F(SieveTest, WhatAnotherProcessPutsIntoTheHolesStays) {
   constexpr std::uint64_t length = 64, bytes = length * 512;
   const auto fill = [&](std::uint64_t begin, char first) {

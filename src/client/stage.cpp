@@ -22,8 +22,8 @@ namespace millrace::client {
 namespace {
 
 constexpr std::size_t read_bytes = 256 * KiB;
-constexpr std::uint64_t spare_bytes = 16 * MiB;  // left free beside a copy
-// Bytes that are only passed on should stay in the processor's cache.
+constexpr std::uint64_t spare_bytes = 16 * MiB;  // room that a copy leaves free
+// An agent only passes these bytes on. The small buffer keeps them in the processor's cache.
 constexpr std::uint64_t buffer_bytes = 16 * MiB;
 constexpr std::uint64_t record_bytes = 128 * KiB;
 constexpr std::uint32_t most = 100'000;  // thousandths

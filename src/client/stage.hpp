@@ -17,13 +17,14 @@
 #include "base/settings.hpp"
 #include "client/file.hpp"
 
-// A file that several nodes read is copied to each node's own storage first: from one node to the next, so
-// each link carries it once (docs/adr/0009). This is a rank's part, as far as it needs no MPI.
+// Staging: a file that several nodes read is first copied to each node's own storage. The copy goes from one
+// node to the next, so each link carries it once (docs/adr/0009). This header has the rank's part that needs
+// no MPI.
 namespace millrace::client {
 
-// The state of a file at one time: another file, or a changed one, has another stamp.
+// The state of a file at one time. Another file has another stamp, and so has a changed file.
 struct FileStamp {
-  std::uint64_t inode = 0;  // 0: there is none
+  std::uint64_t inode = 0;  // 0: there is no regular file
   std::uint64_t size = 0;
   std::int64_t changed_ns = 0;
 
@@ -34,13 +35,13 @@ FileStamp stamp_of(int fd);
 
 // The node's directory for copies.
 std::string stage_directory(const Settings& settings);
-// True if a copy of so many bytes fits there. `careful`: the copy may take at most a quarter of the free
-// room, and of free memory if the directory is in memory.
+// True if a copy of `bytes` fits into the directory. `careful`: the copy may take at most a quarter of the
+// free room, and of free memory if the directory is in memory.
 bool has_room(const std::string& directory, std::uint64_t bytes, bool careful);
 // Makes a new, empty file that only this user can access.
 Status create_copy(const std::string& path);
 void remove_copy(const std::string& path);
-// Opens such a file for reading and writing; not valid if it is another kind of file.
+// Opens a copy for reading and writing. Not valid if it is not a regular file of this user.
 Fd open_copy(const std::string& path);
 // Opens the file itself, on its own node. `mode`: of open(2). Status::error() is its errno.
 Result<Fd> open_target(const std::string& path, int mode);
@@ -53,8 +54,8 @@ bool is_remote(const std::string& path);
 
 // The route of a staged file's bytes between agents.
 FileSettings stage_settings();
-// The file that is sent: a seam. Implementations: open_source() (the system's), sim/staging.hpp (one in
-// virtual time). Not thread safe.
+// The seam to the file that a rank sends to other nodes. Implementations: open_source() (a file of the
+// system), sim/staging.hpp (a file in virtual time). Not thread safe.
 class Source {
  public:
   Source() = default;
@@ -64,12 +65,12 @@ class Source {
 
   // The file's stamp now.
   virtual FileStamp stamp() = 0;
-  // Reads bytes from `offset` on: at least one, or none at the end of the file.
+  // Reads bytes from `offset` on: at least one byte, or none at the end of the file.
   virtual Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> data) = 0;
 };
 Result<std::unique_ptr<Source>> open_source(const std::string& path);
-// Reads the whole source and sends it through `copy`; ok if every node has it. Code::corrupt if the source's
-// stamp has changed.
+// Reads the whole source and sends it through `copy`. Ok: every node has the bytes. Code::corrupt: the
+// source's stamp has changed.
 Status send_whole(File& copy, Source& source, const FileStamp& stamp);
 
 // The share of a series' files that this rank has read, in thousandths of their size, for the life of the
@@ -78,7 +79,7 @@ class ReadShares {
  public:
   static constexpr std::uint32_t unknown = UINT32_MAX;
   void add(std::string_view path, std::uint64_t bytes, std::uint64_t size);
-  // The share of the last file; `unknown` if there was none.
+  // The share of the series' last file; `unknown` if there was none.
   std::uint32_t of(std::string_view path) const;
 
  private:

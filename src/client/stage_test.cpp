@@ -14,7 +14,7 @@
 namespace millrace::client {
 namespace {
 
-// What is sent, as it arrives.
+// Receives the bytes that send_whole() sends.
 class Sent final : public File {
  public:
   bool enter_pipeline(const Transfer&) override { return true; }

@@ -42,7 +42,7 @@ std::vector<char*> agent_environment() {
 struct Spawn {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
-  // `listener`: for the agent; -1: none.
+  // `listener`: the agent's socket for ranks; -1: none.
   explicit Spawn(int listener) {
     ::posix_spawn_file_actions_init(&files);
     ::posix_spawnattr_init(&attributes);
@@ -81,8 +81,8 @@ Result<pid_t> spawn(std::string path, std::vector<std::string> words, int listen
   return child;
 }
 
-// Waits for the end of a child: its exit status. Code::io: a signal ended it. Code::timeout: it has not
-// ended.
+// Waits for the end of a child, and returns its exit status. Code::io: a signal ended the child.
+// Code::timeout: the child still runs.
 Result<int> wait_for(pid_t child, std::uint64_t bound_ms) {
   const std::uint64_t begin_ns = transport::now_ns();
   for (;;) {
@@ -90,22 +90,23 @@ Result<int> wait_for(pid_t child, std::uint64_t bound_ms) {
     const pid_t done = ::waitpid(child, &exit_status, WNOHANG);
     if (done == child && !WIFEXITED(exit_status)) return Code::io;
     if (done == child) return WEXITSTATUS(exit_status);
-    if (done < 0 && errno == ECHILD) return 0;  // the program reaps all children: the connection will show it
+    if (done < 0 && errno == ECHILD)
+      return 0;  // the program reaps all children: the next connect shows the result
     if (transport::now_ns() - begin_ns > bound_ms * 1'000'000) return Code::timeout;
     pause_ms(1);
   }
 }
 
 // Starts the job's agent, at most `most_starts` times. The socket for ranks listens before the agent runs.
-// Its name is the lock by which one rank of the node starts the agent, and no stranger can take the name
-// then.
+// Its name is a lock: only the rank that takes the name starts the agent, and no stranger can take the name
+// afterwards.
 class Starter {
  public:
   Starter(const Settings& settings, std::string name, std::uint64_t bound_ms)
       : program_(agent_program(settings)), name_(std::move(name)), bound_ms_(bound_ms) {}
 
-  // For a name on which no process listens. Ok: try to connect again. Otherwise `why` says more than the
-  // status.
+  // Call it if no process listens at the name. Ok: try to connect again. Otherwise `why` may say more than
+  // the status.
   Status start(std::string& why) {
     const Result<Fd> listener = transport::listen_at(name_);
     if (!listener) return wait_for_other(listener.status(), why);
@@ -128,7 +129,7 @@ class Starter {
   }
 
  private:
-  // Another rank may be about to listen.
+  // Another rank may have the name already, and may be about to listen.
   Status wait_for_other(Status status, std::string& why) {
     if (status.error() != EADDRINUSE) return status;
     const std::uint64_t now_ns = transport::now_ns();
@@ -147,7 +148,7 @@ class Starter {
   std::uint64_t first_taken_ns_ = 0;
 };
 
-// Greets the agent at the other end. Code::lost_agent: it was just leaving.
+// Greets the agent at the other end. Code::lost_agent: the agent was just leaving.
 Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std::uint64_t job_hash,
                                        bool serialized, std::uint64_t bound_ms, std::string& why) {
   if (!transport::same_user(socket.get())) {
@@ -175,7 +176,8 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std:
                                                 settings.timeout_ms, serialized, local_directory(settings)});
 }
 
-// The first result counts: a rank that looks for an agent at every close should not read /proc as often.
+// The key is computed once, because a rank that looks for an agent at every close should not read /proc each
+// time.
 std::uint64_t job_hash(const Settings& settings) {
   static const std::string key = job_key(settings);
   return checksum(key.data(), key.size());
@@ -191,7 +193,7 @@ std::string agent_program(const Settings& settings) {
   const std::string library = info.dli_fname;
   const std::size_t slash = library.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : library.substr(0, slash);
-  // lib/libmillrace.so, lib/millrace/..., or lib/<architecture>/...; tests have all in one folder.
+  // The library lies in lib/, lib/millrace/ or lib/<architecture>/. Tests have all programs in one folder.
   for (const char* place :
        {"/millraced", "/../bin/millraced", "/../../bin/millraced", "/../../../bin/millraced"}) {
     if (::access((folder + place).c_str(), X_OK) == 0) return folder + place;

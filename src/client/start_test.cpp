@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Agents that do not start, and names that strangers have taken. Every rank goes on without an agent,
+// Tests agents that do not start, and names that strangers have taken. Every rank goes on without an agent,
 // within a bound.
 #include "client/start.hpp"
 
@@ -31,7 +31,7 @@ std::string text_of(const std::string& path) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A rank without an agent leaves a small write to the MPI library. Returns what it says on stderr.
+// Runs a rank that finds no agent and leaves a small write to the MPI library. Returns the rank's stderr.
 std::string told_by_a_rank_of(Job& job, const std::string& agent = {}) {
   const std::string path = job.path("data"), told = job.path("told");
   create(path);
@@ -48,7 +48,7 @@ std::string told_by_a_rank_of(Job& job, const std::string& agent = {}) {
   return text_of(told);
 }
 
-// A program that notes each of its starts in the file `starts`.
+// Makes a program that notes each of its starts in the file `starts`.
 std::string make_program(const Job& job, const std::string& body) {
   std::string path = job.path("program");
   std::ofstream(path) << "#!/bin/sh\necho started >> " << job.path("starts") << "\n" << body << "\n";

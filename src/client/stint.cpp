@@ -8,7 +8,7 @@ namespace millrace::client {
 
 namespace {
 
-// With fewer bytes of a rank, the time of a file says nothing.
+// The time of a file with fewer bytes of a rank says nothing.
 constexpr std::uint64_t least_bytes = 2 * MiB;
 
 // Two threads of a rank that write at once may lose an addition. The result is only a wrong guess, and the

@@ -20,17 +20,18 @@ struct Ways {
   }
 };
 
-// The time of one open's calls, and the expected time. Thread safe.
+// Collects the time of one open's calls, and the expected time of its transfers. Thread safe.
 class Stint {
  public:
-  // A transfer goes this way. The time of a non-blocking one is unknown. The expected time of a sync is
-  // unknown if the decision did not expect a sync.
+  // Counts a transfer that goes this way. A non-blocking transfer by the MPI library spoils the collection,
+  // because its time is unknown. So does a sync that the decision did not expect: its expected time is
+  // unknown.
   void moved(bool pipeline, std::uint64_t bytes, const Expected& expected, bool nonblocking);
   void spoil() { spoilt_.store(true, std::memory_order_relaxed); }
-  // The time of a direct call, or of a sync.
+  // Adds the time of a direct call or of a sync.
   void took(std::uint64_t ns) { took_ns_.fetch_add(ns, std::memory_order_relaxed); }
-  // `through_ns`: the time of calls into the pipeline, of waits for it, sync and close. The result is empty
-  // if the file was small or went both ways.
+  // `through_ns`: the time of calls into the pipeline, of waits for it, of sync and of close. The result is
+  // empty if the collection is spoilt, the file was small, or the file went both ways.
   Ways end(std::uint64_t through_ns) const;
 
  private:
@@ -48,7 +49,7 @@ struct ObservedFiles {
   Ways ways;
 };
 
-// A process's observations of its files, on the file system of the last one. Thread safe.
+// The times of a process's files on the file system of its last file. Thread safe.
 class Observations {
  public:
   void add(std::uint64_t file_system, const Ways& ways);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Messages to an agent that no rank would send.
+// Tests messages to an agent that no rank would send.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -84,7 +84,7 @@ TEST(ClientFault, GarbageInOneRingHarmsNobodyElse) {
     auto& header = client->producer.header();
     header.tail = round % 4 == 0 ? UINT64_MAX - 5 : 8 * (1 + random() % (8 * KiB));
     header.requests = 1;
-    // Wakes the agent like any arrival does.
+    // The new connection wakes the agent.
     const Result<Fd> another = transport::connect_to(job.socket_name());
     EXPECT_TRUE(dropped(*client)) << round;
   }
@@ -139,7 +139,7 @@ Status write_as(RawClient& client, const std::string& path, int target) {
   frame.length = 100;
   client.producer.append(frame, data.data());
   client.producer.publish();
-  client.socket.reset();  // as a rank that dies: what it published is written
+  client.socket.reset();  // as if the rank died: the agent writes the published records
   return {};
 }
 
@@ -148,7 +148,7 @@ TEST(ClientFault, APathIsForReportsAndOpensNothing) {
   create(job.path("victim"));
   const auto before = files_of(job.path("").c_str());
   const Step go;
-  const pid_t rank = job.start([&] {  // its agent
+  const pid_t rank = job.start([&] {  // starts the agent
     auto file = open_file(job.path("victim"));
     RANK_CHECK(file->enter_pipeline({1, 1, 1}));
     RANK_CHECK(go.await());

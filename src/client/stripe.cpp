@@ -41,7 +41,8 @@ std::uint64_t stripe_of(const std::string& path) {
     const std::uint64_t stripe = lustre_stripe(std::span(layout).first(static_cast<std::size_t>(size)));
     if (stripe != 0) return stripe;
   }
-  // Parallel file systems name their block here (GPFS); local ones and FUSE stay far below a MiB.
+  // Parallel file systems such as GPFS give the size of their block here. Local file systems and FUSE give
+  // far less than a MiB.
   struct stat about {};
   return ::stat(path.c_str(), &about) == 0 ? if_usable(static_cast<std::uint64_t>(about.st_blksize)) : 0;
 }

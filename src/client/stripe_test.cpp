@@ -11,8 +11,8 @@
 namespace millrace::client {
 namespace {
 
-// lov_user_md_v1 as little-endian words: magic, pattern (RAID 0), object id (16 bytes), stripe, count and
-// more.
+// Makes a lov_user_md_v1 of little-endian words: magic, pattern (RAID 0), object id (16 bytes), stripe, count
+// and more.
 std::vector<std::byte> layout(std::uint32_t magic, std::uint32_t stripe) {
   std::vector<std::byte> bytes;
   for (const std::uint32_t word : {magic, 1u, 7u, 0u, 9u, 0u, stripe, 4u, 0u, 0u}) {
@@ -27,7 +27,8 @@ TEST(Stripe, ThatOfAPlainLustreLayoutIsTaken) {
 }
 
 TEST(Stripe, WhatCanNotBeAStripeIsNot) {
-  EXPECT_EQ(lustre_stripe(layout(0x0BD60BD0, 1 << 20)), 0u);  // of several layouts, one behind the other
+  EXPECT_EQ(lustre_stripe(layout(0x0BD60BD0, 1 << 20)),
+            0u);  // a composite: several layouts, one behind the other
   EXPECT_EQ(lustre_stripe(layout(0x0BD10BD0, 3 << 20)), 0u);
   EXPECT_EQ(lustre_stripe(layout(0x0BD10BD0, 64 << 10)), 0u);
   EXPECT_EQ(lustre_stripe(std::vector<std::byte>(27)), 0u);

@@ -48,7 +48,7 @@ bool TargetFile::remember(const std::string& path, bool named) {
   name(path);
   Fd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!file.valid() || !leaves_room(file) || !is(io::identify(file, false)))
-    return is(io::identify(path_));  // the name has to do
+    return is(io::identify(path_));  // without a descriptor, by its name
   file_ = std::move(file);
   return true;
 }
@@ -84,7 +84,8 @@ Fd TargetFile::open_again(int mode) const {
   }
   Fd file(::open(lasting_path().c_str(), mode | O_CLOEXEC));
   if (file.valid() && file_.valid()) return file;
-  if (!file.valid() && file_.valid()) file = Fd(::open(path_.c_str(), mode | O_CLOEXEC));  // without /proc
+  if (!file.valid() && file_.valid())
+    file = Fd(::open(path_.c_str(), mode | O_CLOEXEC));  // if there is no /proc
   if (!file.valid()) return {};
   const Result<FileIdentity> identity = io::identify(file, false);
   if (identity && same_file(identity_, *identity) != Sameness::other) return file;

@@ -13,15 +13,15 @@ namespace millrace::client {
 
 // Remembers which file an open means, until the file is opened again at its first write. The name may mean
 // another file by then, and the program may have changed its folder. So the target holds a descriptor with
-// O_PATH. To close such a descriptor drops no fcntl lock of the process; to close any other one does. Half of
-// the descriptors that a process may have stay the program's. Beyond that, the target keeps the name only.
-// Then, if the file system tells nothing but the inode number, a new file with that number passes for the old
-// one.
+// O_PATH. A close of such a descriptor drops no fcntl lock of the process; a close of any other descriptor
+// does. Half of a process's descriptors stay free for the program. Beyond that, the target keeps only the
+// name. Then a new file can pass for the old one, if the file system tells only the inode number and the new
+// file has the same number.
 class TargetFile {
  public:
-  // False: there is no such file. `named`: a file that has lost its name is not opened again.
+  // False: there is no such file. With `named`, a file that has lost its name is not opened again.
   bool remember(const std::string& path, bool named = true);
-  // ... without a descriptor: only its number.
+  // Remembers the file without a descriptor, for its number.
   bool number_of(const std::string& path);
 
   // Opens the file and holds that descriptor from now on. False, with errno set, if the file cannot be opened
@@ -29,13 +29,13 @@ class TargetFile {
   bool hold_open(int mode);
   const Fd& held() const { return file_; }  // not valid: none
   bool holds_open() const { return open_; }
-  int readable(int mode) const;  // ... if open with O_RDWR, or as `mode` says; else -1
+  int readable(int mode) const;  // the held descriptor, if open with O_RDWR or `mode`; else -1
 
-  // Not valid, and errno set, if it cannot be opened or has no name any more.
+  // Not valid, with errno set, if the file cannot be opened or has no name any more.
   Fd open_again(int mode) const;
 
   const std::string& path() const { return path_; }
-  // A name that means this file while this object holds it.
+  // A name that means this file as long as this object has its descriptor.
   std::string lasting_path() const;
   std::uint64_t number() const { return number_; }  // transport::file_number()
   std::uint64_t inode() const { return identity_.inode; }

@@ -17,7 +17,7 @@ extern bool tracing;
 void trace_add(const char* name, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t bytes);
 std::uint64_t trace_now();
 
-// The time between construction and destruction, if tracing. `name` is a literal.
+// Records the time between its construction and its destruction, if tracing is on. `name` is a literal.
 class TraceSpan {
  public:
   explicit TraceSpan(const char* name, std::uint64_t bytes = 0)

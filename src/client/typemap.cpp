@@ -137,7 +137,7 @@ TypeMap subarray(const TypeMap& old, std::span<const SubarrayDimension> dimensio
 TypeMap darray(const TypeMap& old, std::int64_t rank, std::span<const DarrayDimension> dimensions,
                Order order) {
   const std::size_t n = dimensions.size();
-  std::vector<std::int64_t> coordinates(n);  // of the process, in row-major order whatever the array's
+  std::vector<std::int64_t> coordinates(n);  // of the process; always row-major, even in a Fortran array
   for (std::size_t i = n; i-- > 0;) {
     coordinates[i] = rank % dimensions[i].processes;
     rank /= dimensions[i].processes;

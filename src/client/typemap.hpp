@@ -8,10 +8,11 @@
 
 namespace millrace::client {
 
-// `count` passes, the first at `displacement` from the origin of the run's sequence, the next `stride` bytes
-// further on each. A pass of a leaf is one piece of `length` bytes; a pass of a loop is the sequence
-// [first, last) of the map's runs, of `length` bytes of data in all. Passes are in type-map order, which need
-// not be address order in memory types.
+// A run is a row of `count` passes. The first pass begins at `displacement` from the origin of the run's
+// sequence, and each further pass begins `stride` bytes later. A pass of a leaf is one piece of `length`
+// bytes. A pass of a loop is the sequence [first, last) of the map's runs, with `length` bytes of data in
+// all. A run with count 0 is a list: its pieces are the map's places [first, last), with `length` bytes in
+// all. Passes are in type-map order, which need not be address order in memory types.
 //
 //    displacement
 //        |<length>|.......|<length>|.......|<length>|
@@ -32,19 +33,20 @@ struct Run {
   friend bool operator==(const Run&, const Run&) = default;
 };
 
-// A piece of a list, which ends where the next one's bytes begin.
+// A piece of a list. Its length is the distance from its `before` to the next piece's `before`.
 struct ListedPiece {
   std::int64_t displacement = 0;  // from the list's displacement
   std::uint64_t before = 0;       // bytes of the list before this piece
   friend bool operator==(const ListedPiece&, const ListedPiece&) = default;
 };
 
-// A flattened MPI datatype, in memory or in a file: a nest of strided runs. Its size follows the type's
-// description and not its number of pieces: a vector of a million structs is two runs, and so is a brick of
-// 512^3. Pieces without a pattern take 16 bytes each. Bodies may be shared by several loops. Immutable once
-// built; shared by pointer.
+// A flattened MPI datatype, in memory or in a file: a nest of strided runs. The size of a map follows the
+// type's description and not its number of pieces: a vector of a million structs is two runs, and so is a
+// brick of 512^3. Pieces without a pattern take 16 bytes each. Several loops may share a body. A map is
+// immutable once built, and shared by pointer.
 struct TypeMap {
-  // Deeper nests cannot be walked without allocation: valid() is false and the caller does without a map.
+  // A walk over a deeper nest would need allocation. So valid() is false for such a type, and the caller does
+  // without a map.
   static constexpr std::uint32_t max_depth = 24;
 
   std::vector<Run> runs;            // bodies first, then the outermost sequence from `root` on
@@ -58,15 +60,15 @@ struct TypeMap {
   std::int64_t true_lower = 0;  // first byte of data
   std::int64_t true_upper = 0;  // end of the last byte of data
   bool contiguous = false;      // one piece at displacement 0 with length == extent == size
-  bool tiled = false;           // one leaf that goes on with the same stride in the next element
+  bool tiled = false;           // one leaf whose stride is the same into the next element
   bool monotone = true;         // the pieces of one element are in address order and do not overlap
   bool fits = true;             // depth, size and number of runs are within bounds
 
-  // Set by code that knows MPI libraries. Some libraries put bytes elsewhere than the standard says, for
-  // instance at these positions of the data. Beyond most_doubts, positions are not listed.
+  // Some MPI libraries put bytes elsewhere than the standard says. Code that knows the libraries lists the
+  // positions of such data here. The list ends after most_doubts + 1 positions.
   static constexpr std::size_t most_doubts = 1024;
   std::vector<std::uint64_t> doubts;
-  bool disputed = false;  // some libraries do so at unknown positions
+  bool disputed = false;  // some libraries put bytes elsewhere at unknown positions
 
   bool valid() const { return fits; }
   // True if all MPI libraries place the bytes as the standard says.

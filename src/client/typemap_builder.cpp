@@ -11,8 +11,8 @@ namespace {
 // Short sequences are copied into the sequence that refers to them. That saves a level and lets pieces join.
 constexpr std::size_t inline_runs = 2;
 
-// This many runs without a pattern become part of a list. As many stay unsettled behind them, because later
-// pieces may join them.
+// This many runs without a pattern become part of a list. The same number of later runs stays unsettled,
+// because later pieces may join these runs.
 constexpr std::size_t folded_runs = 16;
 // Up to this number of pieces, a list takes less memory than these runs.
 constexpr std::uint64_t most_folded_pieces = folded_runs * sizeof(Run) / sizeof(ListedPiece);
@@ -115,10 +115,10 @@ void TypeMapBuilder::add(const TypeMap& old, std::int64_t displacement, std::uin
           import.root + static_cast<std::uint32_t>(roots)});
 }
 
-// The runs of the old map name other runs, or places.
+// True if runs of the old map refer to other runs, or to places.
 bool TypeMapBuilder::refers(const TypeMap& old) { return old.root != 0 || !old.places.empty(); }
 
-// The old map is one run: often the passes are one run as well.
+// Adds a map that is one run. Often the passes are one run as well.
 void TypeMapBuilder::add_single(const TypeMap& old, std::int64_t displacement, std::uint64_t count,
                                 std::int64_t stride) {
   const Import imported = refers(old) ? import_bodies(old) : Import{};
@@ -157,7 +157,7 @@ void TypeMapBuilder::append(Run run) {
   if (sequence_.size() - settled_ >= 2 * folded_runs) fold();
 }
 
-// Takes the oldest runs that are not settled, and puts them into a list if they have no pattern.
+// Settles the oldest unsettled runs, and puts them into a list if they have no pattern.
 //
 //   settled          | folded_runs | folded_runs      ->   settled    list | folded_runs
 //   run run list     | run ... run | run ... run           run run    list | run ... run
@@ -269,7 +269,7 @@ void TypeMapBuilder::add_contiguous(std::span<const Block> blocks, std::int64_t 
   any_bound_ = true;
 }
 
-// A single pass over a sequence is that sequence.
+// Replaces a single pass over a sequence by that sequence.
 void TypeMapBuilder::unwrap() {
   if (sequence_.size() != 1 || sequence_[0].leaf() || sequence_[0].count != 1) return;
   const Run wrapper = sequence_[0];

@@ -11,24 +11,25 @@
 
 namespace millrace::client {
 
-// Puts a map together from passes over other maps, in type-map order: joins pieces that touch, and turns
-// equal steps into runs. Old maps must outlive the builder. Not thread safe.
+// Builds a map from passes over other maps, in type-map order. It joins pieces that touch, and turns equal
+// steps into runs. Old maps must outlive the builder. Not thread safe.
 class TypeMapBuilder {
  public:
-  // `count` passes over `old`, the first with its origin at `displacement`, then every `stride` bytes.
+  // Adds `count` passes over `old`. The first pass has its origin at `displacement`, and each further pass
+  // `stride` bytes later.
   void add(const TypeMap& old, std::int64_t displacement, std::uint64_t count = 1, std::int64_t stride = 0);
-  // As add(). Also, the bounds of the new type grow by the bounds of these passes.
+  // Does the same as add(). The bounds of the new type also grow by the bounds of these passes.
   void add_bounded(const TypeMap& old, std::int64_t displacement, std::uint64_t count, std::int64_t stride);
 
-  // Adds blocks of contiguous elements of `element` bytes: as add_bounded() of each, at a third of the time.
-  // Places are in units of `unit` bytes.
+  // Adds blocks of contiguous elements of `element` bytes. The result is that of add_bounded() for each
+  // block, in a third of the time. Displacements are in units of `unit` bytes.
   void add_contiguous(std::span<const Block> blocks, std::int64_t unit, std::uint64_t element);
-  // Announces about so many additions.
+  // Announces the approximate number of additions.
   void expect(std::size_t additions) { expected_ = additions; }
 
   TypeMap finish();
 
-  // Arithmetic that remembers an overflow: the map is then not valid.
+  // These two remember an overflow: the map is then not valid.
   std::int64_t times(std::int64_t a, std::uint64_t b);
   std::int64_t plus(std::int64_t a, std::int64_t b);
 

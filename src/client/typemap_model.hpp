@@ -9,8 +9,8 @@
 
 #include "client/typemap.hpp"
 
-// For tests: datatypes expanded byte by byte, straight from the formulas of the standard, and random types
-// made in both worlds at once.
+// For tests: datatypes that are expanded byte by byte by the formulas of the standard, and random types. A
+// random type is built in both forms at once.
 namespace millrace::client::model {
 
 struct Naive {
@@ -57,7 +57,8 @@ class Generator {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
   }
 
-  // A random type. `file`: one that may be a filetype (ascending, without overlaps, not interleaving).
+  // Makes a random type. With `file`, the type may be a filetype (ascending, without overlaps, not
+  // interleaving).
   Pair make(int depth, bool file) {
     if (depth == 0 || range(0, 9) == 0) {
       static constexpr std::uint64_t sizes[] = {1, 2, 4, 8, 16};

@@ -13,7 +13,7 @@
 namespace millrace::client {
 namespace {
 
-// Displacements of all bytes of `elements` elements, walked by a cursor.
+// Walks `elements` elements with a cursor, and returns the displacements of all bytes.
 std::vector<std::int64_t> expand(const TypeMap& map, std::uint64_t elements = 1) {
   std::vector<std::int64_t> bytes;
   if (map.size == 0) return bytes;

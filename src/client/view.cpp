@@ -129,7 +129,7 @@ void Cursor::enter(const Run& leaf, std::int64_t base, std::uint64_t pass, std::
   rest_ = leaf.length - skip;
 }
 
-// At the begin of the place that the current frame tells.
+// Enters the place of the current frame, at its first byte.
 void Cursor::enter_list() {
   const Frame& frame = frames_[level_];
   length_ = size_of_place(*map_, *frame.run, frame.pass);
@@ -139,7 +139,7 @@ void Cursor::enter_list() {
   rest_ = length_;
 }
 
-// From the run of the current level down to the leaf that begins it.
+// Goes from the run of the current level down to the leaf at its begin.
 void Cursor::descend() {
   while (true) {
     const Frame& frame = frames_[level_];
@@ -172,7 +172,7 @@ void Cursor::next_run() {
 }
 
 namespace {
-// Elements that may overlap: position_of() asks each of them.
+// The most elements that may overlap. position_of() looks at each of them.
 constexpr std::int64_t most_interleaved = 4096;
 }  // namespace
 
@@ -203,7 +203,8 @@ std::uint64_t FileView::position_of(std::uint64_t offset) const {
   if (filetype_->contiguous) return distance;
   const TypeMap& map = *filetype_;
   if (as_signed(distance) <= map.true_lower) return 0;
-  // The elements that begin before the offset; all but the last few are wholly before it.
+  // `last` is the last element that begins before the offset. All elements but the last few lie wholly before
+  // it.
   const std::uint64_t last = (distance - as_unsigned(map.true_lower) - 1) / as_unsigned(map.extent);
   const std::uint64_t cut = as_unsigned((map.true_upper - map.true_lower - 1) / map.extent);
   const std::uint64_t first = last - std::min(last, cut);
@@ -226,7 +227,7 @@ Extent FileView::hull_of(std::uint64_t position, std::uint64_t bytes) const {
   const std::uint64_t first = position / map.size;
   const std::uint64_t last = (position + bytes - 1) / map.size;
   if (first == last) return ends;
-  // An extent of all touched elements: it may be larger than the bytes, never smaller.
+  // Returns the extent of all touched elements. It may be larger than the bytes, but never smaller.
   const std::uint64_t origin = displacement_ + as_unsigned(map.extent) * first;
   return {origin + as_unsigned(map.true_lower),
           origin + as_unsigned(map.extent) * (last - first) + as_unsigned(map.true_upper)};
@@ -252,7 +253,7 @@ std::uint64_t FileView::estimate_swept(std::uint64_t position, std::uint64_t byt
   constexpr unsigned most_pieces = 256;
   if (bytes == 0 || sweep.window == 0) return 0;
   Cursor at(*filetype_, as_signed(displacement_), position);
-  std::uint64_t begin = as_unsigned(at.offset()), end = begin;  // of the part at hand
+  std::uint64_t begin = as_unsigned(at.offset()), end = begin;  // of the current part
   std::uint64_t swept = sweep.gap, taken = 0;
   for (unsigned piece = 0; piece < most_pieces; ++piece) {
     const std::uint64_t offset = as_unsigned(at.offset());

@@ -39,9 +39,9 @@ class Cursor {
  private:
   struct Frame {
     std::int64_t base;   // origin of this sequence
-    const Run* run;      // where we are in it
-    const Run* last;     // its end
-    std::uint64_t pass;  // pass of *run, if that is a loop; index of the place, if it is a list
+    const Run* run;      // the current run of the sequence
+    const Run* last;     // the end of the sequence
+    std::uint64_t pass;  // the pass of a loop, or the index of the place in a list
   };
 
   void seek(std::uint64_t position);
@@ -55,7 +55,7 @@ class Cursor {
   std::int64_t piece_ = 0;    // first byte of the current piece
   std::uint64_t length_ = 0;  // of a piece of the current leaf
   std::int64_t stride_ = 0;
-  std::uint64_t passes_ = 0;  // left in the leaf, with the current one
+  std::uint64_t passes_ = 0;  // passes left in the leaf, with the current one
   const TypeMap* map_;
   std::uint32_t level_ = 0;
   std::array<Frame, TypeMap::max_depth> frames_;
@@ -80,13 +80,14 @@ class FileView {
   std::uint64_t etype_size() const { return etype_size_; }
   const TypeMap& filetype() const { return *filetype_; }
 
-  // False if no pieces in ascending order within an element describe a transfer: a filetype without data, or
-  // one that breaks the rules of MPI (not monotone, negative). The caller then leaves the file to the MPI
-  // library. Elements may interleave (an extent shorter than the data), as PnetCDF's sometimes do.
+  // True if pieces in ascending order within an element describe any transfer. False for a filetype without
+  // data, and for a filetype that breaks the rules of MPI (not monotone, negative). The caller then leaves
+  // the file to the MPI library. Elements may interleave (an extent shorter than the data), as PnetCDF's
+  // sometimes do.
   bool usable() const { return usable_; }
 
-  // All functions below need a usable view. Positions count bytes of the view's data stream; etypes times
-  // etype_size().
+  // All functions below need a usable view. Positions count bytes of the view's data stream. A caller
+  // multiplies a number of etypes by etype_size().
 
   // Offset in the file of the byte at `position` (MPI_File_get_byte_offset).
   std::uint64_t offset_of(std::uint64_t position) const;
@@ -94,16 +95,17 @@ class FileView {
   std::uint64_t position_of(std::uint64_t offset) const;
   // The origin of MPI_SEEK_END in a file of `file_size` bytes, rounded up to a whole etype.
   std::uint64_t end_position(std::uint64_t file_size) const;
-  // An extent that holds the bytes [position, position + bytes) of the stream; the smallest, unless elements
-  // interleave.
+  // An extent that holds the bytes [position, position + bytes) of the stream. It is the smallest one, unless
+  // elements interleave.
   Extent hull_of(std::uint64_t position, std::uint64_t bytes) const;
-  // True if these bytes fill their hull, in order: one piece.
+  // True if these bytes are one piece: they fill their hull, in order.
   bool one_piece(std::uint64_t bytes, Extent hull) const { return !interleaved_ && hull.size() == bytes; }
-  // The number of pieces of a transfer, exact enough for decisions; exact if file or memory is one piece.
+  // The number of pieces of a transfer, good enough for decisions. The number is exact if file or memory is
+  // one piece.
   std::uint64_t estimate_pieces(std::uint64_t position, const TypeMap& memory, std::uint64_t count) const;
   // The cost of data sieving for these bytes of the stream, in bytes of the file that are read and rewritten.
-  // The step from one part to the next counts as much as a gap that is not swept. Exact enough for decisions:
-  // of a long transfer, only the first pieces count.
+  // The step from one part to the next counts as much as a gap that is not swept. The result is good enough
+  // for decisions: for a long transfer, the first pieces stand for all.
   std::uint64_t estimate_swept(std::uint64_t position, std::uint64_t bytes, const Sweep& sweep) const;
 
  private:
@@ -122,7 +124,7 @@ class PieceSource {
               std::uint64_t count);
 
   std::uint64_t bytes_left() const { return left_; }
-  // Fills `out` from the front; returns how many pieces, 0 at the end.
+  // Fills `out` from the front. Returns the number of pieces; 0 at the end.
   std::size_t next(std::span<Piece> out);
 
  private:
@@ -145,7 +147,8 @@ Status for_each_batch(PieceSource& source, Take&& take) {
 }
 
 // Calls `take(Extent) -> Status` for extents that together hold the bytes [position, position + bytes) of the
-// view's data, until one fails. Pieces with no more than `gap` between them are one, up to `longest` bytes.
+// view's data, until one fails. Pieces with at most `gap` bytes between them share an extent of up to
+// `longest` bytes.
 template <class Take>
 Status for_each_extent(const FileView& view, std::uint64_t position, std::uint64_t bytes, std::uint64_t gap,
                        std::uint64_t longest, Take&& take) {

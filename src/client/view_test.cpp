@@ -131,7 +131,8 @@ TEST(FileView, ElementsMayInterleave) {
   EXPECT_EQ(view.hull_of(0, 48), (Extent{100, 148}));
   EXPECT_FALSE(view.one_piece(48, view.hull_of(0, 48)));
   const TypeMap wide = hvector(contiguous_type(1), 2, 1, 1 << 30);
-  EXPECT_FALSE(FileView(0, 1, share(resized(wide, 0, 1))).usable());  // a thousand million over one another
+  EXPECT_FALSE(
+      FileView(0, 1, share(resized(wide, 0, 1))).usable());  // a thousand million overlapping elements
 }
 
 TEST(FileView, EndOfFileIsRoundedToWholeEtypes) {
@@ -190,7 +191,7 @@ TEST(FileView, ASweepGoesFromPieceToPieceAndOverWhatLiesBetween) {
   EXPECT_EQ(swept(50, 100, 1000), part + 200U) << "from the middle of a piece to that of the next";
   EXPECT_EQ(swept(0, 100, 30), 4 * part + 100U) << "a piece of several parts";
   EXPECT_EQ(swept(0, 0, 30), 0U);
-  // For a long transfer, the first pieces decide.
+  // In a long transfer, the first pieces stand for all.
   const std::uint64_t many = 1'000'000;
   const auto all = static_cast<double>(swept(0, many * 800, 2000));
   EXPECT_NEAR(all, static_cast<double>(many) * (1500 + part), static_cast<double>(many) * 50);

@@ -32,7 +32,7 @@ class Visitor final : public File {
   }
   void note_direct_write(Extent) override {}
   void note_direct_call(std::uint64_t) override {}
-  Status sync() override { return {}; }  // it has written nothing
+  Status sync() override { return {}; }  // this handle has written no bytes through the pipeline
   Status close() override { return {}; }
   bool registered() const override { return false; }
   Status set_direct(const char*) override { return flush(everything); }

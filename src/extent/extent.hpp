@@ -30,7 +30,7 @@ constexpr Extent intersection(Extent a, Extent b) {
   return both.empty() ? Extent{} : both;
 }
 
-// The smallest extent that holds both; an empty one counts for nothing.
+// The smallest extent that holds both. An empty extent counts for nothing.
 constexpr Extent hull(Extent a, Extent b) {
   if (a.empty()) return b;
   if (b.empty()) return a;

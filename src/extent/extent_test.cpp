@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned limit = 7;
 
-// Bit i says whether offset i is in the extent.
+// Bit i of the result is set if offset i is in the extent.
 unsigned bitmap(Extent e) {
   unsigned bits = 0;
   for (std::uint64_t i = e.begin; i < e.end; ++i) bits |= 1U << i;

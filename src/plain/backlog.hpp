@@ -12,8 +12,8 @@
 
 namespace millrace::plain {
 
-// Writes that wait for their turn: a ring of bytes and a ring of requests, both bounded. First in, first out.
-// The caller locks.
+// The queue of writes that wait for the thread: a ring of bytes and a ring of requests, both bounded. First
+// in, first out. Not thread safe: the caller locks.
 //
 //     bytes:  [ ... free ... | head: oldest ... waiting ... tail: next free | ... free ... ]
 class Backlog {
@@ -25,8 +25,8 @@ class Backlog {
     std::size_t bytes = 0;
   };
   static constexpr std::size_t requests_max = 4096;
-  // The most bytes of a request: the thread writes them with one call, and frees their memory only after
-  // that.
+  // The most bytes of a request. The thread writes a request with one call, and frees its memory only
+  // afterwards.
   static constexpr std::size_t request_bytes_max = 1 << 20;
 
   constexpr Backlog() = default;
@@ -34,7 +34,7 @@ class Backlog {
     memory_ = memory;
     size_ = bytes;
   }
-  // As new: empty, without memory.
+  // Makes the queue as new: empty, without memory.
   void reset() {
     memory_ = nullptr;
     head_ = tail_ = first_ = claimed_ = last_ = 0;
@@ -43,10 +43,10 @@ class Backlog {
 
   bool empty() const { return first_ == last_; }
 
-  // Copies as many bytes as there is room for in one piece; 0 if there is none. `joined`: they became part of
-  // the last request; otherwise there is a new one.
+  // Copies as many bytes as fit in one piece, and returns their number; 0 if there is no room. `joined`: the
+  // bytes became part of the last request; otherwise they are a new request.
   std::size_t put(std::size_t file, const char* data, std::size_t bytes, off_t at, bool& joined) {
-    if (empty()) head_ = tail_ = 0;  // used memory is reused; new memory would have to be made
+    if (empty()) head_ = tail_ = 0;  // takes used pages again: the kernel would have to make new ones
     const std::size_t place = static_cast<std::size_t>(tail_ % size_);
     std::size_t room = std::min<std::size_t>(size_ - place, size_ - static_cast<std::size_t>(tail_ - head_));
     Request* before = last_ > claimed_ ? &requests_[(last_ - 1) % requests_max] : nullptr;
@@ -66,7 +66,7 @@ class Backlog {
     return taken;
   }
 
-  // The oldest request; it stays, unchanged, until done() is called.
+  // Returns the oldest request. The request stays unchanged until done() is called.
   const Request& claim() {
     claimed_ = first_ + 1;
     return requests_[first_ % requests_max];

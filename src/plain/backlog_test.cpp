@@ -59,7 +59,7 @@ TEST_F(BacklogTest, AnEmptyOneBeginsWhereItsMemoryWasUsedBefore) {
   }
   put("first", 0);
   backlog->claim();
-  put("second", 77);  // what is being written stays where it is
+  put("second", 77);  // the bytes of a claimed request stay in their place
   EXPECT_EQ(take(), "first");
   EXPECT_EQ(take(), "second");
 }

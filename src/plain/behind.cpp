@@ -20,7 +20,7 @@ constexpr std::size_t request_bytes_max = 0x7ffff000;
 
 constinit thread_local bool Behind::inside = false;
 
-// The lock, with signals and cancellation held back and errno kept.
+// Holds the lock, blocks signals and cancellation, and keeps errno.
 class Behind::Locked {
  public:
   explicit Locked(Behind& behind) : behind_(behind), error_(errno) {
@@ -70,8 +70,8 @@ void Behind::opened(int fd, int flags) {
     const Locked locked(*this);
     bool shared = false;
     for (std::size_t i = 0; i < files_max; ++i) {
-      // A descriptor that was closed without a hook, or a second descriptor of a file: the calls that settle
-      // the first one settle it.
+      // The number was closed without a hook, or the file has a second descriptor now. Only calls through the
+      // first descriptor settle a file, so write-behind ends for it.
       if (all_[i].fd < 0 || (all_[i].fd != fd && !(all_[i].id == id))) continue;
       shared = shared || all_[i].fd != fd;
       wait_for(i);
@@ -99,7 +99,7 @@ bool Behind::start() {
   pthread_t thread;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // The thread inherits that all signals are blocked.
+  // The thread inherits the signal mask, which blocks all signals.
   running_ = pthread_create(&thread, &attributes, &Behind::run, this) == 0;
   pthread_attr_destroy(&attributes);
   return running_;
@@ -134,7 +134,7 @@ std::optional<ssize_t> Behind::append(std::size_t file, const iovec* pieces, int
     if (pieces[i].iov_len > request_bytes_max - bytes) return std::nullopt;
     bytes += pieces[i].iov_len;
   }
-  // The system reports a wrong offset.
+  // For a wrong offset, the system's own call reports the error.
   if (at < -1 || at > std::numeric_limits<off_t>::max() - static_cast<off_t>(bytes)) return std::nullopt;
   if (at < 0) {
     const off_t end = calls_.lseek(all_[file].fd, static_cast<off_t>(bytes), SEEK_CUR);
@@ -148,7 +148,7 @@ std::optional<ssize_t> Behind::append(std::size_t file, const iovec* pieces, int
   return static_cast<ssize_t>(bytes);
 }
 
-// False: there was an error meanwhile, and the rest is dropped.
+// False: the thread got an error meanwhile, and the rest is dropped.
 bool Behind::put(std::size_t file, const char* data, std::size_t bytes, off_t at) {
   while (bytes > 0) {
     if (all_[file].error != 0) return false;

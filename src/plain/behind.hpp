@@ -19,54 +19,57 @@
 
 namespace millrace::plain {
 
-// Write-behind for files that the user has named: a write copies its bytes and returns, and a thread writes
-// them, in the order of the calls. One per process; any thread may call it.
+// Write-behind for files that the user has named. A write copies its bytes and returns, and a thread writes
+// the bytes later, in the order of the calls. A process has one object; any thread may call it.
 //
-// The kernel's offset stays the file's offset: a write takes its range by moving the offset. All other calls
-// that look at the file settle it first (wait until all bytes are in the file). So only one descriptor of one
-// process may have missing bytes. A second descriptor of the same file ends write-behind for it.
+// The kernel keeps the file's offset: a write moves the offset to take its range. All other calls on the file
+// settle it first: they wait until all bytes are in the file. Only calls through the file's one descriptor
+// settle it, so a second descriptor of the same file ends write-behind for the file.
 //
-// The file's next write, sync or close returns an error of the thread, once; the bytes behind the error are
-// dropped. After that the file is written as any other.
+// If the thread gets an error for a file, it drops the file's later bytes. The file's next write, sync or
+// close returns the error, once. After that the program writes the file without write-behind.
 //
-// During a call signals are blocked, because a handler that ends the process would find the lock taken.
+// A call blocks all signals, because a handler that ends the process would find the lock taken.
 class Behind {
  public:
   constexpr Behind(const Calls& calls, EarlyWriteback& early) : calls_(calls), early_(early) {}
   Behind(const Behind&) = delete;
   Behind& operator=(const Behind&) = delete;
 
-  // Call it once, before any other call. `patterns` are kept forever.
+  // Call it once, before any other call. `patterns` must live as long as the process.
   void configure(const Patterns* patterns, std::size_t memory_bytes);
 
-  // False: no bytes wait, so no call needs to settle.
+  // False: no file has write-behind, so no call needs to settle.
   bool any() const { return files_.load(std::memory_order_acquire) > 0 && !inside; }
   bool takes(int fd) const {
     return fd >= 0 && fd < descriptors_max && file_of_[fd].load(std::memory_order_acquire) != 0 && !inside;
   }
   bool looks_at_opens() const { return patterns_ != nullptr; }
 
-  // fd was opened, with these flags of open(2).
+  // Call it after fd was opened, with these flags of open(2).
   void opened(int fd, int flags);
 
-  // Takes a write at `at` (-1: at the offset). -1 and errno: the error of an earlier write. nullopt: the file
-  // has no write-behind.
+  // Takes a write at `at` (-1: at the file's offset). Returns -1 and errno for the error of an earlier write,
+  // and nullopt if the caller has to make the write itself.
   std::optional<ssize_t> write(int fd, const iovec* pieces, int count, off_t at);
 
-  // Waits until the bytes written through fd (all descriptors) are in the file. Keeps errno.
+  // These wait until all bytes written through fd (or through any descriptor) are in the file. They keep
+  // errno.
   void settle(int fd);
   void settle_all();
 
-  // Settles, and ends write-behind for the file. Keeps errno. An error that is not told yet stays to be told.
+  // Settles, and ends write-behind for the file, unless an error is pending: the next call has to return the
+  // error first. Keeps errno.
   void release(int fd);
-  // The same for a descriptor that goes away.
+  // Settles, and ends write-behind for a descriptor that is about to close. A pending error is lost.
   void drop(int fd);
   void release_all();
 
   // Settles, and returns the pending error, or 0.
   int settle_to_tell(int fd);
 
-  // Around fork: no thread holds the lock, and no bytes wait. The child writes as without Millrace.
+  // Call them around fork(). During the fork, no other thread holds the lock, and no bytes wait. The child
+  // has no write-behind for the parent's files.
   void before_fork();
   void after_fork(bool child);
 
@@ -82,8 +85,8 @@ class Behind {
   };
   class Locked;
 
-  // True if this thread is inside already: a call of another preloaded library in between is not a call of
-  // the program.
+  // True if this thread is already inside Behind. A call that another preloaded library makes then is not a
+  // call of the program.
   static constinit thread_local bool inside;  // NOLINT(bugprone-dynamic-static-initializers)
 
   bool selected(int fd, int flags);
@@ -102,7 +105,7 @@ class Behind {
   std::atomic<int> files_{0};
   std::array<std::atomic<std::uint8_t>, descriptors_max> file_of_ = {};  // index in all_ plus one
 
-  // Under lock_.
+  // lock_ guards the members below.
   std::array<File, files_max> all_ = {};
   Backlog backlog_;
   bool running_ = false;

@@ -7,8 +7,8 @@
 namespace millrace::plain {
 namespace {
 
-// A process that has synced some bytes is expected to sync again before it has written this many times as
-// many.
+// A process that has synced a file is expected to sync again before it has written this many times as many
+// bytes.
 constexpr std::uint64_t patience = 4;
 
 }  // namespace
@@ -31,7 +31,8 @@ EarlyWriteback::Slot& EarlyWriteback::slot_of(int fd) {
 
 void EarlyWriteback::wrote(const Calls& calls, int fd, off_t begin, std::size_t bytes) {
   if (mode_.load(std::memory_order_relaxed) == Early::never) return;
-  if (busy_.exchange(true, std::memory_order_acquire)) return;  // missing advice does no harm
+  if (busy_.exchange(true, std::memory_order_acquire))
+    return;  // another thread is inside: missing advice does no harm
   Slot& slot = slot_of(fd);
   slot.written_bytes += bytes;
   std::uint64_t from = 0, to = 0;

@@ -12,40 +12,42 @@
 
 namespace millrace::plain {
 
-// Early writeback: the disk begins while the program still writes, so that fsync finds little to do. Without
-// an fsync this only costs time (measured: a third of the speed is left). So `automatic` waits until the
-// process has synced a file that it wrote in large pieces, and stops when the process stops syncing.
+// Early writeback: the disk begins while the program still writes, so that fsync has little to do. Without an
+// fsync, early writeback only costs time (in a measurement, a third of the speed was left). So `automatic`
+// waits until the process has synced a file that it wrote in large pieces, and stops when the process stops
+// syncing.
 //
-// It only advises the kernel. Its memory may be wrong (after a close, or with another thread) without harm to
-// any byte. So it needs no hook in open, close, dup or lseek. It takes no lock, allocates nothing, keeps
-// errno, and may be called from any thread and from signal handlers. One per process.
+// This class only advises the kernel: wrong advice harms no byte. So its memory of a file may be wrong (after
+// a close, or with another thread), and it needs no hook in open, close, dup or lseek. It takes no lock,
+// allocates no memory and keeps errno. Any thread and any signal handler may call it. A process has one
+// object.
 class EarlyWriteback {
  public:
   explicit constexpr EarlyWriteback(Early mode = Early::automatic) : mode_(mode) {}
   void set_mode(Early mode) { mode_.store(mode, std::memory_order_relaxed); }
 
-  // Smaller writes are not looked at.
+  // Smaller writes are ignored.
   static constexpr std::size_t noticed_bytes = 64 << 10;
-  // Bytes in a row after which the disk begins.
+  // The disk begins after this many bytes in a row.
   static constexpr std::uint64_t step_bytes = 2 << 20;
-  // A file of which less was written teaches nothing.
+  // A sync of a file with fewer written bytes teaches nothing.
   static constexpr std::uint64_t teaching_bytes = 4 << 20;
-  // Descriptors that are remembered.
+  // The number of descriptors that the class remembers.
   static constexpr std::size_t slots = 32;
 
-  // True if the position of such a write matters.
+  // True if early writeback is on. Then wrote() needs positions.
   bool on() const;
 
-  // `bytes` were written at `begin`; without a position (-1) they are only counted.
+  // Call it after `bytes` were written at `begin`. Without a position (-1), it only counts the bytes.
   void wrote(const Calls& calls, int fd, off_t begin, std::size_t bytes);
 
-  // The program has synced the file.
+  // Call it after the program has synced the file.
   void synced(int fd);
 
  private:
   struct Slot {
     int fd = -1;
-    std::uint64_t begin = 0;  // [begin, end) was written, and the disk was not told
+    std::uint64_t begin = 0;  // [begin, end) was written, and no writeback was started
     std::uint64_t end = 0;
     std::uint64_t written_bytes = 0;  // since the last sync
   };
@@ -53,7 +55,7 @@ class EarlyWriteback {
 
   std::atomic<Early> mode_;
   std::atomic<bool> learned_{false};
-  std::atomic<std::uint64_t> budget_bytes_{0};  // may be written early before the next sync
+  std::atomic<std::uint64_t> budget_bytes_{0};  // bytes that may go early before the next sync
   std::atomic<bool> busy_{false};
   std::size_t next_ = 0;
   std::array<Slot, slots> slots_ = {};

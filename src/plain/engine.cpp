@@ -18,8 +18,8 @@ constexpr std::size_t default_memory_bytes = 128 << 20;
 
 }  // namespace
 
-// There is no parser of settings here, because this may run in a signal handler. `millrace run` reports bad
-// values.
+// This function does not use the parser of settings, because it may run in a signal handler. `millrace run`
+// reports bad values.
 void Engine::configure() {
   const char* enabled = std::getenv("MILLRACE");
   const char* word = std::getenv("MILLRACE_POSIX_WRITEBACK");
@@ -39,7 +39,7 @@ void Engine::configure_behind() {
   const bool on =
       asked != nullptr && *asked != '\0' && (enabled == nullptr || std::strcmp(enabled, "0") != 0);
   if (on && !asked_.load(std::memory_order_relaxed)) {
-    // Never destroyed: a program may open files until its very end.
+    // The patterns are never destroyed, because a program may open files until its very end.
     alignas(Patterns) static std::byte place[sizeof(Patterns)];
     behind_.configure(new (place) Patterns(asked),
                       memory_size(std::getenv("MILLRACE_POSIX_ASYNC_MEMORY"), default_memory_bytes));

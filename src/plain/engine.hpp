@@ -16,8 +16,8 @@
 
 namespace millrace::plain {
 
-// Carries out a call that a hook has caught. `real` is the original call. One per process; any thread may
-// call it. A hook asks notices() first, so that small calls cost one comparison.
+// Carries out calls that hooks have caught. `real` is the original call. A process has one object; any thread
+// may call it. A hook asks notices() first, so that small calls cost one comparison.
 class Engine {
  public:
   explicit constexpr Engine(const Calls& calls) : calls_(calls), behind_(calls, early_) {}
@@ -26,14 +26,14 @@ class Engine {
 
   Behind& behind() { return behind_; }
 
-  // fd was opened.
+  // Call it after fd was opened.
   void opened(int fd, int flags) {
     if (!asked_.load(std::memory_order_acquire)) configure_behind();
     if (behind_.looks_at_opens()) behind_.opened(fd, flags);
   }
 
-  // A write to a file with write-behind, at `at` or (-1) at the offset; nullopt: the file is settled, and the
-  // caller writes.
+  // Takes a write to a file with write-behind, at `at` or (-1) at the file's offset. nullopt: the file is
+  // settled, and the caller makes the write.
   std::optional<ssize_t> write_behind(int fd, const void* data, std::size_t bytes, off_t at) {
     const iovec piece{const_cast<void*>(data), bytes};
     const auto taken = behind_.write(fd, &piece, 1, at);
@@ -41,7 +41,7 @@ class Engine {
     return taken;
   }
 
-  // write(2): as the real one, at the descriptor's own offset.
+  // write(2), at the descriptor's own offset.
   template <class Real>
   ssize_t write(int fd, const void* data, std::size_t bytes, Real real) {
     if (early() && bytes >= large_bytes) {
@@ -63,10 +63,11 @@ class Engine {
     return done;
   }
 
-  // True if a stream's write of this size is cut.
+  // True if write_stream() has to cut a stream's write of this size.
   bool divides(int fd, std::size_t bytes) { return early() && bytes >= large_bytes && divisible(calls_, fd); }
 
-  // fwrite, in pieces: put(data, bytes) writes one to the stream and returns what it took. Returns the sum.
+  // fwrite(3) in pieces: put(data, bytes) writes a piece to the stream and returns the number of bytes taken.
+  // Returns the sum.
   template <class Put>
   std::size_t write_stream(int fd, const void* data, std::size_t bytes, Put put) {
     const auto* from = static_cast<const char*>(data);
@@ -84,7 +85,7 @@ class Engine {
     return done;
   }
 
-  // `bytes` were written at `at`, or (-1) up to the descriptor's offset.
+  // Call it after `bytes` were written at `at`, or (-1) up to the descriptor's offset.
   void wrote(int fd, off_t at, std::size_t bytes) {
     if (at < 0 && early()) {
       const off_t end = position(fd);

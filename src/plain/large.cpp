@@ -29,7 +29,7 @@ bool divisible(const Calls& calls, int fd) {
 
 namespace {
 
-// Returns the bytes written; fewer after an error, with errno set.
+// Returns the number of bytes written. The number is smaller after an error, with errno set.
 std::size_t write_pieces(const Calls& calls, EarlyWriteback& early, int fd, const char* data,
                          std::size_t bytes, off_t at) {
   std::size_t done = 0;
@@ -40,7 +40,8 @@ std::size_t write_pieces(const Calls& calls, EarlyWriteback& early, int fd, cons
     if (n <= 0) break;
     done += static_cast<std::size_t>(n);
     early.wrote(calls, fd, place, static_cast<std::size_t>(n));
-    if (static_cast<std::size_t>(n) < piece) break;  // a disk that is full, a signal: the program asks again
+    if (static_cast<std::size_t>(n) < piece)
+      break;  // a full disk or a signal: the program's next call sees the reason
   }
   return done;
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t MiB = 1 << 20;
 
-// A file in memory that is full at `room`, and says `error` then.
+// A file in memory that is full at `room`; writes there fail with `error`.
 struct File {
   std::vector<char> bytes = std::vector<char>(64 * MiB);
   std::size_t room = 64 * MiB;

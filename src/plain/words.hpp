@@ -6,10 +6,10 @@
 
 namespace millrace::plain {
 
-// The few settings of this room, read without the parsers of src/base. Those bring a C++ library with
+// Reads the few settings of this room without the parsers of src/base. Those parsers need a C++ library with
 // constructors, which would run in every process. `millrace run` and src/base report wrong values.
 
-// Glob patterns separated by ":", as Settings::posix_async has them. Kept forever.
+// Glob patterns separated by ":", as in Settings::posix_async. The process keeps them until its end.
 class Patterns {
  public:
   // Copies `text`. Without memory there are no patterns.
@@ -20,10 +20,11 @@ class Patterns {
   bool match(const char* path) const;
 
  private:
-  char* words_;  // one after the other, each ends with a zero; an empty one is the end
+  char* words_;  // the patterns in a row, each with a final zero; an empty one is the end
 };
 
-// "64MiB", "64m", "4096": bytes, within [1 MiB, 1 TiB], or `otherwise`.
+// Reads a size such as "64MiB", "64m" or "4194304", in bytes. Returns `otherwise` if the text is no size in
+// [1 MiB, 1 TiB].
 std::size_t memory_size(const char* text, std::size_t otherwise);
 
 }  // namespace millrace::plain

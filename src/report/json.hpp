@@ -9,14 +9,14 @@
 
 namespace millrace::report {
 
-// One JSON object in one line of text. Names stand in the order of the calls. Bytes that are not UTF-8, as
-// file names may have, become U+FFFD. Not thread safe.
+// Builds one JSON object in one line of text. The names are in the order of the calls. Bytes that are not
+// UTF-8 (file names may have such bytes) become U+FFFD. Not thread safe.
 class JsonObject {
  public:
   JsonObject& put(std::string_view name, std::string_view text);
   JsonObject& put(std::string_view name, const char* text) { return put(name, std::string_view(text)); }
   JsonObject& put(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
-  // Three digits after the point.
+  // Writes three digits after the decimal point.
   JsonObject& put(std::string_view name, double value);
   JsonObject& put(std::string_view name, const std::vector<std::string>& list);
   JsonObject& put(std::string_view name, const JsonObject& inner) { return raw(name, inner.text()); }

@@ -26,7 +26,7 @@ TEST(JsonObject, writes_lists_and_numbers_that_do_not_exist) {
   EXPECT_EQ(object.text(), R"({"none":[],"two":["x","y\"z"],"rate":null})");
 }
 
-// The oracle is a parser that knows JSON.
+// An independent parser of JSON checks the text.
 TEST(JsonObject, any_text_comes_back) {
   for (unsigned c = 1; c < 0x80; ++c) {
     const std::string text = std::string("a") + static_cast<char>(c) + "b";
@@ -36,7 +36,7 @@ TEST(JsonObject, any_text_comes_back) {
     EXPECT_EQ(nlohmann::json::parse(JsonObject().put("t", text).text())["t"], text);
 }
 
-// A name of a file is any bytes; nlohmann's parser refuses what is not UTF-8.
+// A file name may have any bytes. nlohmann's parser refuses bytes that are not UTF-8.
 TEST(JsonObject, bytes_that_are_no_utf8_are_replaced) {
   for (unsigned first = 0x80; first < 0x100; ++first) {
     for (unsigned second = 0; second < 0x100; ++second) {

@@ -10,21 +10,21 @@
 
 namespace millrace::report {
 
-// Writes Chrome trace events, one per line, as an array whose end is left open: the format allows that, and
-// the file can be read at any time. The file's name is DIRECTORY/PREFIX-NODE-PID.json. Keeps 64 KiB of text
-// at most between two writes. Not thread safe.
+// Writes Chrome trace events, one per line, as an array without its end. The format allows a missing end, so
+// a reader can open the file at any time. The file's name is DIRECTORY/PREFIX-NODE-PID.json. The object keeps
+// at most 64 KiB of text between two writes. Not thread safe.
 class TraceFile {
  public:
-  // Writes nothing.
+  // Such an object writes no file.
   TraceFile() = default;
   TraceFile(const std::string& directory, std::string_view prefix, std::string_view process_name);
 
   bool on() const { return !path_.empty(); }
-  // The name of a row in the picture of the process.
+  // Names a row in the viewer's picture of the process.
   void name_row(int row, std::string_view name);
   void span(int row, std::string_view name, std::uint64_t begin_ns, std::uint64_t end_ns,
             const JsonObject& details);
-  // A fact about the whole process.
+  // Adds a fact about the whole process.
   void fact(std::string_view name, const JsonObject& details);
   void flush();
 

@@ -8,7 +8,7 @@ namespace millrace::sink {
 
 namespace {
 
-// The bytes that are remembered of a way, so that recent costs weigh more than old ones.
+// The meter halves its sums of a way beyond this many bytes, so that recent costs weigh more than old ones.
 constexpr std::uint64_t memory_bytes = 64 * MiB;
 
 }  // namespace
@@ -16,7 +16,7 @@ constexpr std::uint64_t memory_bytes = 64 * MiB;
 bool Meter::takes_direct(std::uint64_t bytes) {
   if (synced_ && trial_left_ == 0 && until_trial_ == 0 && ways_[better_].bytes != 0) {
     tried_ = 1 - better_;
-    ways_[tried_].bytes = ways_[tried_].ns = 0;  // old times say nothing now
+    ways_[tried_].bytes = ways_[tried_].ns = 0;  // old times no longer tell the cost
     trial_left_ = trial_bytes;
     until_trial_ = again_after_bytes;
   }

@@ -7,7 +7,8 @@
 namespace millrace::sink {
 namespace {
 
-// A disk and a memory of given costs: writes so much by 1 MiB, and counts what went past the page cache.
+// A machine with given costs of disk and memory. write() makes writes of 1 MiB, and returns the number that
+// went past the page cache.
 struct Machine {
   std::uint64_t cached_ns = 1'000'000, direct_ns = 1'000'000;  // for 1 MiB
   bool syncs = true;
@@ -65,7 +66,7 @@ TEST(Meter, OverlappingWritesCountOnce) {
   for (int i = 0; i < 8; ++i) (void)meter.takes_direct(MiB);
   for (std::uint64_t i = 0; i < 8; ++i) meter.took(false, MiB, 1 + i * 1000, 1 + (i + 1) * 1000);
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(meter.takes_direct(MiB));
-  // Each takes three times as long, and four are under way at once.
+  // Each write takes three times as long, but four are in flight at once.
   for (int i = 0; i < 4; ++i) meter.took(true, MiB, 10'000, 13'000);
   EXPECT_TRUE(meter.takes_direct(MiB));
 }

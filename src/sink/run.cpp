@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t block = io::direct_alignment;
 
-// Appends bytes to the last part if it is of that kind, or else begins a part.
+// Appends bytes to the last part if that part has the same kind, or else begins a new part.
 void extend(std::vector<Run>& parts, bool direct, std::uint64_t offset, const std::byte* from,
             std::uint64_t bytes) {
   if (bytes == 0) return;
@@ -31,7 +31,7 @@ void extend(std::vector<Run>& parts, bool direct, const Run& whole) {
 }  // namespace
 
 void Run::append(const std::byte* from, std::uint64_t bytes) {
-  // iovec is not const-correct; nothing writes through it.
+  // An iovec has no const pointer, but no code writes through this one.
   auto* const memory = const_cast<std::byte*>(from);
   length += bytes;
   if (!data.empty() && static_cast<std::byte*>(data.back().iov_base) + data.back().iov_len == memory) {

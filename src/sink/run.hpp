@@ -12,7 +12,7 @@
 
 namespace millrace::sink {
 
-// A range of the file and the memory that belongs there, in order; perhaps with gaps (io::Request).
+// A range of the file and the memory to write there, in order. A run may have gaps (io::Request).
 struct Run {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;  // gaps included
@@ -23,14 +23,15 @@ struct Run {
 
   Extent extent() const { return {offset, offset + length}; }
   std::uint64_t payload() const { return length - gap_bytes; }
-  // Adds a gap of unchanged bytes; append() follows.
+  // Adds a gap of bytes that the write does not change. Call append() next.
   void leave_gap(std::uint64_t bytes);
-  // Appends memory for the following bytes; joins it with the last piece if both are adjacent.
+  // Appends memory for the next bytes, and joins it with the last piece if both are adjacent.
   void append(const std::byte* from, std::uint64_t bytes);
 };
 
-// Cuts a run into parts for the direct and the buffered handle, in file order. A 4 KiB block goes direct if
-// it lies whole, aligned and in one piece in memory; direct parts below `direct_min` stay buffered.
+// Cuts a run into parts for the direct and the buffered handle, in file order. A 4 KiB block is written
+// directly if the run has the whole block, in one aligned piece of memory. Direct parts below `direct_min`
+// stay buffered.
 //
 //   file:  ..|....####|####|####|##..        # = bytes of the run
 //            buffered | direct  | buffered

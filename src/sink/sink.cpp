@@ -17,7 +17,7 @@ namespace millrace::sink {
 
 namespace {
 
-constexpr std::size_t max_pieces = 1024;  // IOV_MAX: one system call per write
+constexpr std::size_t max_pieces = 1024;  // IOV_MAX: so each write is one system call
 
 Extent blocks(Extent bytes) {
   constexpr std::uint64_t mask = io::direct_alignment - 1;
@@ -29,7 +29,7 @@ Extent blocks(Extent bytes) {
 struct Sink::Impl {
   struct Write {
     Run run;
-    std::vector<Ticket> tickets;  // each holds one count for this write
+    std::vector<Ticket> tickets;  // each ticket waits for this write
     std::uint64_t sequence = 0;
   };
   struct Batch {
@@ -42,8 +42,8 @@ struct Sink::Impl {
   };
   struct Flight {
     io::Op op;
-    Write write;      // op write
-    Ticket sync = 0;  // op datasync; 0 = one of our own
+    Write write;      // for a write
+    Ticket sync = 0;  // for a datasync; 0 = the sink's own, after an interval
   };
 
   io::Storage& storage;
@@ -51,10 +51,10 @@ struct Sink::Impl {
   std::uint32_t owner;
   io::Handle file = 0;
   std::optional<io::Handle> direct_file = std::nullopt;
-  int target = -1;  // the storage's descriptor, of which the direct handle is made when it is first wanted
+  int target = -1;  // the storage's descriptor; open_direct() duplicates it
   Writeback writeback;
 
-  Write open = {};  // the write that is being filled; empty if its run is
+  Write open = {};  // the write that add() fills; it is empty if its run is
   std::deque<Write> waiting = {};
   std::unordered_map<std::uint32_t, Flight> flying = {};
   std::deque<Sync> syncs = {};
@@ -92,7 +92,7 @@ bool Sink::Impl::in_flight(Extent extent) const {
   });
 }
 
-// True if a segment that lies apart from the open write goes into the same request.
+// True if a segment that is not adjacent to the open write goes into the same request.
 bool Sink::Impl::gathers(Extent next) const {
   const Extent there = open.run.extent();
   return !options.direct && next.begin > there.end && next.size() < options.gather_below_bytes &&
@@ -177,7 +177,7 @@ void Sink::Impl::submit(io::Request request, Flight flight) {
   storage.submit(std::move(request));
 }
 
-// Starts waiting writes, in their order, while there is a place and no write in flight is in the way.
+// Starts waiting writes in their order, until all places are taken or a write in flight blocks the next one.
 void Sink::Impl::start() {
   while (!waiting.empty() && writes_flying < options.depth && !blocked(waiting.front())) {
     Write write = std::move(waiting.front());
@@ -196,7 +196,7 @@ void Sink::Impl::start() {
 }
 
 void Sink::Impl::start_syncs() {
-  // Sequences rise along `waiting`, so its front is the oldest there.
+  // Sequences rise along `waiting`, so its front is its oldest write.
   std::uint64_t oldest = waiting.empty() ? next_sequence : waiting.front().sequence;
   for (const auto& [slot, flight] : flying) {
     if (flight.op == io::Op::write) oldest = std::min(oldest, flight.write.sequence);
@@ -221,7 +221,7 @@ void Sink::Impl::start_syncs() {
   }
 }
 
-// One write less to wait for in this batch.
+// Counts one completed write of this batch.
 void Sink::Impl::settle(Ticket ticket, Status status) {
   const auto batch = batches.find(ticket);
   assert(batch != batches.end() && batch->second.open_writes > 0);
@@ -239,7 +239,7 @@ void Sink::Impl::finish_write(Write& write, const io::Completion& completion) {
     counters.bytes += write.run.payload();
     if (write.run.direct) counters.direct_bytes += write.run.length;
     unsynced_bytes += write.run.payload();
-    // Runs with gaps are left to the kernel, because later writes often fill the gaps.
+    // The kernel writes back runs with gaps at its own time, because later writes often fill the gaps.
     if (!write.run.direct && write.run.gaps == 0) written(write.run.extent());
   } else if (sticky.ok()) {
     sticky = completion.status;
@@ -249,8 +249,8 @@ void Sink::Impl::finish_write(Write& write, const io::Completion& completion) {
 
 void Sink::Impl::written(Extent extent) {
   const std::optional<Extent> range = writeback.written(extent);
-  // A range that is being rewritten is left to the kernel, because a page under writeback would hold up that
-  // write.
+  // The sink does not write back a range with a write in flight, because a page under writeback would delay
+  // that write.
   if (!range || in_flight(*range)) return;
   counters.writebacks += 1;
   io::Request request;
@@ -287,7 +287,7 @@ Sink::~Sink() {
 
 Ticket Sink::put(std::span<const Segment> batch) {
   const Ticket ticket = impl_->next_ticket++;
-  // One count for the batch itself, so that it cannot end while it is being taken in.
+  // The batch itself has one count, so that it cannot complete before put() has added all its segments.
   impl_->batches[ticket].open_writes = 1;
   for (const Segment& segment : batch) {
     impl_->counters.segments += 1;

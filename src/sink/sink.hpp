@@ -17,7 +17,7 @@
 
 namespace millrace::sink {
 
-// `length` bytes at `data` that belong at `offset` of the file.
+// `length` bytes at `data`, for `offset` of the file.
 struct Segment {
   std::uint64_t offset = 0;
   const std::byte* data = nullptr;
@@ -34,21 +34,22 @@ struct Done {
 struct SinkOptions {
   std::uint64_t write_max_bytes = 4 * MiB;       // a power of two; writes are cut at its multiples
   std::uint64_t writeback_step_bytes = 2 * MiB;  // 0 = leave writeback to the kernel
-  std::uint64_t datasync_interval_bytes = 0;     // datasync after so many bytes; 0 = only when asked to
+  std::uint64_t datasync_interval_bytes = 0;     // datasync after so many bytes; 0 = only for sync()
   std::uint64_t direct_min_bytes = 64 * KiB;     // smaller aligned parts stay buffered
-  std::uint64_t metered_min_bytes = 256 * KiB;   // smaller writes say little of a disk
-  std::uint64_t gather_below_bytes = 64 * KiB;   // smaller segments that lie apart share a request; 0 = none
-  std::uint32_t depth = 8;                       // writes in flight
-  bool direct = false;                           // aligned parts past the page cache
-  Meter* meter = nullptr;                        // ... where it says so; outlives the sink
+  std::uint64_t metered_min_bytes =
+      256 * KiB;  // the meter ignores smaller writes: they say little about a disk
+  std::uint64_t gather_below_bytes = 64 * KiB;  // smaller, separate segments share a request; 0 = none do
+  std::uint32_t depth = 8;                      // writes in flight
+  bool direct = false;                          // all aligned parts go past the page cache
+  Meter* meter = nullptr;                       // otherwise, decides which parts do; outlives the sink
 };
 
 struct SinkCounters {
-  std::uint64_t segments = 0;      // taken in by put()
-  std::uint64_t bytes = 0;         // of completed, successful writes
-  std::uint64_t direct_bytes = 0;  // ... of these, on the direct handle
-  std::uint64_t writes = 0;        // contiguous ones
-  std::uint64_t seeks = 0;         // writes that did not start where the last one ended
+  std::uint64_t segments = 0;      // segments of put()
+  std::uint64_t bytes = 0;         // bytes of successful writes
+  std::uint64_t direct_bytes = 0;  // those of `bytes` that the direct handle wrote
+  std::uint64_t writes = 0;        // contiguous writes
+  std::uint64_t seeks = 0;         // writes that did not start at the end of the previous write
   std::uint64_t writebacks = 0;
   std::uint64_t datasyncs = 0;
 };
@@ -58,15 +59,16 @@ struct SinkCounters {
 //   put:   | a | b | c |     | d | e ...        file-adjacent segments in the order of put()
 //   write: |  one write  |   | one write        at most write_max_bytes, cut at its multiples
 //
-// A write starts when it is full, when the next segment is not adjacent, or at flush(). Small segments that
-// lie apart, in ascending order, are gathered in one request with gaps (buffered only). Writes overlap in
-// time. But a write that shares bytes with an earlier one waits for it, also if they share a 4 KiB block and
-// one of the two is direct. So the file has the bytes that were put last.
+// A write starts when it is full, when the next segment is not adjacent, or at flush(). Small segments in
+// ascending order share one request with gaps, if they are buffered. Writes overlap in time. But a write
+// waits for an earlier one if both share bytes, or if they share a 4 KiB block and one of them is direct. So
+// the file gets the bytes of the last put().
 //
-// Memory of segments must stay valid and unchanged until the ticket of their put() is in take().
+// The memory of segments must stay valid and unchanged until take() returns the ticket of their put().
 //
-// Several sinks share one Storage: the caller polls it and hands each completion to the sink whose owner
-// number is in the token. A deterministic state machine; no clock, no thread; not thread safe.
+// Several sinks share one Storage. The caller polls it, and passes each completion to the sink whose owner
+// number is in the token. The sink is a deterministic state machine: it reads no clock and starts no thread.
+// Not thread safe.
 //
 //   sink->put(batch); ... sink->flush();            // end of a round
 //   storage.kick(); storage.poll(completions);      // the caller, for all sinks
@@ -77,35 +79,37 @@ class Sink {
   // Takes the target, open for writing. `owner` is unique among all users of this Storage.
   static Result<std::unique_ptr<Sink>> open(io::Storage& storage, Fd target, std::uint32_t owner,
                                             const SinkOptions& options);
-  // Must be idle.
+  // The sink must be idle.
   ~Sink();
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
 
-  // Takes a batch, in order; an empty one completes at once. Never blocks and never refuses. The caller
-  // bounds the bytes of open tickets, or looks at backlog().
+  // Takes a batch, in order. An empty batch completes at once. put() never blocks and never refuses. So the
+  // caller bounds the bytes of open tickets, or looks at backlog().
   Ticket put(std::span<const Segment> batch);
-  // Starts the last, partly filled write too.
+  // Also starts the last write, which is not full yet.
   void flush();
-  // flush(), and a datasync after everything put or noted before it has completed. Its status covers the
-  // sync and every write so far: it is the sticky one.
+  // Flushes, and starts a datasync when all earlier writes have completed. The ticket's status is the sticky
+  // one: it covers the datasync and every write so far.
   Ticket sync();
-  // Another process wrote this extent to the file. It counts for writeback, not for writes.
+  // Call it if another process wrote this extent to the file. The extent counts for writeback, but not in the
+  // counters of writes.
   void note(Extent written);
 
-  // A completion whose token has this sink's owner number.
+  // Takes a completion whose token has this sink's owner number.
   void complete(const io::Completion& completion);
-  // Appends what is done since the last call.
+  // Appends the tickets that are done since the last call.
   void take(std::vector<Done>& done);
 
-  // The first error of this file; later writes are still tried.
+  // The first error of this file. The sink still tries later writes.
   Status status() const;
-  // Writes that wait for a free place among `depth`. Zero = more would start at once.
+  // The number of writes that wait for a free place among `depth`. 0: another write would start at once.
   std::size_t backlog() const;
-  // True if no request is held back or in flight (writebacks included), and take() has nothing.
+  // True if no request waits or is in flight (writebacks included), and take() has no ticket.
   bool idle() const;
   const SinkCounters& counters() const;
-  // False if direct was asked for and refused.
+  // True if the file is open past the page cache too. False: this was not asked for, or the file system
+  // refused it.
   bool direct() const;
 
  private:

@@ -157,7 +157,7 @@ TEST_F(SinkTest, DepthBoundsWritesInFlight) {
 TEST_F(SinkTest, SmallSegmentsThatLieApartShareARequest) {
   start();
   for (std::uint64_t i = 0; i < 10; ++i) put(i * 1000, 500);
-  put(5 * MiB, 100);              // of another window
+  put(5 * MiB, 100);              // in another window
   put(4 * MiB, 100);              // not ascending
   put(4 * MiB + 200, 100 * KiB);  // not small
   sink->flush();
@@ -270,7 +270,7 @@ TEST_F(SinkTest, FailedDatasyncIsToldAndSticks) {
   EXPECT_EQ(done[second].code(), Code::io) << "the bytes are still lost";
 }
 
-// Random batches, overlaps, faults of timing, reuse of memory as soon as a ticket is done.
+// Runs random batches with overlaps and random delays. It reuses memory as soon as a ticket is done.
 std::uint64_t random_case(std::uint64_t seed, bool direct) {
   std::mt19937_64 random(seed);
   const auto pick = [&](std::uint64_t below) { return random() % below; };

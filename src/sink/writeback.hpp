@@ -12,13 +12,13 @@
 namespace millrace::sink {
 
 // Collects written extents, and finds contiguous ranges that have grown to a step and may go to the disk
-// early. Bounded: with too many scattered ranges it forgets the lowest, and the kernel writes that when it
-// likes.
+// early. Its memory is bounded: with too many scattered ranges, it forgets the lowest range, and the kernel
+// writes that range back at its own time.
 class Writeback {
  public:
   explicit Writeback(std::uint64_t step_bytes) : step_bytes_(step_bytes) {}
 
-  // Adds what was written. Returns the range that it completed, whole and removed, if one reached the step.
+  // Adds a written extent. If its range reaches the step, removes the whole range and returns it.
   std::optional<Extent> written(Extent extent);
 
   std::size_t ranges() const { return ranges_.size(); }

@@ -16,8 +16,8 @@
 #include "millrace/millrace.h"
 #include "staging/testing/fake_cuda.h"
 
-// The library as a program sees it: by millrace.h alone. At its end a test must have returned everything that
-// it took.
+// Tests use the library as a program does: through millrace.h alone. At its end, a test must have closed
+// every handle and freed all memory.
 namespace millrace::capi::testing {
 
 using Bytes = std::vector<unsigned char>;
@@ -105,7 +105,7 @@ class Memory {
   void* address_ = nullptr;
 };
 
-// The same with every kind of device.
+// Runs the same test with every kind of device.
 class EachDevice : public Api, public ::testing::WithParamInterface<std::string> {
  protected:
   void SetUp() override {

@@ -81,8 +81,8 @@ pid_t Job::agent() const {
   return ::getsockopt(socket->get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : -1;
 }
 
-// Asks seldom: to the agent every question is a client, and the agent's linger time starts anew when it
-// leaves.
+// Asks for the agent only once. The agent takes every question for a client, and its linger time starts anew
+// when a client leaves.
 bool Job::agent_leaves_within(int seconds) const {
   const pid_t process = agent();
   return process <= 0 || ends_within(process, seconds);

@@ -23,18 +23,19 @@ class Job {
   ~Job();
 
   std::string path(const std::string& file) const { return folder_ + "/" + file; }
-  // Forks a rank that runs `body` and exits with what it returns.
+  // Forks a rank that runs `body` and exits with its return value.
   pid_t start(const std::function<int()>& body);
-  // Exit status of a rank; -signal if one killed it; 999 when `bound_s` runs out (then it is killed).
+  // Returns the exit status of a rank, or -signal if a signal killed it. 999: the rank ran longer than
+  // `bound_s` and was killed.
   int wait(pid_t rank, int bound_s = 60);
   int run(const std::function<int()>& body) { return wait(start(body)); }
-  // Process of the agent that answers at this job's socket; -1 if there is none.
+  // The process of the agent that answers at this job's socket; -1 if there is none.
   pid_t agent() const;
   bool agent_leaves_within(int seconds) const;
   // True if TEST_AGENT names the agent. Such an agent does not obey MILLRACED_FAKE.
   static bool real_agent();
   static bool ends_within(pid_t process, int seconds);
-  // Waits until the agent has no work, so that every look finds it asleep. False: not within a minute.
+  // Waits until the process has no work, so that every look finds it asleep. False: it had work for a minute.
   static bool falls_asleep(pid_t process);
   std::string socket_name() const;
 
@@ -44,7 +45,7 @@ class Job {
   std::vector<std::string> environment_;
 };
 
-// Orders processes. Processes that Job::start() forks while the object exists share it.
+// A step in the order of processes. All processes that Job::start() forks while the object exists share it.
 class Step {
  public:
   Step();

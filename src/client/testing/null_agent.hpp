@@ -12,7 +12,7 @@
 
 namespace millrace::client::testing {
 
-// Its agent agrees to everything.
+// The contact with an agent that agrees to everything.
 class NullContact final : public Contact {
  public:
   std::uint64_t now_ns() const override { return transport::now_ns(); }
@@ -44,7 +44,7 @@ class NullAgent {
     session = std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(page),
                                                      std::make_unique<NullContact>(), 60'000, serialized});
   }
-  // Call at least once per half ring of records.
+  // Call it at least once per half ring of records.
   void take_all() { header_->head.store(header_->tail.load()); }
 
   std::uint64_t bytes_in_ring() const { return header_->tail.load() - header_->head.load(); }
