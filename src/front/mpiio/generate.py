@@ -138,7 +138,7 @@ def trampolines(comment, object_mark, entry, lazy, common):
         lines += [f"\t{step}\n" for step in entry(index)]
         lines.append(f"\t.size {name}, .-{name}\n")
     lines.append(
-        f"\n{comment} The first call of a slot comes here with its number. It jumps to the function that resolve() finds.\n"
+        f"\n{comment} The first call of a slot comes here with its number. It jumps to the result of resolve().\n"
     )
     lines.append("\t.p2align 4\n.Llazy:\n" + common)
     for index, _ in entries():
