@@ -13,8 +13,8 @@ namespace millrace::transport {
 
 struct LinkTimes {
   std::uint64_t handshake_ns = 10'000'000'000;  // the most time for connecting and the handshake together
-  std::uint64_t silence_ns =
-      30'000'000'000;                     // after this time without a byte from the peer, the peer is lost
+  // After this time without a byte from the peer, the peer is lost.
+  std::uint64_t silence_ns = 30'000'000'000;
   std::uint64_t ping_ns = 1'000'000'000;  // after this time without sending a byte, this end sends a ping
 };
 
