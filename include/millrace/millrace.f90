@@ -1,15 +1,15 @@
 ! SPDX-FileCopyrightText: 2026 The Millrace authors
 ! SPDX-License-Identifier: Apache-2.0
 !
-! The C API for Fortran 2008. millrace.h says what each call does and which errors it has; names and order of arguments
-! are the same here, but for the flags, which Fortran would take for the calls (millrace_flag_write).
+! The C API for Fortran 2008. millrace.h describes each call and its errors. Names and the order of arguments are the
+! same here. Only the flags have other names, such as millrace_flag_write, because Fortran ignores case.
 !
 !     gfortran -c $(pkg-config --variable=fortran_source millrace)
 !     gfortran program.f90 millrace.o $(pkg-config --libs millrace)
 !
-! Results are 0 or a count, or a negative errno; millrace_explain() says why. Addresses are type(c_ptr): c_loc() of an
-! array with millrace_no_device, or what millrace_alloc gave. What a request or a queue uses has to be `target` (and
-! `asynchronous`, where the compiler looks closely) and to stay until it has been waited for.
+! Results are 0 or a count, or a negative errno; millrace_explain() gives the reason. Addresses are type(c_ptr): c_loc()
+! of an array with millrace_no_device, or an address from millrace_alloc. Memory of a request or a queue must be
+! `target`, and also `asynchronous` if the compiler checks that. It must stay valid until the program has waited for it.
 module millrace
   use, intrinsic :: iso_c_binding, only: c_ptr, c_null_ptr, c_int, c_int32_t, c_int64_t, c_intptr_t, c_double, c_float, &
                                          c_char, c_null_char, c_size_t, c_f_pointer
@@ -24,7 +24,7 @@ module millrace
   integer(c_int), parameter, public :: millrace_thread = 0, millrace_process = 1
   integer(c_int32_t), parameter, public :: millrace_in = 3, millrace_out = 4, millrace_inout = 5, millrace_call = 6
 
-  ! Handles, as opaque as in C, but of types that cannot be taken for each other.
+  ! Handles are opaque, as in C. Each kind has its own type, so that the compiler finds mistakes.
   type, bind(c), public :: millrace_file
     private
     type(c_ptr) :: handle = c_null_ptr
@@ -45,10 +45,10 @@ module millrace
     private
     type(c_ptr) :: handle = c_null_ptr
   end type millrace_queue
-  ! This process's own memory.
+  ! In place of a device, this means the memory of this process.
   type(millrace_device), parameter, public :: millrace_no_device = millrace_device(c_null_ptr)
 
-  ! Made by millrace_integer, millrace_real, millrace_memory and millrace_argument_of.
+  ! millrace_integer, millrace_real, millrace_memory and millrace_argument_of make arguments.
   type, bind(c), public :: millrace_argument
     private
     integer(c_int32_t) :: kind = 0
@@ -365,7 +365,7 @@ contains
     end do
   end function millrace_explain
 
-  ! Blanks at the ends of paths and names are not part of them.
+  ! Trailing blanks are not part of a path or name.
   function millrace_open(path, flags, permissions, file) result(done)
     character(len=*), intent(in) :: path
     integer(c_int), intent(in) :: flags, permissions
@@ -424,7 +424,7 @@ contains
     made%real = real(value, c_double)
   end function real32_argument
 
-  ! kind: millrace_in, millrace_out or millrace_inout.
+  ! `kind` is millrace_in, millrace_out or millrace_inout.
   function millrace_memory(kind, device, address, bytes) result(made)
     integer(c_int32_t), intent(in) :: kind
     type(millrace_device), intent(in) :: device
@@ -437,7 +437,7 @@ contains
     made%bytes = bytes
   end function millrace_memory
 
-  ! An address as a number, such as send_data and recv_data take; and the place `bytes` behind one.
+  ! millrace_address: an address as a number, for send_data and recv_data. millrace_offset: the address plus `bytes`.
   pure function millrace_address(address) result(number)
     type(c_ptr), intent(in) :: address
     integer(c_int64_t) :: number

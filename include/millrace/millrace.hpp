@@ -1,10 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 The Millrace authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The C API (millrace.h, which says what each call does) for C++17: handles that close themselves, memory as
- * containers, and errors as std::system_error, whose code is the errno and whose text says why. Nothing else:
- * no library but libmillrace_io. Objects move, and may be used by several threads at once but for moving
- * them.
+ * The C API for C++17; millrace.h describes each call. Handles close themselves. Containers can be used as
+ * memory. Errors are std::system_error: code() is the errno, and the text has the reason. Needs no library
+ * but libmillrace_io. Several threads may use an object at the same time, but not while it is moved.
  */
 #ifndef MILLRACE_HPP
 #define MILLRACE_HPP
@@ -26,14 +25,14 @@
 
 namespace millrace {
 
-// What a call has returned; throws what it says is wrong.
+// Returns the result of a call, or throws its error.
 inline std::uint64_t checked(std::int64_t result) {
   if (result < 0)
     throw std::system_error(static_cast<int>(-result), std::generic_category(), millrace_explain());
   return static_cast<std::uint64_t>(result);
 }
 
-// An open handle, closed at its end. Errors of that are lost: close() tells them.
+// An open handle. The destructor closes it and drops errors. close() throws them.
 template <class Type, int (*Close)(Type*)>
 class Handle {
  public:
@@ -51,7 +50,7 @@ class Handle {
   }
 
   Type* get() const { return open_; }
-  // One that stays open (EBUSY, ETIMEDOUT) can be closed again.
+  // After EBUSY or ETIMEDOUT the handle is still open, and close() can be called again.
   void close() {
     const int result = Close(open_);
     if (result != -EBUSY && result != -ETIMEDOUT) open_ = nullptr;
@@ -62,7 +61,7 @@ class Handle {
   Type* open_ = nullptr;
 };
 
-// Bytes to write to: of this process, of a container that has them in one piece, or of a device.
+// Memory that a call fills: of this process, of a contiguous container, or of a device.
 struct MutableBytes {
   millrace_device* device = nullptr;
   void* address = nullptr;
@@ -76,7 +75,7 @@ struct MutableBytes {
   MutableBytes(Container&& all) : address(std::data(all)), size(std::size(all) * sizeof(Element)) {}
 };
 
-// Bytes to read from.
+// Memory that a call only reads.
 struct Bytes {
   millrace_device* device = nullptr;
   const void* address = nullptr;
@@ -111,7 +110,7 @@ class Device : public Handle<millrace_device, millrace_device_close> {
   }
 };
 
-// Memory of a device, freed at its end. The device outlives it.
+// Memory of a device. The destructor frees it. The device must live longer.
 class DeviceMemory {
  public:
   DeviceMemory(const Device& device, std::uint64_t bytes)
@@ -119,7 +118,7 @@ class DeviceMemory {
 
   void* address() const { return address_.get(); }
   std::uint64_t size() const { return bytes_; }
-  // [offset, offset + bytes) of it; behind its end: std::system_error.
+  // The part [offset, offset + bytes). Throws std::system_error if it is not within the memory.
   MutableBytes part(std::uint64_t offset, std::uint64_t bytes) const {
     if (offset > bytes_ || bytes > bytes_ - offset)
       throw std::system_error(EFAULT, std::generic_category(), "a part of device memory that is not there");
@@ -146,7 +145,7 @@ class DeviceMemory {
 
 class File : public Handle<millrace_file, millrace_close> {
  public:
-  // flags: MILLRACE_READ...
+  // `flags` are MILLRACE_READ, MILLRACE_WRITE and so on.
   explicit File(const std::string& path, int flags = MILLRACE_READ, unsigned permissions = 0666)
       : Handle(open(path, flags, permissions)) {}
   static File adopt(int descriptor) {
@@ -155,7 +154,8 @@ class File : public Handle<millrace_file, millrace_close> {
     return File(made);
   }
 
-  // Bytes that were moved: all, but at the end of the file, of a pipe, or where the next call tells an error.
+  // These return the number of bytes moved. It is smaller at the end of the file, for a pipe, or before an
+  // error, which the next call throws.
   std::uint64_t write(Bytes from) const {
     return checked(millrace_write(get(), from.device, from.address, from.size));
   }
@@ -185,7 +185,7 @@ class File : public Handle<millrace_file, millrace_close> {
   }
 };
 
-// Its end waits for a transfer that moves, as long as MILLRACE_TIMEOUT.
+// The destructor waits up to MILLRACE_TIMEOUT for a transfer that moves bytes.
 class Request : public Handle<millrace_request, millrace_request_fini> {
  public:
   Request() : Handle(init()) {}
@@ -198,7 +198,7 @@ class Request : public Handle<millrace_request, millrace_request_fini> {
   }
   bool done() const { return checked(millrace_request_query(get())) != 0; }
   std::uint64_t wait() const { return checked(millrace_request_wait(get(), -1)); }
-  // Nothing: it goes on.
+  // std::nullopt: the transfer goes on.
   std::optional<std::uint64_t> wait_for(std::chrono::milliseconds bound) const {
     const std::int64_t result = millrace_request_wait(get(), bound.count());
     if (result == -ETIMEDOUT) return std::nullopt;
@@ -213,7 +213,8 @@ class Request : public Handle<millrace_request, millrace_request_fini> {
   }
 };
 
-// Arguments of functions; memory is copied as the names say.
+// Make arguments of functions. The function gets a copy of the memory: filled before the call (in), copied
+// back after it (out), or both (inout).
 inline millrace_argument in(Bytes from) {
   return millrace_memory(MILLRACE_IN, from.device, const_cast<void*>(from.address), from.size);
 }
@@ -269,7 +270,7 @@ class Channel : public Handle<millrace_channel, millrace_channel_close> {
   }
 };
 
-// Its end drops what has not begun: sync() first.
+// The destructor drops commands that have not begun. Call sync() first to finish them.
 class Queue : public Handle<millrace_queue, millrace_queue_close> {
  public:
   explicit Queue(const Device& device) : Handle(open(device)) {}
@@ -291,7 +292,7 @@ class Queue : public Handle<millrace_queue, millrace_queue_close> {
     return ticket;
   }
   bool done(std::uint64_t ticket) const { return checked(millrace_queue_peek(get(), ticket)) != 0; }
-  // What the function returned; 0 of transfers.
+  // Returns the result of the function, or 0 for a transfer.
   std::uint64_t wait(std::uint64_t ticket) const {
     std::uint64_t returned = 0;
     checked(millrace_queue_wait(get(), ticket, -1, &returned));

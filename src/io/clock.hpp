@@ -6,8 +6,8 @@
 
 namespace millrace::io {
 
-// The seam to the machine's clock: monotonic, from any start. Implementations: transport/tcp_net.hpp (the
-// system's), virtual/timeline.hpp (time that moves from event to event).
+// The interface to the machine's clock, which is monotonic and has any start. Implementations:
+// transport/tcp_net.hpp (the system's clock), virtual/timeline.hpp (virtual time).
 class Clock {
  public:
   virtual ~Clock() = default;

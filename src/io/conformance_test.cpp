@@ -19,7 +19,7 @@
 namespace millrace::io {
 namespace {
 
-// The same behaviour from every implementation. "direct" is what make_storage gives for that sink mode.
+// Tests that every implementation behaves alike.
 class Conformance : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -65,7 +65,7 @@ class Conformance : public testing::TestWithParam<const char*> {
   void submit(Op op, Handle file, std::uint64_t offset, std::vector<iovec> data, std::uint64_t length = 0) {
     storage->submit({op, file, offset, length, std::move(data), next++});
   }
-  // Completions of everything submitted, by token.
+  // Waits for this many completions. Returns them by token.
   std::map<std::uint64_t, Completion> wait(std::size_t count) {
     storage->kick();
     std::map<std::uint64_t, Completion> by_token;
@@ -242,15 +242,15 @@ TEST_P(Conformance, EventIsQuietWhenThereIsNothing) {
   one(Op::write, file, 0, {{data.data(), 1}});
   std::vector<Completion> none;
   pollfd event = {storage->event_fd(), POLLIN, 0};
-  // A late signal may be there once, and is taken by poll().
+  // A late signal of the event may come once. poll() takes it.
   for (int i = 0; i < 3 && ::poll(&event, 1, 20) == 1; ++i) storage->poll(none);
   EXPECT_EQ(::poll(&event, 1, 20), 0);
   EXPECT_TRUE(none.empty());
   storage->release(file);
 }
 
-// After the storage's destruction the memory is the caller's again. The file has the earlier contents of each
-// request as a whole.
+// After the storage is destroyed, the caller may use the memory again. The file has all bytes of a request
+// as they were at submit(), or none.
 TEST_P(Conformance, EndsWellWithRequestsInFlight) {
   if (in_memory != nullptr) GTEST_SKIP() << "its files go with it";
   const Handle file = *storage->adopt(new_file(), false);

@@ -14,19 +14,19 @@ namespace millrace::io {
 struct Chosen {
   std::unique_ptr<Storage> storage;
   const char* name;    // "threads" or "io_uring"
-  std::string reason;  // one clause for people: why this one
+  std::string reason;  // the reason for this choice, for reports
 };
 
-// The implementation for a sink mode on this machine: threads for buffered and automatic; for direct io_uring
-// if it may be used, else threads. Fails only if no thread can be started.
+// Makes the implementation for a sink mode on this machine. For `direct` this is io_uring if the kernel
+// allows it. Otherwise it is threads. Fails only if no thread can be started.
 Result<Chosen> make_storage(SinkMode mode);
 
 struct Availability {
   bool usable;
-  std::string reason;  // empty if usable; else the obstacle and what to do
+  std::string reason;  // empty if io_uring is usable; else the obstacle and what to do
 };
 
-// Tries to set up a ring, and takes it down again.
+// Sets up a ring and removes it again, to see whether the kernel allows io_uring.
 Availability io_uring_availability();
 
 }  // namespace millrace::io

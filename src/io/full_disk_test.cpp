@@ -17,7 +17,7 @@
 namespace millrace::io {
 namespace {
 
-// A small ext4 file system in a file, mounted. The destructor removes it in all cases.
+// A small ext4 file system in a file, mounted. The destructor removes it.
 class SmallDisk {
  public:
   explicit SmallDisk(int mebibytes) {

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// A file and a later one with the same inode number can be told apart.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Tests that a file and
+// a later file with the same inode number have different identities.
 #include "io/posix/identity.hpp"
 
 #include <fcntl.h>
@@ -82,14 +81,14 @@ TEST_F(Identity, ANewFileIsAnotherOneWhateverItsNumber) {
   FileIdentity known = *identify(make("a"), true);
   fs::remove(path("a"));
   FileIdentity found = *identify(make("a"), true);
-  // Without handles the birth time tells the files apart; it advances in ticks.
+  // Without handles, only the birth time distinguishes the files. It advances in ticks.
   while (found.handle == 0 && found.birth_ns != 0 && found.birth_ns == known.birth_ns) {
     fs::remove(path("a"));
     found = *identify(make("a"), true);
   }
   EXPECT_EQ(same_file(known, found), Sameness::other);
   if (known.birth_ns == 0 && known.handle == 0) GTEST_SKIP() << "this file system tells numbers only";
-  known.inode = found.inode;  // where it did not come back by itself
+  known.inode = found.inode;  // if the system has not used the number again
   EXPECT_EQ(same_file(known, found), Sameness::other);
 }
 

@@ -13,7 +13,7 @@
 #include "base/file_identity.hpp"
 #include "base/result.hpp"
 
-// The seam between Millrace and the operating system's files.
+// The interface between Millrace and the operating system's files.
 namespace millrace::io {
 
 using Handle = std::uint32_t;  // an adopted file
@@ -21,63 +21,61 @@ using Handle = std::uint32_t;  // an adopted file
 inline constexpr std::uint64_t direct_alignment = 4096;  // of offset, length and memory on a direct handle
 
 enum class Op : std::uint8_t {
-  write,      // all of `data` at `offset`; short writes are continued inside
-  writeback,  // start writing [offset, offset + length) of the page cache to the disk; a hint, never an error
-  datasync,   // everything completed before this was submitted is on stable storage when it completes
-  read,       // fill `data` from `offset`; result = bytes, less at end of file
+  write,      // all of `data` at `offset`; the storage continues short writes itself
+  writeback,  // start writing [offset, offset + length) of the page cache to the disk; a hint, never fails
+  datasync,   // brings all writes to stable storage that completed before this was submitted
+  read,       // fill `data` from `offset`; the completion has the bytes read, fewer at the end of the file
 };
 
-// `data` points at memory that stays valid and unchanged until the completion is taken. A part of a write
-// whose iov_base is null is a gap: so many bytes of the file stay as they are. Gaps cost no round trip, so
-// many small pieces can go as one request; there is none at its end and none on a direct handle.
+// The memory of `data` stays valid and unchanged until the caller has taken the completion. A part of a write
+// with a null iov_base is a gap: iov_len bytes of the file do not change. With gaps, many small pieces are
+// one request. A request does not end with a gap. A request on a direct handle has no gaps.
 struct Request {
   Op op = Op::write;
   Handle file = 0;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   std::vector<iovec> data;
-  std::uint64_t token = 0;  // comes back in the completion
+  std::uint64_t token = 0;  // the completion repeats it
 };
 
 struct Completion {
   std::uint64_t token = 0;
   Status status;
-  std::uint64_t bytes = 0;  // transferred, gaps not counted; after an error, the bytes before it
-  std::uint64_t begin_ns = 0, end_ns = 0;  // by a steady clock, when it was carried out; 0: not told
+  std::uint64_t bytes = 0;  // transferred bytes without gaps; after an error, the bytes before it
+  std::uint64_t begin_ns = 0, end_ns = 0;  // the times of carrying it out, from a steady clock; 0: unknown
 };
 
 // Carries out requests, in any order and overlapping in time. A caller that needs an order waits for
-// completions. Every request is completed exactly once, in all cases. Not thread safe: one thread calls.
-// Implementations: posix/ (threads with pwritev), uring/ (io_uring), virtual/ (in memory, with faults by
-// seed).
+// completions. Every request gets exactly one completion. Not thread safe: one thread calls. Implementations:
+// posix/ (threads with pwritev), uring/ (io_uring), virtual/ (in memory, with random faults).
 class Storage {
  public:
   virtual ~Storage() = default;
 
-  // Takes a descriptor that is open for writing, and keeps it under its number until release(). `direct`:
-  // requests on it are aligned to direct_alignment and may bypass the page cache. If the file system refuses
-  // that, they go through it.
+  // Takes a descriptor that is open for writing, and keeps it until release(). `direct`: requests on the
+  // handle are aligned to direct_alignment and may bypass the page cache. If the file system refuses that,
+  // they use the page cache.
   virtual Result<Handle> adopt(Fd file, bool direct) = 0;
-  // Nothing may be in flight on the handle.
+  // No request may be in flight on the handle.
   virtual void release(Handle file) = 0;
 
-  // Gets or sets the size of the file, at once, without waiting for requests in flight.
+  // Get or set the size of the file at once, without waiting for requests in flight.
   virtual Result<std::uint64_t> size(Handle file) = 0;
   virtual Status resize(Handle file, std::uint64_t bytes) = 0;
-  // Writes a few bytes at once, into the page cache of a handle that is not direct. No write in flight may
-  // overlap them.
+  // Writes a few bytes into the page cache at once. The handle must not be direct, and no write in flight may
+  // overlap the bytes.
   virtual Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) = 0;
 
-  // The identity of an open file. `for_good`: a journal is made for the file and has to recognise it later
-  // (posix/identity.hpp).
+  // The identity of an open file. `for_good`: a journal must recognise the file later (posix/identity.hpp).
   virtual Result<FileIdentity> identify(const Fd& file, bool for_good) = 0;
 
   virtual void submit(Request request) = 0;
-  // Requests submitted since the last call may be held back until this is called.
+  // Starts the requests that were submitted. Before this call, the storage may hold them back.
   virtual void kick() = 0;
-  // Completions that are there now, appended to `out`; never blocks.
+  // Appends the completions that are ready to `out`. Never blocks.
   virtual void poll(std::vector<Completion>& out) = 0;
-  // Becomes readable when poll() would return something; -1 if there is no such descriptor.
+  // A descriptor that becomes readable when poll() has a completion; -1 if there is no such descriptor.
   virtual int event_fd() const = 0;
 };
 

@@ -20,7 +20,7 @@ constexpr std::size_t page_bytes = 4 * KiB;
 
 Result<std::unique_ptr<Buffers>> Buffers::create(std::size_t bytes) {
   bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
-  // Address space for alignment is given back; only the requested bytes stay mapped.
+  // Maps extra address space for the alignment and unmaps it again. Only the requested bytes stay mapped.
   //
   //   mapped   [  before  |        bytes        | behind ]
   //                       ^ a multiple of a huge page
@@ -37,7 +37,7 @@ Result<std::unique_ptr<Buffers>> Buffers::create(std::size_t bytes) {
     begin += before;
     (void)madvise(begin, bytes, MADV_HUGEPAGE);
   }
-  // Kernels without huge pages refuse the first advice; none refuses the second.
+  // A kernel without huge pages refuses MADV_HUGEPAGE. No kernel refuses MADV_DONTFORK.
   (void)madvise(begin, bytes, MADV_DONTFORK);
   return std::unique_ptr<Buffers>(new Buffers({begin, bytes}));
 }

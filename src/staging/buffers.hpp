@@ -10,8 +10,8 @@
 
 namespace millrace::staging {
 
-// Host memory for copies: private, in huge pages if the system has them, and absent in children of fork().
-// Their copy-on-write would move the pages away under a device that writes to them.
+// Host memory for copies. The mapping is private, and in huge pages if the system has them. Children of
+// fork() do not inherit it, because copy-on-write could move a page away while a device writes to it.
 class Buffers {
  public:
   static Result<std::unique_ptr<Buffers>> create(std::size_t bytes);
@@ -20,7 +20,7 @@ class Buffers {
   Buffers& operator=(const Buffers&) = delete;
 
   std::span<std::byte> all() const { return all_; }
-  // The mapping is never removed.
+  // Keeps the mapping for ever.
   void abandon() { all_ = {}; }
 
  private:

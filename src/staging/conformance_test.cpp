@@ -6,7 +6,7 @@
 #include "staging/buffers.hpp"
 #include "staging/testing/rig.hpp"
 
-// The same behaviour from every kind of device.
+// Tests that every kind of device behaves alike.
 namespace millrace::staging {
 namespace {
 
@@ -111,7 +111,7 @@ TEST_P(DeviceTest, ADeviceKnowsItsMemory) {
 }
 
 TEST_P(DeviceTest, WhatIsNotAllocatedIsNotReleased) {
-  if (GetParam() == "cuda") return;  // that is misuse, which the fake driver counts
+  if (GetParam() == "cuda") return;  // this is misuse, which the fake driver counts
   EXPECT_FALSE(device->release(Address{4096}).ok());
   EXPECT_FALSE(device->allocate(0).ok());
 }

@@ -32,7 +32,7 @@ class CopyQueue final : public Queue {
     return options_.asynchronous ? worker_.start([this] { work(); }) : Status();
   }
   Status mark() override { return {}; }
-  Status settle() override { return {}; }  // programs enqueue nothing here
+  Status settle() override { return {}; }  // programs cannot enqueue work on these devices
   Result<Ticket> post(Direction direction, Address device, std::span<std::byte> host) override;
   Result<bool> poll(Ticket ticket) override;
   Status wait(Ticket ticket) override;
@@ -81,7 +81,7 @@ Result<Ticket> CopyQueue::post(Direction direction, Address device, std::span<st
   if (jobs_.size() >= options_.in_flight_max) return Code::invalid;
   Job job{++last_, direction, device, host};
   if (!options_.asynchronous) {
-    lock.unlock();  // a queue belongs to one thread, so no copy is posted meanwhile
+    lock.unlock();  // only this thread uses the queue, so no copy is posted meanwhile
     job.status = carry_out(job);
     job.state = State::over;
     lock.lock();

@@ -17,22 +17,22 @@
 
 namespace millrace::staging {
 
-// The time of a simulated link, by Direction. All zero: as fast as this machine copies.
+// The rate and latency of a simulated link, by Direction. If all are zero, copies take no extra time.
 struct Delays {
   std::array<double, 2> bytes_per_s{};
   std::array<std::uint64_t, 2> latency_ns{};
-  std::uint64_t jitter_ns = 0;  // added to each copy: evenly between 0 and this, by seed
+  std::uint64_t jitter_ns = 0;  // each copy takes up to this much longer, by chance
   std::uint64_t seed = 1;
 
   bool any() const;
 };
 
-// A link's directions, which all queues of a device share. Thread safe.
+// A simulated link with two directions. All queues of a device share it. Thread safe.
 class Link {
  public:
   using Clock = std::chrono::steady_clock;
   explicit Link(const Delays& delays) : delays_(delays), dice_(delays.seed) {}
-  // The end of a copy that begins now.
+  // Returns when a copy that begins now ends.
   Clock::time_point due(Direction direction, std::size_t bytes);
 
  private:
@@ -42,15 +42,15 @@ class Link {
   std::mt19937_64 dice_;                        // guarded by mutex_
 };
 
-// Options of all queues that copy by the processor.
+// The options of queues that copy with the processor.
 struct CopyOptions {
-  bool asynchronous = true;  // a thread for each queue copies; else post() does
+  bool asynchronous = true;  // each queue has a thread that copies; if false, post() copies
   Delays delays;
   std::size_t in_flight_max = 16;
-  std::uint64_t timeout_ms = 60'000;  // of a wait
+  std::uint64_t timeout_ms = 60'000;  // of a wait()
 };
 
-// Moves bytes at once. Called from any queue's thread.
+// Copies the bytes before it returns. Several queues' threads may call it at the same time.
 using Copy = std::function<Status(Direction, Address, std::span<std::byte>)>;
 
 Result<std::unique_ptr<Queue>> open_copy_queue(const CopyOptions& options, Link& link, Copy copy);

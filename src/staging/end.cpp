@@ -40,7 +40,7 @@ void FileEnd::unread(std::uint64_t bytes) {
   if (positioned_) {
     offset_ -= bytes;
   } else if (bytes > 0) {
-    calls_.lseek(fd_, -static_cast<off_t>(bytes), SEEK_CUR);  // fails on pipes: bytes that were read are lost
+    calls_.lseek(fd_, -static_cast<off_t>(bytes), SEEK_CUR);  // fails on pipes, where the bytes are lost
   }
 }
 

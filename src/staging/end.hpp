@@ -11,21 +11,23 @@
 
 namespace millrace::staging {
 
-// The host's end of a transfer: one system call at a time, and its outcome as it is. Not thread safe.
+// The host's end of a transfer. Each function makes one system call and returns its outcome unchanged. Not
+// thread safe.
 class End {
  public:
   virtual ~End() = default;
 
-  // Returns the bytes moved, fewer than requested if the call moved fewer; or -errno.
+  // Returns the bytes moved, which may be fewer than requested, or -errno.
   virtual ssize_t write(std::span<const std::byte> from) = 0;
   virtual ssize_t read(std::span<std::byte> into) = 0;  // 0: end of file
-  // False: read() would block now.
+  // False if read() would block now.
   virtual bool ready() = 0;
-  // The last `bytes` of read() did not reach the device: moves back to before them, if possible.
+  // Moves the position back by `bytes`, if possible, because the last bytes of read() did not reach the
+  // device.
   virtual void unread(std::uint64_t bytes) = 0;
 };
 
-// The calls behind a descriptor. A preload puts the real functions here, tests put faulty ones.
+// The system calls for a descriptor. A preload uses libc's real functions here, and tests use faulty ones.
 struct Calls {
   ssize_t (*read)(int, void*, std::size_t);
   ssize_t (*write)(int, const void*, std::size_t);
@@ -36,7 +38,8 @@ struct Calls {
 };
 extern const Calls libc_calls;
 
-// A descriptor, which stays the caller's: at its own position (pipes and sockets too), or from an offset on.
+// The end of a descriptor that the caller owns. Reads and writes at the descriptor's own position (also for
+// pipes and sockets), or from an offset on.
 class FileEnd final : public End {
  public:
   explicit FileEnd(int fd, const Calls& calls = libc_calls) : calls_(calls), fd_(fd) {}

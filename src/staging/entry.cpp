@@ -21,11 +21,12 @@ namespace {
 void tell(const char* line) { dprintf(STDERR_FILENO, "millrace: %s\n", line); }
 
 Settings settings() {
-  std::vector<std::string> messages;  // the front end or another process of the job reports them
+  // The front end or another process of the job reports wrong settings.
+  std::vector<std::string> messages;
   return from_environment(environ, messages);
 }
 
-// Never destroyed, because threads of the program may still write at its end.
+// Never destroyed, because threads of the program may still write while the process ends.
 Pool& pool() {
   static Pool& one = *new Pool(pool_options(settings(), tell));
   return one;
@@ -45,7 +46,7 @@ class Outside final : public End {
   const HostEnd& end_;
 };
 
-// Plain memory as the host's end.
+// An End whose bytes are host memory.
 class Memory final : public End {
  public:
   explicit Memory(std::byte* at) : at_(at) {}
@@ -66,7 +67,7 @@ class Memory final : public End {
   std::byte* at_;
 };
 
-// Exceptions must not pass through C.
+// Catches exceptions, which must not pass through C.
 template <class Move>
 ssize_t guarded(const Move& move) noexcept {
   try {
@@ -96,7 +97,7 @@ ssize_t read(void* device, const HostEnd* from, void* to, std::size_t bytes) noe
   return guarded([&] { return pool().read(*static_cast<Device*>(device), end, address_of(to), bytes); });
 }
 
-// The result of a whole copy: 0 or an errno.
+// Converts the count of a copy into 0 or an errno. A short count is an error.
 int whole(ssize_t moved, std::size_t bytes) {
   if (moved < 0) return static_cast<int>(-moved);
   return static_cast<std::size_t>(moved) == bytes ? 0 : EIO;

@@ -7,15 +7,16 @@
 #include <cstddef>
 #include <cstdint>
 
-// libmillrace_device.so as preloads see it: a table of C functions. So preloads need no C++ library, and all
-// preloads of a process share one pool of staging memory. The first device pointer loads the library.
+// The interface of libmillrace_device.so for preloads: a table of C functions. So preloads need no C++
+// library, and all preloads of a process share one pool of staging memory. A preload loads the library at the
+// first device pointer.
 namespace millrace::staging {
 
 inline constexpr unsigned entry_version = 1;
 inline constexpr const char* entry_symbol = "millrace_device_entry";
 inline constexpr const char* entry_library = "libmillrace_device.so";
 
-// End, in C: each of its functions gets `self`, and returns the bytes moved, or -errno.
+// End (end.hpp) in C. Each function gets `self`.
 struct HostEnd {
   void* self;
   ssize_t (*write)(void* self, const void* from, std::size_t bytes);
@@ -25,18 +26,18 @@ struct HostEnd {
 };
 
 struct Entry {
-  // The device of this memory; null for memory that the host can access.
+  // Returns the device of this memory, or null for memory that the host can access.
   void* (*device_of)(const void* pointer);
-  // As Pool's: bytes moved, or -errno.
+  // The functions of Pool. They return the bytes moved, or -errno.
   ssize_t (*write)(void* device, const void* from, std::size_t bytes, const HostEnd* to);
   ssize_t (*read)(void* device, const HostEnd* from, void* to, std::size_t bytes);
-  // A plain copy, which the caller waits for; errno or 0.
+  // Copy all bytes before they return. They return 0 or an errno.
   int (*copy_to_host)(void* device, const void* from, void* to, std::size_t bytes);
   int (*copy_to_device)(void* device, const void* from, void* to, std::size_t bytes);
-  std::uint64_t bytes_max;  // of the pool
+  std::uint64_t bytes_max;  // the bound of the pool
 };
 
-// Null: the library belongs to another version.
+// Returns null if the library belongs to another version.
 using EntryFunction = const Entry* (*)(unsigned version);
 
 }  // namespace millrace::staging

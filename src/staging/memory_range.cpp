@@ -9,7 +9,7 @@ namespace millrace::staging {
 
 namespace {
 
-// Memory as the host's end of a transfer.
+// An End whose bytes are in this process's memory.
 class MemoryEnd final : public End {
  public:
   explicit MemoryEnd(std::span<std::byte> into) : into_(into) {}

@@ -9,7 +9,7 @@
 
 namespace millrace::staging {
 
-// A range of a program's memory: with a device, at an address of that device; else in this process.
+// A range of a program's memory. `at` is an address of `device`, or of this process if `device` is null.
 struct MemoryRange {
   Device* device = nullptr;
   Address at{};
@@ -20,7 +20,7 @@ struct MemoryRange {
   std::byte* here() const { return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(at)); }
 };
 
-// Copies all bytes, or returns an error. `host` is as large as `range`.
+// Copy all bytes or return an error. `host` is as large as `range`.
 Status copy_from(Pool& pool, const MemoryRange& range, std::span<std::byte> host);
 Status copy_to(Pool& pool, const MemoryRange& range, std::span<const std::byte> host);
 

@@ -18,7 +18,8 @@ Status PageLocks::pin(std::span<std::byte> host) {
     if (before->first + before->second > host.data()) return Code::invalid;
   }
   if (mlock(host.data(), host.size()) != 0) {
-    // Any of these errors may mean the limit, depending on the kernel and on the rest of the limit.
+    // Each of these errors may mean that the limit is reached. The kernel and the rest of the limit decide
+    // which one comes.
     const bool limit = errno == ENOMEM || errno == EAGAIN || errno == EPERM;
     return limit ? Status(Code::no_memory, ENOMEM) : Status::from_errno(errno);
   }

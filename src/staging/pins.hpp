@@ -11,8 +11,8 @@
 
 namespace millrace::staging {
 
-// Pages locked into memory, for devices that have no driver to do it. Counts against the limit on locked
-// memory, as registering with a driver or with io_uring does. Thread safe.
+// Locks pages into memory, for devices without a driver. The pages count against the limit on locked memory,
+// as memory does that is registered with a driver or with io_uring. Thread safe.
 class PageLocks {
  public:
   PageLocks() = default;

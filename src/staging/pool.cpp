@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t page_bytes = 4 * KiB;
 constexpr Shape narrow_shape{1, 64 * KiB, 64 * KiB};
-// The bytes that a call without slots moves before it looks for slots again.
+// A call without slots moves this many bytes before it looks for slots again.
 constexpr std::uint64_t narrow_part = 1 * MiB;
 
 PoolOptions within_bound(PoolOptions options) {
@@ -40,7 +40,8 @@ Pool::Pool(const PoolOptions& options) : options_(within_bound(options)) {}
 
 std::unique_ptr<Staging> Pool::take_idle(const Device& device) {
   const auto of_device = [&](const auto& staging) { return &staging->device() == &device; };
-  const auto found = std::find_if(idle_.rbegin(), idle_.rend(), of_device);  // the last one used is warm
+  // The last one used is still in the caches.
+  const auto found = std::find_if(idle_.rbegin(), idle_.rend(), of_device);
   if (found == idle_.rend()) return nullptr;
   std::unique_ptr<Staging> staging = std::move(*found);
   idle_.erase(std::next(found).base());
@@ -54,7 +55,8 @@ std::unique_ptr<Staging> Pool::borrow(Device& device, bool may_wait) {
     if (std::unique_ptr<Staging> staging = take_idle(device)) return staging;
     if (counts_.bytes + options_.shape.bytes() <= options_.bytes_max) break;
     if (!idle_.empty()) {
-      // A ring of another device. It is destroyed before its bytes count as free.
+      // No ring of this device is idle. Destroys an idle ring of another device, to reuse its share of the
+      // bound.
       const std::unique_ptr<Staging> other = std::move(idle_.front());
       idle_.erase(idle_.begin());
       counts_.bytes -= other->bytes();
@@ -82,7 +84,7 @@ std::unique_ptr<Staging> Pool::borrow(Device& device, bool may_wait) {
 
 void Pool::tell_unpinned(Status why, const Device& device) {
   if (options_.tell == nullptr) return;
-  // Not describe(): its sentences are about files.
+  // The reason is not from describe(), whose sentences are about files.
   std::string reason = device.explain();
   if (const char* words = strerrordesc_np(why.error());
       reason.empty() && why.error() != 0 && words != nullptr)
@@ -99,7 +101,7 @@ void Pool::tell_unpinned(Status why, const Device& device) {
 void Pool::give_back(std::unique_ptr<Staging> staging) {
   const std::lock_guard lock(mutex_);
   if (staging->retired()) {
-    ++counts_.retired;  // its bytes stay counted, because they are never free again
+    ++counts_.retired;  // its bytes still count, because they are never unmapped
   } else {
     idle_.push_back(std::move(staging));
     returned_.notify_one();

@@ -14,45 +14,46 @@ namespace millrace::staging {
 
 struct PoolOptions {
   Shape shape;
-  std::uint64_t bytes_max = 64 * MiB;  // of all slots together, whatever the threads and requests
-  std::uint64_t patience_ms = 200;     // how long a call waits for slots before it goes without
-  // Gets lines for the user, at most one of each kind. May be null.
+  std::uint64_t bytes_max = 64 * MiB;  // of all slots together, for any number of threads and requests
+  std::uint64_t patience_ms = 200;     // the time that a call waits for slots before it goes on without
+  // Prints a line for the user; called at most once for each kind of line. May be null.
   void (*tell)(const char* line) = nullptr;
 };
 
-// Two designs that a vendor shipped: 8 slots for a process, and from 2021 on 2 for each thread.
+// Two designs that a vendor shipped: 8 slots for each process, and from 2021 on 2 slots for each thread.
 inline constexpr PoolOptions nec2020{.shape = {1, 8 * MiB, 8 * MiB}, .bytes_max = 64 * MiB};
 inline constexpr PoolOptions nec2021{.shape = {2, 4 * MiB, 4 * MiB}};
 
-// The options from the settings.
+// Makes the options from the settings.
 PoolOptions pool_options(const Settings& settings, void (*tell)(const char* line));
 
-// A process's staging memory. It lends a Staging to each call, makes new ones within the bound, and keeps
-// them. If all are lent, a call waits a little and then goes on with 64 KiB of its own, outside the bound,
-// until there are slots again. So calls that block in pipes cannot stop the calls that would fill these
-// pipes. Thread safe. Devices outlive the pool.
+// The staging memory of a process. The pool owns the Stagings: it lends one to each call, makes new ones
+// within the bound, and keeps them. If all are lent, a call waits for `patience_ms`. Then it goes on with 64
+// KiB of its own, outside the bound, until there are slots again. So a call that blocks in a pipe cannot stop
+// the call that would fill the pipe. Thread safe. Devices outlive the pool.
 class Pool {
  public:
   explicit Pool(const PoolOptions& options);
 
-  // As Staging's, and clamped to request_max. In a child of fork(), EFAULT, as without Millrace.
+  // Do the same as write_through() and read_through() of Staging, for at most request_max bytes. In a child
+  // of fork() they return EFAULT, which the program's own call would return too.
   Moved write(Device& device, Address from, std::uint64_t bytes, End& to);
   Moved read(Device& device, End& from, Address to, std::uint64_t bytes);
 
-  // Frees unused rings, for instance before a device is destroyed.
+  // Frees this device's unused Stagings. Call it before the device is destroyed.
   void forget(const Device& device);
 
   struct Counts {
-    std::uint64_t bytes = 0;  // of staging memory now
+    std::uint64_t bytes = 0;  // of staging memory at present
     std::uint64_t peak_bytes = 0;
-    std::uint64_t narrow = 0;    // times that a call went without slots
-    std::uint64_t unpinned = 0;  // rings that could not be registered
-    std::uint64_t retired = 0;   // rings lost to copies that did not end
+    std::uint64_t narrow = 0;    // parts that calls moved without slots of the pool
+    std::uint64_t unpinned = 0;  // Stagings that could not be registered
+    std::uint64_t retired = 0;   // Stagings lost to copies that did not end
   };
   Counts counts() const;
 
  private:
-  // `mover` moves some bytes from an offset on through a Staging, and returns their number.
+  // `mover` moves a part of the bytes, from an offset on, through a Staging.
   template <class Mover>
   Moved move(Device& device, std::uint64_t bytes, const Mover& mover);
   std::unique_ptr<Staging> borrow(Device& device, bool may_wait);

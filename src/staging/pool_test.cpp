@@ -37,7 +37,7 @@ class PoolTest : public EachDevice {
 };
 INSTANTIATE_TEST_SUITE_P(All, PoolTest, ::testing::ValuesIn(backends()), backend_name);
 
-// There and back through a file. True: the same bytes.
+// Writes bytes to a file and reads them back. True if they are the same.
 bool round_trip(Pool& pool, Device& device, std::size_t size, std::uint64_t seed) {
   const Bytes bytes = pattern(size, seed);
   Memory from(device, bytes);
@@ -65,7 +65,7 @@ TEST_P(PoolTest, ManyThreadsAndLargeRequestsStayWithinTheBound) {
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const Fd out(ends[0]);
   Fd in(ends[1]);
-  // Has a ring until the others are done: they need another, however they take turns.
+  // This thread keeps a ring until the others are done, so they have to share the other ring.
   std::thread waiting([&] {
     Memory to(*device, 10);
     FileEnd end(out.get());
@@ -96,7 +96,7 @@ TEST_P(PoolTest, ABoundBelowAShapeMakesSmallerSlots) {
   EXPECT_LE(pool.counts().peak_bytes, 1 * MiB);
 }
 
-// The one ring is lent to a call that blocks in a pipe, until the other call fills that pipe.
+// A call has the only ring and blocks in a pipe. The other call has to fill that pipe.
 TEST_P(PoolTest, ACallThatBlocksDoesNotStopTheOneThatItWaitsFor) {
   PoolOptions options = small;
   options.bytes_max = 32 * KiB;
@@ -159,7 +159,7 @@ TEST_P(PoolTest, RequestsAreClampedAsTheKernelDoes) {
     bool ready() override { return true; }
     void unread(std::uint64_t) override {}
   } end;
-  // The kernel gives zeros for what was never written.
+  // Pages that were never written are zeros.
   Memory memory(*device, request_max + 10 * MiB);
   EXPECT_EQ(pool.write(*device, memory.at(), request_max + 10 * MiB, end).bytes, request_max);
   EXPECT_EQ(end.bytes, request_max);
@@ -194,7 +194,8 @@ TEST(PoolOptionsTest, SettingsChooseDesignAndBound) {
   EXPECT_EQ(options.tell, &tell);
 }
 
-// As a user without privileges and with no memory to lock. In a child: limits are for good.
+// Runs as a user without privileges who may lock no memory. Runs in a child process, because a lowered limit
+// cannot be raised again.
 TEST(PoolMemlockTest, WithoutLockedMemoryItWorksAndSaysSoOnce) {
   const pid_t child = fork();
   if (child == 0) {
@@ -202,7 +203,7 @@ TEST(PoolMemlockTest, WithoutLockedMemoryItWorksAndSaysSoOnce) {
     if (setrlimit(RLIMIT_MEMLOCK, &none) != 0) _exit(2);
     if (getuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(3);
     char page = 0;
-    if (mlock(&page, 1) == 0) _exit(77);  // sanitizers take locking away
+    if (mlock(&page, 1) == 0) _exit(77);  // sanitizers disable locking
     HostDevice device;
     lines_told = 0;
     bool right = true;
@@ -222,7 +223,7 @@ TEST(PoolMemlockTest, WithoutLockedMemoryItWorksAndSaysSoOnce) {
   EXPECT_EQ(status, 0);
 }
 
-// VmLck of this process.
+// The locked memory of this process (VmLck).
 std::uint64_t locked_kib() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -237,19 +238,19 @@ TEST(PoolPinsTest, WhatIsPinnedIsUnpinned) {
     HostDevice device;
     Pool pool(small);
     ASSERT_TRUE(round_trip(pool, device, 100'000, 1));
-    // Sanitizers take locking away; everywhere else it counts.
+    // Sanitizers disable locking.
     if (locked_kib() == before) GTEST_SKIP() << "nothing is locked here";
     EXPECT_EQ(locked_kib(), before + 32);
   }
   EXPECT_EQ(locked_kib(), before);
 }
 
-// A copy that never ends costs its ring, an error in time, and nothing else.
+// A copy that never ends costs its ring and gives an error in time. Later calls succeed.
 TEST(PoolStuckTest, ACopyThatDoesNotEndIsAnErrorInTime) {
   CopyOptions slow;
   slow.delays.latency_ns = {3'000'000'000, 0};
   slow.timeout_ms = 100;
-  // Never destroyed, as in a preload: the copy still runs.
+  // Never destroyed, because the copy still runs. Devices of a preload are never destroyed either.
   static auto& device = *new HostDevice(slow);
   static auto& pool = *new Pool(small);
   const Result<Address> memory = device.allocate(5000);

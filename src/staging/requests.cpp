@@ -46,7 +46,7 @@ Status Requests::submit(Context context, const Request& request) {
   return {};
 }
 
-// Call it with mutex_ held. One worker is enough to go on.
+// Call it with mutex_ held. Succeeds if at least one worker runs.
 Status Requests::start_workers() {
   while (workers_.size() < std::max(options_.workers, 1U)) {
     auto worker = std::make_unique<Worker>();
@@ -64,7 +64,7 @@ void Requests::work() {
     if (stop_) return;
     const Context context = queue_.front();
     queue_.pop_front();
-    Request& request = requests_.at(context);  // fini() does not remove it while it moves
+    Request& request = requests_.at(context);  // fini() does not remove a request under way
     request.state = State::moving;
     const Request copy = request;
     lock.unlock();
@@ -76,7 +76,7 @@ void Requests::work() {
   }
 }
 
-// Moves parts of the size of a single call; a short part is the last.
+// Moves the request in parts that a single call can move. A short part is the last.
 Moved Requests::carry_out(const Request& request) const {
   Request part = request;
   Moved moved;
@@ -105,7 +105,7 @@ Moved Requests::move_part(const Request& request) const {
                        : pool_.write(*range.device, range.at, range.bytes, end);
 }
 
-// The program's own memory needs no staging, but is cut in the same way: a short piece is the last.
+// The program's own memory needs no staging. It is cut into pieces too, and a short piece is the last.
 Moved Requests::move_host(const Request& request) const {
   constexpr std::uint64_t piece_bytes = 4 * MiB;
   FileEnd end(request.fd, request.offset, *options_.calls);
@@ -149,8 +149,8 @@ Moved Requests::wait(Context context) {
   return request.moved;
 }
 
-// Call it with mutex_ held. It looks the context up each time, because another thread may end it. A context
-// that does not exist is free.
+// Call it with mutex_ held. Looks the context up each time, because another thread may end it. A context that
+// does not exist counts as free.
 bool Requests::is(Context context, State state) const {
   const auto found = requests_.find(context);
   return (found == requests_.end() ? State::free : found->second.state) == state;

@@ -17,43 +17,42 @@
 namespace millrace::staging {
 
 struct RequestOptions {
-  unsigned workers = 4;               // requests that move at the same time
-  std::size_t contexts_max = 1024;    // the most requests
-  std::uint64_t timeout_ms = 60'000;  // of fini() for a request that is under way
+  unsigned workers = 4;               // the most requests that move at the same time
+  std::size_t contexts_max = 1024;    // the most contexts
+  std::uint64_t timeout_ms = 60'000;  // fini() waits this long for a request under way
   const Calls* calls = &libc_calls;
-  // Finds the device of memory that a call has refused with EFAULT; its result is null if there is none. May
-  // be null itself.
+  // Finds the device of memory for which a call has failed with EFAULT. Returns null if no device owns the
+  // memory. The pointer itself may be null.
   Device* (*device_of)(const void* pointer) = nullptr;
 };
 
-// Reads and writes that go on while the caller does. As with the vendor's asynchronous I/O, a context carries
-// one request at a time; requests of different contexts are in no order. The pieces of a request move in
-// order, and a short piece is the last. The result of a request is the number of bytes before an error.
-// Thread safe.
+// Asynchronous reads and writes, like the vendor's: a context has one request at a time, and requests of
+// different contexts have no order. The pieces of a request move in order, and a short piece is the last. The
+// result of a request is the number of bytes before an error. Thread safe.
 //
 //   init -> context -> write -> query ... -> wait -> write -> wait -> fini
 class Requests {
  public:
   enum class Context : std::uint64_t {};
 
-  // Workers start with the first request. The pool outlives this.
+  // Worker threads start with the first request. The pool outlives this object.
   Requests(Pool& pool, const RequestOptions& options) : pool_(pool), options_(options) {}
-  // Waits for requests that move, and drops those that wait.
+  // Waits for requests under way, and drops requests that wait for a worker.
   ~Requests();
 
   Result<Context> init();
-  // Code::invalid if the context does not exist, or if wait() has not taken its last request. The caller
-  // keeps the descriptor and the memory unchanged until wait() has returned.
+  // Code::invalid if the context does not exist, or if wait() has not returned its last request. The caller
+  // keeps the descriptor open and does not touch the memory until wait() has returned.
   Status read(Context context, int fd, std::uint64_t offset, const MemoryRange& to);
   Status write(Context context, int fd, std::uint64_t offset, const MemoryRange& from);
-  // True if wait() would return at once.
+  // True if the request has ended, so that wait() returns at once.
   Result<bool> query(Context context) const;
-  // The same, but waits for it, `timeout_ms` at most.
+  // The same, but waits up to `timeout_ms` for the end.
   Result<bool> over_within(Context context, std::uint64_t timeout_ms);
   // Returns the request's outcome, once. The wait has no bound.
   Moved wait(Context context);
-  // Drops a request that waits for a worker, and waits for one under way. After the bound: Code::timeout, and
-  // the context stays.
+  // Ends a context. Drops a request that waits for a worker, and waits for a request under way. If the bound
+  // passes, returns Code::timeout and keeps the context.
   Status fini(Context context);
 
  private:

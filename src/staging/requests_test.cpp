@@ -77,7 +77,7 @@ TEST_F(HostRequests, MemoryOfTheProgramNeedsNoDevice) {
   EXPECT_EQ(pool.counts().peak_bytes, 0U);
 }
 
-// Writes that wait at a gate, and fail as told.
+// Writes that wait at a gate. A test can make one of them fail.
 std::atomic<int> calls_made;
 std::atomic<int> fails_at;
 std::atomic<bool> gate_open;

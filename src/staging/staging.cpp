@@ -15,7 +15,7 @@ constexpr std::size_t slots_max = 64;
 constexpr std::size_t page_bytes = 4 * KiB;
 constexpr std::uint64_t pieces_min = 8;
 
-// The errors of a device for a program: the address is wrong, or the copy failed.
+// Converts a device's error for the program: EFAULT for a wrong address, EIO for a copy that failed.
 Status of_device(Status status) { return {status.code(), status.error() == EFAULT ? EFAULT : EIO}; }
 
 }  // namespace
@@ -57,13 +57,13 @@ Result<std::unique_ptr<Staging>> Staging::create(Device& device, const Shape& sh
 Staging::~Staging() {
   if (buffers_ == nullptr) return;
   if (device_.inherited() || retired_) {
-    // The slots are the parent's, or a copy still uses them.
+    // The parent process uses the slots, or a copy still does.
     buffers_->abandon();
     (void)queue_.release();
     return;
   }
-  queue_.reset();  // before the memory of its copies is freed
-  // Memory that the device may still have registered must not be reused.
+  queue_.reset();  // ends the copies before their memory is freed
+  // The device may still have the memory registered, so the memory must not be reused.
   if (pinned_.ok() && !device_.unpin(buffers_->all()).ok()) buffers_->abandon();
 }
 
@@ -86,10 +86,11 @@ Moved Staging::write_through(Address from, std::uint64_t bytes, End& to) {
   std::deque<Piece> under_way;
   std::uint64_t posted = 0;  // pieces, and bytes
   std::uint64_t posted_bytes = 0;
-  Status broken;  // no more is posted
+  Status broken;  // after an error here, no copy is posted
   Moved moved;
   while (moved.status.ok()) {
-    // The slot of a piece is free when the piece before last is written, so copies run during calls.
+    // A slot is free again when its piece has been written. Copies into the other slots run during that
+    // write.
     while (broken.ok() && posted_bytes < bytes && under_way.size() < shape_.slots) {
       const std::size_t size = std::min<std::uint64_t>(most, bytes - posted_bytes);
       const Result<Ticket> ticket = queue_->post(Direction::to_host, from + posted_bytes, slot(posted, size));
@@ -122,7 +123,7 @@ Moved Staging::read_through(End& from, Address to, std::uint64_t bytes, bool may
   const std::size_t most = shape_.piece_bytes(bytes);
   std::deque<Piece> under_way;
   std::uint64_t read_bytes = 0;
-  Status ended;  // of the host's end; counts only after all earlier pieces have arrived
+  Status ended;  // the error that ended the reads; it counts only if all earlier pieces arrive
   Moved moved;
   const auto arrive = [&] {
     const Piece piece = under_way.front();
@@ -139,7 +140,7 @@ Moved Staging::read_through(End& from, Address to, std::uint64_t bytes, bool may
     if (got < 0) ended = Status::from_errno(static_cast<int>(-got));
     if (got <= 0) break;
     const auto some = static_cast<std::size_t>(got);
-    // The program's enqueued work ran while the file was read.
+    // settle() comes after the first read, so the program's enqueued work runs during that read.
     const Status settled = piece == 0 ? queue_->settle() : Status();
     const Result<Ticket> ticket =
         settled.ok() ? queue_->post(Direction::to_device, to + read_bytes, slot(piece, some)) : settled;

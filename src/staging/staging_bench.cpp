@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Measures the gain of staging. First: a double-buffered transfer by the slower of its two halves, which
-// is its limit. Then: a call with its own fresh, pinned buffer against one through kept buffers.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Measures the gain of
+// staging. First it compares a double-buffered transfer with the slower of its two halves, which is the
+// limit. Then it compares a call that makes and pins its own buffer with a call that uses kept buffers.
 // staging_bench [MiB per transfer, default 256]
 #include <sys/mman.h>
 
@@ -37,7 +36,7 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// The host's end: a file in memory, whose pages are there already, or a disk of a given rate.
+// The host's end: a file in memory whose pages exist already, or a simulated disk of a given rate.
 class Target final : public End {
  public:
   explicit Target(double bytes_per_s) : rate_(bytes_per_s), file_(memfd_create("staging-bench", 0)) {}
@@ -62,7 +61,8 @@ class Target final : public End {
       offset_ += static_cast<std::uint64_t>(std::max<ssize_t>(done, 0));
       return done;
     }
-    // There is no credit for the time between calls. But this sleep is shorter by the excess of the last one.
+    // The disk does not work between calls. But if the last sleep was too long, this one is shorter by the
+    // excess.
     const auto whole = std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(static_cast<double>(bytes) / rate_));
     const auto due = Clock::now() + whole - std::min(late_, whole / 2);
@@ -91,7 +91,7 @@ struct Halves {
   double call;
 };
 
-// Each half alone, in the pieces and through the memory that a transfer uses.
+// Measures each half alone, with the pieces and the memory of a transfer.
 Halves halves(Device& device, const Shape& shape, Address memory, std::uint64_t bytes, Target& target,
               bool write) {
   Result<std::unique_ptr<Queue>> queue = device.open_queue();
@@ -127,7 +127,8 @@ Halves halves(Device& device, const Shape& shape, Address memory, std::uint64_t 
   return result;
 }
 
-// Memory that was never written would be the kernel's zero page, which is in the cache.
+// The memory is filled, because memory that was never written is the kernel's zero page, which is in the
+// cache.
 Address filled_memory(Device& device, std::uint64_t bytes) {
   const Result<Address> memory = device.allocate(bytes);
   need(memory.ok(), "allocating device memory");
@@ -169,7 +170,7 @@ void overlap(const char* what, Device& device, double target_rate, std::uint64_t
   (void)device.release(memory);
 }
 
-// As the vendors' normal path: for each call memory is made, pinned, used and given back.
+// Does the same as the vendors' normal path: each call allocates memory, pins, uses and frees it.
 void fresh_call(Device& device, Address from, std::uint64_t bytes, Target& target) {
   constexpr std::uint64_t block = 64 * MiB;
   for (std::uint64_t done = 0; done < bytes; done += block) {

@@ -26,7 +26,7 @@ std::unique_ptr<Staging> make(Device& device, const Shape& shape = small) {
   return staging.ok() ? *std::move(staging) : nullptr;
 }
 
-// Around every border between pieces, with one slot, two and three.
+// The sizes are around every border between pieces, for one, two and three slots.
 TEST_P(StagingTest, EverySizeIsWrittenAndReadBack) {
   for (const std::size_t slots : {1UL, 2UL, 3UL}) {
     const auto staging = make(*device, {slots, 4096, 4096});
@@ -89,7 +89,8 @@ TEST_P(StagingTest, AReadEndsWithTheFile) {
   EXPECT_EQ(first(memory.get(), 10'000), bytes);
 }
 
-// Whatever fails at whichever call: the count is what is in the file, and an error without a count is told.
+// For every error at every call: the count is the number of bytes in the file, and an error without a count
+// is returned.
 TEST_P(StagingTest, AWriteThatFailsHasWrittenWhatItSays) {
   const auto staging = make(*device);
   const Bytes bytes = pattern(20'000);
@@ -142,7 +143,7 @@ TEST_P(StagingTest, MemoryThatEndsTooEarlyGivesAShortCountThenAFault) {
   File file;
   FileEnd out(file.get());
   const Moved written = staging->write_through(memory.at() + 4096, 12'288, out);
-  // The process backend's helper has other memory behind it.
+  // In the process backend, other memory of the helper lies behind the block.
   if (GetParam() != "process") {
     EXPECT_EQ(written.count(), 4096);
     EXPECT_EQ(staging->write_through(end_of_memory, 4096, out).count(), -EFAULT);

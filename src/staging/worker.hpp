@@ -13,7 +13,7 @@
 
 namespace millrace::staging {
 
-// A thread with all signals blocked, whose start and end throw no exceptions. Its owner joins it.
+// A thread with all signals blocked. Starting and joining it throw no exceptions. The owner joins it.
 class Worker {
  public:
   Worker() = default;
@@ -30,7 +30,7 @@ class Worker {
     const int error = pthread_create(&thread_, nullptr, &run, held.get());
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (error != 0) return Status::from_errno(error);
-    (void)held.release();  // the thread has it
+    (void)held.release();  // the thread owns it now
     runs_ = true;
     return {};
   }

@@ -9,27 +9,28 @@
 
 #include "base/copy.hpp"
 
-// Many small records in the payload of one frame (Kind::records), on a link and in a ring. A header and a
-// checksum for each of them would cost more than the records:
+// A bundle is many small records in the payload of one frame (Kind::records), on a link and in a ring. A
+// header and a checksum for each record would cost more than the record itself:
 //
 //   | gap, length, data | gap, length, data | ...
 //
 // Gaps and lengths are varints of 7 bits per byte, low bits first. A gap is the distance from the end of the
-// record before (of the first: from the frame's offset) to the begin of this one, zigzag: 0, -1, 1, -2, ...
+// previous record to the begin of this one. The first gap counts from the frame's offset. Gaps are in zigzag
+// order: 0, -1, 1, -2, ...
 namespace millrace::transport {
 
-inline constexpr std::size_t bundled_record_max_bytes = 2048;  // a larger one goes by itself
+inline constexpr std::size_t bundled_record_max_bytes = 2048;  // a larger record has its own frame
 inline constexpr std::size_t bundle_max_bytes = 16384;         // of a payload
-inline constexpr std::size_t bundle_entry_bytes = 10 + 2;      // of a record besides its data, at most
+inline constexpr std::size_t bundle_entry_bytes = 10 + 2;      // the most bytes of a record besides its data
 
-// Writes a payload into memory of the caller. Not thread safe.
+// Writes a payload into the caller's memory. Not thread safe.
 class BundleWriter {
  public:
   BundleWriter() = default;
-  // `room`: bytes at `begin`.
+  // `room` is the number of bytes at `begin`.
   BundleWriter(std::byte* begin, std::size_t room) : begin_(begin), at_(begin), end_(begin + room) {}
 
-  // False: there is no room for it. `size` is between 1 and bundled_record_max_bytes.
+  // False if there is no room for the record. `size` is between 1 and bundled_record_max_bytes.
   bool add(std::uint64_t offset, const std::byte* data, std::size_t size) {
     if (static_cast<std::size_t>(end_ - at_) < size + bundle_entry_bytes) return false;
     if (at_ == begin_) offset_ = next_ = offset;
@@ -58,16 +59,16 @@ class BundleWriter {
   std::uint64_t next_ = 0;  // end of the last record
 };
 
-// A payload in memory of its own. Not thread safe.
+// A payload and its memory. Not thread safe.
 class Bundle {
  public:
-  // `record_max`: of a payload, at least 4096.
+  // `record_max` is the largest payload, at least 4096.
   explicit Bundle(std::size_t record_max)
       : room_(record_max < bundle_max_bytes ? record_max : bundle_max_bytes), writer_(bytes_.data(), room_) {}
   Bundle(const Bundle&) = delete;
   Bundle& operator=(const Bundle&) = delete;
 
-  // False: the bundle is full, or the record does not belong into a bundle.
+  // False if the bundle is full, or if the record is empty or too large for a bundle.
   bool add(std::uint64_t offset, std::span<const std::byte> data) {
     return !data.empty() && data.size() <= bundled_record_max_bytes &&
            writer_.add(offset, data.data(), data.size());
@@ -83,8 +84,8 @@ class Bundle {
   BundleWriter writer_;
 };
 
-// Takes a payload apart. The payload may be malformed, and its writer may still change it. The walk may stop
-// in the middle and continue later, because it keeps no pointer.
+// Splits a payload into records. The payload may be malformed, and its writer may still change it. The caller
+// may stop in the middle and continue later, because the object keeps no pointer.
 class Unbundler {
  public:
   struct Record {
@@ -93,8 +94,8 @@ class Unbundler {
   };
   enum class Found { record, end, corrupt };
 
-  // The next record of `payload`; the frame's offset is at most UINT64_MAX / 2. Both have to be the same in
-  // every call; otherwise the records are arbitrary parts of the payload.
+  // The next record of `payload`; the frame's offset is at most UINT64_MAX / 2. Both arguments must be the
+  // same in every call. Otherwise the records are arbitrary parts of the payload.
   Found next(std::uint64_t frame_offset, std::span<const std::byte> payload, Record& record) {
     if (at_.byte >= payload.size()) return at_.byte == payload.size() ? Found::end : Found::corrupt;
     std::uint64_t gap = 0, length = 0;
@@ -117,7 +118,7 @@ class Unbundler {
     std::uint64_t end = 0;  // of the last record, from the frame's offset
   };
 
-  // False: the number does not end within the payload, or needs more than 64 bits.
+  // False if the number does not end within the payload, or needs more than 64 bits.
   bool get(std::span<const std::byte> payload, std::uint64_t& value) {
     value = 0;
     for (unsigned shift = 0; shift < 64 && ahead_.byte < payload.size(); shift += 7) {
@@ -129,8 +130,8 @@ class Unbundler {
     return false;
   }
 
-  DecodePosition at_;     // behind the records that were taken
-  DecodePosition ahead_;  // ... and behind the record that next() has shown
+  DecodePosition at_;     // behind the last record that was taken
+  DecodePosition ahead_;  // behind the record that next() has returned
 };
 
 }  // namespace millrace::transport

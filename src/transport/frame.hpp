@@ -9,9 +9,9 @@
 #include "base/settings.hpp"
 #include "transport/route.hpp"
 
-// The messages between client and agent on one node. Records and requests go, in order, through the
-// rank's ring in shared memory (ring.hpp). Descriptors and registrations go through a UNIX socket. Between
-// agents, the same frames go through a link (link.hpp).
+// The messages between client and agent on one node. Records and requests go in order through the rank's ring
+// in shared memory (ring.hpp). Descriptors and registrations go through a UNIX socket. Agents send the same
+// frames to each other through a link (link.hpp).
 namespace millrace::transport {
 
 inline constexpr std::uint32_t protocol_version = 10;
@@ -19,45 +19,46 @@ inline constexpr std::uint32_t protocol_version = 10;
 enum class Kind : std::uint16_t {
   pad = 0,    // skip to the end of the ring
   write = 1,  // payload: the bytes of the record
-  flush = 2,  // request: [offset, offset + span) of every rank's bytes reaches the file system
+  flush = 2,  // request: every rank's bytes in [offset, offset + span) reach the file system
   sync = 3,   // request: flush everything, then fdatasync
   close = 4,  // request: flush everything (and sync as durability says); payload: ClientCounters
-  note = 5,   // [offset, offset + span) was written directly by the rank: writeback may begin
+  note = 5,   // the rank has written [offset, offset + span) directly: writeback may begin
   // Only between agents, on a link:
   reply = 6,  // answer to the request of this number; payload: Reply
-  ping = 7,   // a sign of life: no payload, no answer; the link keeps it to itself
+  ping = 7,   // a sign of life without payload or answer; the receiving link drops it
   // From ranks too:
-  arrive = 8,  // request: what came before it on this way is with the file servers, ahead of what comes later
-  fetch = 9,  // request, of a file that stands in for another node's: [offset, offset + span) of that one, as
-              // what came before this on its way leaves it, comes here, and so does its size
+  arrive = 8,  // request: all earlier records on this way reach the file servers, before any later record
+  // Request for a stand-in: the file server sends the bytes in [offset, offset + span) and the file's size.
+  // The bytes include all earlier records on this way.
+  fetch = 9,
   // Only between agents, before the reply to a fetch and with its number:
-  data = 10,  // payload: bytes of the file at offset; none: it is the last, and span is the file's size
+  data = 10,  // payload: bytes of the file at offset; no payload: the last one, and span is the file's size
   // From ranks too:
-  records = 11,  // many small records in one payload (bundle.hpp); offset: where their gaps count from
+  records = 11,  // many small records in one payload (bundle.hpp); the first gap counts from offset
   // Only between agents, from upstream, while it drains in file order for a sync or close:
-  mark = 12,  // what comes before that sync or close lies at or above offset; a hint, nothing depends on it
+  mark = 12,  // the remaining records before the sync or close are at or above offset; only a hint
 };
 inline constexpr Kind last_kind = Kind::mark;
 
 // Frames with bytes for the file.
 constexpr bool carries_records(Kind kind) { return kind == Kind::write || kind == Kind::records; }
-// Frames that are answered.
+// Frames to which the agent sends an answer.
 constexpr bool is_request(Kind kind) {
   return kind == Kind::flush || kind == Kind::arrive || kind == Kind::sync || kind == Kind::close ||
          kind == Kind::fetch;
 }
 
-// Frames that a link takes. `pad` is the ring's own.
+// Frames that may go through a link. `pad` exists in rings only.
 constexpr bool travels_on_links(Kind kind) { return kind != Kind::pad && kind <= last_kind; }
 
-// The time after an open for which an agent waits for another one that has not come, when no rank or agent
-// has the file open any more.
+// If no rank or agent has the file open any more, an agent still waits until this time after the open for
+// agents that have not connected.
 inline constexpr std::uint64_t await_ns = 60'000'000'000;
 
 // The bounds of one fetch.
 inline constexpr std::uint64_t fetch_max_bytes = std::uint64_t{4} << 20;
 
-// Precedes every record in the ring. The payload follows, padded to 8 bytes.
+// The header of every frame. The payload follows, padded to 8 bytes.
 //
 //   | FrameHeader 40 B | payload `length` B | 0..7 B |
 //
@@ -65,16 +66,16 @@ struct FrameHeader {
   std::uint32_t length;  // payload bytes, at most record_max_bytes
   Kind kind;
   std::uint16_t reserved;
-  std::uint32_t file;     // slot that the registration returned
-  std::uint32_t request;  // number to echo in the reply; 0 for write and note
+  std::uint32_t file;     // the slot that the agent returned at registration
+  std::uint32_t request;  // the number that the reply repeats; 0 for write and note
   std::uint64_t offset;   // in the file, bytes
-  std::uint64_t span;  // flush, note, fetch: bytes from offset, UINT64_MAX = to the end; write, records: its
-                       // stamp (stamp.hpp)
-  std::uint64_t checksum;  // of payload and offset: record_checksum()
+  // flush, note, fetch: bytes from offset; UINT64_MAX: to the end. write, records: the stamp (stamp.hpp).
+  std::uint64_t span;
+  std::uint64_t checksum;  // record_checksum() of payload and offset
 };
 static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHeader>);
 
-// True for a frame with an offset alone, which may be UINT64_MAX.
+// True for a frame with nothing but an offset, which may be UINT64_MAX.
 constexpr bool may_mark(const FrameHeader& frame) {
   return frame.length == 0 && frame.request == 0 && frame.span == 0 &&
          (frame.offset <= UINT64_MAX / 2 || frame.offset == UINT64_MAX);
@@ -87,8 +88,8 @@ constexpr bool may_fetch(const FrameHeader& frame) {
 // The client's counters of a file, sent at close so that one report covers all ranks.
 struct ClientCounters {
   std::uint64_t calls;         // MPI calls that went through the pipeline
-  std::uint64_t direct_calls;  // ... that went to the MPI library
-  std::uint64_t pieces;        // contiguous pieces that these calls had
+  std::uint64_t direct_calls;  // MPI calls that went to the MPI library
+  std::uint64_t pieces;        // contiguous pieces of the calls through the pipeline
   std::uint64_t bytes;         // through the pipeline
   std::uint64_t direct_bytes;
   std::uint64_t copy_ns;  // time in append, sampled
@@ -102,7 +103,7 @@ struct Reply {
   std::int32_t error;
 
   static Reply of(Status status) { return {static_cast<std::uint32_t>(status.code()), status.error()}; }
-  // An unknown code counts as an I/O error, because it must not look like success.
+  // An unknown code becomes an I/O error, because it must not look like success.
   Status status() const {
     return {code <= static_cast<std::uint32_t>(last_code) ? Code{code} : Code::io, error};
   }
@@ -123,24 +124,24 @@ struct Welcome {  // agent -> client, with the agent page's memfd and the wake e
   Status status;
 };
 
-struct Register {         // client -> agent, with a descriptor of the target, open for reading and writing if
-                          // possible
-  std::uint64_t group;    // same number for all ranks of one collective open
-  std::uint32_t members;  // ranks of that open on this node
+// client -> agent, with a descriptor of the target, open for reading and writing if possible.
+struct Register {
+  std::uint64_t group;       // the same number on all ranks of one collective open
+  std::uint32_t members;     // ranks of that open on this node
   std::uint32_t reads_only;  // 1: no records will come, and the descriptor need not be open for writing
   FileSettings settings;
   Routing routing;
   char path[4096];  // for reports only; never opened
 };
 
-// client -> agent: asks for the port at which agents of other nodes reach this one.
+// client -> agent: asks for the port at which agents of other nodes reach this agent.
 struct Meet {
   std::uint32_t version;
 };
 
 struct Met {  // agent -> client
   Status status;
-  std::uint16_t port;  // on every address of this node
+  std::uint16_t port;  // valid for every address of this node
   std::uint16_t reserved;
 };
 

@@ -10,15 +10,15 @@
 #include "extent/extent.hpp"
 #include "transport/frame.hpp"
 
-// The layout of the memory that client and agent share. Both sides are the same build (Hello.version), so the
-// layouts may change with protocol_version. The asserts only keep them inside their pages.
+// The layout of the memory that client and agent share. Client and agent are the same build (Hello.version),
+// so the layouts may change with protocol_version. The asserts only check that each layout fits its page.
 namespace millrace::transport {
 
 inline constexpr std::uint64_t header_bytes = 4096;
 inline constexpr std::uint64_t min_ring_bytes = 64 * KiB;
 inline constexpr std::uint64_t max_ring_bytes = 16 * MiB;
 inline constexpr std::uint32_t reply_slots = 16;
-inline constexpr std::uint32_t max_files = 8192;  // slots that the agent page has room for
+inline constexpr std::uint32_t max_files = 8192;  // slots in the agent page
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 
@@ -38,55 +38,59 @@ struct ReplySlot {
 struct RingHeader {
   // Written by the producer.
   alignas(64) std::atomic<std::uint64_t> tail;
-  std::atomic<std::uint32_t> requests;  // how many frames so far want an answer
+  std::atomic<std::uint32_t> requests;  // number of frames so far that want an answer
   // Written by the consumer.
   alignas(64) std::atomic<std::uint64_t> head;
-  // Set by a producer that waits for room, cleared by the consumer that wakes it; a futex word.
+  // A futex word. A producer that waits for room sets it. The consumer clears it to wake the producer.
   alignas(64) std::atomic<std::uint32_t> producer_waits;
   alignas(64) ReplySlot replies[reply_slots];
 };
 static_assert(sizeof(RingHeader) <= header_bytes);
 
-// One target file as all its ranks see it.
+// The state of a target file, shared by all its ranks on this node.
 struct FileState {
-  // clean -> dirty by a rank that has published records; dirty -> draining by the agent before it drains
-  // the rings; draining -> clean by the agent when nothing is pending. Not clean = ask before reading.
+  // A rank that has published records sets it from clean to dirty. The agent sets it from dirty to draining
+  // before it drains the rings. The agent sets it from draining to clean when no bytes are pending. If it is
+  // not clean, a rank asks the agent before it reads.
   std::atomic<std::uint32_t> dirty;
   std::atomic<std::uint32_t> code;  // sticky Status
   std::atomic<std::int32_t> error;
-  std::atomic<std::uint32_t> kept;    // the ledger holds records; told before `dirty` becomes clean
-  std::atomic<std::uint64_t> number;  // file_number(); 0 = no rank has it open, and nothing is pending
-  // The places of pending bytes, in the bits of places(). Ranks set them in `fresh` after they have
-  // published. The agent moves them to `held` before it drains the rings, and clears them when all these
-  // bytes are in the file. Read `fresh` first.
+  std::atomic<std::uint32_t> kept;    // the ledger holds records; set before `dirty` becomes clean
+  std::atomic<std::uint64_t> number;  // file_number(); 0: no rank has the file open, and no bytes are pending
+  // The places of pending bytes, as bits of places(). A rank sets bits in `fresh` after it has published. The
+  // agent moves them to `held` before it drains the rings. It clears them in `held` when all these bytes are
+  // in the file. Read `fresh` first.
   std::atomic<std::uint64_t> fresh;
   std::atomic<std::uint64_t> held;
-  std::atomic<std::uint32_t> routed;  // not 0: ranks of other nodes may have written to it, by other agents
+  // Not 0: ranks of other nodes may have written to the file, through other agents.
+  std::atomic<std::uint32_t> routed;
 };
 inline constexpr std::uint32_t state_clean = 0;
 inline constexpr std::uint32_t state_dirty = 1;
 inline constexpr std::uint32_t state_draining = 2;
 inline constexpr std::uint32_t state_left = 3;  // bytes were pending when the last rank left the file
 inline constexpr std::uint32_t routed_everywhere = 1;
-inline constexpr std::uint32_t routed_stand_in = 2;  // on one node only; elsewhere this is a stand-in
+// The file is on one node only. Other nodes have a stand-in.
+inline constexpr std::uint32_t routed_stand_in = 2;
 
 // The agent's memfd, mapped by every client.
 struct AgentPage {
-  std::uint32_t stamp_clock;                        // StampClock; fixed before the first rank comes
-  alignas(64) std::atomic<std::uint32_t> sleeping;  // 1: the agent sleeps; the rank that sets it to 0 writes
-                                                    // the eventfd
+  std::uint32_t stamp_clock;  // StampClock; fixed before the first rank comes
+  // 1: the agent sleeps. The rank that sets it to 0 also writes the eventfd.
+  alignas(64) std::atomic<std::uint32_t> sleeping;
   alignas(64) std::atomic<std::uint64_t> progress;  // grows whenever the agent makes progress
   alignas(64) std::atomic<std::uint64_t> openings;  // grows whenever a file gets its number
   std::atomic<std::uint32_t> slots;                 // files[slots...] were never used
   alignas(64) FileState files[max_files];
 };
 
-// The same for all names of a file; nearly always different for different files. Never 0.
+// A number that is the same for all names of a file, and nearly always different for different files. Never
+// 0.
 constexpr std::uint64_t file_number(std::uint64_t device, std::uint64_t inode) {
   return (((device + 1) * 0x9E3779B97F4A7C15u) ^ inode) | std::uint64_t{1} << 63;
 }
 
-// A bit for every MiB of the file, modulo 64: two extents without a bit in common have no byte in common.
+// A bit for every MiB of the file, modulo 64. Two extents without a common bit have no common byte.
 constexpr std::uint64_t places(Extent extent) {
   if (extent.empty()) return 0;
   const std::uint64_t first = extent.begin >> 20;
@@ -95,7 +99,7 @@ constexpr std::uint64_t places(Extent extent) {
   return std::rotl((std::uint64_t{1} << count) - 1, static_cast<int>(first % 64));
 }
 
-// A record of `length` payload bytes takes this much of the ring.
+// The bytes of the ring for a record with `length` bytes of payload.
 constexpr std::uint64_t record_bytes(std::uint64_t length) {
   return sizeof(FrameHeader) + ((length + 7) & ~std::uint64_t{7});
 }
@@ -103,7 +107,7 @@ constexpr std::uint64_t record_bytes(std::uint64_t length) {
 // The largest payload of one record in a ring of this size.
 constexpr std::uint64_t max_payload(std::uint64_t ring_bytes) { return ring_bytes / 4 - sizeof(FrameHeader); }
 
-// From this fill on, a rank wakes a sleeping agent.
+// If at least this many bytes wait, a rank wakes a sleeping agent.
 constexpr std::uint64_t wake_threshold(std::uint64_t ring_bytes) {
   return ring_bytes / 4 < 256 * KiB ? ring_bytes / 4 : 256 * KiB;
 }

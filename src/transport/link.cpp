@@ -12,7 +12,7 @@ namespace millrace::transport {
 
 namespace {
 
-// The size of the receive buffer: twice the largest batch, so that the rest of a batch is seldom moved.
+// The receive buffer has twice the size of the largest batch, so that the rest of a batch is seldom moved.
 constexpr std::size_t receive_bytes = 2 * max_batch_bytes;
 
 // Batches kept to be used again.
@@ -93,7 +93,7 @@ void Link::take_hello() {
 }
 
 void Link::take_challenge() {
-  // A peer that holds the key has seen all of the hello before it answers.
+  // An honest peer answers only after it has received the whole hello.
   if (handshake_sent_ != handshake_size_) return fail(Code::refused, "the peer answered before it was asked");
   std::memcpy(&challenge_, handshake_in_.data(), sizeof challenge_);
   if (!verify_challenge(*key_, hello_, challenge_))
@@ -154,7 +154,7 @@ void Link::put(const FrameHeader& header, std::span<const std::byte> payload) {
   out.length = static_cast<std::uint32_t>(payload.size());
   std::memcpy(at, &out, sizeof out);
   if (!payload.empty()) std::memcpy(at + sizeof out, payload.data(), payload.size());
-  // Zeros, so that no old bytes of the buffer go to another node.
+  // The padding is zeros, so that no old bytes of the buffer go to another node.
   const std::size_t used = sizeof out + payload.size();
   std::memset(at + used, 0, bytes - used);
 }
@@ -213,11 +213,12 @@ void Link::sent(std::size_t bytes) {
 
 std::span<std::byte> Link::space() {
   if (state_ == State::failed) return {};
-  // Receive only the message that is due: a stranger gets no buffer.
+  // A peer without a proof gets no buffer, but only the memory for the next message of the handshake.
   if (state_ != State::established)
     return std::span(handshake_in_).subspan(handshake_received_, awaited_bytes() - handshake_received_);
   if (in_ == nullptr) in_ = std::make_unique_for_overwrite<std::byte[]>(receive_bytes);
-  // Frames that were handed out stay in place. Otherwise make room for the next batch of any size.
+  // Verified frames that were not consumed stay in place. Otherwise this makes room for the next batch of any
+  // size.
   const bool room = receive_bytes - begin_ >= max_batch_bytes;
   if (begin_ == end_ || (begin_ == verified_ && !room)) {
     std::memmove(in_.get(), in_.get() + begin_, end_ - begin_);

@@ -11,84 +11,87 @@
 
 #include "transport/link_wire.hpp"
 
-// An authenticated connection between two agents that carries frames, without the connection: bytes in, bytes
-// out. link_io.hpp joins it with a socket.
+// The protocol of an authenticated connection that carries frames between two agents. It has no socket: bytes
+// come in and bytes go out. link_io.hpp connects it with a socket.
 namespace millrace::transport {
 
 // Finds the key of the group that a hello names, if this agent serves that group and is the node in the
-// hello; an empty answer refuses. It is called before the peer has proved anything, so it must not change
-// anything.
+// hello. An empty answer refuses the peer. The function must not change anything, because the peer has not
+// yet proved that it holds the key.
 using LinkLookup = std::function<std::optional<LinkKey>(const LinkIntroduction&)>;
 
 struct LinkLimits {
-  // Of a payload, in both directions; at most max_link_record_bytes.
+  // The largest payload, in both directions; at most max_link_record_bytes.
   std::size_t record_max_bytes = max_link_record_bytes;
-  // A batch is closed before it grows beyond this; a record larger than that has one of its own.
+  // A batch is closed before it grows beyond this. A larger record has its own batch.
   std::size_t batch_bytes = std::size_t{256} << 10;
 };
 
 // A state machine for either end. It trusts no input. Until the peer has proved that it holds the key, the
-// link keeps at most one message of fixed size for it; after that, one receive buffer of 2 * max_batch_bytes.
-// Only frames of verified batches are handed out. The first error ends the link: status() keeps it, and no
-// more bytes go out or come in.
+// link keeps at most one message of fixed size from it. After that, it keeps one receive buffer of 2 *
+// max_batch_bytes. next() returns only frames of verified batches. The first error ends the link: status()
+// keeps the error, and no more bytes go out or come in.
 //
 //   refused      handshake: no such group, a wrong key, another program, a replay
 //   unsupported  handshake: another protocol_version
 //   corrupt      a batch that does not verify, or malformed frames
 //
-// Owns its buffers and keys. Not thread safe; makes no system call but for random numbers; knows no time.
+// Owns its buffers and keys. Not thread safe. Its only system calls are for random numbers, and it reads no
+// clock.
 class Link {
  public:
   static Link connecting(const LinkKey& key, const LinkIntroduction& me, const LinkLimits& limits = {});
   static Link accepting(LinkLookup lookup, const LinkLimits& limits = {});
 
-  // Both ends have proved the key. At the connecting end it is true when the other's proof is checked; its
-  // own proof is then on the way.
+  // True if the peer has proved that it holds the key. At the connecting end, its own proof is still on the
+  // way then.
   bool established() const { return state_ == State::established; }
-  // The accepting side: the peer has named a group that is served here. It has not proved anything yet.
+  // For the accepting side. True if the peer has named a group that is served here, even if it has not proved
+  // the key yet.
   bool names_group() const { return state_ == State::proof_awaited || established(); }
   Status status() const { return status_; }
   // A few words for the log about the error.
   const char* reason() const { return reason_; }
-  // The result of the handshake. On the accepting side it is only a claim before established().
+  // The introduction of the connecting side. At the accepting side it is only a claim until established().
   const LinkIntroduction& introduction() const { return introduction_; }
 
   // --- Sending ---
 
-  // Appends a record to the open batch; header.length is taken from the payload. Allowed from the start:
-  // records wait until the link is established. The link never refuses, so the caller bounds the backlog:
-  // data only while has_room(), and one answer per request.
+  // Appends a record to the open batch, and sets header.length from the payload. Records wait until the link
+  // is established. The link never refuses a record, so the caller must bound the backlog. It puts data only
+  // while has_room(), and one answer for each request.
   void put(const FrameHeader& header, std::span<const std::byte> payload);
   void put_reply(std::uint32_t file, std::uint32_t request, Status status);
   void put_ping();
-  // Closes the open batch, so that it goes out.
+  // Closes the open batch, so that it is sent.
   void flush();
 
   static constexpr std::size_t max_backlog_bytes = std::size_t{4} << 20;
   bool has_room() const { return backlog_bytes_ < max_backlog_bytes; }
-  // Put but not sent, in bytes of batches.
+  // Bytes of batches that have not been sent.
   std::size_t backlog_bytes() const { return backlog_bytes_; }
 
-  // Bytes to write now, empty if there are none; `sent` of them have been written.
+  // The bytes to write now; empty if there are none. Then call sent() with the number of bytes written.
   std::span<const std::byte> outgoing() const;
   void sent(std::size_t bytes);
 
   // --- Receiving ---
 
-  // Memory to receive into: at most as much as the peer may send at this point, and empty while the buffer is
-  // full of frames that were not consumed. `bytes` at its begin have been received.
+  // The memory to receive into. During the handshake, it has room for the next message only. It is empty
+  // while the buffer is full of frames that were not consumed. Then call received() with the number of bytes
+  // received.
   std::span<std::byte> space();
   void received(std::size_t bytes);
 
-  // The next frame, without taking it away; false if there is none (or none any more: see status()).
-  // `payload` stays valid until a call of space() after consume(). A caller that cannot take a frame leaves
-  // it, and may still call space().
+  // Returns the next frame and keeps it until consume(). False if there is none, or after an error
+  // (status()). `payload` stays valid until a call of space() after consume(). A caller that cannot take a
+  // frame may leave it and still call space().
   [[nodiscard]] bool next(FrameHeader& frame, const std::byte*& payload);
   void consume();
 
-  // True if a batch has begun to come and its end is missing.
+  // True if a batch has been received in part.
   bool amid_batch() const;
-  // How many have been opened.
+  // The number of batches that were verified so far.
   std::uint64_t batches() const { return batches_; }
 
  private:
@@ -117,7 +120,7 @@ class Link {
   const char* reason_ = "";
   LinkIntroduction introduction_;
 
-  // Handshake, one message at a time: `handshake_out_` is sent before the peer may answer.
+  // Handshake, one message at a time: the peer may answer only after all of `handshake_out_` has been sent.
   std::optional<LinkKey> key_;
   LinkLookup lookup_;
   LinkHello hello_{};
@@ -125,10 +128,10 @@ class Link {
   std::array<std::byte, handshake_message_bytes> handshake_in_{};
   std::array<std::byte, handshake_message_bytes> handshake_out_{};
   std::size_t handshake_received_ = 0;
-  std::size_t handshake_size_ = 0;  // of what is in handshake_out_
+  std::size_t handshake_size_ = 0;  // of the message in handshake_out_
   std::size_t handshake_sent_ = 0;
 
-  // Sending: `open_` grows, `closed_` goes out, `spare_` is memory to use again.
+  // Sending: `open_` grows, `closed_` is sent, `spare_` is memory to use again.
   BatchSeal sending_;
   Batch open_;
   std::deque<Batch> closed_;

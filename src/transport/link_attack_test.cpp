@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// A link against dishonest peers and altered bytes.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Tests of a link with
+// dishonest peers and altered bytes.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -29,7 +28,7 @@ void put(Link& link, unsigned number) {
 Link server() { return Link::accepting(testing::test_lookup()); }
 Link client() { return Link::connecting(testing::test_key(), testing::test_introduction()); }
 
-// A failed link gives no output, for any input.
+// A failed link has no output, for any input.
 void expect_dead(Link& link, Code code) {
   EXPECT_EQ(link.status().code(), code) << link.reason();
   EXPECT_FALSE(link.established());
@@ -128,7 +127,7 @@ TEST(LinkAttack, ReflectedMessagesAreRefused) {
   Link accepting = server();
   Link real = client();
   feed(accepting, drain(real));
-  feed(accepting, drain(accepting));  // its own challenge as a proof
+  feed(accepting, drain(accepting));  // the link's own challenge as a proof
   expect_dead(accepting, Code::refused);
 
   LinkPair pair;
@@ -148,7 +147,7 @@ TEST(LinkAttack, ChallengeBeforeTheHelloIsOutIsRefused) {
   expect_dead(pair.client, Code::refused);
 }
 
-// Three batches with one record each, sent to the server in another sequence.
+// Sends three batches with one record each to the server, in the given order.
 std::size_t delivered(const std::vector<int>& order, Code& code) {
   LinkPair pair;
   pair.shake_hands();
@@ -201,15 +200,15 @@ TEST(LinkAttack, TruncatedBatchesAreNeverDelivered) {
     feed(pair.server, std::span(stream).first(length));
     EXPECT_TRUE(take(pair.server).empty()) << length;
     EXPECT_TRUE(pair.server.status().ok());
-    // With any other bytes instead of the rest, the batch is lost.
+    // Other bytes in place of the rest make the batch invalid.
     feed(pair.server, Bytes(max_batch_bytes, std::byte{0xff}));
     EXPECT_TRUE(take(pair.server).empty()) << length;
     EXPECT_EQ(pair.server.status().code(), Code::corrupt) << length;
   }
 }
 
-// A whole exchange with bit `bit` of the message `message` turned over: 0 hello, 1 challenge, 2 proof,
-// 3 the second of three batches. False if there is no such bit.
+// Makes a whole exchange with bit `bit` of message `message` changed: 0 hello, 1 challenge, 2 proof, 3 the
+// second of three batches. False if there is no such bit.
 bool exchange_with_a_flip(int message, std::size_t bit) {
   bool there = false;
   const auto moved = [&](int number, Bytes bytes) {
@@ -233,7 +232,7 @@ bool exchange_with_a_flip(int message, std::size_t bit) {
   if (!there) return false;
   EXPECT_EQ(frames.size(), message < 3 ? 0u : 1u) << "message " << message << ", bit " << bit;
   for (const testing::Frame& frame : frames) EXPECT_TRUE(frame.payload == pattern(10, 0));
-  // A length that grew waits for more bytes, and the batch does not verify.
+  // If the length has grown, the link waits for more bytes. With them, the batch does not verify.
   feed(pair.server, Bytes(max_batch_bytes, std::byte{0}));
   EXPECT_TRUE(take(pair.server).empty());
   const bool refused = !pair.server.status().ok() || !pair.client.status().ok();

@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// The cost of a link without its socket: records are put into batches and sealed, batches are verified and
-// walked through. The copy of the bytes from one end to the other counts too, as with a socket.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Measures the cost of
+// a link without its socket. One end puts records into batches and seals them. The other end verifies the
+// batches and takes the records. The copy of the bytes between the ends counts too, as with a socket.
 #include <benchmark/benchmark.h>
 
 #include "transport/testing/link_rig.hpp"
@@ -42,7 +41,7 @@ void put_and_verify(benchmark::State& state) {
 
 BENCHMARK(put_and_verify)->ArgsProduct({{256, 4096, 32768}, {64 << 10, 256 << 10, 1 << 20}});
 
-// The time of the tag alone, one way.
+// Measures only the computation of the tag, at one end.
 void seal(benchmark::State& state) {
   BatchSeal seal(testing::test_key());
   testing::Bytes batch(sizeof(BatchHeader) + static_cast<std::size_t>(state.range(0)));

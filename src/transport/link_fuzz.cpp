@@ -1,8 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Gives arbitrary bytes to a link: as a stranger's before and after the handshake, and as those of a peer
-// that holds the key. That peer seals the fuzzer's bytes, so that the fuzzer reaches the code behind the
-// tag. Also as a bundle in a ring, which its rank may change while the agent takes it apart.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Gives the fuzzer's
+// bytes to a link as those of a stranger, before and after the handshake. Gives them too as those of a peer
+// that holds the key: it seals the bytes, so that the fuzzer reaches the code behind the tag. Also uses the
+// bytes as a bundle in a ring, which the rank may change while the agent splits it.
 #include <cstdlib>
 
 #include "transport/bundle.hpp"
@@ -29,7 +28,7 @@ void unbundle(const Frame& frame) {
   if (at > frame.payload.data() + frame.payload.size()) std::abort();
 }
 
-// After every `turn` records the payload is another one.
+// Changes the payload after every `turn` records.
 void unbundle_changing(std::span<const std::byte> bytes, std::size_t turn) {
   const std::span<const std::byte> payloads[] = {bytes.first(bytes.size() / 2),
                                                  bytes.subspan(bytes.size() / 2)};
@@ -41,13 +40,13 @@ void unbundle_changing(std::span<const std::byte> bytes, std::size_t turn) {
     if (record.offset > UINT64_MAX / 2 || record.data.data() < payload.data() ||
         record.data.data() + record.data.size() > payload.data() + payload.size())
       std::abort();
-    if (records > bytes.size()) std::abort();  // each takes some of the payload
+    if (records > bytes.size()) std::abort();  // each record takes some of the payload
     unbundler.taken();
   }
 }
 
-// Feeds in pieces whose size the input chooses, and takes what comes in between. Every byte of a frame is
-// read, so that the sanitizers see where it lies.
+// Feeds the link in pieces whose size the input chooses, and takes its frames in between. Reads every byte of
+// a frame, so that the sanitizers check its place.
 std::size_t read_all(Link& link, std::span<const std::byte> bytes, std::size_t piece) {
   std::size_t frames = 0;
   while (!bytes.empty() && link.status().ok()) {
@@ -58,12 +57,12 @@ std::size_t read_all(Link& link, std::span<const std::byte> bytes, std::size_t p
       if (frame.header.kind == Kind::records) unbundle(frame);
       ++frames;
     }
-    if (taken == 0 && link.status().ok()) std::abort();  // the link is empty, so there has to be space
+    if (taken == 0 && link.status().ok()) std::abort();  // the link has no frames, so it must have space
   }
   return frames;
 }
 
-// Batches of the fuzzer's bytes; the first byte of each gives its length.
+// Makes batches of the fuzzer's bytes. The first byte of each batch is its length.
 Bytes seal(KeyHolder& peer, std::span<const std::byte> bytes) {
   Bytes wire;
   while (!bytes.empty()) {

@@ -9,9 +9,9 @@ namespace millrace::transport {
 
 namespace {
 
-// The most bytes that one pump() moves each way, so that other links have their turn too.
+// The most bytes that one pump() moves in each direction, so that other links get their turn.
 constexpr std::size_t turn_bytes = std::size_t{1} << 20;
-// The bytes of one call, so that they are verified while they are in the processor's cache.
+// The most bytes of one receive, so that they are verified while they are in the processor's cache.
 constexpr std::size_t call_bytes = std::size_t{256} << 10;
 
 std::uint64_t after(std::uint64_t time_ns, std::uint64_t span_ns) {
@@ -46,10 +46,11 @@ Status LinkIo::pump(std::uint64_t now_ns, bool readable, bool writable) {
   if (state_ == State::connected && status().ok()) {
     if (deaf_) {
       heard_ns_ = now_ns;
-      // An event without a wish for one: a reset, which a later read would not report again.
+      // This end does not read now. Only the stream's error reports a reset, which a later read would not
+      // report again.
       if (const Status broken = stream_->error(); !broken.ok()) fail(broken, "the connection broke");
     }
-    // Before the peer counts as silent, the link reads, whatever the owner's events were.
+    // Before the peer counts as silent, this reads once more, even without an event.
     if (readable || deaf_ || now_ns >= after(heard_ns_, times_.silence_ns)) receive(now_ns);
     send(now_ns, writable);
   }

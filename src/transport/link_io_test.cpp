@@ -32,7 +32,7 @@ struct Sockets {
   Fd server;
 };
 
-// Two ends of one connection over loopback.
+// Makes the two ends of a connection over loopback.
 Sockets make_sockets() {
   const Result<Fd> listener = tcp_listen(*parse_address("127.0.0.1"));
   Result<Fd> client = tcp_connect(*local_address(listener->get()));
@@ -51,7 +51,7 @@ struct Rig {
   explicit Rig(LinkLookup lookup = test_lookup())
       : server(tcp_stream(std::move(sockets.server)), Link::accepting(std::move(lookup)), {}, now_ns) {}
 
-  // Pumps both ends by the events of poll until `done`. Time stands still.
+  // Pumps both ends on the events of poll until `done`. The links' time stands still.
   bool until(const std::function<bool()>& done) {
     for (int rounds = 0; rounds < 1'000'000; ++rounds) {
       if (done()) return true;
@@ -81,7 +81,7 @@ void put(Link& link, std::uint64_t number, std::size_t size) {
   link.put(write_header(number, payload), payload);
 }
 
-// Takes the frames that are there; each record has to be the one after `count`.
+// Takes the frames of the link. Checks that each record is the next after `count`.
 void check(Link& link, std::uint64_t& count, std::size_t size) {
   for (const testing::Frame& frame : take(link)) {
     ASSERT_EQ(frame.header.offset, count);
@@ -105,7 +105,7 @@ TEST(LinkIo, CarriesMuchBothWays) {
       << rig.server.reason();
 }
 
-// A peer of rig.server that sends the test's bytes.
+// A peer of rig.server that sends bytes of the test.
 struct RawPeer {
   Rig& rig;
   Link link = Link::connecting(test_key(), test_introduction());
@@ -150,10 +150,10 @@ TEST(LinkIo, ABatchThatDoesNotEndIsSilence) {
   put(peer.link, 0, 100);
   peer.link.flush();
   Bytes batch = drain(peer.link);
-  batch[2] ^= std::byte{8};  // its length: half a MiB more
+  batch[2] ^= std::byte{8};  // the length grows by half a MiB
   const std::uint64_t begin_ns = rig.now_ns;
   for (; rig.now_ns < begin_ns + LinkTimes().silence_ns; rig.now_ns += second_ns) {
-    peer.say(batch);  // as pings would come
+    peer.say(batch);  // at the rate of pings
     ASSERT_TRUE(rig.server.status().ok()) << rig.server.reason();
     EXPECT_TRUE(take(rig.server.link()).empty());
   }
@@ -227,7 +227,8 @@ TEST(LinkIo, BackpressureHoldsTheSenderAndJudgesNobody) {
     while (sent < records && rig.client.link().has_room()) put(rig.client.link(), sent++, size);
     return !rig.server.wants_read() && !rig.client.link().has_room();
   };
-  // Frames stay in the server's link: its buffer fills, then the sockets', then the client's backlog.
+  // The test takes no frames from the server's link. So its buffer fills, then the sockets', then the
+  // client's backlog.
   ASSERT_TRUE(rig.until(stuck));
   EXPECT_LT(rig.client.link().backlog_bytes(), Link::max_backlog_bytes + 2 * size);
   for (int i = 0; i < 100; ++i) {

@@ -105,7 +105,8 @@ TEST(Link, WorksCutInTwoAnywhere) {
   }
 }
 
-// One random walk: sizes, flushes, how much moves, and how soon frames are taken.
+// Makes a random exchange: the sizes, the flushes, the bytes per step and the delay before frames are taken
+// are random.
 void walk(unsigned seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);

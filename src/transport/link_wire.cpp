@@ -23,12 +23,13 @@ static_assert(sizeof(Mac) == key_bytes);
 const unsigned char* bytes_of(const void* data) { return static_cast<const unsigned char*>(data); }
 unsigned char* bytes_of(void* data) { return static_cast<unsigned char*>(data); }
 
-// Libsodium chooses its fastest code for this processor once; harmless to ask for again.
+// Lets libsodium choose its fastest code for this processor. Only the first call has an effect.
 void make_ready() {
-  if (sodium_init() < 0) std::abort();  // only where the system has no random numbers
+  if (sodium_init() < 0) std::abort();  // fails only if the system has no random numbers
 }
 
-// Labels are of one length, so that no label and message can be read as another label and message.
+// All labels have the same length. So the bytes of a label and its message are never those of another label
+// and message.
 Mac keyed_hash(const LinkKey& key, std::string_view label, const LinkHello& hello,
                std::span<const std::byte> challenge) {
   make_ready();

@@ -11,7 +11,7 @@
 
 #include "transport/layout.hpp"
 
-// The messages of two agents around the frames, and the proofs of who they are.
+// The handshake of two agents, with the proofs of their identity, and the batches around the frames.
 //
 //   connecting                                    accepting
 //       | hello: who, to whom, nonce                 |
@@ -23,15 +23,15 @@
 //       | batch 0, 1, 2...         batch 0, 1, 2...  |
 //       |<==========================================>|
 //
-// A MAC is BLAKE2b, keyed by the group's key, of a label and of all messages before it. Each message has its
-// own label, so none can be sent back to its sender. The MAC includes both nonces, so none can be used again.
-// Each direction gets a session key of its own from the same transcript.
+// A MAC is BLAKE2b over a label and all messages before it, with the group's key. Each message has its own
+// label, so an attacker cannot send it back to its sender. The MAC includes both nonces, so an attacker
+// cannot replay a message. Each direction has its own session key, which comes from the same messages.
 //
-// Data is authenticated, not encrypted: the file system sends the same bytes in the clear, and encryption
-// would cost as much again as the rest of the pipeline.
+// Data is authenticated, not encrypted. The file system sends the same bytes without encryption, and
+// encrypting them would cost as much as the rest of the pipeline.
 namespace millrace::transport {
 
-// All numbers are little endian, and structs are sent as they lie in memory.
+// All numbers are little endian, because structs are sent as they are in memory.
 static_assert(std::endian::native == std::endian::little, "links need a little-endian host");
 
 inline constexpr std::size_t key_bytes = 32;
@@ -49,7 +49,7 @@ class LinkKey {
   LinkKey& operator=(const LinkKey&) = default;
   ~LinkKey();
 
-  // From the system's generator.
+  // Makes a key with the system's random numbers.
   static LinkKey random();
   const Bytes& bytes() const { return bytes_; }
 
@@ -57,13 +57,13 @@ class LinkKey {
   Bytes bytes_;
 };
 
-// The connecting side's own index and that of its peer. Addresses may be ambiguous (many hosts have a bridge
-// with the same private address), so the accepting side has to agree that it is `to`.
+// The group of a link and the nodes at its ends. An address may be ambiguous, because many hosts have a
+// bridge with the same private address. So the accepting side checks that it is `to`.
 struct LinkIntroduction {
-  std::uint64_t group = 0;  // which key: agents that serve one job, or one open of a file
+  std::uint64_t group = 0;  // selects the key; a group is the agents of one job, or of one open of a file
   std::uint32_t from = 0;   // index of the node that connects
   std::uint32_t to = 0;     // index of the node that accepts
-  std::uint32_t lane = 0;   // which of the links between these two: a file, a file server
+  std::uint32_t lane = 0;   // which of the links between these two nodes: of a file, of a file server
   std::uint32_t version = protocol_version;
 };
 
@@ -89,15 +89,15 @@ struct LinkProof {
 };
 static_assert(sizeof(LinkProof) == 32);
 
-inline constexpr std::size_t handshake_message_bytes = 64;  // the largest
+inline constexpr std::size_t handshake_message_bytes = 64;  // of the largest message
 
-// Precedes a run of frames, each padded to 8 bytes (frame.hpp).
+// The header of a batch. The frames follow, each padded to 8 bytes (frame.hpp).
 //
 //   | length u32 | flags u32 | tag 16 B | body, `length` bytes: | FrameHeader | payload | 0..7 B | ... |
 //
-// The tag is Poly1305 of everything else in the batch, with a key that is used once: the first 32 bytes of
-// ChaCha20 with the direction's session key and the batch's number as nonce. So a batch that was altered,
-// left out, repeated or moved does not verify.
+// The tag is Poly1305 over the rest of the batch, with a key that is used once. This key is the first 32
+// bytes of ChaCha20 with the direction's session key and the batch's number as nonce. So a batch does not
+// verify if it was altered or repeated, or if a batch before it is missing.
 struct BatchHeader {
   std::uint32_t length;  // of the body: a multiple of 8, at most max_batch_body_bytes
   std::uint32_t flags;   // 0
@@ -115,7 +115,8 @@ class BatchSeal {
   BatchSeal() = default;
   explicit BatchSeal(const LinkKey& session_key) : key_(session_key.bytes()) {}
 
-  // `batch` is a header with length and flags, and its body; the tag is written or compared. Counts it.
+  // `batch` is the header, with length and flags, and the body. Writes or compares the tag, and counts the
+  // batch.
   void sign(std::span<std::byte> batch);
   [[nodiscard]] bool verify(std::span<const std::byte> batch);
 
@@ -126,7 +127,7 @@ class BatchSeal {
   std::uint64_t sequence_ = 0;
 };
 
-// The MACs of a handshake, and the session keys from it; `key` is the group's.
+// The MACs and session keys of a handshake. `key` is the group's key.
 void sign_challenge(const LinkKey& key, const LinkHello& hello, LinkChallenge& challenge);
 [[nodiscard]] bool verify_challenge(const LinkKey& key, const LinkHello& hello,
                                     const LinkChallenge& challenge);
@@ -140,10 +141,10 @@ struct LinkSeals {
 };
 LinkSeals derive_seals(const LinkKey& key, const LinkHello& hello, const LinkChallenge& challenge);
 
-// With a fresh nonce.
+// Makes a hello with a fresh nonce.
 LinkHello make_hello(const LinkIntroduction& introduction);
 LinkChallenge make_challenge(const LinkKey& key, const LinkHello& hello);
-[[nodiscard]] bool is_hello(const LinkHello& hello);  // by its magic
+[[nodiscard]] bool is_hello(const LinkHello& hello);  // checks the magic number
 LinkIntroduction introduction_of(const LinkHello& hello);
 
 }  // namespace millrace::transport

@@ -12,7 +12,7 @@
 
 namespace millrace::transport {
 
-// Owns one range of mapped memory. Moves, never copies.
+// Owns one range of mapped memory. Can be moved, but not copied.
 class Mapping {
  public:
   Mapping() = default;
@@ -37,16 +37,17 @@ class Mapping {
   std::size_t size_ = 0;
 };
 
-// Anonymous shared memory that can be neither shrunk nor grown, so a peer cannot make an access fault.
+// Makes anonymous shared memory that nobody can shrink or grow. So a peer cannot make this process's accesses
+// fault.
 Result<Fd> make_memory(const char* name, std::uint64_t size);
 
-// True if `memory` is such memory, of exactly this size.
+// True if `memory` is a descriptor of such memory, with exactly this size.
 bool is_sealed_memory(int memory, std::uint64_t size);
 
 Result<Mapping> map(int memory, std::uint64_t size);
 
-// Maps [offset, offset + size) of `memory` twice, back to back, so that a record that wraps around is
-// contiguous:
+// Maps [offset, offset + size) of `memory` twice, back to back, so that a record across the end of the ring
+// is contiguous:
 //
 //    |<-- size -->|<-- size -->|
 //    | ring       | ring again |

@@ -64,7 +64,7 @@ void Consumer::release() {
     shown_ = end;
     header().head.store(end, std::memory_order_seq_cst);
   }
-  // Hysteresis: a producer that waits is given half a ring at a time, not one record.
+  // A waiting producer gets half a ring at a time, so that it is not woken for each record.
   if (header().producer_waits.load(std::memory_order_seq_cst) == 0) return;
   if (header().tail.load(std::memory_order_relaxed) - shown_ > ring_bytes_ / 2) return;
   header().producer_waits.store(0, std::memory_order_seq_cst);

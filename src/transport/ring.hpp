@@ -10,16 +10,16 @@
 #include "transport/memory.hpp"
 
 // One rank's way to the agent: a ring of bytes in shared memory with one producer (the rank) and one consumer
-// (the agent). Each checks the other's numbers, as it would check a socket's bytes.
+// (the agent). The consumer checks all numbers of the producer, like bytes from a socket.
 namespace millrace::transport {
 
-// Checksum of a record, which includes the offset: a payload at another offset is another record. The offset
-// is mixed in here, because XXH3's own seed costs as much as hashing 256 bytes.
+// The checksum of a record's payload and offset. It changes if the same payload has another offset. The
+// offset is mixed in here and not by XXH3's seed, because a seed costs as much as hashing 256 bytes.
 inline std::uint64_t record_checksum(const void* data, std::uint32_t length, std::uint64_t offset) {
   return checksum(data, length) ^ (offset * 0x9E3779B97F4A7C15u);
 }
 
-// The rank's end. Not thread safe.
+// The rank's end of a ring. Owns the memory and its mappings. Not thread safe.
 class Producer {
  public:
   // Makes the memory of a ring; ring_bytes is a power of two in [min_ring_bytes, max_ring_bytes].
@@ -29,7 +29,7 @@ class Producer {
   std::uint64_t ring_bytes() const { return ring_bytes_; }
   std::uint64_t max_payload() const { return transport::max_payload(ring_bytes_); }
 
-  // Copies one record in. False if the ring has no room for it just now; nothing is published.
+  // Copies one record into the ring, without publishing it. False if the ring has no room now.
   bool append(const FrameHeader& header, const void* data) {
     std::byte* const payload = reserve(header.length);
     if (payload == nullptr) return false;
@@ -38,18 +38,19 @@ class Producer {
     return true;
   }
 
-  // Memory for the payload of the next record, of at most `length` bytes; nullptr if the ring has no room for
-  // it just now.
+  // Memory for the payload of the next record, of at most `length` bytes. nullptr if the ring has no room
+  // now.
   std::byte* reserve(std::uint64_t length) {
     const std::uint64_t need = record_bytes(length);
     if (tail_ + need - head_ > ring_bytes_ && !has_room(need)) return nullptr;
     return ring_.data() + (tail_ & (ring_bytes_ - 1)) + sizeof(FrameHeader);
   }
-  // Appends the record whose payload lies there; `data` are the same bytes, there or elsewhere. Nothing is
-  // published.
+  // Appends the record whose payload is in the memory of reserve(), without publishing it. `data` are the
+  // same bytes, there or elsewhere.
   void commit(const FrameHeader& header, const void* data) {
     std::byte* const at = ring_.data() + (tail_ & (ring_bytes_ - 1));
-    // Field by field, from registers: a copy of the whole would wait for the fields that were just stored.
+    // Stores the fields one by one from registers. A copy of the whole struct would wait for its fields,
+    // which the caller has just stored.
     auto* const out = new (at) FrameHeader;
     out->length = header.length;
     out->kind = header.kind;
@@ -62,7 +63,7 @@ class Producer {
     tail_ += record_bytes(header.length);
   }
 
-  // Calls visit(frame, payload) for every published record that the consumer has not given back.
+  // Calls visit(frame, payload) for every published record that the consumer has not released.
   template <class Visit>
   void each_kept(Visit&& visit) const {
     const std::uint64_t tail = header().tail.load(std::memory_order_acquire);
@@ -80,20 +81,20 @@ class Producer {
   // Appended bytes that the consumer cannot see yet.
   std::uint64_t unpublished() const { return tail_ - published_; }
 
-  // Shows all appended records to the consumer. Sequentially consistent: if the agent drains the ring after
-  // it has written a flag, then either it sees these records, or a later read here sees the flag.
+  // Shows all appended records to the consumer. The store is sequentially consistent. So if the agent writes
+  // a flag and then drains the ring, it sees these records, or a later read of the rank sees the flag.
   void publish() {
     published_ = tail_;
     header().tail.store(tail_, std::memory_order_seq_cst);
   }
 
-  // An upper bound of the waiting bytes (the consumer may have taken some since).
+  // An upper bound of the waiting bytes. The consumer may have taken some of them meanwhile.
   std::uint64_t fill() {
     if (tail_ - head_ >= wake_threshold(ring_bytes_)) head_ = header().head.load(std::memory_order_acquire);
     return tail_ - head_;
   }
 
-  // Waits until the consumer has made room: sleep(word) sleeps while a futex word is 1, or for one slice of
+  // Waits until the consumer has made room. sleep(word) sleeps while the futex word is 1, or for one slice of
   // time. True if the head has moved.
   template <class Sleep>
   bool wait_room(Sleep&& sleep) {
@@ -113,7 +114,7 @@ class Producer {
     return tail_ + need - head_ <= ring_bytes_;
   }
 
-  // True: the consumer wakes this end when half of the ring is free. False: half of it is free already.
+  // True: the consumer will wake this end when half of the ring is free. False: half of the ring is free now.
   bool begin_wait();
   void end_wait();
 
@@ -123,16 +124,16 @@ class Producer {
   std::uint64_t ring_bytes_ = 0;
   std::uint64_t tail_ = 0;
   std::uint64_t published_ = 0;
-  std::uint64_t head_ = 0;  // as last read: never ahead of the true one
+  std::uint64_t head_ = 0;  // the head at the last read, never ahead of the true head
 };
 
-// The agent's end. Bounds everything that it reads, for any contents of the ring. Not thread safe.
+// The agent's end of a ring. Stays within the ring for any contents of the ring. Not thread safe.
 class Consumer {
  public:
-  // Takes the memory of a ring that a client sent.
+  // Maps the memory of a ring that a client has sent.
   static Result<Consumer> attach(Fd memory, std::uint64_t ring_bytes);
 
-  // Takes a snapshot of the published bytes. False if the positions are invalid: drop the client.
+  // Takes a snapshot of the published bytes. False if the positions are invalid. Then drop the client.
   bool snapshot() {
     const std::uint64_t tail = header().tail.load(std::memory_order_seq_cst);
     if (tail - head_ > ring_bytes_ || tail - head_ < limit_ - head_) return false;
@@ -141,15 +142,15 @@ class Consumer {
   }
 
   bool empty() const { return head_ == limit_; }
-  // Bytes published, also after the last snapshot.
+  // Published bytes that are not consumed, including those after the last snapshot.
   std::uint64_t fill() const { return header().tail.load(std::memory_order_seq_cst) - head_; }
   bool producer_waits() const { return header().producer_waits.load(std::memory_order_relaxed) != 0; }
-  // Requests published but not yet consumed, as the producer counts them.
+  // True if the producer has published a request that is not consumed.
   bool has_request() const {
     return header().requests.load(std::memory_order_seq_cst) != requests_ && fill() != 0;
   }
 
-  // The next record of the snapshot, which must not be empty. False if it is malformed: drop the client.
+  // The next record of the snapshot, which must not be empty. False if it is malformed. Then drop the client.
   // `payload` stays valid until consume().
   bool peek(FrameHeader& frame, const std::byte*& payload) const {
     const std::byte* at = ring_.data() + (head_ & (ring_bytes_ - 1));
@@ -165,10 +166,10 @@ class Consumer {
     requests_ += frame.request != 0 ? 1 : 0;
     if (head_ - offered_ >= ring_bytes_ / 8) release();
   }
-  // Where the next record begins; only grows.
+  // The position of the next record. It only grows.
   std::uint64_t position() const { return head_; }
-  // Keeps the bytes from this position on until the next call: if this process dies, the producer still has
-  // them.
+  // release() keeps the bytes from this position on, until the next call. So the producer still has them if
+  // this process dies.
   void keep_from(std::uint64_t position) { keep_ = position; }
 
   // Gives consumed bytes back to the producer and wakes it if it waits and half of the ring is free.

@@ -59,7 +59,7 @@ void produce(Producer& producer, unsigned seed, int records) {
   producer.publish();
 }
 
-// Takes `records` records and compares each with the one that the same seed produces.
+// Takes `records` records and compares them with the records that the same seed makes.
 void expect_records(Consumer& consumer, unsigned seed, int records) {
   std::mt19937 random(seed);
   std::uint64_t offset = 0;
@@ -181,7 +181,7 @@ TEST(Ring, ALengthBeyondWhatWasPublishedIsSeen) {
     FrameHeader frame = write_frame(0, 8);
     ASSERT_TRUE(pair.producer.append(frame, small));
     pair.producer.publish();
-    // The producer's ring is private to it: scribble through a mapping of our own.
+    // The producer's mapping is private, so the test writes through its own mapping.
     Result<Mapping> whole = map(pair.producer.memory(), header_bytes + min_ring_bytes);
     std::memcpy(whole->data() + header_bytes, &length, sizeof length);
     ASSERT_TRUE(pair.consumer.snapshot());

@@ -24,7 +24,7 @@ struct Address {
     name.sun_family = AF_UNIX;
     const std::size_t length =
         text.size() < sizeof name.sun_path - 1 ? text.size() : sizeof name.sun_path - 1;
-    std::memcpy(name.sun_path + 1, text.data(), length);  // a leading zero: the abstract namespace
+    std::memcpy(name.sun_path + 1, text.data(), length);  // a leading zero means the abstract namespace
     size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   }
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&name); }
@@ -67,7 +67,7 @@ Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms) {
   Result<Fd> socket = make_socket();
   if (!socket) return socket;
   const Address address(name);
-  // With 0, the kernel would set no bound at all.
+  // At least 1, because 0 means no bound to the kernel.
   const timeval bound{static_cast<time_t>(bound_ms / 1000),
                       static_cast<suseconds_t>(bound_ms % 1000 * 1000 + 1)};
   if (::setsockopt(socket->get(), SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound) != 0)
@@ -85,7 +85,7 @@ bool Lookout::anybody_listens() {
     socket_ = *std::move(made);
   }
   const Address address(name_);
-  // After a refusal, the socket can try again.
+  // After ECONNREFUSED, the same socket can connect again.
   if (::connect(socket_.get(), address.get(), address.size) != 0 && errno == ECONNREFUSED) return false;
   rest();
   return true;

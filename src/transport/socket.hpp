@@ -11,44 +11,44 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 
-// UNIX sockets with names in the abstract namespace (nothing is left in a file system), on which whole
-// messages travel together with descriptors.
+// UNIX sockets for whole messages with descriptors. The names are in the abstract namespace, so they leave
+// nothing in a file system.
 namespace millrace::transport {
 
 inline constexpr int max_descriptors = 2;
 
-// For this time, a rank that has found no agent assumes that no bytes are pending. So an agent serves no rank
-// before it has been there for twice that time.
+// After a rank has found no agent, it assumes for this time that no bytes are pending. So an agent serves no
+// rank until it has existed for twice this time.
 inline constexpr std::uint64_t look_again_ns = 1'000'000;
 inline constexpr std::uint64_t grace_ns = 2 * look_again_ns;
 
-// A message as received: its size and the descriptors that came with it.
+// A received message: its size and its descriptors.
 struct Received {
-  std::size_t size = 0;  // 0: the peer has gone
+  std::size_t size = 0;  // 0: the peer has closed its end
   Fd descriptors[max_descriptors];
 };
 
-// The socket name of a job's agent. `hash` is that of the job's key.
+// The socket name of a job's agent. `job_hash` is the hash of the job's key.
 std::string agent_name(std::uint64_t job_hash);
 
 // Takes the name and listens there. Fails with errno EADDRINUSE if another process has the name. A rank that
-// starts an agent does this first and hands the socket over, so that no other process can take the name in
-// between.
+// starts an agent first listens, and then passes the socket to the agent. So no other process can take the
+// name in between.
 Result<Fd> listen_at(const std::string& name);
-// For the process that got a listener: peers see this process from now on. Fails if the socket is not a
-// listener.
+// The process that got a listener calls this, so that peers see its credentials from now on. Fails if the
+// socket is not a listener.
 Status take_over_listener(int listener);
-// The descriptor of the listener that an agent is started with.
+// A new agent finds its listener at this descriptor.
 inline constexpr int handed_listener = 3;
-// Waits while the queue of the listener is full, at most `bound_ms`; then errno EAGAIN. errno ECONNREFUSED:
-// no process listens there.
+// Connects to a listener. While the queue of the listener is full, waits up to `bound_ms`, then fails with
+// errno EAGAIN. errno ECONNREFUSED: no process listens there.
 Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms = 10'000);
-// Looks for a listener again and again, with one system call for each look. It keeps a socket until it has
-// found one. Not thread safe.
+// Looks for a listener, with one system call for each look. Keeps a socket until it has found one. Not thread
+// safe.
 class Lookout {
  public:
   explicit Lookout(std::string name) : name_(std::move(name)) {}
-  // False: no process listens there. Does not wait; true also if that could not be determined.
+  // False if no process listens there. Also true if the look failed. Does not wait.
   bool anybody_listens();
   // Closes the socket.
   void rest() { socket_.reset(); }

@@ -20,7 +20,7 @@ StampClock choose_stamp_clock() {
       file.valid() && ::read(file.get(), name, sizeof name - 1) > 0 && std::strncmp(name, "tsc", 3) == 0;
   return trusted ? StampClock::counter : StampClock::monotonic;
 #elif defined(__aarch64__)
-  return StampClock::counter;  // the architecture's own system-wide counter
+  return StampClock::counter;  // the architecture's counter is the same on all cores
 #else
   return StampClock::monotonic;
 #endif

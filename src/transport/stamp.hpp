@@ -6,29 +6,29 @@
 
 #include "transport/memory.hpp"
 
-// Every write carries a stamp, so that records of different rings are taken in the order in which they were
-// written. MPI requires that only after a sync. But POSIX guarantees it after a barrier, and programs rely on
-// it (parallel HDF5 writes the same metadata from changing ranks, with barriers between).
+// Every write carries a stamp, so that the agent takes records of different rings in the order in which they
+// were written. MPI requires this order only after a sync. But POSIX guarantees it after a barrier, and
+// programs rely on it. Parallel HDF5 writes the same metadata from changing ranks, with barriers between.
 namespace millrace::transport {
 
-// The clock of a job's stamps; the agent decides for all ranks.
+// The clock of a job's stamps. The agent chooses it for all ranks.
 enum class StampClock : std::uint32_t {
   monotonic = 0,  // CLOCK_MONOTONIC, nanoseconds
-  counter = 1,    // the processor's counter, where the kernel trusts it to be one over all cores
+  counter = 1,    // the processor's counter, if the kernel trusts it to be the same on all cores
 };
 
-// Two writes with a barrier between them are further apart than this, in units of either clock. It is below
-// 0.2 us, and no two processes can communicate through an MPI library in that time.
+// The stamps of two writes with a barrier between them differ by more than this, with either clock. This is
+// less than 0.2 us, and two processes cannot communicate through an MPI library in that time.
 inline constexpr std::uint64_t stamp_quantum = 128;
 
-// No honest stamp is this far in the future.
+// A correct stamp is never this far in the future.
 inline constexpr std::uint64_t stamp_horizon = std::uint64_t{1} << 36;
 
 inline std::uint64_t read_stamp(StampClock clock) {
 #if defined(__x86_64__)
   if (clock == StampClock::counter) {
     unsigned core = 0;
-    return __builtin_ia32_rdtscp(&core);  // waits for what came before, unlike rdtsc
+    return __builtin_ia32_rdtscp(&core);  // waits for earlier instructions, unlike rdtsc
   }
 #elif defined(__aarch64__)
   if (clock == StampClock::counter) {

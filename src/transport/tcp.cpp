@@ -40,7 +40,7 @@ Status network_status(int error) {
   }
 }
 
-// An address in the form of the system calls.
+// An address in the form that system calls take.
 struct SystemAddress {
   union {
     sockaddr any;
@@ -104,7 +104,7 @@ Status listen_on(int socket, const TcpAddress& address) {
   return {};
 }
 
-// The meaning of a transfer's result, except EINTR.
+// Converts the result of send or recv, except EINTR.
 Result<Transfer> outcome(ssize_t moved) {
   if (moved >= 0) return Transfer{static_cast<std::size_t>(moved), false, false};
   if (errno == EAGAIN || errno == EWOULDBLOCK) return Transfer{0, true, false};
@@ -165,8 +165,8 @@ Result<Fd> tcp_listen(const TcpAddress& address) {
   return socket;
 }
 
-// A host without IPv6 may have no such sockets, no such addresses, or no such loopback to bind to. The host's
-// setting (bindv6only) decides whether sockets of IPv6 serve IPv4 too, so this code sets it itself.
+// A host without IPv6 may lack IPv6 sockets, addresses or the loopback. A setting of the host (bindv6only)
+// decides whether IPv6 sockets serve IPv4 too, so this code sets the socket's own option.
 Result<Fd> tcp_listen_everywhere() {
   const TcpAddress any6{};
   Result<Fd> socket = make_socket(any6);
@@ -193,7 +193,7 @@ Result<Fd> tcp_accept(int listener) {
     Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) return socket;
     if (errno == EAGAIN || errno == EWOULDBLOCK) return Fd();
-    // An error of one waiting connection says nothing about the next one.
+    // An error of one waiting connection does not concern the next one.
     const Code code = network_status(errno).code();
     if (errno != EINTR && errno != EPROTO && errno != EPERM && code != Code::lost_peer)
       return Status::from_errno(errno);
@@ -204,7 +204,7 @@ Result<Fd> tcp_connect(const TcpAddress& address) {
   Result<Fd> socket = make_socket(address);
   if (!socket) return socket;
   const SystemAddress name(address);
-  // After an interruption the connect goes on by itself. A second call would fail with EALREADY.
+  // After EINTR the connect goes on in the background. A second call would fail with EALREADY.
   if (::connect(socket->get(), &name.any, name.size) != 0 && errno != EINPROGRESS && errno != EINTR)
     return network_status(errno);
   return socket;

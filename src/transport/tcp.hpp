@@ -14,42 +14,43 @@
 #include "base/result.hpp"
 #include "io/net.hpp"
 
-// TCP over IPv4 and IPv6 without ever blocking. Callers wait with poll or epoll. Errors of the network
-// (refused, reset, unreachable, timed out) are Code::lost_peer with their errno.
+// TCP over IPv4 and IPv6. No call blocks: callers wait with poll or epoll. Errors of the network (refused,
+// reset, unreachable, timed out) are Code::lost_peer with their errno.
 namespace millrace::transport {
 
 using TcpAddress = io::Address;
 using io::Transfer;
 
-// "10.0.0.1" or "::1"; no names, no lookups. Code::invalid for anything else.
+// Parses "10.0.0.1" or "::1". Does not look up names. Code::invalid for any other text.
 Result<TcpAddress> parse_address(const std::string& ip, std::uint16_t port = 0);
-// "10.0.0.1:4711" or "[::1]:4711".
+// Makes "10.0.0.1:4711" or "[::1]:4711".
 std::string to_text(const TcpAddress& address);
 
-// Addresses of this host for other hosts, IPv4 first, with port 0: of interfaces that are up and not
-// loopback, or of the one named `interface`, of any kind. Code::not_found if there is none.
+// The addresses at which other hosts reach this host, IPv4 first, with port 0. They are of all interfaces
+// that are up and not loopback, or of the interface named `interface`. Code::not_found if there is none.
 Result<std::vector<TcpAddress>> local_addresses(std::string_view interface = {});
 
-// Port 0: the system chooses one, local_address() tells which. An address of all zeros: all interfaces.
+// If the port is 0, the system chooses one, which local_address() returns. An address of zeros means all
+// interfaces.
 Result<Fd> tcp_listen(const TcpAddress& address);
-// ... on all interfaces, by IPv6 and IPv4, or by IPv4 alone if this host has no IPv6.
+// The same on all interfaces, for IPv6 and IPv4, or for IPv4 only if this host has no IPv6.
 Result<Fd> tcp_listen_everywhere();
 Result<TcpAddress> local_address(int socket);
 Result<TcpAddress> peer_address(int socket);
 
-// The next connection that waits; an Fd that is not valid if there is none.
+// Returns the next waiting connection, or an invalid Fd if there is none.
 Result<Fd> tcp_accept(int listener);
 
-// Starts to connect. When the socket is writable, finish_connect() gives the result: true connected, false
-// not yet.
+// Starts to connect. When the socket is writable, finish_connect() returns the result: true if connected,
+// false if not yet.
 Result<Fd> tcp_connect(const TcpAddress& address);
 Result<bool> finish_connect(int socket);
 // The socket's error since the last call.
 Status socket_error(int socket);
 
-// Sends small batches at once, and lets the system probe an idle connection so that a host that has gone is
-// noticed within about `bound_ms`. TCP_USER_TIMEOUT is not used: Linux also counts the time in which a living
-// peer does not read, so it would end links whose peer only waits for its disk. Pings detect silence
+// Makes the system send small batches at once, and probe an idle connection, so that a lost host is noticed
+// within about `bound_ms`. Does not use TCP_USER_TIMEOUT, because Linux also counts the time in which a
+// living peer does not read. That would end links to a peer that waits for its disk. Pings detect silence
 // (link_io.hpp).
 Status tcp_tune(int socket, std::uint32_t bound_ms);
 

@@ -8,10 +8,10 @@
 #include "io/clock.hpp"
 #include "io/net.hpp"
 
-// The real network and the real clock behind the seam of src/io.
+// The real network and the real clock: implementations of the interfaces in src/io.
 namespace millrace::transport {
 
-// A socket of tcp_connect() or tcp_accept().
+// Makes a stream of a socket from tcp_connect() or tcp_accept().
 std::unique_ptr<io::Stream> tcp_stream(Fd socket);
 
 class TcpNet final : public io::Net {

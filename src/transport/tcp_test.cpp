@@ -26,7 +26,7 @@ bool wait_for(int socket, short events, int timeout_ms = 10000) {
 
 TcpAddress loopback(const char* ip = "127.0.0.1") { return *parse_address(ip); }
 
-// Sets a filter for this process from now on, as container runtimes do.
+// Sets a seccomp filter that forbids IPv6 sockets in this process, as container runtimes do.
 void refuse_ipv6_sockets() {
   sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -102,7 +102,7 @@ TEST(Tcp, CarriesBytesOverVersionSix) {
   carry_a_message(loopback("::1"));
 }
 
-// As on a host that was started with ipv6.disable=1: there, no socket of IPv6 can be made.
+// On a host started with ipv6.disable=1, no IPv6 socket can be made.
 TEST(Tcp, AHostWithoutIpv6ListensByIpv4) {
   EXPECT_EXIT(
       {
@@ -155,7 +155,7 @@ TEST(Tcp, SaysThatThePeerHasClosed) {
   EXPECT_TRUE(got->ended);
 }
 
-// TCP_USER_TIMEOUT would end this connection, although its peer lives and is only busy.
+// TCP_USER_TIMEOUT would end this connection, although the peer is alive and only busy.
 TEST(Tcp, APeerThatDoesNotReadForLongIsNotLost) {
   const Connection pair = connect_pair(loopback());
   ASSERT_TRUE(tcp_tune(pair.client.get(), 500).ok());

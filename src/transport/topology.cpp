@@ -9,11 +9,11 @@ namespace millrace::transport {
 namespace {
 
 constexpr std::uint64_t stripe_default = 4 * MiB;
-// All nodes see the file, so any of them can write it. More servers use the bandwidth of more links. But each
-// server has the file in larger steps, and each link carries fewer records.
+// All nodes see the file, so each can be a file server. More file servers use the bandwidth of more links.
+// But then the parts of the file at each server are further apart, and each link carries fewer records.
 constexpr std::uint32_t servers_default = 4;
-// With `direct`, a file server has a link from every node, with a receive buffer of 2 MiB. Beyond this number
-// of nodes that would be more than a GiB, and a tree carries nearly as much (docs/results/scale.md).
+// With `direct`, a file server has a link from every node, each with a receive buffer of 2 MiB. With more
+// nodes than this, the buffers take more than a GiB, and a tree is nearly as fast (docs/results/scale.md).
 constexpr std::uint32_t direct_most_nodes = 512;
 
 }  // namespace
@@ -22,8 +22,8 @@ RoutePlan plan_route(const Settings& settings, std::uint32_t nodes, std::uint64_
   RoutePlan plan;
   const std::uint32_t wished = settings.file_servers == 0 ? servers_default : settings.file_servers;
   plan.lanes = std::min({wished, nodes, max_lanes});
-  // On a ring every link and every agent carries most of the file; on a tree every byte crosses several
-  // links. They save links per server, which are cheap on a few nodes.
+  // In a ring, every link and every agent carries most of the file. In a tree, every byte crosses several
+  // links. Both save links of the file servers, but a few links cost little.
   const Topology best = nodes <= direct_most_nodes ? Topology::direct : Topology::tree;
   plan.topology = settings.topology == Topology::automatic ? best : settings.topology;
   const std::uint64_t natural = file_stripe_bytes == 0 ? stripe_default : file_stripe_bytes;
@@ -40,7 +40,7 @@ std::uint32_t next_node(Topology topology, std::uint32_t nodes, std::uint32_t no
     case Topology::ring:
       return (node + nodes - 1) % nodes;
     case Topology::tree: {
-      const std::uint32_t place = (node + nodes - server) % nodes;  // the server is at 0
+      const std::uint32_t place = (node + nodes - server) % nodes;  // the server has place 0
       return ((place - 1) / 2 + server) % nodes;
     }
     case Topology::automatic:

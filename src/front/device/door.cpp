@@ -25,7 +25,7 @@ constinit std::atomic<unsigned long long> loads_seen{0};
 constinit std::atomic<const staging::Entry*> the_entry{nullptr};
 constinit std::atomic<bool> absent{false};
 
-// The first object tells how many objects were ever loaded.
+// The loader's record of the first object already has the number of objects that were ever loaded.
 int count_loads(dl_phdr_info* info, size_t, void* loads) {
   *static_cast<unsigned long long*>(loads) = info->dlpi_adds;
   return 1;
@@ -57,8 +57,8 @@ const staging::Entry* load() {
   return found;
 }
 
-// There is no lock, because a fork may come at any time. Loading the library twice has the effect of loading
-// it once.
+// There is no lock, because the process may fork at any time. Two threads may load the library twice, with
+// the same result.
 const staging::Entry* entry() {
   if (const staging::Entry* known = the_entry.load(std::memory_order_acquire)) return known;
   if (absent.load(std::memory_order_relaxed)) return nullptr;
@@ -67,7 +67,7 @@ const staging::Entry* entry() {
   return found;
 }
 
-// Addresses that were the host's at an earlier question.
+// Places (addresses without their last 16 bits) that the driver lately called the host's.
 constexpr unsigned place_bits = 16;
 constinit thread_local std::array<std::uintptr_t, 16> host_places = {};
 

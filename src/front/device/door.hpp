@@ -7,8 +7,8 @@
 
 #include "staging/entry.hpp"
 
-// Tells whether a pointer of the program is to a device's memory. Without a driver, a program pays one
-// comparison; with one, a look at the pointer. Needs libc alone.
+// Tells whether a pointer of the program is to a device's memory. A call costs one comparison if the process
+// has no driver, and a check of the pointer if it has one. Needs libc alone. Thread safe.
 namespace millrace::front::device {
 
 // True if the process has a driver. Only look() sets it.
@@ -17,33 +17,34 @@ extern std::atomic<bool> driver_seen;  // NOLINT(bugprone-dynamic-static-initial
 // Checks whether the program has loaded a driver. Takes 15 ns and no system call.
 void look();
 
-// Calls that move less than this do not look, and rely on larger calls.
+// Calls that move fewer bytes do not call look(). Larger calls do.
 inline constexpr std::size_t worth_looking_bytes = 4 << 10;
 
-// A pointer to device memory, if `device` is not null.
+// The device that owns a pointer. `device` is null if none does.
 struct Found {
   const staging::Entry* entry = nullptr;
   void* device = nullptr;
   explicit operator bool() const { return device != nullptr; }
 };
-// Asks the driver; `remembers`: skips the question if this thread has asked for the same place lately.
+// Asks the driver. If `remembers` is true, does not ask again about a place that this thread lately found to
+// be the host's.
 Found ask(const void* pointer, bool remembers);
 
-// Before `bytes` at `pointer` are touched.
+// Call it before touching `bytes` bytes at `pointer`.
 inline Found find(const void* pointer, std::size_t bytes) {
   constexpr std::size_t worth_asking_bytes = 64 << 10;
   if (bytes >= worth_looking_bytes) look();
   return driver_seen.load(std::memory_order_relaxed) ? ask(pointer, bytes < worth_asking_bytes) : Found{};
 }
 
-// After a system call could not use the pointer.
+// Call it after a system call has failed because of the pointer.
 inline Found find_refused(const void* pointer) {
   look();
   return driver_seen.load(std::memory_order_relaxed) ? ask(pointer, false) : Found{};
 }
 
-// While it lives, this thread moves device memory. Its calls concern host memory only meanwhile, so find()
-// finds nothing. Cancellation is deferred, because drivers do not support it.
+// Marks that this thread is moving device memory. Its calls inside concern host memory only, so find() finds
+// nothing. Thread cancellation is disabled meanwhile, because drivers do not support it.
 class Inside {
  public:
   Inside();

@@ -20,8 +20,8 @@ namespace {
 constexpr unsigned none = ~0U;
 constexpr int err_count = 2;  // MPI_ERR_COUNT of MPICH and of Open MPI
 
-// Every argument is a pointer, a handle or an integer, and takes a word in a register or on the stack. A
-// function with fewer arguments ignores the rest.
+// Every argument is a pointer, a handle or an integer, and takes one word in a register or on the stack. A
+// function ignores words behind its last argument.
 using Word = std::intptr_t;
 using Function = int (*)(Word, Word, Word, Word, Word, Word, Word, Word);
 

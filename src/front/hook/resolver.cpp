@@ -45,7 +45,7 @@ void say(const char* what, const char* detail) {
 }
 
 [[noreturn]] void missing() {
-  // As the dynamic linker does for an undefined symbol.
+  // The dynamic linker also ends a process at an undefined symbol.
   say("the program called an MPI function that the MPI library of this process lacks; the program ends", "");
   _exit(127);
 }
@@ -72,7 +72,8 @@ const char* object_of(void* address) {
   return info.dli_fname;
 }
 
-// A handle of the MPI library, now in the global scope; nullptr if this process has no visible one.
+// Returns a handle of the MPI library, and puts the library into the global scope. nullptr if this process
+// has none that can be found.
 void* find_mpi() {
   const char* path = object_of(dlsym(RTLD_NEXT, version_name));
   static Candidates found;
@@ -97,8 +98,8 @@ void find_real(void* mpi) {
 }
 
 struct Flavour {
-  const char* mark;  // in what MPI_Get_library_version says
-  const char* file;  // beside libmillrace.so
+  const char* mark;  // part of the text of MPI_Get_library_version
+  const char* file;  // the implementation library, in the folder of libmillrace.so
 };
 constexpr Flavour flavours[] = {
     {"Open MPI", "libmillrace-ompi.so"},
@@ -107,7 +108,7 @@ constexpr Flavour flavours[] = {
     {"Intel(R) MPI", "libmillrace-mpich.so"},
 };
 
-// The name of the implementation library for this MPI; nullptr (and one line) if there is none.
+// The name of the implementation library for this MPI. Prints a line and returns nullptr if there is none.
 const char* library_for(void* mpi) {
   const char* path = object_of(dlsym(mpi, version_name));
   if (path != nullptr && strstr(path, "mpi_abi") != nullptr) return "libmillrace-abi.so";
@@ -146,7 +147,7 @@ void attach(const char* library) {
         path);
     return;
   }
-  // A call past the hooks would miss the pipeline's bytes. So either all functions are hooked, or none.
+  // A function without a hook would miss the pipeline's bytes. So either all functions are hooked, or none.
   for (unsigned i = 0; i < entry_count; ++i) {
     if (real_functions[i] == nullptr || hook_functions[i] != nullptr) continue;
     memset(hook_functions, 0, sizeof hook_functions);
@@ -167,7 +168,7 @@ void resolve_all() {
   }
   for (unsigned i = 0; i < entry_count; ++i) {
     void* target = hook_functions[i] != nullptr ? hook_functions[i] : real_functions[i];
-    // A function that this MPI lacks stays missing, even if a newer hook could be called by its name.
+    // If this MPI lacks a function, its hook is not used, even if the implementation library has one.
     if (real_functions[i] == nullptr) target = narrow_function(i);
     if (target == nullptr) target = reinterpret_cast<void*>(&missing);
     __atomic_store_n(&millrace_slots[i], target, __ATOMIC_RELEASE);

@@ -30,7 +30,7 @@ struct Arguments {
   MPI_Datatype type;
   MPI_Status* status;
   MPI_Request* request;
-  const client::TypeMap* map = nullptr;  // of `type`, where the file is in the table of open files
+  const client::TypeMap* map = nullptr;  // of `type`; only set if the file is in the table of open files
   bool goes_on = false;                  // a further part of one call of the program
 };
 

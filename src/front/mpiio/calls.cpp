@@ -17,7 +17,7 @@
 namespace millrace::front {
 namespace {
 
-// A view change does not move bytes that were written; only the policy of later calls may change.
+// Records stay valid when the view changes. A new view only changes the policy of later calls.
 Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                   const char* datarep) {
   const bool usable = open.pipeline();
@@ -47,7 +47,7 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
                                                : reason_for_no_view(filetype, open.path));
 }
 
-// Moves the pointer without the library; false if the library has to answer.
+// Moves the individual pointer without the library. False if the library has to do it.
 bool seek_here(Open& open, MPI_Offset offset, int whence) {
   const std::lock_guard guard(open.pointer_lock);
   MPI_Offset base = 0;
@@ -63,7 +63,7 @@ bool seek_here(Open& open, MPI_Offset offset, int whence) {
   return true;
 }
 
-// The end of the file may be pending, from another handle.
+// Another handle may have pending bytes at the end of the file, so MPI_SEEK_END flushes first.
 int seek_to_read(Entry entry, const Open& open, MPI_Offset offset, int whence) {
   const MPI_File source = open.reading();
   const Status flushed =
@@ -136,7 +136,7 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
   if (open->visitor || open->reader != nullptr) return seek_to_read(entry, *open, offset, whence);
   if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
-  const Status flushed = settle_size(*open);  // the end of the file may be pending
+  const Status flushed = settle_size(*open);  // bytes at the end of the file may be pending
   if (!flushed.ok() && open->location == Open::Location::elsewhere) return raise(*open, flushed);
   hand_over(*open);
   const int result = call<Slot::MPI_File_seek>(entry, fh, offset, whence);
@@ -207,7 +207,7 @@ int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
   Open* open = scope.find(fh);
   if (open == nullptr || open->visitor) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
   if (open->location != Open::Location::everywhere && flag != 0) return not_on_first(*open, "atomic mode");
-  // Pending bytes come first: after the library's call, which all ranks make, every write is visible at once.
+  // The flush comes first. After the library's collective call, every write must be visible at once.
   Status status = flag != 0 ? open->file->set_direct("atomic mode") : Status{};
   const int result = call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
   if (result == MPI_SUCCESS) {
@@ -223,13 +223,13 @@ int own_sync(Entry entry, MPI_File fh) noexcept {
   if (open == nullptr || open->visitor) return call<Slot::MPI_File_sync>(entry, fh);
   if (open->reader != nullptr) {
     const int result = call<Slot::MPI_File_sync>(entry, fh);
-    look_again(*open);  // all known libraries skip the sync of a file that they cannot write
+    look_again(*open);  // no known library syncs a file that is open for reading only
     return result;
   }
   const Timed timed(*open->file);
   const Status status = open->file->sync();
-  // The library's call is collective, and in some libraries a barrier on which programs rely. So it is always
-  // made.
+  // The library's call is collective, and programs rely on the barrier that some libraries have in it. So the
+  // call is always made.
   const int result = call<Slot::MPI_File_sync>(entry, fh);
   return status.ok() ? result : raise(*open, status);
 }

@@ -4,7 +4,7 @@
 
 #include "front/mpiio/open.hpp"
 
-// The functions of class "own" in table.py.
+// The hooks of the functions that table.py lists with class "own".
 namespace millrace::front {
 
 int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
@@ -24,7 +24,9 @@ int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept;
 int own_sync(Entry entry, MPI_File fh) noexcept;
 int own_finalize(Entry entry) noexcept;
 
-// Before a collective function by which other ranks may learn that this rank has written (class "order").
+// Called before each function of class "order" in table.py. By such a collective function, other ranks may
+// learn that this rank has written. So the bytes of files that several nodes have open go to their file
+// servers first.
 void order_between_nodes() noexcept;
 
 }  // namespace millrace::front

@@ -17,7 +17,7 @@
 namespace millrace::front {
 namespace {
 
-// A rank's message to all others, as bytes: all ranks run the same build.
+// A rank's message to all others. Sent as bytes, because all ranks run the same build.
 struct Visitor {
   std::uint64_t node;
   std::uint32_t share;
@@ -69,7 +69,7 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // The steps, each collective; false on all ranks alike.
+  // The steps. Each is collective and returns the same on all ranks.
   bool gather_nodes();
   bool gather_offers();
   bool join();
@@ -102,7 +102,7 @@ class Staging {
   std::uint32_t members_ = 0;  // ranks there
   std::vector<Offer> offers_;  // of the nodes
   Offer offer_{};
-  bool made_ = false;  // the copy has a name, and this rank gave it
+  bool made_ = false;  // the copy has a name, which this rank made
   std::unique_ptr<client::File> chain_;
   std::unique_ptr<client::Source> source_;  // on rank 0
   Fd fd_;
@@ -116,7 +116,7 @@ void Staging::tell(const std::string& why) const {
               why);
 }
 
-// Finds the nodes, in the order of their first ranks, and whether each has read enough of the last file.
+// Finds the nodes, in the order of their first ranks. True if each node has read enough of the last file.
 bool Staging::gather_nodes() {
   const Visitor own{node_number(), plan_.share, 0};
   std::vector<Visitor> all;
@@ -139,7 +139,7 @@ bool Staging::gather_nodes() {
   return plan_.least_share == 0 || *std::ranges::min_element(read) >= plan_.least_share;
 }
 
-// For the first rank of a node: all checks and steps before a byte moves.
+// The checks and steps of a node's first rank before the copying begins.
 Problem Staging::prepare() {
   if (!plan_.first || rank_ == 0) offer_.original = client::stamp_of(plan_.path);
   if (!plan_.first && (offer_.original.inode == 0 || offer_.original.size == 0)) return Problem::not_seen;
@@ -177,8 +177,8 @@ bool Staging::gather_offers() {
   return true;
 }
 
-// Tells each node's agent of its copy. Then all ranks hold the copy open, and it loses its name, so that
-// nothing stays behind in any case.
+// Tells each node's agent of its copy. Then all ranks hold the copy open, and the copy loses its name. So no
+// file stays behind, whatever happens later.
 bool Staging::join() {
   fd_ = client::open_copy(offers_[node_].copy);
   bool ready = fd_.valid();
@@ -213,7 +213,7 @@ bool Staging::pass() {
   return all_of(comm_, whole);
 }
 
-// An all_of() for a long wait, which leaves the processors to the agents.
+// The same as all_of() for a long wait. The ranks sleep, so that the agents have the processors.
 bool Staging::all_of_asleep(bool mine) const {
   constexpr long first_ns = 50'000, longest_ns = 1'000'000;
   int own = mine ? 1 : 0, all = 0, done = 0;
@@ -237,7 +237,7 @@ std::vector<client::AgentAddress> Staging::agents() const {
   return all;
 }
 
-// Every rank holds its node's file. A file without a name disappears with the last holder.
+// Opens the node's file on every rank. The file has no name, so it disappears when the last rank closes it.
 bool Staging::hold() {
   fd_ = client::open_copy(offers_[node_].copy);
   const bool all = all_of(comm_, fd_.valid());

@@ -18,15 +18,15 @@ struct StagePlan {
   std::string path;
   Settings settings;
   std::uint64_t group;  // of the open
-  std::uint32_t
-      least_share;      // the share of the series' last file that every node must have read; 0: no condition
-  std::uint32_t share;  // the share that this rank has read
-  bool first = false;   // rank 0's node alone sees the file
-  std::uint64_t size = 0;  // then: of the file
+  // Every node must have read this share of the series' last file; 0: no condition.
+  std::uint32_t least_share;
+  std::uint32_t share;     // the share that this rank has read
+  bool first = false;      // only rank 0's node sees the file
+  std::uint64_t size = 0;  // of the file, if `first` is set
 };
 
 struct StagedCopy {
-  Fd fd;  // of this node's copy, which has no name any more
+  Fd fd;  // this node's copy, which has no name any more
   client::FileStamp original;
   // The source from which rank 0 read. It stays open until MPI_File_close, because closing it would drop the
   // process's fcntl locks on the file.
@@ -40,14 +40,15 @@ std::optional<StagedCopy> stage_whole(MPI_Comm comm, const StagePlan& plan);
 
 // The stand-in for a file that only rank 0's node sees.
 struct StandIn {
-  Fd fd;                    // an empty file of this node without a name, for the MPI library to open
-  bool here;                // this is rank 0's node: it has the file itself
+  Fd fd;                    // an empty file without a name on this node; the MPI library opens it
+  bool here;                // true on rank 0's node, which has the file itself
   std::uint32_t members;    // ranks on this node
-  client::Routing routing;  // to rank 0's node, as this node sees it
+  client::Routing routing;  // from this node to rank 0's node
   FileSettings settings;    // of rank 0
 };
 
-// Empty, on all ranks alike, if the nodes' agents cannot work together; rank 0 logs the reason. Collective.
+// Makes the stand-in of this rank's node. If the nodes' agents cannot work together, the result is empty on
+// all ranks, and rank 0 logs the reason. Collective.
 std::optional<StandIn> stand_in(MPI_Comm comm, const StagePlan& plan);
 
 }  // namespace millrace::front

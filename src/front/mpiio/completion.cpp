@@ -15,7 +15,7 @@ int query(void* state, MPI_Status* status) {
   return MPI_SUCCESS;
 }
 int release(void*) { return MPI_SUCCESS; }
-int cancel(void*, int) { return MPI_SUCCESS; }  // too late: the bytes are on their way
+int cancel(void*, int) { return MPI_SUCCESS; }  // too late: the transfer is complete
 
 }  // namespace
 

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/contents.hpp"
 
-// Weak, because an MPI library older than the large-count functions lacks them, even if this was built with a
-// newer header.
+// Weak symbols: the MPI library at run time may be older than the header, and lack the large-count functions.
 extern "C" {
 int PMPI_Type_get_envelope_c(MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*, int*)
     __attribute__((weak));
@@ -46,7 +45,7 @@ bool Contents::fetch(MPI_Datatype type) {
   int types = 0;
   if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner_) != MPI_SUCCESS) return false;
   if (predefined()) return true;
-  // One more than needed: vectors of size 0 have no address to give.
+  // One element more than needed, because a vector of size 0 has no address.
   integers_.resize(static_cast<std::size_t>(integers) + 1);
   addresses_.resize(static_cast<std::size_t>(addresses) + 1);
   std::vector<MPI_Datatype> t(static_cast<std::size_t>(types) + 1);

@@ -9,7 +9,8 @@
 
 namespace millrace::front {
 
-// How a datatype was made: envelope and contents, large count or not. Owns the datatypes it obtained.
+// The constructor of a datatype and its arguments, from MPI_Type_get_envelope and MPI_Type_get_contents or
+// their large-count variants. Frees the datatypes that these functions return.
 class Contents {
  public:
   explicit Contents(MPI_Datatype type);
@@ -20,7 +21,7 @@ class Contents {
   // False if the MPI library could not tell.
   bool ok() const { return ok_; }
   int combiner() const { return combiner_; }
-  // Predefined: it has no contents and is never freed.
+  // A predefined type has no contents and is never freed.
   bool predefined() const { return is_predefined(combiner_); }
 
   // The arguments of the constructor, in the order of its parameter list. A count or an address is a large
@@ -30,9 +31,9 @@ class Contents {
   std::int64_t address() { return large_ ? at(counts_, next_count_) : at(addresses_, next_address_); }
   std::vector<std::int64_t> list_of_counts(std::int64_t n);
   const std::vector<MPI_Datatype>& types() const { return types_; }
-  // Frees the memory of the numbers. A type may have been made from millions.
+  // Frees the memory of the numbers, because a type may have millions of them.
   void drop_numbers();
-  // False if more numbers were taken than the type has.
+  // False if the caller has taken more numbers than the type has.
   bool complete() const { return ok_; }
 
  private:

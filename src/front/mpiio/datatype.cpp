@@ -17,10 +17,10 @@ namespace millrace::front {
 namespace {
 
 using client::TypeMap;
-// An attribute points at this: the map, or the reason why there is none.
+// The value of the datatype's attribute: the map, or the reason why there is none.
 using Holder = Flat;
 
-// Grows whenever a datatype with a map is freed: its handle may then mean another type.
+// Grows whenever a datatype with a map is freed, because a new type may get the same handle.
 std::atomic<std::uint64_t> epoch{0};
 constexpr std::uint64_t for_ever = UINT64_MAX;
 
@@ -41,7 +41,7 @@ int keyval() {
 }
 
 std::uintptr_t bits_of(MPI_Datatype type) {
-  // An int, or a pointer.
+  // The handle is an int or a pointer.
   std::uintptr_t bits = 0;
   constexpr std::size_t size = sizeof(MPI_Datatype);
   static_assert(size <= sizeof bits);
@@ -49,7 +49,7 @@ std::uintptr_t bits_of(MPI_Datatype type) {
   return bits;
 }
 
-// Predefined types are never freed. Neither is this, because hooks may run while the process ends.
+// The maps of predefined types. They are never freed, because hooks may run while the process ends.
 struct Predefined {
   std::mutex mutex;
   std::unordered_map<std::uintptr_t, Holder> maps;
@@ -59,7 +59,7 @@ Predefined& predefined_types() {
   return *table;
 }
 
-// The last few types of this thread, found without a lock and without a call of the MPI library.
+// The types that this thread used last. A look-up here needs no lock and no call of the MPI library.
 struct Remembered {
   std::uintptr_t type = 0;
   std::uint64_t valid_in = 0;  // epoch, or for_ever
@@ -70,7 +70,7 @@ thread_local std::array<Remembered, places> remembered;
 
 std::size_t place_of(std::uintptr_t bits) { return (bits ^ (bits >> 5) ^ (bits >> 10)) % places; }
 
-// The kept map of `type`; makes it if there is none. nullptr if it cannot be kept.
+// Returns the kept map of `type`, or makes it. nullptr if the map cannot be kept.
 const Holder* look_up(MPI_Datatype type, bool& predefined) {
   if (type == MPI_DATATYPE_NULL) return nullptr;
   Predefined& table = predefined_types();
@@ -92,7 +92,7 @@ const Holder* look_up(MPI_Datatype type, bool& predefined) {
   predefined = flat.predefined;
   const std::lock_guard lock(table.mutex);
   if (predefined) return &table.maps.try_emplace(bits_of(type), std::move(flat)).first->second;
-  // Another thread may have been faster. Setting the attribute twice would delete the first thread's map.
+  // Another thread may have set the attribute meanwhile. Setting it again would delete that thread's map.
   if (PMPI_Type_get_attr(type, keyval(), &value, &there) == MPI_SUCCESS && there != 0)
     return static_cast<const Holder*>(value);
   auto holder = std::make_unique<Holder>(std::move(flat));

@@ -9,19 +9,19 @@
 
 namespace millrace::front {
 
-// The map of a datatype, made when it is first asked for and kept as an attribute of the datatype: it lives
-// as long as the datatype does. nullptr if there is no map (an unknown combiner, too deep a nest, a type on
-// which MPI libraries disagree): the caller leaves the call to the MPI library. A repeated call takes a few
-// nanoseconds; thread safe.
+// The map of a datatype. The first call makes the map and keeps it as an attribute of the datatype, so the
+// map lives as long as the datatype. nullptr if there is no map: an unknown combiner, too deep a nest, or a
+// type on which MPI libraries disagree. Then the caller leaves the call to the MPI library. A repeated call
+// takes a few nanoseconds. Thread safe.
 const client::TypeMap* find_map(MPI_Datatype type) noexcept;
 
-// For an owner that keeps the map beyond the datatype's life: a file view. Also for types with doubtful
-// placement: library_agrees() tells whether such a map may be used.
+// The same for a file view, which keeps the map after the datatype is freed. Also returns maps of types whose
+// placement is in doubt. Use such a map only if library_agrees() returns true.
 std::shared_ptr<const client::TypeMap> share_map(MPI_Datatype type) noexcept;
 
-// Why this rank leaves a view of this type to the MPI library.
+// The reason why this rank leaves a view of this type to the MPI library.
 enum class Unmapped {
-  other,      // not the type: displacement or etype are the reason
+  other,      // the displacement or the etype is the reason
   too_large,  // its map would take more than most_map_bytes, or there is no memory
   unknown,    // an unknown constructor, or too deep a nest
   disputed,   // blocks without elements, for which some libraries write one

@@ -11,7 +11,7 @@
 namespace millrace::front {
 namespace {
 
-// Pieces that lie within this much memory come with one copy.
+// Pieces within this many bytes of device memory are fetched with one copy.
 constexpr std::size_t hull_bytes = 1 * MiB;
 constexpr std::size_t slices_max = 4096;
 
@@ -48,7 +48,7 @@ int DeviceMemory::copy_slices(std::byte* into) {
       return 0;
     }
   }
-  // One, or holes that are not the device's.
+  // There is one piece, or the device does not own the memory between the pieces.
   for (const Slice& slice : slices_) {
     if (error == 0) error = found_.entry->copy_to_host(found_.device, slice.at, into, slice.bytes);
     into += slice.bytes;

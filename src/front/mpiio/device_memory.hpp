@@ -11,13 +11,14 @@
 
 namespace millrace::front {
 
-// Memory of a device with holes, and a row of bytes in host memory. Its functions return 0, or an errno.
+// Copies between device memory with holes and contiguous host memory. The functions return 0 or an errno.
 class DeviceMemory {
  public:
   DeviceMemory(const device::Found& found, const client::TypeMap& map, void* memory, std::uint64_t count)
       : found_(found), source_(flat_, 0, map, memory, count) {}
 
-  // The next `bytes` of data, no more than are left. Bytes between pieces are read, never written.
+  // Copies the next `bytes` bytes of data; the caller asks for no more than are left. The copies may read the
+  // bytes between the pieces, but never write them.
   int gather(std::byte* into, std::size_t bytes);
   int scatter(const std::byte* from, std::size_t bytes);
 
@@ -32,7 +33,7 @@ class DeviceMemory {
   client::FileView flat_;
   device::Found found_;
   client::PieceSource source_;
-  Slice current_{};  // what is left of a piece
+  Slice current_{};  // the rest of a piece
   std::vector<Slice> slices_;
   std::vector<std::byte> scratch_;
 };

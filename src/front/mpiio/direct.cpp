@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::uint64_t staging_bytes = 1024 * 1024;
 
-// Writes one contiguous range of the view's data through the library, piece by piece of the file.
+// Writes one contiguous range of the view's data through the library, with one call for each piece of the
+// file.
 //
-// With larger calls the library may sieve (sieving.hpp), which is not safe everywhere. One call for each
-// piece of the file prevents that.
+// In a larger call the library may sieve (sieving.hpp), which is not safe everywhere.
 class Pieces {
  public:
   Pieces(Open& open, std::uint64_t position) : open_(open), at_(position) {}
@@ -72,14 +72,14 @@ int write_pieces(Open& open, const Arguments& a, const Target& target) {
   return pieces.drain();
 }
 
-// False: not possible here, and nothing was written.
+// False: sieving is not possible for this file. Nothing was written.
 bool sieve(Open& open, const Arguments& a, const Target& target, Status& status) {
   client::PieceSource source(open.view, target.position, *target.memory, a.memory,
                              static_cast<std::uint64_t>(a.count));
   return open.file->sieve(source, open.sweep, status);
 }
 
-// Moves the individual pointer past a write that went by explicit offsets.
+// Moves the individual pointer past the write, because the library was called with explicit offsets.
 void step(Open& open, const Target& target) {
   const std::lock_guard guard(open.pointer_lock);
   open.position = static_cast<MPI_Offset>((target.position + target.bytes) / open.view.etype_size());

@@ -22,13 +22,13 @@ namespace {
 struct FirstAgreement {
   Company company;
   std::uint64_t size;   // as rank 0 sees it
-  std::uint64_t there;  // rank 0 sees it
-  std::uint64_t whole;  // rank 0 wants it staged, if it is only read
+  std::uint64_t there;  // rank 0 sees the file
+  std::uint64_t whole;  // rank 0 wants the file staged, if it is only read
 };
 
 std::string name_of(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
 
-// There is no handle yet, so MPI_File_open itself fails.
+// Raises an error at MPI_File_open, where there is no handle yet.
 int refuse(int value) {
 #ifndef OPEN_MPI  // Open MPI does not accept this handle here
   PMPI_File_call_errhandler(MPI_FILE_NULL, value);
@@ -91,7 +91,7 @@ int class_of(int error) {
   }
 }
 
-// Rank 0 makes the file, if it does not exist and may be made. Then the other ranks of its node open it.
+// Rank 0 opens the file, and creates it if the amode asks for that. Then the other ranks of its node open it.
 // Returns the class of the first error, on all ranks alike.
 int open_target(const Opening& how, bool here, Fd& fd) {
   int rank = 0;
@@ -118,8 +118,8 @@ int open_target(const Opening& how, bool here, Fd& fd) {
   return MPI_SUCCESS;
 }
 
-// All handles have names of one kind, for copies, stand-ins and the file alike. Open MPI makes choices by
-// files beside a file, and all ranks have to make the same choice.
+// All ranks open a name in /proc/self/fd, for stand-ins and the file alike. Open MPI looks at the files
+// beside a file to choose its way of writing, and all ranks have to make the same choice.
 int open_in_place(const Opening& how) {
   std::optional<StandIn> stands = stand_in(how.comm, how.plan);
   if (!stands) return refuse(MPI_ERR_IO);

@@ -11,12 +11,12 @@
 namespace millrace::front {
 namespace {
 
-// Pieces that lie closer together are fetched with the bytes between them.
+// Pieces closer together than this are fetched with the bytes between them.
 constexpr std::uint64_t gap_bytes = 64 * KiB;
 constexpr std::uint64_t extent_bytes = 4 * MiB;
 
 Status fetch_pieces(Open& open, const Target& target) {
-  std::uint64_t end = UINT64_MAX;  // of the file, where an extent has reached it
+  std::uint64_t end = UINT64_MAX;  // of the file, once an extent has reached it
   const auto fetch = [&](Extent extent) -> Status {
     if (extent.begin >= end) return {};
     const Status status = open.file->fetch(extent);
@@ -27,7 +27,7 @@ Status fetch_pieces(Open& open, const Target& target) {
   return client::for_each_extent(open.view, target.position, target.bytes, gap_bytes, extent_bytes, fetch);
 }
 
-// Brings the bytes of the library's next read into the library's file.
+// Brings the bytes of the next read into the file that the library reads.
 Status bring(Open& open, const Row& row, const Arguments& a) {
   const bool here = open.location == Open::Location::here;
   if (a.count <= 0) return {};
@@ -45,8 +45,8 @@ Status bring(Open& open, const Row& row, const Arguments& a) {
 
 int read_on_first(Open& open, const Row& row, const Arguments& a) {
   Status status;
-  // As on a file that all nodes see, a collective read finds earlier writes of all ranks. A call that must
-  // not wait for other ranks does without this.
+  // A collective read finds earlier writes of all ranks, as on a file that all nodes see. A non-blocking read
+  // must not wait for other ranks, so it has no such guarantee.
   if (row.coordination == Coordination::collective && row.completion != Completion::nonblocking) {
     status = open.file->publish();
     meet_on_first(open);

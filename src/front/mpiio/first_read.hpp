@@ -6,10 +6,10 @@
 
 namespace millrace::front {
 
-// Carries out a read from a file that one node has and that is not staged, and returns its result. On the
-// file's node it flushes first; on other nodes it fetches the bytes into the stand-in first. The library
-// always reads with its independent functions. With collective ones, a rank would read its own node's file
-// for other ranks.
+// Carries out a read from a file of one node that is not staged, and returns its result. On the file's node,
+// the rank flushes first. On other nodes, it first fetches the bytes into the stand-in. The library reads
+// with its independent functions only. In a collective function, a rank would read its own node's file for
+// ranks of other nodes.
 int read_on_first(Open& open, const Row& row, const Arguments& arguments);
 
 }  // namespace millrace::front

@@ -37,7 +37,7 @@ class Allowance {
  public:
   explicit Allowance(std::uint64_t bytes) : left_(bytes) {}
   bool spent() const { return spent_; }
-  // False if that exceeds the bound.
+  // False if the sum exceeds the bound.
   bool take(std::uint64_t count, std::uint64_t bytes_each) {
     spent_ = spent_ || count > left_ / bytes_each;
     if (!spent_) left_ -= count * bytes_each;
@@ -89,7 +89,7 @@ TypeMap predefined_map(MPI_Datatype type) {
   return client::contiguous_type(as_unsigned(size));
 }
 
-// Blocks of an indexed type. `length` of all of them, or negative: each has its own.
+// The blocks of an indexed type. All have this `length`; if it is negative, each block has its own.
 std::vector<Block> blocks_of(Contents& contents, std::int64_t count, std::int64_t length, bool bytes,
                              Repetition& repetition) {
   std::vector<Block> blocks;
@@ -184,7 +184,8 @@ TypeMap darray_map(Contents& contents, const TypeMap& old, Repetition& repetitio
 }
 
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
-// Value and index as members of a C struct: each aligned to its size, as far as the extents agree later.
+// Value and index as members of a C struct, with the index aligned to its size. agrees() later compares the
+// result with the library's extent.
 TypeMap value_index_map(const Types& types) {
   if (types.size() != 2 || types[1].map->size == 0) return no_map();
   const std::int64_t align = static_cast<std::int64_t>(types[1].map->size);
@@ -194,7 +195,7 @@ TypeMap value_index_map(const Types& types) {
 }
 #endif
 
-// For a constructor that repeats one type.
+// The map of a constructor that repeats one type.
 TypeMap repeated_map(Contents& contents, const Types& types, Allowance& allowance, Repetition& repetition) {
   const TypeMap& old = *types[0].map;
   switch (contents.combiner()) {

@@ -16,7 +16,7 @@ inline constexpr std::uint64_t most_map_bytes = std::uint64_t{1} << 30;
 struct Flat {
   std::shared_ptr<const client::TypeMap> map;  // nullptr if there is none
   bool predefined = false;                     // the type can never be freed
-  bool too_large = false;                      // there is none because it needs too much memory
+  bool too_large = false;                      // there is no map, because it needs too much memory
 };
 
 // Makes the map of a datatype from its envelope and contents, recursively. Size, bounds and true bounds agree

@@ -5,7 +5,7 @@
 
 usage: generate.py [--check] [--out DIR] [--coverage FILE]
 
---check writes nothing and fails when a committed file differs from what the table says.
+--check writes nothing, and fails if a committed file differs from the table.
 """
 
 import argparse
@@ -108,7 +108,7 @@ def slots():
     lines += [f"  {function.name},\n" for function in interposed()]
     lines += ["  count\n};\n\n", "inline constexpr const char* slot_names[] = {\n"]
     lines += [f'    "{function.name}",\n' for function in interposed()]
-    lines += ["};\n\n// Of functions of large counts: which arguments are such.\n"]
+    lines += ["};\n\n// For each function with large counts: the bits of its large arguments.\n"]
     lines += ["// clang-format off\n", "inline constexpr unsigned slot_counts[] = {\n"]
     lines += [f"    {function.counts},\n" for function in interposed()]
     lines += ["};\n// clang-format on\n\n}  // namespace millrace::front\n"]
@@ -138,7 +138,7 @@ def trampolines(comment, object_mark, entry, lazy, common):
         lines += [f"\t{step}\n" for step in entry(index)]
         lines.append(f"\t.size {name}, .-{name}\n")
     lines.append(
-        f"\n{comment} The first call of a slot arrives here with its number, and goes on to where resolve() says.\n"
+        f"\n{comment} The first call of a slot comes here with its number. It jumps to the result of resolve().\n"
     )
     lines.append("\t.p2align 4\n.Llazy:\n" + common)
     for index, _ in entries():
@@ -220,7 +220,7 @@ def transfer_body(function, real):
         f"constexpr Row row{{Direction::{direction}, Position::{place}, Coordination::{coordination}, "
         f"Completion::{completion}}};"
     )
-    # The same call, on another handle if need be.
+    # The same call, on another handle if necessary.
     real = real.replace("(E, fh", "(E, of", 1)
     return f"  {row}\n  return transfer(row, {{{', '.join(values)}}}, [&](MPI_File of) {{ return {real}; }});\n"
 
@@ -296,12 +296,12 @@ def coverage():
         "<!-- " + "; ".join(SPDX) + " -->\n",
         f"<!-- {MADE} -->\n",
         "# Coverage of the MPI_File API\n\n",
-        "What Millrace does with each function of MPI 4.0, and the test that proves it "
+        "The treatment of each function of MPI 4.0, and the test that proves it "
         "(`tests/mpi/rows.c` prints these names; `ctest -R mpi.` runs them with MPICH and Open MPI). "
-        "*Accelerated* means: through the pipeline wherever the policy sees a gain, else by the MPI "
-        "library. *Orders writes of several nodes* means: what the rank wrote before to files that several nodes "
-        "have open comes before what others write or read after the call; it costs a load where no such file is "
-        "open. `_c` functions exist where the MPI library has them.\n\n",
+        "*Accelerated* means: the call takes the pipeline if the policy expects a gain, else the MPI library makes "
+        "it. *Orders writes of several nodes* is about files that several nodes have open: the rank's writes before "
+        "the call come before other ranks' reads and writes after it. This costs one load if no such file is open. "
+        "`_c` functions exist if the MPI library has them.\n\n",
         "| function | Millrace | test |\n| --- | --- | --- |\n",
     ]
     for function in sorted(functions(), key=lambda one: one.name):

@@ -6,16 +6,16 @@
 
 namespace millrace::front {
 
-// The MPI library's own functions of a row, for `of`. `count` has to be an int.
+// Call the MPI library's own function of a row, on the handle `of`. `count` must fit into an int.
 int call_library(const Row& row, const Arguments& arguments, MPI_File of);   // blocking
 int begin_library(const Row& row, const Arguments& arguments, MPI_File of);  // split, reads
 int end_library(const Row& row, const Arguments& arguments, MPI_File of);    // split, reads
 
-// The independent function for the same arguments and `a.file`; blocking unless the row is nonblocking.
+// Calls the library's independent function on `arguments.file`. It is blocking unless the row is nonblocking.
 int call_alone(const Row& row, const Arguments& arguments, MPI_Status* status);
 
-// Lets the library check the datatype (mainly whether it is committed) when this thread uses it for the first
-// time. A call with 0 elements does that.
+// Lets the library check the datatype when this thread first uses it, mainly whether it is committed. Makes a
+// call with 0 elements for that.
 int examine(const Open& open, Direction direction, const Arguments& arguments);
 
 }  // namespace millrace::front

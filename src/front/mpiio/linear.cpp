@@ -16,10 +16,10 @@ namespace millrace::front {
 namespace {
 
 constexpr std::uint64_t chunk_bytes = 1024 * 1024;
-// The most memory of this process for one element, which is needed twice.
+// The largest element. It takes this much memory twice: in the file and in `bytes_`.
 constexpr std::uint64_t most_bytes = 256 * 1024 * 1024;
 
-// The library's file in memory. One for the process, made when it is first needed.
+// The file in memory to which the library writes. The process has one, made when it is first needed.
 struct Scratch {
   std::mutex mutex;
   Fd memory;
@@ -40,7 +40,7 @@ bool ready(Scratch& one) {
   if (::access(path.c_str(), W_OK) != 0) return false;
   if (PMPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &one.file) != MPI_SUCCESS)
     one.file = MPI_FILE_NULL;
-  // The call on the program's own file reports errors, not this one.
+  // This file reports no errors. The later call on the program's own file does.
   if (one.file != MPI_FILE_NULL) PMPI_File_set_errhandler(one.file, MPI_ERRORS_RETURN);
   return one.file != MPI_FILE_NULL;
 }

@@ -10,14 +10,15 @@
 
 namespace millrace::front {
 
-// Memory of a datatype without a map, as a row of bytes. The MPI library itself puts the bytes in order, by
-// writing them to a file in memory. So they are the bytes that the library would have written.
+// Puts the bytes of a datatype without a map in order. The MPI library itself orders them, by writing them to
+// a file in memory. So they are the bytes that the library would have written. One thread uses an object; all
+// objects of a process share the file, under a lock.
 //
 // The library's own write into a view with holes may read the holes and write them back (data sieving). That
 // would undo bytes that the agent has put there meanwhile for other ranks.
 class Linear {
  public:
-  // Of `count` elements of `type`, of which `size` bytes each are data.
+  // For `count` elements of `type` with `size` bytes of data each.
   Linear(const void* memory, MPI_Datatype type, MPI_Count count, std::uint64_t size);
 
   // Puts the next elements into `bytes`: about a mebibyte, or one element. False at the end, or if the
@@ -36,7 +37,7 @@ class Linear {
   std::vector<std::byte> bytes_;
 };
 
-// Closes the file in memory, before MPI_Finalize. A later Linear makes it again.
+// Closes the file in memory. Call it before MPI_Finalize. A later Linear makes the file again.
 void end_linear();
 
 }  // namespace millrace::front

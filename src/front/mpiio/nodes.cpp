@@ -24,7 +24,7 @@ namespace {
 // TCP sends a lost handshake again after a second.
 constexpr std::uint64_t reach_bound_ms = 2500;
 
-// The last route that was probed: its checksum, whose lowest bit says whether the agents reach each other.
+// The checksum of the last route that was probed. Its lowest bit says whether the agents reach each other.
 std::atomic<std::uint64_t> last_probed{0};
 
 // The nodes in the order of their first ranks.
@@ -47,8 +47,8 @@ Nodes nodes_of(const std::vector<Peer>& peers, std::uint64_t own) {
   return nodes;
 }
 
-// True if every agent can reach its next agents. One rank of each node tries it, once for a route. If all
-// ranks remember the result, nothing is tried. Collective.
+// True if every agent can reach its next agents. One rank of each node tries to connect, once for each route.
+// If all ranks remember the result, no rank tries again. Collective.
 bool find_out(MPI_Comm comm, const std::vector<Peer>& peers, const Nodes& nodes, bool first_of_node,
               const client::RoutePlan& plan, const client::Routing& routing) {
   const std::uint64_t route =

@@ -17,7 +17,7 @@ namespace {
 struct Table {
   std::shared_mutex lock;
   std::unordered_map<MPI_File, std::unique_ptr<Open>> files;
-  std::atomic<std::uint32_t> ordered{0};  // the number of files that order() concerns
+  std::atomic<std::uint32_t> ordered{0};  // files for which is_ordered() is true
 };
 
 // Never destroyed, because the MPI library may still call hooks from its exit handlers.

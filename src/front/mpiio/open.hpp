@@ -16,12 +16,12 @@
 
 namespace millrace::front {
 
-// A split collective between its begin and its end.
+// The state of a split collective between its begin and its end.
 struct Split {
   enum class State { none, ours, real };
   State state = State::none;
-  MPI_Count bytes = 0;  // ours, or staged: the count for the status of the end
-  bool staged = false;  // real, but the library has read no bytes, because the memory is a device's
+  MPI_Count bytes = 0;  // if `ours` or staged: the count for the status of the end
+  bool staged = false;  // state `real`, but the library has read no bytes, because the memory is a device's
 };
 
 // A file that is only read: the bytes read so far, and their source.
@@ -32,49 +32,50 @@ struct Reader {
   std::atomic<std::uint64_t> bytes{0};
 };
 
-// The ranks of a file, as a communicator of Millrace's own. Destroying the last pointer to it is collective.
+// A communicator of Millrace's own with the ranks of a file. Destroying the last pointer to it is collective.
 struct Ranks {
-  MPI_Comm comm = MPI_COMM_NULL;  // none: this rank is alone, or no communicator can be made
+  MPI_Comm comm = MPI_COMM_NULL;  // null: this rank is alone, or no communicator can be made
   int size = 1;
   ~Ranks();
 };
 
-// One MPI_File that Millrace accelerates, beside the MPI library's own object for it. Made by MPI_File_open,
-// destroyed by MPI_File_close. As thread safe as MPI requires: transfers may run in several threads. Calls
-// that change `view` or `direct` are collective and must not run beside a transfer.
+// Millrace's object for an MPI_File, beside the MPI library's own. MPI_File_open makes it, MPI_File_close
+// destroys it, and the table of open files owns it. As thread safe as MPI requires: transfers may run in
+// several threads. Calls that change the view or atomic mode are collective and must not run beside a
+// transfer.
 struct Open {
   MPI_File handle = MPI_FILE_NULL;
   std::string path;
   std::unique_ptr<client::File> file;
   client::FileView view;
-  bool mapped = true;                    // this rank's view can be mapped to pieces
-  std::uint32_t views = 0;               // that the program has set
-  std::atomic<bool> fresh_view = false;  // nothing has been written through the last one
+  bool mapped = true;                    // Millrace can map this rank's view to pieces
+  std::uint32_t views = 0;               // views that the program has set
+  std::atomic<bool> fresh_view = false;  // no write has used the last view yet
   bool atomic = false;
-  bool routed = false;       // ranks of several nodes have it open, and their agents work together
-  bool looks_again = false;  // routed, and this rank makes the mount look again at close, for its node
-  bool left = false;         // to the MPI library, on all ranks alike (Apart)
-  bool foreign = false;      // a data representation other than native
-  client::Sweep sweep;  // direct writes with holes go by data sieving (sieving.hpp); window 0: they must not
+  bool routed = false;             // several nodes have the file open, and their agents work together
+  bool looks_again = false;        // routed, and this rank refreshes the mount of its node at close
+  bool left = false;               // all ranks leave the file to the MPI library (Apart)
+  bool foreign = false;            // a data representation other than native
+  client::Sweep sweep;             // for direct writes with holes (sieving.hpp); window 0: no data sieving
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
   bool reads_alone = false;        // reads need no other rank (own_read.hpp), on all ranks alike
 
   bool pipeline() const { return mapped && writes_alone(); }
-  // True if writes need no other rank: they take the pipeline, or the library's independent functions.
+  // True if writes need no other rank. They take the pipeline or the library's independent functions.
   bool writes_alone() const { return !atomic && !foreign && !left; }
 
-  // True once for each view after the first: the ranks met as they set it.
+  // True once for each view after the first. The ranks have met in MPI_File_set_view.
   bool takes_meeting() { return views > 1 && fresh_view.exchange(false, std::memory_order_relaxed); }
 
-  // For a view that cannot be mapped (unmapped.hpp).
+  // The handle for a view that cannot be mapped (unmapped.hpp).
   MPI_File unmapped = MPI_FILE_NULL;
   std::uint64_t unmapped_etype = 1;  // bytes
 
-  // For agreements of the file's ranks (agreement.hpp).
+  // For agreements between the file's ranks (agreement.hpp).
   std::uint64_t group = 0;             // the same number on all ranks
-  std::shared_ptr<const Ranks> ranks;  // nullptr: not needed yet
+  std::shared_ptr<const Ranks> ranks;  // nullptr until first needed
 
-  // The individual file pointer, in etypes of the view. `ours`: the MPI library's own is out of date.
+  // The individual file pointer, in etypes of the view. `ours`: the MPI library's own pointer is out of date.
   std::mutex pointer_lock;
   MPI_Offset position = 0;
   enum class Holder { ours, real, both } holder = Holder::real;
@@ -82,24 +83,24 @@ struct Open {
   std::mutex split_lock;
   Split split;
 
-  // target=first: a file that only the first rank's node has. Elsewhere the library has a stand-in, which
-  // contains only bytes that were fetched for reads.
+  // For target=first, where only rank 0's node has the file. On other nodes the library has a stand-in. The
+  // stand-in contains only bytes that were fetched for reads.
   enum class Location { everywhere, here, elsewhere } location = Location::everywhere;
-  Fd stand_in;  // the file of the library's handle, held so that the library can open it again by name
-  bool delete_on_close = false;  // by this rank
+  Fd stand_in;  // the file of the library's handle; held so that the library can open its name again
+  bool delete_on_close = false;  // this rank deletes the file at close
   bool writable = true;
   bool maker = false;  // rank 0
 
-  // The handle is the MPI library's alone. It only asks for pending bytes of its file.
+  // The MPI library alone uses this handle. Millrace only asks for pending bytes of the file before a call.
   bool visitor = false;
 
-  std::unique_ptr<Reader> reader;  // nullptr: the file may be written
+  std::unique_ptr<Reader> reader;  // nullptr: the file may be written, or one node reads it
   MPI_File reading() const {
     return reader != nullptr && reader->copy != MPI_FILE_NULL ? reader->copy : handle;
   }
 };
 
-// A thread's last look-ups, including those of files that Millrace does not accelerate (nullptr).
+// A look-up that a thread remembers. `open` is nullptr for a file that Millrace does not accelerate.
 struct Remembered {
   std::uint64_t generation = 0;
   MPI_File handle{};
@@ -111,29 +112,30 @@ struct ThreadState {
 };
 extern constinit thread_local ThreadState thread_state;
 
-// Changes whenever a file is added or removed, which invalidates the threads' last look-ups.
+// Changes whenever a file is added or removed, so that threads forget their look-ups.
 extern std::atomic<std::uint64_t> files_generation;
 
-// The accelerated files of this process.
+// The table of this process's open files. Thread safe.
 Open* find_slowly(Remembered& place, MPI_File handle);
 void add(std::unique_ptr<Open> open);
 std::unique_ptr<Open> remove(MPI_File handle);
-// A handle that is left to the MPI library sees what other handles and ranks have written to its file.
+// Adds a handle that is left to the MPI library. Its calls find the bytes that other handles and ranks have
+// written to the file.
 void add_visitor(MPI_File handle, const std::string& path);
-// This process's handles of the file of a path.
+// The facts about this process's handles of one file.
 struct Handles {
-  bool left = false;    // one is left to the MPI library because of other nodes
-  bool routed = false;  // one is of several nodes that work together
-  bool plain = false;   // one is of ranks of this node only, and this process has written through the agent
+  bool left = false;    // a handle is left to the MPI library because of other nodes
+  bool routed = false;  // a handle is of several nodes that work together
+  bool plain = false;  // a handle has ranks of this node only, and this process has written through the agent
 };
 Handles handles_of(const char* path);
 // Turns the pipeline off for these handles, because another handle of the file is left to the MPI library.
 void leave_same_file(const char* path, const char* reason);
-// Brings pending bytes of files that several nodes have open to their file servers; an error stays with its
+// Brings pending bytes of files that several nodes have open to their file servers. An error stays with its
 // file.
 void order_routed_files();
 
-// Marks this thread as inside a hook: calls of the MPI library or of a tool from there go straight to the
+// Marks this thread as inside a hook. MPI calls that the library or a tool makes there go straight to the
 // real functions.
 class Scope {
  public:
@@ -158,7 +160,7 @@ class Scope {
   bool outermost_;
 };
 
-// Measures the time of the MPI library in a call on a file.
+// Measures the time that the MPI library takes in a call on a file.
 class Timed {
  public:
   explicit Timed(client::File& file) : file_(file), start_(file.start_timing()) {}
@@ -173,13 +175,13 @@ class Timed {
   std::uint64_t start_;
 };
 
-// Maps `status` to an MPI error class and raises it through the file's error handler, as the MPI library
-// would. Returns what the call shall return.
+// Maps `status` to an MPI error class and calls the file's error handler with it, as the MPI library does.
+// Returns the return value of the call.
 int raise(const Open& open, Status status);
-// ... the same for a class that has no Status.
+// The same for an error class that no Status has.
 int raise_class(const Open& open, int error_class);
 
-// Hands the individual pointer over to the MPI library for the next call.
+// Moves the library's individual pointer to the current position, for the next call of the library.
 void hand_over(Open& open);
 // The current individual pointer, in etypes. Call with pointer_lock held.
 int current_position(Open& open, MPI_Offset& position);

@@ -24,7 +24,7 @@ struct Agreement {
   Company company;
   std::uint64_t collective_direct;  // some rank wants collective calls left to the library
   std::uint64_t pure;               // some rank does not know the file's series as mixed
-  std::uint64_t left;               // some rank has a handle of it that is left to the library
+  std::uint64_t left;               // some rank has a handle of the file that is left to the library
   std::uint64_t library_reads;      // some rank cannot read the file without the library
 };
 
@@ -32,16 +32,16 @@ struct Agreement {
 struct Introduction {
   Agreement agreement;
   Peer self;
-  client::ObservedFiles observed;  // of its files before
+  client::ObservedFiles observed;  // of this rank's earlier files
 };
 
-// The messages of all ranks, as this rank has them.
+// The messages of all ranks, as one rank receives them.
 struct Introductions {
   Agreement agreement{};
   std::vector<Peer> peers;  // of all ranks
   Decision decision{};
   client::ObservedFiles observed{};  // of all ranks that wrote to this file's file system
-  std::uint32_t members = 0;         // 0: on several nodes
+  std::uint32_t members = 0;         // 0: the ranks are on several nodes
 
   void join(const client::ObservedFiles& one) {
     observed.file_system = decision.costs.file_system;
@@ -66,7 +66,7 @@ bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard) {
   return heard.agreement.company.refused == 0;
 }
 
-// Classes of errors that all ranks see alike before any communication.
+// True for errors that every rank finds in its arguments, before any communication.
 bool argument_error(int error) {
   int value = MPI_ERR_UNKNOWN;
   PMPI_Error_class(error, &value);
@@ -74,8 +74,8 @@ bool argument_error(int error) {
          value == MPI_ERR_NOT_SAME || value == MPI_ERR_FILE;
 }
 
-// All ranks have agreed on the open; only the agents' answers are missing. Sets `apart` if an agent of
-// several nodes refuses.
+// The last step of an open: all ranks have agreed, and only the agents' answers are missing. Sets `apart` if
+// some node's agent refuses the file.
 std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest request, Apart& apart) {
   const bool across = request.routing.lanes > 0;
   request.left = why(apart);
@@ -86,16 +86,16 @@ std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest
                             .costs = request.costs,
                             .file_system = request.file_system};
   std::unique_ptr<client::File> file = client::open(std::move(request));
-  // From here on the agents may call each other, because each knows the file.
+  // Now each agent knows the file, so the agents may call each other.
   if (!across || all_of(comm, file->registered())) return file;
-  (void)file->close();  // an agent of another node may lack the file; nothing was written
+  (void)file->close();  // an agent of another node lacks the file; no rank has written yet
   apart = Apart::refused;
   again.left = why(apart);
   return client::open(std::move(again));
 }
 
-// A rank that later cannot reach an agent could not ask for pending bytes of other ranks. So all ranks leave
-// the file to the MPI library.
+// A rank must be able to reach its agent later, to ask for pending bytes of other ranks. If it cannot, all
+// ranks leave the file to the MPI library.
 bool reaches_agent(const std::string& path) {
   if (client::reserve_descriptors()) return true;
   client::log(
@@ -145,7 +145,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (!introduce(comm, mine, heard) || !opened) return false;
   if (rank == 0) client::learn_costs(heard.observed);
   const Agreement& all = heard.agreement;
-  if (all.pure == 0) {  // the file is the library's alone, without any checks
+  if (all.pure == 0) {  // the file is left to the library, without any checks
     client::open({.path = path,
                   .group = all.company.group,
                   .members = heard.members,
@@ -194,7 +194,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   return true;
 }
 
-// A handle that has no part in the pipeline.
+// Adds a handle that has no part in the pipeline.
 void leave_alone(const char* filename, MPI_File handle) {
   const std::optional<std::string> path = kernel_path(filename);
   if (path && client::process_settings().enabled) add_visitor(handle, *path);
@@ -222,11 +222,11 @@ bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode
   }
 }
 
-// Ends the pipeline's part of the file. The library's own close follows in any case.
+// Closes Millrace's part of the file. The library's own close follows in any case.
 int leave(std::unique_ptr<Open> open) {
   if (open->reader != nullptr) end_reading(*open);
   const Status status = open->file->close();
-  if (open->routed) {  // the next open finds all nodes' writes
+  if (open->routed) {  // so the next open finds all nodes' writes
     (void)all_ranks(*open, true);
     // All ranks of a node share its mount. The other ranks wait for this one in the library's close, which is
     // collective.
@@ -242,8 +242,8 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
              MPI_File* fh) noexcept {
   device::look();
   const Scope scope;
-  // A second handle finds all earlier writes. A handle that only reads has no part in the pipeline, and one
-  // that appends asks for the size.
+  // A new handle must find all earlier writes: a handle for reading does not ask the pipeline, and
+  // MPI_MODE_APPEND asks for the size.
   if (scope.outermost()) {
     meet_posix_hooks();
     flush_others(filename, amode);
@@ -275,7 +275,7 @@ int own_close(Entry entry, MPI_File* fh) noexcept {
   int first = MPI_SUCCESS;
   Fd held;
   std::string deleted;
-  // Also inside another call: an error handler may close the file.
+  // This runs inside other hooks too, because an error handler may close the file.
   if (fh != nullptr) {
     try {
       // The file that is closed needs no order: whoever opens it next waits for everything that is left of
@@ -298,7 +298,7 @@ int own_close(Entry entry, MPI_File* fh) noexcept {
 }
 
 // The MPI library calls the delete callbacks of MPI_COMM_SELF's attributes first, and programs write and
-// close files in them. The front leaves the agent after that, which needs no MPI.
+// close files in them. So this process leaves its agent after that. Leaving needs no MPI.
 int own_finalize(Entry entry) noexcept {
   bool outermost = false;
   {

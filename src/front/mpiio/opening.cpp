@@ -15,10 +15,10 @@
 namespace millrace::front {
 namespace {
 
-// File system prefixes that ROMIO removes from a name; the kernel knows the file by the rest.
+// File system prefixes that ROMIO removes from a name. The rest is the name for the kernel.
 constexpr std::array<std::string_view, 9> posix_prefixes{"ufs", "nfs",     "lustre", "gpfs", "panfs",
                                                          "xfs", "quobyte", "beegfs", "pfs"};
-// ... and prefixes of files that the kernel does not know.
+// Prefixes of files that the kernel does not know.
 constexpr std::array<std::string_view, 6> foreign_prefixes{"testfs", "daos", "ime",
                                                            "pvfs2",  "pvfs", "gridftp"};
 
@@ -74,7 +74,7 @@ Company own_company(int rank, bool wanted) {
   Company mine{0, wanted ? 0u : 1u, node, ~node};
   if (rank != 0) return mine;
   if (::getrandom(&mine.group, sizeof mine.group, 0) != sizeof mine.group) mine.refused = 1;
-  // Never 0, and not above INT64_MAX: MPICH takes the maximum of MPI_UINT64_T as if they had signs.
+  // The number is never 0 and never above INT64_MAX, because MPICH compares MPI_UINT64_T as signed numbers.
   mine.group = (mine.group >> 1) | 1u;
   return mine;
 }

@@ -15,10 +15,10 @@
 // Parts that all kinds of opens share.
 namespace millrace::front {
 
-// The name as the kernel takes it; empty if the file is not one of the kernel's.
+// The name for the kernel, without ROMIO's prefix. Empty if the kernel does not know the file.
 std::optional<std::string> kernel_path(std::string_view name);
 
-// The settings of this file: those of the process, overlaid with its millrace_* hints.
+// The settings of this file. Its millrace_* hints replace settings of the process.
 Settings settings_of(MPI_Info info, const char* filename);
 
 // True if calls of a kind ("independent", ...) stay with the library.
@@ -27,7 +27,7 @@ bool stays_direct(const Settings& settings, std::string_view kind);
 // Tells the client how the program uses threads. Call it before the first use of the session.
 void ask_for_threads();
 
-// The part of every open's agreement that determines the participants, as words for a reduction with MPI_MAX.
+// The words about the participants in every open's agreement. The reduction is MPI_MAX.
 struct Company {
   std::uint64_t group;    // a random number of rank 0
   std::uint64_t refused;  // some rank does not want acceleration, or could not open
@@ -36,14 +36,14 @@ struct Company {
 
   bool on_one_node() const { return node == ~other; }
 };
-// This rank's part.
+// This rank's words.
 Company own_company(int rank, bool wanted);
 
 // The maximum over all ranks of the communicator, word by word. T consists of 64-bit words that are below
 // 2^63, or are only compared for equality.
 bool reduce_words(MPI_Comm comm, const std::uint64_t* mine, std::uint64_t* all, int words);
 
-// ... for words that all ranks have sent already.
+// The same maximum for words that this rank has already received.
 void take_most(std::uint64_t* all, const std::uint64_t* one, int words);
 
 template <class T>
@@ -53,8 +53,8 @@ bool all_at_most(MPI_Comm comm, const T& mine, T& all) {
                       reinterpret_cast<std::uint64_t*>(&all), sizeof(T) / sizeof(std::uint64_t));
 }
 
-// Gathers the blocks of all ranks, in their order, and rank 0's message to all, with one collective call.
-// They travel as bytes, because all ranks run the same build.
+// Gathers the blocks of all ranks, in their order, and rank 0's message to all, with one collective call. The
+// blocks are sent as bytes, because all ranks run the same build.
 bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std::byte> all,
                   std::span<std::byte> word);
 

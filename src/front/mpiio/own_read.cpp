@@ -11,14 +11,14 @@
 namespace millrace::front {
 namespace {
 
-// The opposite of reserve().
+// Moves the individual pointer back, after a read that reserve() had counted.
 void give_back(Open& open, const Target& target) {
   const auto etype = open.view.etype_size();
   const std::lock_guard guard(open.pointer_lock);
   open.position = static_cast<MPI_Offset>(target.position / etype);
 }
 
-// False: nothing has changed but the memory of the read, and the library has to read.
+// False: the library has to read. At most the memory of the read has changed.
 bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
   Target target{};
   if (a.count <= 0) return false;
@@ -50,8 +50,8 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
   return true;
 }
 
-// A collective read finds what any rank of the file wrote in its calls before. The MPI library's two phases
-// have the same effect. False, on all ranks alike: the ranks cannot be asked.
+// Makes a collective read find the earlier writes of all ranks. The MPI library's two-phase read has the same
+// effect. False, on all ranks alike, if the ranks have no communicator to meet.
 bool meet(Open& open, Status& flushed) {
   flushed = open.file->publish();
   return all_ranks(open, true);

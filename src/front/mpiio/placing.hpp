@@ -9,8 +9,8 @@
 
 namespace millrace::front {
 
-// ROMIO before MPICH 4.1 turns a filetype into a list of (offset, length) by code of its own, for each
-// constructor of the nest one rule (ADIOI_Flatten). Five rules are wrong:
+// ROMIO before MPICH 4.1 has its own code that turns a filetype into a list of (offset, length). This code
+// (ADIOI_Flatten) has one rule for each constructor of the nest. Five rules are wrong:
 //
 // 1. Bounds that a program sets (MPI_Type_create_resized, subarray, darray) are entries of length 0. An
 //    MPI_Type_indexed or hindexed of a type with such an entry loses all elements but the first.
@@ -19,9 +19,9 @@ namespace millrace::front {
 // 4. The origin of a darray of 2^31 elements or more is computed in an int.
 // 5. A block of length 0 of a type with holes is one element, in indexed, hindexed and struct types.
 //
-// Rules 1 to 4 leave a trace that MPI_File_get_byte_offset shows: TypeMap::doubts has the positions to ask
-// for. A copy of an element is moved as a whole, so the first element of a nest stands for all others. Rule 5
-// may leave none.
+// MPI_File_get_byte_offset shows the effects of rules 1 to 4. TypeMap::doubts has the positions to ask for.
+// The rules move a copy of an element as a whole, so the first element of a nest stands for all others. Rule
+// 5 may have no visible effect.
 
 // A nested type, with the facts that its parent needs.
 struct Nested {

@@ -10,7 +10,7 @@
 namespace millrace::front {
 namespace {
 
-// As millrace::front::AskMpi in front/posix/hook.hpp: the two libraries share no code.
+// The function that front/posix/hook.hpp declares as AskMpi. The two libraries share no code.
 bool answer(const struct stat* about, bool writes) {
   // The hook has already asked on behalf of the MPI library's own calls.
   if (thread_state.depth != 0) return false;

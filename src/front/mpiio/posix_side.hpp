@@ -4,8 +4,8 @@
 
 namespace millrace::front {
 
-// If libc's I/O functions are hooked too (libmillrace_posix.so): from now on the hooks ask for pending bytes
-// of a file before they touch it. Called at the first MPI_File_open.
+// If libc's I/O functions are hooked too (libmillrace_posix.so), these hooks from now on ask for pending
+// bytes of a file before they touch it. Called at MPI_File_open.
 void meet_posix_hooks();
 
 }  // namespace millrace::front

@@ -9,10 +9,10 @@
 
 namespace millrace::front {
 
-// The table of real functions that libmillrace.so handed over; set once, before any hook can run.
+// The table of real functions, from libmillrace.so. Set once, before any hook can run.
 extern void* const* real_functions;
 
-// Calls the real function of slot S, the next one of the name by which the call came in.
+// Calls the real function of slot S. `entry` says whether the program called MPI_X or PMPI_X.
 template <Slot S, class... Arguments>
 inline int call(Entry entry, Arguments... arguments) {
   using Type = typename Function<S>::type;

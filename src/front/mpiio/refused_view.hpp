@@ -8,8 +8,8 @@
 
 namespace millrace::front {
 
-// The reason, for reports, why this rank leaves the file at `path` to the MPI library while its view is
-// `filetype`. If a limit of Millrace is the reason, a line on stderr says what to do.
+// The reason, for reports, why this rank leaves the file at `path` to the MPI library while `filetype` is in
+// its view. If a limit of Millrace is the reason, prints a line on stderr that says what to do.
 const char* reason_for_no_view(MPI_Datatype filetype, const std::string& path);
 
 }  // namespace millrace::front

@@ -27,7 +27,7 @@ std::string value_of(MPI_Info info, const char* key) {
 }  // namespace
 
 std::uint64_t sieve_bytes(MPI_File handle, const std::string& path) {
-  // An agent that writes by io_uring holds no locks.
+  // An agent that writes with io_uring (sink=direct) holds no locks.
   if (client::process_settings().file.sink == SinkMode::direct ||
       !is_local_type(type_of_file_system(path.c_str())))
     return 0;

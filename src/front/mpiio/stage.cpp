@@ -15,8 +15,8 @@
 namespace millrace::front {
 namespace {
 
-// For stage=auto: smaller files can be read in the time of the nodes' meeting. A file that not every node
-// reads nearly whole is cheaper to read directly.
+// For stage=auto. Reading a smaller file takes no longer than the agreement of the nodes. If some node reads
+// only part of a file, direct reads are cheaper.
 constexpr std::uint64_t worth_staging_bytes = 4 * MiB;
 constexpr std::uint32_t nearly_whole = 900;  // thousandths
 
@@ -47,7 +47,7 @@ bool handle_of_copy(int fd, MPI_File& copy) {
   return opened;
 }
 
-// Opens every rank's handle of its node's copy; true if all ranks have one.
+// Stages the file and opens every rank's handle of its node's copy. True if all ranks have one.
 bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
   std::optional<StagedCopy> copy = stage_whole(comm, plan);
   if (!copy) return false;

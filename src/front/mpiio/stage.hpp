@@ -6,24 +6,25 @@
 #include "front/mpiio/open.hpp"
 
 // Files that are opened for reading only. The program's handle stays the library's own. If the file has been
-// staged, reads by offset or individual pointer go to a second handle, of this node's copy. It is open for
-// this rank alone (MPI_COMM_SELF): no read waits for another rank or crosses a link.
+// staged, reads by offset or individual pointer go to a second handle, which is of this node's copy. This
+// rank alone has it open (MPI_COMM_SELF), so no read waits for another rank or crosses a link.
 namespace millrace::front {
 
-// Called after the library's open; MPI_FILE_NULL: that failed here. Stages the file if the settings ask for
-// it or if it pays. Collective. False: the handle is left to the library.
+// Called after the library's open. `handle` is MPI_FILE_NULL if that open failed on this rank. Stages the
+// file if the settings ask for it or if staging saves time. Collective. False: the handle is left to the
+// library.
 bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle);
 
-// Makes this rank's own handle of its node's copy; false if the library cannot open it.
+// Makes this rank's own handle of its node's copy. False if the library cannot open the copy.
 bool open_for_this_rank(StagedCopy& copy, Reader& reader);
 
 void close_copy(Reader& reader);
 
-// At MPI_File_sync: if the file has changed since it was staged, later reads go to the file itself.
+// Called at MPI_File_sync. If the file has changed since it was staged, later reads go to the file itself.
 // Collective over the file.
 void look_again(Open& open);
 
-// At close: remembers the share that was read, for the next file of the series.
+// Called at close. Remembers the share of the file that was read, for the next file of the series.
 void end_reading(Open& open);
 
 }  // namespace millrace::front

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transfers of device memory. They are cut into parts of host memory that take the normal path, as if the
-// program had copied them. If other ranks wait in the library, this rank still calls the collective function
-// once, with no data. A transfer that cannot be cut (shared pointers, atomic mode) is copied as a whole if it
-// is small.
+// Transfers of device memory. The transfer is cut into parts of host memory. Each part takes the normal path,
+// as if the program had copied it. If other ranks wait in the library, this rank calls the collective
+// function once, with no data. Shared pointers and atomic mode forbid such cuts. A small transfer of that
+// kind is copied as a whole.
 #include <algorithm>
 #include <cerrno>
 #include <new>
@@ -20,13 +20,14 @@
 namespace millrace::front {
 namespace {
 
-// A copy in this process's memory, outside the bound of staging memory.
+// The largest transfer that is copied as a whole. The copy does not count against the bound of staging
+// memory.
 constexpr std::uint64_t whole_max = 8 * MiB;
-// The amount of data of memory with holes that is gathered at a time.
+// For memory with holes: the most data that is gathered at a time.
 constexpr std::size_t packed_max = 1 * MiB;
 
 struct LibraryView {
-  bool known = false;  // native, and the values below are valid
+  bool known = false;  // the view is native, the file is not in atomic mode, and etype_bytes is valid
   std::uint64_t etype_bytes = 1;
 };
 
@@ -57,7 +58,7 @@ class Staged {
          const client::TypeMap* map)
       : open_(open), row_(row), a_(a), found_(found), map_(map) {}
 
-  // As staged().
+  // Returns the same as staged().
   bool run(int& result);
 
  private:
@@ -129,7 +130,7 @@ int Staged::in_parts(std::uint64_t etype_bytes) {
   return error != MPI_SUCCESS ? error : complete_all();
 }
 
-// The call itself, with no data.
+// Makes the program's call with no data.
 int Staged::join() {
   char nothing = 0;
   MPI_Status status;
@@ -194,8 +195,8 @@ int Staged::move_with_holes(FileSide& side) {
   return MPI_SUCCESS;
 }
 
-// Moves the data with one call, from and to a copy of its whole hull. False: the hull is too large, or its
-// holes cannot be copied.
+// Moves the data with one call, by a host copy of the whole hull. False: the hull is too large, or its holes
+// cannot be copied.
 bool Staged::whole(int& result) {
   MPI_Count lower = 0, span = 0, begin = 0, extent = 0;
   if (PMPI_Type_get_true_extent_x(a_.type, &lower, &span) != MPI_SUCCESS ||

@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every MPI_File_* function of MPI 4.0, and what Millrace does with it; and the collective functions by which
-ranks tell each other that they have written. Data only; generate.py reads it.
+"""The treatment of every MPI_File_* function of MPI 4.0, and of the collective functions by which ranks tell each
+other that they have written. Data only; generate.py reads it.
 
-A transfer is a row of four attributes; its large-count variant is derived. The others name their C
+A transfer is a row of four attributes. generate.py derives its large-count variant. Each other function has its C
 parameters and a class:
 
   own    a hand-written function of calls.hpp
-  order  what this node holds of files of several nodes reaches them, then the MPI library's function
+  order  first brings pending bytes of files that several nodes have open to their file servers; then calls the MPI
+         library's function
   pass   the MPI library's function; not interposed at all
 """
 
@@ -79,7 +80,8 @@ OTHERS = [
     ("MPI_Finalize", "", "own", "open_close"),
 ]
 
-# Of these, the ones in which ranks wait for each other: they order as those below do, and then take their own part.
+# The functions of OTHERS in which ranks wait for each other. Their hooks first order writes, as for ORDERING, and then
+# do their own part.
 MEETING = (
     "MPI_File_open",
     "MPI_File_close",
@@ -89,8 +91,8 @@ MEETING = (
     "MPI_File_sync",
 )
 
-# COUNT, COUNTS, DISPLS and UNIT differ in the large-count variant. It is hooked too where all of them are numbers: with
-# arrays, an MPI library that has none could not stand in for it by the small one (hook/narrow.cpp).
+# The types of COUNT, COUNTS, DISPLS and UNIT differ in the large-count variant. The variant is hooked too if all of
+# them are numbers. With arrays, hook/narrow.cpp cannot replace a missing variant by the function with small counts.
 WORDS = {
     "COUNTS": ("const int*", "const MPI_Count*"),
     "COUNT": ("int", "MPI_Count"),
@@ -111,9 +113,9 @@ _types = "const MPI_Datatype*"
 _made = "MPI_Comm* newcomm"
 _window = "MPI_Aint size, UNIT disp_unit, MPI_Info info, MPI_Comm comm"
 
-# The blocking collective functions by which a rank may learn that another one has come to the same call. Not
-# MPI_Comm_free and MPI_Comm_disconnect, from which it learns nothing, nor what pairs of ranks do (messages,
-# MPI_Win_post and MPI_Win_lock), nor constructors from groups without a communicator (MPI sessions).
+# The blocking collective functions by which a rank may learn that another rank has come to the same call. MPI_Comm_free
+# and MPI_Comm_disconnect are not here, because a rank learns nothing from them. Calls of two ranks (messages,
+# MPI_Win_post, MPI_Win_lock) and constructors from groups without a communicator (MPI sessions) are missing too.
 # (function, C parameters)
 ORDERING = [
     ("MPI_Barrier", "MPI_Comm comm"),

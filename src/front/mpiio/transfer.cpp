@@ -4,15 +4,15 @@
 // The one transfer behind all read and write functions.
 //
 // On a file that Millrace accelerates, a collective write never becomes the MPI library's collective write.
-// The choice between pipeline and library depends on facts of this rank alone (sizes, errors), so the ranks
-// could wait for each other. A write that does not take the pipeline uses the library's independent function,
-// which needs no other rank. Only `collective_direct`, agreed by all ranks at open, and atomic mode, set by
-// all ranks, leave collective writes to the library.
+// The choice between pipeline and library depends on sizes and errors of this rank alone. If some ranks chose
+// the collective write and others the pipeline, the ranks would wait for ever. A write that does not take the
+// pipeline uses the library's independent function, which needs no other rank. Only `collective_direct`,
+// agreed by all ranks at open, and atomic mode, set by all ranks, leave collective writes to the library.
 //
-// A call goes one way: transfer() -> staged() -> host_transfer() -> before() -> write() or read_on_first() ->
-// the library. One way leads back: staged() cuts a device's memory into parts of host memory, which each take
-// host_transfer(), because what suits the program's own buffers (pipeline, direct, first node) has to be
-// found for them alike.
+// The order of calls is transfer() -> staged() -> host_transfer() -> before() -> write() or read_on_first()
+// -> the library. Only staged() goes back: it cuts a device's memory into parts of host memory, and each part
+// takes host_transfer(). So the parts get the same choice of pipeline, direct write or first node as the
+// program's own buffers.
 #include "front/mpiio/transfer.hpp"
 
 #include <new>
@@ -28,7 +28,7 @@
 namespace millrace::front {
 namespace {
 
-// The end of a split collective that began in the pipeline. False: the call is the library's.
+// Ends a split collective that Millrace began. False: the call is the library's.
 bool end_split(Open& open, const Row& row, const Arguments& a, int& result) {
   const std::lock_guard guard(open.split_lock);
   const Split split = open.split;
@@ -58,9 +58,9 @@ Extent touched(Open& open, const Row& row, const Arguments& a) {
   return target.hull;
 }
 
-// A collective read of a file that several nodes have open finds earlier writes of all ranks. MPI requires
-// syncs in between, but I/O libraries that need none on one node have none. A call that must not wait for
-// other ranks does without this.
+// True if the ranks must meet before this read, so that it finds earlier writes of all nodes. MPI requires
+// the program to sync in between. But I/O libraries do not, because on one node they need no sync. A
+// non-blocking read must not wait for other ranks, so its ranks do not meet.
 bool shared_by_nodes(const Open& open, const Row& row) {
   return open.routed && row.direction == Direction::read && row.coordination == Coordination::collective &&
          row.completion != Completion::nonblocking;
@@ -120,7 +120,7 @@ int was_read(Open& open, const Row& row, const Arguments& a, int result) noexcep
     open.reader->bytes.fetch_add(bytes, std::memory_order_relaxed);
     open.file->note_read(bytes);
   }
-  // The program's error handler belongs to the handle that the program has.
+  // The program has set its error handler on its own handle, not on that of the copy.
   if (result != MPI_SUCCESS && source_of(open, row) != open.handle)
     PMPI_File_call_errhandler(open.handle, result);
   return result;

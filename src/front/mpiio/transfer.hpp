@@ -9,8 +9,9 @@
 
 namespace millrace::front {
 
-// True: Millrace has carried out the call, and `result` is its return value. False: the file is ready for the
-// MPI library's own function (pending bytes, individual pointer), and `flushed` is the status of that.
+// True: Millrace has carried out the call, and `result` is its return value. False: the caller calls the MPI
+// library's own function. Pending bytes and the individual pointer are ready for it, and `flushed` is the
+// status of the flush.
 bool before(Open& open, const Row& row, const Arguments& arguments, int& result, Status& flushed) noexcept;
 
 // Called after the MPI library's function returned `result`. Returns the return value of the call.
@@ -20,18 +21,18 @@ int after(Open& open, const Row& row, const Arguments& arguments, int result, St
 inline MPI_File source_of(const Open& open, const Row& row) {
   return row.direction == Direction::read && row.position != Position::shared ? open.reading() : open.handle;
 }
-// Before a transfer of a handle that is the library's alone: asks for pending bytes.
+// Asks for pending bytes, before a transfer of a handle that is left to the library.
 Status ask_as_visitor(const Open& open, const Row& row) noexcept;
 int was_read(Open& open, const Row& row, const Arguments& arguments, int result) noexcept;
 
-// A transfer of device memory. False: the memory is the host's, or the call goes unchanged to the MPI
-// library, which may support device memory.
+// Carries out a transfer of device memory. False: the memory is the host's, or the call goes unchanged to the
+// MPI library, which may support device memory.
 bool staged(Open* open, const Row& row, const Arguments& arguments, int& result) noexcept;
 
 // True if this write takes the pipeline or independent functions, on all ranks alike.
 bool writes_alone(const Open& open, const Row& row);
 
-// A transfer of a handle that is the library's alone.
+// Carries out a transfer of a handle that is left to the library.
 template <class Real>
 inline int visit(const Open& open, const Row& row, const Arguments& arguments, Real real) noexcept {
   const Status flushed = ask_as_visitor(open, row);
@@ -39,8 +40,8 @@ inline int visit(const Open& open, const Row& row, const Arguments& arguments, R
   return flushed.ok() ? result : raise(open, flushed);
 }
 
-// A transfer of memory that this process can access; `open` is null if the file is the library's alone.
-// `real` calls the MPI library's own function for a handle.
+// Carries out a transfer of memory that this process can access. `open` is null for a file that is left to
+// the library. `real` calls the MPI library's own function on a handle.
 template <class Real>
 inline int host_transfer(Open* open, const Row& row, const Arguments& arguments, Real real) noexcept {
   if (open == nullptr) return real(arguments.file);
@@ -58,13 +59,15 @@ inline int host_transfer(Open* open, const Row& row, const Arguments& arguments,
   return after(*open, row, arguments, real(arguments.file), flushed);
 }
 
-// True if a device's driver would show in this call: small writes into the pipeline rely on larger calls.
+// True if this call has to check whether a device's driver is loaded. Small writes into the pipeline do not
+// check; larger calls do.
 inline bool worth_looking(const Open* open, const Row& row, const Arguments& arguments) {
   return open == nullptr || row.direction == Direction::read || !open->mapped || arguments.map == nullptr ||
          arguments.map->size * static_cast<std::uint64_t>(arguments.count) >= device::worth_looking_bytes;
 }
 
-// Every transfer function ends here. Nothing below asks again whether the memory is a device's.
+// Every hook of a transfer function calls this. The functions that it calls do not check for device memory
+// again.
 template <class Real>
 inline int transfer(const Row& row, Arguments arguments, Real real) noexcept {
   const Scope scope;

@@ -26,7 +26,8 @@ bool open_alone(Open& open) {
   return error == MPI_SUCCESS;
 }
 
-// The etype at which the write begins; the individual pointer moves past its end. False: it is not known.
+// Finds the etype at which the write begins, and moves the individual pointer past its end. False: the
+// pointer is not known.
 bool take_position(Open& open, const Row& row, const Arguments& a, MPI_Offset& position) {
   position = a.offset;
   if (row.position == Position::at) return true;
@@ -53,7 +54,7 @@ bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Data
     open.unmapped_etype = static_cast<std::uint64_t>(unit);
     return true;
   }
-  close_unmapped(open);  // its view is an earlier one, so no write may use it
+  close_unmapped(open);  // the handle still has an earlier view, so no write may use it
   client::log(
       open.path +
       ": the MPI library cannot open the file once more for a view that Millrace does not map. Writes "

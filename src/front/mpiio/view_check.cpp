@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t first_pieces = 256;
 
-// Asks the library for places, within a number of steps.
+// Asks the library for places in the file, up to a number of steps.
 class Inquiry {
  public:
   Inquiry(MPI_File file, const client::FileView& view)
@@ -29,7 +29,7 @@ class Inquiry {
     return static_cast<std::uint64_t>(offset) == view_.offset_of(etype * view_.etype_size());
   }
 
-  // The first byte and the last etype of the piece at `position`. Goes to the next one.
+  // Checks the first byte and the last etype of the piece at `position`. Moves `position` to the next piece.
   bool same_piece(std::uint64_t& position) {
     const client::TypeMap& map = view_.filetype();
     const std::uint64_t within = position % map.size;
@@ -55,7 +55,7 @@ bool library_agrees(MPI_File file, const client::FileView& view) noexcept {
   std::uint64_t position = 0;
   for (std::uint64_t i = 0; i < first_pieces && position < 2 * map.size; ++i)
     if (!ask.same_piece(position)) return false;
-  // A lost or extra byte moves all following ones.
+  // A lost or extra byte moves all bytes after it, so places far apart are enough.
   for (; position < map.size; position *= 2)
     if (!ask.same_place(position)) return false;
   if (!ask.same_place(map.size - 1) || !ask.same_place(map.size) || !ask.same_place(2 * map.size - 1))

@@ -38,7 +38,7 @@ bool sound(Open& open, const Row& row, const Arguments& a, Target& target) {
          (row.completion != Completion::nonblocking || a.request != nullptr);
 }
 
-// A write that measure() has accepted.
+// Carries out a write that measure() has accepted.
 int write_measured(Open& open, const Row& row, const Arguments& a, Target& target) {
   if (target.bytes == 0) {
     const int error = examine(open, Direction::write, a);
@@ -61,7 +61,8 @@ int write_measured(Open& open, const Row& row, const Arguments& a, Target& targe
        .met = open.takes_meeting() && row.coordination == Coordination::independent});
   if (!pipeline) {
     const Timed timed(*open.file);
-    const bool library = target.one_piece && !writes_under_lock(open, target);  // which examines by itself
+    const bool library =
+        target.one_piece && !writes_under_lock(open, target);  // which checks the datatype itself
     const int error = library ? MPI_SUCCESS : examine(open, Direction::write, a);
     return error != MPI_SUCCESS ? error : write_direct(open, row, a, &target);
   }
@@ -74,15 +75,15 @@ int write_measured(Open& open, const Row& row, const Arguments& a, Target& targe
   return status.ok() ? complete(open, row, a, target.bytes) : raise(open, status);
 }
 
-// A write whose arguments are wrong, or whose datatype has no map.
+// Carries out a write with wrong arguments, or with a datatype without a map.
 int write_unmeasured(Open& open, const Row& row, const Arguments& a) {
   if (open.location == Open::Location::elsewhere)
     return not_on_first(open, "writing with these arguments or this view");
   return write_direct(open, row, a, nullptr);
 }
 
-// For a datatype without a map and a view with holes: writes the bytes, in order. False: nothing was written,
-// and the call is the library's.
+// For a datatype without a map and a view with holes: lets Linear put the bytes in order, and writes them.
+// False: nothing was written, and the library has to write.
 bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
   const bool elsewhere = open.location == Open::Location::elsewhere;
   if ((open.view.filetype().contiguous && !elsewhere) || a.count <= 0 || a.offset < 0 ||

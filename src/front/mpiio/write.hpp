@@ -6,8 +6,8 @@
 
 namespace millrace::front {
 
-// A write that needs no other rank (transfer.cpp says why), of memory that this process can access: through
-// the pipeline or past it.
+// Carries out a write through the pipeline or past it, of memory that this process can access. The write
+// needs no other rank; transfer.cpp says why.
 int write(Open& open, const Row& row, const Arguments& arguments);
 
 }  // namespace millrace::front

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Functions that open, close and duplicate descriptors, for write-behind.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Hooks of functions
+// that open, close and duplicate descriptors. Write-behind has to see these calls.
 #include <cerrno>
 #include <cstdarg>
 
@@ -17,7 +16,7 @@ namespace real = millrace::front::real;
 
 namespace {
 
-// Opens a file. If the open truncates the file, waiting bytes are written before.
+// Opens a file. If the open truncates the file, waiting bytes are written first.
 template <class Real>
 int opened(int flags, Real real) {
   if ((flags & O_TRUNC) != 0) settle_all();
@@ -26,7 +25,7 @@ int opened(int flags, Real real) {
   return fd;
 }
 
-// The argument of open(2) after its flags, if there is one.
+// The mode argument of open(2), if the flags require one.
 mode_t mode_of(int flags, va_list arguments) {
   const bool creates = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
   return creates ? va_arg(arguments, mode_t) : mode_t{0};
@@ -42,8 +41,8 @@ int closed(int fd, Real real) {
   return -1;
 }
 
-// Settle the file before any command. So the file is as the program expects, and no second descriptor of it
-// has write-behind.
+// Settles the file before any command. So the file is as the program expects, and a file with a second
+// descriptor has no write-behind.
 void before_command(int fd, int command) {
   if (command == F_GETFD || command == F_SETFD || command == F_GETFL) return;
   if (command == F_DUPFD || command == F_DUPFD_CLOEXEC || command == F_SETFL) {

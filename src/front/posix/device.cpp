@@ -23,7 +23,8 @@ ssize_t returned(ssize_t moved) {
   return -1;
 }
 
-// A descriptor, at its own offset or from `at` on.
+// A descriptor and the position of the next transfer: `at`, or the descriptor's own offset if `at` is
+// negative.
 struct File {
   int fd;
   off_t at;
@@ -54,7 +55,8 @@ struct File {
     if (file.at >= 0) {
       file.at -= static_cast<off_t>(bytes);
     } else {
-      (void)real::lseek(file.fd, -static_cast<off_t>(bytes), SEEK_CUR);  // fails on pipes: that is gone
+      // Fails on a pipe, where the bytes are lost.
+      (void)real::lseek(file.fd, -static_cast<off_t>(bytes), SEEK_CUR);
     }
   }
   HostEnd end() { return {this, write, read, ready, unread}; }
@@ -75,7 +77,7 @@ ssize_t staged(Way way, int fd, void* data, size_t bytes, off_t at) {
   return returned(move(way, file, found, data, bytes));
 }
 
-// Moves one piece of either kind of memory; returns the bytes moved, or -errno.
+// Moves one piece of host or device memory. Returns the bytes moved, or -errno.
 ssize_t move_piece(Way way, File& file, const iovec& piece) {
   if (const device::Found found = device::find_refused(piece.iov_base))
     return move(way, file, found, piece.iov_base, piece.iov_len);
@@ -132,7 +134,7 @@ struct Stream {
     const auto& from = *static_cast<Stream*>(self);
     return static_cast<ssize_t>(from.get(into, bytes, from.stream));
   }
-  static bool ready(void*) { return true; }  // fread waits for all of it
+  static bool ready(void*) { return true; }  // fread waits for all bytes
   static void unread(void* self, std::uint64_t bytes) {
     (void)real::fseeko(static_cast<Stream*>(self)->stream, -static_cast<off_t>(bytes), SEEK_CUR);
   }
@@ -149,7 +151,7 @@ size_t staged_items(Way way, const device::Found& found, void* data, size_t size
     const ssize_t moved = way == Way::write ? found.entry->write(found.device, at, bytes - done, &end)
                                             : found.entry->read(found.device, &end, at, bytes - done);
     if (moved < 0) {
-      // The offset of device transfers: libc knows only its own.
+      // libc does not see an error of the device, so the hook sets the stream's error flag.
       one.stream->_flags |= _IO_ERR_SEEN;
       errno = static_cast<int>(-moved);
     }

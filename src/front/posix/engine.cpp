@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// The system under the engine: the real functions, never the hooks.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The engine's system
+// calls. They use the real functions, never the hooks.
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -32,7 +31,7 @@ bool path_of(int fd, char* path, std::size_t size) {
   return true;
 }
 
-// If /proc does not tell, assume that there is one.
+// True if this process has another descriptor of the file. Also true if /proc cannot be read.
 bool open_elsewhere(int fd, plain::FileId id) {
   DIR* folder = ::opendir("/proc/self/fd");
   if (folder == nullptr) return true;

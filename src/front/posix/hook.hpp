@@ -8,7 +8,7 @@
 
 #include "plain/engine.hpp"
 
-// Marks exported functions; everything else of the library is hidden.
+// Marks exported functions. Everything else in the library is hidden.
 #define MILLRACE_HOOK extern "C" __attribute__((visibility("default")))
 
 namespace millrace::front {
@@ -16,14 +16,14 @@ namespace millrace::front {
 // The process's engine, over the real functions.
 plain::Engine& engine();
 
-// A function of the MPI-IO hooks of this process, set at its first MPI_File_open (guests.cpp); nullptr: no
-// MPI-IO in this process. For a file, it writes the pending bytes to the file and returns false. For nullptr,
-// it says whether any bytes are pending.
+// A function of the MPI-IO hooks of this process, set at the first MPI_File_open (guests.cpp). `ask_mpi` is
+// nullptr if the process uses no MPI-IO. For a file, the function writes the pending bytes to the file and
+// returns false. For nullptr, it returns true if any bytes are pending.
 using AskMpi = bool (*)(const struct stat* about, bool writes);
 extern constinit std::atomic<AskMpi> ask_mpi;  // NOLINT(bugprone-dynamic-static-initializers): only declared
 
-// Before a file is read, written past MPI-IO or measured: bytes that this process or other ranks of its node
-// have written by MPI-IO reach the file. Costs one load if the process uses no MPI-IO.
+// Call it before a file is read, written past MPI-IO, or asked for its size. Brings bytes to the file that
+// ranks of this node have written by MPI-IO. Costs one load if the process uses no MPI-IO.
 void ask_mpi_about(int fd, bool writes, AskMpi ask);
 void ask_mpi_about(int folder, const char* path, int flags, AskMpi ask);
 inline void ask_for(int fd, bool writes = false) {
@@ -35,7 +35,8 @@ inline void ask_for(int folder, const char* path, int flags) {
     ask_mpi_about(folder, path, flags, ask);
 }
 
-// Before a call that could miss bytes of write-behind, or that makes a second descriptor of the file.
+// Writes the waiting bytes of a file. Call it before a call that could miss them. Before a call that makes a
+// second descriptor, call release(), which also ends write-behind for the file.
 inline void settle(int fd) {
   engine().behind().settle(fd);
   ask_for(fd);
@@ -45,7 +46,7 @@ inline void release(int fd) {
   engine().behind().release(fd);
   ask_for(fd);
 }
-// ... for the file of a name.
+// The same for a file by its name. Settles all files, because the name may mean any of them.
 inline void settle_named(int folder, const char* path, int flags) {
   settle_all();
   ask_for(folder, path, flags);

@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Functions that look at files by name, start programs or end this one. They settle all files, without
-// asking which file a name means.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Hooks of functions
+// that look at files by name, start programs or end this one. They settle all files, because a name may mean
+// any of them.
 #include <alloca.h>
 
 #include <cstdarg>
@@ -177,8 +176,8 @@ MILLRACE_HOOK int fexecve(int fd, char* const arguments[], char* const environme
   return real::fexecve(fd, arguments, environment);
 }
 
-// The arguments of execl as execv takes them, on the caller's stack, because nothing may be allocated between
-// fork and exec.
+// Converts the arguments of execl to those of execv. They are on the caller's stack, because a program must
+// not allocate memory between fork and exec.
 #define MILLRACE_GATHER(first)                                                 \
   va_list words;                                                               \
   va_start(words, first);                                                      \

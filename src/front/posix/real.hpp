@@ -51,9 +51,9 @@ enum class PosixSlot : unsigned {
   count
 };
 
-// The next function of that name, after Millrace's; looked up once. Ends the process if no library has it, as
-// the dynamic linker does. Allocates nothing and takes no lock, because a preloaded malloc may read files
-// while it starts.
+// The next function of that name after Millrace's, looked up once. If no library has the function, the
+// process ends, as the dynamic linker would end it. Allocates nothing and takes no lock, because a preloaded
+// malloc may read files while it starts.
 void* real_function(PosixSlot slot);
 
 // real::write(...) is the function that the program would have called without Millrace.

@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Functions of a descriptor that look at the file, or change the meaning of a write. They settle the file
-// first, so that it is as the program expects.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Hooks of functions
+// that look at a descriptor's file, or change the meaning of a write. They settle the file first, so that the
+// file is as the program expects.
 #include <cstdarg>
 
 #include "front/posix/hook.hpp"
@@ -154,7 +153,7 @@ MILLRACE_HOOK ssize_t splice(int from, off64_t* from_at, int to, off64_t* to_at,
   return real::splice(from, from_at, to, to_at, bytes, flags);
 }
 
-// libc's own threads make these transfers later.
+// libc's own threads make these transfers later, where no hook sees them.
 MILLRACE_HOOK int aio_read(aiocb* request) noexcept {
   release(request->aio_fildes);
   return real::aio_read(request);
@@ -185,7 +184,7 @@ MILLRACE_HOOK int lio_listio64(int mode, aiocb64* const requests[], int count, s
   return real::lio_listio64(mode, requests, count, event);
 }
 
-// A descriptor may go to another process.
+// The message may send a descriptor to another process.
 MILLRACE_HOOK ssize_t sendmsg(int fd, const msghdr* message, int flags) {
   if (message != nullptr && message->msg_controllen > 0) release_all();
   return real::sendmsg(fd, message, flags);

@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Large writes of streams. A preload does not see libc's calls inside libc. So the hook calls the stream's
-// function for one piece after the other, and libc keeps buffers, offsets, errors and ends.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Hooks of large writes
+// to streams. A preload does not see libc's calls inside libc. So the hook calls libc's function for one
+// piece after the other. libc still takes care of buffers, offsets, errors and the end of the file.
 #include <stdio_ext.h>
 
 #include <cerrno>
@@ -36,14 +35,15 @@ int descriptor_of(FILE* stream) {
 
 bool behind_has(FILE* stream) { return engine().behind().takes(descriptor_of(stream)); }
 
-// libc writes small pieces itself, at once. In file order they do not overlap waiting bytes. Before a jump to
-// another place, the hook waits for these.
+// libc itself writes small pieces at once. In file order, they do not overlap the waiting bytes of
+// write-behind. Before the stream moves to another place, the hook writes the waiting bytes.
 void settle_stream(FILE* stream) {
   if (engine().behind().any() || ask_mpi.load(std::memory_order_relaxed) != nullptr)
     settle(descriptor_of(stream));
 }
 
-// Only streams for writing alone have write-behind, because a preload does not see libc's own reads.
+// Only streams that are open for writing alone have write-behind, because a preload does not see libc's own
+// reads.
 template <class Real>
 FILE* opened(const char* mode, Real real) {
   if (mode[0] != 'r') settle_all();  // before the file loses its bytes, and libc looks for its end
@@ -61,13 +61,13 @@ FILE* reopened(const char* mode, FILE* stream, Real real) {
   return opened(mode, real);
 }
 
-// The bytes of a write that libc would keep in the stream's buffer. libc fills the buffer, and then writes
-// whole buffers.
+// The number of bytes of a write that libc would keep in the stream's buffer. libc fills the buffer, and then
+// writes whole buffers.
 size_t kept_of(FILE* stream, int fd, size_t bytes) {
   size_t buffer = __fbufsize(stream);
   struct stat about;
   if (buffer == 0 && real::fstat(fd, &about) == 0) {
-    // No buffer yet: use the size that libc will choose.
+    // The stream has no buffer yet. This is the size that libc will choose.
     buffer =
         about.st_blksize > 0 && about.st_blksize < BUFSIZ ? static_cast<size_t>(about.st_blksize) : BUFSIZ;
   }
@@ -77,7 +77,8 @@ size_t kept_of(FILE* stream, int fd, size_t bytes) {
   return buffer < 128 ? 0 : (bytes - room) % buffer;
 }
 
-// fflush forgets the offset, as after a write of libc's own.
+// Writes the stream's buffer. fflush makes libc forget the stream's offset, so this sets the offset again, as
+// after a write of libc's own.
 bool flush(FILE* stream) {
   const off64_t known = stream->_offset;
   const auto pending = static_cast<off64_t>(__fpending(stream));
@@ -86,9 +87,9 @@ bool flush(FILE* stream) {
   return true;
 }
 
-// A write to a stream whose file has write-behind. The stream's buffer goes first, then this write. Then the
-// stream gets the file's new offset, as POSIX requires for a change between a stream and its descriptor.
-// False: left to libc.
+// A write to a stream whose file has write-behind. Writes the stream's buffer first, then these bytes. Then
+// the stream gets the file's new offset, as POSIX requires for a change between a stream and its descriptor.
+// False: libc has to write.
 bool put_behind(const void* data, size_t bytes, FILE* stream, size_t& done) {
   const int fd = fileno(stream);
   const size_t kept = kept_of(stream, fd, bytes);
@@ -101,8 +102,8 @@ bool put_behind(const void* data, size_t bytes, FILE* stream, size_t& done) {
     done = 0;
     return true;
   }
-  // Updates the offset that libc remembers, if it does, as after a write of its own. fseeko would make libc
-  // remember it, while a child that shares the offset could move it.
+  // If libc remembers an offset, updates it, as after a write of its own. fseeko would make libc remember
+  // one, and a child process that shares the offset could move it unseen.
   if (stream->_offset >= 0) stream->_offset += *written;
   errno = error;
   done = bytes - kept +
@@ -110,7 +111,7 @@ bool put_behind(const void* data, size_t bytes, FILE* stream, size_t& done) {
   return true;
 }
 
-// `put(data, bytes)` is the real function for pieces of one byte; `whole()` the call as it came.
+// `put(data, bytes)` calls the real function for items of one byte. `whole()` makes the program's own call.
 template <class Put, class Whole>
 size_t put_host(const void* data, size_t size, size_t count, FILE* stream, Put put, Whole whole) {
   size_t bytes = 0;
@@ -124,7 +125,7 @@ size_t put_host(const void* data, size_t size, size_t count, FILE* stream, Put p
   }
   const Entrance entrance;
   const int fd = entrance ? fileno(stream) : -1;
-  if (fd < 0) return whole();  // memory, a program's own functions, or closed
+  if (fd < 0) return whole();  // a stream in memory, one with the program's own functions, or a closed one
   if (!engine().divides(fd, bytes)) {
     const size_t done = whole();
     engine().wrote(fd, -1, done * size);
@@ -151,7 +152,7 @@ size_t put_stream(const void* data, size_t size, size_t count, FILE* stream, Put
   return put_host(data, size, count, stream, put, whole);
 }
 
-// libc makes the reads, but it cannot touch device memory.
+// libc reads the bytes into host memory, because it cannot touch device memory.
 template <class Real>
 size_t got_stream(void* data, size_t size, size_t count, FILE* stream, Real real) {
   if (ask_mpi.load(std::memory_order_relaxed) != nullptr) ask_for(descriptor_of(stream));

@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Transfers of descriptors. Reads into the program's own memory are already as fast as possible (ADR 11).
-// Memory that the system could not access may be a device's (device.hpp).
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Hooks of reads and
+// writes with descriptors. Reads into host memory are already as fast as possible (ADR 11). Memory that the
+// system cannot access may be a device's (device.hpp).
 #include <cerrno>
 
 #include "front/posix/device.hpp"
@@ -25,7 +24,7 @@ bool refused(ssize_t result) { return __builtin_expect(result == -1 && errno == 
 
 bool copies(int fd) { return engine().behind().takes(fd); }
 
-// Checks that bytes for a copy are readable.
+// True if a device owns the memory, so that write-behind cannot copy the bytes itself.
 bool of_a_device(const void* data, size_t bytes) {
   device::look();
   return static_cast<bool>(device::find(data, bytes));
@@ -74,7 +73,7 @@ bool any_of_a_device(const iovec* pieces, int count) {
   return false;
 }
 
-// True if a call ended between two pieces, as it does if the next one is not accessible.
+// True if a call ended between two pieces. It does so if the system cannot access the next piece.
 bool ended_between(const iovec* pieces, int count, ssize_t done) {
   size_t end = 0;
   for (int i = 0; i < count && end <= static_cast<size_t>(done); ++i) {

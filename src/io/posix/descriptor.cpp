@@ -24,7 +24,7 @@ Result<Fd> duplicate(int file) {
 Result<Fd> reopen_direct(const Fd& file) {
   const int flags = fcntl(file.get(), F_GETFL);
   if (flags < 0) return Status::from_errno(errno);
-  // Only the access mode is kept: O_APPEND would move positional writes to the end.
+  // Keeps only the access mode. O_APPEND would move positional writes to the end.
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   Fd direct(open(path.c_str(), (flags & O_ACCMODE) | O_DIRECT | O_CLOEXEC));
   if (!direct.valid()) return Status::from_errno(errno);

@@ -11,25 +11,27 @@
 
 namespace millrace::io {
 
-// A second descriptor of the same open file, close-on-exec. An invalid one gives an invalid one.
+// Makes a second descriptor of the same open file, close-on-exec. An invalid descriptor gives an invalid Fd.
 Result<Fd> duplicate(int file);
 inline Result<Fd> duplicate(const Fd& file) { return duplicate(file.get()); }
 
-// The same file opened again for writing past the page cache (O_DIRECT), through /proc/self/fd, so that no
-// path is looked up. Fails if the file system refuses it (some network and memory file systems).
+// Opens the same file again for writing past the page cache (O_DIRECT). Opens it through /proc/self/fd, so
+// that its path may have changed. Fails if the file system refuses O_DIRECT, as some network and memory file
+// systems do.
 Result<Fd> reopen_direct(const Fd& file);
 
-// Fills `into` from `offset` on; blocks. Returns the number of bytes, fewer at the end of the file.
+// Fills `into` from `offset` on. Blocks. Returns the number of bytes, which is smaller at the end of the
+// file.
 Result<std::size_t> read_at(const Fd& file, std::uint64_t offset, std::span<std::byte> into);
 
 Result<std::uint64_t> size_of(const Fd& file);
 Status resize(const Fd& file, std::uint64_t bytes);
 
-// Bytes that an ordinary user can still write to the file's file system.
+// The bytes that an ordinary user can still write to the file's file system.
 Result<std::uint64_t> free_bytes(const Fd& file);
 
-// Reserves room for these bytes of the file; the file's size stays. Code::unsupported: the file system cannot
-// promise room.
+// Reserves room for these bytes of the file, without changing its size. Code::unsupported: the file system
+// cannot reserve room.
 Status reserve(const Fd& file, std::uint64_t offset, std::uint64_t bytes);
 
 // Opens a file for reading. Does not wait for a writer of a FIFO.

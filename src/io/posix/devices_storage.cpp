@@ -14,7 +14,7 @@ namespace millrace::io {
 
 namespace {
 
-// The number that the kernel remembers. A question to the file system could hang.
+// The file's device number, which the kernel remembers. A request to the file system could hang.
 Result<dev_t> device_of(const Fd& file) {
   struct statx about {};
   if (::statx(file.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &about) != 0)
@@ -48,7 +48,7 @@ Storage& DevicesStorage::storage_of(dev_t device) {
   for (const Device& known : devices_) {
     if (known.used && known.number == device) return *known.storage;
   }
-  // If no more storages can be made, devices share.
+  // If no more storages can be made, devices share one.
   if (devices_.back().used && (devices_.size() == most_devices || !add().ok()))
     return *devices_[device % devices_.size()].storage;
   devices_.back().number = device;
@@ -81,7 +81,7 @@ Status DevicesStorage::put(Handle file, std::uint64_t offset, std::span<const st
   return files_.at(file).storage->put(files_[file].handle, offset, data);
 }
 
-// A request with an unknown handle fails as in any storage.
+// A request with an unknown handle goes to a storage too, which fails it.
 void DevicesStorage::submit(Request request) {
   const bool known = request.file < files_.size();
   Storage& storage = known ? *files_[request.file].storage : *devices_.front().storage;

@@ -14,15 +14,15 @@
 
 namespace millrace::io {
 
-// A Storage for each device (a mounted file system), made for the first of its files. A device that hangs
-// holds up only its own files.
+// Has a Storage for each device (a mounted file system), which it makes for the first file there. So a device
+// that hangs delays only its own files. Owns these storages. Not thread safe.
 class DevicesStorage final : public Storage {
  public:
   using Make = std::function<Result<std::unique_ptr<Storage>>()>;
-  // Further devices share the existing storages.
+  // More devices than this share the existing storages.
   static constexpr std::size_t most_devices = 16;
 
-  // Makes the first storage at once, and fails if that is not possible.
+  // Makes the first storage at once. Fails if this is not possible.
   static Result<std::unique_ptr<DevicesStorage>> create(Make make);
 
   Result<Handle> adopt(Fd file, bool direct) override;
@@ -53,7 +53,7 @@ class DevicesStorage final : public Storage {
   Storage& storage_of(dev_t device);
 
   Make make_;
-  Fd epoll_;  // readable while one of the devices' descriptors is
+  Fd epoll_;  // readable while the descriptor of one of the storages is
   std::vector<Device> devices_;
   std::vector<File> files_;  // by handle
 };

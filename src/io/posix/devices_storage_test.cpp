@@ -13,7 +13,7 @@
 namespace millrace::io {
 namespace {
 
-// Completes nothing until it is told to.
+// A storage that completes no request until the test allows it.
 class Hanging final : public Storage {
  public:
   explicit Hanging(std::vector<Hanging*>& all) { all.push_back(this); }

@@ -12,9 +12,9 @@ namespace millrace::io {
 
 namespace {
 
-constexpr pid_t of_an_open_file = -1;  // as F_OFD_GETLK reports an ExtentLock, which is held only briefly
-// The time between two looks at a lock of a process: about that of rewriting 500 KiB. In all, two seconds,
-// and as much again for the system's timers.
+constexpr pid_t of_an_open_file = -1;  // F_OFD_GETLK returns this for an ExtentLock
+// The time between two looks at another process's lock: about the time to rewrite 500 KiB. All pauses
+// together take two seconds, and twice that with the delays of the system's timers.
 constexpr long pause_ns = 100'000;
 constexpr int most_pauses = 20'000;
 
@@ -31,7 +31,7 @@ struct flock lock_of(std::uint64_t offset, std::uint64_t length, short type) {
 
 ExtentLock::ExtentLock(int file, std::uint64_t offset, std::uint64_t length)
     : file_(file), offset_(offset), length_(length) {
-  if (length == 0) return;  // to fcntl(2), the rest of the file
+  if (length == 0) return;  // for fcntl(2), 0 means the rest of the file
   for (int pauses = 0; pauses < most_pauses; ++pauses) {
     struct flock lock = lock_of(offset, length, F_WRLCK);
     held_ = ::fcntl(file, F_OFD_SETLK, &lock) == 0;

@@ -17,7 +17,7 @@
 namespace millrace::io {
 namespace {
 
-// ROMIO's locks belong to a process, so only locks of another process are in the way.
+// ROMIO's locks belong to a process, so the tests need another process that locks.
 class Locks : public testing::Test {
  protected:
   void SetUp() override {
@@ -36,7 +36,7 @@ class Locks : public testing::Test {
     return ::fcntl(fd, command, &lock);
   }
 
-  // Whether another process could lock this part now.
+  // True if another process could lock this part now.
   bool is_free(off_t begin, off_t length) const {
     struct flock lock {};
     lock.l_type = F_WRLCK;
@@ -46,7 +46,7 @@ class Locks : public testing::Test {
     return ::fcntl(other.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
   }
 
-  // Another process locks a part, rewrites it as it was before `change` began, and is gone.
+  // Another process locks a part, writes back its contents from before `change`, and ends.
   template <class Change>
   void rewrite_meanwhile(off_t begin, off_t length, Change change) const {
     int ready[2];
@@ -57,7 +57,7 @@ class Locks : public testing::Test {
       char seen[64] = {};
       bool good = set(fd, F_SETLK, F_WRLCK, begin, length) == 0;
       good = good && ::pread(fd, seen, sizeof seen, 0) >= 0 && ::write(ready[1], "x", 1) == 1;
-      ::usleep(20'000);  // in which the other side would write without the lock
+      ::usleep(20'000);  // without the lock, `change` would write in this time
       good = good && ::pwrite(fd, seen, sizeof seen, 0) == sizeof seen;
       ::_exit(good ? 0 : 1);
     }
@@ -102,7 +102,7 @@ TEST_F(Locks, ALockOfThisProcessIsNotWaitedFor) {
   const ExtentLock lock(file.get(), 100, 50);
 }
 
-// A program may lock a part, write to it through MPI, and unlock it when the bytes are in the file.
+// A program may lock a part, write to it through MPI, and unlock it only when the bytes are in the file.
 TEST_F(Locks, ALockThatAProgramKeepsIsNotWaitedForEver) {
   int done[2], ready[2];
   ASSERT_EQ(::pipe(done), 0);
@@ -136,7 +136,7 @@ TEST_F(Locks, StorageWritesWaitForWhoRewritesThatPart) {
   ASSERT_TRUE(chosen.ok());
   const Handle handle = *chosen->storage->adopt(Fd(::dup(file.get())), false);
   char text[] = "bytes";
-  // With a gap: 8 bytes from offset 10, of which the first three stay.
+  // The write has a gap.
   rewrite_meanwhile(0, 64, [&] {
     chosen->storage->submit({Op::write, handle, 10, 0, {{text, 2}, {nullptr, 3}, {text, 5}}, 1});
     chosen->storage->kick();

@@ -8,11 +8,11 @@
 
 namespace millrace::io {
 
-// Lets other processes run between two pieces of work. If ranks outnumber the processors, a thread that
-// copies for them would otherwise keep a processor for its whole time slice, and ranks that meet would wait
-// for the rank that needs it. The pause is short if the ranks yield too. A rank that polls takes its whole
-// slice. So the thread gives away no more time than it has worked, and is at most half as fast. Pieces
-// shorter than the cost of the system call are counted together.
+// Lets other processes run between two pieces of work. With more ranks than processors, a thread that copies
+// for ranks would keep a processor for its whole time slice. All ranks that meet would wait for the rank that
+// needs this processor. The pause is short if the ranks yield too. But a rank that polls uses its whole
+// slice. So the thread gives away no more time than it has worked, and loses at most half of its speed. Short
+// pieces of work are counted together, because the system call costs time too. Not thread safe.
 class GiveWay {
  public:
   using Clock = std::chrono::steady_clock;
@@ -24,8 +24,8 @@ class GiveWay {
     is_back(Clock::now());
   }
 
-  // The same with the caller's times: work begins; has gone on until now (true: other processes may run);
-  // goes on now.
+  // The same with the caller's times. begin(): work begins. is_due(): work has gone on until now; true if
+  // other processes may run. is_back(): work goes on now.
   void begin(Clock::time_point now) { since_ = now; }
   bool is_due(Clock::time_point now) {
     worked_ += now - since_;
@@ -44,12 +44,13 @@ class GiveWay {
 
  private:
   static constexpr Clock::duration remembered = std::chrono::milliseconds(100);
-  static constexpr Clock::duration least = std::chrono::microseconds(10);  // giving way to nobody takes 1
+  // sched_yield takes 1 us if no other process runs.
+  static constexpr Clock::duration least = std::chrono::microseconds(10);
 
   Clock::time_point since_;
   Clock::duration worked_{};
   Clock::duration given_{};
-  Clock::duration last_chance_{};  // the time worked at the last chance
+  Clock::duration last_chance_{};  // worked_ at the last sched_yield
 };
 
 }  // namespace millrace::io

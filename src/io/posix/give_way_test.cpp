@@ -9,7 +9,8 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Works for `piece` between any two chances, each of which takes `others` when it is given.
+// Works for `piece` between two chances to give way. When the thread gives way, other processes run for
+// `others`.
 struct Worker {
   microseconds others;
   microseconds piece{20};

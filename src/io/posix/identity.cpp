@@ -19,10 +19,11 @@ namespace millrace::io {
 namespace {
 
 constexpr const char* mark_name = "user.millrace.file";
-// A FUSE file system numbers files anew at each mount, or more often. Its handles change with the numbers.
+// A FUSE file system gives its files new inode numbers at each mount, or more often. Its handles change with
+// the numbers.
 constexpr auto fuse = 0x65735546;
 
-// An open file, with no path; or a path.
+// An open file without a path, or a path.
 struct Spot {
   int file;
   const char* path;
@@ -86,7 +87,7 @@ std::uint64_t set_mark(const Fd& file) {
     if (::getrandom(&mark, sizeof mark, 0) != static_cast<ssize_t>(sizeof mark)) return 0;
   }
   if (::fsetxattr(file.get(), mark_name, &mark, sizeof mark, XATTR_CREATE) == 0) return mark;
-  // Another process has marked the file meanwhile.
+  // With EEXIST, another process has marked the file meanwhile.
   mark = errno == EEXIST ? mark_of(file) : 0;
   return mark != unmarked ? mark : 0;
 }

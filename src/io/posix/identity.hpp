@@ -11,17 +11,17 @@
 
 namespace millrace::io {
 
-// The identity of an open file. `for_good`: a journal has to recognise the file later. So the file gets a
-// mark if its file system tells neither a birth time nor a handle. The caller must have the right to write to
-// it.
+// The identity of an open file. `for_good`: a journal must recognise the file later. So if the file system
+// has neither birth times nor handles, the file gets a mark. For this, the caller must have the right to
+// write to the file.
 Result<FileIdentity> identify(const Fd& file, bool for_good);
-// The identity of the file of a name; symbolic links are followed.
+// The identity of the file at a path. Follows symbolic links.
 Result<FileIdentity> identify(const std::string& path);
 
-// The mark of a file is an extended attribute with a random number, which stays with the file. 0: the file
-// system supports none; `unmarked`: the file has none.
+// The mark of a file: a random number in an extended attribute, which stays with the file. 0: the file system
+// has no such attributes. `unmarked`: the file has no mark.
 std::uint64_t mark_of(const Fd& file);
-// Gives the file a mark unless it has one. Returns its mark; 0 if it cannot have one.
+// Gives the file a mark unless it has one. Returns the mark, or 0 if the file cannot have one.
 std::uint64_t set_mark(const Fd& file);
 
 }  // namespace millrace::io

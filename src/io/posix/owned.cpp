@@ -20,7 +20,8 @@ namespace {
 
 constexpr int tries_max = 1000;
 
-// A user who could put files there could have them written to this user's files.
+// Code::access unless only this user can enter the folder. Another user could put journals there, which would
+// be written to this user's files.
 Status check_folder(const std::string& folder) {
   struct stat about {};
   if (::lstat(folder.c_str(), &about) != 0) return Status::from_errno(errno);
@@ -34,7 +35,7 @@ bool has_name(const Fd& file) {
   return ::fstat(file.get(), &about) == 0 && about.st_nlink > 0;
 }
 
-// The time by the clock of the file system.
+// The file's time, from the clock of the file system.
 std::uint64_t made_ns(const Fd& file) {
   struct stat about {};
   if (::fstat(file.get(), &about) != 0) return 0;
@@ -58,14 +59,14 @@ Result<Owned> create_owned(const std::string& directory, const std::string& suff
   for (int number = 1; number <= tries_max; ++number) {
     if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return Status::from_errno(errno);
     if (Status own = check_folder(folder); !own.ok()) {
-      if (own.error() == ENOENT) continue;  // removed again by a process that left
+      if (own.error() == ENOENT) continue;  // another process has removed the folder
       return own;
     }
     std::string path = std::string(stem).append(std::to_string(number)).append(suffix);
     Fd file(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
     if (!file.valid() && errno != EEXIST && errno != ENOENT) return Status::from_errno(errno);
     if (!file.valid()) continue;
-    // Between open and lock, a process that cleans up may have taken the file for a dead process's.
+    // Between open and lock, another process may have removed the file as that of a dead process.
     if (take_lock(file)) {
       const std::uint64_t now_ns = made_ns(file);
       return Owned{std::move(file), std::move(path), now_ns};
@@ -149,7 +150,7 @@ Status remove_owned(const std::string& path) {
 Status remove_durably(const std::string& path) {
   const Fd folder(::open(path.substr(0, path.rfind('/')).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const Status status = remove_owned(path);
-  if (folder.valid()) (void)::fsync(folder.get());  // also of one that has gone with its last name
+  if (folder.valid()) (void)::fsync(folder.get());  // even if the folder was removed with its last file
   return status;
 }
 

@@ -11,10 +11,10 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 
-// Files with names that outlive a killed process, in a folder that only this user can enter:
+// Files whose names outlive a killed process, in a folder that only this user can enter:
 // DIRECTORY/millrace-UID-NODE. The node is in the name because locks of other nodes may not be visible here.
-// A process that makes a file holds its lock (flock) for as long as it lives, so other processes see that it
-// lives. The folder is removed with its last file.
+// The process that makes a file holds the file's lock (flock) as long as it lives. So other processes see
+// that it lives. The folder is removed with its last file.
 namespace millrace::io {
 
 struct Owned {
@@ -25,39 +25,41 @@ struct Owned {
 
 std::string owned_folder(const std::string& directory);
 
-// Makes a new, empty file, mode 0600, locked, for reading and writing; its name ends in `suffix`.
+// Makes a new, empty, locked file with mode 0600, for reading and writing. Its name ends in `suffix`.
 // Code::access if the folder exists and is not the user's own.
 Result<Owned> create_owned(const std::string& directory, const std::string& suffix);
 
-// Lists files whose names end in `suffix`, in the order of their names; none if there is no folder.
-// Code::access as above.
+// Lists the files whose names end in `suffix`, in the order of their names. The list is empty if there is no
+// folder. Code::access as for create_owned().
 Result<std::vector<std::string>> list_owned(const std::string& directory, const std::string& suffix);
 
-// Opens a file for reading and writing, or for reading alone if the file system or the file's mode allows no
-// more. Only a regular file of this user.
+// Opens a regular file of this user for reading and writing. Opens it for reading only if the file system or
+// the file's mode does not allow writing.
 Result<Fd> open_owned(const std::string& path);
 
-// Writes all bytes; blocks.
+// Writes all bytes. Blocks.
 Status write_at(const Fd& file, std::uint64_t offset, std::span<const std::byte> bytes);
-// ... and makes the file stable.
+// The same, and syncs the file.
 Status write_durably(const Fd& file, std::uint64_t offset, std::span<const std::byte> bytes);
-// Reads the first `size` bytes; false if there are fewer.
+// Reads the first `size` bytes. False if there are fewer.
 bool read_start(const Fd& file, void* into, std::size_t size);
 
-// Syncs the absolute name and that of its folder, so that both outlive a crash of the node.
+// Syncs the name of a file and the name of its folder, so that both outlive a crash of the node. The path is
+// absolute.
 Status sync_name(const std::string& path);
 
-// Takes the lock. False: another process has it, or the file has lost its name.
+// Takes the file's lock. False if another process has the lock, or if the file has no name any more.
 bool take_lock(const Fd& file);
 // True if another process holds the lock.
 bool is_locked(const Fd& file);
 
-// Removes the name, and the folder if it is empty then.
+// Removes the file, and then the folder if it is empty.
 Status remove_owned(const std::string& path);
-// ... so that no crash of the node brings it back. A file system that refuses the sync keeps names by itself.
+// The same, and syncs the folder, so that the file does not come back after a crash of the node. A file
+// system that refuses the sync keeps names safe itself.
 Status remove_durably(const std::string& path);
 
-// The absolute name of the open file in the kernel; empty if there is none.
+// The absolute path of the open file according to the kernel; empty if it has none.
 std::string path_of(int file);
 
 }  // namespace millrace::io

@@ -28,7 +28,7 @@ std::uint64_t now_ns() {
 
 Completion carry_out_locked(int fd, Request& request, bool direct, bool locked, GiveWay* give_way) {
   if (!locked) return carry_out(fd, request, direct, give_way);
-  std::uint64_t length = 0;  // with the gaps
+  std::uint64_t length = 0;  // including the gaps
   for (const iovec& part : request.data) length += part.iov_len;
   const ExtentLock lock(fd, request.offset, length);
   return carry_out(fd, request, direct, give_way);
@@ -40,7 +40,7 @@ Result<std::unique_ptr<ThreadsStorage>> ThreadsStorage::create(unsigned threads)
   Fd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event.valid()) return Status::from_errno(errno);
   std::unique_ptr<ThreadsStorage> storage(new ThreadsStorage(std::move(event)));
-  // Workers start with all signals blocked, so that the main thread gets them.
+  // Workers start with all signals blocked, so that the main thread gets the signals.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -54,7 +54,7 @@ Result<std::unique_ptr<ThreadsStorage>> ThreadsStorage::create(unsigned threads)
     status = Status::from_errno(error.code().value());
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  // One worker is enough to go on with.
+  // One worker is enough.
   if (storage->threads_.empty()) return status;
   return storage;
 }
@@ -127,22 +127,24 @@ void ThreadsStorage::poll(std::vector<Completion>& out) {
     out.insert(out.end(), completions_.begin(), completions_.end());
     completions_.clear();
     any_.store(false, std::memory_order_relaxed);
-    // Under the lock, as the write is: the descriptor is readable exactly while there are completions.
+    // This read and the write in finish() are under the lock. So the descriptor is readable exactly while
+    // there are completions.
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t taken = read(event_.get(), &count, sizeof count);
     room = queue_max - queue_.size();
   }
-  // Requests that did not fit at kick() were kicked already or are about to be, so they may go now.
+  // held_ has requests that did not fit at kick(), and requests that the caller is about to kick. Both may
+  // start now.
   if (room > 0) kick();
 }
 
-// With mutex_ held.
+// Call it with mutex_ held.
 void ThreadsStorage::finish(const Completion& completion) {
   completions_.push_back(completion);
   if (completions_.size() > 1) return;
   any_.store(true, std::memory_order_release);
   const std::uint64_t one = 1;
-  // Cannot fail: the counter was 0, and the descriptor belongs to this object.
+  // The write cannot fail, because the counter is 0 and the descriptor belongs to this object.
   [[maybe_unused]] const ssize_t written = write(event_.get(), &one, sizeof one);
 }
 

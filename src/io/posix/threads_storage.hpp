@@ -17,15 +17,15 @@
 
 namespace millrace::io {
 
-// Storage by a few threads that make blocking system calls. Works on every file system. Workers sleep on a
-// condition variable when there is nothing to do; a request costs one lock round. Buffered writes of one file
-// take turns. They would do so in the kernel anyway, but a wait there burns a processor.
+// A Storage with a few threads that make blocking system calls. Works on every file system. Idle workers
+// sleep on a condition variable. Buffered writes of one file take turns. They would wait for each other in
+// the kernel too, but that wait uses a processor.
 class ThreadsStorage final : public Storage {
  public:
-  static constexpr std::size_t queue_max = 64;  // requests that workers see; more wait on the caller's side
+  static constexpr std::size_t queue_max = 64;  // requests that workers see; more requests wait in held_
 
   static Result<std::unique_ptr<ThreadsStorage>> create(unsigned threads = 2);
-  // Waits for requests in flight; their completions are lost.
+  // Waits for requests in flight. Their completions are lost.
   ~ThreadsStorage() override;
 
   Result<Handle> adopt(Fd file, bool direct) override;
@@ -45,13 +45,14 @@ class ThreadsStorage final : public Storage {
   struct File {
     Fd fd;
     bool direct = false;
-    bool locked = false;  // writes hold an ExtentLock: processes of this machine may rewrite parts of it
+    // Writes hold an ExtentLock, because processes of this machine may rewrite parts of the file.
+    bool locked = false;
   };
   struct Job {
     int fd;
     bool direct;
     bool locked;
-    bool turns;  // a buffered write
+    bool turns;  // a buffered write, which takes turns with others of its file
     Request request;
   };
 
@@ -60,8 +61,8 @@ class ThreadsStorage final : public Storage {
   std::deque<Job>::iterator next_job();
   void finish(const Completion& completion);
 
-  std::vector<File> files_;  // by handle; the caller's thread only
-  std::deque<Job> held_;     // not yet given to workers; the caller's thread only
+  std::vector<File> files_;  // by handle; only the caller's thread uses it
+  std::deque<Job> held_;     // not yet given to workers; only the caller's thread uses it
   Fd event_;
 
   std::mutex mutex_;
@@ -70,7 +71,7 @@ class ThreadsStorage final : public Storage {
   std::vector<int> writing_;             // files with a buffered write under way; guarded by mutex_
   std::vector<Completion> completions_;  // guarded by mutex_
   bool stop_ = false;                    // guarded by mutex_
-  std::atomic<bool> any_{false};         // completions_ is not empty; so that poll() need not lock
+  std::atomic<bool> any_{false};  // completions_ is not empty; so poll() of an idle storage takes no lock
   std::vector<std::thread> threads_;
 };
 

@@ -14,11 +14,12 @@ namespace millrace::io {
 
 namespace {
 
-// Buffered writes: the kernel makes a folio of the page cache as large as the call. A hypervisor may have
-// taken back the free memory for large folios. Then the first file of a program is several times slower.
+// The most bytes of one buffered write. The kernel makes a folio of the page cache as large as the call. A
+// hypervisor may have taken back the free memory for large folios. Then the first file of a program is
+// several times slower.
 constexpr std::uint64_t buffered_call_max = std::uint64_t{64} << 10;
 
-// The only place that repeats a call after an interrupting signal. Returns -errno on failure.
+// Repeats a call that a signal has interrupted. Returns -errno on failure.
 template <class Call>
 ssize_t uninterrupted(Call call) {
   for (;;) {
@@ -90,8 +91,8 @@ bool Transfer::advance(ssize_t result) {
   }
   auto bytes = static_cast<std::uint64_t>(result);
   if (read_ && bytes == 0) return false;  // end of file
-  // A direct transfer that stopped inside a block goes on from the start of that block. For a direct read,
-  // that is the end of the file.
+  // A direct write that stopped inside a block goes on from the start of that block. A direct read stops
+  // inside a block only at the end of the file.
   if (direct_ && bytes < left_ && bytes % direct_alignment != 0) {
     if (read_) {
       skip(bytes);
@@ -100,7 +101,7 @@ bool Transfer::advance(ssize_t result) {
     bytes -= bytes % direct_alignment;
   }
   if (bytes == 0 && left_ > 0) {
-    return fail(Status(Code::io, EIO));  // no progress and no reason: do not loop
+    return fail(Status(Code::io, EIO));  // no progress and no error: do not loop
   }
   skip(bytes);
   return left_ > 0;
@@ -110,7 +111,7 @@ Completion carry_out(int fd, Request& request, bool direct, GiveWay* give_way) {
   ssize_t result = 0;
   switch (request.op) {
     case Op::writeback:
-      // Only a hint: without support by the file system, the kernel writes when it likes.
+      // This is only a hint. If the file system does not support it, the kernel writes the pages later.
       uninterrupted([&] {
         return sync_file_range(fd, static_cast<off_t>(request.offset), static_cast<off_t>(request.length),
                                SYNC_FILE_RANGE_WRITE);

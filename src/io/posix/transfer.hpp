@@ -15,24 +15,24 @@
 
 namespace millrace::io {
 
-// A vectored transfer that may need several system calls: the rest of it, and its place. Moves through the
-// request's own iovecs and changes them.
+// The rest of a vectored transfer that may need several system calls. Goes through the request's own iovecs
+// and changes them. Not thread safe.
 class Transfer {
  public:
   Transfer() = default;
-  // `call_max`: the most bytes of one call, which ends at a multiple of it.
+  // `call_max` is the most bytes of one call. Calls end at file offsets that are multiples of it.
   Transfer(Request& request, bool direct, std::uint64_t call_max = UINT64_MAX);
 
-  // The buffers of the next call: at most IOV_MAX, and none behind the next gap.
+  // The buffers of the next call: at most IOV_MAX, and only up to the next gap.
   std::span<iovec> next();
-  // The place of the next call; valid after next().
+  // The file offset of the next call. Valid after next().
   std::uint64_t offset() const { return offset_; }
   std::uint64_t moved() const { return moved_; }
   bool over() const { return left_ == 0; }
 
-  // Takes the result of a call as the kernel returns it, negative for an errno. Returns false at the end of
-  // the transfer: done, or end of file. After an error the transfer goes on behind the next gap; status() has
-  // the first error.
+  // Takes the result of a call: the bytes moved, or -errno. Returns false if the transfer has ended, also at
+  // the end of the file. After an error, the transfer goes on behind the next gap. status() has the first
+  // error.
   bool advance(ssize_t result);
   Status status() const { return status_; }
 
@@ -41,7 +41,7 @@ class Transfer {
   bool fail(Status status);
 
   std::span<iovec> data_;
-  iovec* shortened_ = nullptr;  // for the call under way, by cut_off_
+  iovec* shortened_ = nullptr;  // the last buffer of the call under way, which is shorter by cut_off_
   std::size_t cut_off_ = 0;
   std::uint64_t call_max_ = UINT64_MAX;
   std::uint64_t offset_ = 0;
@@ -52,8 +52,8 @@ class Transfer {
   Status status_;
 };
 
-// Carries a request out on this thread, and blocks until it is done. `give_way`, if there is one, is used
-// before every call that copies.
+// Carries out a request on this thread. Blocks until it is done. Uses `give_way`, if not null, before every
+// call that copies.
 Completion carry_out(int fd, Request& request, bool direct, GiveWay* give_way = nullptr);
 
 }  // namespace millrace::io

@@ -15,7 +15,7 @@ Result<Fd> create_unnamed(const char* directory) {
   Fd file(::open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.valid()) return file;
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return Status::from_errno(errno);
-  // On a file system without O_TMPFILE, the file has a name for a moment.
+  // On a file system without O_TMPFILE, the file has a name for a short time.
   std::string name = std::string(directory) + "/millrace-XXXXXX";
   file.reset(::mkostemp(name.data(), O_CLOEXEC));
   if (!file.valid() || ::unlink(name.c_str()) != 0) return Status::from_errno(errno);

@@ -8,7 +8,7 @@
 namespace millrace::io {
 
 // Makes an empty file in `directory`, for reading and writing, without a name. It disappears with its last
-// descriptor, however its process ends.
+// descriptor, even if the process is killed.
 Result<Fd> create_unnamed(const char* directory);
 
 }  // namespace millrace::io

@@ -20,10 +20,10 @@ namespace millrace::io {
 
 namespace {
 
-constexpr unsigned ring_entries = 64;  // requests in the kernel; more wait here
+constexpr unsigned ring_entries = 64;  // requests in the kernel; more wait in waiting_
 
-// One thread drives it; the kernel's own workers do the rest. The completion queue has room for every
-// request that can be in the kernel, so it cannot overflow.
+// A Storage over io_uring. One thread calls it, and the kernel's workers carry out the requests. The
+// completion queue has room for every request that can be in the kernel, so it cannot overflow.
 class UringStorage final : public Storage {
  public:
   static Result<std::unique_ptr<Storage>> create();
@@ -49,7 +49,7 @@ class UringStorage final : public Storage {
     Fd fd;
     bool direct = false;
   };
-  // A request in the kernel. The iovecs must not move while it is there, so flights stay in place.
+  // A request in the kernel. Its iovecs must not move meanwhile, so a Flight never moves.
   struct Flight {
     Request request;
     Transfer transfer;
@@ -62,7 +62,7 @@ class UringStorage final : public Storage {
   }
   Status set_up();
   void prepare(unsigned slot);
-  // True when the request is over and `done` filled.
+  // True if the request has ended; then `done` is filled.
   bool finish(unsigned slot, int result, Completion& done);
 
   io_uring ring_ = {};
@@ -71,7 +71,7 @@ class UringStorage final : public Storage {
   std::vector<File> files_;
   std::deque<Request> waiting_;
   std::vector<Flight> flights_;
-  std::vector<unsigned> free_;  // slots of flights_
+  std::vector<unsigned> free_;  // free slots of flights_
   bool event_may_be_set_ = false;
 };
 
@@ -102,7 +102,7 @@ Result<std::unique_ptr<Storage>> UringStorage::create() {
 
 UringStorage::~UringStorage() {
   if (!ring_open_) return;
-  // The kernel reads the callers' memory until the last completion: wait for it.
+  // Waits for the last completion, because the kernel uses the callers' memory until then.
   waiting_.clear();
   io_uring_submit(&ring_);
   while (free_.size() < ring_entries) {
@@ -130,7 +130,8 @@ Result<Handle> UringStorage::adopt(Fd file, bool direct) {
 void UringStorage::prepare(unsigned slot) {
   Flight& flight = flights_[slot];
   io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
-  // There are as many entries as slots. Only entries of a refused submit can be in the way.
+  // There are as many entries as slots. So the queue is full only if the kernel has refused an earlier
+  // submit.
   if (sqe == nullptr && io_uring_submit(&ring_) > 0) sqe = io_uring_get_sqe(&ring_);
   if (sqe == nullptr) return;
   const Request& request = flight.request;
@@ -147,7 +148,8 @@ void UringStorage::prepare(unsigned slot) {
       break;
     }
     case Op::writeback:
-      // The field has 32 bits; 0 means to the end of the file, and this is a hint.
+      // The length has 32 bits. For a longer range it is 0, which means up to the end of the file. This is
+      // fine, because writeback is a hint.
       io_uring_prep_sync_file_range(sqe, flight.fd,
                                     request.length > UINT32_MAX ? 0 : static_cast<unsigned>(request.length),
                                     request.offset, 2 /* SYNC_FILE_RANGE_WRITE */);
@@ -172,7 +174,7 @@ void UringStorage::kick() {
     flight.transfer = Transfer(flight.request, flight.direct);
     prepare(slot);
   }
-  // The kernel refuses for now (EAGAIN, EBUSY). The entries stay, and the next kick or poll submits them.
+  // If the kernel refuses now (EAGAIN, EBUSY), the entries stay. The next kick or poll submits them.
   if (io_uring_sq_ready(&ring_) > 0) io_uring_submit(&ring_);
 }
 
@@ -205,10 +207,11 @@ bool UringStorage::finish(unsigned slot, int result, Completion& done) {
 
 void UringStorage::poll(std::vector<Completion>& out) {
   if (free_.size() == ring_entries && waiting_.empty() && !event_may_be_set_) return;
-  // Cleared before the look: a completion after the look makes it readable again.
+  // Clears the event before looking at completions. A later completion makes it readable again.
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t taken = read(event_.get(), &count, sizeof count);
-  // The kernel signals after it has posted a completion, so the event needs one more look after each.
+  // The kernel posts a completion before it signals the event. So after a completion, the next poll must
+  // clear the event once more.
   event_may_be_set_ = false;
   io_uring_cqe* cqe = nullptr;
   while (io_uring_peek_cqe(&ring_, &cqe) == 0) {

@@ -17,7 +17,7 @@ namespace millrace::io {
 
 namespace {
 
-// Bytes as they were when a datasync was submitted.
+// The contents of some bytes when a datasync was submitted.
 struct Saved {
   std::uint64_t offset;
   std::vector<std::byte> bytes;
@@ -30,7 +30,7 @@ struct Snapshot {
 
 bool is_gap(const iovec& part) { return part.iov_base == nullptr; }
 
-// Bytes of the file from the first to the last, gaps included.
+// The number of bytes of the file from the first to the last, including gaps.
 std::uint64_t total(const std::vector<iovec>& data) {
   std::uint64_t bytes = 0;
   for (const iovec& part : data) bytes += part.iov_len;
@@ -75,13 +75,13 @@ struct MemoryStorage::Image {
   bool anonymous = true;
   std::vector<std::byte> contents;
   std::vector<std::byte> stable;
-  std::vector<Extent> dirty;     // completed since the last datasync was submitted
-  std::deque<Snapshot> syncing;  // by sequence
+  std::vector<Extent> dirty;     // of writes that completed since the last datasync was submitted
+  std::deque<Snapshot> syncing;  // in the order of their sequence numbers
   std::uint64_t next_sequence = 1;
 };
 
 struct MemoryStorage::Adopted {
-  Fd fd;  // kept open, so that the inode cannot be given to another file
+  Fd fd;  // kept open, so that no other file gets the inode
   File file;
   bool direct;
 };
@@ -91,12 +91,12 @@ struct MemoryStorage::Active {
   File file = 0;
   bool direct = false;
   bool bad = false;         // the handle does not exist
-  std::uint64_t bytes = 0;  // of data
+  std::uint64_t bytes = 0;  // of data, without gaps
   std::uint64_t moved = 0;
   std::uint64_t digest = 0;
   std::uint64_t sequence = 0;  // of the datasync
   std::uint32_t delay = 0;
-  int error = 0;                 // planned or met
+  int error = 0;                 // a planned or a real error
   std::uint64_t fail_after = 0;  // bytes that a failing write moves first
 
   Extent extent() const { return {request.offset, request.offset + bytes}; }
@@ -265,7 +265,7 @@ std::uint64_t MemoryStorage::used_bytes() const {
   return used;
 }
 
-// One poll's work on a write: a part of it, or all of the rest. True when it is over.
+// Does one poll's work on a write: a part of it, or all of the rest. True if the write has ended.
 bool MemoryStorage::step_write(Active& active) {
   Image& image = image_of(active);
   if (digest(active.request.data) != active.digest) misuse_.changed_memory += 1;
@@ -310,7 +310,7 @@ void MemoryStorage::step_read(Active& active) {
   });
 }
 
-// Success makes this snapshot and all older ones stable; failure loses them.
+// Success makes this snapshot and all older ones stable. Failure loses them.
 void MemoryStorage::finish_sync(Active& active) {
   Image& image = image_of(active);
   while (!image.syncing.empty() && image.syncing.front().sequence <= active.sequence) {
@@ -342,7 +342,7 @@ bool MemoryStorage::step(Active& active) {
       finish_sync(active);
       return true;
     case Op::writeback:
-      active.error = 0;  // a hint, never an error
+      active.error = 0;  // a hint never fails
       return true;
   }
   return true;

@@ -18,28 +18,28 @@
 
 namespace millrace::io {
 
-// Requests of one kind that fail. A failing write may have transferred a part, as real ones do.
+// Makes requests of one kind fail. A failing write may transfer a part first, like a real one.
 struct Fault {
   Op op = Op::write;
-  std::uint64_t first = 1;  // the first request of this kind to fail; the first submitted is 1
-  std::uint64_t every = 0;  // and every so many after it; 0 = only that one
+  std::uint64_t first = 1;  // the number of the first request of this kind that fails; numbers begin at 1
+  std::uint64_t every = 0;  // every n-th request after it fails too; 0: none
   int error = 5;            // errno; EIO
 };
 
 struct MemoryOptions {
   std::uint64_t seed = 1;
-  std::uint32_t max_delay_polls = 3;          // a request needs 0 to this many polls more than one
+  std::uint32_t max_delay_polls = 3;          // a request takes one poll and up to this many more
   bool shuffle = true;                        // completions of one poll in random order
   bool short_writes = true;                   // a write's bytes arrive in several parts, poll by poll
-  std::uint64_t capacity_bytes = UINT64_MAX;  // all files together; more is ENOSPC
+  std::uint64_t capacity_bytes = UINT64_MAX;  // of all files together; more is ENOSPC
   std::vector<Fault> faults = {};
   bool keep_history = false;  // see history()
 };
 
-// Violations of Storage's contract by the caller. All zero for a correct caller.
+// The number of times that the caller broke the contract of Storage. All are 0 for a correct caller.
 struct Misuse {
-  std::uint64_t changed_memory = 0;      // memory of a write differed between submit and completion
-  std::uint64_t overlapping_writes = 0;  // two writes in flight at once had a byte in common
+  std::uint64_t changed_memory = 0;      // the memory of a write changed between submit and completion
+  std::uint64_t overlapping_writes = 0;  // two writes in flight at the same time had a common byte
   std::uint64_t mixed_blocks = 0;        // a direct and a buffered write in flight on one 4 KiB block
   std::uint64_t misaligned_direct = 0;   // a request on a direct handle that is not aligned
   std::uint64_t released_in_flight = 0;  // release() with requests in flight on the handle
@@ -47,13 +47,14 @@ struct Misuse {
   friend bool operator==(const Misuse&, const Misuse&) = default;
 };
 
-// Files in memory. The same seed and the same calls give the same completions, at the same polls: nothing
-// happens but inside poll(), and time is counted in polls. Requests that were not kicked do not move.
-// A write reads its memory as late as it can, so that a caller that reuses memory early gets a wrong file.
+// A Storage with files in memory. The same seed and the same calls give the same completions at the same
+// polls, because requests progress only inside poll(), and time is counted in polls. Requests do not progress
+// before kick(). A write reads its memory as late as possible, so that a caller that reuses memory early gets
+// a wrong file. Not thread safe.
 //
-// Descriptors of the same file (device and inode, so also duplicates) share one image; an invalid Fd is a
-// file of its own. Files are numbered from 0 in the order in which they were first adopted or created. The
-// contents of the descriptor's real file are neither read nor written.
+// Descriptors of the same file (device and inode, so also duplicates) share one image. An invalid Fd makes a
+// new file. Files are numbered from 0 in the order in which they are first adopted or created. The contents
+// of the descriptor's real file are neither read nor written.
 class MemoryStorage final : public Storage {
  public:
   using File = std::size_t;
@@ -61,7 +62,7 @@ class MemoryStorage final : public Storage {
   explicit MemoryStorage(MemoryOptions options = {});
   ~MemoryStorage() override;
 
-  // A descriptor to adopt (a memfd, empty), registered as the next file.
+  // Makes a descriptor to adopt (an empty memfd), registered as the next file.
   Fd create();
 
   Result<Handle> adopt(Fd file, bool direct) override;
@@ -77,22 +78,22 @@ class MemoryStorage final : public Storage {
   void poll(std::vector<Completion>& out) override;
   int event_fd() const override { return -1; }
 
-  // Every byte that has arrived, including bytes of requests in flight or with an error half way.
+  // The file's bytes, including those of requests in flight and of failed requests.
   std::span<const std::byte> contents(File file) const;
   // The contents after a crash now, in the worst case: only bytes that a completed datasync covers. Bytes of
-  // a failed datasync stay lost, as the page cache drops them after reporting the error once.
+  // a failed datasync stay lost, because the page cache drops them after it has reported the error once.
   std::span<const std::byte> stable(File file) const;
-  // Replaces contents and stable image; nothing may be in flight.
+  // Replaces the contents and the stable image. No request may be in flight.
   void assign(File file, std::span<const std::byte> bytes);
 
   std::size_t files() const { return images_.size(); }
   std::size_t in_flight() const { return active_.size() + held_.size(); }
-  // Handles adopted and not released.
+  // The number of handles that are adopted and not released.
   std::size_t handles() const;
   const Misuse& misuse() const { return misuse_; }
-  // Requests submitted so far, of a kind.
+  // The number of requests of a kind so far.
   std::uint64_t submitted(Op op) const { return submitted_[static_cast<std::size_t>(op)]; }
-  // Faults may be changed at any time; counting goes on.
+  // Replaces the faults. The request numbers go on.
   void set_faults(std::vector<Fault> faults) { options_.faults = std::move(faults); }
   void set_capacity(std::uint64_t bytes) { options_.capacity_bytes = bytes; }
 
@@ -105,7 +106,7 @@ class MemoryStorage final : public Storage {
     std::size_t buffers;
     friend bool operator==(const Event&, const Event&) = default;
   };
-  // Every request in the order of submission, if keep_history.
+  // All requests in the order of submission, if keep_history is set.
   const std::vector<Event>& history() const { return history_; }
 
  private:

@@ -19,7 +19,7 @@ std::uint64_t Station::serve(std::uint64_t bytes, std::uint64_t extra_ns) {
   const std::uint64_t start = std::max(now, free_ns_.back());
   free_ns_.back() = start + work;
   std::ranges::push_heap(free_ns_, std::greater<>());
-  // In the order of service: starts never decrease.
+  // Starts never decrease, so the deque is sorted.
   if (start > now) starts_.push_back(start);
   busy_ns_ += work;
   bytes_ += bytes;

@@ -11,15 +11,15 @@
 namespace millrace::io {
 
 struct StationOptions {
-  std::uint32_t slots = 1;             // pieces served at a time: processors of a socket
-  std::uint64_t bytes_per_second = 0;  // of each slot; 0: bytes cost nothing
-  std::uint64_t piece_ns = 0;          // each piece, whatever its size: a system call, a request to a daemon
-  std::uint64_t waiting_ns = 0;        // ... and for each that waits already: locks and processors taken away
+  std::uint32_t slots = 1;             // pieces served at the same time: for example, processors of a socket
+  std::uint64_t bytes_per_second = 0;  // of each slot; 0: bytes take no time
+  std::uint64_t piece_ns = 0;          // for each piece of any size: a system call, a request to a daemon
+  std::uint64_t waiting_ns = 0;        // more for each piece that waits already: locks, lost processors
 };
 
-// A part of a machine that transfers share in virtual time: a PCIe link, a switch's port, the links between
-// two sockets, a DMA engine, a daemon that pins pages, the processors of a socket. It serves pieces in the
-// order of arrival:
+// A part of a machine that transfers share in virtual time. Examples: a PCIe link, a switch's port, the links
+// between two sockets, a DMA engine, a daemon that pins pages, the processors of a socket. It serves pieces
+// in the order of arrival:
 //
 //   serve() -> | wait | -> [slot 0]  -> the time that serve() returned
 //                          [slot 1]
@@ -29,19 +29,19 @@ class Station {
  public:
   Station(const Timeline& timeline, const StationOptions& options);
 
-  // The time at which a piece that comes now has been served. It needs `extra_ns` beside the time by the
-  // options.
+  // Returns the time at which a piece that arrives now has been served. The piece takes `extra_ns` more than
+  // the options say.
   std::uint64_t serve(std::uint64_t bytes, std::uint64_t extra_ns);
 
-  // The busy time of all slots together, for all pieces so far.
+  // The sum of the busy times of all slots so far.
   std::uint64_t busy_ns() const { return busy_ns_; }
   std::uint64_t bytes() const { return bytes_; }
 
  private:
   const Timeline& timeline_;
   StationOptions options_;
-  std::vector<std::uint64_t> free_ns_;  // of each slot: a heap, the earliest first
-  std::deque<std::uint64_t> starts_;    // of pieces that have yet to begin
+  std::vector<std::uint64_t> free_ns_;  // the time when each slot becomes free; a heap, the earliest first
+  std::deque<std::uint64_t> starts_;    // of pieces that have not begun
   std::uint64_t busy_ns_ = 0;
   std::uint64_t bytes_ = 0;
 };

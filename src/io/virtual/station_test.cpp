@@ -31,7 +31,7 @@ TEST(Station, CostsMoreForEachThatWaits) {
   Station daemon(timeline, {.piece_ns = 100, .waiting_ns = 10});
   const std::uint64_t now = timeline.now_ns();
   EXPECT_EQ(daemon.serve(0, 0), now + 100);
-  EXPECT_EQ(daemon.serve(0, 0), now + 200);  // one is served, none waits
+  EXPECT_EQ(daemon.serve(0, 0), now + 200);  // one piece is served, none waits
   EXPECT_EQ(daemon.serve(0, 0), now + 310);
 }
 

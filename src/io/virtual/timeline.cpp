@@ -28,7 +28,8 @@ void Timeline::cancel(const Event& event) {
   if (acts_[event.slot].number == event.number) (void)take(event.slot);
 }
 
-// The slot is free afterwards, and may get another event at once. Numbers tell the events apart.
+// Takes the action out of its slot. The slot is free then, and another event may use it at once. The numbers
+// distinguish the events.
 std::function<void()> Timeline::take(std::uint32_t slot) {
   acts_[slot].number = 0;
   free_.push_back(slot);

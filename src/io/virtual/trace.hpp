@@ -8,18 +8,18 @@
 
 namespace millrace::io {
 
-// The events of a run, in their order: as one number, for comparing two runs, and in words on request. No
-// input may depend on addresses, process ids or secrets. Not thread safe.
+// The events of a run in their order: as a hash, to compare two runs, and in words on request. The events
+// must not depend on addresses, process ids or secrets. Not thread safe.
 class Trace {
  public:
-  // `keep`: in words too, but only the last `most` lines, because a run may be long.
+  // `keep`: keeps words too, but only the last `most` lines, because a run may be long.
   explicit Trace(bool keep = false, std::size_t most = 1'000'000) : keep_(keep), most_(most) {}
 
-  // `what` is a few words that also name `a`, `b` and `c`: "write offset length".
+  // `what` is a few words that end with the names of `a`, `b` and `c`: "write offset length".
   void note(std::uint64_t now_ns, std::uint32_t node, const char* what, std::uint64_t a = 0,
             std::uint64_t b = 0, std::uint64_t c = 0);
 
-  // Words only: they may differ between machines, as the system's messages do.
+  // Adds words without changing the hash. They may differ between machines, like the system's messages.
   void say(std::uint64_t now_ns, std::uint32_t node, const std::string& text);
 
   std::uint64_t hash() const { return hash_; }

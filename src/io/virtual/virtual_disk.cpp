@@ -17,9 +17,9 @@ namespace millrace::io {
 
 namespace {
 
-constexpr std::uint64_t lock_look_ns = 20'000;  // between two looks at a lock
+constexpr std::uint64_t lock_look_ns = 20'000;  // the time between two looks at a lock
 
-// Calls f(offset in the file, memory, bytes) for all parts except gaps, of the first `most` bytes.
+// Calls f(offset in the file, memory, bytes) for the parts of the first `most` bytes, without gaps.
 template <class F>
 void each_part(const Request& request, std::uint64_t most, F f) {
   std::uint64_t at = 0;
@@ -84,8 +84,9 @@ FileIdentity VirtualDisk::identify(const Fd& file) {
   return {.device = image.device, .inode = image.inode, .birth_ns = image.births};
 }
 
-// If this file has no name, the system may give its inode to another file now. Otherwise the disk's own
-// descriptor keeps the inode, because the last user's descriptor may have a lock.
+// Called when a process has released a file. If the file has no name, the system may give its inode to
+// another file now. Otherwise the disk's own descriptor keeps the inode. It is not the user's descriptor,
+// which may hold a lock.
 void VirtualDisk::released(File file, const Fd& fd) {
   const auto has = [file](const End::Adopted& one) { return one.file == file && one.fd.valid(); };
   for (const auto& end : ends_) {
@@ -170,7 +171,8 @@ std::uint64_t VirtualDisk::used_bytes() {
 
 // --- Time ---
 
-// The time at which the disk has finished this request too: `held` bytes of data, with gaps between them.
+// Adds a request of `held` bytes of data to the disk's work. Returns the time at which the disk has finished
+// it.
 std::uint64_t VirtualDisk::occupy(File file, std::uint64_t offset, std::uint64_t bytes, std::uint64_t held) {
   const bool follows = file == last_file_ && offset == last_end_;
   const std::uint64_t work =
@@ -181,7 +183,7 @@ std::uint64_t VirtualDisk::occupy(File file, std::uint64_t offset, std::uint64_t
   return free_ns_;
 }
 
-// The time at which the request is complete.
+// Returns the time at which the request completes.
 std::uint64_t VirtualDisk::start(Active& active) {
   const Request& request = active.request;
   active.error = planned_error(request.op);
@@ -194,7 +196,7 @@ std::uint64_t VirtualDisk::start(Active& active) {
       active.digest = digest(request.data);
       if (active.direct)
         return std::max(copied, occupy(active.file, request.offset, active.bytes, active.held));
-      // Bytes beyond the cache's size wait until the disk has taken as many.
+      // If the cache is full, the write waits until the disk has taken enough bytes.
       const std::uint64_t cached_ns = duration_ns(options_.cache_bytes, options_.rate_bytes_per_second);
       return std::max(copied, free_ns_ > cached_ns ? free_ns_ - cached_ns : 0);
     }
@@ -243,20 +245,20 @@ void VirtualDisk::complete(End& end, const std::shared_ptr<Active>& active) {
   if (end.wake) end.wake();
 }
 
-// The bytes of a failing datasync never come to the disk.
+// A datasync fails: the dirty bytes of its node never reach the disk.
 void VirtualDisk::lose(const Active& active) {
   Image& image = *images_[active.file];
   std::erase_if(image.dirty, [&active](const Dirty& one) { return one.node == active.node; });
   ++image.losses[active.node];
 }
 
-// Every handle of a node reports such a loss once.
+// Every handle of a node reports such a loss once, at a datasync.
 void VirtualDisk::synced(End& end, Active& active) {
   const std::uint32_t losses = images_[active.file]->losses[active.node];
   if (std::exchange(end.adopted_[active.handle].told, losses) != losses) active.error = EIO;
 }
 
-// Into the cache; the disk follows.
+// Writes the bytes into the cache. The disk gets them later.
 void VirtualDisk::write(Active& active) {
   Image& image = *images_[active.file];
   const Request& request = active.request;
@@ -278,8 +280,8 @@ void VirtualDisk::write(Active& active) {
   if (most > 0) settle(active, most);
 }
 
-// Before a node writes over bytes in another node's cache, these go to the disk, as in file systems whose
-// nodes see each other's writes.
+// Before a node overwrites bytes in another node's cache, these bytes go to the disk. File systems whose
+// nodes see each other's writes do the same.
 void VirtualDisk::take_over(Image& image, std::uint32_t node, Extent extent) {
   for (const Dirty& one : image.dirty) {
     const Extent both = intersection(one.extent, extent);
@@ -289,7 +291,7 @@ void VirtualDisk::take_over(Image& image, std::uint32_t node, Extent extent) {
   }
 }
 
-// The first `most` bytes of a write are in the cache.
+// Marks the first `most` bytes of a write as dirty, until the disk has taken them.
 void VirtualDisk::settle(const Active& active, std::uint64_t most) {
   Image& image = *images_[active.file];
   const std::uint64_t until =

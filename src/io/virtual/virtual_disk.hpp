@@ -19,88 +19,88 @@
 namespace millrace::io {
 
 struct DiskOptions {
-  std::uint64_t rate_bytes_per_second = 200'000'000;  // one stream, in order
-  std::uint64_t seek_ns = 100'000;  // for a write that does not begin at the end of the last one
-  std::uint64_t sync_ns = 500'000;  // a datasync, beside the bytes that it waits for
-  std::uint64_t call_ns = 5'000;    // any request
-  std::uint64_t copy_bytes_per_second = 5'000'000'000;  // into the cache and out of it
-  std::uint64_t cache_bytes = 64 << 20;                 // not on the disk yet; more bytes wait
-  std::uint64_t jitter_ns = 20'000;                     // by chance, so that completions change places
-  std::uint64_t capacity_bytes = UINT64_MAX;            // of all files; more is ENOSPC
+  std::uint64_t rate_bytes_per_second = 200'000'000;  // of one stream in file order
+  std::uint64_t seek_ns = 100'000;  // for a write that does not begin at the end of the last write
+  std::uint64_t sync_ns = 500'000;  // for a datasync, besides the time of the bytes that it waits for
+  std::uint64_t call_ns = 5'000;    // for any request
+  std::uint64_t copy_bytes_per_second = 5'000'000'000;  // to and from the cache
+  std::uint64_t cache_bytes = 64 << 20;       // bytes that are not on the disk; writes of more bytes wait
+  std::uint64_t jitter_ns = 20'000;           // the most random delay, so that completions change their order
+  std::uint64_t capacity_bytes = UINT64_MAX;  // of all files together; more is ENOSPC
 };
 
-// A file system that several nodes see, in virtual time: one disk, with the cache of each node's kernel
-// before it. When a write completes, its bytes are in the cache. They go on to the disk at once, in that
-// order. A datasync completes when all earlier completed writes are on the disk. Not thread safe.
+// A file system that several nodes see, in virtual time. It is one disk, and each node's kernel has a cache.
+// When a write completes, its bytes are in the cache. They then go to the disk at once, in the order of
+// completion. A datasync completes when all earlier completed writes are on the disk. Not thread safe.
 //
 //   write -> | cache: contents() | -> [disk: rate, seeks] -> stable()
 //
-// Descriptors of one file (device and inode) are one file; its real contents are neither read nor written. A
+// Descriptors with the same device and inode are one file. Its real contents are neither read nor written. A
 // file that create() did not make disappears with its last handle and its name. A write reads its memory when
-// it completes, so a caller that changes the memory before gets a wrong file.
+// it completes, so a caller that changes the memory earlier gets a wrong file.
 class VirtualDisk {
  public:
   using File = std::size_t;
-  using Process = std::uint32_t;  // of each node n, n is the first
+  using Process = std::uint32_t;  // the first process of node n has number n
 
   VirtualDisk(Timeline& timeline, Trace& trace, std::uint32_t nodes, const DiskOptions& options);
   ~VirtualDisk();
   VirtualDisk(const VirtualDisk&) = delete;
   VirtualDisk& operator=(const VirtualDisk&) = delete;
 
-  // A descriptor to adopt (a memfd, empty), the next file.
+  // Makes the next file. Returns a descriptor to adopt (an empty memfd).
   Fd create();
-  // A real file that is empty, likewise.
+  // The same with an empty real file at `path`.
   Fd create(const std::string& path);
-  // Another machine has written the file anew: these bytes are in every cache and on the disk. No node here
-  // writes to it.
+  // Acts as another machine that has written the whole file: these bytes are in every cache and on the disk.
+  // No node here may write to the file.
   void put(const Fd& file, std::span<const std::byte> bytes);
-  // True if a living process has the file open, so that its inode number is not free.
+  // True if a living process has the file open. Then its inode number is not free.
   bool in_use(File file) const;
-  // Removes the file and makes another one of that name, with these bytes and the same inode number.
+  // Removes the file and makes another one with the same name, these bytes and the same inode number.
   void replace(File file, std::span<const std::byte> bytes);
-  // The file's identity: real numbers, and a birth time of the disk's own.
+  // The file's identity, with its real numbers and a birth time that the disk gives it.
   FileIdentity identify(const Fd& file);
-  // Adds a process to a node: an agent after one that has gone, or a recovery beside it. `locks`: its writes
-  // wait for locks of other processes (io/posix/extent_lock.hpp).
+  // Adds a process to a node: a new agent after an old one has ended, or a recovery beside it. `locks`: its
+  // writes wait for locks of other processes (io/posix/extent_lock.hpp).
   Process start(std::uint32_t node, bool locks = true);
-  // A process's Storage; valid as long as the disk lives.
+  // The Storage of a process. It is valid as long as the disk exists.
   Storage& of(Process process);
-  // The process holds a lock of a part of its file until unlock() or its death. False: another process holds
-  // a lock there.
+  // Locks a part of the file for the process, until unlock() or the end of the process. False: another
+  // process holds a lock there.
   bool lock(Process process, Handle file, Extent extent);
   void unlock(Process process);
-  // Called when its poll() has something new.
+  // Sets a function that is called when the process's poll() has a new completion.
   void on_change(Process process, std::function<void()> wake);
 
   std::span<const std::byte> contents(File file) const;
   std::span<const std::byte> contents(const Fd& file) { return contents(file_of(file)); }
   // True if the disk has the file.
   bool knows(const Fd& file) const;
-  // The contents on the disk itself.
+  // The contents on the disk, without the caches.
   std::span<const std::byte> stable(File file) const;
 
   // --- Faults ---
 
-  // Makes the disk slower by this factor.
+  // Makes the disk this many times slower.
   void slow(std::uint64_t times) { slowness_ = times; }
   void set_capacity(std::uint64_t bytes) { options_.capacity_bytes = bytes; }
-  // Ends all faults: from now on the disk works.
+  // Ends all faults.
   void repair();
-  // The request of this kind after `skip` more fails, on any node. A failing write has moved a part; a
-  // failing datasync loses its bytes, as page caches do.
+  // After `skip` more requests of this kind, the next one fails, on any node. A failing write may move a part
+  // of its bytes. A failing datasync loses its bytes, as page caches do.
   void fail(Op op, std::uint64_t skip, int error);
-  // Ends the process. Any part of its writes in flight may have been done, and later requests end at once.
-  // With `host`, all processes of its node end, and the cache is lost: chance decides for each 512 bytes that
-  // are not on the disk.
+  // Ends the process. Its writes in flight may be complete, and later requests fail at once. With `host`, all
+  // processes of its node end, and the cache is lost. Chance decides for each 512 bytes that are not on the
+  // disk whether they are kept.
   void crash(Process process, bool host);
 
-  // --- Misuse of the Storage, and its counters ---
+  // --- Misuse of the Storage, and counters ---
 
-  // Memory changed too early, overlapping writes in flight.
+  // The number of writes whose memory changed too early, and of overlapping writes in flight.
   std::uint64_t misuses() const { return misuses_; }
   std::uint64_t most_in_flight(Process process) const;  // bytes of writes
-  std::uint64_t bytes_asked(Process process) const;     // of writes and reads so far
+  std::uint64_t bytes_asked(Process process) const;     // of all writes and reads so far
 
  private:
   struct Image;
@@ -136,11 +136,11 @@ class VirtualDisk {
   Trace& trace_;
   std::uint32_t nodes_;
   DiskOptions options_;
-  std::uint64_t capacity_bytes_;  // of the disk as it should be
+  std::uint64_t capacity_bytes_;  // without faults
   std::vector<std::unique_ptr<Image>> images_;
-  std::vector<std::unique_ptr<End>> ends_;  // of processes
+  std::vector<std::unique_ptr<End>> ends_;  // by process
   std::vector<Planned> planned_;
-  std::uint64_t free_ns_ = 0;  // when the disk has finished all requests so far
+  std::uint64_t free_ns_ = 0;  // the time when the disk has finished all requests so far
   File last_file_ = 0;
   std::uint64_t last_end_ = 0;
   std::uint64_t slowness_ = 1;

@@ -61,8 +61,8 @@ void VirtualDisk::crash(Process process, bool host) {
   }
 }
 
-// Some sectors of a node's writes fall back to the disk's contents, unless another node has written them
-// since.
+// Sets some sectors of a lost write back to the disk's contents, by chance. Bytes that another node has
+// written since do not change.
 void VirtualDisk::roll_back(Image& image, std::list<Dirty>::const_iterator lost) {
   std::vector<Extent> since;
   for (auto later = std::next(lost); later != image.dirty.cend(); ++later) {

@@ -40,11 +40,11 @@ struct VirtualDisk::Dirty {
 };
 
 struct VirtualDisk::Image {
-  bool created = false;  // by create()
-  Fd kept;               // while it has a name, so that its inode is no other file's
+  bool created = false;  // create() made the file
+  Fd kept;               // set while the file has a name, so that no other file gets its inode
   dev_t device = 0;
   ino_t inode = 0;
-  std::uint64_t births = 1;  // files that have had this number, with this name
+  std::uint64_t births = 1;  // the number of files so far with this name and inode number
   bool is(const struct stat& about) const { return device == about.st_dev && inode == about.st_ino; }
   void forget() {
     device = 0;
@@ -56,8 +56,8 @@ struct VirtualDisk::Image {
   }
   std::vector<std::byte> contents;
   std::vector<std::byte> stable;
-  std::list<Dirty> dirty;             // as the disk takes it
-  std::vector<std::uint32_t> losses;  // by node: how often bytes of its cache did not come to the disk
+  std::list<Dirty> dirty;             // in the order in which the disk takes it
+  std::vector<std::uint32_t> losses;  // by node: how often bytes of its cache were lost
   struct Lock {
     const End* owner;
     Extent extent;
@@ -72,8 +72,8 @@ struct VirtualDisk::Active {
   Handle handle = 0;
   bool direct = false;
   bool over = false;
-  std::uint64_t bytes = 0;  // gaps included
-  std::uint64_t held = 0;   // of memory
+  std::uint64_t bytes = 0;  // including gaps
+  std::uint64_t held = 0;   // without gaps
   std::uint64_t moved = 0;
   std::uint64_t digest = 0;
   int error = 0;
@@ -84,10 +84,10 @@ struct VirtualDisk::Active {
 class VirtualDisk::End final : public Storage {
  public:
   struct Adopted {
-    Fd fd;  // kept open, so that the inode cannot be given to another file
+    Fd fd;  // kept open, so that no other file gets the inode
     File file = 0;
     bool direct = false;
-    std::uint32_t told = 0;  // of so many losses
+    std::uint32_t told = 0;  // the losses of the file that this handle has reported
   };
 
   End(VirtualDisk& disk, std::uint32_t node, bool locks) : disk_(disk), node_(node), locks_(locks) {}
@@ -108,7 +108,7 @@ class VirtualDisk::End final : public Storage {
     disk_.images_[adopted_[file].file]->contents.resize(bytes);
     return {};
   }
-  // Takes only the disk's time.
+  // Takes no time of the caller, but time of the disk.
   Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override {
     if (dead_) return Status::from_errno(EIO);
     Active active;
@@ -158,7 +158,7 @@ class VirtualDisk::End final : public Storage {
     active_.push_back(active);
     disk_.timeline_.at(when, [this, active] { disk_.complete(*this, active); });
   }
-  // Of two writes in flight with a byte in common, either may be the last.
+  // Counts overlapping writes in flight as misuse, because either may be the last to write the common bytes.
   void check(const Active& active) {
     for (const auto& other : active_) {
       if (other->request.op == Op::write && other->file == active.file &&
@@ -176,7 +176,7 @@ class VirtualDisk::End final : public Storage {
 
   VirtualDisk& disk_;
   std::uint32_t node_;
-  const bool locks_;  // its writes wait for locks of other processes
+  const bool locks_;  // writes wait for locks of other processes
   std::vector<Adopted> adopted_;
   std::vector<std::shared_ptr<Active>> held_;
   std::vector<std::shared_ptr<Active>> active_;

@@ -37,7 +37,7 @@ struct World {
     storage().submit(std::move(request));
     storage().kick();
   }
-  // Its completion, and how long it took.
+  // Carries out a request. Returns its completion and the time that it took.
   std::pair<Completion, std::uint64_t> run(Op op, std::uint64_t offset = 0, std::size_t bytes = 0) {
     const std::uint64_t begin = timeline.now_ns();
     submit(op, offset, bytes);

@@ -11,7 +11,8 @@
 namespace millrace::io {
 
 namespace {
-constexpr std::uint64_t retry_ns = 1'000'000'000;  // of a connection that nobody answers
+// The time before a connection without an answer tries again.
+constexpr std::uint64_t retry_ns = 1'000'000'000;
 }  // namespace
 
 VirtualNet::VirtualNet(Timeline& timeline, Trace& trace, std::uint32_t nodes, const NetOptions& options)
@@ -27,7 +28,7 @@ VirtualNet::~VirtualNet() = default;
 
 Net& VirtualNet::of(std::uint32_t node) { return *hosts_[node]; }
 
-// fd00::<node>, of 16 bits.
+// The address fd00::<node>, with 16 bits for the node.
 Address VirtualNet::address_of(std::uint32_t node, std::uint16_t port) {
   Address address;
   address.ip[0] = 0xfd;
@@ -79,9 +80,9 @@ VirtualNet::Ready VirtualNet::ready(int descriptor) const {
           connection->broken[side]};
 }
 
-// --- The way ---
+// --- Moving bytes ---
 
-// The first packet of a connection has come to the other node.
+// Handles the first packet of a connection at the other node.
 void VirtualNet::call(const Shared& connection) {
   const std::uint32_t from = connection->node[0], to = connection->node[1];
   if (!connection->open[0] || to >= hosts_.size()) return;
@@ -117,14 +118,15 @@ void VirtualNet::push(const Shared& connection, int side) {
   }
   if (way.out.size() == 0 && !connection->open[side] && !std::exchange(way.finishing, true))
     fly(connection, side, std::make_shared<Segment>(), 0);
-  // A sender that waits for room is not called from inside another node's receive().
+  // Wakes a sender that waits for room. It is woken in an event of its own, not inside another node's
+  // receive().
   if (was_full && way.out.size() < options_.send_buffer_bytes && connection->open[side])
     timeline_.after(0, [this, node = connection->node[side], descriptor = connection->descriptor[side]] {
       changed(node, descriptor);
     });
 }
 
-// Moves the segment through the pipe of that number on its path.
+// Moves the segment through pipe number `hop` of its path.
 void VirtualNet::fly(const Shared& connection, int side, std::shared_ptr<Segment> segment, std::size_t hop) {
   const std::uint32_t from = connection->node[side], to = connection->node[1 - side];
   const auto extra = routes_.find({from, to});
@@ -140,7 +142,7 @@ void VirtualNet::fly(const Shared& connection, int side, std::shared_ptr<Segment
                });
 }
 
-// In order, with any delay by chance.
+// Plans the arrival of a segment, with a random delay. Segments of a stream arrive in order.
 void VirtualNet::land(const Shared& connection, int side, std::shared_ptr<Segment> segment,
                       std::uint64_t soonest_ns) {
   Direction& way = connection->way[side];
@@ -194,7 +196,7 @@ void VirtualNet::reset(const Shared& connection, int side, int error) {
   });
 }
 
-// This side is closed: the sent bytes still go, and then the end.
+// Called when this side closes. The sent bytes still go to the other side, followed by the end.
 void VirtualNet::closed(const Shared& connection, int side) {
   connection->open[side] = false;
   endpoint(connection->descriptor[side]) = {};

@@ -18,15 +18,16 @@
 namespace millrace::io {
 
 struct NetOptions {
-  std::uint64_t rate_bytes_per_second = 125'000'000;  // of each node's link, each way; 0 = without end
-  std::uint64_t latency_ns = 50'000;                  // one way, between any two
-  std::uint64_t jitter_ns = 10'000;                   // up to so much more, by chance
+  std::uint64_t rate_bytes_per_second = 125'000'000;  // of each node's link in each direction; 0: unlimited
+  std::uint64_t latency_ns = 50'000;                  // one way, between any two nodes
+  std::uint64_t jitter_ns = 10'000;                   // the most random delay
   std::uint64_t segment_bytes = 16 << 10;
   std::uint64_t send_buffer_bytes = 256 << 10;
-  std::uint64_t window_bytes = 256 << 10;  // on the way, or arrived and not received
-  // For machines that are simulated smaller than they are: a byte takes the time of this many bytes. Bytes of
-  // segments of at most light_bytes stand for themselves: handshakes, requests, answers and pings are as many
-  // as on the machine.
+  // The most bytes of a stream that are on the way, or arrived and not received.
+  std::uint64_t window_bytes = 256 << 10;
+  // To simulate a large machine with fewer bytes: each byte takes the time of this many bytes. Segments of at
+  // most light_bytes take their own time, because handshakes, requests, answers and pings are as many as on
+  // the real machine.
   std::uint64_t stands_for = 1;
   std::uint64_t light_bytes = 0;
   std::uint64_t stands_for_so_many(std::uint64_t bytes) const {
@@ -34,13 +35,13 @@ struct NetOptions {
   }
 };
 
-// Streams between nodes in virtual time. Sent bytes go in segments through the pipes of their path, one after
-// the other. Each pipe takes one segment at a time, in the order of arrival, so streams that share a pipe
-// share its rate. By default the path is the sender's link and the receiver's:
+// Streams between nodes in virtual time. Sent bytes go in segments through the pipes of their path, one pipe
+// after the other. Each pipe takes one segment at a time, in the order of arrival. So streams that share a
+// pipe share its rate. By default, the path is the link of the sender and that of the receiver:
 //
 //   send() -> | send buffer | -> [out of a] -> latency -> [into b] -> | window | -> receive()
 //
-// A stream always keeps its order; there is no order between streams. Not thread safe.
+// A stream keeps the order of its bytes. There is no order between streams. Not thread safe.
 class VirtualNet {
  public:
   using Pipe = std::size_t;
@@ -50,10 +51,10 @@ class VirtualNet {
   VirtualNet(const VirtualNet&) = delete;
   VirtualNet& operator=(const VirtualNet&) = delete;
 
-  // A node's end; valid as long as the network lives.
+  // The Net of a node. It is valid as long as the network exists.
   Net& of(std::uint32_t node);
   static Address address_of(std::uint32_t node, std::uint16_t port);
-  // Called when one of the node's descriptors may have become ready.
+  // Sets a function that is called when one of the node's descriptors may have become ready.
   void on_change(std::uint32_t node, std::function<void()> wake);
 
   struct Ready {
@@ -62,38 +63,38 @@ class VirtualNet {
     bool broken = false;
   };
   Ready ready(int descriptor) const;
-  // The node's descriptors that may have become ready since the last call, in no order. A caller that does
-  // not handle one has to remember it, because it is not listed again.
+  // Returns the node's descriptors that may have become ready since the last call, in no order. The caller
+  // must remember a descriptor that it does not handle, because it is not returned again.
   std::vector<int> take_changed(std::uint32_t node);
 
-  // --- What the network is made of ---
+  // --- The parts of the network ---
 
-  // Adds a pipe that streams share: a switch's backplane, a bus, a link between sockets.
+  // Adds a pipe that streams can share: a switch's backplane, a bus, a link between sockets.
   Pipe add_pipe(std::uint64_t rate_bytes_per_second, std::uint64_t latency_ns);
-  // Streams from `from` to `to` pass these pipes too, between the two nodes' links.
+  // Sends streams from `from` to `to` through these pipes too, between the links of the two nodes.
   void route(std::uint32_t from, std::uint32_t to, std::vector<Pipe> pipes);
 
   // --- Faults ---
 
-  // Cuts the two nodes off from each other until heal(), without any notice. Segments on their way arrive
-  // after that.
+  // Cuts the connection between two nodes until heal(), without any notice. Segments on the way arrive after
+  // heal().
   void cut(std::uint32_t a, std::uint32_t b);
   void heal(std::uint32_t a, std::uint32_t b);
   // Delays all segments from and to the node.
   void delay(std::uint32_t node, std::uint64_t more_ns);
-  // The next segment that comes to the node has a wrong bit.
+  // Changes a bit in the next segment that arrives at the node.
   void corrupt(std::uint32_t node);
-  // Ends the process there with all its streams, which resets the other ends. With `silent`, the host itself
-  // is lost, and the other ends hear nothing.
+  // Ends the process of the node with all its streams, and resets the other ends. With `silent`, the host
+  // itself is lost, and the other ends get no notice.
   void crash(std::uint32_t node, bool silent);
-  // Another process takes its place, on a host that is up again. It resets streams to the old process.
+  // Starts another process on the node, whose host is up again. It resets streams to the old process.
   void restart(std::uint32_t node);
-  // Cancels wrong bits that have not come yet.
+  // Cancels changes of bits that have not happened yet.
   void repair();
 
   std::uint64_t bytes_moved() const { return bytes_moved_; }
-  // The bytes that the node's process has sent and received so far, counted as bytes of the simulated
-  // machine.
+  // The bytes that the node's process has sent and received so far. They are counted as bytes of the
+  // simulated machine.
   std::uint64_t bytes_handled(std::uint32_t node) const { return handled_[node]; }
 
  private:
@@ -110,7 +111,7 @@ class VirtualNet {
   };
   struct Segment;
   using Shared = std::shared_ptr<Connection>;
-  struct Endpoint {  // what a descriptor means: one side of a connection, or a port, or nothing any more
+  struct Endpoint {  // the object of a descriptor: one side of a connection, a port, or none after close
     std::weak_ptr<Connection> connection;
     int side = 0;
     const Listening* listening = nullptr;
@@ -139,7 +140,7 @@ class VirtualNet {
   Trace& trace_;
   NetOptions options_;
   std::vector<std::unique_ptr<Host>> hosts_;
-  std::vector<Queue> pipes_;  // of node n: 2n out, 2n + 1 in; then those that were added
+  std::vector<Queue> pipes_;  // of node n: 2n out, 2n + 1 in; then the added pipes
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Pipe>> routes_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> cuts_;
   std::vector<Endpoint> endpoints_;  // by descriptor, from first_descriptor on

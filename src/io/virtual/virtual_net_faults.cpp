@@ -10,7 +10,7 @@
 namespace millrace::io {
 
 namespace {
-constexpr std::uint64_t retransmit_ns = 200'000'000;  // at most so long after a cut is healed
+constexpr std::uint64_t retransmit_ns = 200'000'000;  // segments arrive at most this long after heal()
 }  // namespace
 
 bool VirtualNet::is_cut(std::uint32_t a, std::uint32_t b) const { return cuts_.contains(std::minmax(a, b)); }
@@ -55,7 +55,7 @@ void VirtualNet::crash(std::uint32_t node, bool silent) {
   for (const Shared& connection : lost) {
     for (const int side : {0, 1}) {
       if (connection->node[side] == node) {
-        connection->broken[side] = true;  // nothing more goes out
+        connection->broken[side] = true;  // this side sends no more bytes
       } else if (!silent) {
         reset(connection, side, ECONNRESET);
       }

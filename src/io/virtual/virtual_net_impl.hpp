@@ -18,27 +18,27 @@
 namespace millrace::io {
 
 struct VirtualNet::Segment {
-  std::vector<std::byte> bytes;  // none: the end
+  std::vector<std::byte> bytes;  // empty: the end of the stream
 };
 
-// The bytes from one end to the other.
+// The bytes in one direction of a connection.
 struct VirtualNet::Direction {
-  ByteQueue out;             // sent, not on its way
+  ByteQueue out;             // sent, and not yet on the way
   ByteQueue in;              // arrived
-  std::uint64_t flying = 0;  // on its way
+  std::uint64_t flying = 0;  // bytes on the way
   std::uint64_t landed_ns = 0;
-  std::deque<std::shared_ptr<Segment>> held;  // by a cut
+  std::deque<std::shared_ptr<Segment>> held;  // segments that a cut holds back
   bool finishing = false;                     // the end is on its way
-  bool ended = false;                         // ... and has arrived
+  bool ended = false;                         // the end has arrived
 };
 
 struct VirtualNet::Connection {
   std::uint32_t node[2] = {};
   int descriptor[2] = {};
-  bool open[2] = {true, false};  // somebody has this end, or may accept it
+  bool open[2] = {true, false};  // a process has this end, or may accept it
   bool answered = false;         // the connecting side knows that it is connected
   std::uint16_t port = 0;
-  int error[2] = {};  // to be told once
+  int error[2] = {};  // reported once
   bool broken[2] = {};
   Direction way[2];  // from side 0, from side 1
 };
@@ -76,7 +76,7 @@ class VirtualNet::End final : public Stream {
       const std::size_t bytes = there.size();
       from.in.pop(bytes);
       net_.handled(connection_->node[side_], bytes);
-      net_.push(connection_, 1 - side_);  // the window has room again
+      net_.push(connection_, 1 - side_);  // because the window has room again
       return Transfer{bytes, false, false};
     }
     if (connection_->broken[side_]) return Status(Code::lost_peer, ECONNRESET);
@@ -156,7 +156,7 @@ class VirtualNet::Host final : public Net {
 
   std::function<void()> wake;
   std::vector<int> changed;  // take_changed()
-  std::set<int> ends;        // descriptors of its streams
+  std::set<int> ends;        // the descriptors of the host's streams
   std::uint64_t more_ns = 0;
   bool corrupts = false;
   bool silent = false;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
 
-// Node 0 listens; others connect and send as fast as it goes.
+// Node 0 listens. Other nodes connect to it and send as fast as possible.
 struct World {
   Timeline timeline;
   Trace trace;
@@ -58,7 +58,7 @@ struct World {
       flow.came.insert(flow.came.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(got->bytes));
     }
   }
-  // The time until all flows have moved this many bytes.
+  // Returns the time until all flows have moved this many bytes.
   std::uint64_t carry(std::vector<Flow*> flows, std::size_t bytes) {
     const std::uint64_t begin = timeline.now_ns();
     for (bool all = false; !all;) {

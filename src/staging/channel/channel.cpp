@@ -25,7 +25,7 @@ using channel::Op;
 namespace {
 
 constexpr int load_timeout_ms = 60'000;
-constexpr int host_socket = 3;    // as millrace-host expects it
+constexpr int host_socket = 3;    // millrace-host expects this number
 constexpr int leave_tries = 200;  // of 10 ms
 
 std::span<const std::byte> bytes_of(const std::string& text) {
@@ -50,7 +50,7 @@ Result<std::unique_ptr<Channel>> Channel::in_process(Pool& pool, const std::stri
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return Status::from_errno(errno);
   std::unique_ptr<Channel> made(new Channel(pool));
   made->socket_.reset(ends[0]);
-  // Must not be 3 itself: a descriptor that is moved to its own number would be closed on exec.
+  // The number must not be 3 itself. A dup to the same number would keep close-on-exec.
   const Fd theirs(fcntl(ends[1], F_DUPFD_CLOEXEC, host_socket + 1));
   ::close(ends[1]);
   if (!theirs.valid()) return Status::from_errno(errno);
@@ -69,7 +69,7 @@ Result<std::unique_ptr<Channel>> Channel::in_process(Pool& pool, const std::stri
 }
 
 Channel::~Channel() {
-  // The server sees the end of the socket, and leaves.
+  // The server sees the end of the stream and returns.
   if (socket_.valid()) shutdown(socket_.get(), SHUT_RDWR);
   socket_.reset();
   thread_.join();
@@ -85,7 +85,8 @@ Channel::~Channel() {
   }
 }
 
-// Call it with mutex_ held. Afterwards head_ and message_ are the answer, also after a refusal.
+// Sends a question and waits for its answer. Call it with mutex_ held. Then head_ and message_ are the
+// answer, even if the answer is an error.
 Status Channel::ask(const Head& question, std::span<const std::byte> body, Device* memory, int timeout_ms) {
   message_.clear();
   if (!socket_.valid()) return {Code::io, ESRCH};
@@ -100,8 +101,8 @@ Status Channel::ask(const Head& question, std::span<const std::byte> body, Devic
   return status;
 }
 
-// A function's access to its caller's memory. The function gets the error of a wrong address; the channel
-// goes on.
+// Answers a function's send_data or recv_data. A wrong address is an error for the function, and the channel
+// still works.
 Status Channel::serve_function(Device* memory) {
   const std::uint64_t size = head_.size;
   const bool sends = head_.op == Op::send_data;

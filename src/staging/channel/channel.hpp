@@ -19,8 +19,9 @@
 
 namespace millrace::staging {
 
-// An argument of a function that a channel runs. Memory is copied: `in` before the call, `out` after it,
-// `inout` both; the function gets a pointer to its copy. At most six of all kinds but reals, and eight reals.
+// An argument of a function that a channel runs. The function gets a pointer to a copy of the memory. The
+// channel copies `in` before the call, `out` after it and `inout` at both times. A call has at most eight
+// reals and six arguments of the other kinds.
 struct Argument {
   channel::Value value;
   MemoryRange range;
@@ -37,12 +38,12 @@ struct Argument {
   static Argument inout(const MemoryRange& range) {
     return {{channel::Kind::inout, 0, 0, range.bytes}, range};
   }
-  // The function's millrace_call: send_data and recv_data reach the caller's memory by it.
+  // The function gets a millrace_call, for send_data and recv_data to and from the caller's memory.
   static Argument call() { return {{channel::Kind::call, 0, 0, 0}, {}}; }
 };
 
-// Runs functions of shared libraries on the host for a program whose data is in a device, one after the
-// other, in a thread of this process or in a process of its own. If the function's process dies, the call
+// Runs functions of shared libraries on the host, for a program whose data is in a device. The functions run
+// one after the other, in a thread of this process or in a separate process. If that process dies, the call
 // returns an error. The caller waits without a bound. Thread safe: calls take turns. The pool outlives this
 // object.
 class Channel {
@@ -51,17 +52,17 @@ class Channel {
   enum class Symbol : std::uint64_t {};
 
   static Result<std::unique_ptr<Channel>> in_thread(Pool& pool);
-  // `program`: millrace-host.
+  // `program` is the path of millrace-host.
   static Result<std::unique_ptr<Channel>> in_process(Pool& pool, const std::string& program);
   ~Channel();
 
   // `why` gets the loader's message.
   Result<Library> install(const std::string& path, std::string& why);
   Result<Symbol> find(Library library, const std::string& name, std::string& why);
-  // Returns the function's result. `memory`: the device of send_data's and recv_data's addresses; null: this
-  // process.
+  // Returns the function's result. `memory` is the device to which the addresses of send_data and recv_data
+  // belong; null: this process.
   Result<std::uint64_t> invoke(Symbol symbol, std::span<const Argument> arguments, Device* memory = nullptr);
-  // Its functions must not be called any more.
+  // After this, the library's functions must not be called.
   Status uninstall(Library library);
 
   pid_t process() const { return process_; }
@@ -75,8 +76,8 @@ class Channel {
 
   Pool& pool_;
   std::mutex mutex_;                // one question at a time
-  Fd socket_;                       // guarded by mutex_, as the members below
-  channel::Head head_{};            // of the last message
+  Fd socket_;                       // guarded by mutex_, like the members below
+  channel::Head head_{};            // the head of the last message
   std::vector<std::byte> message_;  // its body
   Worker thread_;
   Fd thread_socket_;

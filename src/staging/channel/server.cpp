@@ -19,8 +19,9 @@ namespace millrace::staging::channel {
 
 namespace {
 
-// A function with fewer arguments finds them in the same registers. Numbers and pointers take one kind of
-// register, floating-point numbers another, each in their order (System V x86-64, AAPCS64).
+// One type for all functions, with the most arguments. A function with fewer arguments finds them in the same
+// registers. Integers and pointers take one kind of register and floating-point numbers another, each in
+// their order (System V x86-64, AAPCS64).
 using Function = std::uint64_t (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
                                    std::uint64_t, double, double, double, double, double, double, double,
                                    double);
@@ -51,11 +52,11 @@ class Server {
     }
   }
 
-  // False: the other end has gone.
+  // Serves one question. False: the other end has closed.
   bool next();
 
  private:
-  // The object as the function sees it. The C part is first, so both have the same address.
+  // The object that the function gets. The C part is the first member, so both have the same address.
   struct Call {
     millrace_call functions;
     Server* server;
@@ -74,7 +75,7 @@ class Server {
   const int socket_;
   Head head_{};
   std::vector<std::byte> body_;
-  std::vector<void*> libraries_;  // by id; null: uninstalled
+  std::vector<void*> libraries_;  // by id; null: the library is uninstalled
   std::vector<void*> symbols_;
 };
 
@@ -151,7 +152,7 @@ Status Server::uninstall() {
   return answer(0);
 }
 
-// The channel has checked its messages. This code only checks the bounds of its own memory.
+// The channel has checked the message. This code checks only that it stays within the memory of the message.
 Status Server::invoke() {
   if (head_.id == 0 || head_.id > symbols_.size()) return refuse(EINVAL, "no such function was found");
   if (head_.size > integers_max + reals_max) return refuse(E2BIG, "too many arguments");
@@ -159,7 +160,7 @@ Status Server::invoke() {
   const std::size_t values_bytes = values.size() * sizeof(Value);
   if (values_bytes > body_.size()) return refuse(EINVAL, "the arguments are cut short");
   if (!values.empty()) std::memcpy(values.data(), body_.data(), values_bytes);
-  // The function gets memory of its own, because answers to its questions arrive during the call.
+  // The arguments are copied out of body_, because answers to the function's own questions overwrite it.
   std::vector<std::vector<std::byte>> memory;
   Call call{{send_data, recv_data}, this};
   Registers registers;

@@ -4,8 +4,8 @@
 
 namespace millrace::staging::channel {
 
-// Runs the functions that the socket's other end asks for, until that end closes. In a thread of the program,
-// or in a process.
+// Runs the functions that the socket's other end asks for, until that end closes. Runs in a thread of the
+// program or in millrace-host.
 void serve(int socket);
 
 }  // namespace millrace::staging::channel

@@ -10,8 +10,8 @@
 #include "base/result.hpp"
 #include "base/settings.hpp"
 
-// The messages between a channel and its server, over a stream socket on one host. A question has one answer.
-// While a function runs, it may ask questions itself.
+// The messages between a channel and its server, over a stream socket on one host. The channel asks, and the
+// server gives one answer to each question. While a function runs, it may ask the channel questions too.
 //
 //   Head [ body: Head::bytes ]
 namespace millrace::staging::channel {
@@ -22,44 +22,44 @@ enum class Op : std::uint32_t {
   uninstall = 3,  // id: library
   invoke = 4,     // id: symbol, body: see below
   answer = 5,     // id; error; body: text if there is an error, or what invoke wrote
-  send_data = 6,  // from the function: id = address, body: the bytes  -> answer
-  recv_data = 7,  // from the function: id = address, size             -> answer with the bytes
+  send_data = 6,  // asked by the function: id = address, body: the bytes  -> answer
+  recv_data = 7,  // asked by the function: id = address, size             -> answer with the bytes
 };
 
 struct Head {
   Op op;
-  std::int32_t error;  // an errno, of answers
+  std::int32_t error;  // in answers: an errno or 0
   std::uint64_t id;
   std::uint64_t size;
   std::uint64_t bytes;
 };
 static_assert(sizeof(Head) == 32);
 
-// The body of invoke: `size` Values, then the bytes of the memory arguments, one after the other. The
-// answer's body has the bytes of the written ones, likewise; its id is the function's result.
+// The body of `invoke` is `size` Values, then the bytes of the memory arguments, one after the other. The
+// body of its answer has the bytes of the arguments that the function writes. The id of the answer is the
+// function's result.
 enum class Kind : std::uint32_t { integer, real, in, out, inout, call };
 struct Value {
   Kind kind;
   std::uint32_t unused;
-  std::uint64_t bits;   // of integer and real
-  std::uint64_t bytes;  // of memory
+  std::uint64_t bits;   // the value of integer and real
+  std::uint64_t bytes;  // the size of a memory argument
 };
 static_assert(sizeof(Value) == 24);
 
-// The arguments that registers hold: 6 numbers or pointers, 8 floating-point numbers.
+// The most arguments that registers hold: 6 integers or pointers, 8 floating-point numbers.
 inline constexpr std::size_t integers_max = 6;
 inline constexpr std::size_t reals_max = 8;
 inline constexpr std::uint64_t name_max = 4096;
-inline constexpr std::uint64_t body_max = 256 * MiB;  // more goes by send_data and recv_data
-inline constexpr std::uint64_t data_max =
-    1 * MiB;  // of one send_data or recv_data; functions ask as often as needed
+inline constexpr std::uint64_t body_max = 256 * MiB;  // for larger data, use send_data and recv_data
+inline constexpr std::uint64_t data_max = 1 * MiB;    // of one message; send_data and recv_data send several
 
 constexpr bool carries_in(Kind kind) { return kind == Kind::in || kind == Kind::inout; }
 constexpr bool carries_out(Kind kind) { return kind == Kind::out || kind == Kind::inout; }
 constexpr bool is_memory(Kind kind) { return carries_in(kind) || carries_out(kind); }
 
-// Moves a whole message. ESRCH: the other end has gone; ETIMEDOUT: no byte came for `timeout_ms` (-1: no
-// bound).
+// Sends or receives a whole message. ESRCH: the other end has closed. ETIMEDOUT: no byte came for
+// `timeout_ms` (-1: no bound).
 Status put(int socket, const Head& head, std::span<const std::byte> body);
 Status get(int socket, Head& head, std::vector<std::byte>& body, int timeout_ms);
 

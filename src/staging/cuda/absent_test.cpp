@@ -6,7 +6,7 @@
 #include "staging/cuda/find.hpp"
 #include "staging/cuda/library.hpp"
 
-// In a program that has not loaded the driver.
+// Tests for a program that has not loaded the driver.
 namespace millrace::staging::cuda {
 namespace {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The used parts of the CUDA driver's interface, with its documented values, so that the build needs no CUDA
-// headers.
+// The parts of the CUDA driver's interface that Millrace uses, with their documented values. So the build
+// needs no CUDA headers.
 namespace millrace::staging::cuda {
 
 using Error = int;    // CUresult
@@ -27,8 +27,8 @@ inline constexpr Error context_is_destroyed = 709;
 inline constexpr Error already_registered = 712;
 inline constexpr Error not_registered = 713;
 
-inline constexpr unsigned host_register_portable = 1;  // for all contexts
-inline constexpr unsigned stream_non_blocking = 1;     // not ordered with the legacy stream
+inline constexpr unsigned host_register_portable = 1;  // pinned for all contexts
+inline constexpr unsigned stream_non_blocking = 1;     // the stream is not ordered with the legacy stream
 inline constexpr unsigned event_blocking_sync = 1;     // a waiting thread sleeps
 inline constexpr unsigned event_disable_timing = 2;
 
@@ -43,7 +43,7 @@ inline constexpr int attribute_is_managed = 8;
 inline constexpr int attribute_ordinal = 9;
 inline constexpr unsigned memory_type_device = 2;
 
-// The functions, by their names in libcuda.so.1.
+// The functions, with their names in libcuda.so.1.
 struct Table {
   Error (*cuInit)(unsigned flags);
   Error (*cuGetErrorName)(Error error, const char** name);
@@ -69,7 +69,7 @@ struct Table {
   Error (*cuEventQuery)(Event event);
   Error (*cuEventSynchronize)(Event event);
   Error (*cuEventDestroy_v2)(Event event);
-  Error (*cuCtxGetId)(Context context, unsigned long long* id);  // from CUDA 12 on; else null
+  Error (*cuCtxGetId)(Context context, unsigned long long* id);  // null before CUDA 12
 };
 
 }  // namespace millrace::staging::cuda

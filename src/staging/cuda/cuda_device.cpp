@@ -17,8 +17,8 @@ PointerClass classify(const Table& table, Address address) {
   int ordinal = -1;
   int attributes[] = {attribute_context, attribute_memory_type, attribute_is_managed, attribute_ordinal};
   void* values[] = {&context, &type, &managed, &ordinal};
-  // Before the program's cuInit, and for memory that is not the driver's, the call fails or gives zeros.
-  // After another error the question is repeated, because a device's memory must not count as the host's.
+  // Before the program's cuInit, and for memory unknown to the driver, the call fails or returns zeros. After
+  // another error the call is repeated, because device memory must not count as the host's.
   const auto ask = [&] {
     return table.cuPointerGetAttributes(4, attributes, values, static_cast<Pointer>(address));
   };
@@ -94,7 +94,7 @@ std::string CudaDevice::explain() const {
 bool CudaDevice::owns(Address address) const {
   if (inherited()) return false;
   const PointerClass found = classify(table_, address);
-  // Memory of pools and of mapped ranges belongs to a device, not to a context.
+  // Memory of a pool or of a mapped range belongs to a device, not to a context.
   return found.device && (found.context == nullptr ? found.ordinal == ordinal_ : found.context == context_);
 }
 
@@ -121,7 +121,7 @@ Status CudaDevice::pin(std::span<std::byte> host) {
 Status CudaDevice::unpin(std::span<std::byte> host) {
   const Current current(table_, context_);
   const Status status = check(current.ok() ? table_.cuMemHostUnregister(host.data()) : current.error());
-  return lost() ? Status() : status;  // registrations end with their context
+  return lost() ? Status() : status;  // a registration ends with its context
 }
 
 Result<std::unique_ptr<Queue>> CudaDevice::open_queue() {

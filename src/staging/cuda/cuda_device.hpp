@@ -15,20 +15,21 @@ struct Options {
   std::uint64_t timeout_ms = 60'000;  // of a copy; the program's own earlier work has no bound
 };
 
-// A context of the CUDA driver. Every call makes it current and restores the program's one afterwards. No
-// call uses a stream of the program, except that settle() records an event on the legacy stream.
+// A context of the CUDA driver. Every call makes the context current, and restores the program's own context
+// afterwards. No call uses a stream of the program, except that mark() records an event on the legacy stream.
+// Thread safe.
 class CudaDevice final : public Device {
  public:
-  // Device `ordinal` with its primary context, for programs that ask for it. Loads and initialises the
-  // driver.
+  // Opens device `ordinal` with its primary context, for programs that ask for it by number. Loads and
+  // initialises the driver.
   static Result<std::unique_ptr<CudaDevice>> open(Ordinal ordinal, const Options& options, std::string& why);
-  // A context of the program; `retained`: a primary one, which the destructor releases.
+  // For a context of the program. `retained`: a primary context, which the destructor releases.
   CudaDevice(const Table& table, Context context, Ordinal ordinal, bool retained, const Options& options);
   ~CudaDevice() override;
 
   const char* name() const override { return "cuda"; }
   Caps caps() const override;
-  // False for managed memory and for registered host memory, because the host's calls reach them.
+  // False for managed memory and for registered host memory, because the host can access them.
   bool owns(Address address) const override;
   Result<Address> allocate(std::size_t bytes) override;
   Status release(Address address) override;
@@ -37,7 +38,7 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<Queue>> open_queue() override;
   std::string explain() const override;
 
-  // True if the context has gone, so that all calls fail.
+  // True if the program has destroyed the context. Then all calls fail.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
   Context context() const { return context_; }
   Ordinal ordinal() const { return ordinal_; }
@@ -57,7 +58,7 @@ class CudaDevice final : public Device {
 
 // The driver's answer about an address.
 struct PointerClass {
-  bool device = false;  // memory that only copies reach
+  bool device = false;  // only copies reach the memory
   Context context = nullptr;
   Ordinal ordinal = -1;
 };

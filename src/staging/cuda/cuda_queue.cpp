@@ -14,8 +14,8 @@ namespace millrace::staging::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// A sleeping thread wakes some 70 us late, which is longer than a nearly finished copy takes. So the thread
-// polls for that time first.
+// A sleeping thread wakes about 70 us late, which is longer than the rest of a nearly finished copy. So the
+// thread first polls for that time.
 constexpr auto spin = std::chrono::microseconds(70);
 constexpr auto first_pause = std::chrono::microseconds(20);
 constexpr auto longest_pause = std::chrono::microseconds(200);
@@ -36,7 +36,7 @@ Status CudaQueue::open() {
 
 CudaQueue::~CudaQueue() {
   const Current current(table_, device_.context_);
-  if (!current.ok()) return;  // they ended with the context
+  if (!current.ok()) return;  // the stream and the events ended with their context
   for (Event event : events_) {
     if (event != nullptr) table_.cuEventDestroy_v2(event);
   }
@@ -47,8 +47,8 @@ CudaQueue::~CudaQueue() {
 Status CudaQueue::mark() {
   const Current current(table_, device_.context_);
   if (!current.ok()) return device_.check(current.error());
-  // An event is work for the GPU. If several processes share the GPU, each event waits for its process's
-  // turn.
+  // Records an event only if there is work. An event is work for the GPU, and waits for this process's turn
+  // if several processes share the GPU.
   Error error = table_.cuStreamQuery(legacy_stream());
   has_enqueued_ = error == not_ready;
   if (has_enqueued_) error = table_.cuEventRecord(program_, legacy_stream());
@@ -80,7 +80,7 @@ Result<Ticket> CudaQueue::post(Direction direction, Address device, std::span<st
   if (error != success) return device_.check(error);
   error = table_.cuEventRecord(events_[index], stream_);
   if (error != success) {
-    // Without an event the end of the copy cannot be determined later, so this waits for it.
+    // Without an event, nothing can report the end of the copy later. So post() waits for the copy.
     table_.cuStreamSynchronize(stream_);
     return device_.check(error);
   }
@@ -93,8 +93,8 @@ Result<bool> CudaQueue::poll(Ticket ticket) {
   if (ticket == 0 || open_[index] != ticket) return Code::invalid;
   const Current current(table_, device_.context_);
   if (!current.ok()) {
-    // Without its context the copy is over. Otherwise its state is unknown, and it counts as under way,
-    // within the bound.
+    // If the context is lost, the copy is over. Otherwise its state is unknown, and the copy counts as under
+    // way until wait() reaches its bound.
     const Status status = device_.check(current.error());
     if (!device_.lost()) return false;
     open_[index] = 0;
@@ -104,13 +104,13 @@ Result<bool> CudaQueue::poll(Ticket ticket) {
   if (error == not_ready) return false;
   open_[index] = 0;
   if (error == success) return true;
-  // The error may belong to another call while the copy is still under way.
+  // The error may belong to another call. So the copy may still be under way, and must end first.
   table_.cuStreamSynchronize(stream_);
   return device_.check(error);
 }
 
 Status CudaQueue::wait(Ticket ticket) {
-  // Polls, because the driver's own wait has no bound.
+  // wait() polls, because the driver's own wait has no bound.
   const Clock::time_point begin = Clock::now();
   const auto bound = std::chrono::milliseconds(device_.options_.timeout_ms);
   auto pause = std::chrono::nanoseconds(first_pause);

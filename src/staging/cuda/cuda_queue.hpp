@@ -8,11 +8,11 @@
 
 namespace millrace::staging::cuda {
 
-// A stream of its own, for which no other work of the program waits, and an event for each ticket.
+// The queue has its own stream and an event for each ticket. No work of the program waits for this stream.
 //
-// The order with the program's kernels is that of cudaMemcpy. mark() records an event on the legacy stream,
-// after the work of all streams that are ordered with it. Without such work, no event is needed. The program
-// itself waits for work in non-blocking streams, as before cudaMemcpy.
+// A copy comes after the program's kernels, as with cudaMemcpy. mark() records an event on the legacy stream,
+// behind the work of all streams that are ordered with it. If there is no such work, mark() records no event.
+// The program itself must wait for work in non-blocking streams, as it must before cudaMemcpy.
 class CudaQueue final : public Queue {
  public:
   static constexpr std::size_t tickets_max = 16;
@@ -31,10 +31,10 @@ class CudaQueue final : public Queue {
   const CudaDevice& device_;
   const Table& table_;
   Stream stream_ = nullptr;
-  Event program_ = nullptr;    // the mark: what the program had enqueued...
-  bool has_enqueued_ = false;  // ...if that was anything
+  Event program_ = nullptr;    // the event of the last mark()
+  bool has_enqueued_ = false;  // the program had enqueued work at the last mark(), so the event was recorded
   std::array<Event, tickets_max> events_{};
-  std::array<Ticket, tickets_max> open_{};  // by event; 0: free
+  std::array<Ticket, tickets_max> open_{};  // the ticket of each event; 0: the event is free
   Ticket last_ = 0;
 };
 

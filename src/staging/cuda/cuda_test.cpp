@@ -10,7 +10,7 @@
 #include "staging/pool.hpp"
 #include "staging/testing/rig.hpp"
 
-// Functions that programs use, and Millrace does not.
+// Functions of the driver that programs call, and Millrace does not.
 extern "C" {
 using millrace::staging::cuda::Context;
 using millrace::staging::cuda::Error;
@@ -45,7 +45,7 @@ fake_cuda_live live() {
   return now;
 }
 
-// Where unregistering failed, the ring may stay: registered, and mapped.
+// A ring may stay registered and mapped if unregistering it failed.
 void expect_nothing_left(int rings = 0) {
   fake_cuda_live now = live();
   EXPECT_EQ(now.misuse, 0) << fake_cuda_last_misuse();
@@ -59,7 +59,7 @@ void expect_nothing_left(int rings = 0) {
 
 const void* host_pointer(Pointer pointer) { return reinterpret_cast<const void*>(pointer); }
 
-// Everything once, as far as it gets. Returns whether all of it was right.
+// Calls every operation once, up to the first failure. True if all results were right.
 bool everything(std::uint64_t bytes) {
   std::string why;
   Result<std::unique_ptr<CudaDevice>> device = CudaDevice::open(0, {2'000}, why);
@@ -89,7 +89,8 @@ TEST(Cuda, EveryCallMayFailAndNothingLeaksOrHangs) {
   fake_cuda_reset(test_seed(), 20);
   ASSERT_TRUE(everything(50'000));
   expect_nothing_left();
-  // How often events are asked for is a matter of time: go on until no call is left to fail.
+  // The number of calls depends on timing, because waits poll events. So the loop ends when no n-th call
+  // exists.
   std::uint64_t failed = 0;
   int rings_left = 0;
   for (std::uint64_t n = 1; n < 2000; ++n) {
@@ -126,7 +127,7 @@ TEST(Cuda, ACopySeesWhatKernelsDidBefore) {
     FileEnd end(file.get());
     EXPECT_EQ(pool.write(*device, memory.at(), size, end).count(), static_cast<ssize_t>(size));
     EXPECT_EQ(file.contents(), Bytes(size, static_cast<std::byte>(value)));
-    // Nor is memory filled that a kernel still uses.
+    // A read must not fill memory that a kernel still uses.
     ASSERT_EQ(fake_cuda_fill(static_cast<Pointer>(memory.at()), 77, size, stream, 30'000), success);
     const Bytes bytes = pattern(size, static_cast<unsigned>(value));
     const File source(bytes);
@@ -180,7 +181,7 @@ TEST(Cuda, ADeviceThatStallsIsAnErrorInTime) {
   static auto& memory = *new Memory(device, pattern(5000));
   const Result<std::unique_ptr<Queue>> queue = device.open_queue();
   ASSERT_TRUE(queue.ok());
-  static auto& host = *new Bytes(64);  // the copy may end at any time
+  static auto& host = *new Bytes(64);  // the stuck copy may write to it at any later time
   fake_cuda_stall(1);
   const Result<Ticket> ticket = (*queue)->post(Direction::to_host, memory.at(), host);
   ASSERT_TRUE(ticket.ok());

@@ -6,7 +6,7 @@
 
 namespace millrace::staging::cuda {
 
-// Makes a context the thread's current one for a scope, and restores the program's own afterwards.
+// Makes a context the thread's current one for a scope. The destructor restores the program's own.
 class Current {
  public:
   Current(const Table& table, Context context) : table_(table), error_(table.cuCtxPushCurrent_v2(context)) {}

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t contexts_max = 64;
 
-// Another context may get the same handle later. If the driver numbers contexts, the number tells them apart.
+// A context of the program, and its device. A later context may have the same handle. If the driver numbers
+// contexts, `id` tells them apart.
 struct Known {
   Context context;
   unsigned long long id;
@@ -29,8 +30,8 @@ struct Registry {
   pid_t process = getpid();
 };
 
-// Never destroyed, because threads of the program may still write at its end, when the driver has gone
-// already.
+// Never destroyed, because threads of the program may still write while the process ends, after the driver
+// has shut down.
 Registry& registry() {
   static auto& one = *new Registry;
   return one;
@@ -50,8 +51,8 @@ Device* known_device(const Table& table, Context context, Ordinal ordinal, bool&
   return all.known.back().device.get();
 }
 
-// Memory without a context (pools, mapped ranges) is used with the device's primary context, if the program
-// has it. That context is retained once and never released.
+// For memory without a context (pools, mapped ranges): the device with its primary context, if the program
+// has made that context active. The context is retained once and never released.
 Device* primary_device(const Table& table, Ordinal ordinal) {
   unsigned flags = 0;
   int active = 0;

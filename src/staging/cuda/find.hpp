@@ -6,9 +6,9 @@
 
 namespace millrace::staging::cuda {
 
-// For preloads: the device with the memory of the program's pointer, or null if the host's own calls can use
-// the pointer. Finds a device only if the program itself has loaded and initialised the driver, and never in
-// a child of fork(). Devices live as long as the process. Thread safe.
+// For preloads: returns the device that owns the memory of the program's pointer. Null if the host's own
+// calls can use the pointer. Finds a device only if the program itself has loaded and initialised the driver,
+// and never in a child of fork(). Devices live as long as the process. Thread safe.
 Device* device_of(const void* pointer);
 
 }  // namespace millrace::staging::cuda

@@ -19,12 +19,12 @@ std::atomic<const Table*> ready{nullptr};
 
 template <class Function>
 bool find(void* library, const char* name, Function*& function) {
-  // The result of dlsym for a function is its address.
+  // dlsym returns the address of the function as a data pointer.
   function = reinterpret_cast<Function*>(dlsym(library, name));
   return function != nullptr;
 }
 
-// The name of the first function that is missing, or null.
+// Returns the name of the first function that the library lacks, or null.
 const char* fill(void* library, Table& table) {
 #define FIND(name) \
   if (!find(library, #name, table.name)) return #name
@@ -75,7 +75,8 @@ const Table* driver(bool may_load, std::string& why) {
     dlclose(library);
     return nullptr;
   }
-  ready.store(&table_memory, std::memory_order_release);  // the library stays open, as its functions are used
+  // The library stays open, because its functions stay in use.
+  ready.store(&table_memory, std::memory_order_release);
   return &table_memory;
 }
 

@@ -8,9 +8,9 @@
 
 namespace millrace::staging::cuda {
 
-// The driver's functions, or null with the reason in `why`. Without `may_load`, only if the program itself
-// has loaded the driver: a preload must not load one into programs that do not use a device. Thread safe; a
-// table is never freed.
+// Returns the driver's functions, or null with the reason in `why`. If `may_load` is false, finds only a
+// driver that the program itself has loaded, because a preload must not load the driver into other programs.
+// Thread safe. The table is never freed.
 const Table* driver(bool may_load, std::string& why);
 
 }  // namespace millrace::staging::cuda

@@ -42,7 +42,7 @@ Status HostDevice::release(Address address) {
 
 Status HostDevice::copy(Direction direction, Address device, std::span<std::byte> host) const {
   if (!holds(device, host.size())) return {Code::invalid, EFAULT};
-  // This device's addresses are pointers, made by allocate().
+  // An address of this device is a pointer that allocate() made.
   auto* memory = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(device));
   if (direction == Direction::to_host) {
     std::memcpy(host.data(), memory, host.size());

@@ -11,8 +11,8 @@
 
 namespace millrace::staging {
 
-// "Device" memory in this process: for tests, and to measure the cost of staging itself. With delays, a
-// device behind a link of a given rate and latency. Pinning locks the pages.
+// A device whose memory is in this process, for tests and to measure the cost of staging itself. With delays,
+// it simulates a link of a given rate and latency. Pinning locks the pages. Thread safe.
 class HostDevice final : public Device {
  public:
   explicit HostDevice(const CopyOptions& options = {}) : options_(options), link_(options.delays) {}

@@ -19,7 +19,8 @@ namespace millrace::staging {
 
 namespace {
 
-// To the child: map `bytes` (address 0), or unmap them. Back: the address, or the errno.
+// A message to the child: map `bytes` if the address is 0, else unmap them. The answer is the address or the
+// errno.
 struct Question {
   std::uint64_t address;
   std::uint64_t bytes;
@@ -43,8 +44,8 @@ Answer carry_out(const Question& question) {
   return {reinterpret_cast<std::uintptr_t>(at), 0};
 }
 
-// Runs in the child of a process that may have had threads, so it makes system calls only. No descriptor of
-// the parent stays open here; otherwise the parent's pipes would never end.
+// Runs in the child. The parent may have threads, so this code makes system calls only. It closes the
+// parent's descriptors, because the parent's pipes would never end while they are open here.
 [[noreturn]] void serve(int socket, pid_t parent) {
   if (dup2(socket, 0) != 0) _exit(1);
   syscall(SYS_close_range, 1U, ~0U, 0U);
@@ -76,7 +77,7 @@ Status Helper::start(std::uint64_t timeout_ms) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  // The child never runs the program's signal handlers.
+  // Signals stay blocked in the child, so that it never runs the program's handlers.
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pid_ = fork();
   if (pid_ == 0) serve(theirs.get(), parent_);
@@ -110,7 +111,7 @@ Result<std::uint64_t> Helper::ask(std::uint64_t address, std::uint64_t bytes) {
     got = recv(socket_.get(), &answer, sizeof answer, 0);
   } while (got < 0 && errno == EINTR);
   if (got < 0 && errno == EAGAIN) {
-    socket_.reset();  // a late answer would count as the answer to the next question
+    socket_.reset();  // a late answer would be taken for the answer to the next question
     return Status(Code::timeout, ETIMEDOUT);
   }
   if (got != sizeof answer) return Status(Code::io, ESRCH);

@@ -12,7 +12,7 @@
 
 namespace millrace::staging {
 
-// A child process that only holds memory. It exits when its socket closes or its parent is gone. Thread safe.
+// A child process that only holds memory. It exits when its socket closes or its parent ends. Thread safe.
 class Helper {
  public:
   Helper() = default;
@@ -22,7 +22,7 @@ class Helper {
 
   Status start(std::uint64_t timeout_ms);
   pid_t pid() const { return pid_; }
-  // Anonymous memory of the child, by its address there.
+  // Maps anonymous memory in the child. Returns the address there.
   Result<std::uint64_t> map(std::uint64_t bytes);
   Status unmap(std::uint64_t address, std::uint64_t bytes);
 

@@ -14,18 +14,19 @@
 
 namespace millrace::staging {
 
-// Another process's memory, read and written by process_vm_readv and _writev: stands in for a vector engine,
-// whose memory belongs to a process too. It is for correctness, not for speed.
+// A device whose memory is another process's, read and written by process_vm_readv and _writev. It stands in
+// for a vector engine, whose memory belongs to a process too. It is for tests of correctness, not of speed.
+// Thread safe.
 class ProcessDevice final : public Device {
  public:
-  // A child that only holds memory.
+  // Starts a child that only holds memory.
   static Result<std::unique_ptr<ProcessDevice>> start(const CopyOptions& options = {});
-  // A process that this one may trace. Nothing can be allocated in its memory.
+  // Uses the memory of a process that this one may trace. allocate() fails.
   static Result<std::unique_ptr<ProcessDevice>> attach(pid_t pid, const CopyOptions& options = {});
 
   const char* name() const override { return "process"; }
   Caps caps() const override;
-  // For an attached process, every address.
+  // True for every address of an attached process.
   bool owns(Address address) const override;
   Result<Address> allocate(std::size_t bytes) override;
   Status release(Address address) override;
@@ -46,7 +47,7 @@ class ProcessDevice final : public Device {
   Link link_;
   PageLocks pins_;
   pid_t pid_ = -1;
-  Fd process_;  // readable after its end, when another process may have its number
+  Fd process_;  // a pidfd; readable after the process has ended, even if another process gets its number
   std::unique_ptr<Helper> helper_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::size_t> blocks_;  // guarded by mutex_

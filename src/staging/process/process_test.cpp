@@ -38,7 +38,7 @@ TEST(ProcessDevice, AKilledHelperIsAnErrorOfEveryCall) {
   expect_dead(*device, memory.at());
 }
 
-// At any time of a transfer: what was counted is in the file.
+// At any time of a transfer, the bytes that were counted are in the file.
 TEST(ProcessDevice, AHelperKilledMidwayLeavesATrueCount) {
   std::mt19937_64 dice(test_seed());
   const Bytes bytes = pattern(8'000'000);
@@ -100,7 +100,7 @@ TEST(ProcessDevice, AHelperLeavesWithAParentThatIsKilled) {
   kill(parent, SIGKILL);
   ASSERT_EQ(waitpid(parent, nullptr, 0), parent);
   const auto alive = [&] {
-    // It may wait for init to take note of it.
+    // The helper may be a zombie until init reaps it.
     std::ifstream stat("/proc/" + std::to_string(helper) + "/stat");
     std::string line;
     return std::getline(stat, line) && line.find(") Z ") == std::string::npos;

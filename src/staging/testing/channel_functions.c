@@ -36,7 +36,7 @@ EXPORT uint64_t sum(const double* in, uint64_t count, double* total, double* sca
   return count;
 }
 
-/* The caller's bytes, to a file, by pieces of the function's own. */
+/* Copies the caller's bytes to a file, in pieces. */
 EXPORT uint64_t to_file(millrace_call* call, const char* path, uint64_t from, uint64_t bytes) {
   static char piece[3 << 20];
   FILE* file = fopen(path, "wb");
@@ -66,7 +66,7 @@ EXPORT uint64_t process(void) { return (uint64_t)getpid(); }
 
 EXPORT uint64_t die(void) { return (uint64_t)kill(getpid(), SIGKILL); }
 
-/* Until somebody has written to the named pipe. */
+/* Waits until another process has written to the named pipe. */
 EXPORT uint64_t wait_for(const char* path) {
   FILE* file = fopen(path, "rb");
   if (file == NULL) return (uint64_t)errno;

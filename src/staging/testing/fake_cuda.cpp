@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// A libcuda.so.1 for tests: device addresses are a view of memory that the host may not touch, each stream is
-// a thread, and every call can be made to fail.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 A libcuda.so.1 for
+// tests. Device addresses are a view of memory that the host cannot access. Each stream is a thread. A test
+// can make every call fail.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -41,7 +40,7 @@ using namespace millrace::staging::cuda::fake;
 
 EXPORT Error cuInit(unsigned) {
   const Call call(false);
-  driver().map_memory();  // a program without knowledge of the fake resets nothing
+  driver().map_memory();  // a program that does not know the fake never calls fake_cuda_reset()
   if (call.ok()) driver().initialized = true;
   return call.error();
 }
@@ -145,7 +144,7 @@ EXPORT Error cuMemAlloc_v2(Pointer* pointer, std::size_t bytes) {
   return *pointer != 0 ? success : out_of_memory;
 }
 
-// From a device's pool: memory of no context.
+// Memory of a device's pool, which belongs to no context.
 EXPORT Error cuMemAllocAsync(Pointer* pointer, std::size_t bytes, Stream) {
   const Call call;
   if (!call.ok() || current() == nullptr) return call.ok() ? no_context() : call.error();
@@ -153,7 +152,7 @@ EXPORT Error cuMemAllocAsync(Pointer* pointer, std::size_t bytes, Stream) {
   return *pointer != 0 ? success : out_of_memory;
 }
 
-// The host can use it too.
+// Memory that the host can access too.
 EXPORT Error cuMemAllocManaged(Pointer* pointer, std::size_t bytes, unsigned) {
   const Call call;
   if (!call.ok() || current() == nullptr) return call.ok() ? no_context() : call.error();

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: 2026 The Millrace authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* What a test can ask of the fake libcuda.so.1, besides the driver's own functions. All names by dlsym too.
+/* Functions of the fake libcuda.so.1 for tests, besides the driver's own. dlsym finds them too.
  */
 #ifndef MILLRACE_FAKE_CUDA_H
 #define MILLRACE_FAKE_CUDA_H
@@ -12,22 +12,22 @@
 extern "C" {
 #endif
 
-/* As a process that has just loaded the driver; delays of up to max_delay_us before each piece of work. */
+/* Back to the state just after loading. Each piece of work then starts up to max_delay_us late. */
 void fake_cuda_reset(uint64_t seed, unsigned max_delay_us);
-/* Calls of the driver since then. The n-th (from 1) fails with `error`; releases do their work all the same.
+/* Calls of the driver since the reset. The n-th (from 1) fails with `error`; a release still does its work.
  */
 uint64_t fake_cuda_calls(void);
 void fake_cuda_fail_at(uint64_t n, int error);
 /* From now on every registration fails with `error`, if that is not 0. */
 void fake_cuda_refuse_pins(int error);
-/* From now on, while it is set, no stream does anything. */
+/* While `stall` is not 0, no stream does any work. */
 void fake_cuda_stall(int stall);
 
-/* What is there now. */
+/* The objects that exist now, and the program's errors. */
 typedef struct fake_cuda_live {
   int streams, events, registrations, allocations, retained, pushed;
-  /* What a program must not do: register twice, unregister what is not, free memory that is copied to or
-   * from, use a stream of another context... */
+  /* Calls that no program may make: register twice, unregister unknown memory, free memory that is copied to
+   * or from, use a stream of another context... */
   int misuse;
   /* Registrations of memory that is not mapped any more. */
   int stale;

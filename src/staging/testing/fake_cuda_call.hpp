@@ -9,7 +9,7 @@
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace millrace::staging::cuda::fake {
-// A call of the driver: counted, and failed if the test says so.
+// A call of the driver. It holds the driver's lock, is counted, and fails if the test wants that.
 class Call {
  public:
   explicit Call(bool needs_init = true) : lock_(driver().mutex) {
@@ -20,7 +20,7 @@ class Call {
     failed_ = its_turn;
   }
   bool ok() const { return error_ == success; }
-  // For a release: it does its work although it reports an error, as the real ones do.
+  // For a release, which does its work even if it reports an error, as in the real driver.
   bool acts() const { return ok() || failed_; }
   Error error() const { return error_; }
   std::unique_lock<std::mutex>& lock() { return lock_; }
@@ -31,7 +31,7 @@ class Call {
   bool failed_ = false;
 };
 
-// The thread's context, or null if it has none that can be used.
+// The thread's current context, or null if there is none that can be used.
 inline ContextState* current() {
   return stack().empty() || !stack().back()->alive ? nullptr : stack().back();
 }

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors
-// SPDX-License-Identifier: Apache-2.0
-// Functions that programs call and Millrace does not, made of functions that Millrace calls.
+// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Functions that
+// programs call and Millrace does not. They use the functions that Millrace calls.
 #include <cstdio>
 #include <cstdlib>
 
@@ -33,7 +32,7 @@ EXPORT Error cuDeviceGetName(char* name, int size, Ordinal device) {
   return call.error();
 }
 
-// In place of the thread's context, or as its first.
+// Replaces the thread's current context, or sets its first one.
 EXPORT Error cuCtxSetCurrent(Context context) {
   const Call call;
   auto* state = reinterpret_cast<ContextState*>(context);

@@ -119,8 +119,8 @@ bool Driver::over(const Point& point) const {
   return !there || point.lane->done >= point.number;
 }
 
-// For the legacy stream, an NVIDIA driver (580.159) reports that only if the blocking streams have no work
-// either.
+// True if a stream has no work. An NVIDIA driver (580.159) reports the legacy stream as idle only if the
+// blocking streams have no work either.
 bool Driver::idle(const Lane& lane) const {
   const auto has_done_all = [](const Lane* one) { return one->done == one->posted; };
   if (&lane != lane.context->legacy.get()) return has_done_all(&lane);
@@ -157,8 +157,8 @@ Lane* Driver::lane_of(Stream stream, ContextState* current) {
   return streams.contains(lane) ? lane : nullptr;
 }
 
-// Work in the legacy stream comes after all that was enqueued before in blocking streams, and before all that
-// is enqueued in them afterwards.
+// Work in the legacy stream runs after all work that blocking streams had before, and before all work that
+// they get later.
 Point Driver::enqueue(Lane& lane, Work work) {
   Lane* legacy = lane.context->legacy.get();
   if (&lane == legacy) {
@@ -200,7 +200,8 @@ Pointer Driver::allocate(std::size_t bytes, const Allocation& as) {
   for (const auto& [begin, allocation] : allocations) {
     if (begin < base || begin >= base + memory_bytes) continue;  // host memory
     if (begin - at >= bytes + granule) break;
-    at = (begin + allocation.bytes + 2 * granule - 1) / granule * granule;  // a hole between any two
+    // Leaves a hole between two allocations.
+    at = (begin + allocation.bytes + 2 * granule - 1) / granule * granule;
   }
   if (at + bytes > base + memory_bytes) return 0;
   allocations[at] = as;

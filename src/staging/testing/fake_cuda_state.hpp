@@ -17,7 +17,7 @@
 
 #include "staging/cuda/api.hpp"
 
-// The state of the fake driver. One lock protects it; streams' threads drop it while they work.
+// The state of the fake driver. One lock protects it. A stream's thread releases the lock while it works.
 namespace millrace::staging::cuda::fake {
 
 inline constexpr int devices = 2;
@@ -28,7 +28,7 @@ inline constexpr Error invalid_handle = 400;
 
 struct Lane;
 
-// A piece of work is over when its stream has done `number` of them.
+// A point in a stream's order. It is reached when the stream has done `number` pieces of work.
 struct Point {
   Lane* lane = nullptr;
   std::uint64_t number = 0;
@@ -68,7 +68,7 @@ struct EventState {
 
 struct Allocation {
   std::size_t bytes = 0;
-  ContextState* context = nullptr;  // null: of a pool
+  ContextState* context = nullptr;  // null: memory of a pool
   Ordinal ordinal = 0;
   unsigned type = memory_type_device;
   bool managed = false;
@@ -87,11 +87,11 @@ struct Driver {
   std::mt19937_64 dice;
   unsigned long long last_id = 0;
 
-  std::byte* view = nullptr;    // the host's view: no access
-  std::byte* inside = nullptr;  // the same memory, as the device sees it
+  std::byte* view = nullptr;    // the view at the device's addresses, which the host cannot access
+  std::byte* inside = nullptr;  // a view of the same memory for the fake's own accesses
   std::map<Pointer, Allocation> allocations;
   std::map<std::byte*, std::size_t> registrations;
-  std::vector<std::unique_ptr<ContextState>> contexts;  // also dead ones: nobody's handle is another's
+  std::vector<std::unique_ptr<ContextState>> contexts;  // destroyed ones too, so that no handle is used again
   ContextState* primary[devices] = {};
   std::set<Lane*> streams;
   std::set<EventState*> events;
@@ -121,9 +121,9 @@ struct Driver {
   std::vector<Lane*> lanes() const;
 };
 
-// Never destroyed, because programs' threads may still run this code at exit.
+// Never destroyed, because threads of the program may still run this code at exit.
 Driver& driver();
-// The contexts that this thread has pushed, the current one last.
+// The contexts that this thread has pushed. The last one is current.
 std::vector<ContextState*>& stack();
 
 }  // namespace millrace::staging::cuda::fake

@@ -10,13 +10,13 @@
 
 #include "staging/end.hpp"
 
-// libc's calls, but the n-th transfer of this thread fails as the test says.
+// libc's calls, but the n-th transfer of this thread fails or is short, as the test wants.
 namespace millrace::staging::testing {
 
 struct Fault {
   std::uint64_t at = 0;      // from 1; 0: none
-  int error = 0;             // fails with it, or...
-  std::size_t short_by = 0;  // ... moves fewer bytes
+  int error = 0;             // not 0: the transfer fails with this errno
+  std::size_t short_by = 0;  // else the transfer moves this many bytes fewer
   std::uint64_t calls = 0;   // made so far
 };
 

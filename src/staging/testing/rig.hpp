@@ -22,7 +22,7 @@
 #include "staging/process/process_device.hpp"
 #include "staging/testing/fake_cuda.h"
 
-// Devices of every kind for tests, and memory of theirs with known bytes.
+// Devices of every kind for tests, and device memory with known bytes.
 namespace millrace::staging::testing {
 
 using Bytes = std::vector<std::byte>;
@@ -66,7 +66,7 @@ inline std::unique_ptr<Device> make_device(const std::string& backend, std::uint
   return std::make_unique<HostDevice>(options);
 }
 
-// One copy, waited for.
+// Makes one copy and waits for it.
 inline Status copy_now(Device& device, Direction direction, Address at, std::span<std::byte> host) {
   Result<std::unique_ptr<Queue>> queue = device.open_queue();
   if (!queue) return queue.status();
@@ -138,7 +138,7 @@ inline std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-// One parameter per kind of device. At its end a test must have returned everything that it took.
+// Runs each test with every kind of device. At its end, a test must have released everything.
 class EachDevice : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {

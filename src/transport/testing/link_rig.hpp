@@ -27,7 +27,7 @@ inline LinkKey test_key(unsigned char fill = 0x5a) {
 
 inline LinkIntroduction test_introduction() { return {0x1122334455667788u, 3, 5, 7}; }
 
-// Serves the one group of test_introduction(), as node 5.
+// A lookup that serves only the group of test_introduction(), as node 5.
 inline LinkLookup test_lookup(unsigned char fill = 0x5a) {
   return [fill](const LinkIntroduction& peer) -> std::optional<LinkKey> {
     if (peer.group != test_introduction().group || peer.to != test_introduction().to) return std::nullopt;
@@ -63,7 +63,7 @@ inline Bytes drain(Link& link, std::size_t most = SIZE_MAX) {
   return all;
 }
 
-// Gives bytes to a link while it takes some; returns their number.
+// Gives bytes to a link until it takes no more. Returns the number taken.
 inline std::size_t feed(Link& link, std::span<const std::byte> bytes) {
   std::size_t taken = 0;
   while (taken < bytes.size()) {
@@ -92,7 +92,7 @@ struct LinkPair {
   Link client = Link::connecting(test_key(), test_introduction());
   Link server = Link::accepting(test_lookup());
 
-  // Hello, challenge, proof.
+  // Moves hello, challenge and proof between the ends.
   void shake_hands() {
     feed(server, drain(client));
     feed(client, drain(server));
@@ -100,7 +100,7 @@ struct LinkPair {
   }
 };
 
-// Connects to an accepting link with the right key, and then sends batches of any bytes.
+// A peer that connects with the right key, and then sends batches of any bytes.
 class KeyHolder {
  public:
   explicit KeyHolder(Link& link) : link_(link) {
@@ -115,7 +115,7 @@ class KeyHolder {
     seals_ = derive_seals(test_key(), hello, challenge);
   }
 
-  // A batch that verifies, if its header is valid.
+  // Makes a batch that verifies, if its header is valid.
   Bytes batch(std::span<const std::byte> body) {
     return batch(body, {static_cast<std::uint32_t>(body.size()), 0, {}});
   }

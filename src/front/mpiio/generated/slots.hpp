@@ -285,7 +285,7 @@ inline constexpr const char* slot_names[] = {
     "MPI_Win_free",
 };
 
-// Of functions of large counts: which arguments are such.
+// For each function with large counts: the bits of its large arguments.
 // clang-format off
 inline constexpr unsigned slot_counts[] = {
     0,

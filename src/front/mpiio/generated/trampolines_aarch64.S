@@ -2180,7 +2180,7 @@ PMPI_Win_free:
 	br x16
 	.size PMPI_Win_free, .-PMPI_Win_free
 
-// The first call of a slot arrives here with its number, and goes on to where resolve() says.
+// The first call of a slot comes here with its number. It jumps to the result of resolve().
 	.p2align 4
 .Llazy:
 	stp x29, x30, [sp, #-80]!

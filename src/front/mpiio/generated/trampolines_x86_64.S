@@ -1636,7 +1636,7 @@ PMPI_Win_free:
 	jmp *millrace_slots+2168(%rip)
 	.size PMPI_Win_free, .-PMPI_Win_free
 
-# The first call of a slot arrives here with its number, and goes on to where resolve() says.
+# The first call of a slot comes here with its number. It jumps to the result of resolve().
 	.p2align 4
 .Llazy:
 	pushq %rdi
