@@ -26,17 +26,10 @@ def model(
     ranks: int = typer.Option(0, "--ranks", "-n", help="MPI processes (default: as many as fit)."),
     size: str = typer.Option("1GiB", "--size", "-s", metavar="SIZE", help="Each rank's bytes of a checkpoint."),
     buffer: str | None = typer.Option(
-        None,
-        "--buffer",
-        "-b",
-        metavar="SIZE",
-        help="Size of the C library's buffer (default: 512KiB), or of the sort buffer (default: 1GiB).",
+        None, "--buffer", "-b", metavar="SIZE", help="C library's buffer (512KiB), or sort buffer (1GiB)."
     ),
     mapping: str | None = typer.Option(
-        None,
-        "--mapping",
-        metavar="LIST",
-        help="Engines that share the ranks: 3,4 (default: in order, each engine full before the next).",
+        None, "--mapping", metavar="LIST", help="Engines that share the ranks: 3,4 (default: fills one by one)."
     ),
     language: str = typer.Option("c", "--language", help="c or fortran; only for machines with engines."),
     network: str = typer.Option("ethernet", "--network", help="ethernet or myrinet; only for machines with a ring."),
@@ -56,10 +49,7 @@ def model(
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
     published: bool = typer.Option(False, "--published", help="Show all values of the papers beside the model's."),
     figures: Path | None = typer.Option(
-        None,
-        "--figures",
-        metavar="FOLDER",
-        help="Write the papers' figures as SVG, and the output of --published as Markdown.",
+        None, "--figures", metavar="FOLDER", help="Write the papers' figures as SVG, and --published as Markdown."
     ),
     from_session: Path | None = typer.Option(
         None,
