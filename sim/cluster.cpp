@@ -132,8 +132,9 @@ void Cluster::befall(const Fault& fault) {
   }
 }
 
-// A node is about to be killed. Writes of all nodes that are older than the bound are in the file by now, or
-// in the ledger of their own node. That ledger may be gone if the node's ranks have got an error.
+// Called before a node is killed. Writes of all nodes that are older than the bound are in the file by now,
+// or in the ledger of the writer's node. If ranks of that node have got an error, it may have no ledger any
+// more.
 void Cluster::acknowledge_old(std::uint32_t node) {
   if (!scenario_.keeps_the_bound()) return;
   for (const Rank& rank : ranks_) {
@@ -142,7 +143,7 @@ void Cluster::acknowledge_old(std::uint32_t node) {
   }
 }
 
-// The bytes are in the file once agents are at rest, or once a new open has asked them.
+// Bytes of killed ranks must be in the file once agents are idle, or once a new open has asked the agents.
 void Cluster::acknowledge_killed() {
   if (!scenario_.only_programs_die()) return;
   for (const Rank& rank : ranks_) {
@@ -177,7 +178,7 @@ bool Cluster::all_idle() const {
   return std::ranges::all_of(nodes_, [](const auto& node) { return node->idle(); });
 }
 
-// Checks only now and then, because the check takes time for each rank.
+// Calls `done` only now and then, because `done` looks at each rank.
 bool Cluster::step_until(std::uint64_t until_ns, bool (Cluster::*done)() const) {
   while (!(this->*done)()) {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {

@@ -25,13 +25,13 @@ namespace millrace::sim {
 // The ranks' agreement at the open of the file.
 struct Agreement {
   std::uint64_t group = 0;
-  bool routed = false;  // its nodes work together
-  bool alone = false;   // all of them leave it to the MPI library
+  bool routed = false;  // the nodes work together on the file
+  bool alone = false;   // all ranks leave the file to the MPI library
   std::vector<transport::TcpAddress> addresses;
 };
 
-// A rank: its program is straight code in a fiber of its own, over the shipped client. After an error it
-// writes no more, but still meets the other ranks, and closes.
+// A rank. Its program is straight code in a fiber of its own, over the shipped client. After an error the
+// rank writes no more, but it still meets the other ranks, and closes the file.
 struct Rank {
   std::uint32_t number = 0;
   std::uint32_t node = 0;
@@ -40,18 +40,19 @@ struct Rank {
   std::unique_ptr<RankProcess> process;
   std::unique_ptr<client::File> file;    // nullptr: the file is the MPI library's alone, or is not open
   std::unique_ptr<client::File> second;  // a handle that only reads, in some runs
-  std::size_t opened = 0;                // how often
+  std::size_t opened = 0;                // how often it has opened the file
   std::optional<io::Handle> handle;      // the MPI library's, of the same file, while it is open
-  std::vector<std::byte> memory;         // that it writes from
+  std::vector<std::byte> memory;         // the source of its writes
   std::vector<client::Piece> pieces;
   bool at_barrier = false;
   bool over = false;
-  bool gone = false;          // with its node
+  bool gone = false;          // it has died
   std::uint64_t owed_ps = 0;  // of processor time
   Status error;
 };
 
-// All machines of a run, its ranks and its faults.
+// A run: all its machines, ranks and faults. Owns them. Not thread safe, because all fibers run in one
+// thread.
 class Cluster {
  public:
   Cluster(const Scenario& scenario, bool keep_trace);
@@ -63,7 +64,7 @@ class Cluster {
 
  private:
   World world() { return {timeline_, trace_, net_, disk_, processors_}; }
-  // For a rank on that node.
+  // The settings of a rank on that node.
   Settings settings_of(std::uint32_t node) const;
   bool connect_all();
   Status connect(Rank& rank);
@@ -74,7 +75,7 @@ class Cluster {
   // The ranks that open the file together.
   std::uint32_t members_on(std::uint32_t node) const;
   Status open(Rank& rank);
-  // Parts of a rank's program, in its fiber.
+  // Parts of a rank's program, which run in its fiber.
   void live(Rank& rank);
   void think(Rank& rank);
   void pay(Rank& rank);
@@ -101,7 +102,7 @@ class Cluster {
   void acknowledge_killed();
   void check_read(const Rank& rank, Extent extent, std::uint32_t begun);
   void befall(const Fault& fault);
-  // The node's agent dies, with its host or its ranks in some cases.
+  // The node's agent dies. `host`: the host dies too. `ranks`: the node's ranks die too.
   void crash(std::uint32_t node, bool host, bool ranks);
   void kill_ranks(std::uint32_t node);
   bool all_over() const;
@@ -157,13 +158,13 @@ class Cluster {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Rank> ranks_;
   std::vector<std::unique_ptr<Settling>> settling_;  // by node
-  std::vector<std::unique_ptr<Staging>> stagings_;   // so far, the last one may be on
+  std::vector<std::unique_ptr<Staging>> stagings_;   // so far; the last one may still go on
   std::vector<io::Timeline::Event> planned_;         // faults
   std::uint64_t calm_ns_ = 0;                        // the end of the faults that have begun
   const Opening* next_ = nullptr;                    // the opening after this one
   std::uint32_t openings_ = 0;                       // so far
   std::uint32_t old_errors_ = 0;                     // of earlier openings
-  std::vector<Agreement> agreements_;                // of all of them, and of programs that open it again
+  std::vector<Agreement> agreements_;                // one for each time that the programs open the file
   bool anew_ = false;                                // another file has taken the first one's name
   bool crashed_ = false;                             // an agent, or a node with it
   std::uint32_t met_ = 0;                            // the oracle's moment when the ranks last met

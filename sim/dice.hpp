@@ -9,7 +9,7 @@
 
 namespace millrace::sim {
 
-// The chance for making a scenario, all from one seed, the same on every machine.
+// Random numbers for a scenario, from one seed. They are the same on every machine.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed * 0x9E3779B97F4A7C15u + 1) {}
@@ -20,7 +20,7 @@ class Dice {
   T pick(std::initializer_list<T> choices) {
     return choices.begin()[below(choices.size())];
   }
-  // Small numbers come as often as large ones.
+  // Each order of magnitude is about as likely as the next: small numbers are as frequent as large ones.
   std::uint64_t magnitude(std::uint64_t least, std::uint64_t most) {
     std::uint64_t top = least;
     while (top < most && !one_in(4)) top *= 4;

@@ -8,7 +8,7 @@
 #include "dice.hpp"
 #include "scenario.hpp"
 
-// The faults of a run, drawn by chance.
+// Makes the faults of a run at random.
 namespace millrace::sim {
 
 Fault make_fault(Dice& dice, const Scenario& scenario);

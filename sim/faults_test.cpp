@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Random clusters, programs and faults, by seed. MILLRACE_TEST_SEED: the first; MILLRACE_TEST_SEEDS: how
-// many.
+// Random clusters, programs and faults, by seed. MILLRACE_TEST_SEED: the first seed; MILLRACE_TEST_SEEDS: the
+// number of seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -65,14 +65,14 @@ TEST(Faults, EveryPromiseHoldsUnderEverySeed) {
   EXPECT_GT(told, seeds / 10) << "faults that nobody meets test nothing";
 }
 
-// Faults that seeds have found.
+// Seeds that have found bugs.
 TEST(Faults, WhatWasFoundStaysRight) {
   // 1125, 1459: a node goes down before the header of its journal is on the disk. 7990: a ledger keeps bytes
-  // that another node has overwritten since, and its recovery brings them back. 48: full ledgers of several
-  // nodes wait for each other. 76, 217: a second open joins the rest of the first open, with its links and
-  // errors. 1394: an agent that refuses a file keeps room for its records, and lacks room for records of the
-  // open file. 10815: a lost node has a commit on its disk, but not the bytes that it commits. 166, 1306: an
-  // open waits for agents that wait for each other, and for an empty ledger. 15909: an open gets errors of an
+  // that another node has overwritten since, and recovery brings them back. 48: full ledgers of several nodes
+  // wait for each other. 76, 217: a second open joins the rest of the first open, with its links and errors.
+  // 1394: an agent that refuses a file keeps room for its records, and lacks room for records of the open
+  // file. 10815: a lost node has a commit on its disk, but not the bytes that it commits. 166, 1306: an open
+  // waits for agents that wait for each other, and for an empty ledger. 15909: an open gets errors of an
   // earlier open. 2313, 5485: a failing datasync of another rank loses a rank's direct writes, and only that
   // other rank gets the error. 15389: an open joins the rest of the first open, whose ledger only waits for
   // its own last write. 858: records from a rank's ring come into the ledger after another rank has had the
@@ -194,7 +194,7 @@ TEST(Oracle, WhatWasAcknowledgedIsThereWhenTheFileIsOpenedAgain) {
   EXPECT_EQ(oracle.check(file, {0, 100}, -1, false), "");
 }
 
-// A time that is long enough for all peers to count as silent, and one that is too short.
+// One jump is long enough for all peers to count as silent, and one is too short.
 TEST(Clock, AJumpOfANodeIsNoWrongByteAndAShortOneNoError) {
   for (const std::uint64_t span_ns : {std::uint64_t{3'000'000'000}, std::uint64_t{300'000'000'000}}) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {

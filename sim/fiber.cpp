@@ -96,7 +96,7 @@ void Fiber::leave() {
   ::__tsan_switch_to_fiber(thread_outside_, 0);
 #endif
 #if defined(MILLRACE_FIBER_ASAN)
-  // No place for the fake stack, because it is not needed any more.
+  // An ended fiber needs its fake stack no more, so the place for it is nullptr.
   ::__sanitizer_start_switch_fiber(ended_ ? nullptr : &fake_inside_, outside_bottom_, outside_bytes_);
 #endif
   ::swapcontext(&inside_, &outside_);

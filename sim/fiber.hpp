@@ -16,7 +16,7 @@ namespace millrace::sim {
 // on its stack have destructors.
 class Fiber {
  public:
-  // Its stack has the size of `stacks` usual ones.
+  // `stacks`: the size of its stack, in usual stacks.
   explicit Fiber(std::function<void()> body, std::size_t stacks = 1);
   ~Fiber();
   Fiber(const Fiber&) = delete;

@@ -14,7 +14,7 @@ namespace {
 
 bool writes(const Step& step) { return step.kind == Step::Kind::write; }
 
-// The onlooker also reads the whole file, after each point where the ranks have ordered their writes.
+// The onlooker reads the whole file after each point at which the ranks have ordered their writes.
 std::vector<Step> looking_on(std::vector<Step> program, std::uint64_t file_bytes) {
   std::erase_if(program, writes);
   std::vector<Step> made;
@@ -26,8 +26,8 @@ std::vector<Step> looking_on(std::vector<Step> program, std::uint64_t file_bytes
   return made;
 }
 
-// Before the last close, the other ranks write a little into each lane for the onlooker. Some ranks close
-// meanwhile.
+// Before the last close, the other ranks write a few bytes into each lane, which the onlooker reads. Some
+// ranks close meanwhile.
 void add_writes_to_all_lanes(Dice& dice, Scenario& scenario) {
   const std::uint64_t lanes = scenario.plan.lanes, stripe = scenario.plan.stripe_bytes;
   const bool meanwhile = dice.one_in(2);
@@ -77,7 +77,7 @@ void add_onlooker(Scenario& scenario) {
   if (scenario.plan.lanes > 1) add_writes_to_all_lanes(dice, scenario);
 }
 
-// Before the ranks compute: one rank writes, and then another rank overwrites a part of that, past the
+// Before the ranks compute, one rank writes. Then another rank overwrites a part of these bytes, past the
 // pipeline.
 void add_overwriting(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x0BE2);

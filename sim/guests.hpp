@@ -2,21 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Ranks and handles without a part in the pipeline. Each kind has its own dice. Their constants keep the runs
-// of the seeds in docs/results/faults.md.
+// Ranks and handles without a part in the pipeline. Each kind has its own dice. The constants of these dice
+// must not change, because docs/results/faults.md names seeds.
 namespace millrace::sim {
 
 struct Scenario;
 
-// Some ranks can start no agent, some read by a second handle.
+// Some ranks cannot start an agent, some read by a second handle.
 void add_guests(Scenario& scenario);
 
 // In some runs of several nodes, one rank does not open the file with the others. It reads the file by a
 // handle of its own.
 void add_onlooker(Scenario& scenario);
 
-// In some runs with a kill of ranks and agent, a rank has overwritten bytes of the ledger before. That rank
-// can start no agent, or has turned the pipeline off.
+// In some runs that kill ranks and agent, a rank overwrites bytes of the ledger before the kill. That rank
+// cannot start an agent, or has turned the pipeline off.
 void add_overwriting(Scenario& scenario);
 
 }  // namespace millrace::sim

@@ -9,13 +9,12 @@
 
 namespace millrace::sim {
 
-// A run of bench/ior on a cluster, every byte of it: all ranks write their blocks of one file, sync and
-// close.
+// A run of bench/ior on a cluster, with every byte. All ranks write their blocks of one file, sync and close.
 struct Ior {
   std::uint64_t transfer = 4 * KiB;
   std::uint64_t block = 16 * KiB;
   std::uint64_t segments = 256;
-  bool random = false;  // -z: each rank's transfers in an order of chance
+  bool random = false;  // -z: each rank's transfers in random order
   Scenario machine;     // without programs
 
   Ior();

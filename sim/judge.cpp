@@ -13,10 +13,12 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::uint64_t journal_batch_bytes = 2 * MiB;  // of the ledger and of the overflow
-constexpr std::uint64_t judged_bytes = 8 * MiB;         // at a time; the oracle needs several times as much
+constexpr std::uint64_t judged_bytes =
+    8 * MiB;  // checked at a time; the oracle needs several times as much memory
 
-// As long as no rank has lost an agent with bytes of a ring to save, a promise for each of several ranges
-// also holds for the bytes between them. Checking the whole hull is faster.
+// Joins many extents to their hull, because one check of the hull is faster. As long as no rank has lost an
+// agent, the bytes between the extents pass the check too. After a loss, bytes may still be in a ring that a
+// rank has to save.
 std::vector<Extent> joined(std::vector<Extent> extents) {
   constexpr std::size_t few = 64;
   constexpr std::uint64_t sparse = 16;
@@ -27,7 +29,7 @@ std::vector<Extent> joined(std::vector<Extent> extents) {
     hull = {std::min(hull.begin, one.begin), std::max(hull.end, one.end)};
     bytes += one.size();
   }
-  // The pieces of one rank among those of many, in a large file.
+  // The pieces of one rank lie far apart between those of many ranks. A check of the hull would be slower.
   if (hull.size() > judged_bytes && hull.size() / bytes >= sparse) return extents;
   extents.clear();
   for (std::uint64_t begin = hull.begin; begin < hull.end; begin += judged_bytes)
@@ -57,8 +59,8 @@ void Cluster::check_read(const Rank& rank, Extent extent, std::uint32_t begun) {
   if (!wrong.empty()) problem(who(rank) + " reads what is wrong: " + wrong);
 }
 
-// Agents that left bytes which they could not bring to the file are not asked any more. Each node's journals
-// are recovered, in any order of the nodes.
+// Ends all agents, also those with bytes that they could not write. Then recovers the journals of each node,
+// in any order of the nodes.
 std::vector<std::byte> Cluster::recovered() {
   for (const auto& node : nodes_) {
     if (node->alive()) node->crash(false);
@@ -72,7 +74,8 @@ std::vector<std::byte> Cluster::recovered() {
   for (const std::uint32_t n : order) {
     const auto [status, said] = recover(disk_, folder_.path() + "/" + std::to_string(n));
     const bool of_another = anew_ && said.find("is not the file of this journal") != std::string::npos;
-    // A rank of the run has reported that the disk failed when it brought a dead agent's ledger to the file.
+    // A rank of the run could not bring a dead agent's ledger to the file, because the disk failed, and
+    // reported that.
     const bool passed_over =
         scenario_.disk_fails() && said.find("was opened for writing without") != std::string::npos;
     if (status != 0 && !of_another && !passed_over)

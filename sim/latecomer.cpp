@@ -15,12 +15,12 @@ bool syncs(const Step& step) { return step.kind == Step::Kind::sync; }
 
 }  // namespace
 
-// A barrier more for everybody: of the late rank before the step, of the others behind it.
+// Every rank gets one more barrier. The late rank has it before the step, the other ranks after the step.
 void add_latecomer(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x1A7EC);
   if (scenario.programs.size() == 1 || !dice.one_in(6)) return;
   const auto phases = static_cast<std::uint64_t>(std::ranges::count_if(scenario.programs.front(), syncs));
-  const std::uint64_t phase = dice.below(phases + 1);  // the last one: the close
+  const std::uint64_t phase = dice.below(phases + 1);  // the last phase is the close
   const std::uint64_t late = dice.below(scenario.programs.size());
   for (std::uint64_t rank = 0; rank < scenario.programs.size(); ++rank) {
     std::vector<Step>& program = scenario.programs[rank];

@@ -7,7 +7,7 @@ namespace millrace::sim {
 struct Scenario;
 
 // In some runs, one rank calls a sync, or the last close, only after all other ranks have their answers. So
-// agents may not wait for it without a bound.
+// agents must not wait for it without a bound.
 void add_latecomer(Scenario& scenario);
 
 }  // namespace millrace::sim

@@ -30,24 +30,24 @@ class Folder {
 // The contents of the journals in `directory` that are on the disk.
 class Leftovers {
  public:
-  // `dead`: only journals that no process has open; otherwise also those of their owner.
+  // `dead`: only journals without a living owner (their lock is free); otherwise all journals.
   Leftovers(io::VirtualDisk& disk, const std::string& directory, bool dead);
-  // Called after the process has gone and has removed its names in an orderly end.
+  // Call it after the end of the process, which has removed its names by then.
   void restore(const std::string& directory) const;
 
  private:
   std::vector<std::pair<std::string, std::vector<std::byte>>> files_;  // path, contents
 };
 
-// The first bytes of a journal: of a virtual one, or of one that is real by now.
+// Reads the first bytes of a journal, which is on the virtual disk or is a real file by now.
 bool read_start(io::VirtualDisk& disk, const Fd& journal, void* into, std::size_t size);
 
-// True if `file` is a real one now.
+// Writes a real file. False: that failed.
 bool write_out(const std::string& file, std::span<const std::byte> contents);
 std::vector<std::byte> read_in(const std::string& file);
 
-// Runs `millrace recover` for journals in `directory`; returns its exit status and output. It writes to real
-// files that stand for the disk's files.
+// Runs `millrace recover` for journals in `directory`; returns its exit status and output. The command writes
+// to real files, which stand for the disk's files.
 std::pair<int, std::string> recover(io::VirtualDisk& disk, const std::string& directory);
 
 // The disk's file of that name.

@@ -84,7 +84,7 @@ Node::~Node() {
 
 // --- Ranks ---
 
-// As client/start greets, and Server answers.
+// Does the work of both sides of the greeting: client/start and Server.
 Result<client::SessionParts> Node::connect(SenderId& rank) {
   Result<transport::Producer> producer = transport::Producer::create(ring_bytes_);
   if (!producer) return producer.status();
@@ -105,7 +105,7 @@ Result<client::SessionParts> Node::connect(SenderId& rank) {
   return client::SessionParts{*std::move(producer), *std::move(page), nullptr, 60'000, true, journals_};
 }
 
-// From then on the agent is independent of the rank.
+// The agent starts even if the rank that started it ends before.
 void Node::come() {
   coming_ = world_.timeline.after(start_->takes_ns, [this] {
     coming_.reset();
@@ -117,7 +117,7 @@ void Node::come() {
 
 void Node::taken(SenderId rank, Line* line) { lines_[rank] = line; }
 
-// As Server does.
+// Answers messages on the socket as Server does.
 std::vector<std::byte> Node::ask(SenderId rank, std::span<const std::byte> message, int descriptor) {
   agent::Connection* const connection = alive() ? rounds_->find(rank) : nullptr;
   if (connection == nullptr) return {};
@@ -242,7 +242,7 @@ void Node::sleep() {
   if (until != UINT64_MAX) plan(until - std::min(until, clock_.ahead_ns()));
 }
 
-// As epoll does, level triggered: a ready descriptor is reported again.
+// Level triggered, as in epoll: a descriptor that is still ready is reported again.
 void Node::take_events() {
   const std::vector<int> changed = world_.net.take_changed(number_);
   look_at_.insert(look_at_.end(), changed.begin(), changed.end());

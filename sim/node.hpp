@@ -52,12 +52,12 @@ class NodeClock final : public io::Clock {
   std::uint64_t ahead_ns_ = 0;
 };
 
-// The agent of a node: the shipped Core, Links and Rounds, and the rings and the page that its ranks share
-// with it. Sleeps until an event or a deadline, as Server does; a round takes time. It is the other end of
-// its ranks' sessions, whose contacts are seats.
+// The agent of a node: the shipped Core, Links and Rounds, and the rings and the page that it shares with its
+// ranks. The agent sleeps until an event or a deadline, as Server does, and a round takes time. The ranks'
+// sessions reach it through a Line. Owned by Cluster. Not thread safe, because all fibers run in one thread.
 class Node {
  public:
-  // `journals`: the node's folder for them.
+  // `journals`: the node's folder of journals.
   Node(World world, std::uint32_t number, const Scenario& scenario, std::string journals);
   ~Node();
   Node(const Node&) = delete;
@@ -71,9 +71,9 @@ class Node {
   bool listens() const { return alive() || coming_; }
   // True if the agent accepts ranks.
   bool admits() const { return alive() && now() >= admits_at_ns_; }
-  // A rank starts the agent.
+  // Called when a rank starts the agent.
   void come();
-  // The seat that futexes wake; nullptr: none any more.
+  // Sets the line whose seat the rank's futexes wake; nullptr: none any more.
   void taken(agent::SenderId rank, Line* line);
   // The agent's answer to a message, which came with a descriptor.
   std::vector<std::byte> ask(agent::SenderId rank, std::span<const std::byte> message, int descriptor);
@@ -82,30 +82,30 @@ class Node {
   bool serves(agent::SenderId rank) const { return alive() && rounds_->find(rank) != nullptr; }
   // The rank hangs up. Its published records are still good.
   void hang_up(agent::SenderId rank);
-  // For a file on the virtual disk.
+  // The size of a file on the virtual disk.
   Result<std::uint64_t> size_of(const std::string& path) const;
   const io::Clock& clock() const { return clock_; }
   void say(const std::string& line) const { world_.trace.say(now(), number_, line); }
 
   // --- For the run ---
 
-  // The process stands still.
+  // The agent's process stops for this time.
   void pause(std::uint64_t for_ns);
-  // The process dies, or the host with it. The journals that it leaves are in the folder then.
+  // The agent's process dies, or the host with it. The journals that it leaves are in the folder afterwards.
   void crash(bool host);
-  // As Server does on SIGTERM.
+  // Does the work of Server on SIGTERM.
   void terminate();
-  // The host's clock, as all its processes see it.
+  // The host's clock jumps forward, for all its processes.
   void jump(std::uint64_t by_ns);
-  // True if the agent is idle and no rank needs it.
+  // Ends the agent in an orderly way. The agent must be idle, and no rank may need it any more.
   void leave();
-  // Starts another agent after one has gone. No seat belongs to the old one any more.
+  // Starts a new agent after the old one has ended. Lines to the old agent are cut.
   void restart();
 
   bool alive() const { return core_ != nullptr; }
   bool idle() const { return core_ == nullptr || core_->idle(); }
   const std::string& journals() const { return journals_; }
-  // The most that any agent here had in flight to the disk.
+  // The most bytes that any agent of this node had in flight to the disk.
   std::uint64_t most_in_flight() const {
     return std::max(most_in_flight_, world_.disk.most_in_flight(process_));
   }
@@ -159,7 +159,7 @@ class Node {
   std::vector<Taken> taken_;  // likewise
   std::optional<io::Timeline::Event> planned_;
   const std::optional<Start> start_;           // how ranks start an agent; without it, one is there
-  std::optional<io::Timeline::Event> coming_;  // it has been started
+  std::optional<io::Timeline::Event> coming_;  // the start of an agent that a rank has begun
   std::uint64_t admits_at_ns_ = 0;
   std::uint64_t busy_until_ns_ = 0;
   bool slept_ = false;

@@ -51,7 +51,7 @@ std::uint32_t Cluster::members_on(std::uint32_t node) const {
 Status Cluster::open(Rank& rank) {
   if (agreements_.size() == rank.opened) agreements_.push_back(agree());
   const Agreement& opening = agreements_[rank.opened++];
-  // A file of one node is not opened where a node has no agent.
+  // The open of a file of one node fails if some node has no agent.
   if (scenario_.stands_in && !opening.routed) return Code::lost_agent;
   const Result<io::Handle> handle = rank.process->open(file_of(rank));
   if (!handle) return handle.status();
@@ -79,7 +79,7 @@ Status Cluster::open(Rank& rank) {
   return rank.file->registered() || !opening.routed ? Status() : Status(Code::lost_agent);
 }
 
-// If only the first node sees the file, the other nodes get a new stand-in each time.
+// If only the first node sees the file, every other node gets a new stand-in at each opening.
 void Cluster::count_opening() {
   ++openings_;
   stand_ins_.clear();
@@ -87,7 +87,7 @@ void Cluster::count_opening() {
     stand_ins_.push_back(disk_.create(stand_in(n)));
 }
 
-// The open before time begins. False: it failed, although there was no fault yet.
+// The first opening, before time begins. False: an open failed, although there was no fault yet.
 bool Cluster::open_all() {
   count_opening();
   for (Rank& rank : ranks_) {

@@ -52,7 +52,7 @@ void Oracle::acknowledge_old(std::uint32_t rank, std::uint64_t until_ns) {
   }
 }
 
-// Ordered bytes are promised to no new open.
+// A new open need not see bytes that were ordered but not acknowledged.
 void Oracle::begin_again(bool lost) {
   ++moment_;
   before_ = writes_.size();

@@ -12,11 +12,12 @@
 
 namespace millrace::sim {
 
-// All writes, in an order that MPI prescribes where two writes overlap, and which of them were acknowledged.
-// The value of a byte identifies its write (with one in 256 by chance). Not thread safe.
+// Knows all writes, in the order that MPI prescribes where two writes overlap, and which of them were
+// acknowledged. The value of a byte identifies its write, except that two writes have the same value by
+// chance once in 256 times. Not thread safe.
 class Oracle {
  public:
-  // The bytes of write number `write` at `offset`.
+  // The byte that write number `write` has at `offset`.
   static std::byte value(std::uint32_t write, std::uint64_t offset);
 
   // A new write, whose number is returned.
@@ -28,28 +29,28 @@ class Oracle {
   // All writes of the rank so far are in the file; `stable`: on the disk. Returns the extents of those that
   // were not acknowledged in this way before.
   std::vector<Extent> acknowledge(std::uint32_t rank, bool stable);
-  // ... as far as they have returned.
+  // ... only the writes that have returned.
   void acknowledge_finished(std::uint32_t rank);
-  // ... as far as they had returned by then.
+  // ... only the writes that had returned by `until_ns`.
   void acknowledge_old(std::uint32_t rank, std::uint64_t until_ns);
-  // The file is opened again, by ranks with the same numbers that have not written yet. `lost`: bytes that
-  // were not on the disk are not promised any more.
+  // The file is opened again, by ranks with the same numbers. None of them has written yet. `lost`: bytes
+  // that were not on the disk are not promised any more.
   void begin_again(bool lost);
-  // Another file has the name now, so no earlier write counts. Returns that file's bytes, which are on the
-  // disk and belong to no rank.
+  // Another file has the name from now on, so earlier writes do not count. Returns that file's bytes, which
+  // are on the disk and belong to no rank.
   std::vector<std::byte> renew(std::uint64_t bytes);
-  // All of these writes come before any later read, unless a rank gets an error.
+  // All writes of the rank so far come before any later read, unless a rank gets an error.
   void order(std::uint32_t rank);
-  // These writes may be lost; only the rank gets the error.
+  // The rank's ordered writes may be lost. Only that rank gets the error.
   void forget_order(std::uint32_t rank);
   // Grows with each of these calls.
   std::uint32_t moment() const { return moment_; }
 
-  // Describes the first wrong byte of `file` in `range`; empty if there is none. Each byte has to be that of
-  // the last acknowledged write or of a later one, and zero if there was none. `strict` >= 0: a read of that
-  // rank, which has to see its own writes and all writes of an earlier order(). `stable`: only bytes on the
-  // disk count as acknowledged. `as_of`: only acknowledgements by that moment count, because `file` may be as
-  // old; `ordered_by`: likewise for order().
+  // Describes the first wrong byte of `file` in `range`; empty if there is none. Each byte must come from the
+  // last acknowledged write or a later one; it may be zero only if no write there was acknowledged. `strict`
+  // >= 0: a read of that rank, which must see its own writes and all writes of an earlier order(). `stable`:
+  // only bytes on the disk count as acknowledged. `as_of`: only acknowledgements by that moment count,
+  // because `file` may be as old; `ordered_by`: likewise for order().
   std::string check(std::span<const std::byte> file, Extent range, int strict, bool stable,
                     std::uint32_t as_of = UINT32_MAX, std::uint32_t ordered_by = UINT32_MAX) const;
 

@@ -19,12 +19,12 @@ struct Costs {
   std::uint64_t rank_byte_ps = 0;    // ... and a byte
 };
 
-// Processors that all processes of a run share: work goes to the one that is free first.
+// Processors that all processes of a run share. Work goes to the processor that is free first.
 class Processors {
  public:
   explicit Processors(std::uint32_t cores) : free_ns_(cores, 0) {}
 
-  // The end of work of this length that is ready now.
+  // Takes a processor for work of this length, and returns the time of its end.
   std::uint64_t take(std::uint64_t now_ns, std::uint64_t work_ns) {
     if (free_ns_.empty()) return now_ns + work_ns;
     std::uint64_t& first = *std::ranges::min_element(free_ns_);
@@ -33,7 +33,7 @@ class Processors {
   }
 
  private:
-  std::vector<std::uint64_t> free_ns_;  // when each is
+  std::vector<std::uint64_t> free_ns_;  // when each processor is free
 };
 
 }  // namespace millrace::sim

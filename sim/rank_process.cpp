@@ -13,7 +13,7 @@
 namespace millrace::sim {
 
 namespace {
-constexpr std::uint64_t wait_ns = 100'000;  // between two looks at an agent that is about to come
+constexpr std::uint64_t wait_ns = 100'000;  // between two looks at an agent that starts
 constexpr std::uint64_t lock_look_ns = 20'000;
 }  // namespace
 
@@ -34,7 +34,7 @@ RankProcess::RankProcess(World world, Node& agent, std::uint32_t node, Settings 
 
 RankProcess::~RankProcess() { world_.disk.on_change(on_disk_, nullptr); }
 
-// As a child of fork() leaves its parent's sessions: every wait ends, and no ring is saved.
+// Leaves the sessions as a child of fork() does: every wait ends, and no ring is saved.
 void RankProcess::vanish() {
   set_child();
   world_.disk.crash(on_disk_, false);
@@ -50,7 +50,7 @@ void RankProcess::leave() {
 
 // --- The agent ---
 
-// As client/start greets.
+// Does the work of client/start.
 Status RankProcess::join(std::unique_ptr<client::Session>& session) {
   agent::SenderId sender = 0;
   Result<client::SessionParts> parts = agent_.connect(sender);
@@ -62,7 +62,7 @@ Status RankProcess::join(std::unique_ptr<client::Session>& session) {
   return {};
 }
 
-// As client/process does it.
+// Follows client/process.
 client::Session* RankProcess::session(bool may_start, const char*& why) {
   if (unable_ && may_start) {
     why = "no agent could be started";
@@ -77,7 +77,7 @@ client::Session* RankProcess::session(bool may_start, const char*& why) {
   return nullptr;
 }
 
-// Likewise.
+// Follows client/process too.
 client::Session* RankProcess::successor() {
   client::Session* const known = successors_.empty() ? nullptr : successors_.back().get();
   const std::uint64_t begin_ns = now_ns();
@@ -89,7 +89,7 @@ client::Session* RankProcess::successor() {
   return successors_.empty() ? nullptr : successors_.back().get();
 }
 
-// Waits until the agent accepts ranks. False: there is none, or the rank has gone.
+// Waits until the agent accepts ranks. False: there is no agent, or the rank has died.
 bool RankProcess::find_agent(bool may_start) {
   while (!seat_.gone()) {
     if (agent_.admits()) return true;
@@ -102,7 +102,7 @@ bool RankProcess::find_agent(bool may_start) {
 
 // --- The system ---
 
-// A rank that has gone finds no journal, and marks none.
+// A rank that has died must find no journal, because it must not mark one.
 bool RankProcess::read_start(const Fd& journal, void* into, std::size_t size) {
   return !seat_.gone() && sim::read_start(world_.disk, journal, into, size);
 }
@@ -150,7 +150,8 @@ void RankProcess::lock(io::Handle file, Extent extent) {
 
 Status RankProcess::sync(io::Handle file) { return carry_out({io::Op::datasync, file, 0, 0, {}, 0}); }
 
-// Syncs by a descriptor that is older than the writes, of the last file that was opened.
+// Syncs the last file that was opened, by a descriptor that is older than the writes. Such a descriptor gets
+// the errors of all writes.
 Status RankProcess::datasync(const Fd& file) {
   if (!for_sync_.empty()) return sync(for_sync_.rbegin()->second);
   const Result<io::Handle> handle = open(file);
@@ -160,7 +161,7 @@ Status RankProcess::datasync(const Fd& file) {
   return status;
 }
 
-// One call at a time, as the kernel does them.
+// A process makes one system call at a time.
 Status RankProcess::carry_out(io::Request request) {
   if (seat_.gone()) return Code::io;
   done_.clear();

@@ -18,41 +18,42 @@
 
 namespace millrace::sim {
 
-// The process of a rank: the seam of its client::Files, and the MPI library's own calls on their files. Names
-// of files are real; their contents are on the virtual disk. Calls block in the rank's fiber.
+// The process of a rank: implements client::Process for its client::Files, and the MPI library's own calls on
+// their files. Names of files are real; their contents are on the virtual disk. Calls block in the rank's
+// fiber. Not thread safe.
 class RankProcess final : public client::Process {
  public:
   // `slice_ms`: how often its session checks whether the agent still lives.
   RankProcess(World world, Node& agent, std::uint32_t node, Settings settings, std::uint32_t slice_ms);
   ~RankProcess() override;
 
-  // Its session with the agent, which is running.
+  // Joins the agent, which must be running.
   Status join() { return join(session_); }
-  // From now on it can start no agent, and joins one only for questions.
+  // From now on the rank cannot start an agent, and joins one only for questions.
   void set_unable() { unable_ = true; }
 
   Seat& seat() { return seat_; }
-  // For a rank that has joined.
+  // Only for a rank that has joined.
   client::Session& session() { return *session_; }
   bool has_joined() const { return session_ != nullptr; }
   // True if it has joined an agent and lost it.
   bool lost() const { return session_ != nullptr && session_->lost(); }
-  // True if it has lost no agent, not even one whose loss it has not noticed.
+  // False also if the rank's agent has died and the rank has not noticed that yet.
   bool has_lost_none() { return session_ == nullptr || !session_->gone(); }
-  // It ends.
+  // The process ends, and disconnects from its agents.
   void leave();
   // The process dies with its host, at any point.
   void vanish();
 
   // --- The MPI library ---
 
-  // A file that it has open from now on.
+  // Opens a file for the MPI library.
   Result<io::Handle> open(const Fd& file);
   void close(io::Handle file);
   Status write(io::Handle file, std::uint64_t offset, std::span<const std::byte> data);
   Result<std::size_t> read(io::Handle file, std::uint64_t offset, std::span<std::byte> data);
   Status sync(io::Handle file);
-  // A lock of a part of the file; waits for it. One at a time.
+  // Locks a part of the file, and waits for the lock. A process holds one lock at a time.
   void lock(io::Handle file, Extent extent);
   void unlock() { world_.disk.unlock(on_disk_); }
 
@@ -62,7 +63,7 @@ class RankProcess final : public client::Process {
   client::Session* session(bool may_start, const char*& why) override;
   bool agent_has_gone() override { return session_ != nullptr && session_->gone(); }
   client::Session* successor() override;
-  void add(client::Leaver*) override {}  // no program leaves a file open
+  void add(client::Leaver*) override {}  // every program closes its files
   void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return seat_.now_ns(); }
   std::uint32_t processors() const override { return UINT32_MAX; }  // virtual ranks never wait for one
@@ -88,12 +89,13 @@ class RankProcess final : public client::Process {
   const std::uint32_t slice_ms_;
   Seat seat_;
   std::unique_ptr<client::Session> session_;
-  std::uint64_t look_at_ns_ = 0;  // when an agent is looked for again
+  std::uint64_t look_at_ns_ = 0;  // time of the next look for an agent
   std::vector<std::unique_ptr<client::Session>> successors_;
   std::uint64_t look_for_successor_ns_ = 0;
   bool unable_ = false;
   std::unique_ptr<Recovering> recovering_;
-  std::map<io::Handle, io::Handle> for_sync_;  // by the MPI library's: as old, for client::File
+  std::map<io::Handle, io::Handle>
+      for_sync_;  // key: the MPI library's handle; value: a handle opened at the same time, for datasync()
   io::VirtualDisk::Process on_disk_;
   io::Storage& disk_end_;
   std::vector<io::Completion> done_;

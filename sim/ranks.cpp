@@ -28,7 +28,7 @@ void Cluster::think(Rank& rank) {
   if (!rank.gone) rank.process->seat().sleep_until(timeline_.now_ns() + timeline_.below(think_ns));
 }
 
-// The rank first spends the time of its earlier calls, and then goes on.
+// The rank sleeps for the processor time that its earlier calls took.
 void Cluster::pay(Rank& rank) {
   if (rank.owed_ps < quantum_ps) return;
   rank.process->seat().sleep_until(
@@ -104,7 +104,7 @@ Status Cluster::write_directly(Rank& rank) {
   return status;
 }
 
-// As the front writes small pieces and pieces with holes, on a file system with locks.
+// Writes as the front writes small pieces, and pieces with holes, on a file system with locks.
 Status Cluster::sieve(Rank& rank) {
   class SievedByRank final : public client::SievedFile {
    public:
@@ -116,7 +116,7 @@ Status Cluster::sieve(Rank& rank) {
       const Result<std::size_t> got = process_.read(handle_, offset, into);
       if (got) std::ranges::fill(into.subspan(*got), std::byte{0});
       process_.seat().sleep_until(timeline_.now_ns() +
-                                  timeline_.below(think_ns));  // others have the processors
+                                  timeline_.below(think_ns));  // other processes have the processors
       return got.status();
     }
     Status write(std::uint64_t offset, std::span<const std::byte> from) override {
@@ -172,7 +172,8 @@ void Cluster::arrive(Rank& rank) {
   note(rank, "arrives: rank");
   if (rank.second != nullptr) (void)rank.second->order();
   const bool good = told(rank, ordered ? rank.file->order() : Status());
-  // Otherwise it gets the error at its next request. Ranks that have only met another agent get none.
+  // After the death of its agent a rank may get the error only at its next request. If it has joined only
+  // another agent, it gets none.
   if (good && !(scenario_.start && rank.process->agent_has_gone())) oracle_.order(rank.number);
   think(rank);
 }
@@ -200,7 +201,7 @@ void Cluster::note(Rank& rank, const char* what, std::uint64_t first, std::uint6
   trace_.note(timeline_.now_ns(), rank.node, what, rank.number, first, second);
 }
 
-// False: the rank has gone, or got an error.
+// Records the outcome of a call. False: the rank has died, or got an error.
 bool Cluster::told(Rank& rank, Status status) {
   if (rank.gone || status.ok()) return !rank.gone;
   trace_.note(timeline_.now_ns(), rank.node, "is told of an error: rank code", rank.number,
@@ -237,7 +238,7 @@ void Cluster::release() {
   }
 }
 
-// Bytes of returned writes are in the ring of a rank that loses its agent, and are saved.
+// If the rank has lost its agent, it has saved the bytes of returned writes from its ring.
 void Cluster::end(Rank& rank) {
   if (rank.process->lost() && scenario_.writes_survive()) oracle_.acknowledge_finished(rank.number);
   if (next_ == nullptr || !stays(rank, *next_)) rank.process->leave();
@@ -245,7 +246,7 @@ void Cluster::end(Rank& rank) {
   over_ns_ = timeline_.now_ns();
 }
 
-// With its host.
+// The rank dies.
 void Cluster::vanish(Rank& rank) {
   if (rank.process != nullptr && !std::exchange(rank.gone, true)) rank.process->vanish();
 }

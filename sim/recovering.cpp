@@ -12,7 +12,7 @@ namespace millrace::sim {
 
 namespace {
 constexpr std::uint64_t ms = 1'000'000;
-constexpr std::uint64_t start_ns = ms;  // of a process
+constexpr std::uint64_t start_ns = ms;  // the start of a process
 constexpr std::size_t stacks = 16;      // recovery needs more than a rank's stack
 }  // namespace
 
@@ -29,7 +29,7 @@ Recovering::Recovering(World world, std::uint32_t node, std::string journals, st
   go_on_after(start_ns);
 }
 
-// A fiber has to end before its destruction.
+// A fiber must end before its destruction.
 Recovering::~Recovering() {
   ends_ = true;
   if (planned_) world_.timeline.cancel(*planned_);

@@ -19,7 +19,7 @@ namespace millrace::sim {
 // fiber of its own.
 class Recovering final : public agent::Pace {
  public:
-  // Begins by itself, and calls `over` at its end.
+  // The constructor begins the recovery, which calls `over` at its end.
   Recovering(World world, std::uint32_t node, std::string journals, std::function<void()> over);
   ~Recovering() override;
   Recovering(const Recovering&) = delete;
@@ -46,9 +46,9 @@ class Recovering final : public agent::Pace {
   std::function<void()> over_;
   io::VirtualDisk::Process process_;
   std::unique_ptr<Fiber> fiber_;
-  std::optional<io::Timeline::Event> planned_;  // when it goes on
+  std::optional<io::Timeline::Event> planned_;  // when the process goes on
   bool killed_ = false;
-  bool ends_ = false;  // with the run: it waits for nothing any more
+  bool ends_ = false;  // the run ends: every wait ends at once
   std::uint64_t beyond_ns_ = 0;
 };
 

@@ -11,10 +11,11 @@ namespace millrace::sim {
 
 namespace {
 constexpr std::uint64_t second_ns = 1'000'000'000;
-constexpr std::uint64_t bound_ns = 800 * second_ns;  // of all waits together
+constexpr std::uint64_t bound_ns = 800 * second_ns;  // for all waits together
 }  // namespace
 
-// A process whose agent has gone writes without one from then on. So another process takes the rank's place.
+// A process whose agent has died writes without an agent from then on. So a new process takes the rank's
+// place.
 bool Cluster::stays(const Rank& rank, const Opening& next) {
   return next.keeps_ranks && !rank.gone && !rank.process->lost();
 }
@@ -54,7 +55,7 @@ void Cluster::calm(std::uint64_t after_ns) {
   net_.repair();
 }
 
-// Journals of the removed file are useless.
+// Another file takes the removed file's name. The journals of the removed file must not be replayed into it.
 void Cluster::make_anew(std::uint64_t bytes) {
   if (bytes == 0 || disk_.in_use(0)) return;
   trace_.note(timeline_.now_ns(), 0, "the file is made anew: bytes", bytes);
@@ -80,7 +81,7 @@ bool Cluster::settle(const Opening& opening) {
   return settled;
 }
 
-// Replaces the ranks that have died, or all ranks.
+// Starts a new agent on each node whose agent has died. `all`: on every node, once all agents are idle.
 bool Cluster::replace_agents(bool all) {
   if (all && !step_until(timeline_.now_ns() + bound_ns, &Cluster::all_idle)) {
     problem("the agents do not come to rest before the file is opened again");

@@ -26,17 +26,17 @@ Scenario make_scale(const Scale& scale) {
   made.nodes = scale.nodes;
   made.ring_bytes = 64 * KiB;
   made.most_steps = 4'000'000'000;
-  // `auto` holds back 4 MiB of the records that it carries. That is little of many GiB, but all of the
-  // simulated bytes.
+  // `auto` holds back 4 MiB of the records that an agent passes on. That is little beside many GiB, but it
+  // would be all of the simulated bytes.
   made.settings.strategy = Strategy::immediate;
   made.settings.durability = Durability::server;
   made.settings.sort_buffer_bytes = 4 * MiB;
   made.settings.record_max_bytes = 4 * KiB;
-  // At least one piece of each node. Otherwise all pieces of a node would go to the same file server, which
-  // never happens with thousands of stripes.
+  // A stripe holds at least one piece of each node. With smaller stripes all pieces of a node could go to the
+  // same file server, which never happens with thousands of stripes.
   const std::uint64_t stripe = std::max(MiB, std::bit_ceil(scale.nodes * scale.piece_bytes));
   made.plan = {scale.topology, std::min(scale.lanes, scale.nodes), stripe};
-  // Few bytes take long, so a slow peer must not count as lost.
+  // A few simulated bytes take a long time, so a slow peer must not count as lost.
   made.times = {patience_ns, patience_ns, patience_ns / 8};
   made.patience_ns = patience_ns;
   made.slice_ms = patience_ns / 256 / 1'000'000;

@@ -8,15 +8,15 @@
 
 namespace millrace::sim {
 
-// A machine of many nodes, one rank on each, that all write their pieces of one file in turn, and close.
+// A machine of many nodes, with one rank on each. The ranks write interleaved pieces of one file, and close.
 struct Scale {
   std::uint32_t nodes = 1024;
   std::uint64_t node_bytes = GiB;
   // A simulated byte stands for this many bytes. Memory, work and rates become smaller by this factor, and
   // times stay the same. Latencies, handshakes, requests and answers stay the same too. So does the agent's
-  // memory, which is larger by this factor then.
+  // memory, which is therefore larger than on the real machine, by this factor.
   std::uint64_t shrink = 4096;
-  std::uint64_t piece_bytes = 4 * KiB;  // simulated ones
+  std::uint64_t piece_bytes = 4 * KiB;  // simulated bytes
   Topology topology = Topology::direct;
   std::uint32_t lanes = 4;
   std::uint64_t link_bytes_per_second = 1'250'000'000;

@@ -40,7 +40,7 @@ Extent part_of(Dice& dice, Extent whole) {
   return {begin, begin + dice.between(1, whole.end - begin)};
 }
 
-// Some writes go on in the rank's next rows, in the same call.
+// Some calls write several pieces, the further ones in the rank's next rows.
 Step write_of(Dice& dice, const Layout& layout, Extent extent, std::uint64_t& budget) {
   const std::uint64_t stride = layout.cell * layout.ranks;
   const std::uint64_t most = std::min((layout.file_bytes - extent.end) / stride,
@@ -107,7 +107,7 @@ void add_phase(Dice& dice, Dice& rows, Habits& habits, std::vector<std::vector<S
   }
 }
 
-// The jobs that do not outlive a lost node.
+// A job does not outlive a lost node, so all ranks are new processes after that.
 Opening make_opening(Dice& dice, Habits& habits, const Scenario& scenario, std::uint64_t cell,
                      bool recovers) {
   Opening opening;
@@ -152,7 +152,7 @@ void add_abort(Scenario& scenario, std::uint64_t cell) {
   next.keeps_ranks = false;
   next.keeps_agents = lost || !dice.one_in(4);
   const std::uint64_t at_ns = (lost ? loss->at_ns : 0) + dice.magnitude(ms / 100, 100 * ms);
-  // There is no other fault, and the program has writes then without a request for them.
+  // There is no other fault in this case. No request covers some of the program's writes at that time.
   const bool alone = !lost && dice.one_in(2);
   if (alone) {
     scenario.faults.clear();
@@ -166,7 +166,7 @@ void add_abort(Scenario& scenario, std::uint64_t cell) {
   }
 }
 
-// For some files, another file gets the name and the inode number.
+// In some runs the file is removed, and another file gets its name and inode number.
 void make_anew(Scenario& scenario) {
   if (scenario.stands_in) return;
   Dice dice(scenario.seed ^ 0xA2E5);
@@ -209,7 +209,7 @@ void set_file(Dice& dice, Scenario& scenario) {
 
 }  // namespace
 
-// On a file system of one machine, if agents lock what they write.
+// Direct writes may sieve in runs of one node, if the agents lock the extents that they write.
 void set_sweep(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x51E7E);
   if (scenario.nodes > 1 || scenario.settings.sink == SinkMode::direct || dice.one_in(3)) return;
@@ -228,7 +228,7 @@ Scenario make_scenario(std::uint64_t seed) {
   if (scenario.stands_in) scenario.plan.lanes = 1;
   const std::uint64_t ranks = std::uint64_t{scenario.nodes} * scenario.ranks_per_node;
   scenario.programs.resize(ranks);
-  const bool blocks = dice.one_in(3);  // else interleaved
+  const bool blocks = dice.one_in(3);  // otherwise interleaved
   const std::uint64_t cell = blocks
                                  ? scenario.file_bytes / ranks + 1
                                  : dice.magnitude(1, std::min<std::uint64_t>(scenario.file_bytes, 300 * KiB));

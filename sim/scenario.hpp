@@ -21,8 +21,8 @@
 namespace millrace::sim {
 
 // One step of a rank's program. Ranks write only their own cells in a phase. Phases end with a sync or an
-// arrive of all ranks, and a barrier. So MPI defines the later one of two writes to the same byte. Ranks read
-// their own writes, and after such a step and a barrier the writes of all ranks.
+// arrive of all ranks, and a barrier. So MPI defines which of two writes to the same byte is the later one.
+// Ranks read their own writes. After such a step and a barrier they also read the writes of all ranks.
 struct Step {
   enum class Kind : std::uint8_t {
     write,
@@ -32,10 +32,10 @@ struct Step {
     barrier,
     close,
     direct,    // from now on writes go past the pipeline
-    pipeline,  // ... no more
+    pipeline,  // ... through the pipeline again
     settle,    // settles the ledgers of earlier closes, as before every open
-    open,      // again: all ranks have closed
-    stage,     // another file comes to every node: for all ranks, also after errors
+    open,      // opens the file again, after all ranks have closed it
+    stage,     // all ranks stage another file, also after errors
     rest,      // computes for `stride` ns
   };
   Kind kind;
@@ -53,14 +53,14 @@ enum class FaultKind : std::uint8_t {
   sync_error,       // ... of a datasync, after `amount` more
   cut,              // between `node` and `other`, for a while
   delay,            // `amount` ns more from and to `node`, for a while
-  pause,            // of the agent's process, for a while: to it, the clock jumps
-  corrupt,          // a wrong bit in the bytes to `node`
+  pause,            // the agent's process stops for a while, so it sees its clock jump
+  corrupt,          // one bit of the bytes to `node` changes
   kill_agent,       // the process
   lose_node,        // the host, with its ranks and its cache
   clock_jump,       // of the host's clock, by `amount` ns
   terminate_agent,  // SIGTERM: the agent writes its bytes to the file and goes on serving
   kill_group,       // the agent and the ranks of a node, all at once
-  kill_ranks,       // the ranks of a node: its agent lives
+  kill_ranks,       // the ranks of a node; its agent lives on
 };
 const char* name_of(FaultKind kind);
 
@@ -73,7 +73,7 @@ struct Fault {
   std::uint64_t amount = 0;
 };
 
-// The file is opened once more, after all ranks have closed it or have gone. Dead agents and lost hosts have
+// A further opening of the file, after all ranks have closed it or have died. Dead agents and lost hosts have
 // started again by then.
 struct Opening {
   std::uint64_t after_ns = 0;
@@ -90,11 +90,11 @@ struct Opening {
   std::uint32_t recovery_node = 0;
 };
 
-// No agent is there at first: ranks start one.
+// In such runs no agent runs at first, and ranks start one.
 struct Start {
-  std::uint64_t takes_ns;  // until it is there
-  std::uint64_t costs_ps;  // as the ranks expect, and:
-  std::uint64_t call_ps;   // a write of the MPI library
+  std::uint64_t takes_ns;  // until the agent runs
+  std::uint64_t costs_ps;  // the time of a start that the ranks expect
+  std::uint64_t call_ps;   // the time of a write of the MPI library that they expect
 };
 
 struct Scenario {
@@ -122,7 +122,7 @@ struct Scenario {
   std::uint64_t file_bytes = 0;
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
-  std::optional<Start> start;               // else agents are there
+  std::optional<Start> start;               // none: agents run from the beginning
   std::vector<bool> unable;  // by rank, on one node: the rank can start no agent, and joins too late
   std::optional<std::uint32_t> onlooker;  // a rank that does not open the file with the others, and reads it
   bool apart = false;                     // the nodes do not work together
@@ -130,7 +130,7 @@ struct Scenario {
   bool heedless = false;                  // programs go on after an error, as many do
   std::vector<Fault> faults;
   std::vector<Opening> later;
-  std::uint64_t anew_bytes = 0;  // likewise, after everything, before the last recovery
+  std::uint64_t anew_bytes = 0;  // as in Opening, but after all openings, before the last recovery
 
   // True if no fault may cause an error of a rank.
   bool benign() const;

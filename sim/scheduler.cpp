@@ -21,8 +21,8 @@ std::uint32_t some_node(Dice& dice, const Scenario& scenario) {
   return static_cast<std::uint32_t>(dice.below(scenario.nodes));
 }
 
-// The last rank writes on and on. All others wait in a sync, and the agents of this merge for the last rank.
-// The first node is killed meanwhile.
+// The last rank writes without end. All other ranks wait in a sync, so the agents merge and wait for the last
+// rank. The first node is killed meanwhile.
 void add_long_merge(Dice& dice, Scenario& scenario) {
   constexpr std::uint64_t between_ns = 200 * ms;
   const std::uint64_t cell = scenario.file_bytes / scenario.programs.size();

@@ -9,8 +9,8 @@ namespace millrace::sim {
 class Dice;
 struct Scenario;
 
-// Gives some scenarios a scheduler. It signals the agents, which go on. Or it kills a node's whole control
-// group, ranks and agent, while programs compute and no request covers their writes.
+// Gives some scenarios a scheduler. The scheduler signals the agents, which go on. Or it kills a node's whole
+// control group, ranks and agent, while programs compute and no request covers their writes.
 void add_scheduler(Scenario& scenario);
 // All ranks compute in the same phase, after their writes.
 void add_rest(Dice& dice, Scenario& scenario, std::uint64_t least_ns, std::uint64_t most_ns);

@@ -20,7 +20,7 @@ void Seat::begin(std::function<void()> program, std::uint64_t after_ns) {
 
 // --- Time ---
 
-// The earlier of two plans holds.
+// If the seat has a plan already, the earlier one counts.
 void Seat::plan(std::uint64_t time_ns) {
   if (planned_ && planned_->time_ns <= time_ns) return;
   if (planned_) timeline_.cancel(*planned_);
@@ -100,7 +100,7 @@ void Line::wake() {
   if (sender_) seat_.node().wake();
 }
 
-// The agent answers at once.
+// The agent answers at once, so receive() never waits.
 Status Line::send(std::span<const std::byte> message, std::initializer_list<int> descriptors) {
   if (hung_up()) return Code::lost_agent;
   answer_ = seat_.node().ask(*sender_, message, descriptors.size() == 0 ? -1 : *descriptors.begin());

@@ -21,7 +21,8 @@ namespace millrace::sim {
 
 class Node;
 
-// The place of a rank: its program runs in a fiber and sleeps in virtual time. The node outlives it.
+// Runs the program of a rank in a fiber, and lets it sleep in virtual time. The node must outlive the seat.
+// Not thread safe.
 class Seat {
  public:
   Seat(Node& node, io::Timeline& timeline) : node_(node), timeline_(timeline) {}
@@ -32,20 +33,20 @@ class Seat {
   // --- For the program ---
 
   void sleep_until(std::uint64_t time_ns);
-  // Until rouse_after().
+  // Sleeps until rouse_after().
   void sleep();
-  // True if the rank has gone with its host: no call waits any more, and the program has to return.
+  // True if the rank has died: no call waits any more, and the program must return.
   bool gone() const { return gone_; }
 
   // --- From outside ---
 
-  // The program continues then at the latest, wherever it sleeps.
+  // The program goes on after this time at the latest, in whichever call it sleeps.
   void rouse_after(std::uint64_t span_ns);
-  // The host is lost, and the program with it.
+  // The rank dies: from now on every wait ends at once.
   void vanish();
-  // The node's clock has jumped: waits in a session are over.
+  // The node's clock has jumped, so waits of a session end.
   void jumped();
-  // Called after a round of the agent: wakes waits for a futex word that has changed.
+  // Called after a round of the agent: ends a wait for a futex word if the word has changed.
   void look();
 
   // --- For its processes and sessions ---
@@ -63,21 +64,23 @@ class Seat {
   Node& node_;
   io::Timeline& timeline_;
   std::unique_ptr<Fiber> fiber_;
-  std::optional<io::Timeline::Event> planned_;  // when it goes on
+  std::optional<io::Timeline::Event> planned_;  // when the program goes on
   const std::atomic<std::uint32_t>* word_ = nullptr;
   std::uint32_t expected_ = 0;
   bool gone_ = false;
-  std::uint64_t beyond_ns_ = 0;  // after the loss, waits pass in a time of their own, so that all of them end
+  std::uint64_t beyond_ns_ =
+      0;  // after the rank's death, waits pass in a time of their own, so that all of them end
 };
 
-// A session's contact with the agent that the node had when the rank joined.
+// A session's contact with the agent that the node had when the rank joined. A later agent of the node is not
+// reached by it.
 class Line final : public client::Contact {
  public:
   Line(Seat& seat, agent::SenderId sender);
   ~Line() override;
 
   Seat& seat() const { return seat_; }
-  // True if that agent has gone, and another one is there.
+  // Called when that agent has ended and another one starts: the session sees a hang-up.
   void cut() { sender_.reset(); }
 
   // --- client::Contact ---

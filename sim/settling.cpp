@@ -19,7 +19,7 @@ Settling::Settling(World world, std::uint32_t node, Settings settings, std::stri
       path_(std::move(path)),
       fiber_(std::make_unique<Fiber>([this] { client::settle_ledgers(path_.c_str(), true, *this); })) {}
 
-// A fiber has to end before its destruction.
+// A fiber must end before its destruction.
 Settling::~Settling() {
   ends_ = true;
   if (planned_) world_.timeline.cancel(*planned_);

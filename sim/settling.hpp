@@ -15,19 +15,19 @@
 
 namespace millrace::sim {
 
-// A process of a later job. Before it opens the file, on a node that may have no agent yet, it runs the
-// shipped client::settle_ledgers(), in a fiber of its own.
+// A process of a later job, on a node that may have no agent yet. Before it opens the file, it runs the
+// shipped client::settle_ledgers(), in a fiber of its own. Not thread safe.
 class Settling final : public client::Process {
  public:
-  // Settings of a rank on that node.
+  // `settings`: those of a rank on that node.
   Settling(World world, std::uint32_t node, Settings settings, std::string path);
   ~Settling() override;
 
   void begin() { fiber_->resume(); }
   bool over() const { return fiber_->ended(); }
-  // Kills the recovery for which it waits, if there is one.
+  // Kills the recovery for which the process waits, if there is one.
   void kill_recovery();
-  // Its lines for the user; empty if all bytes are in the file.
+  // The lines that the process writes for the user; empty if all bytes are in the file.
   const std::string& problem() const { return problem_; }
 
   // --- client::Process ---
@@ -57,8 +57,8 @@ class Settling final : public client::Process {
   std::string path_;
   std::unique_ptr<Recovering> recovering_;
   std::unique_ptr<Fiber> fiber_;
-  std::optional<io::Timeline::Event> planned_;  // when it goes on
-  bool ends_ = false;                           // with the run: it waits for nothing any more
+  std::optional<io::Timeline::Event> planned_;  // when the process goes on
+  bool ends_ = false;                           // the run ends: every wait ends at once
   std::uint64_t beyond_ns_ = 0;
   std::string problem_;
 };

@@ -32,8 +32,8 @@ bool is_collective(const Step& step) {
          step.kind != Step::Kind::pipeline;
 }
 
-// A point at which all ranks are between the same two collective functions: after this many barriers, before
-// the next. A rank may have written before that point, or may write more after it.
+// Inserts the step after this many barriers and before the next one. At that point all ranks are between the
+// same two collective functions. A rank may have written before the point, or may write after it.
 void insert(Dice& dice, std::vector<Step>& program, std::uint64_t barriers) {
   auto first = program.begin();
   for (; barriers > 0; ++first) barriers -= first->kind == Step::Kind::barrier ? 1 : 0;

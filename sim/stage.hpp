@@ -14,7 +14,7 @@ struct Scenario;
 struct Stage {
   enum class Harm : std::uint8_t { none, rewritten, cut_short, grown, unreadable };
   std::uint64_t bytes = 0;
-  // A fault of the file itself: after a read up to this position, and after this delay.
+  // Harm to the file itself happens after a read up to this position, and after this delay.
   Harm harm = Harm::none;
   std::uint64_t harm_at = 0;
   std::uint64_t harm_after_ns = 0;
@@ -22,7 +22,7 @@ struct Stage {
   std::string describe() const;
 };
 
-// Some of the programs that several nodes run stage a file, chosen by dice of their own.
+// In some runs of several nodes the programs stage a file. These runs are chosen by dice of their own.
 void add_stages(Scenario& scenario);
 
 }  // namespace millrace::sim

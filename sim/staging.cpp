@@ -13,7 +13,7 @@
 namespace millrace::sim {
 
 namespace {
-// With less memory, an agent may have none for one more file, and refuses the copy.
+// An agent with less memory may have none for one more file, and may refuse the copy.
 constexpr std::uint64_t sure_bytes = 4 * MiB;
 }  // namespace
 
@@ -65,8 +65,8 @@ Result<std::size_t> VirtualSource::read(std::uint64_t offset, std::span<std::byt
 
 // --- The ranks ---
 
-// As in front/mpiio/chain, with meetings in place of its collective calls. A rank reads the file itself
-// unless every node has a copy, so no failure here is an error of a rank.
+// Follows front/mpiio/chain; the ranks meet in place of its collective calls. A rank reads the file itself
+// unless every node has a copy, so a failure here is no error of a rank.
 void Cluster::stage(Rank& rank) {
   note(rank, "stages: rank");
   Staging& staging = current_staging();
@@ -90,7 +90,7 @@ void Cluster::stage(Rank& rank) {
   think(rank);
 }
 
-// The first rank that arrives makes it.
+// The first rank that arrives creates the Staging.
 Staging& Cluster::current_staging() {
   if (stagings_.empty() || stagings_.back()->opening != openings_) {
     stagings_.push_back(std::make_unique<Staging>(*scenario_.stage, openings_, scenario_.nodes, world()));
@@ -98,7 +98,7 @@ Staging& Cluster::current_staging() {
   return *stagings_.back();
 }
 
-// An MPI_Allreduce of the ranks' words. A rank that has gone gives none.
+// Stands for an MPI_Allreduce: true if all ranks say yes. A rank that has died says nothing.
 bool Cluster::all_of(Rank& rank, std::uint32_t& yes, bool mine) {
   if (rank.gone) return false;
   yes += mine ? 1 : 0;
@@ -119,7 +119,7 @@ bool Cluster::prepare(Rank& rank, Staging& staging) {
 }
 
 std::unique_ptr<client::File> Cluster::join(Rank& rank, const Staging& staging) {
-  constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // apart from the groups of agree()
+  constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // numbers that agree() never uses
   std::vector<client::AgentAddress> agents;
   for (const Staging::Copy& copy : staging.copies) agents.push_back(copy.agent);
   client::OpenRequest request;
@@ -147,7 +147,7 @@ bool Cluster::pass(Rank& rank, Staging& staging, client::File* chain) {
   return all_of(rank, staging.whole, whole);
 }
 
-// As the program does from now on.
+// Reads the copy, as the program would from now on.
 void Cluster::read_copy(Rank& rank, const Staging& staging, const Held& copy) {
   think(rank);
   const std::vector<std::byte>& right = staging.original.bytes();
@@ -176,7 +176,7 @@ void Cluster::judge_copies() {
   }
 }
 
-// The additional bytes that an agent may have in flight.
+// The bytes that an agent may have in flight for staged files.
 std::uint64_t Cluster::staged_bytes() const {
   std::uint64_t most = 0;
   for (const auto& staging : stagings_)

@@ -17,8 +17,8 @@
 
 namespace millrace::sim {
 
-// The staged file on the virtual disk, and a process on another machine that may change it. Outlives its
-// planned events.
+// The staged file on the virtual disk, and its changes by a process of another machine. It must outlive the
+// events that it plans.
 class Original {
  public:
   Original(const Stage& stage, std::uint32_t number, const World& world);
@@ -28,7 +28,7 @@ class Original {
   // The contents of the unharmed file.
   const std::vector<std::byte>& bytes() const { return bytes_; }
   bool harmed() const { return harmed_; }
-  // A read goes on to `end`, which may start or plan the harm. False: the bytes cannot be read.
+  // Called before a read up to `end`. The read may start or plan the harm. False: the bytes cannot be read.
   bool readable_to(std::uint64_t end);
 
  private:
@@ -43,7 +43,7 @@ class Original {
   bool harmed_ = false;
 };
 
-// A file as a process has it open.
+// A file that a process has open.
 class Held {
  public:
   Held(RankProcess& process, const Fd& file) : process_(process), file_(process.open(file)) {}
@@ -61,7 +61,7 @@ class Held {
   Result<io::Handle> file_;
 };
 
-// The original, as the sending rank has it open. Some reads bring fewer bytes than requested.
+// The original, which the sending rank has open. Some reads return fewer bytes than requested.
 class VirtualSource final : public client::Source {
  public:
   VirtualSource(Original& original, RankProcess& process, io::Timeline& timeline)
@@ -76,13 +76,13 @@ class VirtualSource final : public client::Source {
   io::Timeline& timeline_;
 };
 
-// One file on its way to all nodes: the ranks' messages about it.
+// The staging of one file: the data that the ranks exchange about it.
 struct Staging {
   struct Copy {
     std::string path;
     Fd file;  // the file of `path`, even after it has lost its name
     client::AgentAddress agent;
-    bool lost = false;  // with its host, and whoever would have taken its name away
+    bool lost = false;  // the ranks that would have removed the copy's name died
   };
 
   Staging(const Stage& stage, std::uint32_t opening_, std::uint32_t nodes, const World& world)
@@ -90,7 +90,7 @@ struct Staging {
 
   const std::uint32_t opening;
   Original original;
-  client::FileStamp stamp;   // of the original, before
+  client::FileStamp stamp;   // of the original, before the first byte is sent
   std::vector<Copy> copies;  // by node
   // The number of ranks that have said yes.
   std::uint32_t prepared = 0, joined = 0, sent = 0, whole = 0;

@@ -60,10 +60,10 @@ void add_saved_ring(Dice& dice, Scenario& scenario) {
   }
 }
 
-// The first rank writes, and its bytes are in the file. The agent dies without any bytes. The last rank has
-// not met that agent, starts another one, and writes. The first rank reads these bytes, or overwrites them.
-// There are no further writes, because bytes in the ring of a dead agent are lost, and their writer gets the
-// error only at its next request.
+// The first rank writes, and its bytes are in the file. The agent dies without any bytes. The last rank had
+// not joined that agent. It starts another one, and writes. The first rank reads these bytes, or overwrites
+// them. The programs write no more after that, because bytes in the ring of a dead agent are lost, and their
+// writer gets the error only at its next request.
 void add_second_agent(Dice& dice, Scenario& scenario) {
   const std::size_t last = scenario.programs.size() - 1;
   const Extent before = some_bytes(dice, scenario);
@@ -88,8 +88,8 @@ void add_second_agent(Dice& dice, Scenario& scenario) {
 
 }  // namespace
 
-// Most runs have the strategy whose account counts. A piece saves a write of the MPI library at most:
-// pieces of up to 10, 90 or 900 KiB save something.
+// Most runs have strategy auto, whose account decides about the start. A piece saves at most the time of one
+// write of the MPI library. So with the three costs of a write, pieces of up to 10, 90 or 900 KiB save time.
 void set_start(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x5FE92);
   if (scenario.nodes > 1 || dice.one_in(3)) return;

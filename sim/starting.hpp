@@ -2,18 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs without an agent at first. A rank starts one when its account of the file says that the agent would
-// have paid by now; until then it writes past the pipeline. So some ranks of a node write directly while
-// others use the pipeline. These runs have dice of their own, as in guests.hpp.
+// Runs in which no agent runs at first. A rank starts one when its account of the file says that an agent
+// would already have saved the time of its start. Until then the rank writes past the pipeline. So some ranks
+// of a node write directly while others use the pipeline. These runs have dice of their own, as in
+// guests.hpp.
 namespace millrace::sim {
 
 struct Scenario;
 
-// In some runs of one node.
+// Applies to some runs of one node.
 void set_start(Scenario& scenario);
 
-// The ranks of such a run think now and then, each as long as it likes, so that the agent comes for some of
-// them early in their programs, and late for others.
+// The ranks of such a run compute now and then, each for another time. So the agent starts early in the
+// programs of some ranks, and late in those of others.
 void add_thought(Scenario& scenario);
 
 }  // namespace millrace::sim

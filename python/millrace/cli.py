@@ -215,8 +215,10 @@ def demo(
     output: Path = typer.Option(
         Path("demo-results"), "--output", metavar="FOLDER", help="Folder for index.html and results.json."
     ),
-    quick: bool = typer.Option(False, "--quick", help="One pair of runs of each program, smaller files."),
-    only: str | None = typer.Option(None, "--only", metavar="TEXT", help="Only the cases whose name contains TEXT."),
+    quick: bool = typer.Option(False, "--quick", help="Only one pair of runs of each program, with smaller files."),
+    only: str | None = typer.Option(
+        None, "--only", metavar="TEXT", help="Run only the cases whose name contains TEXT."
+    ),
     budget: float = typer.Option(220.0, "--budget", metavar="SECONDS", help="Start no further run after this time."),
     picture: Path | None = typer.Option(
         None, "--picture", metavar="FILE", help="Save the figure too, as .svg or .png."
@@ -231,7 +233,7 @@ def demo(
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 def bench(
     arguments: list[str] | None = typer.Argument(
-        None, metavar="[OPTIONS]", help="Options of bench/run_bars.py; --help there lists them."
+        None, metavar="[OPTIONS]", help="Options of bench/run_bars.py, which lists them with --help."
     ),
 ) -> None:
     """Measure the bars of docs/results with the programs of bench/; needs the source tree."""
@@ -246,7 +248,7 @@ def bench(
 @app.command()
 def checkpoint(
     file: Path = typer.Argument(..., metavar="FILE", help="A file of millrace.save, or another safetensors file."),
-    verify: bool = typer.Option(True, "--verify/--no-verify", help="Read all of it and compare the checksums."),
+    verify: bool = typer.Option(True, "--verify/--no-verify", help="Read the whole file and compare the checksums."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """List the arrays of a checkpoint and check every byte; status 1 if one is wrong."""

@@ -22,12 +22,12 @@ class Device(Handle):
         self.which = which
 
     def alloc(self, size: int) -> Memory:
-        """Its content is undefined."""
+        """Memory of this size. Its content is undefined."""
         address = self._library.handle("alloc", self._open, size).value
         return Memory(self, address, size, owned=True)
 
     def at(self, address: int, size: int) -> Memory:
-        """Memory that somebody else has allocated there."""
+        """Memory of the device that other code has allocated."""
         return Memory(self, address, size, owned=False)
 
 
@@ -51,7 +51,7 @@ class Memory:
         return Memory(self.device, self._bytes().address + begin, max(0, end - begin), owned=False, whole=self)
 
     def read(self) -> bytes:
-        """A copy in this process."""
+        """Returns a copy of the bytes in this process."""
         into = bytearray(self.size)
         self.read_into(into)
         return bytes(into)
@@ -120,7 +120,7 @@ class Queue(Handle):
         return self._begin("queue_call", words, (function, kept))
 
     def sync(self, timeout: float | None = None) -> None:
-        """Returns when all are done; TimeoutError: they go on."""
+        """Returns when all commands are done. After a TimeoutError they go on."""
         patiently(lambda limit_ms: self._library.call("queue_sync", self._open, limit_ms), timeout)
 
     def _begin(self, name: str, words: tuple[Any, ...], kept: Any) -> Ticket:

@@ -40,7 +40,7 @@ class Handle:
         return self._handle is None
 
     def close(self) -> None:
-        """Again, nothing."""
+        """Closes the object. A further call does nothing."""
         if self._handle is not None:
             self._library.call(self._closing, self._handle)
             self._handle = None
@@ -81,7 +81,7 @@ class File(Handle):
 
     @classmethod
     def adopt(cls, descriptor: int) -> File:
-        """A File of a descriptor: file, pipe, socket; closing it closes that."""
+        """A File of a descriptor: file, pipe, socket. Closing the File closes the descriptor."""
         file = cls.__new__(cls)
         file._handle = None
         library = native.need("millrace.File")
@@ -90,7 +90,8 @@ class File(Handle):
         return file
 
     def close(self) -> None:
-        """OSError for what went wrong with the last bytes. It is closed then, but for EBUSY: a request goes on."""
+        """Raises OSError if the last bytes could not be written. The file is closed then, except after EBUSY: a request
+        goes on."""
         try:
             super().close()
         except OSError as error:
@@ -106,7 +107,7 @@ class File(Handle):
         return self._whole("write", data, None)
 
     def write_at(self, data: Any, offset: int) -> int:
-        """The same at `offset`; the position stays."""
+        """Writes all bytes at `offset`, without a change of the position."""
         return self._whole("write_at", data, offset)
 
     def read_into(self, into: Any) -> int:

@@ -63,7 +63,7 @@ def tell(message: str) -> None:
 
 
 def preload_value(libraries: Sequence[str], existing: str | None) -> str:
-    """Millrace's libraries first, then the user's; no library twice."""
+    """The value of LD_PRELOAD: Millrace's libraries first, then the user's; no library twice."""
     rest = [word for word in (existing or "").replace(" ", ":").split(":") if word and word not in libraries]
     return ":".join([*libraries, *rest])
 
@@ -76,7 +76,7 @@ def wants_posix(configuration: settings.Configuration) -> bool:
 def build_environment(
     base: Mapping[str, str], found: prefix.Prefix, configuration: settings.Configuration
 ) -> dict[str, str]:
-    """The variables to set, and nothing else."""
+    """The variables that the run sets."""
     variables = dict(configuration.changed())
     libraries = [found.preload, found.posix_preload] if wants_posix(configuration) else [found.preload]
     variables["LD_PRELOAD"] = preload_value(libraries, base.get("LD_PRELOAD"))

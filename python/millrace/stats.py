@@ -54,7 +54,7 @@ def _agent_lives(job: str) -> bool:
 
 
 def parse_line(line: str) -> dict[str, Any] | None:
-    """One report, or None for a line that is none (a process killed while writing leaves such)."""
+    """One report, or None if the line is no report. A process that is killed while it writes leaves such a line."""
     try:
         document = json.loads(line)
     except json.JSONDecodeError:
@@ -75,7 +75,7 @@ class FileReport:
         self.agents: list[dict[str, Any]] = []
 
     def total(self, name: str) -> int:
-        """A counter of the ranks: their own lines, or where those are missing what they told the agent."""
+        """A counter of the ranks: from their own lines; if these are missing, as they told the agent."""
         lines = self.clients or [line.get("ranks") or {} for line in self.agents]
         return sum(int(line.get(name) or 0) for line in lines)
 
@@ -96,7 +96,7 @@ class FileReport:
 
     @property
     def lanes(self) -> int:
-        """As many as there are file servers."""
+        """The number of file servers."""
         return max((_number(line, "lanes", 1) for line in self.agents), default=1)
 
     def agent_total(self, name: str, part: str = "agent", lines: list[dict[str, Any]] | None = None) -> int:

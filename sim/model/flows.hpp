@@ -8,7 +8,7 @@
 
 #include "io/virtual/station.hpp"
 
-// Ranks that move data through stations that they share: links, engines, processors, disks.
+// Ranks move data through stations that they share: links, engines, processors, disks.
 namespace millrace::model {
 
 // A piece's use of one station.

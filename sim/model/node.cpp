@@ -62,7 +62,8 @@ void Node::end() {
 
 // --- The client ---
 
-// One wake-up: takes some records from its ranks or from upstream; after the close, in the order of the file.
+// One wake-up of the client process: takes some records from its ranks or from upstream. After the close it
+// takes them in the order of the file.
 void Node::turn() {
   if (busy_ || over_ || out_bytes_ >= plan_.window) return;
   Turn turn;
@@ -90,7 +91,8 @@ void Node::finish(const Turn& turn) {
   this->turn();
 }
 
-// As with select(): a call of each rank that has one, then a record from upstream, and so on.
+// Takes turns as a loop over select() does: one call of each rank that has one, then a record from upstream,
+// and so on.
 void Node::take_own(Turn& turn) {
   std::uint64_t room = plan_.grain;
   for (std::size_t tried = 0; tried < ranks_.size() && room > 0; ++tried) {
@@ -147,7 +149,7 @@ void Node::take_in(Turn& turn, const Piece& piece) {
   buffer_.insert(piece);
 }
 
-// A merge of two streams: no record is sent before the next record of upstream is known.
+// Merges two streams. It sends no record of its own before it knows the next record from upstream.
 void Node::drain(Turn& turn) {
   while (turn.out_bytes < plan_.grain) {
     if (in_.empty() && !upstream_over_) return;

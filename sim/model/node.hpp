@@ -15,8 +15,8 @@
 
 namespace millrace::model {
 
-// A node: its ranks, which wait for the end of each call, and the one client process, which takes their
-// records and those of the node before:
+// A node: its ranks and its one client process. The ranks wait for the end of each call. The client takes
+// their records and those of the node before:
 //
 //   ranks ----> [client: sort buffer, journal] -> | out | -> [link] -> the next node, or the server
 //   upstream -> |

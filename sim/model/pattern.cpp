@@ -63,7 +63,7 @@ std::optional<Piece> Writes::next_ior() {
 std::optional<Piece> Writes::next_row() {
   const std::uint64_t grid = pattern_.grid;
   while (layer_ < side_) {
-    // As in NPB: x goes one up from layer to layer, y one down.
+    // From layer to layer, x goes up by one and y goes down by one, as in NPB.
     const Part x = part(grid, side_, (rank_ % side_ + layer_) % side_);
     const Part y = part(grid, side_, (rank_ / side_ + side_ * side_ - layer_) % side_);
     const Part z = part(grid, side_, layer_);

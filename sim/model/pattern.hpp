@@ -38,7 +38,7 @@ class Writes {
  public:
   Writes(const Pattern& pattern, std::uint32_t rank, std::uint32_t ranks);
 
-  // Of this output (ior has one); none: it is complete.
+  // The next write of this output (ior has one output); none: the output is complete.
   std::optional<Piece> next();
   void next_output();
   bool over() const { return output_ >= outputs_; }
@@ -57,7 +57,7 @@ class Writes {
   std::uint64_t outputs_;
   std::uint64_t output_ = 0;
   std::uint64_t index_ = 0;  // of the next write in this output
-  // simple: the cell, and where in it.
+  // For btio_simple: the present cell, and the place in it.
   std::uint64_t layer_ = 0, plane_ = 0, row_ = 0;
 };
 

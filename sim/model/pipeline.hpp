@@ -28,7 +28,7 @@ struct PipelinePlan {
   std::uint64_t record_ns = 0;     // a record comes in, or goes out
   std::uint64_t byte_ps = 0;       // a byte comes in, or goes out
   std::uint64_t grain = 64 << 10;  // bytes that it takes from its ranks, then from upstream, before it sends
-  // The link of each node, and what may be on it or unread.
+  // The link of each node, and the bytes that may be on it or unread.
   std::uint64_t link_bytes_per_second = 0;
   std::uint64_t link_latency_ns = 0;
   std::uint64_t link_piece_ns = 0;

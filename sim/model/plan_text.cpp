@@ -144,7 +144,7 @@ PipelinePlan read_pipeline(std::istream& from) {
   return plan;
 }
 
-// Refuses values that would divide by zero, or never end.
+// Refuses values that would cause a division by zero, or a run without end.
 void check(const PipelinePlan& plan) {
   const Pattern& pattern = plan.pattern;
   if (plan.nodes == 0 || plan.ranks_per_node == 0) throw PlanError("nodes and ranks_per_node are at least 1");

@@ -22,7 +22,7 @@ void Server::end() {
   write();
 }
 
-// The bytes that one wake-up of the writer takes.
+// Writes the batch of bytes that one wake-up of the writer takes.
 void Server::write() {
   if (writing_) return;
   if (queue_.empty()) {
@@ -51,7 +51,7 @@ void Server::written(std::uint64_t pieces) {
   writing_ = false;
   if (batch_bytes_ >= plan_.sync_every) {
     if (disk_free_ns_ > timeline_.now_ns()) {
-      // The last batch is not there yet, so the writer stops here.
+      // The last batch is not complete yet, so the writer stops here.
       held_ += pieces;
       writing_ = true;
       timeline_.at(disk_free_ns_, [this, pieces] { written(pieces); });
@@ -63,8 +63,8 @@ void Server::written(std::uint64_t pieces) {
   write();
 }
 
-// A file system without delayed allocation gives blocks to pages in the order of arrival. So pages that were
-// written out of order lie out of order on the disk.
+// A file system without delayed allocation gives blocks to pages in the order of arrival. So pages that came
+// out of order lie out of order on the disk.
 void Server::cache(const Piece& piece) {
   for (std::uint64_t page = piece.offset / plan_.page; page * plan_.page < piece.end(); ++page) {
     std::uint32_t& dirty_in = pages_[page];

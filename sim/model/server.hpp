@@ -15,7 +15,7 @@ namespace millrace::model {
 class Inbox {
  public:
   virtual ~Inbox() = default;
-  // Bytes and pieces on their way count as soon as they are announced.
+  // Announced bytes and pieces count, although they are still on their way.
   virtual bool has_room() const = 0;
   virtual void announce(const std::vector<Piece>& pieces) = 0;
   virtual void deliver(std::vector<Piece> pieces) = 0;

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 
 class CheckpointError(RuntimeError):
-    """A file that is no checkpoint, damaged, or in need of something that is not installed."""
+    """A file is no checkpoint, is damaged, or needs a package that is not installed."""
 
 
 class ChecksumError(CheckpointError):
-    """Data that is not what was saved; `tensors` has the names of what is wrong."""
+    """Data differs from the saved data; `tensors` has the names of the wrong tensors."""
 
     def __init__(self, message: str, tensors: list[str]) -> None:
         super().__init__(message)

@@ -34,18 +34,18 @@ def load(
     arrays: str | None = None,
     threads: int | None = None,
 ) -> Any:
-    """The tree that millrace.save saved as `path`. Of another safetensors file, a dictionary of its tensors.
+    """Returns the tree that millrace.save saved as `path`, or a dictionary of the tensors of another safetensors file.
 
-    Arrays come back as what they were (NumPy, torch, CuPy), contiguous, in host memory but for CuPy's.
+    Arrays come back as the kind that they were (NumPy, torch, CuPy), contiguous, in host memory except CuPy's.
 
-    device: where torch and CuPy arrays are to be, such as "cuda:0".
-    mmap: maps the file instead of reading it. Arrays can be changed; the file stays. Nothing is verified, unless asked.
+    device: the device for torch and CuPy arrays, such as "cuda:0".
+    mmap: maps the file, without verification by default. Changes of arrays do not reach the file.
     verify: True raises CheckpointError if the file has no checksums, or if they cannot be computed here. None does
         not verify then, with a warning in the latter case. False never does.
-    arrays: "numpy", "torch" or "cupy": what all are to be, whatever they were.
-    threads: how many read (as many as there are processors, at most 4).
+    arrays: "numpy", "torch" or "cupy": the kind of all arrays, whatever they were.
+    threads: the number of threads that read (default: one for each processor, at most 4).
 
-    Raises CheckpointError for what is no checkpoint, cut off or damaged: ChecksumError says which tensors.
+    Raises CheckpointError if the file is no checkpoint, is cut off or damaged; ChecksumError names the wrong tensors.
     """
     if arrays is not None and arrays not in building.LIBRARIES:
         raise ValueError(f"arrays must be one of {', '.join(building.LIBRARIES)}, not {arrays!r}")

@@ -50,7 +50,7 @@ class Saving:
         return self._over.is_set()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Returns when the checkpoint is complete and under its name; raises what went wrong, and TimeoutError."""
+        """Returns when the checkpoint is complete and under its name. Raises the error of the save, or TimeoutError."""
         if os.getpid() != self._process:
             raise RuntimeError(f"only the process that began to save {self.path} can wait for it, not its children")
         if not self._over.wait(timeout):
@@ -95,21 +95,21 @@ def save(
     fsync: bool = True,
     threads: int | None = None,
 ) -> Saving:
-    """Saves a tree of arrays as the file `path`: at any time that is the old file or the new one, complete.
+    """Saves a tree of arrays as the file `path`. At any time `path` is the complete old file or the complete new one.
 
     The tree: dictionaries, lists, tuples, numbers, strings, bytes; arrays of NumPy, torch, CuPy, or anything with
-    DLPack, __cuda_array_interface__ or the buffer protocol. The format is that of safetensors, with more in it.
+    DLPack, __cuda_array_interface__ or the buffer protocol. The file is a safetensors file with additional metadata.
 
-    wait: False returns while it is being written; the result's wait() tells how it went. At most two go on at a time,
-        and one for a path: a further call waits for one of them first.
-    copy: with wait=False, whether arrays are copied first, so that they may be changed at once. If not, they
-        are to stay as they are until it is done.
-    checksum: whether load() can tell that bytes have changed.
-    fsync: whether it is on the disk when it is done, and not only safe from the end of this process.
-    threads: how many write (as many as there are processors, at most 4).
+    wait: False returns while the file is being written; the result's wait() gives the outcome. Two saves can run
+        at once, but only one for each path: a further call first waits for one of them.
+    copy: with wait=False, whether arrays are copied first, so that they may be changed at once. If not, do not
+        change them until the save is done.
+    checksum: whether the file has checksums, so that load() finds changed bytes.
+    fsync: whether the file is on the disk when the save is done. If not, it survives only the end of this process.
+    threads: the number of threads that write (default: one for each processor, at most 4).
 
-    Raises TypeError or ValueError for what cannot be saved, OSError for what the file system says; then `path` is
-    what it was before.
+    Raises TypeError or ValueError for values that cannot be saved, OSError for errors of the file system. Then `path`
+    is the file that it was before.
     """
     name = os.fspath(path)
     if not isinstance(name, str):

@@ -22,8 +22,8 @@ from millrace.cluster.state import ClusterError
 app = typer.Typer(
     help="A cluster of virtual nodes on this machine, for tests and measurements (as root).", no_args_is_help=True
 )
-_NAME = typer.Option(state.DEFAULT_NAME, "--name", metavar="NAME", help="Which cluster, if there are several.")
-_NODE = typer.Argument(..., metavar="NODE", help="Number or host name.")
+_NAME = typer.Option(state.DEFAULT_NAME, "--name", metavar="NAME", help="Name of the cluster, if there are several.")
+_NODE = typer.Argument(..., metavar="NODE", help="The node's number or host name.")
 
 
 @contextlib.contextmanager
@@ -41,23 +41,34 @@ def up(
     nodes: int = typer.Option(..., "--nodes", metavar="N", help=f"How many nodes, 1 to {state.NODES_MAX}."),
     name: str = _NAME,
     bandwidth: str | None = typer.Option(
-        None, "--bandwidth", metavar="RATE", help="Of each node's link, in both directions: 1gbit, 100mbit (unshaped)."
+        None,
+        "--bandwidth",
+        metavar="RATE",
+        help="Rate of each node's link, in both directions: 1gbit, 100mbit (default: no limit).",
     ),
     latency: str | None = typer.Option(
-        None, "--latency", metavar="TIME", help="Added to each packet: 100us. Needs a kernel with netem."
+        None, "--latency", metavar="TIME", help="Latency added to each packet: 100us. Needs a kernel with netem."
     ),
-    slots: int = typer.Option(4, "--slots", metavar="N", help="Ranks per node, as the launchers' host files say."),
+    slots: int = typer.Option(4, "--slots", metavar="N", help="Ranks per node, for the launchers' host files."),
     shared: List[Path] = typer.Option(
         [], "--shared", metavar="DIR", help="A folder below /tmp or /dev/shm that all nodes see; may be repeated."
     ),
     disk_rate: str | None = typer.Option(
-        None, "--disk-rate", metavar="RATE", help="Make /local a slow disk: 40MiB/s (as the machine's disk is)."
+        None,
+        "--disk-rate",
+        metavar="RATE",
+        help="Make /local a slow disk of this rate: 40MiB/s (default: the machine's disk).",
     ),
     read_rate: str | None = typer.Option(
-        None, "--read-rate", metavar="RATE", help="Of a slow disk, for reads; none: no time (default: --disk-rate)."
+        None,
+        "--read-rate",
+        metavar="RATE",
+        help="Rate of reads of a slow disk; none: reads take no time (default: --disk-rate).",
     ),
-    seek_time: str = typer.Option("5ms", "--seek-time", metavar="TIME", help="Of a slow disk: the time of a seek."),
-    slow: List[Path] = typer.Option([], "--slow", metavar="DIR", help="A folder that is slow too; may be repeated."),
+    seek_time: str = typer.Option("5ms", "--seek-time", metavar="TIME", help="Time of a seek on a slow disk."),
+    slow: List[Path] = typer.Option(
+        [], "--slow", metavar="DIR", help="Another folder on a slow disk; may be repeated."
+    ),
     with_slurm: bool = typer.Option(False, "--slurm", help="Start Slurm in the cluster, for srun, sbatch and others."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
@@ -170,7 +181,7 @@ def boot(node: str = _NODE, name: str = _NAME) -> None:
 @app.command()
 def down(
     name: str = _NAME,
-    everything: bool = typer.Option(False, "--all", help="All clusters, and all leftovers of crashed ones."),
+    everything: bool = typer.Option(False, "--all", help="End all clusters, and remove all that crashed ones left."),
 ) -> None:
     """End a cluster and remove all of it. Succeeds also if there is none."""
     with _told():

@@ -54,7 +54,9 @@ def start(spec: Spec, index: int) -> int:
 def _expect(link: socket.socket, word: bytes) -> None:
     said = link.recv(_MESSAGE_MAX)
     if said != word:
-        raise ClusterError(said.decode(errors="replace") or "a node's first process ended early", 1)
+        raise ClusterError(
+            said.decode(errors="replace") or "the node's first process ended before the node was ready", 1
+        )
 
 
 def _first_process(spec: Spec, index: int, link: socket.socket) -> None:

@@ -107,12 +107,12 @@ def _notes(results: list[runner.Result]) -> list[str]:
     ran = [result for result in results if result.pairs]
     if ran and not any("pipeline" in result.route() for result in ran):
         notes.append(
-            "Millrace took no call in any of these programs, so this compares the MPI library with "
+            "Millrace handled no call of these programs, so this compares the MPI library with "
             "itself. Run `millrace doctor` to see why."
         )
     waiting = [result.case.name for result in results if not (result.pairs or result.error or result.case.missing)]
     if waiting:
-        notes.append(f"Not run, because the time was up: {', '.join(waiting)}.")
+        notes.append(f"Not run, because the time had run out: {', '.join(waiting)}.")
     fewest = min((len(result.pairs) for result in ran), default=0)
     most = max((len(result.pairs) for result in ran), default=0)
     if fewest < most:
@@ -171,7 +171,7 @@ def _publish(document: dict[str, Any], output: Path, picture: Path | None) -> in
         from millrace.demo import page
     except ImportError as error:
         tell(
-            f"no page and no picture, for Python's {error.name} is missing: "
+            f"no page and no picture, because Python's package {error.name} is missing: "
             f"{sys.executable} -m pip install jinja2 matplotlib"
         )
     else:

@@ -17,7 +17,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 _RATIO_CAPTION = (
-    "How much sooner the program's I/O was done. Grey: Millrace left all of it to the MPI library, so that a "
+    "How much faster the program's I/O was. Grey: Millrace left all of it to the MPI library, so that a "
     "difference is noise or overhead."
 )
 _STOCK, _MILLRACE, _LIMIT = "#9aa3ad", "#1f6fb2", "#b23a1f"

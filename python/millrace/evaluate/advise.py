@@ -161,7 +161,7 @@ def caveats(session: Session, application: Application) -> list[str]:
     results = cases_of(session, "shared-file")
     ranks = {int(r["case"]["ranks"]) for r in results + cases_of(session, "ranks")}
     if start_s := start_of_file(session):
-        found.append(f"each file costs {start_s * 1000:.0f} ms in addition, with any size (measured with two)")
+        found.append(f"each file costs {start_s * 1000:.0f} ms in addition, with any size (measured with two sizes)")
     if application.ranks not in ranks:
         measured = ", ".join(map(str, sorted(ranks)))
         found.append(f"measured with {measured} ranks, not {application.ranks}: trust the order more than the times")

@@ -23,11 +23,17 @@ def evaluate(
     ),
     output: Path = typer.Option(Path("millrace-evaluation"), "--output", "-o", help="The session's folder."),
     target: Path | None = typer.Option(
-        None, "--target", "-t", metavar="FOLDER", help="Storage to evaluate (a folder of the session)."
+        None,
+        "--target",
+        "-t",
+        metavar="FOLDER",
+        help="Folder on the storage to evaluate (default: a folder of the session).",
     ),
-    mpi: List[str] | None = typer.Option(None, "--mpi", metavar="NAME", help="mpich, openmpi (what is here)."),
+    mpi: List[str] | None = typer.Option(
+        None, "--mpi", metavar="NAME", help="mpich, openmpi (default: all that are installed)."
+    ),
     only: List[str] | None = typer.Option(
-        None, "--only", metavar="TEXT", help="Only limits, and cases whose name has TEXT."
+        None, "--only", metavar="TEXT", help="Run only the limits, and the cases whose name contains TEXT."
     ),
     fresh: bool = typer.Option(False, "--fresh", help="Start again, even if the folder holds a session."),
     slurm: str | None = typer.Option(
@@ -38,13 +44,16 @@ def evaluate(
     ),
     site: Path | None = typer.Option(None, "--site", metavar="FILE", help="A ReFrame configuration of your own."),
     machine: List[Path] | None = typer.Option(
-        None, "--machine", metavar="YAML", help="A machine to show beside this one, as the published ones."
+        None,
+        "--machine",
+        metavar="YAML",
+        help="File of a machine to show beside this one, like the published machines.",
     ),
     form: List[str] | None = typer.Option(
         None, "--format", "-f", metavar="NAME", help="html (default), md, json, parquet; more than once for several."
     ),
-    report_only: bool = typer.Option(False, "--report-only", help="Measure nothing; write the report again."),
-    show: bool = typer.Option(False, "--list", help="Show what would run here; run nothing."),
+    report_only: bool = typer.Option(False, "--report-only", help="Write the report again, without measurements."),
+    show: bool = typer.Option(False, "--list", help="List the cases that would run here, and run none."),
 ) -> None:
     """Measure this machine's I/O, its distance from the limits, and which I/O method pays; write a report.
 
@@ -72,7 +81,7 @@ def compare(
     a: Path = typer.Argument(..., help="The reference: a session's folder, or a file of --format json."),
     b: Path = typer.Argument(..., help="The other one."),
     tolerance: float = typer.Option(0.05, "--tolerance", help="Ignore differences up to this share."),
-    everything: bool = typer.Option(False, "--all", help="Show figures that are the same, too."),
+    everything: bool = typer.Option(False, "--all", help="Also show figures that are the same."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """Compare two evaluations: figures that differ by more than their noise; status 1 if something is worse in B."""
@@ -87,7 +96,9 @@ def advise(
         metavar="FILE",
         help="A description of the application's writes in YAML (docs/guide.md), or a .darshan log.",
     ),
-    session: Path = typer.Option(Path("millrace-evaluation"), "--session", "-s", help="The folder of an evaluation."),
+    session: Path = typer.Option(
+        Path("millrace-evaluation"), "--session", "-s", help="The session's folder of an evaluation."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """Advise an I/O method and settings for an application, with the time of its checkpoints and the reasons."""

@@ -136,7 +136,7 @@ def _transfer(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     if "problem" in document:
         raise NotMeasured(str(document["problem"]))
     if document.get("functional_only"):
-        raise NotMeasured("another process's memory shows what works, not how fast a device is")
+        raise NotMeasured("another process's memory shows that the functions work, but not how fast a device is")
     largest = document["sizes"][-1]
     found = []
     for action in ("write", "read"):

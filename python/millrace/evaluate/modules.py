@@ -86,9 +86,9 @@ def bandwidth(path: Path = TABLE) -> dict[str, Any]:
     try:
         table = path.read_bytes()
     except PermissionError:
-        return _unknown(f"{path} is for root alone; run `millrace evaluate` once as root for it")
+        return _unknown(f"{path} is for root alone; run `millrace evaluate` once as root to read it")
     except OSError:
-        return _unknown(f"there is no {path}: no firmware's table here, as in many virtual machines")
+        return _unknown(f"there is no {path}: this machine has no firmware table, like many virtual machines")
     found = modules(table)
     if not found:
         return _unknown("the firmware's table names no memory modules")

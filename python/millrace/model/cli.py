@@ -20,20 +20,20 @@ def model(
         None, metavar="[MACHINE]", help="a300-2, a300-4, a300-8, t2k, oakleaf-fx, virtual-cluster, or your YAML file."
     ),
     method: List[str] | None = typer.Option(
-        None, "--method", "-m", metavar="NAME", help="Methods or strategies to compare (all that the machine has)."
+        None, "--method", "-m", metavar="NAME", help="Methods or strategies to compare (default: all of the machine)."
     ),
-    direction: str = typer.Option("write", "--direction", help="read or write, on machines with engines."),
+    direction: str = typer.Option("write", "--direction", help="read or write; only for machines with engines."),
     ranks: int = typer.Option(0, "--ranks", "-n", help="MPI processes (default: as many as fit)."),
     size: str = typer.Option("1GiB", "--size", "-s", metavar="SIZE", help="Each rank's bytes of a checkpoint."),
     buffer: str | None = typer.Option(
-        None, "--buffer", "-b", metavar="SIZE", help="Of the C library (512KiB), or the sort buffer (1GiB)."
+        None, "--buffer", "-b", metavar="SIZE", help="C library's buffer (512KiB), or sort buffer (1GiB)."
     ),
     mapping: str | None = typer.Option(
-        None, "--mapping", metavar="LIST", help="Engines that share the ranks: 3,4 (in order, full ones first)."
+        None, "--mapping", metavar="LIST", help="Engines that share the ranks: 3,4 (default: fills one by one)."
     ),
-    language: str = typer.Option("c", "--language", help="c or fortran, on machines with engines."),
-    network: str = typer.Option("ethernet", "--network", help="ethernet or myrinet, on machines with a ring."),
-    nodes: int = typer.Option(0, "--nodes", help="Nodes of the ring, or of the job (the machine's)."),
+    language: str = typer.Option("c", "--language", help="c or fortran; only for machines with engines."),
+    network: str = typer.Option("ethernet", "--network", help="ethernet or myrinet; only for machines with a ring."),
+    nodes: int = typer.Option(0, "--nodes", help="Nodes of the ring, or of the job (default: the machine's)."),
     pattern: str = typer.Option(
         "32KiB,4MiB", "--pattern", metavar="T,B", help="IOR's transfer and block, or simple-A, full-B ... of BT-IO."
     ),
@@ -41,15 +41,15 @@ def model(
         "1", "--servers", metavar="LIST", help="File servers, each with its disk; on a cluster several numbers: 1,2,4."
     ),
     topology: List[str] | None = typer.Option(
-        None, "--topology", metavar="NAME", help="direct, tree or ring, on a cluster with agents (all)."
+        None, "--topology", metavar="NAME", help="direct, tree or ring; only for clusters with agents (default: all)."
     ),
     interval: str | None = typer.Option(
         None, "--interval", metavar="TIME", help="Time between checkpoints: also show their share of the run."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
-    published: bool = typer.Option(False, "--published", help="All values of the papers beside the model."),
+    published: bool = typer.Option(False, "--published", help="Show all values of the papers beside the model's."),
     figures: Path | None = typer.Option(
-        None, "--figures", metavar="FOLDER", help="The papers' figures as SVG, and --published as Markdown."
+        None, "--figures", metavar="FOLDER", help="Write the papers' figures as SVG, and --published as Markdown."
     ),
     from_session: Path | None = typer.Option(
         None,
@@ -57,7 +57,7 @@ def model(
         metavar="FOLDER",
         help="Describe the machine that `millrace evaluate` measured, as YAML.",
     ),
-    show: bool = typer.Option(False, "--list", help="The machines, and the source of each number."),
+    show: bool = typer.Option(False, "--list", help="List the machines, or the numbers of one with their sources."),
 ) -> None:
     """Predict the time of an I/O method on the papers' machines, or on one that you describe, in virtual time."""
     from millrace.model import main

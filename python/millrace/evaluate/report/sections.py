@@ -36,8 +36,11 @@ _TITLES = {
         "One shared file",
         "IOR's patterns: all ranks write one file. Open, transfers, sync and close count.",
     ),
-    "ranks": ("Twice as many ranks", "The same by twice as many ranks: what that costs each method."),
-    "size": ("A larger file", "The same into a file four times as large: what a file costs whatever its size."),
+    "ranks": (
+        "Twice as many ranks",
+        "The same with twice as many ranks, which shows the cost of more ranks for each method.",
+    ),
+    "size": ("A larger file", "The same into a file four times as large, which shows the fixed cost of a file."),
     "strategy": (
         "Strategies of Millrace",
         "One shared file in pieces of 4 KiB, by strategy and by sort buffer, as in the Catwalk-ROMIO paper.",
