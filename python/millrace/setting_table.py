@@ -200,8 +200,9 @@ SETTINGS: tuple[Setting, ...] = (
         "stage",
         "choice",
         "auto",
-        "Whether MPI_File_open copies a file that several nodes read to all of them.",
-        choices=("auto", "none", "whole"),
+        "A file that several nodes read: MPI_File_open copies it to all of them (whole), or the agents send to "
+        "each node what it wants (pieces).",
+        choices=("auto", "none", "whole", "pieces"),
         hint=True,
     ),
     Setting(

@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 4> strategy{"auto", "immediate", "
 inline constexpr std::array<std::string_view, 3> durability{"server", "disk", "node"};
 inline constexpr std::array<std::string_view, 3> sink{"auto", "buffered", "direct"};
 inline constexpr std::array<std::string_view, 4> topology{"auto", "ring", "tree", "direct"};
-inline constexpr std::array<std::string_view, 3> stage{"auto", "none", "whole"};
+inline constexpr std::array<std::string_view, 4> stage{"auto", "none", "whole", "pieces"};
 inline constexpr std::array<std::string_view, 2> target{"shared", "first"};
 inline constexpr std::array<std::string_view, 3> device_buffers{"auto", "nec2020", "nec2021"};
 inline constexpr std::array<std::string_view, 5> direct_calls{"independent", "collective", "nonblocking", "split", "read"};

@@ -24,8 +24,8 @@ enum class SinkMode : std::uint32_t { automatic = 0, buffered = 1, direct = 2 };
 // The route of records through the agents of several nodes.
 enum class Topology : std::uint32_t { automatic = 0, ring = 1, tree = 2, direct = 3 };
 
-// Staging: an open may copy a file that several nodes read to each of these nodes.
-enum class Stage : std::uint32_t { automatic = 0, none = 1, whole = 2 };
+// A file that several nodes read: each node gets a copy at open, or the pieces that it wants.
+enum class Stage : std::uint32_t { automatic = 0, none = 1, whole = 2, pieces = 3 };
 // The file of a path: a shared file that all nodes see, or a file of the first rank's node.
 enum class Target : std::uint32_t { shared = 0, first = 1 };
 // The shape of the buffers between host and device. The named shapes are a vendor's designs.

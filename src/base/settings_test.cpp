@@ -179,7 +179,7 @@ TEST(Set, says_what_is_allowed_and_leaves_the_value_alone) {
   EXPECT_EQ(record.settings.file.record_max_bytes, 32 * KiB);
   EXPECT_THAT(attempt("fdatasync_interval", "x").message, HasSubstr("or 0 for only at close"));
   EXPECT_THAT(attempt("direct_calls", "read,write").message, HasSubstr("independent, collective"));
-  EXPECT_THAT(attempt("stage", "half").message, HasSubstr("one of auto, none, whole"));
+  EXPECT_THAT(attempt("stage", "half").message, HasSubstr("one of auto, none, whole, pieces"));
   EXPECT_THAT(attempt("target", "all").message, HasSubstr("one of shared, first"));
   EXPECT_THAT(attempt("file_servers", "all").message, HasSubstr("auto, or a number from 1 to 64"));
   EXPECT_THAT(attempt("stripe", "1").message, HasSubstr("auto, or a power of two from 1MiB to 1GiB"));

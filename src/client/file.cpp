@@ -131,6 +131,10 @@ const char* OpenedFile::enroll_with(Session& session) {
   if (request_.settings.strategy == Strategy::journal)
     session.protect({slot_, journal::identity_of(journal::Kind::rescue, target_.held(),
                                                  process_.identify(target_.held()))});
+  if (request_.through && request_.stand_in.empty() && request_.routing.lanes > 0) {
+    if (ReadWindow* const window = session.window())
+      read_ahead_ = std::make_unique<ReadAhead>(*window, slot_, static_cast<std::uint64_t>(status.st_size));
+  }
   session_.store(&session, std::memory_order_release);
   return nullptr;
 }
@@ -142,6 +146,7 @@ Status OpenedFile::write(std::span<const Piece> pieces) {
     return Code::unsupported;
   const TraceSpan span("write", tracing ? pieces.size() : 0);
   if (!on_the_way_.load(std::memory_order_relaxed)) on_the_way_.store(true, std::memory_order_relaxed);
+  if (read_ahead_) read_ahead_->drop();
   return session->write(slot_, pieces, request_.settings.record_max_bytes, tally_);
 }
 
@@ -152,7 +157,9 @@ Status OpenedFile::flush(Extent extent) {
   return status.ok() ? successor_.before_reading(target_.number(), extent, size) : status;
 }
 
+// A handle that only reads has no bytes of its own. It asks for those of other handles.
 Status OpenedFile::flush_own(Extent extent) {
+  if (!request_.writable && request_.stand_in.empty()) return ask_before_reading(extent);
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) {
     // Another rank may have bytes pending, though this one never wrote.
@@ -203,6 +210,7 @@ bool OpenedFile::known_to_agent() {
 }
 
 Status OpenedFile::order() {
+  if (read_ahead_) read_ahead_->drop();
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) guest_.order();
   if (session == nullptr || process_.is_child()) return {};
@@ -275,6 +283,7 @@ Session* OpenedFile::session_of_group() {
 }
 
 Status OpenedFile::sync() {
+  if (read_ahead_) read_ahead_->drop();
   if (!goes_to_disk()) stint_.spoil();
   process_.lessons().syncs.store(true, std::memory_order_relaxed);
   Session* session = session_of_group();
@@ -305,6 +314,7 @@ void OpenedFile::report(Status status) {
                                      flushes_.load(),
                                      reads_.load(),
                                      read_bytes_.load(),
+                                     read_ahead_ ? read_ahead_->counters() : ReadCounters{},
                                      status,
                                      {expected_direct_ps_.load(), expected_pipeline_ps_.load()}}));
 }
@@ -314,7 +324,9 @@ Status OpenedFile::close() {
   process_.remove(this);
   if (process_.is_child()) return {};
   const std::uint64_t start = start_timing();
+  if (read_ahead_) read_ahead_->drop();
   Status status = settle(Kind::close, everything);
+  if (!request_.writable) status = {};  // what failed was read from the file itself
   if (status.ok()) status = make_durable();
   stop_timing(start);
   if (status.ok() && learns()) {

@@ -44,6 +44,7 @@ struct Piece {
   std::uint64_t size;
 };
 
+class FileView;
 class PieceSource;
 struct Sweep;
 
@@ -97,6 +98,13 @@ class File {
   // be read here, or it ends before the last piece. The memory of the pieces may then have any contents, and
   // the caller leaves the transfer to the MPI library.
   virtual Status read([[maybe_unused]] PieceSource& source) { return Code::unsupported; }
+
+  // Reads pieces through the agents (OpenRequest::through), from `position` of the view's data on. `end` is the
+  // end of the last piece in the file. Not ok: as for read().
+  virtual Status read_through([[maybe_unused]] const FileView& view, [[maybe_unused]] std::uint64_t position,
+                              [[maybe_unused]] const PieceSource& source, [[maybe_unused]] std::uint64_t end) {
+    return Code::unsupported;
+  }
 
   // These two functions measure the time of the MPI library's direct writes and of MPI_File_sync. The record
   // of costs compares it with the expected time. close() measures its own time.

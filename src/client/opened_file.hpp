@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "client/guest.hpp"
 #include "client/policy.hpp"
 #include "client/process.hpp"
+#include "client/read_ahead.hpp"
 #include "client/read_pieces.hpp"
 #include "client/sieve.hpp"
 #include "client/target_file.hpp"
@@ -44,6 +46,11 @@ class OpenedFile final : public File, private Leaver {
   Status read(PieceSource& source) override {
     const int file = readable();
     return file >= 0 ? read_pieces(file, source) : Code::unsupported;
+  }
+  Status read_through(const FileView& view, std::uint64_t position, const PieceSource& source,
+                      std::uint64_t end) override {
+    if (!read_ahead_ || process_.is_child()) return Code::unsupported;
+    return read_ahead_->read(view, position, source, end);
   }
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
@@ -157,6 +164,7 @@ class OpenedFile final : public File, private Leaver {
   std::atomic<bool> past_ledger_{false};    // the MPI library wrote to a file that has a ledger
   std::atomic<bool> bereft_{false};  // the agent had bytes of other ranks and went before this rank joined it
   std::atomic<bool> closed_{false};
+  std::unique_ptr<ReadAhead> read_ahead_;  // set with session_, if the agents carry reads
   static constexpr int not_known = -2;
   std::atomic<int> readable_{not_known};
 };

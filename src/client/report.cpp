@@ -23,6 +23,8 @@ std::string to_json(const FileReport& report) {
   json.put("calls", c.calls).put("direct_calls", c.direct_calls).put("pieces", c.pieces);
   json.put("bytes", c.bytes).put("direct_bytes", c.direct_bytes);
   json.put("reads", report.reads).put("read_bytes", report.read_bytes);
+  json.put("through_lists", report.through.lists).put("through_bytes", report.through.bytes);
+  json.put("guessed_bytes", report.through.guessed_bytes).put("wrong_bytes", report.through.wrong_bytes);
   json.put("copy_ns", c.copy_ns).put("wait_ns", c.wait_ns).put("flushes", report.flushes);
   json.put("expected_direct_ns", report.expected.direct_ps / 1000);
   json.put("expected_pipeline_ns", report.expected.pipeline_ps / 1000);

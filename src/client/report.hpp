@@ -5,6 +5,7 @@
 #include <string>
 
 #include "client/costs.hpp"
+#include "client/read_ahead.hpp"
 #include "transport/frame.hpp"
 
 namespace millrace::client {
@@ -19,6 +20,7 @@ struct FileReport {
   std::uint64_t flushes = 0;
   std::uint64_t reads = 0;  // of the direct calls
   std::uint64_t read_bytes = 0;
+  ReadCounters through = {};  // of these: what the agents have brought
   Status status;
   Expected expected = {};  // of all its transfers, for either way
 };

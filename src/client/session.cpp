@@ -165,6 +165,54 @@ Status Session::request(Kind kind, std::uint32_t file, Extent extent, Tally& tal
   return status;
 }
 
+Result<std::uint32_t> Session::want(std::uint32_t file, std::uint64_t place,
+                                    std::span<const std::byte> list) {
+  std::unique_lock lock(mutex_);
+  const Saver saver(*this);
+  if (lost()) return Status(Code::lost_agent);
+  const Result<std::uint32_t> id = take_slot(lock);
+  if (!id) return id.status();
+  FrameHeader frame{};
+  frame.kind = Kind::want;
+  frame.file = file;
+  frame.request = *id;
+  frame.offset = place;
+  frame.length = static_cast<std::uint32_t>(list.size());
+  if (const Status status = append(frame, list.data(), nullptr); !status.ok()) {
+    busy_slots_ &= ~(1u << (*id % transport::reply_slots));
+    return status;
+  }
+  parts_.producer.header().requests.fetch_add(1, std::memory_order_seq_cst);
+  parts_.producer.publish();
+  publish(true);
+  return *id;
+}
+
+bool Session::answered(std::uint32_t request) const {
+  const auto& done = parts_.producer.header().replies[request % transport::reply_slots].done;
+  return done.load(std::memory_order_acquire) == request;
+}
+
+Status Session::answer(std::uint32_t request) {
+  const Status status = wait_for_answer(request);
+  const std::lock_guard lock(mutex_);
+  if (answered(request)) busy_slots_ &= ~(1u << (request % transport::reply_slots));
+  return status;
+}
+
+Status Session::show_window(int memory, std::uint64_t bytes) {
+  transport::Windowed answer{};
+  return exchange(transport::Window{bytes, 0}, {memory}, answer);
+}
+
+ReadWindow* Session::window() {
+  const std::lock_guard lock(window_mutex_);
+  if (!std::exchange(window_made_, true)) {
+    if (auto made = ReadWindow::make(*this)) window_ = *std::move(made);
+  }
+  return window_.get();
+}
+
 Result<std::uint32_t> Session::take_slot(std::unique_lock<CallLock>& lock) {
   Patience patience = begin_wait();
   for (;;) {

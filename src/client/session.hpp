@@ -15,6 +15,7 @@
 #include "client/contact.hpp"
 #include "client/file.hpp"
 #include "client/page_view.hpp"
+#include "client/read_window.hpp"
 #include "client/rescue.hpp"
 #include "transport/ring.hpp"
 #include "transport/stamp.hpp"
@@ -61,6 +62,16 @@ class Session {
   Status request(transport::Kind kind, std::uint32_t file, Extent extent, Tally& tally);
   // Fetches `extent` in steps, up to the end of the file; `stand_in` is the file on this node.
   Status fetch(std::uint32_t file, const std::string& stand_in, Extent extent, Tally& tally);
+  // Asks for the bytes of a list of extents (transport/want_list.hpp), which the agent puts into the window from
+  // `place` on. Does not wait: answer() of the request that is returned does.
+  Result<std::uint32_t> want(std::uint32_t file, std::uint64_t place, std::span<const std::byte> list);
+  bool answered(std::uint32_t request) const;
+  // Waits for the answer, once.
+  Status answer(std::uint32_t request);
+  // Shows the memory of this rank's window to the agent, once.
+  Status show_window(int memory, std::uint64_t bytes);
+  // The window; the first call makes it. nullptr: it cannot be made.
+  ReadWindow* window();
   // Tells the agent that the MPI library wrote `extent`, so that writeback can begin. There is no answer; the
   // note is dropped if the ring is full.
   void note(std::uint32_t file, Extent extent);
@@ -146,6 +157,9 @@ class Session {
   std::vector<Protected> protected_;    // files with strategy journal
   std::uint32_t busy_slots_ = 0;        // one bit per reply slot
   std::uint32_t next_generation_ = 1;
+  std::mutex window_mutex_;
+  bool window_made_ = false;  // or tried
+  std::unique_ptr<ReadWindow> window_;
 };
 
 }  // namespace millrace::client

@@ -14,7 +14,7 @@
 // frames to each other through a link (link.hpp).
 namespace millrace::transport {
 
-inline constexpr std::uint32_t protocol_version = 10;
+inline constexpr std::uint32_t protocol_version = 11;
 
 enum class Kind : std::uint16_t {
   pad = 0,    // skip to the end of the ring
@@ -37,15 +37,20 @@ enum class Kind : std::uint16_t {
   records = 11,  // many small records in one payload (bundle.hpp); the first gap counts from offset
   // Only between agents, from upstream, while it drains in file order for a sync or close:
   mark = 12,  // the remaining records before the sync or close are at or above offset; only a hint
+  // Request, from ranks too: the bytes of a list of extents (want_list.hpp). The bytes include all earlier
+  // records on this way. From ranks: offset is the place in the window for the bytes.
+  want = 13,
+  // Only between agents, before the reply to a want and with its number:
+  wanted = 14,  // payload: the next bytes of the list's data; offset: their position in it
 };
-inline constexpr Kind last_kind = Kind::mark;
+inline constexpr Kind last_kind = Kind::wanted;
 
 // Frames with bytes for the file.
 constexpr bool carries_records(Kind kind) { return kind == Kind::write || kind == Kind::records; }
 // Frames to which the agent sends an answer.
 constexpr bool is_request(Kind kind) {
   return kind == Kind::flush || kind == Kind::arrive || kind == Kind::sync || kind == Kind::close ||
-         kind == Kind::fetch;
+         kind == Kind::fetch || kind == Kind::want;
 }
 
 // Frames that may go through a link. `pad` exists in rings only.
@@ -144,6 +149,19 @@ struct Met {  // agent -> client
   std::uint16_t port;  // valid for every address of this node
   std::uint16_t reserved;
 };
+
+// client -> agent, with the memfd of the rank's window. The agent puts the bytes there that the rank wants.
+struct Window {
+  std::uint64_t bytes;
+  std::uint64_t reserved;
+};
+
+struct Windowed {  // agent -> client
+  Status status;
+};
+
+// The largest window.
+inline constexpr std::uint64_t max_window_bytes = std::uint64_t{16} << 20;
 
 struct Registered {  // agent -> client
   Status status;

@@ -20,8 +20,7 @@ Core::~Core() {
   const auto busy = [this] {
     bool any = false;
     impl_->files.each_lane([&](const OpenFile& file, const Lane& lane) {
-      any |= !lane.pipeline->quiet() || (lane.fetches && lane.fetches->in_flight()) ||
-             (file.ledger && !file.ledger->quiet());
+      any |= !lane.quiet() || (file.ledger && !file.ledger->quiet());
     });
     return any;
   };
@@ -35,7 +34,7 @@ Core::~Core() {
     impl_->files.each_lane([&unheeded](OpenFile&, Lane& lane) {
       lane.pipeline->pump();
       lane.pipeline->settlements().take(unheeded);
-      (void)lane.pipeline->settlements().take_fetched();
+      lane.pipeline->settlements().forget_fetched();
     });
     impl_->shared.storage.kick();
     pollfd ready{impl_->shared.storage.event_fd(), POLLIN, 0};
@@ -89,15 +88,36 @@ void Core::ask(transport::Kind kind, SenderId sender, FileSlot slot, std::uint32
   open->lanes.front()->requests.ask(kind, sender, request, extent);
 }
 
+void Core::want(SenderId sender, FileSlot slot, std::uint32_t request, std::span<const Extent> extents) {
+  OpenFile* const open = impl_->files.at(slot);
+  if (open == nullptr || !open->lanes.front()->reads) {
+    impl_->replies.push_back({sender, request, open == nullptr ? Code::invalid : Code::unsupported});
+    return;
+  }
+  std::vector<std::vector<ReadPiece>> dealt = open->deal(extents);
+  std::size_t asked = 0;
+  for (std::size_t i = 0; i < dealt.size(); ++i) {
+    if (dealt[i].empty()) continue;
+    open->lanes[i]->requests.want(sender, request, std::move(dealt[i]));
+    ++asked;
+  }
+  if (asked > 1) impl_->spreads.push_back({sender, request, asked, {}});
+}
+
 bool Core::pass_fetched(FetchTaker& to) {
   bool moved = false;
-  impl_->files.each_lane([&](OpenFile&, Lane& lane) { moved |= lane.fetches && lane.fetches->pass(to); });
+  impl_->files.each_lane([&](OpenFile&, Lane& lane) {
+    if (lane.fetches) moved |= lane.fetches->pass(to);
+    if (lane.reads) moved |= lane.reads->pass(to);
+  });
   return moved;
 }
 
 bool Core::fetching(FileSlot slot) const {
   const OpenFile* file = impl_->files.at(slot);
-  return file != nullptr && file->lanes.front()->fetches && !file->lanes.front()->fetches->empty();
+  return file != nullptr && std::ranges::any_of(file->lanes, [](const auto& lane) {
+           return (lane->fetches && !lane->fetches->empty()) || (lane->reads && !lane->reads->empty());
+         });
 }
 
 void Core::close(SenderId sender, FileSlot slot, std::uint32_t request,
@@ -129,6 +149,7 @@ bool Core::Impl::take_completions(std::uint64_t elapsed_ns) {
     files.each_lane([&](OpenFile&, Lane& lane) {
       lane.pipeline->complete(completion);
       if (lane.fetches) lane.fetches->complete(completion);
+      if (lane.reads) lane.reads->complete(completion);
     });
     files.each([&](OpenFile& file) {
       if (file.ledger) file.ledger->complete(completion);

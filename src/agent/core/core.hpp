@@ -108,12 +108,16 @@ class Core {
   //           other file
   void ask(transport::Kind kind, SenderId sender, FileSlot file, std::uint32_t request,
            Extent extent = everything);
+  // The bytes of the extents go to FetchTaker::wanted(), as all that came before leaves them at the file
+  // servers. The extents are those of one list (transport/want_list.hpp). The answer follows the bytes. An error
+  // (Code::unsupported without a route, Code::io behind the end of the file) leaves the file as usable as before.
+  void want(SenderId sender, FileSlot file, std::uint32_t request, std::span<const Extent> extents);
   // With durability node, the answer to a close comes when the ledger has this node's records on its disk.
   // The remaining work goes on until idle().
   void close(SenderId sender, FileSlot file, std::uint32_t request,
              const transport::ClientCounters& counters);
-  // Hands out what was fetched for agents upstream, as far as there is room. True if anything moved:
-  // advance() has something to do.
+  // Hands out what was fetched for agents upstream, and what is wanted, as far as there is room. True if
+  // anything moved: advance() has something to do.
   bool pass_fetched(FetchTaker& to);
 
   // The rank has gone without closing. Its records stay valid and are written.
@@ -159,7 +163,7 @@ class Core {
   Status error(FileSlot file) const;
   // True if the file holds bytes that its file system does not have yet.
   bool dirty(FileSlot file) const;
-  // True while a fetch is not over.
+  // True while a fetch or a want is not over.
   bool fetching(FileSlot file) const;
   // True if the file's ledger has records that may not be in the file yet.
   bool keeps(FileSlot file) const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "agent/core/core.hpp"
 #include "transport/frame.hpp"
@@ -16,6 +17,7 @@ struct PendingRequest {
   transport::FrameHeader frame{};
   transport::ClientCounters counters{};
   std::uint64_t position = 0;  // in the ring
+  std::vector<Extent> wanted = {};  // of a want
 };
 
 // The result of draining one ring or one link. `held`: the rest can wait, because no rank waits for it.

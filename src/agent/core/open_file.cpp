@@ -32,6 +32,16 @@ Result<std::unique_ptr<Fetches>> open_fetches(Shared& shared, const Fd& target, 
   return Fetches::open(shared, *std::move(own));
 }
 
+// nullptr for a file of one node, and for a copy.
+Result<std::unique_ptr<Reads>> open_reads(Shared& shared, const Fd& target, FilePipeline& pipeline,
+                                          bool routed, bool keeps) {
+  if (!routed || keeps) return std::unique_ptr<Reads>();
+  if (pipeline.carries()) return Reads::of_next(pipeline);
+  Result<Fd> own = io::duplicate(target);
+  if (!own) return own.status();
+  return Reads::of_file(shared, *std::move(own));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, const FileIdentity& identity,
@@ -49,7 +59,8 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
     file->nodes = registration.routing.nodes;
     file->topology = registration.routing.topology;
   }
-  if (route.lanes.empty()) route.lanes.emplace_back();
+  const bool routed = !route.lanes.empty();
+  if (!routed) route.lanes.emplace_back();
   // A chunk has one file server.
   if (route.lanes.size() > 1 &&
       (!std::has_single_bit(route.stripe_bytes) || route.stripe_bytes < shared.pool->chunk_bytes()))
@@ -58,10 +69,13 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
     auto fetches = open_fetches(shared, target, route);
     if (!fetches) return fetches.status();
     way.device = identity.device;
+    const bool keeps = way.keeps;
     auto pipeline = open_lane(shared, target, way, file->asked);
     if (!pipeline) return pipeline.status();
-    file->lanes.push_back(
-        std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), senders, way.upstreams));
+    auto reads = open_reads(shared, target, **pipeline, routed, keeps);
+    if (!reads) return reads.status();
+    file->lanes.push_back(std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), *std::move(reads),
+                                                 senders, way.upstreams));
   }
   file->join(shared, target, file->asked);
   return file;
@@ -77,6 +91,22 @@ void OpenFile::write_striped(std::uint64_t offset, std::span<const std::byte> da
   } while (!data.empty());
 }
 
+std::vector<std::vector<ReadPiece>> OpenFile::deal(std::span<const Extent> extents) const {
+  std::vector<std::vector<ReadPiece>> dealt(lanes.size());
+  std::uint32_t position = 0;
+  for (Extent left : extents) {
+    while (!left.empty()) {
+      const std::uint64_t stripe = lanes.size() > 1 ? left.begin / stripe_bytes : 0;
+      const std::uint64_t end = lanes.size() > 1 ? std::min(left.end, (stripe + 1) * stripe_bytes) : left.end;
+      const auto length = static_cast<std::uint32_t>(end - left.begin);
+      dealt[stripe % lanes.size()].push_back({left.begin, length, position});
+      position += length;
+      left.begin = end;
+    }
+  }
+  return dealt;
+}
+
 void OpenFile::write_out(Lane& lane) {
   if (!ledger || ledger->failing() || ledger->given_up()) lane.pipeline->depart(everything);
 }
@@ -84,7 +114,7 @@ void OpenFile::write_out(Lane& lane) {
 bool OpenFile::over() const {
   if (!owed_.empty() || (ledger && !ledger->quiet())) return false;
   return std::ranges::all_of(
-      lanes, [](const auto& lane) { return lane->requests.over() && lane->pipeline->quiet(); });
+      lanes, [](const auto& lane) { return lane->requests.over() && lane->quiet(); });
 }
 
 bool OpenFile::left_by(std::uint64_t group) const {

@@ -17,6 +17,7 @@
 #include "agent/pipeline/carrier.hpp"
 #include "agent/pipeline/file_pipeline.hpp"
 #include "agent/requests/fetches.hpp"
+#include "agent/requests/reads.hpp"
 #include "agent/requests/requests.hpp"
 
 namespace millrace::agent {
@@ -25,17 +26,24 @@ namespace millrace::agent {
 struct Lane {
   std::unique_ptr<FilePipeline> pipeline;
   std::unique_ptr<Fetches> fetches;  // if only the file server has the file
+  std::unique_ptr<Reads> reads;      // if the file has a route
   Requests requests;
   Watch watch;
   Expiry expiry;
   std::uint32_t upstreams;
 
-  Lane(std::unique_ptr<FilePipeline> way, std::unique_ptr<Fetches> fetched,
+  Lane(std::unique_ptr<FilePipeline> way, std::unique_ptr<Fetches> fetched, std::unique_ptr<Reads> read,
        const std::vector<Sender>& senders, std::uint32_t agents)
       : pipeline(std::move(way)),
         fetches(std::move(fetched)),
-        requests(*pipeline, fetches.get(), senders, agents),
+        reads(std::move(read)),
+        requests(*pipeline, fetches.get(), reads.get(), senders, agents),
         upstreams(agents) {}
+
+  // Nothing of it is with the storage.
+  bool quiet() const {
+    return pipeline->quiet() && !(fetches && fetches->in_flight()) && !(reads && reads->in_flight());
+  }
 };
 
 // One target file, for all opens of it.
@@ -65,6 +73,8 @@ struct OpenFile {
     if (lanes.size() == 1) return lanes.front()->pipeline->write(offset, data);
     write_striped(offset, data);
   }
+  // The part of a list for each lane, with its positions in the list's data.
+  std::vector<std::vector<ReadPiece>> deal(std::span<const Extent> extents) const;
   // The lane's records leave for the file, because only this process has them. If the file has a ledger, the
   // ledger keeps the records instead.
   void write_out(Lane& lane);

@@ -7,6 +7,7 @@
 
 #include "transport/bundle.hpp"
 #include "transport/ring.hpp"
+#include "transport/want_list.hpp"
 
 namespace millrace::agent {
 
@@ -56,6 +57,18 @@ class LinkCarrier final : public Carrier {
     }
     put(frame, {});
   }
+  void want(std::uint32_t request, std::span<const std::byte> list) override {
+    put_bundle();
+    std::vector<Extent> extents;
+    (void)transport::read_want_list(list, extents);
+    std::uint64_t bytes = 0;
+    for (const Extent extent : extents) bytes += extent.size();
+    to_->wants[request] = {bytes};
+    FrameHeader frame{};
+    frame.kind = Kind::want;
+    frame.request = request;
+    put(frame, list);
+  }
   void flush() override {
     put_bundle();
     if (!to_->io) return;
@@ -70,6 +83,13 @@ class LinkCarrier final : public Carrier {
     if (to_->data.empty()) return false;
     data = std::move(to_->data.front());
     to_->data.pop_front();
+    to_->touch();
+    return true;
+  }
+  bool take_wanted(Wanted& wanted) override {
+    if (to_->wanted.empty()) return false;
+    wanted = std::move(to_->wanted.front());
+    to_->wanted.pop_front();
     to_->touch();
     return true;
   }
@@ -116,10 +136,12 @@ Status Downstream::connect(millrace::io::Net& net, const transport::LinkTimes& t
 void Downstream::listen() {
   FrameHeader frame{};
   const std::byte* payload = nullptr;
-  while (data.size() < data_max && io->link().next(frame, payload)) {
+  while (data.size() < data_max && wanted.size() < data_max && io->link().next(frame, payload)) {
     transport::Reply reply{};
     if (frame.kind == Kind::data) {
       if (status.ok()) status = take_data(frame, payload);
+    } else if (frame.kind == Kind::wanted) {
+      if (status.ok()) status = take_wanted(frame, payload);
     } else if (frame.kind != Kind::reply || frame.length != sizeof reply) {
       if (status.ok()) status = Code::corrupt;
     } else if (frame.request == no_request) {
@@ -127,6 +149,7 @@ void Downstream::listen() {
     } else {
       std::memcpy(&reply, payload, sizeof reply);
       if (frame.request == fetch) fetch = 0;
+      wants.erase(frame.request);
       answers.push_back({frame.request, reply.status()});
     }
     io->link().consume();
@@ -146,6 +169,18 @@ Status Downstream::take_data(const FrameHeader& frame, const std::byte* payload)
   if (!inside || transport::record_checksum(payload, frame.length, frame.offset) != frame.checksum)
     return Code::corrupt;
   data.push_back({frame.offset, {payload, payload + frame.length}});
+  return {};
+}
+
+// The next bytes of a list that is on its way.
+Status Downstream::take_wanted(const FrameHeader& frame, const std::byte* payload) {
+  const auto want = wants.find(frame.request);
+  if (want == wants.end() || frame.length == 0 || frame.offset != want->second.come ||
+      frame.length > want->second.bytes - want->second.come ||
+      transport::record_checksum(payload, frame.length, frame.offset) != frame.checksum)
+    return Code::corrupt;
+  want->second.come += frame.length;
+  wanted.push_back({frame.request, {payload, payload + frame.length}});
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -34,6 +35,12 @@ struct Downstream {
   std::uint32_t fetch = 0;  // the request that may bring data, now; 0: none
   Extent fetched = {};      // ... of this extent
   std::deque<Carrier::Data> data = {};
+  struct Want {
+    std::uint64_t bytes;     // of its data
+    std::uint64_t come = 0;  // of these
+  };
+  std::map<std::uint32_t, Want> wants = {};  // by request
+  std::deque<Carrier::Wanted> wanted = {};
   std::shared_ptr<Agenda> agenda = {};  // of Downstreams, once there is a connection
 
   // A reply to this request answers none: it is a sign of progress.
@@ -49,6 +56,7 @@ struct Downstream {
 
  private:
   Status take_data(const transport::FrameHeader& frame, const std::byte* payload);
+  Status take_wanted(const transport::FrameHeader& frame, const std::byte* payload);
 };
 
 // `record_max_bytes`: of the file. `connect` is called when there is something to say and no connection yet;

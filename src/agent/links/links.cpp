@@ -221,6 +221,11 @@ void Links::end_of_data(SenderId sender, std::uint32_t request, std::uint64_t fi
   joined_.at(sender)->put_data(request, 0, {}, file_bytes);
 }
 
+void Links::wanted(SenderId sender, std::uint32_t request, std::uint32_t position,
+                   std::span<const std::byte> bytes) {
+  joined_.at(sender)->put_wanted(request, position, bytes);
+}
+
 void Links::show_progress(bool own) {
   for (auto& [tag, from] : upstreams_) {
     if (!from->joined || from->closed) continue;

@@ -61,6 +61,8 @@ class Links final : public FetchTaker {
   void data(SenderId sender, std::uint32_t request, std::uint64_t offset,
             std::span<const std::byte> bytes) override;
   void end_of_data(SenderId sender, std::uint32_t request, std::uint64_t file_bytes) override;
+  void wanted(SenderId sender, std::uint32_t request, std::uint32_t position,
+              std::span<const std::byte> bytes) override;
   // Tells upstream agents that this one got something done, for their ranks' bound on waits without progress:
   // all of them, if it was its `own` work; else those of lanes in which agents downstream have said so. In a
   // lane nobody is upstream of itself. Across lanes, agents would keep telling each other for ever.

@@ -4,6 +4,7 @@
 
 #include "agent/links/downstream.hpp"
 #include "transport/ring.hpp"
+#include "transport/want_list.hpp"
 
 namespace millrace::agent {
 
@@ -32,11 +33,14 @@ Drained Upstream::take_records(Core& core, const FrameHeader& frame, std::span<c
 }
 
 // False: it is none, or malformed.
-bool Upstream::take_request(const FrameHeader& frame, std::vector<PendingRequest>& requests) {
+bool Upstream::take_request(const FrameHeader& frame, std::span<const std::byte> payload,
+                            std::vector<PendingRequest>& requests) {
   if (!transport::is_request(frame.kind) || frame.request == 0) return false;
   if (frame.kind == Kind::fetch && !transport::may_fetch(frame)) return false;
+  std::vector<Extent> wanted;
+  if (frame.kind == Kind::want && !transport::read_want_list(payload, wanted)) return false;
   closed = frame.kind == Kind::close;
-  requests.push_back({sender, frame, {}, 0});
+  requests.push_back({sender, frame, {}, 0, std::move(wanted)});
   requests.back().frame.file = file;
   return true;
 }
@@ -54,7 +58,7 @@ Drained Upstream::drain(Core& core, std::vector<PendingRequest>& requests, std::
     } else if (frame.kind == Kind::mark) {
       if (!transport::may_mark(frame)) return Drained::broken;
       core.mark(sender, file, frame.offset);
-    } else if (!take_request(frame, requests)) {
+    } else if (!take_request(frame, {payload, frame.length}, requests)) {
       return Drained::broken;
     }
     io.link().consume();
@@ -76,9 +80,21 @@ void Upstream::put_data(std::uint32_t request, std::uint64_t offset, std::span<c
   frame.request = request;
   frame.offset = offset;
   frame.span = file_bytes;
+  put_bytes(frame, bytes);
+}
+
+void Upstream::put_wanted(std::uint32_t request, std::uint32_t position, std::span<const std::byte> bytes) {
+  FrameHeader frame{};
+  frame.kind = Kind::wanted;
+  frame.request = request;
+  frame.offset = position;
+  put_bytes(frame, bytes);
+}
+
+void Upstream::put_bytes(FrameHeader frame, std::span<const std::byte> bytes) {
   if (!bytes.empty())
     frame.checksum =
-        transport::record_checksum(bytes.data(), static_cast<std::uint32_t>(bytes.size()), offset);
+        transport::record_checksum(bytes.data(), static_cast<std::uint32_t>(bytes.size()), frame.offset);
   io.link().put(frame, bytes);
   touch();
 }

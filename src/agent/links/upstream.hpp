@@ -40,6 +40,8 @@ struct Upstream {
   // Passes its records on to core; requests go to `requests`. When broken, `why` says so.
   Drained drain(Core& core, std::vector<PendingRequest>& requests, std::string& why);
   void answer(std::uint32_t request, Status status);
+  // Bytes of the data of a want.
+  void put_wanted(std::uint32_t request, std::uint32_t position, std::span<const std::byte> bytes);
   // Bytes that were fetched, from `offset` on; no bytes: their end.
   void put_data(std::uint32_t request, std::uint64_t offset, std::span<const std::byte> bytes,
                 std::uint64_t file_bytes = 0);
@@ -47,7 +49,9 @@ struct Upstream {
  private:
   Drained take_records(Core& core, const transport::FrameHeader& frame, std::span<const std::byte> payload,
                        std::string& why);
-  bool take_request(const transport::FrameHeader& frame, std::vector<PendingRequest>& requests);
+  bool take_request(const transport::FrameHeader& frame, std::span<const std::byte> payload,
+                    std::vector<PendingRequest>& requests);
+  void put_bytes(transport::FrameHeader frame, std::span<const std::byte> bytes);
 };
 
 }  // namespace millrace::agent

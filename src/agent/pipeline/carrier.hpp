@@ -29,6 +29,12 @@ class Carrier {
     std::uint64_t file_bytes = 0;  // with the last: the size of the file
   };
 
+  // The next bytes of the data of a want.
+  struct Wanted {
+    std::uint32_t request = 0;
+    std::vector<std::byte> bytes;
+  };
+
   virtual ~Carrier() = default;
 
   // False: write() has to wait; advance() of the agent is called again when there is room.
@@ -39,6 +45,8 @@ class Carrier {
   virtual void mark(std::uint64_t offset) = 0;
   // flush, arrive, sync, close or fetch; `request` is not 0. One fetch at a time, of at most fetch_max_bytes.
   virtual void request(transport::Kind kind, std::uint32_t request, Extent extent) = 0;
+  // Asks for the bytes of a list (transport/want_list.hpp), behind all earlier writes. Several at a time.
+  virtual void want(std::uint32_t request, std::span<const std::byte> list) = 0;
   // Sends all records given so far.
   virtual void flush() = 0;
   // Appends the answers that have come.
@@ -46,6 +54,8 @@ class Carrier {
   // The next data of a fetch, all of it before the answer; false: none now. Data that is not taken waits, and
   // so does the other end.
   virtual bool take_data(Data& data) = 0;
+  // The next bytes of some want, in the order of its list, all of them before the answer; false: none now.
+  virtual bool take_wanted(Wanted& wanted) = 0;
   // Not ok: the other end is lost, and no answer will come.
   virtual Status status() const = 0;
 };

@@ -47,7 +47,9 @@ class CarrierOutlet final : public Outlet {
   void complete(const io::Completion&) override {}
   bool advance() override;
   void take(std::vector<sink::Done>& done) override;
+  sink::Ticket want(std::vector<std::byte> list) override;
   bool take_data(Carrier::Data& data) override { return carrier_->take_data(data); }
+  bool take_wanted(Wanted& wanted) override;
   void give_up() override { lose(Code::lost_peer); }
   Status status() const override { return status_; }
   bool idle() const override { return work_.empty() && asked_.empty() && done_.empty(); }
@@ -61,6 +63,7 @@ class CarrierOutlet final : public Outlet {
     std::deque<sink::Segment> segments;  // left to send; empty: a request
     transport::Kind kind;
     Extent extent;
+    std::vector<std::byte> list = {};  // of a want
   };
   struct Asked {
     std::uint32_t request;
@@ -95,6 +98,20 @@ sink::Ticket CarrierOutlet::settle(transport::Kind kind, Extent extent) {
   return next_ticket_++;
 }
 
+sink::Ticket CarrierOutlet::want(std::vector<std::byte> list) {
+  work_.push_back({next_ticket_, {}, transport::Kind::want, {}, std::move(list)});
+  (void)advance();
+  return next_ticket_++;
+}
+
+bool CarrierOutlet::take_wanted(Wanted& wanted) {
+  Carrier::Wanted next;
+  if (!carrier_->take_wanted(next)) return false;
+  const auto asked = std::ranges::find(asked_, next.request, &Asked::request);
+  wanted = {asked != asked_.end() ? asked->ticket : 0, std::move(next.bytes)};
+  return true;
+}
+
 // Of marks that wait one after another only the last one says anything.
 void CarrierOutlet::mark(std::uint64_t offset) {
   if (!work_.empty() && work_.back().kind == transport::Kind::mark) work_.pop_back();
@@ -112,7 +129,11 @@ bool CarrierOutlet::send(Work& work) {
   }
   if (work.kind != transport::Kind::write) {
     if (next_request_ == 0) next_request_ = 1;
-    carrier_->request(work.kind, next_request_, work.extent);
+    if (work.kind == transport::Kind::want) {
+      carrier_->want(next_request_, work.list);
+    } else {
+      carrier_->request(work.kind, next_request_, work.extent);
+    }
     carrier_->flush();
     asked_.push_back({next_request_++, work.ticket});
     return true;

@@ -33,6 +33,9 @@ class Outlet {
   // flush, and the bytes of `extent` come back. The target's own outlet knows only sync, because its finished
   // puts are in the file system.
   virtual sink::Ticket settle(transport::Kind kind, Extent extent) = 0;
+  // The next agent sends the bytes of a list (transport/want_list.hpp), behind all earlier puts. Only where the
+  // outlet is the next agent alone. The answer is told as that of a fetch.
+  virtual sink::Ticket want([[maybe_unused]] std::vector<std::byte> list) { return 0; }
   // Somebody else wrote this extent to the file.
   virtual void note(Extent written) = 0;
 
@@ -42,6 +45,12 @@ class Outlet {
   virtual void take(std::vector<sink::Done>& done) = 0;
   // The next data of a settle() of kind fetch, from the next agent.
   virtual bool take_data(Carrier::Data& data) = 0;
+  // The next bytes of some want().
+  struct Wanted {
+    sink::Ticket ticket = 0;
+    std::vector<std::byte> bytes;
+  };
+  virtual bool take_wanted([[maybe_unused]] Wanted& wanted) { return false; }
 
   // Records without an answer from the other agent count as lost.
   virtual void give_up() = 0;

@@ -35,4 +35,12 @@ void Settlements::take(std::vector<sink::Ticket>& tickets) {
   settled_.clear();
 }
 
+bool Settlements::take_fetched(sink::Ticket ticket, Status& status) {
+  const auto found = std::ranges::find(fetched_, ticket, &sink::Done::ticket);
+  if (found == fetched_.end()) return false;
+  status = found->status;
+  fetched_.erase(found);
+  return true;
+}
+
 }  // namespace millrace::agent

@@ -25,8 +25,10 @@ class Settlements {
   Status end(const sink::Done& done);
   // Answers to begin(), each once.
   void take(std::vector<sink::Ticket>& tickets);
-  // Answers to fetches, each once. Errors of a fetch are told here alone.
-  std::vector<sink::Done> take_fetched() { return std::exchange(fetched_, {}); }
+  // The answer to a fetch or a want, once. Its error is told here alone. False: it has not come.
+  bool take_fetched(sink::Ticket ticket, Status& status);
+  // Nobody waits for answers to fetches and wants any more.
+  void forget_fetched() { fetched_.clear(); }
 
   // True if bytes have departed since the last settling of everything that completed well.
   bool unsettled() const { return settled_puts_ < departures_.puts(); }

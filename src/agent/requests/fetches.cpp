@@ -96,10 +96,9 @@ bool Fetches::arrive(FilePipeline& pipeline) {
     now->ticket = pipeline.outlet().settle(transport::Kind::fetch, now->asked.extent);
     moved = true;
   }
-  for (const sink::Done& done : pipeline.settlements().take_fetched()) {
-    if (done.ticket != now->ticket) continue;
+  if (Status answer; pipeline.settlements().take_fetched(now->ticket, answer)) {
     now->answered = moved = true;
-    if (now->status.ok()) now->status = done.status;
+    if (now->status.ok()) now->status = answer;
   }
   for (const auto& write : writes_) {
     if (write->done && !write->status.ok() && now->status.ok()) now->status = write->status;

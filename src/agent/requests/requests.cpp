@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace millrace::agent {
 
@@ -45,7 +46,16 @@ void Requests::ask(Kind kind, SenderId sender, std::uint32_t request, Extent ext
   waiter.departures = pipeline_.depart(extent, next_waiter_ - 1);
 }
 
-void Requests::begin_fetch(WaiterId id, const Waiter& waiter) {
+void Requests::want(SenderId sender, std::uint32_t request, std::vector<ReadPiece> pieces) {
+  Waiter& waiter = add(Kind::want, sender, request, Step::drain);
+  waiter.extent = {pieces.front().offset, pieces.back().offset + pieces.back().length};
+  waiter.pieces = std::move(pieces);
+  waiter.departures = pipeline_.depart(waiter.extent, next_waiter_ - 1);
+}
+
+void Requests::begin_fetch(WaiterId id, Waiter& waiter) {
+  if (waiter.kind == Kind::want)
+    return reads_->begin(id, ReadList(waiter.sender, waiter.request, std::move(waiter.pieces)));
   const auto upstream = [&](const Member& m) { return m.sender == waiter.sender && m.upstream; };
   fetches_->begin(
       {id, waiter.sender, waiter.request, waiter.extent, std::ranges::any_of(members_.opens(), upstream)});
@@ -73,6 +83,7 @@ void Requests::close(SenderId sender, std::uint32_t request, const transport::Cl
 
 void Requests::abandon(SenderId sender) {
   if (fetches_ != nullptr) fetches_->abandon(sender);
+  if (reads_ != nullptr) reads_->abandon(sender);
   for (auto& [id, waiter] : waiters_) {
     if (waiter.sender == sender) waiter.answer = false;
   }
@@ -175,7 +186,7 @@ bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
     }
     any = true;
     counters_.drain_ns += now_ns - waiter.since_ns;
-    if (waiter.kind == Kind::fetch) {
+    if (waiter.kind == Kind::fetch || waiter.kind == Kind::want) {
       waiter.step = Step::fetch;
       begin_fetch(place->first, waiter);
       ++place;
@@ -206,6 +217,21 @@ bool Requests::step_fetch(std::vector<Reply>& replies) {
     waiters_.erase(found);
   }
   return moved || !fetched_.empty();
+}
+
+// The answer to a want says nothing of lost agents: its rank reads the file itself, and needs that error later.
+bool Requests::step_read(std::vector<Reply>& replies) {
+  if (reads_ == nullptr) return false;
+  read_.clear();
+  reads_->take(read_);
+  for (const Reads::Done& done : read_) {
+    const auto found = waiters_.find(done.waiter);
+    if (found == waiters_.end()) continue;
+    const Status status = pipeline_.error().ok() ? done.status : pipeline_.error();
+    if (found->second.answer) replies.push_back({found->second.sender, found->second.request, status});
+    waiters_.erase(found);
+  }
+  return !read_.empty();
 }
 
 // One settling at a time; it covers everybody who is at this step when it begins.
@@ -299,6 +325,7 @@ bool Requests::advance(std::uint64_t now_ns, std::vector<Reply>& replies) {
   any |= step_drain(now_ns, replies);
   any |= step_settle(now_ns, replies);
   any |= step_fetch(replies);
+  any |= step_read(replies);
   any |= settle_after_last();
   return any;
 }

@@ -10,6 +10,7 @@
 #include "agent/requests/fetches.hpp"
 #include "agent/requests/gathering.hpp"
 #include "agent/requests/members.hpp"
+#include "agent/requests/reads.hpp"
 #include "agent/requests/sender.hpp"
 #include "transport/frame.hpp"
 
@@ -40,17 +41,18 @@ struct Phases {
 //   drain    everything asked for departs; until it has arrived
 //   settle   sync, and close with durability disk: one datasync for all that are here; where the pipeline
 //            only carries, every request: the next agent is asked, once for all that are here
-//   fetch    where bytes were asked for: until they are where they are wanted (Fetches)
+//   fetch    where bytes were asked for: until they are where they are wanted (Fetches, Reads)
 //   answer
 //
 // Works on one FilePipeline. Not thread safe.
 class Requests {
  public:
   // `upstreams`: agents that will come, and that the file stays open for.
-  Requests(FilePipeline& pipeline, Fetches* fetches, const std::vector<Sender>& senders,
+  Requests(FilePipeline& pipeline, Fetches* fetches, Reads* reads, const std::vector<Sender>& senders,
            std::uint32_t upstreams = 0)
       : pipeline_(pipeline),
         fetches_(fetches),
+        reads_(reads),
         members_(upstreams),
         gathering_(pipeline, members_, senders) {}
 
@@ -59,6 +61,8 @@ class Requests {
   // A flush, arrive, sync or fetch. Only a flush and a fetch (there are Fetches) have an extent. An arrive is
   // answered at once by the file server; from then on it has the sender's records ahead of all later ones.
   void ask(transport::Kind kind, SenderId sender, std::uint32_t request, Extent extent);
+  // A want, where there are Reads. The pieces ascend.
+  void want(SenderId sender, std::uint32_t request, std::vector<ReadPiece> pieces);
   // `answered` false: the answer has been given, or will be, by somebody else.
   void close(SenderId sender, std::uint32_t request, const transport::ClientCounters& counters,
              bool answered = true);
@@ -95,6 +99,7 @@ class Requests {
     std::uint64_t since_ns = 0;    // when this step began
     std::uint32_t departures = 0;  // that it waits for
     Status status = {};            // of its own
+    std::vector<ReadPiece> pieces = {};  // of a want
   };
 
   bool nobody() const { return members_.empty() && waiters_.empty(); }
@@ -107,7 +112,8 @@ class Requests {
   bool step_settle(std::uint64_t now_ns, std::vector<Reply>& replies);
   bool settle_after_last();
   bool step_fetch(std::vector<Reply>& replies);
-  void begin_fetch(WaiterId id, const Waiter& waiter);
+  bool step_read(std::vector<Reply>& replies);
+  void begin_fetch(WaiterId id, Waiter& waiter);
   void answer(const Waiter& waiter, std::vector<Reply>& replies);
   bool wants_settling(const Waiter& waiter) const;
   void begin_settling();
@@ -115,6 +121,7 @@ class Requests {
 
   FilePipeline& pipeline_;
   Fetches* fetches_;
+  Reads* reads_;
   Members members_;
   Gathering gathering_;
   std::uint64_t begun_ns_ = 0;          // at the first advance()
@@ -128,6 +135,7 @@ class Requests {
   bool merging_ = false;                 // no rank is waited for, but agents are
   std::vector<WaiterId> finished_;
   std::vector<Fetches::Done> fetched_;
+  std::vector<Reads::Done> read_;
   std::vector<sink::Ticket> settled_tickets_;
   RequestCounters counters_;
   transport::ClientCounters clients_{};

@@ -28,7 +28,7 @@ struct Reply {
   Status status;
 };
 
-// Takes bytes for agents upstream that have asked for them. `request` is that of their fetch.
+// Takes bytes for the senders that have asked for them. `request` is that of their fetch or want.
 class FetchTaker {
  public:
   virtual ~FetchTaker() = default;
@@ -37,6 +37,9 @@ class FetchTaker {
                     std::span<const std::byte> bytes) = 0;
   // All of them have been given; the answer follows.
   virtual void end_of_data(SenderId sender, std::uint32_t request, std::uint64_t file_bytes) = 0;
+  // Bytes of the data of a want, at their position in it. Each list gets its bytes in ascending order.
+  virtual void wanted(SenderId sender, std::uint32_t request, std::uint32_t position,
+                      std::span<const std::byte> bytes) = 0;
 };
 
 }  // namespace millrace::agent

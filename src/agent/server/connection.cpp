@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "transport/want_list.hpp"
+
 namespace millrace::agent {
 
 using transport::FrameHeader;
@@ -30,6 +32,23 @@ void Connection::forbid(FileSlot file) {
   if (!allowed(file) || --opens_[file].count > 0) return;
   writing_ -= opens_[file].writes ? 1 : 0;
   opens_[file] = {};
+}
+
+Status Connection::take_window(Fd memory, std::uint64_t bytes) {
+  if (window_.valid() || bytes == 0 || bytes > transport::max_window_bytes ||
+      !transport::is_sealed_memory(memory.get(), bytes))
+    return Code::invalid;
+  Result<transport::Mapping> mapped = transport::map(memory.get(), bytes);
+  if (!mapped) return mapped.status();
+  window_ = *std::move(mapped);
+  return {};
+}
+
+void Connection::put_wanted(std::uint32_t request, std::uint32_t position, std::span<const std::byte> bytes) {
+  const auto want = wants_.find(request);
+  if (want == wants_.end() || position > want->second.bytes || bytes.size() > want->second.bytes - position)
+    return;
+  std::memcpy(window_.data() + want->second.begin + position, bytes.data(), bytes.size());
 }
 
 std::vector<FileSlot> Connection::files() const {
@@ -145,12 +164,23 @@ bool Connection::take_request(const FrameHeader& frame, const std::byte* payload
   if (!transport::is_request(frame.kind) || frame.request == 0) return false;
   if (frame.kind == Kind::fetch && !transport::may_fetch(frame)) return false;
   PendingRequest request{id_, frame, {}, ring_.position()};
+  if (frame.kind == Kind::want && !take_want(frame, payload, request)) return false;
   if (frame.kind == Kind::close) {
     if (frame.length != sizeof request.counters) return false;
     std::memcpy(&request.counters, payload, sizeof request.counters);
     forbid(frame.file);  // nothing of this open may follow its close
   }
   requests.push_back(request);
+  return true;
+}
+
+bool Connection::take_want(const FrameHeader& frame, const std::byte* payload, PendingRequest& request) {
+  if (!transport::read_want_list({payload, frame.length}, request.wanted)) return false;
+  std::uint64_t bytes = 0;
+  for (const Extent extent : request.wanted) bytes += extent.size();
+  if (frame.offset > window_.size() || bytes > window_.size() - frame.offset) return false;
+  wants_[frame.request] = {frame.offset, bytes};
+  request.frame.offset = 0;
   return true;
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +44,12 @@ class Connection {
   bool allowed(FileSlot file) const { return file < opens_.size() && opens_[file].count > 0; }
   // It has a file open for writing.
   bool writes() const { return writing_ > 0; }
+  // The memory for the bytes that the rank wants. Once.
+  Status take_window(Fd memory, std::uint64_t bytes);
+  // Bytes of the data of a want go to their place in the window.
+  void put_wanted(std::uint32_t request, std::uint32_t position, std::span<const std::byte> bytes);
+  // Nothing is put for the want any more.
+  void end_want(std::uint32_t request) { wants_.erase(request); }
   // Slots that are open now, each once.
   std::vector<FileSlot> files() const;
 
@@ -81,6 +89,7 @@ class Connection {
                        std::vector<FileSlot>& damaged, std::string& why);
   bool take_request(const transport::FrameHeader& frame, const std::byte* payload,
                     std::vector<PendingRequest>& requests);
+  bool take_want(const transport::FrameHeader& frame, const std::byte* payload, PendingRequest& request);
   void keep_until_ledger_has(FileSlot file);
 
   SenderId id_;
@@ -96,6 +105,13 @@ class Connection {
   std::vector<Open> opens_;    // by slot
   std::uint32_t writing_ = 0;  // the number of them that are for writing
   std::deque<Keep> keeps_;
+  // The place of a want's data in the window.
+  struct Want {
+    std::uint64_t begin;
+    std::uint64_t bytes;
+  };
+  transport::Mapping window_;
+  std::map<std::uint32_t, Want> wants_;  // by request
   std::vector<FileSlot> fresh_keeps_;  // files of records since the last give_back()
 };
 

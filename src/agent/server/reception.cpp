@@ -91,6 +91,14 @@ void Reception::receive(Connection& connection) {
     std::memcpy(&meeting, &message, sizeof meeting);
     return meet(connection, meeting.version);
   }
+  if (received->size == sizeof(transport::Window)) {
+    transport::Window window{};
+    std::memcpy(&window, &message, sizeof window);
+    const transport::Windowed answer{
+        connection.take_window(std::move(received->descriptors[0]), window.bytes)};
+    if (!transport::send(connection.socket(), answer).ok()) hang_up(connection);
+    return;
+  }
   if (received->size != sizeof message) return rounds_.drop(connection.id(), "a message of unknown size");
   message.path[sizeof message.path - 1] = 0;
   enroll(connection, message, std::move(received->descriptors[0]));

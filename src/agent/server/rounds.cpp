@@ -35,6 +35,34 @@ bool sane(const transport::Register& registration, const Fd& target) {
          (registration.reads_only != 0 || writable(target));
 }
 
+// Brings bytes to the senders that asked for them: over a link, or into a rank's window, which has room for
+// all that its rank asks for.
+class Delivery final : public FetchTaker {
+ public:
+  Delivery(const Rounds& rounds, Links& links) : rounds_(rounds), links_(links) {}
+
+  bool has_room(SenderId sender) const override {
+    return rounds_.find(sender) != nullptr || links_.has_room(sender);
+  }
+  void data(SenderId sender, std::uint32_t request, std::uint64_t offset,
+            std::span<const std::byte> bytes) override {
+    links_.data(sender, request, offset, bytes);
+  }
+  void end_of_data(SenderId sender, std::uint32_t request, std::uint64_t file_bytes) override {
+    links_.end_of_data(sender, request, file_bytes);
+  }
+  void wanted(SenderId sender, std::uint32_t request, std::uint32_t position,
+              std::span<const std::byte> bytes) override {
+    Connection* const rank = rounds_.find(sender);
+    if (rank == nullptr) return links_.wanted(sender, request, position, bytes);
+    rank->put_wanted(request, position, bytes);
+  }
+
+ private:
+  const Rounds& rounds_;
+  Links& links_;
+};
+
 }  // namespace
 
 Rounds::Rounds(Core& core, Links& links, transport::AgentPage& page, const io::Clock& clock, Ways ways,
@@ -120,7 +148,8 @@ Rounds::Round Rounds::go() {
   deliver();
   progress_.share(now_ns);
   links_.pump(now_ns);
-  advanced |= core_.pass_fetched(links_);
+  Delivery delivery(*this, links_);
+  advanced |= core_.pass_fetched(delivery);
   if (pass == Pass::held) return Round::held;
   if (pass != Pass::worked && !advanced) return Round::idle;
   progress_.made();
@@ -293,7 +322,7 @@ void Rounds::forward_of_agents() {
 }
 
 void Rounds::forward(const PendingRequest& request) {
-  const auto& [sender, frame, counters, position] = request;
+  const auto& [sender, frame, counters, position, wanted] = request;
   const bool rank = connections_.contains(sender);
   if (!rank && !links_.has(sender)) return;  // abandoned meanwhile
   asked_.push_back(
@@ -302,6 +331,8 @@ void Rounds::forward(const PendingRequest& request) {
   const Extent extent{frame.offset, whole ? UINT64_MAX : frame.offset + frame.span};
   if (frame.kind == transport::Kind::close) {
     core_.close(sender, frame.file, frame.request, counters);
+  } else if (frame.kind == transport::Kind::want) {
+    core_.want(sender, frame.file, frame.request, wanted);
   } else {
     core_.ask(frame.kind, sender, frame.file, frame.request, extent);
   }
@@ -329,7 +360,9 @@ void Rounds::deliver() {
       asked_.erase(asked);
     }
     if (links_.answer(reply.sender, reply.request, status)) continue;
-    if (found != connections_.end()) found->second->ring().answer(reply.request, status);
+    if (found == connections_.end()) continue;
+    found->second->end_want(reply.request);
+    found->second->ring().answer(reply.request, status);
   }
   replies_.swap(early);
   for (const std::string& message : core_.take_messages()) ways_.log(message);

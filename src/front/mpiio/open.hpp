@@ -59,6 +59,7 @@ struct Open {
   client::Sweep sweep;             // for direct writes with holes (sieving.hpp); window 0: no data sieving
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
   bool reads_alone = false;        // reads need no other rank (own_read.hpp), on all ranks alike
+  bool reads_through = false;      // ... because the agents bring the bytes (through.hpp)
 
   bool pipeline() const { return mapped && writes_alone(); }
   // True if writes need no other rank. They take the pipeline or the library's independent functions.

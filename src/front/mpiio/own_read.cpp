@@ -31,8 +31,8 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
     result = raise(open, flushed);
     return true;
   }
-  // The library reads one piece as fast, and in the background if the call is non-blocking.
-  if (target.one_piece || (row.completion == Completion::nonblocking && a.request == nullptr)) return false;
+  // The library reads one piece of a local file as fast, and in the background if the call is non-blocking.
+  if ((target.one_piece && !open.reads_through) || (row.completion == Completion::nonblocking && a.request == nullptr)) return false;
   if (const int error = examine(open, Direction::read, a); error != MPI_SUCCESS) {
     result = error;
     return true;
@@ -41,7 +41,10 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
   if (moves) reserve(open, target);
   client::PieceSource source(open.view, target.position, *target.memory, a.memory,
                              static_cast<std::uint64_t>(a.count));
-  if (!open.file->read(source).ok()) {
+  const Status got = open.reads_through
+                         ? open.file->read_through(open.view, target.position, source, target.hull.end)
+                         : open.file->read(source);
+  if (!got.ok()) {
     if (moves) give_back(open, target);
     return false;
   }

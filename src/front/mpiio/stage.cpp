@@ -11,6 +11,7 @@
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
 #include "front/mpiio/own_read.hpp"
+#include "front/mpiio/through.hpp"
 
 namespace millrace::front {
 namespace {
@@ -107,6 +108,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   const Stage stage_as = static_cast<Stage>(all.wanted - 1);
   const bool automatic = stage_as == Stage::automatic;
   if (stage_as == Stage::none || (automatic && all.unfit != 0)) return false;
+  if (stage_as == Stage::pieces) return open_through(comm, *path, settings, all.company.group, handle);
 
   auto open = std::make_unique<Open>();
   open->handle = handle;

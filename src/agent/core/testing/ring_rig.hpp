@@ -3,12 +3,15 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "agent/core/testing/core_rig.hpp"
 #include "transport/topology.hpp"
+#include "transport/want_list.hpp"
 
 // For tests: the Cores of several nodes that have one file open, joined by carriers in memory.
 namespace millrace::agent {
@@ -24,9 +27,11 @@ struct Wire {
   std::deque<Frame> frames;
   std::vector<Carrier::Answer> answers;
   std::deque<Carrier::Data> data;
+  std::deque<Carrier::Wanted> wanted;
   Status status;
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
+  std::uint64_t bytes_back = 0;  // of wants
   std::size_t room = 64;    // frames
   std::uint64_t asked = 0;  // syncs and closes
   std::uint64_t marks = 0;
@@ -57,11 +62,20 @@ class MemoryCarrier final : public Carrier {
     wire_->marked = 0;
     ++wire_->asked;
   }
+  void want(std::uint32_t request, std::span<const std::byte> list) override {
+    wire_->frames.push_back({transport::Kind::want, request, {}, {list.begin(), list.end()}});
+  }
   void flush() override {}
   bool take_data(Data& data) override {
     if (wire_->data.empty()) return false;
     data = std::move(wire_->data.front());
     wire_->data.pop_front();
+    return true;
+  }
+  bool take_wanted(Wanted& wanted) override {
+    if (wire_->wanted.empty()) return false;
+    wanted = std::move(wire_->wanted.front());
+    wire_->wanted.pop_front();
     return true;
   }
   void take_answers(std::vector<Answer>& answers) override {
@@ -72,25 +86,6 @@ class MemoryCarrier final : public Carrier {
 
  private:
   std::shared_ptr<Wire> wire_;
-};
-
-// The data that one agent upstream gets back.
-class Taker final : public FetchTaker {
- public:
-  Taker(Wire& wire, SenderId sender, std::size_t room) : wire_(wire), sender_(sender), room_(room) {}
-
-  bool has_room(SenderId sender) const override { return sender == sender_ && wire_.data.size() < room_; }
-  void data(SenderId, std::uint32_t, std::uint64_t offset, std::span<const std::byte> bytes) override {
-    wire_.data.push_back({offset, {bytes.begin(), bytes.end()}});
-  }
-  void end_of_data(SenderId, std::uint32_t, std::uint64_t file_bytes) override {
-    wire_.data.push_back({0, {}, file_bytes});
-  }
-
- private:
-  Wire& wire_;
-  SenderId sender_;
-  std::size_t room_;
 };
 
 // Not a plan's topology: node 0's bytes go to all others, one after another.
@@ -123,12 +118,21 @@ class RingRig {
     }
   }
 
+  // The bytes that a rank has got for a want.
+  const std::vector<std::byte>& window(std::uint32_t n, SenderId rank, std::uint32_t request) {
+    return windows_[{n, rank, request}];
+  }
+
   // One round of everybody. `deliver`: whether frames move between nodes.
   void step(std::uint64_t ns = 1000, bool deliver = true) {
     for (auto& one : node) one->step(ns);
     if (!deliver) return;
     for (std::size_t i = 0; i < ways.size(); ++i) {
       if (ways[i].open) pass(ways[i], first_upstream + static_cast<SenderId>(i));
+    }
+    for (std::uint32_t n = 0; n < node.size(); ++n) {
+      Taker taker(*this, n);
+      (void)node[n]->core.pass_fetched(taker);
     }
   }
 
@@ -192,6 +196,41 @@ class RingRig {
   std::vector<std::byte> oracle;
 
  private:
+  // The data that the senders of one node get: over wires, or in windows.
+  class Taker final : public FetchTaker {
+   public:
+    Taker(RingRig& rig, std::uint32_t n) : rig_(rig), node_(n) {}
+
+    bool has_room(SenderId sender) const override {
+      if (sender < first_upstream) return true;
+      const Way& way = rig_.ways[sender - first_upstream];
+      return way.open && way.answers_come && way.wire->data.size() + way.wire->wanted.size() < rig_.data_room;
+    }
+    void data(SenderId sender, std::uint32_t, std::uint64_t offset, std::span<const std::byte> bytes) override {
+      wire(sender).data.push_back({offset, {bytes.begin(), bytes.end()}});
+    }
+    void end_of_data(SenderId sender, std::uint32_t, std::uint64_t file_bytes) override {
+      wire(sender).data.push_back({0, {}, file_bytes});
+    }
+    void wanted(SenderId sender, std::uint32_t request, std::uint32_t position,
+                std::span<const std::byte> bytes) override {
+      if (sender >= first_upstream) {
+        wire(sender).wanted.push_back({request, {bytes.begin(), bytes.end()}});
+        wire(sender).bytes_back += bytes.size();
+        return;
+      }
+      auto& window = rig_.windows_[{node_, sender, request}];
+      if (window.size() < position + bytes.size()) window.resize(position + bytes.size());
+      std::ranges::copy(bytes, window.begin() + position);
+    }
+
+   private:
+    Wire& wire(SenderId sender) { return *rig_.ways[sender - first_upstream].wire; }
+
+    RingRig& rig_;
+    std::uint32_t node_;
+  };
+
   void open(std::uint32_t n, const FileSettings& settings) {
     const std::vector<transport::TcpAddress> addresses(node.size(), transport::TcpAddress{{}, 1, 0});
     const transport::Routing routing = plan_.topology == chain.topology
@@ -237,14 +276,18 @@ class RingRig {
         case transport::Kind::close:
           there.core.close(sender, slot[way.to], frame.request, {});
           break;
+        case transport::Kind::want: {
+          std::vector<Extent> extents;
+          if (!transport::read_want_list(frame.data, extents)) std::abort();
+          there.core.want(sender, slot[way.to], frame.request, extents);
+          break;
+        }
         default:
           there.core.ask(frame.kind, sender, slot[way.to], frame.request, frame.extent);
       }
       way.wire->frames.pop_front();
     }
     if (!way.answers_come) return;
-    Taker taker(*way.wire, sender, data_room);
-    (void)there.core.pass_fetched(taker);
     for (auto reply = there.replies.begin(); reply != there.replies.end();) {
       if (reply->first.first != sender) {
         ++reply;
@@ -258,6 +301,7 @@ class RingRig {
   transport::RoutePlan plan_;
   std::uint32_t ranks_;
   bool stands_in_;
+  std::map<std::tuple<std::uint32_t, SenderId, std::uint32_t>, std::vector<std::byte>> windows_;
 };
 
 }  // namespace millrace::agent

@@ -149,6 +149,10 @@ void Core::ask(transport::Kind kind, SenderId sender, FileSlot file, std::uint32
   impl_->replies.push_back({sender, request, impl_->targets[file].error});
 }
 
+void Core::want(SenderId sender, FileSlot, std::uint32_t request, std::span<const Extent>) {
+  impl_->replies.push_back({sender, request, Code::unsupported});
+}
+
 bool Core::pass_fetched(FetchTaker&) { return false; }
 bool Core::fetching(FileSlot) const { return false; }
 

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "agent/pipeline/file_pipeline.hpp"
+#include "agent/requests/read_list.hpp"
+#include "agent/requests/sender.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "io/storage.hpp"
+
+namespace millrace::agent {
+
+// Reads through one lane (ADR 24): lists of extents come in, their bytes go to the ranks and to the agents
+// upstream that asked. Requests first lets all earlier records of the extents depart.
+//
+//   rank --list--> agent --one list for all its ranks--> ... --> file server
+//     <--bytes--         <------------- bytes ----------------      |
+//                                                                  file
+//
+// There are two kinds: the file server's reads the file, the others ask the next agent. A list that fails
+// gets its error as the answer; then its sender reads the file itself. A deterministic state machine; not
+// thread safe.
+class Reads {
+ public:
+  virtual ~Reads() = default;
+
+  // Reads the target, of which this agent is the lane's file server.
+  static Result<std::unique_ptr<Reads>> of_file(Shared& shared, Fd target);
+  // Asks the next agent.
+  static std::unique_ptr<Reads> of_next(FilePipeline& pipeline);
+
+  virtual void begin(WaiterId waiter, ReadList list) = 0;
+  // The sender has gone: nothing is handed out to it any more.
+  virtual void abandon(SenderId sender) = 0;
+  // Starts what can be started, and hands out bytes as far as there is room. True if anything moved.
+  virtual bool pass(FetchTaker& to) = 0;
+
+  struct Done {
+    WaiterId waiter;
+    Status status;
+  };
+  // Appends the lists that are over since the last call.
+  void take(std::vector<Done>& done) {
+    done.insert(done.end(), done_.begin(), done_.end());
+    done_.clear();
+  }
+
+  // A completion of the storage; ignored if it is for another owner.
+  virtual void complete(const io::Completion&) {}
+  virtual bool in_flight() const = 0;
+  // No list is here.
+  virtual bool empty() const = 0;
+
+ protected:
+  // One list, and whom its end concerns.
+  struct Reader {
+    WaiterId waiter;
+    ReadList list;
+    std::uint64_t begun = 0;  // counts the lists
+    bool gone = false;        // abandoned
+    Status status = {};
+    bool over() const { return gone || !status.ok() || list.over(); }
+  };
+  // A part of the file, in memory.
+  struct Segment {
+    Extent extent;
+    const std::byte* data;
+  };
+
+  // Hands out the next bytes of the list that lie in the segments, which ascend.
+  void hand_out(Reader& reader, std::span<const Segment> segments, FetchTaker& to);
+  void end(const Reader& reader) { done_.push_back({reader.waiter, reader.status}); }
+
+ private:
+  std::vector<Done> done_;
+  std::vector<std::byte> bytes_;  // scratch
+};
+
+}  // namespace millrace::agent

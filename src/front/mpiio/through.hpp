@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/settings.hpp"
+#include "front/mpiio/open.hpp"
+
+namespace millrace::front {
+
+// A file that ranks of several nodes have open for reading: its file servers read it once, and send to each
+// node the bytes that the node's ranks want (ADR 24). A rank whose agent fails reads the file itself, with the
+// library's independent functions.
+
+// Lets the nodes' agents work together on such a file. False, on all ranks alike: they cannot. Collective.
+bool open_through(MPI_Comm comm, const std::string& path, const Settings& settings, std::uint64_t group,
+                  MPI_File handle);
+
+}  // namespace millrace::front
