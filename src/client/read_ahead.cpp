@@ -233,7 +233,9 @@ void ReadAhead::drop() {
 
 ReadCounters ReadAhead::counters() {
   const std::lock_guard guard(mutex_);
-  return counters_;
+  ReadCounters now = counters_;
+  now.error = broken_;
+  return now;
 }
 
 }  // namespace millrace::client

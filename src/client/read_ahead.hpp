@@ -23,6 +23,7 @@ struct ReadCounters {
   std::uint64_t bytes = 0;          // read by the program this way
   std::uint64_t guessed_bytes = 0;  // ... that were on their way before the call
   std::uint64_t wrong_bytes = 0;    // guessed, and not read
+  Status error = {};                // why later calls were read from the file
 };
 
 // Reads a file through the agents (ADR 24). The rank sends lists of extents, and the agent puts their bytes

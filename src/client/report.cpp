@@ -28,6 +28,7 @@ std::string to_json(const FileReport& report) {
   json.put("copy_ns", c.copy_ns).put("wait_ns", c.wait_ns).put("flushes", report.flushes);
   json.put("expected_direct_ns", report.expected.direct_ps / 1000);
   json.put("expected_pipeline_ns", report.expected.pipeline_ps / 1000);
+  if (!report.through.error.ok()) json.put("through_error", report.through.error.describe());
   if (!report.status.ok()) json.put("error", report.status.describe());
   return json.text();
 }

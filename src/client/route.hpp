@@ -9,6 +9,7 @@ namespace millrace::client {
 
 using transport::chain_of;
 using transport::plan_route;
+using transport::plan_route_to;
 using transport::RoutePlan;
 using transport::Routing;
 using transport::routing_of;

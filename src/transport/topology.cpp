@@ -31,8 +31,15 @@ RoutePlan plan_route(const Settings& settings, std::uint32_t nodes, std::uint64_
   return plan;
 }
 
+RoutePlan plan_route_to(std::uint32_t holder, const Settings& settings, std::uint32_t nodes) {
+  RoutePlan plan = plan_route(settings, nodes);
+  if (settings.file_servers == 0) plan.lanes = 1;
+  plan.first_server = holder;
+  return plan;
+}
+
 std::uint32_t file_server(const RoutePlan& plan, std::uint32_t nodes, std::uint32_t lane) {
-  return static_cast<std::uint32_t>(std::uint64_t{lane} * nodes / plan.lanes);
+  return static_cast<std::uint32_t>((plan.first_server + std::uint64_t{lane} * nodes / plan.lanes) % nodes);
 }
 
 std::uint32_t next_node(Topology topology, std::uint32_t nodes, std::uint32_t node, std::uint32_t server) {

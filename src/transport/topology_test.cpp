@@ -38,7 +38,7 @@ class Routes : public testing::TestWithParam<Topology> {};
 TEST_P(Routes, EveryNodeReachesEveryFileServer) {
   for (std::uint32_t nodes = 2; nodes <= 20; ++nodes) {
     for (std::uint32_t lanes = 1; lanes <= nodes; ++lanes) {
-      const RoutePlan plan{GetParam(), lanes, MiB};
+      const RoutePlan plan{GetParam(), lanes, MiB, nodes / 2};
       std::set<std::uint32_t> servers;
       for (std::uint32_t lane = 0; lane < lanes; ++lane) {
         const std::uint32_t server = file_server(plan, nodes, lane);
@@ -55,6 +55,18 @@ TEST_P(Routes, EveryNodeReachesEveryFileServer) {
       EXPECT_EQ(servers.size(), lanes) << "two lanes share a server though there are nodes left";
     }
   }
+}
+
+TEST(Topology, TheNodeWithTheFileIsTheOnlyFileServer) {
+  const RoutePlan plan = plan_route_to(2, {}, 4);
+  EXPECT_EQ(plan.lanes, 1u);
+  EXPECT_EQ(file_server(plan, 4, 0), 2u);
+  Settings two;
+  two.file_servers = 2;
+  const RoutePlan wished = plan_route_to(3, two, 4);
+  EXPECT_EQ(wished.lanes, 2u);
+  EXPECT_EQ(file_server(wished, 4, 0), 3u);
+  EXPECT_EQ(file_server(wished, 4, 1), 1u);
 }
 
 TEST_P(Routes, NextHopsAndUpstreamsAreTheSameEdges) {

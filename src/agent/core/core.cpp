@@ -125,13 +125,17 @@ void Core::close(SenderId sender, FileSlot slot, std::uint32_t request,
   OpenFile* const open = impl_->files.at(slot);
   const bool rank = sender >= impl_->senders.size() || !impl_->senders[sender].upstream;
   const bool from_ledger = open != nullptr && rank && open->answers_from_ledger();
+  // A file that is only read has nothing to wait for.
+  const bool at_once = open != nullptr && rank && open->reads_only;
   Status status;
   const auto close_lane = [&](Lane& lane, bool first) {
     if (from_ledger && lane.requests.members().take_lost_peer(sender)) status = Code::lost_peer;
-    lane.requests.close(sender, request, first ? counters : transport::ClientCounters{}, !from_ledger);
+    lane.requests.close(sender, request, first ? counters : transport::ClientCounters{},
+                        !from_ledger && !at_once);
   };
-  impl_->ask(sender, slot, request, close_lane, !from_ledger);
+  impl_->ask(sender, slot, request, close_lane, !from_ledger && !at_once);
   if (from_ledger) open->owe({sender, request, status});
+  if (at_once) impl_->replies.push_back({sender, request, {}});
 }
 
 void Core::abandon(SenderId sender) {

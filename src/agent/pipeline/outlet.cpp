@@ -81,7 +81,6 @@ class CarrierOutlet final : public Outlet {
   sink::SinkCounters counters_;
   Status status_;
   sink::Ticket next_ticket_ = 1;
-  std::uint32_t next_request_ = 1;
   std::uint64_t last_end_ = 0;
 };
 
@@ -93,12 +92,14 @@ sink::Ticket CarrierOutlet::put(std::span<const sink::Segment> batch) {
 }
 
 sink::Ticket CarrierOutlet::settle(transport::Kind kind, Extent extent) {
+  if (request_of(next_ticket_) == 0) ++next_ticket_;
   work_.push_back({next_ticket_, {}, kind, extent});
   (void)advance();
   return next_ticket_++;
 }
 
 sink::Ticket CarrierOutlet::want(std::vector<std::byte> list) {
+  if (request_of(next_ticket_) == 0) ++next_ticket_;
   work_.push_back({next_ticket_, {}, transport::Kind::want, {}, std::move(list)});
   (void)advance();
   return next_ticket_++;
@@ -107,8 +108,7 @@ sink::Ticket CarrierOutlet::want(std::vector<std::byte> list) {
 bool CarrierOutlet::take_wanted(Wanted& wanted) {
   Carrier::Wanted next;
   if (!carrier_->take_wanted(next)) return false;
-  const auto asked = std::ranges::find(asked_, next.request, &Asked::request);
-  wanted = {asked != asked_.end() ? asked->ticket : 0, std::move(next.bytes)};
+  wanted = {next.request, std::move(next.bytes)};
   return true;
 }
 
@@ -128,14 +128,14 @@ bool CarrierOutlet::send(Work& work) {
     return true;
   }
   if (work.kind != transport::Kind::write) {
-    if (next_request_ == 0) next_request_ = 1;
+    const std::uint32_t request = request_of(work.ticket);
     if (work.kind == transport::Kind::want) {
-      carrier_->want(next_request_, work.list);
+      carrier_->want(request, work.list);
     } else {
-      carrier_->request(work.kind, next_request_, work.extent);
+      carrier_->request(work.kind, request, work.extent);
     }
     carrier_->flush();
-    asked_.push_back({next_request_++, work.ticket});
+    asked_.push_back({request, work.ticket});
     return true;
   }
   for (; !work.segments.empty(); work.segments.pop_front()) {

@@ -16,6 +16,9 @@
 
 namespace millrace::agent {
 
+// The number of a request to the next agent: the last 32 bits of its ticket, which are not 0.
+constexpr std::uint32_t request_of(sink::Ticket ticket) { return static_cast<std::uint32_t>(ticket); }
+
 // The destination of a pipeline's bytes: the target file, or the next agent on the way to the file server. A
 // deterministic state machine, as the sink is; tickets and the life of segments are those of sink::Sink.
 class Outlet {
@@ -45,9 +48,9 @@ class Outlet {
   virtual void take(std::vector<sink::Done>& done) = 0;
   // The next data of a settle() of kind fetch, from the next agent.
   virtual bool take_data(Carrier::Data& data) = 0;
-  // The next bytes of some want().
+  // The next bytes of the want() whose ticket ends with `request`.
   struct Wanted {
-    sink::Ticket ticket = 0;
+    std::uint32_t request = 0;
     std::vector<std::byte> bytes;
   };
   virtual bool take_wanted([[maybe_unused]] Wanted& wanted) { return false; }

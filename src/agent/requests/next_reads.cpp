@@ -163,7 +163,8 @@ bool NextReads::pass(FetchTaker& to) {
   for (;;) {
     has_arrived_ = has_arrived_ || pipeline_.outlet().take_wanted(arrived_);
     if (!has_arrived_) break;
-    const auto batch = std::ranges::find(batches_, arrived_.ticket, &Batch::ticket);
+    const auto batch = std::ranges::find(batches_, arrived_.request,
+                                         [](const Batch& one) { return request_of(one.ticket); });
     if (batch != batches_.end()) {
       if (!can_take(*batch, to)) break;
       take(*batch, arrived_.bytes, to);

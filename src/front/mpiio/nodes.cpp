@@ -15,6 +15,7 @@
 #include "client/file.hpp"
 #include "client/reach.hpp"
 #include "client/route.hpp"
+#include "client/storage_host.hpp"
 #include "client/stripe.hpp"
 #include "front/mpiio/real.hpp"
 
@@ -31,6 +32,7 @@ std::atomic<std::uint64_t> last_probed{0};
 struct Nodes {
   std::vector<std::uint64_t> numbers;
   std::vector<client::AgentAddress> agents;
+  std::vector<std::uint64_t> hosts;
   std::uint32_t own = 0;
   std::uint32_t members = 0;
 };
@@ -43,6 +45,7 @@ Nodes nodes_of(const std::vector<Peer>& peers, std::uint64_t own) {
     if (peer.node == own) nodes.own = static_cast<std::uint32_t>(nodes.numbers.size());
     nodes.numbers.push_back(peer.node);
     nodes.agents.push_back(peer.agent);
+    nodes.hosts.push_back(peer.host);
   }
   return nodes;
 }
@@ -104,7 +107,8 @@ bool all_of(MPI_Comm comm, bool mine) {
 
 Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone) {
   static const std::uint64_t node = node_number();
-  Peer self{node, inode, last_probed.load(), alone ? 1u : 0u, {}};
+  static const std::uint64_t host = client::own_host_number();
+  Peer self{node, inode, last_probed.load(), alone ? 1u : 0u, host, {}};
   if (settings.across_nodes) self.agent = client::met();
   return self;
 }
@@ -116,6 +120,7 @@ Decision decide(const std::string& path, const Settings& settings) {
                     settings.topology,
                     settings.file_servers,
                     settings.stripe_bytes,
+                    0,
                     0,
                     client::costs_of(path)};
   if (!settings.across_nodes) return decision;
@@ -141,8 +146,12 @@ Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decisi
   wishes.topology = decision.topology;
   wishes.file_servers = decision.file_servers;
   wishes.stripe_bytes = decision.stripe_bytes;
-  const client::RoutePlan plan = client::plan_route(wishes, static_cast<std::uint32_t>(nodes.numbers.size()),
-                                                    decision.file_stripe_bytes);
+  const auto count = static_cast<std::uint32_t>(nodes.numbers.size());
+  const auto holder = std::ranges::find(nodes.hosts, decision.storage_host);
+  const client::RoutePlan plan =
+      decision.storage_host != 0 && holder != nodes.hosts.end()
+          ? client::plan_route_to(static_cast<std::uint32_t>(holder - nodes.hosts.begin()), wishes, count)
+          : client::plan_route(wishes, count, decision.file_stripe_bytes);
   client::Routing routing = client::routing_of(plan, nodes.agents, nodes.own);
   routing.key = decision.key;
   const auto before = std::span(peers).first(static_cast<std::size_t>(rank));

@@ -24,6 +24,7 @@ struct Peer {
   std::uint64_t inode;         // of the file on this node; 0: the node does not see the file
   std::uint64_t probed;        // the result of an earlier probe: see find_out()
   std::uint64_t alone;         // 1: the rank has a handle of the file without ranks of other nodes
+  std::uint64_t host;          // client::own_host_number()
   client::AgentAddress agent;  // port 0: not known
 };
 
@@ -36,6 +37,7 @@ struct Decision {
   std::uint32_t file_servers;
   std::uint64_t stripe_bytes;
   std::uint64_t file_stripe_bytes;  // the file system's own stripe size; 0: none
+  std::uint64_t storage_host;       // host_number() of the only machine with the file's bytes; 0: not known
   client::KnownCosts costs;
 };
 

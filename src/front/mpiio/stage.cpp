@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/chain.hpp"
@@ -23,7 +24,7 @@ constexpr std::uint32_t nearly_whole = 900;  // thousandths
 
 client::ReadShares shares;
 
-// The agreement of all ranks of an open, by one reduction with MPI_MAX.
+// The agreement of all ranks of an open: the maximum over all ranks, word by word.
 struct ReadAgreement {
   Company company;
   std::uint64_t wanted;         // a Stage of rank 0, plus 1
@@ -31,6 +32,27 @@ struct ReadAgreement {
   std::uint64_t unknown;        // some rank has not read a file of the series
   std::uint64_t library_reads;  // some rank cannot read the file without the library
 };
+
+// A rank's message to all others at open, sent by one collective call.
+struct Introduction {
+  ReadAgreement agreement;
+  Peer self;
+};
+
+// The messages of all ranks. False: some rank does not want the file accelerated.
+bool introduce(MPI_Comm comm, const Introduction& mine, ReadAgreement& all, std::vector<Peer>& peers,
+               Decision& decision) {
+  int size = 1;
+  if (PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
+  std::vector<Introduction> heard(static_cast<std::size_t>(size), mine);
+  if (size > 1 && !gather(comm, mine, heard, decision)) return false;
+  for (const Introduction& one : heard) {
+    take_most(reinterpret_cast<std::uint64_t*>(&all), reinterpret_cast<const std::uint64_t*>(&one.agreement),
+              sizeof all / sizeof(std::uint64_t));
+    peers.push_back(one.self);
+  }
+  return all.company.refused == 0;
+}
 
 bool handle_of_copy(int fd, MPI_File& copy) {
   // A failure here must not reach the program, because its error handler may end the job.
@@ -100,7 +122,14 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   mine.unknown = share == client::ReadShares::unknown ? 1 : 0;
   mine.library_reads = wanted && may_read_alone(*path, settings) ? 0 : 1;
   ReadAgreement all{};
-  if (!all_at_most(comm, mine, all) || all.company.refused != 0) return false;
+  std::vector<Peer> peers;
+  Decision decision{};
+  if (rank == 0 && wanted) {
+    decision = decide(*path, settings);
+    decision.storage_host = storage_of(*path);
+  }
+  const Introduction own{mine, wanted ? describe_self(stamp.inode, settings, false) : Peer{}};
+  if (!introduce(comm, own, all, peers, decision)) return false;
   if (all.company.on_one_node()) {
     if (all.library_reads == 0) read_on_this_node(handle, *path, all.company.group, settings);
     return all.library_reads == 0;
@@ -108,7 +137,8 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   const Stage stage_as = static_cast<Stage>(all.wanted - 1);
   const bool automatic = stage_as == Stage::automatic;
   if (stage_as == Stage::none || (automatic && all.unfit != 0)) return false;
-  if (stage_as == Stage::pieces) return open_through(comm, *path, settings, all.company.group, handle);
+  if (stage_as == Stage::pieces)
+    return open_through(comm, *path, all.company.group, peers, decision, handle);
 
   auto open = std::make_unique<Open>();
   open->handle = handle;

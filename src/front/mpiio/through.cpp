@@ -3,24 +3,17 @@
 #include "front/mpiio/through.hpp"
 
 #include <memory>
-#include <vector>
 
+#include "client/storage_host.hpp"
 #include "front/mpiio/datatype.hpp"
-#include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
 
 namespace millrace::front {
 
-bool open_through(MPI_Comm comm, const std::string& path, const Settings& settings, std::uint64_t group,
-                  MPI_File handle) {
-  int rank = 0, size = 1;
-  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
-  client::TargetFile found;
-  (void)found.remember(path);
-  const Peer self = describe_self(found.inode(), settings, false);
-  Decision decision = rank == 0 ? decide(path, settings) : Decision{};
-  std::vector<Peer> peers(static_cast<std::size_t>(size), self);
-  if (!gather(comm, self, peers, decision)) return false;
+std::uint64_t storage_of(const std::string& path) { return client::host_number(client::storage_host(path)); }
+
+bool open_through(MPI_Comm comm, const std::string& path, std::uint64_t group, std::vector<Peer>& peers,
+                  const Decision& decision, MPI_File handle) {
   Meeting meeting;
   if (meet_nodes(comm, peers, decision, meeting) != Apart::no) return false;
   // Nothing is written: there is nothing to keep or to bring to a disk.
@@ -41,8 +34,7 @@ bool open_through(MPI_Comm comm, const std::string& path, const Settings& settin
                              .settings = reads,
                              .writable = false,
                              .routing = meeting.routing,
-                             .through = true,
-                             .found = std::move(found)});
+                             .through = true});
   // Now each agent knows the file, so the agents may call each other.
   if (!all_of(comm, open->file->registered())) {
     (void)open->file->close();

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "base/settings.hpp"
+#include "front/mpiio/nodes.hpp"
 #include "front/mpiio/open.hpp"
 
 namespace millrace::front {
@@ -13,8 +14,12 @@ namespace millrace::front {
 // node the bytes that the node's ranks want (ADR 24). A rank whose agent fails reads the file itself, with the
 // library's independent functions.
 
-// Lets the nodes' agents work together on such a file. False, on all ranks alike: they cannot. Collective.
-bool open_through(MPI_Comm comm, const std::string& path, const Settings& settings, std::uint64_t group,
-                  MPI_File handle);
+// Rank 0 calls this, for decide().
+std::uint64_t storage_of(const std::string& path);
+
+// Lets the nodes' agents work together on such a file; `peers` and `decision` are what all ranks have told each
+// other. False, on all ranks alike: they cannot. Collective.
+bool open_through(MPI_Comm comm, const std::string& path, std::uint64_t group, std::vector<Peer>& peers,
+                  const Decision& decision, MPI_File handle);
 
 }  // namespace millrace::front
