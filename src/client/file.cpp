@@ -284,6 +284,7 @@ Session* OpenedFile::session_of_group() {
 
 Status OpenedFile::sync() {
   if (read_ahead_) read_ahead_->drop();
+  if (!request_.writable && request_.stand_in.empty()) return {};
   if (!goes_to_disk()) stint_.spoil();
   process_.lessons().syncs.store(true, std::memory_order_relaxed);
   Session* session = session_of_group();

@@ -99,10 +99,11 @@ class File {
   // the caller leaves the transfer to the MPI library.
   virtual Status read([[maybe_unused]] PieceSource& source) { return Code::unsupported; }
 
-  // Reads pieces through the agents (OpenRequest::through), from `position` of the view's data on. `end` is the
-  // end of the last piece in the file. Not ok: as for read().
+  // Reads pieces through the agents (OpenRequest::through), from `position` of the view's data on. `end` is
+  // the end of the last piece in the file. Not ok: as for read().
   virtual Status read_through([[maybe_unused]] const FileView& view, [[maybe_unused]] std::uint64_t position,
-                              [[maybe_unused]] const PieceSource& source, [[maybe_unused]] std::uint64_t end) {
+                              [[maybe_unused]] const PieceSource& source,
+                              [[maybe_unused]] std::uint64_t end) {
     return Code::unsupported;
   }
 

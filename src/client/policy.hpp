@@ -18,6 +18,11 @@ struct Choice {
   Expected expected = {};
 };
 
+// The agents bring the bytes of reads in pieces below this mean size, if no file server has the file on its
+// own node (ADR 24). Each byte then comes to a file server first. That pays only for small pieces: of these,
+// the MPI library reads whole pages on each node, and the kernel reads ahead for each node.
+inline constexpr std::uint64_t small_read_bytes = 64 * KiB;
+
 Choice choose(const Settings& process, const FileSettings& file, const Transfer& transfer,
               const Costs& costs);
 

@@ -72,8 +72,8 @@ bool ReadAhead::next_guess(Extent& extent) {
   return true;
 }
 
-// Fills one list from `next`, as far as it ascends, up to `most` bytes. False: there is nothing to ask for, or
-// no part of the window for it.
+// Fills one list from `next`, as far as it ascends, up to `most` bytes. False: there is nothing to ask for,
+// or no part of the window for it.
 template <class Next>
 bool ReadAhead::send_list(std::uint64_t most, bool guessed, Next&& next) {
   Extent& rest = guessed ? held_guess_ : held_;
@@ -122,7 +122,8 @@ void ReadAhead::ask() {
     if (!foreseen_) foresight_ = sequence_.foresee();
     foreseen_ = foreseen_ || foresight_.has_value();
     if (!foreseen_) return;
-    const std::uint64_t share = std::clamp(counters_.bytes / guess_share, guess_least_bytes, guess_most_bytes);
+    const std::uint64_t share =
+        std::clamp(counters_.bytes / guess_share, guess_least_bytes, guess_most_bytes);
     if (!send_list(std::min(share / 2, ReadWindow::part_bytes), true, expected)) return;
   }
 }

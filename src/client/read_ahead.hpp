@@ -46,8 +46,8 @@ class ReadAhead {
   ReadAhead& operator=(const ReadAhead&) = delete;
 
   // Reads the pieces of a transfer from `position` of the view's data on, into their memory, which has to be
-  // writable. `end` is the end of the last piece in the file. Not ok: some of the memory may have changed, and
-  // the caller reads the file itself. After an error of the agents, all later calls fail at once.
+  // writable. `end` is the end of the last piece in the file. Not ok: some of the memory may have changed,
+  // and the caller reads the file itself. After an error of the agents, all later calls fail at once.
   Status read(const FileView& view, std::uint64_t position, const PieceSource& source, std::uint64_t end);
   // The bytes of the file may have changed: forgets all that is on its way.
   void drop();
@@ -91,7 +91,7 @@ class ReadAhead {
   Sequence sequence_;
   std::deque<List> lists_;  // in the order in which the rank is to read
   std::optional<Asking> asking_;
-  Extent held_{};  // the rest of the last extent that was taken from asking_
+  Extent held_{};          // the rest of the last extent that was taken from asking_
   bool foreseen_ = false;  // the guesses go on behind lists_, if there are more
   std::optional<Foresight> foresight_;
   std::optional<Cursor> guess_;   // within one expected transfer

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "client/session_window.hpp"
 #include "client/trace.hpp"
 
 namespace millrace::client {
@@ -208,7 +209,7 @@ Status Session::show_window(int memory, std::uint64_t bytes) {
 ReadWindow* Session::window() {
   const std::lock_guard lock(window_mutex_);
   if (!std::exchange(window_made_, true)) {
-    if (auto made = ReadWindow::make(*this)) window_ = *std::move(made);
+    if (auto made = SessionWindow::make(*this)) window_ = *std::move(made);
   }
   return window_.get();
 }

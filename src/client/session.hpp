@@ -62,8 +62,8 @@ class Session {
   Status request(transport::Kind kind, std::uint32_t file, Extent extent, Tally& tally);
   // Fetches `extent` in steps, up to the end of the file; `stand_in` is the file on this node.
   Status fetch(std::uint32_t file, const std::string& stand_in, Extent extent, Tally& tally);
-  // Asks for the bytes of a list of extents (transport/want_list.hpp), which the agent puts into the window from
-  // `place` on. Does not wait: answer() of the request that is returned does.
+  // Asks for the bytes of a list of extents (transport/want_list.hpp), which the agent puts into the window
+  // from `place` on. Does not wait: answer() of the request that is returned does.
   Result<std::uint32_t> want(std::uint32_t file, std::uint64_t place, std::span<const std::byte> list);
   bool answered(std::uint32_t request) const;
   // Waits for the answer, once.

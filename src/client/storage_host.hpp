@@ -8,8 +8,8 @@
 
 namespace millrace::client {
 
-// A file of a network file system may lie on one of the nodes that read it. That node is the best file server:
-// all others then get each byte over one link.
+// A file of a network file system may lie on one of the nodes that read it. That node is the best file
+// server: all others then get each byte over one link.
 
 // The name of the only machine that has the bytes of a file; empty if the file system does not tell.
 std::string storage_host(const std::string& path);

@@ -15,8 +15,9 @@
 //
 //   | gap, length, more, [hole] | gap, length, more, [hole] | ...
 //
-// All numbers are varints of 7 bits per byte, low bits first. `gap` is the distance from the end of the extent
-// before, or from offset 0. `more` further extents of the same length follow, if any, each behind a hole.
+// All numbers are varints of 7 bits per byte, low bits first. `gap` is the distance from the end of the
+// extent before, or from offset 0. `more` further extents of the same length follow, if any, each behind a
+// hole.
 namespace millrace::transport {
 
 // The bounds of one list.

@@ -70,13 +70,13 @@ TEST(WantList, AFullListRefusesAnExtentAndKeepsTheOthers) {
 TEST(WantList, MalformedPayloadsAreRefused) {
   std::vector<Extent> extents;
   EXPECT_FALSE(read_want_list({}, extents));
-  EXPECT_FALSE(read_want_list(bytes_of({0}), extents));                             // ends early
-  EXPECT_FALSE(read_want_list(bytes_of({0, 0, 0}), extents));                       // an empty extent
-  EXPECT_FALSE(read_want_list(bytes_of({0, 1, 1}), extents));                       // no hole
-  EXPECT_FALSE(read_want_list(bytes_of({0x80, 0x80, 0x80}), extents));              // a number without an end
-  EXPECT_FALSE(read_want_list(bytes_of({0, 1, 0xff, 0xff, 0x7f, 1}), extents));     // too many extents
-  EXPECT_FALSE(read_want_list(bytes_of({0, 0x80, 0x80, 0x80, 4, 0}), extents));     // too much data
-  EXPECT_FALSE(read_want_list(bytes_of({0, 0x80, 0x80, 0x40, 7, 1}), extents));     // ... in many extents
+  EXPECT_FALSE(read_want_list(bytes_of({0}), extents));                          // ends early
+  EXPECT_FALSE(read_want_list(bytes_of({0, 0, 0}), extents));                    // an empty extent
+  EXPECT_FALSE(read_want_list(bytes_of({0, 1, 1}), extents));                    // no hole
+  EXPECT_FALSE(read_want_list(bytes_of({0x80, 0x80, 0x80}), extents));           // a number without an end
+  EXPECT_FALSE(read_want_list(bytes_of({0, 1, 0xff, 0xff, 0x7f, 1}), extents));  // too many extents
+  EXPECT_FALSE(read_want_list(bytes_of({0, 0x80, 0x80, 0x80, 4, 0}), extents));  // too much data
+  EXPECT_FALSE(read_want_list(bytes_of({0, 0x80, 0x80, 0x40, 7, 1}), extents));  // ... in many extents
   EXPECT_TRUE(read_want_list(bytes_of({0, 0x80, 0x80, 0x40, 1, 1}), extents));
 }
 

@@ -109,8 +109,9 @@ class Core {
   void ask(transport::Kind kind, SenderId sender, FileSlot file, std::uint32_t request,
            Extent extent = everything);
   // The bytes of the extents go to FetchTaker::wanted(), as all that came before leaves them at the file
-  // servers. The extents are those of one list (transport/want_list.hpp). The answer follows the bytes. An error
-  // (Code::unsupported without a route, Code::io behind the end of the file) leaves the file as usable as before.
+  // servers. The extents are those of one list (transport/want_list.hpp). The answer follows the bytes. An
+  // error (Code::unsupported without a route, Code::io behind the end of the file) leaves the file as usable
+  // as before.
   void want(SenderId sender, FileSlot file, std::uint32_t request, std::span<const Extent> extents);
   // With durability node, the answer to a close comes when the ledger has this node's records on its disk.
   // The remaining work goes on until idle().

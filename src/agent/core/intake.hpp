@@ -16,7 +16,7 @@ struct PendingRequest {
   SenderId sender = 0;
   transport::FrameHeader frame{};
   transport::ClientCounters counters{};
-  std::uint64_t position = 0;  // in the ring
+  std::uint64_t position = 0;       // in the ring
   std::vector<Extent> wanted = {};  // of a want
 };
 

@@ -113,8 +113,7 @@ void OpenFile::write_out(Lane& lane) {
 
 bool OpenFile::over() const {
   if (!owed_.empty() || (ledger && !ledger->quiet())) return false;
-  return std::ranges::all_of(
-      lanes, [](const auto& lane) { return lane->requests.over() && lane->quiet(); });
+  return std::ranges::all_of(lanes, [](const auto& lane) { return lane->requests.over() && lane->quiet(); });
 }
 
 bool OpenFile::left_by(std::uint64_t group) const {

@@ -36,8 +36,8 @@ class Outlet {
   // flush, and the bytes of `extent` come back. The target's own outlet knows only sync, because its finished
   // puts are in the file system.
   virtual sink::Ticket settle(transport::Kind kind, Extent extent) = 0;
-  // The next agent sends the bytes of a list (transport/want_list.hpp), behind all earlier puts. Only where the
-  // outlet is the next agent alone. The answer is told as that of a fetch.
+  // The next agent sends the bytes of a list (transport/want_list.hpp), behind all earlier puts. Only where
+  // the outlet is the next agent alone. The answer is told as that of a fetch.
   virtual sink::Ticket want([[maybe_unused]] std::vector<std::byte> list) { return 0; }
   // Somebody else wrote this extent to the file.
   virtual void note(Extent written) = 0;

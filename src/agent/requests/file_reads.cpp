@@ -180,8 +180,7 @@ bool FileReads::pass(FetchTaker& to) {
 Result<std::unique_ptr<Reads>> Reads::of_file(Shared& shared, Fd target) {
   const Result<io::Handle> handle = shared.storage.adopt(std::move(target), false);
   if (!handle) return handle.status();
-  return std::unique_ptr<Reads>(
-      std::make_unique<FileReads>(shared.storage, shared.next_owner++, *handle));
+  return std::unique_ptr<Reads>(std::make_unique<FileReads>(shared.storage, shared.next_owner++, *handle));
 }
 
 }  // namespace millrace::agent

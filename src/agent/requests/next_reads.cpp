@@ -179,6 +179,8 @@ bool NextReads::pass(FetchTaker& to) {
 
 }  // namespace
 
-std::unique_ptr<Reads> Reads::of_next(FilePipeline& pipeline) { return std::make_unique<NextReads>(pipeline); }
+std::unique_ptr<Reads> Reads::of_next(FilePipeline& pipeline) {
+  return std::make_unique<NextReads>(pipeline);
+}
 
 }  // namespace millrace::agent

@@ -6,8 +6,7 @@
 
 namespace millrace::agent {
 
-void ReadList::gather(Extent extent, const std::byte* data, std::size_t most,
-                      std::vector<std::byte>& bytes) {
+void ReadList::gather(Extent extent, const std::byte* data, std::size_t most, std::vector<std::byte>& bytes) {
   std::uint32_t position = this->position();
   while (!over() && most > 0) {
     const ReadPiece& piece = pieces_[index_];

@@ -37,7 +37,8 @@ class ReadList {
   // An extent that holds all pieces.
   Extent hull() const { return {pieces_.front().offset, pieces_.back().offset + pieces_.back().length}; }
 
-  // Calls visit(Extent) for the rest of each piece that begins below `end`, in order, until one returns false.
+  // Calls visit(Extent) for the rest of each piece that begins below `end`, in order, until one returns
+  // false.
   template <class Visit>
   void each_below(std::uint64_t end, Visit&& visit) const {
     std::uint32_t passed = passed_;

@@ -219,7 +219,8 @@ bool Requests::step_fetch(std::vector<Reply>& replies) {
   return moved || !fetched_.empty();
 }
 
-// The answer to a want says nothing of lost agents: its rank reads the file itself, and needs that error later.
+// The answer to a want says nothing of lost agents: its rank reads the file itself, and needs that error
+// later.
 bool Requests::step_read(std::vector<Reply>& replies) {
   if (reads_ == nullptr) return false;
   read_.clear();

@@ -94,11 +94,11 @@ class Requests {
   struct Waiter : Asker {
     Step step;
     Extent extent = everything;
-    bool answer = true;            // false: the asker has gone
-    bool started = false;          // start_ns and since_ns are known
-    std::uint64_t since_ns = 0;    // when this step began
-    std::uint32_t departures = 0;  // that it waits for
-    Status status = {};            // of its own
+    bool answer = true;                  // false: the asker has gone
+    bool started = false;                // start_ns and since_ns are known
+    std::uint64_t since_ns = 0;          // when this step began
+    std::uint32_t departures = 0;        // that it waits for
+    Status status = {};                  // of its own
     std::vector<ReadPiece> pieces = {};  // of a want
   };
 

@@ -112,7 +112,7 @@ class Connection {
   };
   transport::Mapping window_;
   std::map<std::uint32_t, Want> wants_;  // by request
-  std::vector<FileSlot> fresh_keeps_;  // files of records since the last give_back()
+  std::vector<FileSlot> fresh_keeps_;    // files of records since the last give_back()
 };
 
 }  // namespace millrace::agent

@@ -94,7 +94,7 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
     return MPI_SUCCESS;
   }
   if (!open->writable) {
-    PMPI_Info_set(*info_used, "millrace_stage", "none");
+    PMPI_Info_set(*info_used, "millrace_stage", open->through != Open::Through::none ? "pieces" : "none");
     return MPI_SUCCESS;
   }
   try {

@@ -114,15 +114,9 @@ Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone) {
 }
 
 Decision decide(const std::string& path, const Settings& settings) {
-  Decision decision{0,
-                    {},
-                    settings.file,
-                    settings.topology,
-                    settings.file_servers,
-                    settings.stripe_bytes,
-                    0,
-                    0,
-                    client::costs_of(path)};
+  Decision decision{
+      0, {}, settings.file,         settings.topology, settings.file_servers, settings.stripe_bytes,
+      0, 0,  client::costs_of(path)};
   if (!settings.across_nodes) return decision;
   const auto size = static_cast<ssize_t>(decision.key.size());
   decision.wanted = ::getrandom(decision.key.data(), decision.key.size(), 0) == size ? 1 : 0;
@@ -148,8 +142,9 @@ Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decisi
   wishes.stripe_bytes = decision.stripe_bytes;
   const auto count = static_cast<std::uint32_t>(nodes.numbers.size());
   const auto holder = std::ranges::find(nodes.hosts, decision.storage_host);
+  meeting.at_storage = decision.storage_host != 0 && holder != nodes.hosts.end();
   const client::RoutePlan plan =
-      decision.storage_host != 0 && holder != nodes.hosts.end()
+      meeting.at_storage
           ? client::plan_route_to(static_cast<std::uint32_t>(holder - nodes.hosts.begin()), wishes, count)
           : client::plan_route(wishes, count, decision.file_stripe_bytes);
   client::Routing routing = client::routing_of(plan, nodes.agents, nodes.own);

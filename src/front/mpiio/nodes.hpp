@@ -53,6 +53,7 @@ struct Meeting {
   std::uint32_t members = 0;  // ranks on this node
   FileSettings settings;      // of rank 0, for all
   bool first_of_node = false;
+  bool at_storage = false;  // the only file server has the file's bytes on its node
 };
 
 // The reason why all ranks leave a file that several nodes open to the MPI library.

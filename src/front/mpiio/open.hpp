@@ -59,7 +59,11 @@ struct Open {
   client::Sweep sweep;             // for direct writes with holes (sieving.hpp); window 0: no data sieving
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
   bool reads_alone = false;        // reads need no other rank (own_read.hpp), on all ranks alike
-  bool reads_through = false;      // ... because the agents bring the bytes (through.hpp)
+  enum class Through {
+    none,
+    small,
+    all
+  } through = Through::none;  // which reads the agents carry (through.hpp)
 
   bool pipeline() const { return mapped && writes_alone(); }
   // True if writes need no other rank. They take the pipeline or the library's independent functions.
@@ -95,7 +99,9 @@ struct Open {
   // The MPI library alone uses this handle. Millrace only asks for pending bytes of the file before a call.
   bool visitor = false;
 
-  std::unique_ptr<Reader> reader;  // nullptr: the file may be written, or one node reads it
+  std::unique_ptr<Reader> reader;  // nullptr: the file may be written, or its reads need no other rank
+  std::uint64_t size_at_open = 0;  // where the agents carry reads: of the file,
+  std::atomic<std::uint64_t> bytes_read{0};  // ... and how much this rank has read
   MPI_File reading() const {
     return reader != nullptr && reader->copy != MPI_FILE_NULL ? reader->copy : handle;
   }

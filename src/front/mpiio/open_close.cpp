@@ -224,7 +224,7 @@ bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode
 
 // Closes Millrace's part of the file. The library's own close follows in any case.
 int leave(std::unique_ptr<Open> open) {
-  if (open->reader != nullptr) end_reading(*open);
+  end_reading(*open);
   const Status status = open->file->close();
   if (open->routed) {  // so the next open finds all nodes' writes
     (void)all_ranks(*open, true);

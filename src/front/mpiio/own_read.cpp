@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/own_read.hpp"
 
+#include <algorithm>
+
 #include "base/file_system.hpp"
+#include "client/policy.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/library.hpp"
@@ -18,6 +21,19 @@ void give_back(Open& open, const Target& target) {
   open.position = static_cast<MPI_Offset>(target.position / etype);
 }
 
+void note_read(Open& open, std::uint64_t bytes) {
+  open.file->note_read(bytes);
+  open.bytes_read.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+// True if the agents should carry this read.
+bool goes_through(const Open& open, const Target& target, const Arguments& a) {
+  if (open.through != Open::Through::small) return open.through == Open::Through::all;
+  const std::uint64_t pieces =
+      open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
+  return target.bytes / std::max<std::uint64_t>(pieces, 1) < client::small_read_bytes;
+}
+
 // False: the library has to read. At most the memory of the read has changed.
 bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
   Target target{};
@@ -31,8 +47,10 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
     result = raise(open, flushed);
     return true;
   }
-  // The library reads one piece of a local file as fast, and in the background if the call is non-blocking.
-  if ((target.one_piece && !open.reads_through) || (row.completion == Completion::nonblocking && a.request == nullptr)) return false;
+  if (row.completion == Completion::nonblocking && a.request == nullptr) return false;
+  const bool through = goes_through(open, target, a);
+  // The library reads one piece as fast, and in the background if the call is non-blocking.
+  if (!through && (target.one_piece || open.through != Open::Through::none)) return false;
   if (const int error = examine(open, Direction::read, a); error != MPI_SUCCESS) {
     result = error;
     return true;
@@ -41,14 +59,13 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
   if (moves) reserve(open, target);
   client::PieceSource source(open.view, target.position, *target.memory, a.memory,
                              static_cast<std::uint64_t>(a.count));
-  const Status got = open.reads_through
-                         ? open.file->read_through(open.view, target.position, source, target.hull.end)
-                         : open.file->read(source);
+  const Status got = through ? open.file->read_through(open.view, target.position, source, target.hull.end)
+                             : open.file->read(source);
   if (!got.ok()) {
     if (moves) give_back(open, target);
     return false;
   }
-  open.file->note_read(target.bytes);
+  note_read(open, target.bytes);
   result = complete(open, row, a, target.bytes);
   return true;
 }
@@ -76,8 +93,7 @@ int read_independent(Open& open, const Row& row, const Arguments& a) {
   const bool split = row.completion == Completion::split_begin;
   const int error = call_alone(row, a, split ? &got : a.status);
   if (error != MPI_SUCCESS) return error;
-  if (a.count > 0 && a.map != nullptr)
-    open.file->note_read(a.map->size * static_cast<std::uint64_t>(a.count));
+  if (a.count > 0 && a.map != nullptr) note_read(open, a.map->size * static_cast<std::uint64_t>(a.count));
   if (!split) return MPI_SUCCESS;
   MPI_Count bytes = 0;
   PMPI_Get_elements_x(&got, MPI_BYTE, &bytes);

@@ -137,9 +137,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   const Stage stage_as = static_cast<Stage>(all.wanted - 1);
   const bool automatic = stage_as == Stage::automatic;
   if (stage_as == Stage::none || (automatic && all.unfit != 0)) return false;
-  if (stage_as == Stage::pieces)
-    return open_through(comm, *path, all.company.group, peers, decision, handle);
-
+  const bool may_stage = stage_as == Stage::whole || (automatic && all.unknown == 0);
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = *path;
@@ -147,8 +145,11 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   open->reader = std::make_unique<Reader>();
   open->reader->original = stamp;
   const bool staged =
-      (!automatic || all.unknown == 0) &&
+      may_stage &&
       stage(comm, {*path, settings, all.company.group, automatic ? nearly_whole : 0, share}, *open->reader);
+  if (!staged && stage_as != Stage::whole &&
+      open_through(comm, {*path, all.company.group, !automatic}, peers, decision, *open))
+    return add(std::move(open)), true;
   open->file =
       client::open({.path = *path, .group = all.company.group, .settings = settings.file, .writable = false});
   if (staged) (void)open->file->set_direct("read from a copy on this node");
@@ -168,6 +169,8 @@ void look_again(Open& open) {
 }
 
 void end_reading(Open& open) {
+  if (open.through != Open::Through::none) shares.add(open.path, open.bytes_read.load(), open.size_at_open);
+  if (open.reader == nullptr) return;
   shares.add(open.path, open.reader->bytes.load(), open.reader->original.size);
   close_copy(*open.reader);
 }

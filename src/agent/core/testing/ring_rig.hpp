@@ -32,8 +32,8 @@ struct Wire {
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
   std::uint64_t bytes_back = 0;  // of wants
-  std::size_t room = 64;    // frames
-  std::uint64_t asked = 0;  // syncs and closes
+  std::size_t room = 64;         // frames
+  std::uint64_t asked = 0;       // syncs and closes
   std::uint64_t marks = 0;
   std::uint64_t marked = 0;      // until the next sync or close
   std::uint64_t below_mark = 0;  // records that the last mark had said would not come
@@ -206,7 +206,8 @@ class RingRig {
       const Way& way = rig_.ways[sender - first_upstream];
       return way.open && way.answers_come && way.wire->data.size() + way.wire->wanted.size() < rig_.data_room;
     }
-    void data(SenderId sender, std::uint32_t, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    void data(SenderId sender, std::uint32_t, std::uint64_t offset,
+              std::span<const std::byte> bytes) override {
       wire(sender).data.push_back({offset, {bytes.begin(), bytes.end()}});
     }
     void end_of_data(SenderId sender, std::uint32_t, std::uint64_t file_bytes) override {

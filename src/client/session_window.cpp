@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/read_window.hpp"
+#include "client/session_window.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,18 +9,18 @@
 
 namespace millrace::client {
 
-Result<std::unique_ptr<ReadWindow>> ReadWindow::make(Session& session) {
+Result<std::unique_ptr<ReadWindow>> SessionWindow::make(Session& session) {
   constexpr std::uint64_t bytes = parts * part_bytes;
   Result<Fd> memory = transport::make_memory("millrace-window", bytes);
   if (!memory) return memory.status();
   Result<transport::Mapping> mapped = transport::map(memory->get(), bytes);
   if (!mapped) return mapped.status();
   if (const Status shown = session.show_window(memory->get(), bytes); !shown.ok()) return shown;
-  return std::unique_ptr<ReadWindow>(new ReadWindow(session, *std::move(mapped)));
+  return std::unique_ptr<ReadWindow>(new SessionWindow(session, *std::move(mapped)));
 }
 
 // Parts of forgotten lists that are answered are free again.
-void ReadWindow::reclaim() {
+void SessionWindow::reclaim() {
   std::erase_if(forgotten_, [this](const Wanted& wanted) {
     if (!session_.answered(wanted.request)) return false;
     (void)session_.answer(wanted.request);
@@ -30,7 +30,7 @@ void ReadWindow::reclaim() {
 }
 
 // The lowest part: its memory is likely to be in the caches.
-std::optional<std::uint32_t> ReadWindow::take_part() {
+std::optional<std::uint32_t> SessionWindow::take_part() {
   const std::lock_guard guard(mutex_);
   reclaim();
   const auto free = std::ranges::find(taken_, false);
@@ -39,26 +39,26 @@ std::optional<std::uint32_t> ReadWindow::take_part() {
   return static_cast<std::uint32_t>(free - taken_.begin());
 }
 
-void ReadWindow::give_back(std::uint32_t part) {
+void SessionWindow::give_back(std::uint32_t part) {
   const std::lock_guard guard(mutex_);
   taken_[part] = false;
 }
 
-Result<ReadWindow::Wanted> ReadWindow::want(std::uint32_t file, std::uint32_t part,
-                                            std::span<const std::byte> list) const {
+Result<SessionWindow::Wanted> SessionWindow::want(std::uint32_t file, std::uint32_t part,
+                                                  std::span<const std::byte> list) {
   const Result<std::uint32_t> request = session_.want(file, part * part_bytes, list);
   if (!request) return request.status();
   return Wanted{*request, part};
 }
 
-Status ReadWindow::await(const Wanted& wanted) const { return session_.answer(wanted.request); }
+Status SessionWindow::await(const Wanted& wanted) { return session_.answer(wanted.request); }
 
-void ReadWindow::forget(const Wanted& wanted) {
+void SessionWindow::forget(const Wanted& wanted) {
   const std::lock_guard guard(mutex_);
   forgotten_.push_back(wanted);
 }
 
-bool ReadWindow::await_part() {
+bool SessionWindow::await_part() {
   const std::lock_guard guard(mutex_);
   if (forgotten_.empty()) return false;
   const Wanted wanted = forgotten_.front();

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/read_ahead.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <utility>
+
+#include "base/settings.hpp"
+#include "client/typemap.hpp"
+#include "transport/want_list.hpp"
+
+namespace millrace::client {
+namespace {
+
+// An agent in this process. Lists are answered when somebody waits for one, the last ones first; until then
+// their parts of the window have other bytes.
+class FakeWindow final : public ReadWindow {
+ public:
+  explicit FakeWindow(std::uint64_t file_bytes) : file(file_bytes), memory_(parts * part_bytes) {
+    std::mt19937_64 random(file_bytes);
+    std::ranges::generate(file, [&] { return static_cast<std::byte>(random()); });
+  }
+
+  std::optional<std::uint32_t> take_part() override {
+    reclaim();
+    for (std::uint32_t part = 0; part < usable_parts; ++part) {
+      if (!std::exchange(taken_[part], true)) return part;
+    }
+    return std::nullopt;
+  }
+  void give_back(std::uint32_t part) override {
+    EXPECT_TRUE(std::exchange(taken_[part], false));
+    std::memset(&memory_[part * part_bytes], 0xee, part_bytes);
+  }
+  Result<Wanted> want(std::uint32_t, std::uint32_t part, std::span<const std::byte> list) override {
+    EXPECT_TRUE(taken_[part]);
+    std::vector<Extent> extents;
+    EXPECT_TRUE(transport::read_want_list(list, extents));
+    std::uint64_t bytes = 0;
+    for (const Extent extent : extents) {
+      EXPECT_LE(extent.end, file.size());
+      bytes += extent.size();
+    }
+    EXPECT_LE(bytes, part_bytes);
+    asked_bytes += bytes;
+    const Wanted wanted{++last_, part};
+    pending_[wanted.request] = {wanted, extents};
+    return wanted;
+  }
+  Status await(const Wanted& wanted) override {
+    while (pending_.contains(wanted.request)) answer(std::prev(pending_.end()));
+    return fails_from != 0 && wanted.request >= fails_from ? Status(Code::lost_peer) : Status();
+  }
+  const std::byte* data(const Wanted& wanted) const override { return &memory_[wanted.part * part_bytes]; }
+  void forget(const Wanted& wanted) override { forgotten_.push_back(wanted); }
+  bool await_part() override {
+    if (forgotten_.empty()) return false;
+    (void)await(forgotten_.front());
+    reclaim();
+    return true;
+  }
+  bool all_parts_are_free() {
+    while (await_part()) {
+    }
+    return std::ranges::find(taken_, true) == taken_.end();
+  }
+
+  std::vector<std::byte> file;
+  std::uint64_t asked_bytes = 0;
+  std::uint32_t fails_from = 0;
+  std::uint32_t usable_parts = parts;
+
+ private:
+  struct Pending {
+    Wanted wanted;
+    std::vector<Extent> extents;
+  };
+  void answer(std::map<std::uint32_t, Pending>::iterator one) {
+    std::byte* to = &memory_[one->second.wanted.part * part_bytes];
+    for (const Extent extent : one->second.extents) {
+      std::memcpy(to, &file[extent.begin], extent.size());
+      to += extent.size();
+    }
+    pending_.erase(one);
+  }
+  void reclaim() {
+    std::erase_if(forgotten_, [this](const Wanted& wanted) {
+      if (pending_.contains(wanted.request)) return false;
+      give_back(wanted.part);
+      return true;
+    });
+  }
+
+  std::vector<std::byte> memory_;
+  std::array<bool, parts> taken_{};
+  std::map<std::uint32_t, Pending> pending_;
+  std::vector<Wanted> forgotten_;
+  std::uint32_t last_ = 0;
+};
+
+std::shared_ptr<const TypeMap> bytes_map() {
+  static const auto map = std::make_shared<const TypeMap>(contiguous_type(1));
+  return map;
+}
+
+class Rank {
+ public:
+  explicit Rank(std::uint64_t file_bytes) : window(file_bytes), ahead(window, 0, file_bytes) {}
+
+  // Reads from the view and compares.
+  void read(std::uint64_t position, std::uint64_t bytes) {
+    std::vector<std::byte> memory(bytes, std::byte{0x55});
+    const Status status = read_into(position, memory);
+    ASSERT_TRUE(status.ok()) << status.describe();
+    Cursor at(view.filetype(), static_cast<std::int64_t>(view.displacement()), position);
+    for (std::uint64_t i = 0; i < bytes;) {
+      const std::uint64_t size = std::min(at.rest(), bytes - i);
+      ASSERT_EQ(std::memcmp(&memory[i], &window.file[static_cast<std::uint64_t>(at.offset())], size), 0)
+          << "position " << position;
+      i += size;
+      at.advance(size);
+    }
+  }
+  Status read_into(std::uint64_t position, std::vector<std::byte>& memory) {
+    const PieceSource source(view, position, *bytes_map(), memory.data(), memory.size());
+    return ahead.read(view, position, source, view.hull_of(position, memory.size()).end);
+  }
+
+  FakeWindow window;
+  FileView view{0, 1, bytes_map()};
+  ReadAhead ahead;
+};
+
+// Every `stride` bytes `block` bytes of the file.
+FileView blocks(std::uint64_t displacement, std::uint64_t block, std::uint64_t stride) {
+  const TypeMap block_of = contiguous_type(block);
+  return {displacement, 1,
+          std::make_shared<const TypeMap>(resized(block_of, 0, static_cast<std::int64_t>(stride)))};
+}
+
+TEST(ReadAhead, AStrideIsReadAheadAndRight) {
+  Rank rank(8 * MiB);
+  for (std::uint64_t at = 0; at + 4096 <= 8 * MiB; at += 16384) rank.read(at, 4096);
+  const ReadCounters counters = rank.ahead.counters();
+  EXPECT_EQ(counters.bytes, 2 * MiB);
+  EXPECT_GE(counters.guessed_bytes, counters.bytes * 98 / 100);
+  EXPECT_EQ(counters.wrong_bytes, 0u);
+  EXPECT_LE(counters.lists, 100u);
+}
+
+TEST(ReadAhead, RandomTransfersAreRightAndCostLittle) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    Rank rank(4 * MiB);
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 300; ++i) {
+      const std::uint64_t bytes = 1 + random() % (seed % 2 == 0 ? 100 : 100'000);
+      rank.read(random() % (4 * MiB - bytes), bytes);
+    }
+    const ReadCounters counters = rank.ahead.counters();
+    EXPECT_LE(counters.wrong_bytes, counters.bytes / 8 + 192 * KiB);
+  }
+}
+
+// A program that reads in one order for a while, then in another one.
+TEST(ReadAhead, PatternsThatChangeAreRightAndWrongGuessesAreFew) {
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    Rank rank(16 * MiB);
+    std::mt19937_64 random(seed);
+    rank.window.usable_parts = 1 + static_cast<std::uint32_t>(random() % ReadWindow::parts);
+    for (int phase = 0; phase < 12; ++phase) {
+      const std::uint64_t bytes = std::uint64_t{1} << random() % 18;
+      const std::uint64_t step = random() % 3 == 0 ? bytes : bytes + random() % 50'000;
+      std::uint64_t at = random() % (8 * MiB);
+      const std::uint64_t count = random() % 60;
+      for (std::uint64_t i = 0; i < count && at + bytes <= 16 * MiB; ++i, at += step) {
+        rank.read(at, bytes);
+        if (random() % 50 == 0) rank.ahead.drop();
+      }
+    }
+    const ReadCounters counters = rank.ahead.counters();
+    EXPECT_LE(counters.wrong_bytes, counters.bytes / 4 + 512 * KiB) << "seed " << seed;
+    rank.ahead.drop();
+    EXPECT_TRUE(rank.window.all_parts_are_free());
+  }
+}
+
+TEST(ReadAhead, AViewIsReadAheadFromTheFirstCallOn) {
+  Rank rank(8 * MiB);
+  rank.view = blocks(256, 256, 4096);
+  for (std::uint64_t at = 0; at < 256 * 2047; at += 256) rank.read(at, 256);
+  const ReadCounters counters = rank.ahead.counters();
+  EXPECT_GE(counters.guessed_bytes, counters.bytes - 256);
+  EXPECT_EQ(counters.wrong_bytes, 0u);
+}
+
+TEST(ReadAhead, LargeTransfersUseAllPartsOfTheWindow) {
+  Rank rank(64 * MiB);
+  rank.read(0, 20 * MiB);
+  rank.read(20 * MiB, 20 * MiB);
+  rank.view = blocks(0, 1000, 3000);
+  rank.read(5, 15'000'000);
+  EXPECT_LE(rank.window.asked_bytes, 40 * MiB + 15'000'000 + 3 * MiB);
+}
+
+TEST(ReadAhead, AnotherViewForgetsWhatWasExpected) {
+  Rank rank(8 * MiB);
+  rank.view = blocks(0, 256, 4096);
+  for (std::uint64_t i = 0; i < 100; ++i) rank.read(i * 256, 256);
+  rank.view = blocks(512, 128, 1024);
+  for (std::uint64_t i = 0; i < 100; ++i) rank.read(i * 128, 128);
+  rank.view = FileView(0, 1, bytes_map());
+  for (std::uint64_t i = 0; i < 100; ++i) rank.read(i * 128, 128);
+}
+
+TEST(ReadAhead, BytesThatChangeAreReadAgainAfterADrop) {
+  Rank rank(MiB);
+  for (std::uint64_t at = 0; at < 100 * KiB; at += 1024) rank.read(at, 1024);
+  std::ranges::fill(rank.window.file, std::byte{7});
+  rank.ahead.drop();
+  rank.read(100 * KiB, 50 * KiB);
+}
+
+TEST(ReadAhead, ReadsBehindTheEndAreLeftToTheCaller) {
+  Rank rank(10'000);
+  for (std::uint64_t at = 0; at + 1000 <= 10'000; at += 1000) rank.read(at, 1000);
+  std::vector<std::byte> memory(1000);
+  EXPECT_EQ(rank.read_into(9'500, memory).code(), Code::unsupported);
+  rank.read(0, 1000);  // others still work
+}
+
+TEST(ReadAhead, AfterAnErrorAllCallsFail) {
+  Rank rank(MiB);
+  rank.read(0, 1000);
+  rank.window.fails_from = 2;
+  std::vector<std::byte> memory(1000);
+  EXPECT_EQ(rank.read_into(500'000, memory).code(), Code::lost_peer);
+  EXPECT_EQ(rank.read_into(0, memory).code(), Code::lost_peer);
+  rank.ahead.drop();
+  EXPECT_TRUE(rank.window.all_parts_are_free());
+}
+
+TEST(ReadAhead, WithoutAFreePartTheCallerReads) {
+  Rank rank(MiB);
+  rank.window.usable_parts = 0;
+  std::vector<std::byte> memory(1000);
+  EXPECT_EQ(rank.read_into(0, memory).code(), Code::no_memory);
+  rank.window.usable_parts = 8;
+  rank.read(0, 1000);
+}
+
+}  // namespace
+}  // namespace millrace::client
