@@ -134,6 +134,7 @@ const char* OpenedFile::enroll_with(Session& session) {
   if (request_.through && request_.stand_in.empty() && request_.routing.lanes > 0) {
     if (ReadWindow* const window = session.window())
       read_ahead_ = std::make_unique<ReadAhead>(*window, slot_, static_cast<std::uint64_t>(status.st_size));
+    if (read_ahead_) process_.read_aheads().add(target_.number(), *read_ahead_);
   }
   session_.store(&session, std::memory_order_release);
   return nullptr;
@@ -146,7 +147,7 @@ Status OpenedFile::write(std::span<const Piece> pieces) {
     return Code::unsupported;
   const TraceSpan span("write", tracing ? pieces.size() : 0);
   if (!on_the_way_.load(std::memory_order_relaxed)) on_the_way_.store(true, std::memory_order_relaxed);
-  if (read_ahead_) read_ahead_->drop();
+  process_.read_aheads().drop(target_.number());
   return session->write(slot_, pieces, request_.settings.record_max_bytes, tally_);
 }
 
@@ -242,6 +243,7 @@ Status OpenedFile::settle_ledger() {
 // The write has to wait only for pending bytes that it overlaps.
 Status OpenedFile::prepare_direct_write(Extent extent) {
   hold_for_sync();
+  process_.read_aheads().drop(target_.number());
   const Status status = prepare_own_direct_write(extent);
   return status.ok() ? successor_.before_writing(target_.number(), extent) : status;
 }
@@ -325,7 +327,7 @@ Status OpenedFile::close() {
   process_.remove(this);
   if (process_.is_child()) return {};
   const std::uint64_t start = start_timing();
-  if (read_ahead_) read_ahead_->drop();
+  end_reading();
   Status status = settle(Kind::close, everything);
   if (!request_.writable) status = {};  // what failed was read from the file itself
   if (status.ok()) status = make_durable();
@@ -382,10 +384,17 @@ Status OpenedFile::make_durable() const {
   return process_.datasync(file);
 }
 
+void OpenedFile::end_reading() {
+  if (!read_ahead_) return;
+  process_.read_aheads().remove(*read_ahead_);
+  read_ahead_->drop();
+}
+
 // The program left the file open. At exit, other ranks may not close the file, so this only flushes.
 void OpenedFile::leave(bool at_exit) {
   if (closed_.exchange(true)) return;
   process_.remove(this);
+  end_reading();
   const Status status = settle(at_exit ? Kind::flush : Kind::close, everything);
   if (!status.ok()) process_.say(request_.path + ": " + status.describe());
 }

@@ -41,6 +41,7 @@ Status Guest::before_reading(std::uint64_t number, Extent extent,
 }
 
 Status Guest::before_writing(std::uint64_t number, Extent extent) {
+  process_.read_aheads().drop(number);
   Session* session = session_that_knows(number);
   if (session == nullptr || extent.empty()) return {};
   const bool elsewhere =

@@ -129,6 +129,7 @@ class OpenedFile final : public File, private Leaver {
   Status ask(Session& session, transport::Kind kind, Extent extent);
   Status settle(transport::Kind kind, Extent extent);
   void hold_for_sync();
+  void end_reading();
   Status make_durable() const;
   void report(Status status);
 

@@ -322,6 +322,7 @@ bool anything_pending(bool writes) {
   if (process().is_child()) return false;
   const char* why = nullptr;
   Session* session = process().session(false, why);
+  if (writes && process().read_aheads().any()) return true;
   return session != nullptr && session->view().anything_pending(writes);
 }
 

@@ -6,11 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/file_identity.hpp"
 #include "base/settings.hpp"
 #include "client/file.hpp"
+#include "client/read_ahead.hpp"
 #include "client/series.hpp"
 #include "client/session.hpp"
 #include "client/stint.hpp"
@@ -22,6 +26,36 @@ class Leaver {
  public:
   virtual ~Leaver() = default;
   virtual void leave(bool at_exit) = 0;
+};
+
+// The files of a process whose bytes are read ahead, by their numbers. A process reads what it has written by
+// every handle: a write to a file drops the bytes that other handles have read ahead. Thread safe.
+class ReadAheads {
+ public:
+  void add(std::uint64_t file_number, ReadAhead& ahead) {
+    const std::lock_guard guard(mutex_);
+    all_.emplace_back(file_number, &ahead);
+    count_.store(all_.size(), std::memory_order_release);
+  }
+  void remove(const ReadAhead& ahead) {
+    const std::lock_guard guard(mutex_);
+    std::erase_if(all_, [&ahead](const auto& one) { return one.second == &ahead; });
+    count_.store(all_.size(), std::memory_order_release);
+  }
+  bool any() const { return count_.load(std::memory_order_acquire) != 0; }
+  // Costs a load if no file is read ahead.
+  void drop(std::uint64_t file_number) {
+    if (count_.load(std::memory_order_acquire) == 0) return;
+    const std::lock_guard guard(mutex_);
+    for (const auto& [number, ahead] : all_) {
+      if (number == file_number) ahead->drop();
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<std::uint64_t, ReadAhead*>> all_;
+  std::atomic<std::size_t> count_{0};
 };
 
 // Lessons from the earlier files of a process.
@@ -64,6 +98,7 @@ class Process {
   bool is_child() const { return child_.load(std::memory_order_relaxed); }
 
   Lessons& lessons() { return lessons_; }
+  ReadAheads& read_aheads() { return read_aheads_; }
 
   // Monotonic.
   virtual std::uint64_t now_ns() const = 0;
@@ -93,6 +128,7 @@ class Process {
  private:
   std::atomic<bool> child_{false};
   Lessons lessons_;
+  ReadAheads read_aheads_;
 };
 
 // The process that runs this code.

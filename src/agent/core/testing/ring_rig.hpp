@@ -130,7 +130,10 @@ class RingRig {
     for (std::size_t i = 0; i < ways.size(); ++i) {
       if (ways[i].open) pass(ways[i], first_upstream + static_cast<SenderId>(i));
     }
-    for (std::uint32_t n = 0; n < node.size(); ++n) {
+    // In turns: an answer may be known before the last data is taken, or only after it.
+    backwards_ = !backwards_;
+    for (std::uint32_t i = 0; i < node.size(); ++i) {
+      const auto n = backwards_ ? static_cast<std::uint32_t>(node.size()) - 1 - i : i;
       Taker taker(*this, n);
       (void)node[n]->core.pass_fetched(taker);
     }
@@ -302,6 +305,7 @@ class RingRig {
   transport::RoutePlan plan_;
   std::uint32_t ranks_;
   bool stands_in_;
+  bool backwards_ = false;
   std::map<std::tuple<std::uint32_t, SenderId, std::uint32_t>, std::vector<std::byte>> windows_;
 };
 

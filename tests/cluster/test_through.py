@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files whose bytes the agents bring to the nodes that want them: what ranks read is what the stock library reads."""
+
+import os
+import signal
+import time
+from itertools import product
+
+import pytest
+from conftest import eventually
+from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, shared_folder
+from test_stage import LARGE, LONGEST, Reading, make, stock
+
+ROUTES = ({"topology": "direct", "file_servers": 1}, {"topology": "ring", "file_servers": 2}, {"topology": "tree"})
+WAYS = list(product(LAUNCHERS, ROUTES) if LONG else zip(LAUNCHERS, ROUTES, strict=False))
+
+
+@pytest.fixture(scope="module")
+def nodes():
+    with shared_folder() as folder, nodes_up("through", 3, folder, "200mbit") as up:
+        up.networks = [os.readlink(f"/proc/{node['pid']}/ns/net") for node in up.cluster.status()["nodes"]]
+        yield up
+
+
+def through(nodes, mpi, path, *arguments, **more):
+    return Reading(nodes, mpi, path, *arguments, **{"stage": "pieces"} | more)
+
+
+@pytest.mark.parametrize(("mpi", "route"), WAYS)
+def test_every_way_of_reading_gives_what_the_library_gives(nodes, mpi, route):
+    path = make(nodes.folder / f"ways-{mpi}-{route['topology']}")
+    plain, read = stock(nodes, mpi, path), through(nodes, mpi, path, **route).end()
+    assert plain.staged == ["none"] and read.staged == ["pieces"], read.job.told
+    assert read.seen == plain.seen and len(plain.seen) == 6
+    read.job.expect_nothing_left()
+
+
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_what_changes_after_that_is_seen_after_a_sync(nodes, mpi):
+    path, other = make(nodes.folder / f"changed-{mpi}"), make(nodes.folder / f"changed-stock-{mpi}")
+    read = through(nodes, mpi, path, "changed").end()
+    assert read.seen == stock(nodes, mpi, other, "changed").seen
+
+
+@pytest.mark.parametrize(("mpi", "node", "wait_s"), [("mpich", 0, 0), ("ompi", 1, 0), ("ompi", 0, 2)])
+def test_an_agent_that_dies_meanwhile_makes_its_ranks_read_the_file(nodes, mpi, node, wait_s):
+    """Before the ranks read, or while they do."""
+    path = make(nodes.folder / f"killed-{mpi}-{node}-{wait_s}", LARGE)
+    read = through(nodes, mpi, path, "wait", wait_s, per_node=1, file_servers=1)
+    agents = read.agents()
+    time.sleep(0.5)
+    os.kill(agents[node], signal.SIGKILL)
+    read.end()
+    assert read.seen == stock(nodes, mpi, path, "wait", 0, per_node=1).seen
+
+
+def test_a_node_that_is_cut_off_meanwhile_reads_the_file(nodes):
+    path = make(nodes.folder / "cut", LONGEST)
+    read = through(nodes, "ompi", path, "wait", 2, per_node=1, file_servers=1)
+    read.agents()
+    assert nodes.cluster("cut", 2).returncode == 0
+    assert eventually(lambda: "lost" in read.job.read("agents"), 10 * TIMEOUT_S), read.job.told
+    assert nodes.cluster("heal", 2).returncode == 0
+    read.end()
+    assert read.seen == stock(nodes, "ompi", path, "wait", 0, per_node=1).seen
