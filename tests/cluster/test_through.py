@@ -64,3 +64,23 @@ def test_a_node_that_is_cut_off_meanwhile_reads_the_file(nodes):
     assert nodes.cluster("heal", 2).returncode == 0
     read.end()
     assert read.seen == stock(nodes, "ompi", path, "wait", 0, per_node=1).seen
+
+
+class RandomReading(Reading):
+    """One run of reads.c."""
+
+    program = "reads"
+
+
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_random_reads_give_what_the_library_gives(nodes, mpi):
+    """What one rank reads of a case is one line. A case repeats with its seed alone."""
+    path, count = make(nodes.folder / f"random-{mpi}"), 1000 if LONG else 100
+    seen = {
+        stage: RandomReading(nodes, mpi, path, 1, count, stage=stage).end(600 if LONG else 60).seen
+        for stage in ("none", "pieces")
+    }
+    assert len(seen["none"]) == 6 and all(text.count("\n") == count for text in seen["none"].values())
+    for name, text in seen["none"].items():
+        pairs = zip(text.splitlines(), seen["pieces"][name].splitlines(), strict=True)
+        assert [f"{name}: {one}" for one, other in pairs if one != other] == []
