@@ -15,8 +15,8 @@ Result<std::unique_ptr<Fetches>> Fetches::open(Shared& shared, Fd target) {
 
 Fetches::~Fetches() { storage_.release(file_); }
 
-// Pending records behind the extent decide the end of the file. Only the file server knows whether the file
-// is long enough already.
+// Pending records behind the extent may decide the file's size. Only the file server knows whether the file
+// reaches the end of the extent without them.
 Extent Fetches::depends_on(const FilePipeline& pipeline, Extent extent) {
   if (extent.empty()) return everything;
   if (pipeline.carries()) return {extent.begin, UINT64_MAX};
@@ -126,7 +126,7 @@ bool Fetches::arrive(FilePipeline& pipeline) {
   return true;
 }
 
-// All that is to come has been written.
+// All arriving data has been written.
 void Fetches::end_arrival(Fetch& fetch) {
   if (fetch.status.ok() && !fetch.sized) fetch.status = Code::corrupt;
   if (fetch.status.ok()) {
@@ -144,7 +144,7 @@ void Fetches::end_arrival(Fetch& fetch) {
 
 // --- leaving ---
 
-// The size is the present one: records that arrive during this fetch belong to later fetches.
+// Takes the present size of the file: records that arrive during this fetch belong to later fetches.
 void Fetches::start_leaving(Fetch& fetch) {
   const Result<std::uint64_t> size = storage_.size(file_);
   fetch.status = size.status();
@@ -189,7 +189,7 @@ bool Fetches::pass(Fetch& fetch, FetchTaker& to) {
     if (piece->moved > 0)
       to.data(sender, request, piece->offset, std::span(piece->bytes).first(piece->moved));
     if (piece->moved == piece->bytes.size()) continue;
-    // The file has become shorter meanwhile: it ends here.
+    // The file has become shorter since start_leaving().
     fetch.file_bytes = piece->offset + piece->moved;
     fetch.next = fetch.end;
     fetch.pieces.clear();

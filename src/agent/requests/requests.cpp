@@ -83,8 +83,8 @@ void Requests::mark(SenderId sender, std::uint64_t offset) {
   if (Member* const who = members_.active(sender)) who->mark = offset;
 }
 
-// Others do not wait for an agent whose mark is behind the first place that is still here: it waits for them.
-// Where they are silent, the merge ends with the request's wait for them.
+// If the agent's mark is above the lowest chunk that is still here, the merge waits for other agents. If
+// these stay silent, the merge ends with the request's wait for them.
 bool Requests::ahead(SenderId sender) const {
   const Member* const who = merging_ ? members_.find(sender) : nullptr;
   return who != nullptr && who->upstream && who->mark > pipeline_.sweep().lowest_left();
@@ -141,9 +141,9 @@ bool Requests::step_sweep() {
   return true;
 }
 
-// A sync has nothing to do for bytes that ranks wrote directly: the MPI library's own follows. The next agent
-// hears of every sync and close, for it waits for them as for those of its own ranks; and of every flush,
-// which may be for bytes of other nodes.
+// The next agent gets every sync and close, because it waits for them as for those of its own ranks. It gets
+// every flush, because a flush may concern bytes of other nodes. A sync does not settle bytes that ranks
+// wrote directly: the MPI library's own sync follows.
 bool Requests::wants_settling(const Waiter& waiter) const {
   if (pipeline_.carries()) return true;
   return (waiter.kind == Kind::sync && (pipeline_.settlements().unsettled() || settle_ticket_ != 0)) ||
@@ -208,7 +208,7 @@ bool Requests::step_fetch(std::vector<Reply>& replies) {
   return moved || !fetched_.empty();
 }
 
-// One settling at a time; it covers everybody who is at this step when it begins.
+// One settling at a time. It covers all requests that are at this step when it begins.
 bool Requests::step_settle(std::uint64_t now_ns, std::vector<Reply>& replies) {
   bool any = false;
   settled_tickets_.clear();
@@ -232,8 +232,8 @@ bool Requests::step_settle(std::uint64_t now_ns, std::vector<Reply>& replies) {
   return any || settle_ticket_ != 0;
 }
 
-// The next agent has answered the last close: all is in the file, and the link is closed. A guest may still
-// ask, for which nobody keeps the file open.
+// The next agent has answered the last close, so all bytes are in the file and the link is closed. A guest
+// (docs/ARCHITECTURE.md) may still send a request.
 bool Requests::answer_late(std::vector<Reply>& replies) {
   return std::erase_if(waiters_, [&](const auto& entry) {
            const Waiter& waiter = entry.second;
@@ -242,7 +242,7 @@ bool Requests::answer_late(std::vector<Reply>& replies) {
          }) > 0;
 }
 
-// The strongest kind among the requests at this step; close only if no sender stays open.
+// Settles with the strongest kind among the requests at this step. It is close only if no member remains.
 void Requests::begin_settling() {
   std::size_t closing = 0;
   bool stable = false, lands = false;
@@ -265,10 +265,10 @@ void Requests::begin_settling() {
   passed_close_ |= last;
 }
 
-// All have gone, some perhaps without closing: their bytes are written all the same.
+// All members have gone, some perhaps without a close. Their bytes are written nevertheless.
 bool Requests::settle_after_last() {
   if (!nobody() || settled_ || settle_ticket_ != 0) return false;
-  pipeline_.depart(everything);  // also while agents are awaited: they may never come
+  pipeline_.depart(everything);  // also before all agents have come: they may never come
   if (pipeline_.holds() || members_.awaited() > 0) return false;
   const bool unstable =
       ends_on_disk(pipeline_.settings()) && pipeline_.error().ok() && pipeline_.settlements().unsettled();
@@ -283,12 +283,12 @@ bool Requests::settle_after_last() {
   return true;
 }
 
-// An agent that has not come long after the open, when everybody else has gone, is lost. It is not waited for
-// from then on only: agents wait for each other, and their bounds would add up.
+// An agent is lost if it has not come `await_ns` after the open and no member has the file open. The time
+// counts from the open, not from the last close: agents wait for each other, and their bounds would add up.
 void Requests::give_up_awaiting(std::uint64_t now_ns) {
   if (begun_ns_ == 0) begun_ns_ = now_ns;
   const bool late = nobody() && now_ns - begun_ns_ >= transport::await_ns;
-  const bool in_vain = pipeline_.carries() && !pipeline_.error().ok();  // nothing could be passed on
+  const bool in_vain = pipeline_.carries() && !pipeline_.error().ok();  // its records could not be passed on
   if (late || in_vain) members_.give_up_awaiting();
 }
 
