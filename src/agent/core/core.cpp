@@ -15,7 +15,7 @@ namespace millrace::agent {
 Core::Core(io::Storage& storage, std::string journal_directory)
     : impl_(std::make_unique<Impl>(storage, std::move(journal_directory))) {}
 
-// Requests in flight point into our memory, so they have to end first. All other bytes are dropped.
+// Requests in flight point into Core's memory, so they have to end first. All other bytes are dropped.
 Core::~Core() {
   const auto busy = [this] {
     bool any = false;
@@ -29,7 +29,7 @@ Core::~Core() {
     lane.pipeline->drop();
     lane.pipeline->outlet().give_up();
   });
-  std::vector<sink::Ticket> unheeded;  // nobody waits for them any more
+  std::vector<sink::Ticket> unheeded;  // no request waits for them any more
   while (busy()) {
     impl_->take_completions(0);
     impl_->files.each_lane([&unheeded](OpenFile&, Lane& lane) {
@@ -43,7 +43,7 @@ Core::~Core() {
   }
 }
 
-// Asks every lane in which the sender has a part.
+// Asks every lane that the sender has joined. A guest has joined none and asks all lanes.
 template <class Ask>
 void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered) {
   OpenFile* const open = files.at(slot);
@@ -57,7 +57,7 @@ void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&
     ask_lane(*lane, asked == 0);
     ++asked;
   }
-  const std::size_t guest = asked == 0 ? open->lanes.size() : 0;  // asks for the whole file
+  const std::size_t guest = asked == 0 ? open->lanes.size() : 0;
   for (; asked < guest; ++asked) ask_lane(*open->lanes[asked], asked == 0);
   if (asked > 1 && answered) spreads.push_back({sender, request, asked, {}});
 }

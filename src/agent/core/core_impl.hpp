@@ -27,9 +27,9 @@ struct Core::Impl {
   Files files;
   Memory memory{shared, files};
   std::vector<Sender> senders;  // by id
-  std::vector<SenderId> spoke;  // those of them that spoke: few of many
+  std::vector<SenderId> spoke;  // senders of records since the last advance(): few of many
   std::vector<Spread> spreads;
-  std::vector<Reply> answers;  // of lanes; scratch
+  std::vector<Reply> answers;  // of single lanes; scratch
   std::vector<Reply> replies;
   std::vector<std::string> reports;
   std::vector<std::string> messages;

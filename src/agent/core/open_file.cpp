@@ -23,7 +23,7 @@ Result<std::unique_ptr<FilePipeline>> open_lane(Shared& shared, const Fd& target
   return FilePipeline::open(shared, *std::move(own), settings, std::move(way));
 }
 
-// nullptr where the file is everywhere.
+// nullptr unless the file has stand-ins on other nodes.
 Result<std::unique_ptr<Fetches>> open_fetches(Shared& shared, const Fd& target, const Route& route) {
   if (!route.stands_in) return std::unique_ptr<Fetches>();
   if (route.lanes.size() != 1) return Code::invalid;
@@ -50,7 +50,7 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
     file->topology = registration.routing.topology;
   }
   if (route.lanes.empty()) route.lanes.emplace_back();
-  // A chunk has one file server.
+  // All bytes of a chunk have the same file server.
   if (route.lanes.size() > 1 &&
       (!std::has_single_bit(route.stripe_bytes) || route.stripe_bytes < shared.pool->chunk_bytes()))
     return Code::invalid;
@@ -141,13 +141,13 @@ void OpenFile::owe(const Reply& reply) {
   owed_.push_back({reply, ledger->mark()});
 }
 
-// If the ledger fails, a close works as with durability disk.
+// If the ledger fails, a close is answered when the target is secured, as with durability disk.
 bool OpenFile::due(const Owed& owed) const {
   if (ledger->given_up()) return secured() || !error().ok();
   return !ledger->failing() && ledger->stable() >= owed.mark;
 }
 
-// Readers wait for this while nobody has the file open (client/ledgers.hpp).
+// A program that opens the file waits for this while no rank has the file open (client/ledgers.hpp).
 void OpenFile::show_progress(std::uint64_t now_ns) {
   std::uint64_t bytes = 0;
   for (const auto& lane : lanes)
@@ -158,8 +158,9 @@ void OpenFile::show_progress(std::uint64_t now_ns) {
   ledger->show_progress();
 }
 
-// This node's own records are safe, and none has been taken since. Records of agents upstream are not in the
-// ledger, and may never settle while ranks of this node wait for room.
+// True if the records of this node's ranks are safe, and none has been taken since. Records of agents
+// upstream do not count: they are not in the ledger, and may not settle while ranks of this node wait for
+// room.
 bool OpenFile::rescued() const {
   return rescuing_ && error().ok() &&
          std::ranges::none_of(lanes, [](const auto& lane) { return lane->requests.settles_all(); });
@@ -174,9 +175,9 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
     }
     if (!error().ok()) ledger->give_up();
   }
-  ledger->flush();  // a recovery would overwrite bytes of the target that the ledger lacks
+  ledger->flush();  // recovery would overwrite newer bytes of the target that the ledger lacks
   if (secured() || rescued()) moved = !ledger->empty() && ledger->clear();
-  // Also where only the ledger's own writes are awaited: an open of the file waits for them.
+  // Also if only the ledger's own writes are in flight: an open of the file waits for them.
   if (!ledger->empty()) {
     ledger->set_draining(std::ranges::none_of(
         lanes, [](const auto& lane) { return lane->requests.members().used_by_ranks(); }));

@@ -101,7 +101,7 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
   };
   if (!ledger_problem.empty()) json["journal_problem"] = ledger_problem;
   if (number.nodes > 1) json["topology"] = name_of(number.topology);
-  // Paths are bytes, not text: bytes that are not UTF-8 are replaced.
+  // Paths are bytes, not text: this replaces bytes that are not UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
