@@ -9,17 +9,16 @@ namespace millrace::agent {
 
 namespace {
 
-// After these every further write would fail too: what is buffered is dropped.
+// True if every further write would fail too. The buffered bytes are then dropped.
 bool dooms(Code code) {
   return code == Code::no_space || code == Code::quota || code == Code::read_only || code == Code::access;
 }
 
 sink::SinkOptions sink_options(const FileSettings& settings, bool copy) {
   sink::SinkOptions options;
-  if (copy) options.writeback_step_bytes = 0;  // it is gone before the disk needs to see it
+  if (copy) options.writeback_step_bytes = 0;  // the copy is removed before it has to be on the disk
   options.direct = settings.sink == SinkMode::direct;
-  // Through the page cache: a size that is still in the processor's cache. Direct: a size that keeps a disk
-  // busy.
+  // Through the page cache, a size that fits the processor's cache. Direct, a size that keeps a disk busy.
   options.write_max_bytes = options.direct ? 4 * MiB : MiB;
   options.datasync_interval_bytes = ends_on_disk(settings) ? settings.fdatasync_interval_bytes : 0;
   return options;
@@ -89,7 +88,7 @@ bool FilePipeline::depart_arrivals() {
   return true;
 }
 
-// Chunks with an older part in the journal wait in the buffer until that has come back.
+// A chunk with an older part in the journal waits in the buffer until that part has come back.
 std::uint32_t FilePipeline::depart(Extent extent, WaiterId waiter) {
   (void)depart_arrivals();
   journal_.want(extent);
@@ -137,7 +136,7 @@ bool FilePipeline::pump() {
   return moved;
 }
 
-// Chunks go to the journal, and chunks that were asked for come back.
+// Stores chunks in the journal, and loads wanted chunks from it.
 bool FilePipeline::recall() {
   if (!journal_.on()) return false;
   bool moved = departures_.store(journal_, doomed_);
@@ -170,15 +169,15 @@ bool FilePipeline::collect(std::uint64_t elapsed_ns) {
   outlet_->take(done_);
   for (const sink::Done& done : done_) fail(departures_.done(done) ? done.status : settlements_.end(done));
   fail(outlet_->status());
-  if (!journal_.status().ok() && !doomed_) {  // a part of the file is lost with it
+  if (!journal_.status().ok() && !doomed_) {  // the bytes in the journal are lost
     fail(journal_.status());
     drop();
   }
   return moved || !done_.empty();
 }
 
-// The first error stays. One that every later write would meet too frees what waits; after any other one
-// the rest is tried, since it may be on a sound part of the disk.
+// Keeps the first error. After an error that every later write would meet, the pipeline drops its bytes.
+// After any other error it tries the rest, which may be on a sound part of the disk.
 void FilePipeline::fail(Status status) {
   if (error_.ok()) error_ = status;
   if (dooms(status.code())) drop();

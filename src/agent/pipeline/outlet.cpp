@@ -43,7 +43,8 @@ class CarrierOutlet final : public Outlet {
   void flush() override { carrier_->flush(); }
   void mark(std::uint64_t offset) override;
   sink::Ticket settle(transport::Kind kind, Extent extent) override;
-  void note(Extent) override {}  // the writer is on this node, and so is the page cache with the bytes
+  // Writeback of these bytes is possible only on this node, which has them in its page cache.
+  void note(Extent) override {}
   void complete(const io::Completion&) override {}
   bool advance() override;
   void take(std::vector<sink::Done>& done) override;
@@ -58,7 +59,7 @@ class CarrierOutlet final : public Outlet {
  private:
   struct Work {
     sink::Ticket ticket;
-    std::deque<sink::Segment> segments;  // left to send; empty: a request
+    std::deque<sink::Segment> segments;  // of a write, not sent yet
     transport::Kind kind;
     Extent extent;
   };
@@ -95,19 +96,19 @@ sink::Ticket CarrierOutlet::settle(transport::Kind kind, Extent extent) {
   return next_ticket_++;
 }
 
-// Of marks that wait one after another only the last one says anything.
+// Of marks that wait one behind the other, only the last one counts.
 void CarrierOutlet::mark(std::uint64_t offset) {
   if (!work_.empty() && work_.back().kind == transport::Kind::mark) work_.pop_back();
   work_.push_back({0, {}, transport::Kind::mark, {offset, offset}});
   (void)advance();
 }
 
-// True when all of it has been sent.
+// True if all of the work has been sent.
 bool CarrierOutlet::send(Work& work) {
   if (work.kind == transport::Kind::mark) {
     if (!carrier_->has_room()) return false;
     carrier_->mark(work.extent.begin);
-    if (work_.size() == 1) carrier_->flush();  // somebody waits for it
+    if (work_.size() == 1) carrier_->flush();  // the next agent waits for it
     return true;
   }
   if (work.kind != transport::Kind::write) {

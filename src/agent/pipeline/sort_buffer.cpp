@@ -45,7 +45,7 @@ std::uint32_t SortBuffer::new_block(Chunk& chunk, std::uint32_t slot) {
   return id;
 }
 
-// Makes the block of `offset` the one that is here.
+// Sets `here_` to the block of `offset`.
 void SortBuffer::go_to(std::uint64_t offset) {
   const std::uint32_t id = chunk_at(offset >> pool_.chunk_shift());
   Chunk& chunk = pool_.chunk(id);
@@ -96,7 +96,7 @@ void SortBuffer::insert_under(std::uint64_t offset, std::span<const std::byte> d
   }
 }
 
-// Out of the index, so that records for its place go elsewhere.
+// Removes the chunk from the index, so that later records for its place make a new chunk.
 void SortBuffer::detach(std::uint32_t id) {
   Chunk& chunk = pool_.chunk(id);
   if (here_.id == id) here_ = {};
