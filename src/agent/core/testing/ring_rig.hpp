@@ -10,7 +10,7 @@
 #include "agent/core/testing/core_rig.hpp"
 #include "transport/topology.hpp"
 
-// For tests: the Cores of several nodes that have one file open, joined by carriers in memory.
+// For tests: the Cores of several nodes that have one file open, connected by carriers in memory.
 namespace millrace::agent {
 
 // The messages under way from one agent to the next.
@@ -27,11 +27,11 @@ struct Wire {
   Status status;
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
-  std::size_t room = 64;    // frames
-  std::uint64_t asked = 0;  // syncs and closes
-  std::uint64_t marks = 0;
-  std::uint64_t marked = 0;      // until the next sync or close
-  std::uint64_t below_mark = 0;  // records that the last mark had said would not come
+  std::size_t room = 64;         // the most frames
+  std::uint64_t asked = 0;       // number of syncs and closes
+  std::uint64_t marks = 0;       // number of marks
+  std::uint64_t marked = 0;      // the last mark since the last sync or close
+  std::uint64_t below_mark = 0;  // number of records below the mark, which the mark had excluded
 };
 
 class MemoryCarrier final : public Carrier {
@@ -74,7 +74,7 @@ class MemoryCarrier final : public Carrier {
   std::shared_ptr<Wire> wire_;
 };
 
-// The data that one agent upstream gets back.
+// Takes fetched data for one agent upstream.
 class Taker final : public FetchTaker {
  public:
   Taker(Wire& wire, SenderId sender, std::size_t room) : wire_(wire), sender_(sender), room_(room) {}
@@ -93,12 +93,12 @@ class Taker final : public FetchTaker {
   std::size_t room_;
 };
 
-// Not a plan's topology: node 0's bytes go to all others, one after another.
+// No topology of a plan: the bytes of node 0 go from node to node.
 inline constexpr transport::RoutePlan chain{Topology::automatic, 1, MiB};
 
 class RingRig {
  public:
-  static constexpr SenderId first_upstream = 100;  // numbers of agents, by wire
+  static constexpr SenderId first_upstream = 100;  // the agent of way i has number first_upstream + i
 
   struct Way {
     std::uint32_t from, to, lane;
@@ -123,7 +123,7 @@ class RingRig {
     }
   }
 
-  // One round of everybody. `deliver`: whether frames move between nodes.
+  // One round of all nodes. `deliver`: frames move between nodes.
   void step(std::uint64_t ns = 1000, bool deliver = true) {
     for (auto& one : node) one->step(ns);
     if (!deliver) return;
@@ -147,7 +147,7 @@ class RingRig {
     std::ranges::copy(data, oracle.begin() + static_cast<std::ptrdiff_t>(offset));
   }
 
-  // True if all ranks of all nodes have been answered within the bound.
+  // True if all ranks of all nodes have their answers within `steps` steps.
   bool await_all(std::uint32_t request, std::uint64_t step_ns = 1'000'000, int steps = 20000) {
     for (int i = 0; i < steps; ++i) {
       bool all = true;
@@ -185,7 +185,7 @@ class RingRig {
   }
 
   std::vector<std::unique_ptr<Rig>> node;
-  std::size_t data_room = 2;  // pieces that a wire takes
+  std::size_t data_room = 2;  // the most pieces of data in a wire
   std::vector<Fd> file;
   std::vector<FileSlot> slot;
   std::vector<Way> ways;
