@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "front/device/door.hpp"
 #include "front/mpiio/arguments.hpp"
-#include "front/mpiio/datatype.hpp"
 #include "front/mpiio/first.hpp"
 
 namespace millrace::front {
@@ -24,10 +22,6 @@ inline MPI_File source_of(const Open& open, const Row& row) {
 // Asks for pending bytes, before a transfer of a handle that is left to the library.
 Status ask_as_visitor(const Open& open, const Row& row) noexcept;
 int was_read(Open& open, const Row& row, const Arguments& arguments, int result) noexcept;
-
-// Carries out a transfer of device memory. False: the memory is the host's, or the call goes unchanged to the
-// MPI library, which may support device memory.
-bool staged(Open* open, const Row& row, const Arguments& arguments, int& result) noexcept;
 
 // True if this write takes the pipeline or independent functions, on all ranks alike.
 bool writes_alone(const Open& open, const Row& row);
@@ -57,28 +51,6 @@ inline int host_transfer(Open* open, const Row& row, const Arguments& arguments,
   Status flushed;
   if (before(*open, row, arguments, result, flushed)) return result;
   return after(*open, row, arguments, real(arguments.file), flushed);
-}
-
-// True if this call has to check whether a device's driver is loaded. Small writes into the pipeline do not
-// check; larger calls do.
-inline bool worth_looking(const Open* open, const Row& row, const Arguments& arguments) {
-  return open == nullptr || row.direction == Direction::read || !open->mapped || arguments.map == nullptr ||
-         arguments.map->size * static_cast<std::uint64_t>(arguments.count) >= device::worth_looking_bytes;
-}
-
-// Every hook of a transfer function calls this. The functions that it calls do not check for device memory
-// again.
-template <class Real>
-inline int transfer(const Row& row, Arguments arguments, Real real) noexcept {
-  const Scope scope;
-  Open* open = scope.find(arguments.file);
-  if (open != nullptr && row.completion != Completion::split_end) arguments.map = find_map(arguments.type);
-  if (worth_looking(open, row, arguments)) device::look();
-  int result = MPI_SUCCESS;
-  if (device::driver_seen.load(std::memory_order_relaxed) && scope.outermost() &&
-      staged(open, row, arguments, result))
-    return result;
-  return host_transfer(open, row, arguments, real);
 }
 
 }  // namespace millrace::front
