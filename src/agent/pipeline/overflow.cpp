@@ -172,13 +172,7 @@ void Overflow::forget(std::map<std::uint64_t, Stored>::iterator place) {
 
 Overflow::Progress Overflow::pump(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
                                   std::vector<WaiterId>& waiters) {
-  const Progress progress = step(may_start, budget, passed_on, index, waiters);
-  starved_ = progress == Progress::needs_room;
-  return progress;
-}
-
-Overflow::Progress Overflow::step(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
-                                  std::vector<WaiterId>& waiters) {
+  starved_ = false;
   if (log_ && log_->reading()) return Progress::nothing;
   if (loading_ == no_chunk) {
     if (!wanted()) {
@@ -186,7 +180,8 @@ Overflow::Progress Overflow::step(bool may_start, const Budget& budget, bool pas
       return Progress::nothing;
     }
     if (!may_start) return Progress::nothing;
-    if (!budget.grants_return(buffer_.pool().free(), passed_on)) return Progress::needs_room;
+    starved_ = !budget.grants_return(buffer_.pool().free(), passed_on);
+    if (starved_) return Progress::nothing;
     if (!log_->idle()) {
       log_->flush();
       return Progress::nothing;
@@ -196,8 +191,8 @@ Overflow::Progress Overflow::step(bool may_start, const Budget& budget, bool pas
     log_->read(place->second.segments.back());
     return Progress::moved;
   }
-  if (log_->read_status().ok() && !budget.grants_rest(buffer_.pool().free(), blocks_due()))
-    return Progress::needs_room;
+  starved_ = log_->read_status().ok() && !budget.grants_rest(buffer_.pool().free(), blocks_due());
+  if (starved_) return Progress::nothing;
   const auto place = chunks_.find(loading_);
   if (!take_segment(place->second).ok()) {  // the owner sees status() and calls drop()
     loading_ = no_chunk;

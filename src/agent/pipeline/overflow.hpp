@@ -71,7 +71,7 @@ class Overflow {
   // Blocks that the loading chunk may still need. The budget reserves them, so that the load can end.
   std::uint32_t blocks_due() const;
 
-  enum class Progress { nothing, moved, needs_room, loaded };
+  enum class Progress { nothing, moved, loaded };
   // One step of loading, if the budget grants it. `passed_on`: the chunks go to another agent. `loaded`: the
   // buffer has the whole chunk `index`, and the function has appended its waiters to `waiters`.
   Progress pump(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
@@ -103,8 +103,6 @@ class Overflow {
   Status fail(Status status);
   bool has_space();
   bool full();
-  Progress step(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
-                std::vector<WaiterId>& waiters);
   void begin_segment(Stored& stored);
   template <class F>
   void each_in(Extent extent, F f);
