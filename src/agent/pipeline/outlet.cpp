@@ -15,14 +15,10 @@ class SinkOutlet final : public Outlet {
 
   sink::Ticket put(std::span<const sink::Segment> batch) override { return sink_->put(batch); }
   void flush() override { sink_->flush(); }
-  void mark(std::uint64_t) override {}
   sink::Ticket settle(transport::Kind, Extent) override { return sink_->sync(); }
   void note(Extent written) override { sink_->note(written); }
   void complete(const io::Completion& completion) override { sink_->complete(completion); }
-  bool advance() override { return false; }
   void take(std::vector<sink::Done>& done) override { sink_->take(done); }
-  bool take_data(Carrier::Data&) override { return false; }
-  void give_up() override {}
   Status status() const override { return sink_->status(); }
   bool idle() const override { return sink_->idle(); }
   bool carries() const override { return false; }
@@ -43,9 +39,6 @@ class CarrierOutlet final : public Outlet {
   void flush() override { carrier_->flush(); }
   void mark(std::uint64_t offset) override;
   sink::Ticket settle(transport::Kind kind, Extent extent) override;
-  // Writeback of these bytes is possible only on this node, which has them in its page cache.
-  void note(Extent) override {}
-  void complete(const io::Completion&) override {}
   bool advance() override;
   void take(std::vector<sink::Done>& done) override;
   bool take_data(Carrier::Data& data) override { return carrier_->take_data(data); }
@@ -53,7 +46,6 @@ class CarrierOutlet final : public Outlet {
   Status status() const override { return status_; }
   bool idle() const override { return work_.empty() && asked_.empty() && done_.empty(); }
   bool carries() const override { return true; }
-  bool direct() const override { return false; }
   const sink::SinkCounters& counters() const override { return counters_; }
 
  private:

@@ -17,7 +17,8 @@
 namespace millrace::agent {
 
 // The destination of a pipeline's bytes: the target file, or the next agent on the way to the file server. A
-// deterministic state machine. Tickets and the life of segments are those of sink::Sink.
+// deterministic state machine. Tickets and the life of segments are those of sink::Sink. The functions with a
+// body here need the target file or a next agent; an outlet without it has nothing to do.
 class Outlet {
  public:
   virtual ~Outlet() = default;
@@ -27,7 +28,7 @@ class Outlet {
   virtual void flush() = 0;
   // A hint for the next agent: all puts from here to the next settle() of sync or close lie at or above
   // `offset`.
-  virtual void mark(std::uint64_t offset) = 0;
+  virtual void mark([[maybe_unused]] std::uint64_t offset) {}
   // The ticket is done when all earlier puts are as safe as `kind` says.
   //
   // - flush: in the file system. arrive: with the file server, before all later records.
@@ -36,24 +37,25 @@ class Outlet {
   //
   // The target's own outlet treats every kind as sync, because its finished puts are in the file system.
   virtual sink::Ticket settle(transport::Kind kind, Extent extent) = 0;
-  // A rank wrote this extent to the file, past the pipeline.
-  virtual void note(Extent written) = 0;
+  // A rank wrote this extent to the file, past the pipeline. Only this node can start writeback of these
+  // bytes, because it has them in its page cache.
+  virtual void note([[maybe_unused]] Extent written) {}
 
-  virtual void complete(const io::Completion& completion) = 0;
+  virtual void complete([[maybe_unused]] const io::Completion& completion) {}
   // Goes on with work that waits for room. True if anything moved.
-  virtual bool advance() = 0;
+  virtual bool advance() { return false; }
   virtual void take(std::vector<sink::Done>& done) = 0;
   // The next data of a settle() of kind fetch, from the next agent.
-  virtual bool take_data(Carrier::Data& data) = 0;
+  virtual bool take_data([[maybe_unused]] Carrier::Data& data) { return false; }
 
   // Requests without an answer from the next agent fail with Code::lost_peer.
-  virtual void give_up() = 0;
+  virtual void give_up() {}
 
   virtual Status status() const = 0;
   virtual bool idle() const = 0;
   // True: a finished put has only been passed on. It is in the file after a settle().
   virtual bool carries() const = 0;
-  virtual bool direct() const = 0;
+  virtual bool direct() const { return false; }
   virtual const sink::SinkCounters& counters() const = 0;
 };
 

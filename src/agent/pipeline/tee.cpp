@@ -36,7 +36,6 @@ class TeeOutlet final : public Outlet {
   void complete(const io::Completion& completion) override { file_->complete(completion); }
   bool advance() override { return next_->advance(); }
   void take(std::vector<sink::Done>& done) override;
-  bool take_data(Carrier::Data&) override { return false; }
   void give_up() override { next_->give_up(); }
   Status status() const override { return file_->status().ok() ? next_->status() : file_->status(); }
   bool idle() const override { return pairs_.empty() && file_->idle() && next_->idle(); }
