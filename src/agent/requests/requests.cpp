@@ -167,29 +167,22 @@ bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
     if (found != waiters_.end()) --found->second.departures;
   }
   bool any = false;
-  for (auto place = waiters_.begin(); place != waiters_.end();) {
-    Waiter& waiter = place->second;
-    if (waiter.step != Step::drain || waiter.departures > 0) {
-      ++place;
-      continue;
-    }
+  for (auto& [id, waiter] : waiters_) {
+    if (waiter.step != Step::drain || waiter.departures > 0) continue;
     any = true;
     counters_.drain_ns += now_ns - waiter.since_ns;
+    waiter.since_ns = now_ns;
     if (waiter.kind == Kind::fetch) {
       waiter.step = Step::fetch;
-      begin_fetch(place->first, waiter);
-      ++place;
-      continue;
-    }
-    if (wants_settling(waiter)) {
+      begin_fetch(id, waiter);
+    } else if (wants_settling(waiter)) {
       waiter.step = Step::settle;
-      waiter.since_ns = now_ns;
-      ++place;
-      continue;
+    } else {
+      waiter.step = Step::answered;
+      answer(waiter, replies);
     }
-    answer(waiter, replies);
-    place = waiters_.erase(place);
   }
+  std::erase_if(waiters_, [](const auto& one) { return one.second.step == Step::answered; });
   return any;
 }
 

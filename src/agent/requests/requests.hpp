@@ -84,7 +84,7 @@ class Requests {
   const transport::ClientCounters& client_counters() const { return clients_; }
 
  private:
-  enum class Step { gather, sweep, drain, settle, fetch };
+  enum class Step { gather, sweep, drain, settle, fetch, answered };
 
   struct Waiter : Asker {
     Step step;
