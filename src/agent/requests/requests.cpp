@@ -209,8 +209,7 @@ bool Requests::step_settle(std::uint64_t now_ns, std::vector<Reply>& replies) {
   if (settle_ticket_ != 0 && std::ranges::find(settled_tickets_, settle_ticket_) != settled_tickets_.end()) {
     any = true;
     settle_ticket_ = 0;
-    if (last_settle_) settled_ = true;
-    last_settle_ = false;
+    if (settle_covers_.empty()) settled_ = true;  // it came from settle_after_last()
     for (const WaiterId id : settle_covers_) {
       const auto found = waiters_.find(id);
       counters_.sync_ns += now_ns - found->second.since_ns;
@@ -269,7 +268,7 @@ bool Requests::settle_after_last() {
   if (unstable || untold) {
     settle_ticket_ =
         pipeline_.settle(pipeline_.carries() ? transport::Kind::close : transport::Kind::sync, everything);
-    last_settle_ = passed_close_ = true;
+    passed_close_ = true;
   } else {
     settled_ = true;
   }

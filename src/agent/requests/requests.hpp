@@ -122,7 +122,6 @@ class Requests {
   sink::Ticket settle_ticket_ = 0;       // of the settling under way; 0: none
   std::vector<WaiterId> settle_covers_;  // the requests that this settling answers
   bool settled_ = false;                 // all bytes of gone members have departed, and are durable if needed
-  bool last_settle_ = false;             // the settling under way comes from settle_after_last()
   bool passed_close_ = false;            // the next agent has been asked to close
   bool merging_ = false;                 // requests wait for agents only, and chunks leave meanwhile
   std::vector<WaiterId> finished_;
