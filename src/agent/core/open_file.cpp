@@ -183,17 +183,12 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
         lanes, [](const auto& lane) { return lane->requests.members().used_by_ranks(); }));
     show_progress(now_ns);
   }
-  for (std::size_t i = 0; i < owed_.size();) {
-    if (!due(owed_[i])) {
-      ++i;
-      continue;
-    }
-    Reply reply = owed_[i].reply;
-    if (!error().ok()) reply.status = error();
-    replies.push_back(reply);
-    owed_.erase(owed_.begin() + static_cast<std::ptrdiff_t>(i));
-    moved = true;
-  }
+  moved |= std::erase_if(owed_, [&](const Owed& owed) {
+             if (!due(owed)) return false;
+             replies.push_back(owed.reply);
+             if (!error().ok()) replies.back().status = error();
+             return true;
+           }) > 0;
   return moved;
 }
 

@@ -151,19 +151,17 @@ bool Links::enroll(Upstream& from, Core& core) {
 Drained Links::drain(Core& core, std::vector<PendingRequest>& requests) {
   forget_groups(core);
   Drained result = Drained::done;
-  for (auto tag = heard_.begin(); tag != heard_.end();) {
-    const auto place = upstreams_.find(*tag);
+  std::erase_if(heard_, [&](std::uint64_t tag) {
+    const auto place = upstreams_.find(tag);
     const Drained drained = drain(*place->second, core, requests);
     if (drained == Drained::core_is_full) result = drained;
-    if (drained == Drained::core_is_full || drained == Drained::held) {
-      ++tag;
-      continue;
+    if (drained == Drained::core_is_full || drained == Drained::held) return false;
+    if (drained == Drained::broken) {
+      agenda_.forget(tag);
+      upstreams_.erase(place);
     }
-    tag = heard_.erase(tag);
-    if (drained == Drained::done) continue;
-    agenda_.forget(place->first);
-    upstreams_.erase(place);
-  }
+    return true;
+  });
   return result;
 }
 

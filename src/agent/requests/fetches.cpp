@@ -57,8 +57,7 @@ void Fetches::complete(const io::Completion& completion) {
 bool Fetches::advance(FilePipeline& pipeline) {
   bool moved = pipeline.carries() && arrive(pipeline);
   std::size_t leaving = 0;
-  for (auto place = fetches_.begin(); place != fetches_.end();) {
-    Fetch& fetch = *place;
+  fetches_.remove_if([&](Fetch& fetch) {
     if (fetch.step == Step::waiting && !pipeline.carries()) {
       moved = true;
       fetch.step = Step::leaving;
@@ -68,17 +67,13 @@ bool Fetches::advance(FilePipeline& pipeline) {
         fetch.passed = true;  // the rank has the file itself
       }
     }
-    const bool turn = fetch.step == Step::leaving && leaving++ < leaving_max;
-    if (turn) moved |= leave(fetch);
-    const bool given_up = fetch.gone || !fetch.status.ok();
-    if (!turn || !(fetch.passed || given_up)) {
-      ++place;
-      continue;
-    }
+    if (fetch.step != Step::leaving || leaving++ >= leaving_max) return false;
+    moved |= leave(fetch);
+    if (!fetch.passed && !fetch.gone && fetch.status.ok()) return false;
     done_.push_back({fetch.asked.waiter, fetch.status});
-    place = fetches_.erase(place);
     moved = true;
-  }
+    return true;
+  });
   return moved;
 }
 
