@@ -167,13 +167,9 @@ bool Core::Impl::retire() {
   for (FileSlot slot = 0; slot < files.end(); ++slot) {
     OpenFile* const file = files.at(slot);
     if (file == nullptr || !file->over()) continue;
-    for (std::size_t i = 0; i < file->lanes.size(); ++i) {
-      Lane& lane = *file->lanes[i];
-      lane.watch.end(file->path, spans);
-      const LaneNumber number{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(file->lanes.size()),
-                              file->node, file->nodes, file->topology};
-      reports.push_back(make_report(file->path, file->asked, *lane.pipeline, lane.requests, *shared.pool,
-                                    number, file->ledger ? file->ledger->problem() : std::string()));
+    for (std::uint32_t lane = 0; lane < file->lanes.size(); ++lane) {
+      file->lanes[lane]->watch.end(file->path, spans);
+      reports.push_back(make_report(*file, lane, *shared.pool));
     }
     if (std::string message = file->ledger_message(); !message.empty())
       messages.push_back(std::move(message));
