@@ -82,17 +82,7 @@ void Rounds::drop(SenderId id, const std::string& why) {
   if (!why.empty()) ways_.log("drops rank process " + std::to_string(found->second->pid()) + ": " + why);
   for (const FileSlot file : found->second->files()) states_.closed(file);
   if (found->second->greeted()) core_.abandon(id);
-  const auto unanswered = [&](const PendingRequest& one) {
-    if (one.sender == id && one.frame.kind == transport::Kind::close) states_.closed(one.frame.file);
-    return one.sender == id;
-  };
-  std::erase_if(fresh_, unanswered);
-  std::erase_if(waiting_, unanswered);
-  std::erase_if(asked_, [&](const Asked& one) {
-    if (one.sender == id && one.closes) states_.closed(one.file);
-    return one.sender == id;
-  });
-  std::erase_if(replies_, [id](const Reply& reply) { return reply.sender == id; });
+  forget(id);
   connections_.erase(found);
 }
 
@@ -260,13 +250,22 @@ Rounds::Pass Rounds::drain_links() {
   return links_.frames() != before || fresh_.size() != asked ? Pass::worked : Pass::idle;
 }
 
-// A request of an agent that has gone must not count as a request of the next agent with its number.
-void Rounds::forget(SenderId agent) {
-  const auto of_agent = [agent](const auto& one) { return one.sender == agent; };
-  std::erase_if(fresh_, of_agent);
-  std::erase_if(waiting_, of_agent);
-  std::erase_if(asked_, of_agent);
-  std::erase_if(replies_, of_agent);
+// A request of a sender that has gone must not count as a request of the next sender with its number. A close
+// of a rank has been counted as an open until its answer.
+void Rounds::forget(SenderId sender) {
+  const bool rank = connections_.contains(sender);
+  const auto pending = [&](const PendingRequest& one) {
+    const bool its = one.sender == sender;
+    if (its && rank && one.frame.kind == transport::Kind::close) states_.closed(one.frame.file);
+    return its;
+  };
+  std::erase_if(fresh_, pending);
+  std::erase_if(waiting_, pending);
+  std::erase_if(asked_, [&](const Asked& one) {
+    if (one.sender == sender && one.closes) states_.closed(one.file);
+    return one.sender == sender;
+  });
+  std::erase_if(replies_, [sender](const Reply& reply) { return reply.sender == sender; });
 }
 
 // Ranks that have hung up leave when their rings are empty.

@@ -87,7 +87,7 @@ class Rounds {
   bool hold_back();
   Pass drain_rings();
   Pass drain_links();
-  void forget(SenderId agent);
+  void forget(SenderId sender);
   void drop_gone();
   void forward_of_agents();
   void forward(const PendingRequest& request);
