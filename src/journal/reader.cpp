@@ -18,26 +18,19 @@ struct Words {
   Code code;
 };
 
-Words words_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::clean:
-      return {"clean", "complete up to its end", Code::ok};
-    case Verdict::torn:
-      return {"torn",
-              "the last record is incomplete (its writer was stopped); the records before it are good",
-              Code::ok};
-    case Verdict::corrupt:
-      return {"corrupt", "corrupt: the bytes there differ from those that were written", Code::corrupt};
-    case Verdict::not_a_journal:
-      return {"not_a_journal", "not a Millrace journal", Code::invalid};
-    case Verdict::unsupported:
-      return {"unsupported", "a Millrace journal of a version that this program does not know",
-              Code::unsupported};
-    case Verdict::unreadable:
-      return {"unreadable", "cannot be read", Code::io};
-  }
-  return {"unknown", "unknown", Code::invalid};
-}
+// By verdict.
+constexpr std::array<Words, 6> words{{
+    {"clean", "complete up to its end", Code::ok},
+    {"torn", "the last record is incomplete (its writer was stopped); the records before it are good",
+     Code::ok},
+    {"corrupt", "corrupt: the bytes there differ from those that were written", Code::corrupt},
+    {"not_a_journal", "not a Millrace journal", Code::invalid},
+    {"unsupported", "a Millrace journal of a version that this program does not know", Code::unsupported},
+    {"unreadable", "cannot be read", Code::io},
+}};
+static_assert(words.size() == static_cast<std::size_t>(Verdict::unreadable) + 1);
+
+const Words& words_of(Verdict verdict) { return words[static_cast<std::size_t>(verdict)]; }
 
 }  // namespace
 
