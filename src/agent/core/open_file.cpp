@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::uint64_t show_every_ns = 250'000'000;
 
-Result<std::unique_ptr<FilePipeline>> open_lane(Shared& shared, const Fd& target, LaneRoute& way,
-                                                const FileSettings& settings) {
-  if (way.next && !way.keeps) return FilePipeline::open(shared, std::move(way.next), settings);
-  Result<Fd> own = io::duplicate(target);
-  if (!own) return own.status();
-  return FilePipeline::open(shared, *std::move(own), settings, std::move(way));
-}
-
 // nullptr unless the file has stand-ins on other nodes.
 Result<std::unique_ptr<Fetches>> open_fetches(Shared& shared, const Fd& target, const Route& route) {
   if (!route.stands_in) return std::unique_ptr<Fetches>();
@@ -58,10 +50,11 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
     auto fetches = open_fetches(shared, target, route);
     if (!fetches) return fetches.status();
     way.device = identity.device;
-    auto pipeline = open_lane(shared, target, way, file->asked);
+    const std::uint32_t upstreams = way.upstreams;
+    auto pipeline = FilePipeline::open(shared, target, file->asked, std::move(way));
     if (!pipeline) return pipeline.status();
     file->lanes.push_back(
-        std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), senders, way.upstreams));
+        std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), senders, upstreams));
   }
   file->join(shared, target, file->asked);
   return file;

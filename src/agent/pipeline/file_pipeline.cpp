@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/posix/descriptor.hpp"
+
 namespace millrace::agent {
 
 namespace {
@@ -45,23 +47,27 @@ FilePipeline::FilePipeline(Shared& shared, const FileSettings& settings, std::ui
       sweep_(shared, sort_, journal_, departures_),
       settlements_(*outlet_, departures_) {}
 
-Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, Fd target,
+Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, const Fd& target,
                                                          const FileSettings& settings, LaneRoute way) {
-  const std::uint32_t owner = shared.next_owner++;
-  sink::SinkOptions options = sink_options(settings, way.keeps);
-  if (settings.sink == SinkMode::automatic) options.meter = &shared.meters[way.device];
-  auto sink = sink::Sink::open(shared.storage, std::move(target), owner, options);
-  if (!sink) return sink.status();
-  auto outlet = make_outlet(*std::move(sink));
-  if (way.next)
-    outlet = make_tee(std::move(outlet), make_outlet(std::move(way.next), settings.record_max_bytes));
+  std::uint32_t owner = 0;
+  std::unique_ptr<Outlet> next, outlet;
+  if (way.next) next = make_outlet(std::move(way.next), settings.record_max_bytes);
+  if (!next || way.keeps) {
+    Result<Fd> own = io::duplicate(target);
+    if (!own) return own.status();
+    owner = shared.next_owner++;
+    sink::SinkOptions options = sink_options(settings, way.keeps);
+    if (settings.sink == SinkMode::automatic) options.meter = &shared.meters[way.device];
+    auto sink = sink::Sink::open(shared.storage, *std::move(own), owner, options);
+    if (!sink) return sink.status();
+    outlet = make_outlet(*std::move(sink));
+  }
+  if (outlet && next) {
+    outlet = make_tee(std::move(outlet), std::move(next));
+  } else if (next) {
+    outlet = std::move(next);
+  }
   return std::unique_ptr<FilePipeline>(new FilePipeline(shared, settings, owner, std::move(outlet)));
-}
-
-std::unique_ptr<FilePipeline> FilePipeline::open(Shared& shared, std::unique_ptr<Carrier> next,
-                                                 const FileSettings& settings) {
-  auto outlet = make_outlet(std::move(next), settings.record_max_bytes);
-  return std::unique_ptr<FilePipeline>(new FilePipeline(shared, settings, 0, std::move(outlet)));
 }
 
 void FilePipeline::note(Extent extent) {

@@ -52,12 +52,10 @@ struct Claims {
 // outlet. Owns all of these. The memory is the shared pool's. Not thread safe.
 class FilePipeline {
  public:
-  // Leads into the target file, and also to the next agent if there is one.
-  static Result<std::unique_ptr<FilePipeline>> open(Shared& shared, Fd target, const FileSettings& settings,
-                                                    LaneRoute way = {});
-  // Leads to the next agent.
-  static std::unique_ptr<FilePipeline> open(Shared& shared, std::unique_ptr<Carrier> next,
-                                            const FileSettings& settings);
+  // Leads into the target file, or to the next agent, or to both, as the lane's route says. Duplicates
+  // `target`.
+  static Result<std::unique_ptr<FilePipeline>> open(Shared& shared, const Fd& target,
+                                                    const FileSettings& settings, LaneRoute way);
 
   void write(std::uint64_t offset, std::span<const std::byte> data) {
     ++counters_.records_in;
