@@ -29,12 +29,11 @@ Core::~Core() {
     lane.pipeline->drop();
     lane.pipeline->outlet().give_up();
   });
-  std::vector<sink::Ticket> unheeded;  // no request waits for them any more
   while (busy()) {
     impl_->take_completions(0);
-    impl_->files.each_lane([&unheeded](OpenFile&, Lane& lane) {
+    impl_->files.each_lane([](OpenFile&, Lane& lane) {
       lane.pipeline->pump();
-      lane.pipeline->settlements().take(unheeded);
+      (void)lane.pipeline->settlements().take();
       (void)lane.pipeline->settlements().take_fetched();
     });
     impl_->shared.storage.kick();

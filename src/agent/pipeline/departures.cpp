@@ -60,11 +60,6 @@ std::uint32_t Departures::watch(Extent extent, WaiterId waiter) {
   return count;
 }
 
-void Departures::take_finished(std::vector<WaiterId>& waiters) {
-  waiters.insert(waiters.end(), finished_.begin(), finished_.end());
-  finished_.clear();
-}
-
 // Puts the next runs of a chunk into segments_. True if the chunk's last run is among them.
 bool Departures::take_runs(Departure& departure) {
   const BlockPool& pool = *shared_.pool;

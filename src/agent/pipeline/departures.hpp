@@ -8,6 +8,7 @@
 #include <list>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "agent/pipeline/outlet.hpp"
@@ -41,7 +42,7 @@ class Departures {
   void tell(const std::vector<WaiterId>& waiters) {
     finished_.insert(finished_.end(), waiters.begin(), waiters.end());
   }
-  void take_finished(std::vector<WaiterId>& waiters);
+  std::vector<WaiterId> take_finished() { return std::exchange(finished_, {}); }
 
   // Hands departures to the outlet, up to a bound. True if anything moved. `doomed`: they end without the
   // outlet.

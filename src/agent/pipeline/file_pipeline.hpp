@@ -97,7 +97,7 @@ class FilePipeline {
   void drop();
 
   const Departures& departures() const { return departures_; }
-  void take_finished(std::vector<WaiterId>& waiters) { departures_.take_finished(waiters); }
+  std::vector<WaiterId> take_finished() { return departures_.take_finished(); }
   Settlements& settlements() { return settlements_; }
   Sweep& sweep() { return sweep_; }
   Outlet& outlet() const { return *outlet_; }

@@ -30,9 +30,4 @@ Status Settlements::end(const sink::Done& done) {
   return done.status;
 }
 
-void Settlements::take(std::vector<sink::Ticket>& tickets) {
-  tickets.insert(tickets.end(), settled_.begin(), settled_.end());
-  settled_.clear();
-}
-
 }  // namespace millrace::agent

@@ -23,7 +23,7 @@ class Settlements {
   // The outlet's answer to begin(), or to a fetch. Returns the error that the pipeline has to keep.
   Status end(const sink::Done& done);
   // Answers to begin(), each once.
-  void take(std::vector<sink::Ticket>& tickets);
+  std::vector<sink::Ticket> take() { return std::exchange(settled_, {}); }
   // Answers to fetches, each once. An error of a fetch is no error of the pipeline.
   std::vector<sink::Done> take_fetched() { return std::exchange(fetched_, {}); }
 

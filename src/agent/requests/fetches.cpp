@@ -30,11 +30,6 @@ void Fetches::abandon(SenderId sender) {
   for (Fetch& fetch : fetches_) fetch.gone |= fetch.asked.upstream && fetch.asked.sender == sender;
 }
 
-void Fetches::take(std::vector<Done>& done) {
-  done.insert(done.end(), done_.begin(), done_.end());
-  done_.clear();
-}
-
 void Fetches::submit(io::Op op, std::shared_ptr<Piece> piece) {
   const std::uint32_t number = next_transfer_++;
   io::Request request{op, file_, piece->offset, 0, {}, std::uint64_t{owner_} << 32 | number};

@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "agent/pipeline/file_pipeline.hpp"
@@ -69,8 +70,8 @@ class Fetches {
     WaiterId waiter;
     Status status = {};
   };
-  // Appends the fetches that have ended since the last call.
-  void take(std::vector<Done>& done);
+  // The fetches that have ended since the last call.
+  std::vector<Done> take() { return std::exchange(done_, {}); }
 
   // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);

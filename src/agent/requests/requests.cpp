@@ -160,9 +160,7 @@ void Requests::answer(const Waiter& waiter, std::vector<Reply>& replies) {
 }
 
 bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
-  finished_.clear();
-  pipeline_.take_finished(finished_);
-  for (const WaiterId id : finished_) {
+  for (const WaiterId id : pipeline_.take_finished()) {
     const auto found = waiters_.find(id);
     if (found != waiters_.end()) --found->second.departures;
   }
@@ -189,24 +187,22 @@ bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
 bool Requests::step_fetch(std::vector<Reply>& replies) {
   if (fetches_ == nullptr) return false;
   const bool moved = fetches_->advance(pipeline_);
-  fetched_.clear();
-  fetches_->take(fetched_);
-  for (const Fetches::Done& done : fetched_) {
+  const std::vector<Fetches::Done> fetched = fetches_->take();
+  for (const Fetches::Done& done : fetched) {
     const auto found = waiters_.find(done.waiter);
     if (found == waiters_.end()) continue;
     found->second.status = done.status;
     answer(found->second, replies);
     waiters_.erase(found);
   }
-  return moved || !fetched_.empty();
+  return moved || !fetched.empty();
 }
 
 // One settling at a time. It covers all requests that are at this step when it begins.
 bool Requests::step_settle(std::uint64_t now_ns, std::vector<Reply>& replies) {
   bool any = false;
-  settled_tickets_.clear();
-  pipeline_.settlements().take(settled_tickets_);
-  if (settle_ticket_ != 0 && std::ranges::find(settled_tickets_, settle_ticket_) != settled_tickets_.end()) {
+  const std::vector<sink::Ticket> settled = pipeline_.settlements().take();
+  if (settle_ticket_ != 0 && std::ranges::find(settled, settle_ticket_) != settled.end()) {
     any = true;
     settle_ticket_ = 0;
     if (settle_covers_.empty()) settled_ = true;  // it came from settle_after_last()

@@ -124,9 +124,6 @@ class Requests {
   bool settled_ = false;                 // all bytes of gone members have departed, and are durable if needed
   bool passed_close_ = false;            // the next agent has been asked to close
   bool merging_ = false;                 // requests wait for agents only, and chunks leave meanwhile
-  std::vector<WaiterId> finished_;
-  std::vector<Fetches::Done> fetched_;
-  std::vector<sink::Ticket> settled_tickets_;
   RequestCounters counters_;
   transport::ClientCounters clients_{};
 };
