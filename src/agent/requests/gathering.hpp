@@ -20,7 +20,7 @@ struct Asker {
   std::uint32_t request;
   std::uint64_t group;
   std::uint32_t round;         // the number of syncs that the sender has asked for
-  std::uint64_t start_ns = 0;  // of the first advance() that saw the request
+  std::uint64_t start_ns = 0;  // of the first advance() that saw the request; 0: none has
 };
 
 // Decides for which members a sync or close waits before its bytes leave, because a chunk that two ranks fill

@@ -93,10 +93,7 @@ bool Requests::ahead(SenderId sender) const {
 bool Requests::step_gather(std::uint64_t now_ns) {
   bool any = false;
   for (auto& [id, waiter] : waiters_) {
-    if (!waiter.started) {
-      waiter.started = true;
-      waiter.start_ns = waiter.since_ns = now_ns;
-    }
+    if (waiter.start_ns == 0) waiter.start_ns = waiter.since_ns = now_ns;
     if (waiter.step != Step::gather || gathering_.until_ns(waiter) > now_ns) continue;
     counters_.gather_ns += now_ns - waiter.since_ns;
     waiter.since_ns = now_ns;
@@ -304,7 +301,7 @@ Phases Requests::phases() const {
 std::uint64_t Requests::next_deadline_ns() const {
   std::uint64_t next = nobody() && members_.awaited() > 0 ? begun_ns_ + transport::await_ns : UINT64_MAX;
   for (const auto& [id, waiter] : waiters_) {
-    if (!waiter.started) return 0;
+    if (waiter.start_ns == 0) return 0;
     if (waiter.step == Step::gather) next = std::min(next, gathering_.until_ns(waiter));
   }
   return next;

@@ -90,7 +90,6 @@ class Requests {
     Step step;
     Extent extent = everything;
     bool answer = true;            // false: the sender has gone, or gets its answer elsewhere
-    bool started = false;          // start_ns and since_ns are known
     std::uint64_t since_ns = 0;    // the begin of this step
     std::uint32_t departures = 0;  // the number for which it waits
     Status status = {};            // of its fetch
