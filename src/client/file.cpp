@@ -58,7 +58,7 @@ Choice OpenedFile::decide(const Transfer& transfer) {
   const Choice choice = choose(process_.settings(), request_.settings, transfer, request_.costs);
   if (!choice.pipeline || transfer.bytes == 0 || registered()) return choice;
   if (choice.by_costs && !account_.pays_for_start(choice.expected, request_.members, transfer.crowding) &&
-      !joins_an_agent())
+      process_.joined() == nullptr)
     return {false, "too little so far to start an agent for", true, choice.expected};
   if (enroll(true)) return choice;
   return {false, barred_.load(std::memory_order_relaxed)};
@@ -195,8 +195,7 @@ Status OpenedFile::ask(Session& session, Kind kind, Extent extent) {
 // True if some rank of this node has the file open through the pipeline. Costs no system call.
 bool OpenedFile::known_to_agent() {
   if (barred_.load(std::memory_order_relaxed) != nullptr) return false;
-  const char* why = nullptr;
-  Session* session = process_.session(false, why);
+  Session* session = process_.joined();
   if (session == nullptr) return false;
   const std::lock_guard lock(known_mutex_);
   return session->view().knows(target_.number(), openings_seen_);

@@ -6,10 +6,7 @@
 
 namespace millrace::client {
 
-Session* Guest::session() {
-  const char* why = nullptr;
-  return of_ == Of::agent ? process_.session(false, why) : process_.successor();
-}
+Session* Guest::session() { return of_ == Of::agent ? process_.joined() : process_.successor(); }
 
 Session* Guest::session_that_knows(std::uint64_t number) {
   if (number == 0 || blind_ || process_.is_child()) return nullptr;

@@ -311,8 +311,7 @@ Result<transport::TcpAddress> meet() {
 }
 
 transport::TcpAddress met() {
-  const char* why = nullptr;
-  const Session* session = process().session(false, why);
+  const Session* session = process().joined();
   const bool known = session != nullptr && !session->lost() && session->met() != 0;
   const Result<transport::TcpAddress> address = known ? meet() : Code::not_found;
   return address ? *address : transport::TcpAddress{};
@@ -320,8 +319,7 @@ transport::TcpAddress met() {
 
 bool anything_pending(bool writes) {
   if (process().is_child()) return false;
-  const char* why = nullptr;
-  Session* session = process().session(false, why);
+  Session* session = process().joined();
   return session != nullptr && session->view().anything_pending(writes);
 }
 

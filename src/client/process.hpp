@@ -50,6 +50,12 @@ class Process {
   // runs. It looks for an agent at most once per millisecond, even after failures.
   virtual Session* session(bool may_start, const char*& why) = 0;
 
+  // As session(false, why), for callers that need no reason.
+  Session* joined() {
+    const char* why = nullptr;
+    return session(false, why);
+  }
+
   // True if this process had an agent, and the agent has gone.
   virtual bool agent_has_gone() = 0;
   // Returns a session with a second agent, only for questions; nullptr: no such agent is known. After the
