@@ -277,7 +277,6 @@ Result<transport::TcpAddress> own_address() {
 
 }  // namespace
 
-Process& own_process() { return process(); }
 const Settings& process_settings() { return process().settings(); }
 
 std::unique_ptr<File> open(OpenRequest request) { return open(std::move(request), process()); }

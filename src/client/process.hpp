@@ -101,9 +101,6 @@ class Process {
   Lessons lessons_;
 };
 
-// The process that runs this code.
-Process& own_process();
-
 // These functions are open(), visit() and settle_ledgers() of file.hpp, for any process.
 std::unique_ptr<File> visit(const std::string& path, Process& process);
 std::unique_ptr<File> open(OpenRequest request, Process& process);
