@@ -148,8 +148,7 @@ Status OpenedFile::write(std::span<const Piece> pieces) {
 Status OpenedFile::flush(Extent extent) {
   if (extent.empty() || process_.is_child()) return {};
   const Status status = flush_own(extent);
-  const auto size = [this] { return process_.size_of(target_.lasting_path()); };
-  return status.ok() ? successor_.before_reading(target_.number(), extent, size) : status;
+  return status.ok() ? successor_.before_reading(target_.number(), extent, &target_) : status;
 }
 
 Status OpenedFile::flush_own(Extent extent) {
@@ -163,11 +162,7 @@ Status OpenedFile::flush_own(Extent extent) {
   const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed);
   if (!dirty && !elsewhere) return session->sticky(slot_);
   if (elsewhere) extent = everything;
-  // The end of the file depends on pending bytes behind it: a hole before these bytes reads as zeros.
-  if (extent.end != UINT64_MAX) {
-    const Result<std::uint64_t> size = process_.size_of(target_.lasting_path());
-    if (!size || extent.end > *size) extent.end = UINT64_MAX;
-  }
+  extent = process_.with_the_end(extent, target_);
   const TraceSpan span("flush", extent.size());
   flushes_.fetch_add(1, std::memory_order_relaxed);
   if (dirty && may_turn_off() && !account_.pays_for_question()) {
@@ -180,8 +175,7 @@ Status OpenedFile::flush_own(Extent extent) {
 }
 
 Status OpenedFile::ask_before_reading(Extent extent) {
-  const auto size = [this] { return process_.size_of(target_.lasting_path()); };
-  const Status status = guest_.before_reading(target_.number(), extent, size);
+  const Status status = guest_.before_reading(target_.number(), extent, &target_);
   return status.ok() ? without_agent() : status;
 }
 

@@ -325,7 +325,7 @@ bool anything_pending(bool writes) {
 void settle_file(std::uint64_t device, std::uint64_t inode, bool writes) {
   Guest guest(process());
   const std::uint64_t number = transport::file_number(device, inode);
-  (void)(writes ? guest.before_writing(number, everything) : guest.before_reading(number, everything, {}));
+  (void)(writes ? guest.before_writing(number, everything) : guest.before_reading(number, everything));
 }
 
 bool reserve_descriptors() { return process().reserve(); }

@@ -14,6 +14,8 @@
 #include "client/series.hpp"
 #include "client/session.hpp"
 #include "client/stint.hpp"
+#include "client/target_file.hpp"
+#include "extent/extent.hpp"
 
 namespace millrace::client {
 
@@ -65,6 +67,14 @@ class Process {
 
   virtual void add(Leaver* leaver) = 0;
   virtual void remove(Leaver* leaver) = 0;
+
+  // `extent`, or all bytes from its begin if it reaches behind the end of the file. The end of the file
+  // depends on pending bytes behind it: a hole before these bytes reads as zeros.
+  Extent with_the_end(Extent extent, const TargetFile& target) {
+    if (extent.end == UINT64_MAX) return extent;
+    const Result<std::uint64_t> size = size_of(target.lasting_path());
+    return {extent.begin, size.ok() && extent.end <= *size ? extent.end : UINT64_MAX};
+  }
 
   // True in a child of fork(): the ring and the files belong to the parent.
   bool is_child() const { return child_.load(std::memory_order_relaxed); }
