@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "agent/pipeline/budget.hpp"
 
@@ -22,7 +23,7 @@ class LazyPool {
 
   // The caller has checked available(). The item still has the bytes of its last user.
   std::uint32_t allocate() {
-    const std::uint32_t id = free_head_ != none ? pop() : untouched_++;
+    const std::uint32_t id = free_head_ != none ? std::exchange(free_head_, next_[free_head_]) : untouched_++;
     ++in_use_;
     if (in_use_ > peak_) peak_ = in_use_;
     return id;
@@ -46,12 +47,6 @@ class LazyPool {
   static constexpr std::uint32_t none = UINT32_MAX;
 
  private:
-  std::uint32_t pop() {
-    const std::uint32_t id = free_head_;
-    free_head_ = next_[id];
-    return id;
-  }
-
   std::size_t item_bytes_;
   std::uint32_t count_;
   std::byte* base_ = nullptr;
