@@ -149,14 +149,14 @@ bool Core::Impl::advance_ledgers() {
   return any;
 }
 
-HoldBound Core::Impl::bound_of(const OpenFile& file) const {
-  return hold_bound(shared.write_within_ns, file.nodes, file.topology);
+std::uint64_t Core::Impl::bound_ns_of(const OpenFile& file) const {
+  return hold_bound_ns(shared.write_within_ns, file.nodes, file.topology);
 }
 
 void Core::Impl::expire() {
   files.each_lane([this](OpenFile& file, Lane& lane) {
     FilePipeline& way = *lane.pipeline;
-    if (lane.expiry.due(way.buffers(), shared.now_ns, bound_of(file).buffer_ns, way.sweep().moved_ns()))
+    if (lane.expiry.due(way.buffers(), shared.now_ns, bound_ns_of(file), way.sweep().moved_ns()))
       file.write_out(lane);
   });
 }
@@ -230,7 +230,7 @@ void Core::write_out() {
 
 std::uint64_t Core::look_every_ns() const {
   std::uint64_t every = UINT64_MAX;
-  impl_->files.each([&](const OpenFile& file) { every = std::min(every, impl_->bound_of(file).ring_ns); });
+  impl_->files.each([&](const OpenFile& file) { every = std::min(every, impl_->bound_ns_of(file)); });
   return every;
 }
 

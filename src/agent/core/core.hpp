@@ -143,7 +143,7 @@ class Core {
   Partial partial() const;
 
   // The longest time from a write until its bytes leave for the file although no rank asks for them
-  // (hold_bound() in expiry.hpp). At first 5 s.
+  // (hold_bound_ns() in expiry.hpp). At first 5 s.
   void set_write_within(std::uint64_t bound_ns);
   // The longest time between two looks at a ring that keeps this bound; UINT64_MAX: no file is open.
   std::uint64_t look_every_ns() const;

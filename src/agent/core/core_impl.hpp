@@ -56,7 +56,7 @@ struct Core::Impl {
   void answer(const Reply& reply);
   bool take_completions(std::uint64_t elapsed_ns);
   bool advance_ledgers();
-  HoldBound bound_of(const OpenFile& file) const;
+  std::uint64_t bound_ns_of(const OpenFile& file) const;
   void expire();
   bool retire();
   bool ready() const { return shared.ready() && !shared.ledger_full; }

@@ -10,24 +10,20 @@
 
 namespace millrace::agent {
 
-// The longest time of a byte in one agent. The setting write_within bounds the whole way of the byte into the
-// file, and the agents on the longest way of the topology share that time.
+// The longest time of a byte in its rank's ring, between two looks of the agent, and again in the agent's
+// buffer. The setting write_within bounds the whole way of the byte into the file, and the agents on the
+// longest way of the topology share that time.
 //
 //   write returns        agent takes the record             bytes leave
 //        |------ ring: half ------|------- buffer: half --------|
 //
-struct HoldBound {
-  std::uint64_t ring_ns = UINT64_MAX;    // between two looks at a ring
-  std::uint64_t buffer_ns = UINT64_MAX;  // in the buffer, under every strategy
-};
-constexpr HoldBound hold_bound(std::uint64_t write_within_ns, std::uint32_t nodes, Topology topology) {
+constexpr std::uint64_t hold_bound_ns(std::uint64_t write_within_ns, std::uint32_t nodes, Topology topology) {
   const std::uint32_t agents = nodes <= 1                     ? 1
                                : topology == Topology::direct ? 2
                                : topology == Topology::tree
                                    ? static_cast<std::uint32_t>(std::bit_width(nodes))
                                    : nodes;
-  const std::uint64_t half = write_within_ns / agents / 2;
-  return {half, half};
+  return write_within_ns / agents / 2;
 }
 
 // Watches how long bytes stay in the buffer of one lane. Not thread safe.

@@ -26,8 +26,7 @@ TEST(Expiry, IsDueOnceTheOldestByteIsAsOldAsTheBound) {
 
 TEST(Expiry, AgentsOnTheWayShareTheBound) {
   const auto way = [](std::uint32_t nodes, Topology topology) {
-    const HoldBound bound = hold_bound(1000, nodes, topology);
-    return bound.ring_ns + bound.buffer_ns;
+    return 2 * hold_bound_ns(1000, nodes, topology);
   };
   EXPECT_EQ(way(1, Topology::direct), 1000U);
   EXPECT_EQ(way(8, Topology::direct), 500U);
