@@ -139,9 +139,9 @@ def shared_memory() -> dict[str, Any]:
 
 
 def _addresses() -> list[tuple[str, str]]:
-    """Name and address of each interface that is up, in the order in which the library looks at them.
+    """Name and address of each active interface, in the order in which the library looks at them.
 
-    IPv4 before IPv6; link-local addresses mean something on one host only.
+    IPv4 before IPv6. Link-local addresses are valid on one host only, so they are left out.
     """
 
     class SocketAddress(ctypes.Structure):
@@ -221,7 +221,7 @@ def _rotational(device: str) -> bool | None:
 
 
 def _locking(folder: Path) -> str:
-    """The state of byte-range locks there: ok, or the reason why they fail."""
+    """The state of byte-range locks in the folder: ok, or the reason of their failure."""
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".millrace-doctor-") as file:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)

@@ -178,7 +178,7 @@ def find() -> Library | None:
         return None
     try:
         library = Library(path)
-    except (OSError, AttributeError):  # for another processor, or older
+    except (OSError, AttributeError):  # the library is for another processor, or older
         return None
     return library if library.raw_api_version() >= API_VERSION else None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 
-TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -68,7 +68,7 @@ class Prefix:
         return os.path.isfile(self.preload)
 
     def shared_object(self, name: str) -> str:
-        # Distributions put libraries in lib64 or a folder of the architecture.
+        # Distributions put libraries into lib64 or a folder of the architecture.
         for folder in ("lib", "lib64", f"lib/{os.uname().machine}-linux-gnu"):
             path = os.path.join(self.root, folder, name)
             if os.path.isfile(path):

@@ -11,7 +11,7 @@ import sys
 from millrace.setting_table import SETTINGS, Setting
 from millrace.units import format_bytes, format_duration, parse_bytes, parse_duration
 
-TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ class SettingError(ValueError):
 
 
 BY_NAME = {setting.name: setting for setting in SETTINGS}
-# Not settings of a file or process but of the launcher of everything.
+# Settings of the launcher, not of a file or process.
 SWITCH_VARIABLE = "MILLRACE"
 OTHER_VARIABLES = {SWITCH_VARIABLE, "MILLRACE_PREFIX"}
 
@@ -153,7 +153,7 @@ def find_config(explicit: str | os.PathLike[str] | None, environment: Mapping[st
 
 
 def _distrust(about: os.stat_result) -> str:
-    """Why a file may not name what runs as this user, or where this user's bytes go; empty if it may."""
+    """The reason why a settings file is not trusted with paths of programs and outputs; empty if it is trusted."""
     if about.st_uid not in (os.geteuid(), 0):
         return "the file belongs to another user"
     if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -42,7 +42,7 @@ def on_device(tensor: Tensor, node: dict[str, Any], library: str | None, device:
         shape, dtype = _torch_type(tensor, node)
         made = torch.empty(shape, dtype=dtype, device=device)
     except (ImportError, ValueError, TypeError):
-        return None  # build() says it
+        return None  # build() reports the error
     torch.cuda.current_stream(made.device).synchronize()
     return OnDevice(made, made.data_ptr(), tensor.bytes)
 

@@ -50,7 +50,7 @@ _NUMPY = {
     "C64": "<c8",
 }
 _OF_NUMPY = {code: name for name, code in _NUMPY.items() if name != "C64"}
-# NumPy has these by the package ml_dtypes.
+# NumPy gets these from the package ml_dtypes.
 _ML_DTYPES = {
     "BF16": "bfloat16",
     "F8_E4M3": "float8_e4m3fn",
@@ -85,8 +85,8 @@ class Stored(NamedTuple):
     """The layout of elements in the file."""
 
     name: str  # safetensors' type
-    last: tuple[int, ...] = ()  # dimensions that each element adds to the shape
-    note: Any = None  # the tree's "dtype", if `name` does not tell all
+    last: tuple[int, ...] = ()  # further dimensions of each element
+    note: Any = None  # the tree's "dtype", if `name` is not enough
 
 
 def of_numpy(dtype: Any) -> Stored:
@@ -137,7 +137,7 @@ def to_numpy(name: str, note: Any) -> Any:
 
 
 def _as_descr(note: Any) -> Any:
-    """JSON has no tuples, which NumPy's descriptions are made of: (name, type[, shape]), (type, shape)."""
+    """Restores the tuples of NumPy's descriptions, because JSON has no tuples: (name, type[, shape]), (type, shape)."""
     if isinstance(note, list) and note and all(isinstance(field, list) for field in note):
         return [_field(field) for field in note]
     if isinstance(note, list) and len(note) == 2:

@@ -18,7 +18,7 @@ VERSION = "1"
 CHUNK_BYTES = 4 << 20
 DATA_ALIGNMENT = 4096
 HEADER_MAX_BYTES = 100_000_000
-DEPTH_MAX = 200  # of trees; Python's own JSON gives up somewhere below 1000
+DEPTH_MAX = 200  # of trees; Python's own JSON fails at some depth below 1000
 RESERVED_NAME = "__metadata__"
 
 _CRC = b'"millrace.crc32":"'
@@ -49,9 +49,9 @@ class Header:
 
     tensors: list[Tensor]
     data_begin: int
-    tree: Any  # None: not Millrace's
+    tree: Any  # None: the file is not Millrace's
     is_ours: bool
-    algorithm: str  # "": no checksums
+    algorithm: str  # "": the file has no checksums
     chunk_bytes: int
     checksums: str
 
@@ -143,7 +143,7 @@ def _parse(text: bytes, size: int, path: str) -> Header:
     metadata = entries.pop(RESERVED_NAME, {}) if isinstance(entries, dict) else None
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise CheckpointError(f"{path} is damaged: its header is not one of safetensors")
-    is_ours = any(key.startswith("millrace") for key in metadata)  # one damaged key makes it nobody else's
+    is_ours = any(key.startswith("millrace") for key in metadata)  # a file with one damaged key is still Millrace's
     if is_ours:
         _check_header(text, metadata, path)
     tensors = _tensors(entries, size - 8 - len(text), path)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-THREADS = 4  # a storage has seldom use for more, and memory is copied at full speed by fewer
+THREADS = 4  # storage seldom needs more, and fewer copy memory at full speed
 
 
 def usual_size() -> int:
@@ -25,14 +25,14 @@ class Team:
         self._tasks: Iterator[Any] = iter(())
         self._work: Callable[[Any], None] | None = None
         self._error: BaseException | None = None
-        # No daemons: Python waits for them at its end.
+        # No daemon threads: Python waits for them at its end.
         self._helpers: list[threading.Thread] = []
         try:
             for _ in range((size or usual_size()) - 1):
                 helper = threading.Thread(target=self._help, name="millrace-checkpoint")
                 helper.start()
                 self._helpers.append(helper)
-        except RuntimeError:  # no more threads to be had: fewer do it too
+        except RuntimeError:  # no more threads are available: fewer do the work too
             pass
         except BaseException:
             self.close()

@@ -13,7 +13,7 @@ from millrace.checkpoint import sources
 from millrace.checkpoint.errors import CheckpointError
 from millrace.checkpoint.header import DEPTH_MAX, RESERVED_NAME
 
-_INTEGER_DIGITS = 4000  # more, Python itself does not write or read
+_INTEGER_DIGITS = 4000  # Python itself neither writes nor reads more digits
 
 
 class Packer:
@@ -21,8 +21,8 @@ class Packer:
 
     def __init__(self) -> None:
         self.sources: dict[str, sources.Source] = {}
-        self._names: dict[Any, str] = {}  # of arrays that are in `sources`, by what they are
-        self._above: set[int] = set()  # containers that the present one is in
+        self._names: dict[Any, str] = {}  # identity of an array in `sources` -> its name
+        self._above: set[int] = set()  # containers around the present one
 
     def pack(self, value: Any, way: tuple[Any, ...] = ()) -> Any:
         kind = type(value)

@@ -13,7 +13,7 @@ from millrace import prefix
 from millrace.cluster import slurm
 from millrace.cluster.state import Spec, address, host_name, write_file
 
-# sh, for launchers start their agent by a path without arguments; -S, for it needs no packages.
+# sh, because launchers start their agent by a path without arguments; -S, because it needs no packages.
 _AGENT = """#!/bin/sh
 exec '{python}' -S -c 'import sys; sys.path.insert(0, sys.argv.pop(1))
 from millrace.cluster import shell
@@ -40,7 +40,7 @@ def names(spec: Spec) -> dict[str, str]:
 
 
 def _places(spec: Spec) -> dict[str, str]:
-    """Of this cluster and no other: they replace what the caller has."""
+    """Variables of this cluster, which replace those of the caller."""
     agent = str(spec.folder / "ssh")
     hydra = str(spec.folder / "hosts.hydra")
     openmpi = str(spec.folder / "hosts.openmpi")
@@ -53,7 +53,7 @@ def _places(spec: Spec) -> dict[str, str]:
     }
 
 
-# The caller's own values win over these.
+# The caller's own values replace these.
 _DEFAULTS = {
     # Nodes share the machine's processors: a launcher that binds would put every node's first rank on one core.
     "OMPI_MCA_hwloc_base_binding_policy": "none",
@@ -65,7 +65,7 @@ _DEFAULTS = {
     "OMPI_MCA_oob_tcp_if_include": "eth0",
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # UCX (MPICH) would else try what works only between processes that share memory.
+    # Otherwise UCX (MPICH) would try transports that need shared memory.
     "UCX_TLS": "tcp,self,sm",
     "UCX_NET_DEVICES": "eth0",
 }

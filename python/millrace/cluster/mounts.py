@@ -41,11 +41,11 @@ def make_private(spec: Spec, index: int) -> None:
     """By the first process of a node, in a new mount namespace. Later mounts of the machine appear here too;
     mounts of the node appear nowhere else."""
     system.mount("none", "/", flags=system.MS_REC | system.MS_SLAVE)
-    # Held by descriptors, for the mounts that follow hide some of them.
+    # Keeps descriptors, because later mounts hide some of these folders.
     shared = [(path, os.open(path, os.O_PATH | os.O_DIRECTORY)) for path in spec.shared]
     cgroup = os.open(_CGROUP, os.O_PATH) if os.path.isdir(_CGROUP) else -1
     system.mount("proc", "/proc", "proc", _PLAIN)
-    # Of this network namespace: MPI libraries look for the interfaces here.
+    # MPI libraries look here for the interfaces of this network namespace.
     system.mount("sysfs", "/sys", "sysfs", _PLAIN)
     if cgroup >= 0 and os.path.isdir(_CGROUP):
         _bind(cgroup, _CGROUP)

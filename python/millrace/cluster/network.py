@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from millrace.cluster.state import ClusterError, Spec, address
 
 _TIMEOUT_S = 30
-_BURST_S = 0.002  # at the nominal rate: the lateness of timers on a busy machine
+_BURST_S = 0.002  # at the nominal rate; as long as timers may be late on a busy machine
 _BURST_MIN_BYTES = 16 * 1024
 _QUEUE_S = 0.02
 _QUEUE_MIN_BYTES = 256 * 1024

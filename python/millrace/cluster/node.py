@@ -60,7 +60,7 @@ def _expect(link: socket.socket, word: bytes) -> None:
 
 
 def _first_process(spec: Spec, index: int, link: socket.socket) -> None:
-    """Never returns."""
+    """Runs the node's first process. Never returns."""
     try:
         system.die_with_parent()
         system.name_process("millrace-node")

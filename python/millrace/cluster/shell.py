@@ -16,7 +16,7 @@ from millrace.cluster import client, launchers
 from millrace.cluster.state import ClusterError, Spec
 
 EXIT_SSH = 255
-_WITH_VALUE = "BbcDEeFIiJLlmOopQRSWw"  # ssh's options that take a word
+_WITH_VALUE = "BbcDEeFIiJLlmOopQRSWw"  # ssh's options with an argument
 
 
 def split(words: list[str]) -> tuple[str, list[str]]:

@@ -17,7 +17,7 @@ from typing import Any
 RUN = Path("/run/millrace-cluster")
 STORAGE = Path("/var/lib/millrace-cluster")
 LOCAL = Path("/local")  # the node's own storage
-ALIVE = "alive"  # the file that the keeper holds a lock of
+ALIVE = "alive"  # the keeper has a lock on this file
 DEFAULT_NAME = "default"
 SCHEMA = "millrace-cluster-1"
 NODES_MAX = 64
@@ -42,9 +42,9 @@ class Spec:
     latency_us: int = 0
     slots: int = 4
     shared: list[str] = field(default_factory=list)
-    preload: list[str] = field(default_factory=list)  # of every command, for stock MPICH (launchers.py)
+    preload: list[str] = field(default_factory=list)  # for every command, because of stock MPICH (launchers.py)
     disk_rate_bytes: int = 0
-    read_rate_bytes: int = 0  # of a slow disk; 0: reads take no time
+    read_rate_bytes: int = 0  # of a slow disk; 0: reads are not slowed down
     seek_time_us: int = 0
     slow: list[str] = field(default_factory=list)
     slow_program: str = ""

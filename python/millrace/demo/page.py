@@ -33,7 +33,7 @@ def ratio_figure(results: Sequence[dict[str, Any]]) -> Any:
     figure, axes = plt.subplots(figsize=(7.5, 0.6 + 0.34 * max(len(shown), 1)), layout="constrained")
     names = [r["name"] for r in shown]
     ratios = [r["ratio"] for r in shown]
-    # A ratio of a case on the direct path shows only the variation of this machine's timing.
+    # On the direct path, a ratio only shows how much times vary on this machine.
     colors = [_MILLRACE if "pipeline" in r["route"] else _STOCK for r in shown]
     # Bars start at 1, so that slower cases point to the other side.
     axes.barh(names, [ratio - 1 for ratio in ratios], left=1, color=colors, height=0.7)
@@ -81,7 +81,7 @@ def rate_figure(results: Sequence[dict[str, Any]], limit: float | None) -> Any:
 
 
 def _svg(figure: Any) -> str:
-    """The drawing alone, without the XML head that HTML does not want."""
+    """The drawing without the XML head, which is not allowed inside HTML."""
     text = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "millrace"}):
         figure.savefig(text, format="svg", metadata={"Date": None})

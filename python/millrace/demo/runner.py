@@ -113,7 +113,7 @@ def measured(output: str) -> tuple[float, int] | None:
 
 
 def _environment(case: cases.Case, prefix: Prefix, reports: Path | None) -> dict[str, str]:
-    """The same for both sides, but for Millrace's own."""
+    """The same variables for both sides, except Millrace's own."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("MILLRACE") and name != "LD_PRELOAD"
     }

@@ -41,20 +41,20 @@ class Prediction:
     rate_mib_s: float
     seconds: float
     share: float
-    change: str  # of the program; empty: none
+    change: str  # that the program needs; empty: none
     why: str
 
 
 @dataclass
 class _Method:
-    """Rates of one method over the size of a piece, as measured."""
+    """The measured rates of one method, by size of a piece."""
 
     name: str
     short: str  # the case's third part: posix, independent, ...; OWN
     points: dict[int, float] = dataclasses.field(default_factory=dict)
-    ranks: int = 0  # that measured them
-    twice: float = 1  # rate with twice as many, by that rate
-    file_bytes: int = 0  # that were measured; 0: unknown
+    ranks: int = 0  # ranks of the measurement
+    twice: float = 1  # ratio of the rate with twice as many ranks
+    file_bytes: int = 0  # of the measured files; 0: unknown
 
     def seconds(self, amount: int, rate_mib_s: float, start_s: float) -> float:
         """Of a checkpoint, at the rate of a file of the measured size."""
@@ -128,7 +128,7 @@ def _piece(pattern: str) -> int:
 
 
 def _change(application: Application, short: str) -> str:
-    """The change of the program that this method needs."""
+    """The change that the program needs for this method."""
     if short == OWN:
         return "" if application.layout == OWN else f"{OWN_FILES} instead of a shared one"
     words = ["one shared file"] * (application.layout == OWN)

@@ -31,7 +31,7 @@ class Application:
     calls: str
     interval_s: float
     nodes: int = 1
-    source: str = ""  # the log behind this; empty: a user's description
+    source: str = ""  # the log; empty: a user's description
 
 
 def load(path: Path) -> Application:

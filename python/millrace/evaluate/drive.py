@@ -61,7 +61,7 @@ def _die_with_parent() -> None:
 
 
 def _environment(session: Session, limits: bool) -> dict[str, str]:
-    # A user's own settings of ReFrame would change what this suite means.
+    # A user's own settings of ReFrame would change the meaning of this suite.
     found = {k: v for k, v in os.environ.items() if not k.startswith("RFM_") and k != "LD_PRELOAD"}
     package = str(Path(__file__).resolve().parents[2])
     found["PYTHONPATH"] = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])

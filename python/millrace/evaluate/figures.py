@@ -146,7 +146,7 @@ def _transfer(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     return found
 
 
-# hpcc's summary -> figure: name, unit, factor, limit, whether it is for one rank of all.
+# hpcc's summary -> figure: name, unit, factor, limit, True if it is for one rank only.
 _HPCC = (
     ("stream_copy", "StarSTREAM_Copy", "GB/s", "limit.memory:copy", True),
     ("stream_scale", "StarSTREAM_Scale", "GB/s", "limit.memory:scale", True),
@@ -163,7 +163,7 @@ def _hpcc(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     found = [Figure("hpl", float(summary["HPL_Tflops"]) * 1000, "GFLOPS", limit=PEAK)]
     for name, key, unit, limit, of_one in _HPCC:
         value = float(summary.get(key, -1))
-        if value > 0:  # hpcc says -1 of what it did not run
+        if value > 0:  # hpcc prints -1 for tests that did not run
             found.append(Figure(name, value * (ranks if of_one else 1), unit, limit=limit))
     return found
 
@@ -181,7 +181,7 @@ def _mdtest(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     for row in document["runs"][-1]["operations"]:
         samples = tuple(row["items"] / s for s in row["seconds"] if s > 0)
         name = str(row["operation"]).replace(" ", "_")
-        limit = row.get("limit_per_s") or None  # of the same run, perhaps with other numbers
+        limit = row.get("limit_per_s") or None  # from the same run
         found.append(Figure(name, row["mean_per_s"], "operations/s", samples, f"limit.metadata:{name}", limit))
     return found
 

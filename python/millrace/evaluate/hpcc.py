@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 INPUT, OUTPUT = "hpccinf.txt", "hpccoutf.txt"
-# Names in the path of libraries that are made for speed; Debian's reference BLAS has none of them.
+# Parts of the paths of fast BLAS libraries; Debian's reference BLAS has none of them.
 _FAST_BLAS = ("openblas", "mkl", "blis", "atlas", "armpl", "essl", "nvpl")
 _BLOCK = 192
-# HPL's own form: each line is a value and a comment. PTRANS gets no sizes of its own.
+# The format of HPL: each line is a value and a comment. PTRANS has no sizes of its own.
 _TEMPLATE = """HPLinpack benchmark input file
 written by millrace evaluate
 HPL.out      output file name (if any)

@@ -8,7 +8,7 @@ import os
 
 from millrace.evaluate.tools import launcher_of
 
-# Launcher -> options that put ranks on neighbouring processors, or as far apart as they go.
+# Launcher -> options that put ranks on neighbouring processors, or far apart.
 _HYDRA = {"packed": ("-bind-to", "core", "-map-by", "core"), "spread": ("-bind-to", "core", "-map-by", "socket")}
 _ORTE = {"packed": ("--bind-to", "core", "--map-by", "core"), "spread": ("--bind-to", "core", "--map-by", "socket")}
 _SRUN = {
@@ -36,7 +36,7 @@ def register() -> None:
     @register_launcher("millrace-openmpi")
     class _OpenMpi(JobLauncher):
         def command(self, job):
-            # More ranks than processors are allowed, and then wait politely.
+            # Allows more ranks than processors; waiting ranks then yield.
             words = [launcher_of("openmpi") or "mpirun", "--oversubscribe"]
             words += ["--bind-to", "none"] if "--bind-to" not in self.options else []
             words += ["--mca", "mpi_yield_when_idle", "1"]

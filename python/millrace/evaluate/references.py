@@ -26,7 +26,7 @@ class Entry:
     percent: str = ""
     of: float | None = None
     note: str = ""
-    rounding: str = "nearest"  # or down: how value and percentage were printed
+    rounding: str = "nearest"  # "nearest" or "down": the rounding of the printed value and percentage
 
     def recomputed(self) -> tuple[str, str] | None:
         """The least and the largest percentage, as printed, that the printed value can stand for.

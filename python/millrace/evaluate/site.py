@@ -30,7 +30,7 @@ def partition(name: str, scheduler: str, launcher: str, **more: Any) -> dict[str
         "scheduler": scheduler,
         "launcher": launcher,
         "environs": ["builtin"],
-        "max_jobs": 1,  # a measurement has the machine for itself
+        "max_jobs": 1,  # a measurement needs the whole machine
         **more,
     }
 
@@ -49,14 +49,14 @@ def _common(folder: Path, partitions: list[dict[str, Any]], descr: str) -> dict[
                 "topology_prefix": str(reframe / "topology"),
                 "git_timeout": 1,
                 "trap_job_errors": False,
-                # Cases take seconds: without these ReFrame sleeps for as long again.
+                # Cases take seconds. Without these values, ReFrame sleeps for about the same time.
                 "poll_rate_max": 20,
                 "poll_rate_min": 4,
             }
         ],
         "logging": [
             {
-                "level": "info",  # each message costs ReFrame milliseconds, also one that goes nowhere
+                "level": "info",  # each message costs ReFrame milliseconds, also a hidden one
                 "handlers": [
                     {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"},
                     {"type": "file", "name": str(reframe / "reframe.log"), "level": "info", "append": True},

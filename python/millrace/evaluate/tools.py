@@ -40,10 +40,10 @@ class Tools:
     prefix: Prefix
     target: Path  # the folder under test
     processors: int
-    memory_bytes: int  # that may be used
-    disk_bytes: int  # that may be used
-    scheduler: bool = False  # jobs go to other nodes: launchers and processors of this node do not count
-    cache_bytes: int = 0  # of the last level; 0: not known
+    memory_bytes: int  # available for the measurement
+    disk_bytes: int  # available for the measurement
+    scheduler: bool = False  # jobs run on other nodes: launchers and processors of this node do not count
+    cache_bytes: int = 0  # of the last level; 0: unknown
     fast_blas: bool = False
 
     @staticmethod

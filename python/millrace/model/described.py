@@ -31,7 +31,7 @@ def text(folder: Path) -> str:
         raise ModelError(str(error)) from None
     about = session.document.get("machine", {}).get("processor", {})
     cores = int(about.get("usable_processors") or about.get("processors") or 1)
-    # The cores share these rates, for reads and writes; each has its part.
+    # All cores share these rates for reads and writes; each gets an equal part.
     copy = _value(figures, "limit.memory:copy", folder) / 2 / cores
     storage = _value(figures, "limit.storage:write", folder) * _MIB / 1e6
     measured = f"measured: millrace evaluate, {session.document.get('begun', 'undated')}"

@@ -27,7 +27,7 @@ class Question:
     ranks: int
     size: int  # of each file
     buffer: int = 512 << 10
-    mapping: tuple[int, ...] = ()  # engines, each with an equal part of the ranks; none: in order, 8 on each
+    mapping: tuple[int, ...] = ()  # engines, each with an equal part of the ranks; empty: in order, 8 ranks on each
     language: str = "c"
 
 
@@ -50,7 +50,7 @@ def calls(question: Question) -> list[int]:
     """Bytes of each system call: the C library hands on what is whole buffers, and the rest by its buffer."""
     whole = question.size - question.size % question.buffer if question.size > question.buffer else 0
     found = [n for n in (whole, question.size - whole) if n]
-    # A Fortran record has its length before and behind it, in calls of their own.
+    # A Fortran record has its length before and behind it; each is a separate call.
     return [4, *found, 4] if question.language == "fortran" else found
 
 

@@ -16,7 +16,7 @@ SCHEMA = "millrace.model/1"
 FOLDER = Path(__file__).parent / "machines"
 SOURCES = ("paper", "datasheet", "measured", "counted")
 _KEYS = {"value", "unit", "source", "fitted", "note"}
-# To the units in which the model counts: bytes, bytes per second, nanoseconds.
+# Factors to the units of the model: bytes, bytes per second, nanoseconds.
 UNITS = {
     "": 1.0,
     "B": 1.0,
@@ -133,7 +133,7 @@ class Parameter:
     name: str
     value: float
     unit: str
-    source: str  # its origin, in words
+    source: str  # the origin, in words
     fitted: bool
     note: str = ""
 

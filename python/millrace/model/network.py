@@ -45,8 +45,8 @@ class Answer:
     close_s: float  # the time of a close when all bytes are in the file
     busiest: str
     busy_s: float
-    links: int  # of the agent that has most
-    memory: int  # that they may take, in bytes
+    links: int  # of the agent with the most links
+    memory: int  # the most memory of these links, in bytes
 
     def rate(self, question: Question) -> float:
         """Bytes per second, with open and close."""
@@ -99,7 +99,7 @@ class Load:
 
     out: float
     into: float
-    serves: float  # of the file's lanes: how many end here
+    serves: float  # the number of the file's lanes that end here
     links_in: int
     links_out: int
 

@@ -54,12 +54,12 @@ class Question:
     network: str = "ethernet"
     nodes: int = 0  # 0: the machine's
     behind: str = "disk"  # or "lustre"
-    servers: int = 1  # each with its disk, and an equal part of the file
+    servers: int = 1  # each has a disk and an equal part of the file
 
 
 def _links(servers: int) -> float:
-    """How much more the busiest link bears. A server's ring brings it its share of every node's bytes, and rings are
-    rotated: of all bytes the last link of one ring has 1 of `servers`, each other ring half of that on average."""
+    """The load of the busiest link. A server's ring carries the server's share of every node's bytes, and rings are
+    rotated: the last link of one ring carries 1/`servers` of all bytes, and the other rings half of that on average."""
     return 2 * servers / (servers + 1)
 
 

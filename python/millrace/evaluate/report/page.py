@@ -45,7 +45,7 @@ def environment(session: Session) -> list[tuple[str, str]]:
 
 
 def _theory(found: dict[str, Any] | None) -> str:
-    """Sessions of before have none."""
+    """The theoretical figures; older sessions have none."""
     if not found:
         return ""
     return found["words"] if found["gb_s"] is None else f"{story.number(found['gb_s'])} GB/s: {found['words']}"

@@ -13,8 +13,8 @@ from millrace.evaluate.case import OWN_FILES
 from millrace.evaluate.session import PASSED, Session
 
 Figures = Mapping[str, Mapping[str, Any]]
-_NO_GAIN = 1.05  # times as fast: nobody changes a program for that
-_DOUBTFUL = 110  # percent of a limit that were not reached by what the limit is of
+_NO_GAIN = 1.05  # a smaller gain is not worth a change of the program
+_DOUBTFUL = 110  # a higher percentage of a limit is doubtful
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Card:
     value: float | None
     unit: str
     percent: float | None = None
-    note: str = ""  # "of ..." says what the percentage is of
-    usual: float = 100  # percent of the limit that others reach
+    note: str = ""  # "of ...": the reference of the percentage
+    usual: float = 100  # percent of the limit that other machines reach
 
     @property
     def low(self) -> bool:
@@ -48,7 +48,7 @@ class Weakness:
     what: str
     percent: float
     of: str
-    typical: float  # percent of the limit that is usual
+    typical: float  # usual percentage of the limit
     source: str
     remedy: str
 
@@ -168,7 +168,7 @@ def _per_flop(figures: Figures) -> str:
 
 
 _OAKLEAF = "Oakleaf-FX"
-# Figure -> its name, its limit, the usual percentage, the source of that.
+# Figure -> its name, its limit, the usual percentage, the source of the percentage.
 _USUAL = (
     ("hpcc:stream_triad", "STREAM triad", "the memory's best", 90.0, "this suite's own loops"),
     ("hpcc:dgemm", "DGEMM", "the measured peak", 85.0, "HPL's own needs"),
