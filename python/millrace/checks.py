@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at a program before it is started: can Millrace reach it, and does its MPI fit the launcher?"""
+"""Checks a program before its start: can Millrace reach it, and does its MPI fit the launcher?"""
 
 from __future__ import annotations
 

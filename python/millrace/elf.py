@@ -52,12 +52,12 @@ class Elf:
 
     @property
     def static(self) -> bool:
-        """True for a program that no preload can reach."""
+        """True for a program without a dynamic loader, which no preload can reach."""
         return not self.interpreter and not self.needed
 
 
 def read(path: str) -> Elf:
-    """Reads `path`; raises ElfError where it is not ELF or broken, OSError where it cannot be read."""
+    """Reads `path`; raises ElfError if it is not ELF or broken, OSError if it cannot be read."""
     with open(path, "rb") as file:
         ident = file.read(64)
         if len(ident) < 52 or ident[:4] != b"\x7fELF":
@@ -225,7 +225,7 @@ def family_of(name: str) -> str | None:
 
 
 def mpi_family(program: Elf, library_path: str = "") -> tuple[str | None, str]:
-    """Which MPI the program links, directly or through a library, and the library that told it."""
+    """The MPI that the program links, directly or through a library, and that library."""
     for name in libraries(program, library_path):
         family = family_of(name)
         if family:

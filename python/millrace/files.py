@@ -187,7 +187,7 @@ class Request(Handle):
         return self
 
     def done(self) -> bool:
-        """Whether wait() would return, or raise, at once."""
+        """True if wait() would return or raise at once."""
         return self._result is not None or self._library.call("request_query", self._open) == 1
 
     def wait(self, timeout: float | None = None) -> int:

@@ -162,7 +162,7 @@ def _classify(output: str) -> tuple[str, str]:
 
 
 def inspect(path: str, environment: Mapping[str, str] | None = None) -> Launcher:
-    """Asks a launcher what it is; one that does not say is `unknown`."""
+    """Asks a launcher for its kind and version; without an answer it is `unknown`."""
     import subprocess
 
     clean = {k: v for k, v in (os.environ if environment is None else environment).items() if k != "LD_PRELOAD"}

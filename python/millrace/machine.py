@@ -55,7 +55,7 @@ def read_text(path: str, default: str = "") -> str:
 
 
 def io_uring() -> dict[str, Any]:
-    """Whether this process may set up an io_uring, and if not, the reason."""
+    """Facts: whether this process may set up an io_uring, and the reason if it may not."""
     disabled = read_text("/proc/sys/kernel/io_uring_disabled")
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.syscall(_IO_URING_SETUP, 4, ctypes.create_string_buffer(_IO_URING_PARAMS_BYTES))
@@ -72,7 +72,7 @@ def io_uring() -> dict[str, Any]:
 
 
 def memory() -> dict[str, Any]:
-    """Sizes in bytes; None = no limit."""
+    """Sizes of memory in bytes; None: no limit."""
     info = {}
     for line in read_text("/proc/meminfo").splitlines():
         name, _, rest = line.partition(":")
@@ -94,7 +94,7 @@ def memory() -> dict[str, Any]:
 
 
 def last_cache_bytes(root: Path = Path("/sys/devices/system/cpu")) -> int:
-    """All last-level caches of the usable processors together; 0 where the kernel does not tell."""
+    """The size of all last-level caches of the usable processors; 0 if the kernel does not tell."""
     found: dict[str, tuple[int, int]] = {}  # processors that share it -> level, bytes
     for processor in os.sched_getaffinity(0):
         caches = []

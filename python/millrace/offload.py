@@ -53,7 +53,7 @@ CALL = _Call()  # the function gets its millrace_call*, to access more of the ca
 
 
 class Channel(Handle):
-    """Runs functions, one at a time. In a process, one that crashes is an error of its call and no more."""
+    """Runs functions, one at a time. In a process, a crash of a function is only an error of its call."""
 
     _closing = "channel_close"
 
@@ -102,7 +102,7 @@ class Function:
 
 
 def pack(arguments: tuple[Any, ...]) -> tuple[Any, Any]:
-    """An array of millrace_argument, and what is to live as long."""
+    """An array of millrace_argument, and the objects that must live as long."""
     packed = (native.Argument * max(1, len(arguments)))()
     for one, value in zip(packed, arguments, strict=False):
         _pack(one, value)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read(words: Sequence[str]) -> tuple[dict[str, object], list[str]] | None:
-    """Settings by name, and the command; None where cli.py has to read the words."""
+    """The settings by name, and the command; None if cli.py has to read the words."""
     given: dict[str, object] = {}
     values, switches = _tables()
     i = 0

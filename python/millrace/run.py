@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace run`: prepares the environment and becomes the user's command."""
+"""`millrace run`: prepares the environment, and replaces itself by the user's command."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def preload_value(libraries: Sequence[str], existing: str | None) -> str:
 
 
 def wants_posix(configuration: settings.Configuration) -> bool:
-    """Whether plain files are accelerated too."""
+    """True if plain files are accelerated too."""
     return configuration.values["posix"].value == "1" or configuration.values["posix_async"].value != ""
 
 
@@ -103,7 +103,7 @@ def _check_places(request: Request) -> None:
 
 
 def prepare(request: Request, base: Mapping[str, str]) -> Plan:
-    """Validates everything; raises RunError before anything is started."""
+    """Validates the request; raises RunError before any program is started."""
     if not request.command:
         raise RunError("no program given; use: millrace run [options] -- mpiexec -n 4 ./app")
     try:

@@ -39,7 +39,7 @@ def _root_of_cpu() -> Path | None:
 
 
 def autogroups() -> bool:
-    """Whether the scheduler groups processes that are started from here by session."""
+    """True if the scheduler groups the processes that start from here by session."""
     try:
         enabled = _AUTOGROUP.read_text().strip() == "1"
         lines = Path("/proc/self/cgroup").read_text().splitlines()
@@ -78,7 +78,7 @@ def _remove(group: Path, root: Path) -> None:
 
 
 def wrap(group: Path | None, command: list[str]) -> list[str]:
-    """The command, started in the group."""
+    """A command that starts this command in the group."""
     if group is None:
         return command
     return ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs"), *command]

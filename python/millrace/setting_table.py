@@ -51,7 +51,7 @@ class Setting:
 
     @property
     def allowed(self) -> str:
-        """The range, for people."""
+        """The allowed values, for users."""
         if self.kind == "choice":
             return ", ".join(self.choices)
         if self.kind == "switch":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SettingError(ValueError):
-    """A setting that cannot be; the text says which, why, and what is allowed."""
+    """An invalid setting; the text has its name, the reason and the allowed values."""
 
 
 BY_NAME = {setting.name: setting for setting in SETTINGS}
@@ -105,7 +105,7 @@ _CHECKS = {
 
 
 def normalise(setting: Setting, value: object, origin: str) -> str:
-    """The value as the environment carries it; raises SettingError naming `origin`."""
+    """The value in the form of the environment; raises SettingError with `origin`."""
     if isinstance(value, bool):
         value = "1" if value else "0"
     if isinstance(value, list | tuple):
@@ -119,20 +119,20 @@ def normalise(setting: Setting, value: object, origin: str) -> str:
 
 
 class Effective:
-    """A value and where it came from."""
+    """A value and its origin."""
 
     def __init__(self, value: str, origin: str) -> None:
         self.value, self.origin = value, origin
 
 
 class Configuration:
-    """The settings of `millrace run`: each setting's effective value, and the warnings on the way."""
+    """The settings of `millrace run`: each setting's effective value, and warnings."""
 
     def __init__(self, values: dict[str, Effective], warnings: list[str]) -> None:
         self.values, self.warnings = values, warnings
 
     def changed(self) -> dict[str, str]:
-        """The variables that the program's environment needs: all that is not built in."""
+        """The variables for the program's environment: all values that are not built in."""
         return {
             BY_NAME[name].variable: effective.value
             for name, effective in self.values.items()
@@ -141,7 +141,7 @@ class Configuration:
 
 
 def find_config(explicit: str | os.PathLike[str] | None, environment: Mapping[str, str]) -> str | None:
-    """--config, else ./millrace.toml, else the user's."""
+    """The settings file: --config, else ./millrace.toml, else the user's file."""
     if explicit is not None:
         return os.fspath(explicit)
     home = os.path.expanduser(environment.get("HOME", "~"))

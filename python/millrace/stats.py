@@ -75,7 +75,7 @@ class FileReport:
         self.agents: list[dict[str, Any]] = []
 
     def total(self, name: str) -> int:
-        """A counter of the ranks: from their own lines; if these are missing, as they told the agent."""
+        """A counter of the ranks: from their own lines, or from the agent's if these are missing."""
         lines = self.clients or [line.get("ranks") or {} for line in self.agents]
         return sum(int(line.get(name) or 0) for line in lines)
 
@@ -91,7 +91,7 @@ class FileReport:
 
     @property
     def nodes(self) -> int:
-        """Over how many nodes the agents worked together on the file."""
+        """The number of nodes whose agents worked together on the file."""
         return max((_number(line, "nodes", 1) for line in self.agents), default=1)
 
     @property
@@ -124,14 +124,14 @@ class FileReport:
 
     @property
     def route(self) -> str:
-        """Which path the calls took, in one word."""
+        """The path of the calls, in one word."""
         piped, direct = self.agent_total("records_in") or self.total("bytes"), self.total("direct_calls")
         if piped and direct:
             return "pipeline and direct"
         return "pipeline" if piped else "direct"
 
     def reasons(self) -> list[str]:
-        """Why, most frequent first; ranks that say the same are counted."""
+        """The reasons, the most frequent first, with the number of ranks."""
         counts: dict[str, int] = {}
         for line in self.clients:
             reason = line.get("reason")
@@ -171,7 +171,7 @@ class FileReport:
         return "; ".join(dict.fromkeys(words))
 
     def topology(self) -> str | None:
-        """In which order the agents passed records on, where they did."""
+        """The topology in which the agents passed records on; None if they did not."""
         return next((str(line["topology"]) for line in self.agents if line.get("topology")), None)
 
     def summary(self) -> dict[str, Any]:
@@ -280,7 +280,7 @@ class Collector(threading.Thread):
             self._take()
 
     def finish(self) -> None:
-        """Takes what is left, prints what was not printed, writes the merged document."""
+        """Reads the remaining lines, prints the remaining tables, and writes the merged document."""
         self._ended.set()
         self.join()
         self._take()

@@ -90,7 +90,7 @@ class Stored(NamedTuple):
 
 
 def of_numpy(dtype: Any) -> Stored:
-    """Raises TypeError for types that have no bytes to store."""
+    """The stored form of a NumPy type. Raises TypeError for types without bytes to store."""
     import numpy as np
 
     if dtype.hasobject:
@@ -111,13 +111,13 @@ def of_numpy(dtype: Any) -> Stored:
 
 
 def is_swapped(dtype: Any) -> bool:
-    """Whether bytes need swapping before they go to the file."""
+    """True if the bytes have to be swapped for the file."""
     stored = of_numpy(dtype)
     return stored.name != "U8" and dtype.str.startswith(">")
 
 
 def to_numpy(name: str, note: Any) -> Any:
-    """The type of what an array is to be."""
+    """The NumPy type of a stored array."""
     import numpy as np
 
     if note is not None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The header of a checkpoint: built before the data is written, read with distrust (docs/checkpoint-format.md)."""
+"""The header of a checkpoint: built before the data is written, checked when it is read (docs/checkpoint-format.md)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHECKSUMS = b'"millrace.checksums":"'
 
 @dataclass(frozen=True)
 class Tensor:
-    """One entry; [begin, end) counts from the begin of the data."""
+    """One tensor; [begin, end) counts from the begin of the data."""
 
     name: str
     dtype: str
@@ -67,7 +67,7 @@ def place(named: list[tuple[str, str, tuple[int, ...]]]) -> list[Tensor]:
 
 
 class Draft:
-    """A header whose checksums are not known yet; its length does not change any more."""
+    """A header without its checksums; its length is final."""
 
     def __init__(self, tensors: list[Tensor], tree: Any, algorithm: str, digits: int) -> None:
         metadata = {"millrace": VERSION, "millrace.crc32": "0" * 8}

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""A new file in place of an old one, at once or not at all."""
+"""Replaces an old file by a new one, as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Replacement:
         self.close()
 
     def commit(self, sync: bool) -> None:
-        """Makes the file be PATH. With `sync` it is on the disk, under its name, when this returns."""
+        """Gives the file the name PATH. With `sync`, the file and its name are on the disk when this returns."""
         if sync:
             os.fsync(self.descriptor)
         if not self._name:

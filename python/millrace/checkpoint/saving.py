@@ -23,7 +23,7 @@ _unheard: dict[int, Saving] = {}  # failed saves whose error no caller has recei
 
 
 class Saving:
-    """A checkpoint that is being saved, or has been. The program's end waits for it."""
+    """A checkpoint that is being saved, or is saved. The end of the program waits for it."""
 
     def __init__(self, path: str, plan: Plan, sync: bool, threads: int | None, in_background: bool) -> None:
         self.path = path
@@ -46,7 +46,7 @@ class Saving:
             raise
 
     def done(self) -> bool:
-        """Whether wait() would return, or raise, at once."""
+        """True if wait() would return or raise at once."""
         return self._over.is_set()
 
     def wait(self, timeout: float | None = None) -> None:

@@ -42,7 +42,7 @@ def numpy() -> Any:
 
 
 def find(value: Any, where: Callable[[], str]) -> Source | None:
-    """The array that `value` is; None if it is none. Raises TypeError for arrays that cannot be stored."""
+    """The Source of an array; None for other values. Raises TypeError for arrays that cannot be stored."""
     try:
         return _find(value)
     except TypeError as error:

@@ -17,7 +17,7 @@ def usual_size() -> int:
 
 
 class Team:
-    """Helpers are started at once, because a program that ends can start none; they wait for run()."""
+    """Starts its helpers at once, because a program that ends can start no thread. They wait for run()."""
 
     def __init__(self, size: int | None = None) -> None:
         self._ready = threading.Event()
@@ -39,7 +39,7 @@ class Team:
             raise
 
     def run(self, tasks: Iterable[Any], work: Callable[[Any], None]) -> None:
-        """work(task) for each, begun in their order; the caller takes part. Once. Raises the first error."""
+        """Calls work(task) for each task, begun in their order; the caller takes part. Raises the first error."""
         try:
             with self._lock:
                 if self._error is None:
@@ -51,13 +51,13 @@ class Team:
             raise self._error
 
     def stop(self, error: BaseException) -> None:
-        """No further task is begun, and run() raises this error."""
+        """Begins no further task. run() raises this error."""
         with self._lock:
             self._error = self._error or error
             self._tasks = iter(())
 
     def close(self) -> None:
-        """Sends the helpers home; returns when none does anything any more."""
+        """Ends the helpers, and returns when all have ended."""
         with self._lock:
             self._tasks = iter(())
         self._ready.set()

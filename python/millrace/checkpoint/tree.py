@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Trees of Python values, as JSON beside the arrays that are in them (docs/checkpoint-format.md)."""
+"""Trees of Python values as JSON; arrays are stored beside it (docs/checkpoint-format.md)."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def tensor_nodes(node: Any) -> list[dict[str, Any]]:
 
 
 def unpack(node: Any, leaf: Callable[[dict[str, Any]], Any], depth: int = 0) -> Any:
-    """The tree of a node; `leaf` makes arrays. Raises CheckpointError for what is no node."""
+    """The tree of a node; `leaf` makes arrays. Raises CheckpointError for a malformed node."""
     if depth > DEPTH_MAX + 1:
         raise CheckpointError(f"the tree is nested more than {DEPTH_MAX} deep")
     if isinstance(node, list):

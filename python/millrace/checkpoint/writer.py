@@ -28,7 +28,7 @@ CALL_BYTES = 64 << 10  # of one system call: the kernel makes folios of this siz
 
 
 def new_bounces(chunk_bytes: int = CHUNK_BYTES) -> Bounces:
-    """Each for one piece."""
+    """Bounces, each for one piece."""
     return Bounces(chunk_bytes + TOGETHER * bouncing.ALIGNMENT)
 
 
@@ -76,7 +76,7 @@ class _Piece:
 
 
 class Plan:
-    """All of a checkpoint but the bytes of its arrays."""
+    """A checkpoint without the bytes of its arrays."""
 
     def __init__(self, tree: Any, checksum: bool) -> None:
         packer = Packer()
@@ -131,7 +131,7 @@ class Plan:
         return np.empty(item.tensor.bytes, np.uint8)
 
     def pieces(self) -> Iterator[_Piece]:
-        """In the order of the file."""
+        """The pieces in the order of the file."""
         together: list[_Item] = []
         for item in self.items:
             if not item.tensor.bytes:
@@ -154,7 +154,7 @@ class Plan:
 
 
 class Writer:
-    """Carries out a plan, once."""
+    """Carries out a plan once."""
 
     def __init__(self, plan: Plan, path: str, sync: bool) -> None:
         self._plan = plan
@@ -166,7 +166,7 @@ class Writer:
         self._bounces = new_bounces()
 
     def run(self, team: Team) -> None:
-        """Raises OSError with `path`; then there is nothing new at it."""
+        """Writes the file. Raises OSError with `path`; the path then has the old file or none."""
         try:
             with Replacement(self._path) as replacement:
                 self._descriptor = replacement.descriptor
@@ -227,7 +227,7 @@ def _sync_file_range() -> Any:
 
 
 def begin_writeback(descriptor: int, offset: int, size: int) -> None:
-    """The disk begins now, so that fsync finds little to do. Advice: whether it helps does not matter."""
+    """Starts writeback now, so that fsync has less to do. A hint, which may fail."""
     function = _sync_file_range()
     if function is not None:
         function(descriptor, offset, size, 2)  # SYNC_FILE_RANGE_WRITE

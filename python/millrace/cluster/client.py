@@ -39,7 +39,7 @@ def connect(folder: Path, name: str) -> socket.socket:
 
 
 def control(folder: Path, request: Mapping[str, Any]) -> None:
-    """Has the keeper change the cluster; returns when it is done."""
+    """Asks the keeper to change the cluster; returns when that is done."""
     with connect(folder, "control") as link:
         link.settimeout(CONTROL_TIMEOUT_S)
         try:

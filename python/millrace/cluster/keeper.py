@@ -40,7 +40,7 @@ class Keeper:
         self._wakeup: tuple[int, int] = (-1, -1)
 
     def build(self) -> None:
-        """Makes everything, or raises; the caller tears down."""
+        """Makes all parts, or raises; the caller then calls tear_down()."""
         system.name_process("millrace-keeper")
         self.state.hold()
         self.state.write()
@@ -76,7 +76,7 @@ class Keeper:
             raise
 
     def run(self, one: Node, argv: list[str], timeout_s: float = 30) -> str:
-        """Runs a program of the cluster's own in a node; its output. Raises ClusterError if it fails."""
+        """Runs one of the cluster's programs in a node and returns its output. Raises ClusterError if it fails."""
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -118,7 +118,7 @@ class Keeper:
             os._exit(126)
 
     def serve(self) -> None:
-        """Until `down` or SIGTERM."""
+        """Serves requests until `down` or SIGTERM."""
         self._wakeup = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.set_wakeup_fd(self._wakeup[1], warn_on_full_buffer=False)
         stopped: list[int] = []
@@ -234,7 +234,7 @@ class Keeper:
 
 
 def remove_files(name: str) -> None:
-    """The storage first: the folder in /run is the sign that more files may exist."""
+    """Removes the storage first: while the folder in /run exists, more files may exist."""
     for folder in (state.STORAGE / name, state.RUN / name):
         if folder.exists():
             shutil.rmtree(folder)
@@ -243,7 +243,7 @@ def remove_files(name: str) -> None:
 
 
 def main(folder: str, told: int) -> int:
-    """Builds what <folder>/spec.json says; one line of JSON on `told` says how that went."""
+    """Builds the cluster of <folder>/spec.json, and writes the result to `told` as one line of JSON."""
     os.set_inheritable(told, False)  # otherwise daemons in the nodes would keep it open
     spec = Spec(**json.loads((Path(folder) / "spec.json").read_text()))
     keeper = Keeper(spec)

@@ -24,7 +24,7 @@ PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
 def write_files(spec: Spec) -> None:
-    """The agent that stands in for ssh, and the launchers' lists of nodes."""
+    """Writes the program that replaces ssh, and the launchers' lists of nodes."""
     agent = _AGENT.format(python=sys.executable, package=PACKAGES, folder=spec.folder)
     write_file(spec.folder / "ssh", agent, 0o700)
     nodes = range(spec.nodes)
@@ -33,7 +33,7 @@ def write_files(spec: Spec) -> None:
 
 
 def names(spec: Spec) -> dict[str, str]:
-    """Host name of each name that a node has."""
+    """Maps each name of a node to its host name."""
     found = {host_name(i): host_name(i) for i in range(spec.nodes)}
     found.update({address(i): host_name(i) for i in range(spec.nodes)})
     return found

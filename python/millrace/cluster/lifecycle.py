@@ -31,7 +31,7 @@ _LOCAL_MARK = ".made-local"
 
 
 def check(spec: Spec) -> None:
-    """Says what is missing before anything is made."""
+    """Reports missing requirements before the cluster is made."""
     state.check_name(spec.name)
     if not 1 <= spec.nodes <= state.NODES_MAX:
         raise ClusterError(f"--nodes: {spec.nodes} is out of range; allowed: 1 to {state.NODES_MAX}")
@@ -141,14 +141,14 @@ def _start_keeper(spec: Spec) -> None:
 
 
 def down(name: str) -> bool:
-    """Ends a cluster and removes all of it; False if there was nothing."""
+    """Ends a cluster and removes all of it. False if there was none."""
     check_rights()
     with state.locked():
         return _remove(name)
 
 
 def down_all() -> list[str]:
-    """Ends every cluster and removes whatever crashed ones left; their names."""
+    """Ends every cluster, removes the rest of crashed ones, and returns their names."""
     check_rights()
     with state.locked():
         removed = [name for name in _all_names() if _remove(name)]

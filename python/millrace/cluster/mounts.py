@@ -16,14 +16,14 @@ _PLAIN = system.MS_NOSUID | system.MS_NODEV | system.MS_NOEXEC
 
 
 def hosts(spec: Spec) -> str:
-    """/etc/hosts of all nodes."""
+    """The text of /etc/hosts for all nodes."""
     lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost ip6-loopback"]
     lines += [f"{address(i)} {host_name(i)}" for i in range(spec.nodes)]
     return "\n".join(lines) + "\n"
 
 
 def make_storage(spec: Spec, index: int) -> None:
-    """Before each boot: /tmp is empty, /local as the node left it."""
+    """Prepares each boot: /tmp is empty, and /local is as the node left it."""
     own = spec.own(index)
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(own / "tmp")

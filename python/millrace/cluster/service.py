@@ -25,7 +25,7 @@ _GRACE_S = 3.0  # from SIGHUP until SIGKILL, for a command whose client has gone
 
 
 def serve(link: socket.socket, nodes: dict[str, int]) -> None:
-    """`nodes` has a pidfd per node that is alive. Returns when the command has ended."""
+    """Serves one command. `nodes` has a pidfd for each running node. Returns when the command has ended."""
     link.settimeout(_REQUEST_TIMEOUT_S)
     request, fds = wire.receive(link)
     link.settimeout(None)

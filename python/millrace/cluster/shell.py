@@ -20,7 +20,7 @@ _WITH_VALUE = "BbcDEeFIiJLlmOopQRSWw"  # ssh's options with an argument
 
 
 def split(words: list[str]) -> tuple[str, list[str]]:
-    """Host and command of ssh's words."""
+    """The host and the command in ssh's words."""
     i = 0
     while i < len(words) and words[i].startswith("-"):
         option = words[i]

@@ -87,7 +87,7 @@ def write_files(spec: Spec) -> None:
 
 
 def start(spec: Spec, nodes: list[Node], run: Run) -> None:
-    """On all nodes; returns when every one of them takes jobs."""
+    """Starts Slurm on all nodes; returns when all nodes take jobs."""
     write_files(spec)
     for one in nodes:
         start_node(spec, one, run)
@@ -95,7 +95,7 @@ def start(spec: Spec, nodes: list[Node], run: Run) -> None:
 
 
 def start_node(spec: Spec, one: Node, run: Run) -> None:
-    """After the node's boot."""
+    """Starts Slurm on a node after its boot."""
     place = folder(spec)
     if one.index == 0:
         munge = place / "munge"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of the demo, as rows of a table; each knows what it needs and how it is started."""
+"""The programs of the demo, as rows of a table with needs and arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CDL_VALUES = {True: 60_000, False: 1_200_000}
 
 @dataclass(frozen=True)
 class Case:
-    """One program: `arguments(file)` is what follows the launcher."""
+    """One program: `arguments(file)` are the words behind the launcher."""
 
     name: str
     about: str
@@ -112,7 +112,7 @@ def _ncmpigen(work: Path, quick: bool) -> Case:
 
 
 def all_cases(prefix: Prefix, work: Path, quick: bool) -> list[Case]:
-    """Every case; those that cannot run here say why in `missing`."""
+    """All cases; `missing` has the reason if a case cannot run here."""
     return [*_python_cases(quick), _ncmpigen(work, quick), *(_bench(prefix, *row) for row in _bench_rows(quick))]
 
 

@@ -85,7 +85,7 @@ def _run_all(
 
 
 def measure_limit(found: prefix.Prefix, work: Path, quick: bool) -> float | None:
-    """MiB/s of one sequential stream with fsync, by bench/limit; None where that is not built."""
+    """MiB/s of one sequential stream with fsync, by bench/limit; None if it is not built."""
     program = cases.bench_program(found, "limit")
     if not program.is_file():
         return None

@@ -59,7 +59,7 @@ def ratio_figure(results: Sequence[dict[str, Any]]) -> Any:
 
 
 def rate_figure(results: Sequence[dict[str, Any]], limit: float | None) -> Any:
-    """Bandwidths side by side; programs that are timed whole are left out."""
+    """Bandwidths side by side, without programs whose whole run is timed."""
     shown = [r for r in _shown(results) if not r["whole_program"]][::-1]
     figure, axes = plt.subplots(figsize=(7.5, 0.8 + 0.42 * max(len(shown), 1)), layout="constrained")
     places = range(len(shown))
@@ -118,7 +118,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
 
 
 def save_picture(path: Path, document: dict[str, Any]) -> None:
-    """The first figure as a file of its own; the suffix chooses the format."""
+    """Saves the first figure; the suffix of the file selects the format."""
     figure = ratio_figure(document["results"])
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "millrace"}):
         figure.savefig(path, dpi=110)

@@ -35,7 +35,7 @@ from millrace.units import human_bytes, parse_bytes
 
 @dataclass(frozen=True)
 class Prediction:
-    """One method: seconds of a checkpoint, and the share of the run that it takes."""
+    """One method: seconds of a checkpoint, and its share of the run."""
 
     method: str
     rate_mib_s: float
@@ -57,7 +57,7 @@ class _Method:
     file_bytes: int = 0  # of the measured files; 0: unknown
 
     def seconds(self, amount: int, rate_mib_s: float, start_s: float) -> float:
-        """Of a checkpoint, at the rate of a file of the measured size."""
+        """Seconds of a checkpoint, at the rate of a file of the measured size."""
         if not self.file_bytes or not start_s:
             return amount / (1 << 20) / rate_mib_s
         measured = self.file_bytes / (1 << 20) / rate_mib_s
@@ -65,7 +65,7 @@ class _Method:
         return start + (measured - start) * amount / self.file_bytes
 
     def rate(self, piece: int, ranks: int) -> tuple[float, str]:
-        """MiB/s, and from which measurements."""
+        """The rate in MiB/s, and the measurements behind it."""
         rate, why = self._rate_of(piece)
         if self.twice == 1 or ranks <= self.ranks:
             return rate, why
@@ -110,7 +110,7 @@ def _methods(session: Session) -> list[_Method]:
 
 
 def start_of_file(session: Session) -> float:
-    """Seconds that a file takes whatever its size: two sizes lie on a line. 0 where one only was measured."""
+    """The constant time of a file in seconds, from a line through two sizes. 0 if only one size was measured."""
     for result in cases_of(session, "size"):
         case, large = result["case"], int(result["raw"].get("bytes", 0))
         same = ("method", "mpi", "pattern")
@@ -139,7 +139,7 @@ def _change(application: Application, short: str) -> str:
 
 
 def predict(session: Session, application: Application) -> list[Prediction]:
-    """Fastest first."""
+    """The predictions, the fastest first."""
     found = []
     start_s = start_of_file(session)
     for method in _methods(session):
@@ -156,7 +156,7 @@ def predict(session: Session, application: Application) -> list[Prediction]:
 
 
 def caveats(session: Session, application: Application) -> list[str]:
-    """The ways in which the application lies outside of the measurements."""
+    """The properties of the application that lie outside of the measurements."""
     found = []
     results = cases_of(session, "shared-file")
     ranks = {int(r["case"]["ranks"]) for r in results + cases_of(session, "ranks")}
@@ -176,7 +176,7 @@ def caveats(session: Session, application: Application) -> list[str]:
 
 
 def recommendation(found: list[Prediction]) -> str:
-    """The first that needs no change of the program, and what a change would bring beyond it."""
+    """The best method without a change of the program, and the gain of such a change."""
     best = found[0]
     ready = next((p for p in found if not p.change), None)
     if ready is None:

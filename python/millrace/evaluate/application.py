@@ -35,7 +35,7 @@ class Application:
 
 
 def load(path: Path) -> Application:
-    """A description in YAML; raises EvaluationError with what is wrong in it."""
+    """Reads a description in YAML; raises EvaluationError with the reason if it is wrong."""
     document = yaml_file.read(path, EvaluationError)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise EvaluationError(f"{path}: a description begins with schema: {SCHEMA}")

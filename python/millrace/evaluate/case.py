@@ -51,5 +51,5 @@ class Case:
         return Case(**values)
 
     def unable(self, reason: str) -> Case:
-        """The same, but it does not run; the first reason stays."""
+        """The same case, marked as not able to run; the first reason stays."""
         return self if self.missing else dataclasses.replace(self, missing=reason)

@@ -46,7 +46,7 @@ class Record:
 
 
 def records_of(module: str, counters: Mapping[str, float], times: Mapping[str, float]) -> Record:
-    """From the counters of Darshan, by their names."""
+    """The records in Darshan's counters, found by name."""
     prefix, single, together = _MODULES[module]
 
     def count(name: str) -> int:
@@ -118,7 +118,7 @@ def _piece(records: list[Record]) -> int:
 
 
 def load(path: Path) -> Application:
-    """Raises EvaluationError for what is no log, or has no writes, or without pydarshan."""
+    """Reads a log. Raises EvaluationError if it is no log, has no writes, or pydarshan is missing."""
     if not path.is_file():
         raise EvaluationError(f"{path}: the file does not exist")
     try:

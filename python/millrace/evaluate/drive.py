@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs ReFrame on what waits, shows what goes on, and keeps the reasons of what failed."""
+"""Runs ReFrame on the waiting cases, shows the progress, and keeps the reasons of failures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _END_BOUND_S = 15
 
 
 def require() -> None:
-    """ReFrame, or a message that says how to get it."""
+    """Raises EvaluationError with advice if ReFrame is not installed."""
     if importlib.util.find_spec("reframe") is None:
         raise EvaluationError(
             "ReFrame is not installed for this Python: "
@@ -41,7 +41,7 @@ def require() -> None:
 
 
 def mend_database(path: Path) -> str:
-    """ReFrame's database is only its history: a damaged one is moved aside. Returns what to tell the user."""
+    """Moves a damaged database of ReFrame aside; it is only a history. Returns a message for the user."""
     if not path.is_file():
         return ""
     try:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""From what a program printed to named figures, each with the limit that it is held against."""
+"""Turns a program's output into named figures, each with its limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STORAGE, TRIAD, PEAK = "limit.storage:write", "limit.memory:triad", "limit.flops
 
 
 class NotMeasured(Exception):
-    """The program ended well and says why it has nothing to say: no device, for one."""
+    """The program ended well and has no figures, with a reason, such as a missing device."""
 
 
 @dataclass(frozen=True)
@@ -211,5 +211,5 @@ READERS: dict[str, Callable[[Case, Mapping[str, Any]], list[Figure]]] = {
 
 
 def read(case: Case, document: Mapping[str, Any]) -> list[Figure]:
-    """The figures of a verified document. Raises NotMeasured; KeyError or ValueError for what is not of its kind."""
+    """The figures of a verified document. Raises NotMeasured, or KeyError or ValueError for an unexpected document."""
     return READERS[case.program](case, document)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Launchers that ReFrame has under other names, or without what a crowded machine needs."""
+"""Launchers for ReFrame, with options for a machine with more ranks than processors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLACEMENT = {"millrace-mpich": _HYDRA, "millrace-openmpi": _ORTE} | dict.fromkey
 
 
 def register() -> None:
-    """Makes millrace-mpich, millrace-openmpi and millrace-srun-pmix known to ReFrame; more than once does no harm."""
+    """Registers millrace-mpich, millrace-openmpi and millrace-srun-pmix with ReFrame. It is safe to call it again."""
     from reframe.core.backends import register_launcher
     from reframe.core.launchers import JobLauncher
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace evaluate`: looks at the machine, plans, measures limits and then all else, writes the report."""
+"""`millrace evaluate`: looks at the machine, plans, measures the limits and then all other cases, writes the report."""
 
 from __future__ import annotations
 

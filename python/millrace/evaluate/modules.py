@@ -35,7 +35,7 @@ class Module:
     width_bits: int
 
     def channel(self) -> str:
-        """Socket and channel, or nothing."""
+        """The socket and the channel, or an empty text."""
         found = next(filter(None, (pattern.search(self.slot) for pattern in _CHANNELS)), None)
         socket = _SOCKET.search(self.slot)
         return f"{socket[1] if socket else ''}/{found[1].upper()}" if found else ""

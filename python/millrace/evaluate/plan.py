@@ -71,7 +71,7 @@ PROFILES = {
 
 
 def halved_to(value: int, most: int) -> int:
-    """The papers' size, halved until it fits."""
+    """The size of the papers, halved until it fits."""
     while value > most and value > 1:
         value //= 2
     return value
@@ -315,7 +315,7 @@ def _inside(p: Profile, mpi: str) -> Iterator[Case]:
 
 
 def cases(profile: Profile, tools: Tools, mpis: Iterable[str]) -> list[Case]:
-    """Every case of a fitted profile, limits first; those that cannot run here say why."""
+    """All cases of a fitted profile, limits first; cases that cannot run here have the reason."""
     chosen = list(mpis)
     first = chosen[0] if chosen else ""
     found = list(_limits(profile, tools, first or "mpich"))
@@ -354,7 +354,7 @@ def _room(what: str, needed: int, there: int, where: str) -> str:
 
 
 def absent(tools: Tools, mpis: Iterable[str]) -> list[str]:
-    """Parts of the suite that this build does not have, for the report."""
+    """Parts of the suite that are not built, for the report."""
     first = next(iter(mpis), "mpich")
     parts = {"geofem": "GeoFEM-Cube (bench/geofem)", "mdtest": "MDTEST (bench/mdtest)"}
     return [text for name, text in parts.items() if tools.program(name, first) is None]

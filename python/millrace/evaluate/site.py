@@ -87,7 +87,7 @@ def local(folder: Path, processors: int) -> dict[str, Any]:
 
 
 def accounting() -> bool:
-    """Whether Slurm's accounting answers; without it ReFrame has to look at the queue instead."""
+    """True if Slurm's accounting answers; otherwise ReFrame has to look at the queue."""
     try:
         done = subprocess.run(["sacct", "-n", "-X"], capture_output=True, timeout=20, check=False)
     except (OSError, subprocess.SubprocessError):
@@ -109,7 +109,7 @@ def slurm(folder: Path, options: str, launcher: str = "srun") -> dict[str, Any]:
 
 
 def write(folder: Path, configuration: dict[str, Any]) -> Path:
-    """The configuration as a file that ReFrame reads, and a person can."""
+    """Writes the configuration as a file for ReFrame that people can read too."""
     import pprint
 
     path = folder / "reframe" / "settings.py"
@@ -120,7 +120,7 @@ def write(folder: Path, configuration: dict[str, Any]) -> Path:
 
 
 def check_given(path: Path) -> Path:
-    """A site's own configuration of ReFrame, with partitions of these names."""
+    """The path of a site's own configuration of ReFrame. Raises EvaluationError if it cannot be read."""
     if not path.is_file():
         raise EvaluationError(f"{path} does not exist: give --site a configuration file of ReFrame")
     if not os.access(path, os.R_OK):

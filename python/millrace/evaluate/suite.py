@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The suite as ReFrame's tests: one for each case of the session's plan that waits. ReFrame reads this file."""
+"""The suite as ReFrame's tests, one for each waiting case of the session's plan. ReFrame reads this file."""
 
 from __future__ import annotations
 

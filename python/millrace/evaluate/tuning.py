@@ -125,7 +125,7 @@ def _creation(session: Session) -> tuple[float, str]:
 
 
 def file_size(session: Session, application: Application, methods: Sequence[Predicted]) -> Sentence:
-    """One shared file, several, or one for each rank."""
+    """Advice on one shared file, several, or one for each rank."""
     topic, sizes = "file size", _own_files(session)
     shared = next((m for m in methods if OWN_FILES not in m.method), None)
     if not sizes or shared is None:

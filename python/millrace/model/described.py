@@ -20,7 +20,7 @@ def _value(figures: dict[str, dict[str, Any]], name: str, folder: Path) -> float
 
 
 def text(folder: Path) -> str:
-    """YAML of kind host, of a session's limits; raises ModelError if it lacks one."""
+    """YAML of kind host, from a session's limits; raises ModelError if a limit is missing."""
     from millrace.evaluate.errors import EvaluationError
     from millrace.evaluate.session import Session
 
@@ -51,7 +51,7 @@ def text(folder: Path) -> str:
 
 
 def write(folder: Path) -> None:
-    """Into the session's folder, as machine.yaml; nothing where a limit is missing."""
+    """Writes machine.yaml into the session's folder; writes nothing if a limit is missing."""
     try:
         found = text(folder)
     except ModelError:

@@ -31,7 +31,7 @@ def _pieces(size: int) -> tuple[int, int]:
 
 
 def plan(machine: Machine, question: Question) -> str:
-    """For millrace-model."""
+    """The plan for millrace-model."""
     if question.ranks < 1 or question.size < 1:
         raise ModelError("--ranks and --size must be at least 1")
     return _host(machine, question) if machine.kind == "host" else _parallel(machine, question)
@@ -70,5 +70,5 @@ def _host(machine: Machine, question: Question) -> str:
 
 
 def gb_per_s(question: Question, answer: dict[str, int]) -> float:
-    """Bytes of all ranks by the time until the last one is done."""
+    """The rate: bytes of all ranks divided by the time until the last one ends."""
     return question.ranks * question.size / answer["end_ns"]

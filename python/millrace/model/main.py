@@ -40,7 +40,7 @@ class Request:
 
 
 def run(request: Request, published: bool, figures: Path | None, from_session: Path | None, show: bool) -> int:
-    """Exit status: 2 for what cannot be asked."""
+    """Answers a request. The exit status is 2 if the model cannot answer it."""
     try:
         if from_session is not None:
             from millrace.model import described

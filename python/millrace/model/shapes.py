@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes of the papers' curves: each statement of the texts is a comparison that the model passes or not."""
+"""Shapes of the papers' curves: each statement of the papers is a comparison that the model passes or fails."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def bars(rows: Sequence[Bar], unit: str, limit: float | None = None, limit_label
 
 
 def remark(text: str) -> str:
-    """A line below a drawing."""
+    """A line of text below a drawing."""
     return f'<p class="key">{escape(text)}</p>'
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Drawings of what the papers drew or tabulated, with their own figures beside those of this machine."""
+"""Drawings as in the papers, with the papers' figures beside those of this machine."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def _describe(result: Result, section: Section) -> None:
 
 
 def build(session: Session, machines: Sequence[Machine] = ()) -> list[Section]:
-    """The sections that have something to say, in the order of the suite."""
+    """The sections with content, in the order of the suite."""
     found = []
     everything = session.results()
     for name in SECTIONS:

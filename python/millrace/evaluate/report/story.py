@@ -19,7 +19,7 @@ _DOUBTFUL = 110  # a higher percentage of a limit is doubtful
 
 @dataclass(frozen=True)
 class Card:
-    """One of the ten figures; without a value it says why."""
+    """One of the ten figures; if there is no value, it has the reason."""
 
     title: str
     value: float | None
@@ -43,7 +43,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Weakness:
-    """A figure that is further below its limit than it is on machines that were published."""
+    """A figure that is further below its limit than on published machines."""
 
     what: str
     percent: float
@@ -69,7 +69,7 @@ class Choice:
         return self.rows[0]
 
     def stock(self) -> tuple[str, str, float, float | None] | None:
-        """The best that needs no Millrace and no change of the program's files."""
+        """The best method without Millrace and without a change of the program's files."""
         return next((row for row in self.rows if "Millrace" not in row[0] and "POSIX" not in row[0]), None)
 
     def advised(self) -> tuple[str, str, float, float | None]:
@@ -78,7 +78,7 @@ class Choice:
 
 
 def number(value: float) -> str:
-    """Three or four digits that a person reads at a glance."""
+    """The number with three or four digits."""
     if value >= 1000:
         step = 10 ** max(0, len(f"{value:.0f}") - 4)
         return f"{round(value / step) * step:,.0f}".replace(",", "\u202f")
@@ -224,7 +224,7 @@ def _of_messages(session: Session, figures: Figures) -> list[Weakness]:
 
 
 def weaknesses(session: Session) -> list[Weakness]:
-    """Worst first: how far below its limit, next to how far below it usually is."""
+    """The weaknesses, the worst first: the part of the limit compared with the usual part."""
     figures = session.figures()
     found = _of_processors(session, figures) + _of_files(session) + _of_messages(session, figures)
     return sorted(found, key=lambda weakness: weakness.score)
