@@ -250,8 +250,8 @@ Rounds::Pass Rounds::drain_links() {
   return links_.frames() != before || fresh_.size() != asked ? Pass::worked : Pass::idle;
 }
 
-// A request of a sender that has gone must not count as a request of the next sender with its number. A close
-// of a rank has been counted as an open until its answer.
+// A request of a sender that has gone must not count as a request of the next sender with its number.
+// FileStates counts an open of a rank until the answer to its close.
 void Rounds::forget(SenderId sender) {
   const bool rank = connections_.contains(sender);
   const auto pending = [&](const PendingRequest& one) {
