@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""compilers.py SOURCE BUILD PROGRAM COMPILER [SEEDS]: the same runs from another compiler's build, hash by hash.
+"""compilers.py SOURCE BUILD PROGRAM COMPILER [SEEDS]: compares the runs of millrace-sim from gcc and clang by hash.
 
-PROGRAM is the millrace-sim that COMPILER (GNU or Clang) has made; the other one builds its own in BUILD. Exit status
-77 where there is none.
+COMPILER (GNU or Clang) has built PROGRAM, a millrace-sim. The script builds another one with the other compiler in
+BUILD. Exit status 77: the other compiler is not installed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def lines(command: list[str | Path], seeds: int) -> list[str]:
 
 
 def same(ours: list[str], theirs: list[str], here: str, there: str) -> bool:
-    """Whether all runs are; says which is not."""
+    """True if all runs are equal; prints the first runs that differ."""
     for one, two in itertools.zip_longest(ours, theirs):
         if one != two:
             print(f"{here}: {one}\n{there}: {two}")

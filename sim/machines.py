@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""machines.py PROGRAM [SEEDS]: the same runs of millrace-sim on other machines, hash by hash.
+"""machines.py PROGRAM [SEEDS]: compares the runs of millrace-sim on other processors by hash.
 
-The other machines are processors as QEMU plays them for one process (Debian's qemu-user): older models, without the
-instructions that libraries choose on newer ones. Exit status 77 where there is no QEMU.
+QEMU emulates the other processors for one process (Debian's qemu-user). They are older models without the instructions
+that libraries choose on newer ones. Exit status 77: QEMU is not installed.
 """
 
 from __future__ import annotations

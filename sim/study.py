@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The scale study: docs/results/scale.md and its figures, of 16 to 16,384 nodes.
+"""The scale study: docs/results/scale.md and its figures, for 16 to 16,384 nodes.
 
-Up to --agent nodes the shipped agent runs in virtual time (millrace-sim --scale); every number of nodes is asked of the
-stations of `millrace model cluster-10g`, and where both have an answer, the page shows how far they are apart.
+Up to --agent nodes, the shipped agent runs in virtual time (millrace-sim --scale). The stations of `millrace model
+cluster-10g` answer for every number of nodes. If both have an answer, the page shows the difference.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ GIB = 1 << 30
 NODES = (16, 64, 256, 1024, 4096, 16384)
 SERVERS = (1, 4, 16, 64, 256)
 COLOURS = {"direct": "#2f6db3", "tree": "#3a9a5b", "ring": "#d08a2e"}
-# What the agent itself runs: nodes, bytes that one simulated byte stands for, and file servers. In a ring each passes
-# so many links that fewer are simulated.
+# The runs of the agent: nodes, bytes for each simulated byte, and file servers. In a ring, each byte passes many links,
+# so fewer bytes are simulated.
 RUNS = ((16, 1024, (1, 4, 16)), (64, 1024, (1, 4, 16)), (256, 4096, (1, 4, 16)), (1024, 8192, (4,)))
 RING_RUNS = ((16, 1024, (1, 4)), (64, 4096, (1, 4)), (256, 16384, (1, 4)), (1024, 262144, (1,)), (1024, 16384, (4,)))
 RATE = re.compile(r"GiB in ([0-9.]+) s: ([0-9.]+) GB/s")
@@ -46,7 +46,7 @@ def processor_s() -> float:
 
 
 def agent(program: pathlib.Path, topology: str, servers: int, nodes: int, shrink: int) -> tuple[float, float]:
-    """GB/s of the shipped agent, without opening; and the seconds of a processor that the simulation took."""
+    """The rate of the shipped agent in GB/s, without the open, and the processor seconds of the simulation."""
     begin = processor_s()
     words = [program, "--scale", nodes, 1024, shrink, topology, servers]
     done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=3600, check=False)

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <utility>
 
-#include "ipc/channel.hpp"
+#include "ipc/connection.hpp"
 
 namespace bench::ipc {
 
@@ -42,7 +42,7 @@ class Descriptor {
 };
 
 // A stream of bytes: one descriptor to read, one to write, which may be the same.
-class Stream final : public Channel {
+class Stream final : public Connection {
  public:
   Stream(Descriptor in, Descriptor out) : in_(std::move(in)), out_(std::move(out)) {}
 
@@ -70,7 +70,7 @@ class Stream final : public Channel {
 };
 
 // Messages of at most datagram_bytes; a longer one is cut.
-class Datagrams final : public Channel {
+class Datagrams final : public Connection {
  public:
   explicit Datagrams(Descriptor socket) : socket_(std::move(socket)) {}
 
@@ -149,7 +149,7 @@ sockaddr_un unix_name(const std::string& path) {
 }  // namespace
 
 // Each makes the pipe that it reads from; the other opens its writing end by way of /proc.
-std::unique_ptr<Channel> open_pipe(Peer& peer) {
+std::unique_ptr<Connection> open_pipe(Peer& peer) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe2");
   Descriptor in(ends[0]), own_out(ends[1]);
@@ -160,7 +160,7 @@ std::unique_ptr<Channel> open_pipe(Peer& peer) {
   return std::make_unique<Stream>(std::move(in), std::move(out));
 }
 
-std::unique_ptr<Channel> open_fifo(Peer& peer) {
+std::unique_ptr<Connection> open_fifo(Peer& peer) {
   const std::string base = peer.folder() + "/fifo-";
   const std::string own = base + std::to_string(peer.index());
   const std::string other = base + std::to_string(1 - peer.index());
@@ -175,14 +175,14 @@ std::unique_ptr<Channel> open_fifo(Peer& peer) {
   return std::make_unique<Stream>(std::move(in), std::move(out));
 }
 
-std::unique_ptr<Channel> open_unix_stream(Peer& peer) {
+std::unique_ptr<Connection> open_unix_stream(Peer& peer) {
   const std::string path = peer.folder() + "/stream";
   Descriptor socket = connect_sockets(peer, AF_UNIX, unix_name(path));
   ::unlink(path.c_str());
   return std::make_unique<Stream>(std::move(socket), Descriptor());
 }
 
-std::unique_ptr<Channel> open_unix_datagram(Peer& peer) {
+std::unique_ptr<Connection> open_unix_datagram(Peer& peer) {
   const std::string base = peer.folder() + "/datagram-";
   const sockaddr_un own = unix_name(base + std::to_string(peer.index()));
   const sockaddr_un other = unix_name(base + std::to_string(1 - peer.index()));
@@ -195,7 +195,7 @@ std::unique_ptr<Channel> open_unix_datagram(Peer& peer) {
   return std::make_unique<Datagrams>(std::move(socket));
 }
 
-std::unique_ptr<Channel> open_tcp(Peer& peer) {
+std::unique_ptr<Connection> open_tcp(Peer& peer) {
   sockaddr_in any{};
   any.sin_family = AF_INET;
   any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

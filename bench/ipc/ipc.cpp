@@ -12,12 +12,12 @@
 #include "common/args.hpp"
 #include "common/json.hpp"
 #include "common/mpi.hpp"
-#include "ipc/channel.hpp"
+#include "ipc/connection.hpp"
 
 namespace {
 
 using namespace bench;
-using ipc::Channel;
+using ipc::Connection;
 using ipc::Method;
 
 constexpr std::array methods{
@@ -119,31 +119,31 @@ struct Bench {
 
   // Seconds for `count` messages from `sender` to the other rank, as the sender sees them: the last one has
   // arrived when a byte comes back.
-  double one_way(Channel& channel, std::size_t size, long count, int sender, std::uint64_t seed) {
+  double one_way(Connection& connection, std::size_t size, long count, int sender, std::uint64_t seed) {
     char done = 1;
     if (rank == sender) {
       fill(data.data(), size, 0, seed);
       MPI_Barrier(MPI_COMM_WORLD);
       const double start = now_s();
-      for (long i = 0; i < count; ++i) channel.send(data.data(), size);
-      channel.receive(&done, 1);
+      for (long i = 0; i < count; ++i) connection.send(data.data(), size);
+      connection.receive(&done, 1);
       return now_s() - start;
     }
     std::fill_n(data.begin(), size, std::uint8_t{0});
     MPI_Barrier(MPI_COMM_WORLD);
-    for (long i = 0; i < count; ++i) channel.receive(data.data(), size);
-    channel.send(&done, 1);
+    for (long i = 0; i < count; ++i) connection.receive(data.data(), size);
+    connection.send(&done, 1);
     verified = verified && mismatch(data.data(), size, 0, seed) == no_mismatch;
     return 0;
   }
 
-  double round_trip(Channel& channel, std::size_t size, long count) {
+  double round_trip(Connection& connection, std::size_t size, long count) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = now_s();
     for (long i = 0; i < count; ++i) {
-      if (rank == 0) channel.send(data.data(), size);
-      channel.receive(data.data(), size);
-      if (rank == 1) channel.send(data.data(), size);
+      if (rank == 0) connection.send(data.data(), size);
+      connection.receive(data.data(), size);
+      if (rank == 1) connection.send(data.data(), size);
     }
     return (now_s() - start) / static_cast<double>(count);
   }
@@ -171,16 +171,16 @@ void put(Json& json, const char* name, const std::vector<double>& values) {
   json.object(name).put("min", s.min).put("median", s.median).put("max", s.max).close();
 }
 
-void measure(Bench& bench, Channel& channel, Json& json) {
+void measure(Bench& bench, Connection& connection, Json& json) {
   json.list("sizes");
   for (const std::uint64_t size : bench.settings.sizes) {
     const long count = std::clamp(static_cast<long>(bench.settings.budget / size), 2L, 5'000L);
     std::vector<double> there, back, copies, trips;
     for (long i = 0; i <= bench.settings.repetitions; ++i) {
       const auto seed = static_cast<std::uint64_t>(i);
-      std::array times{bench.one_way(channel, size, count, 0, seed),
-                       bench.one_way(channel, size, count, 1, seed),
-                       bench.round_trip(channel, size, std::max(count / 10, 2L)), bench.copy(size, count)};
+      std::array times{bench.one_way(connection, size, count, 0, seed),
+                       bench.one_way(connection, size, count, 1, seed),
+                       bench.round_trip(connection, size, std::max(count / 10, 2L)), bench.copy(size, count)};
       MPI_Bcast(&times[1], 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
       if (i == 0) continue;  // memory and names are warm from here on
       there.push_back(mib_s(size, count, times[0]));
@@ -210,8 +210,8 @@ int run(const Settings& settings, int rank) {
       continue;
     json.object(method.name);
     try {
-      const std::unique_ptr<Channel> channel = method.open(peer);
-      measure(bench, *channel, json);
+      const std::unique_ptr<Connection> connection = method.open(peer);
+      measure(bench, *connection, json);
       MPI_Barrier(MPI_COMM_WORLD);  // nobody hangs up while the other one reads
     } catch (const ipc::Unavailable& reason) {
       json.put("problem", reason.what());

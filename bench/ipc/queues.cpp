@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ipc/channel.hpp"
+#include "ipc/connection.hpp"
 
 namespace bench::ipc {
 
@@ -20,7 +20,7 @@ constexpr long queue_messages = 10;  // Linux's limit for ordinary users
 constexpr std::size_t message_bytes = 8192;
 
 // One queue for each direction; longer messages are cut.
-class PosixQueue final : public Channel {
+class PosixQueue final : public Connection {
  public:
   explicit PosixQueue(Peer& peer) {
     const std::string base = "/millrace-ipc-" + peer.exchange(std::to_string(::getpid()));
@@ -74,7 +74,7 @@ class PosixQueue final : public Channel {
 };
 
 // One queue; a message's type is its receiver.
-class SystemVQueue final : public Channel {
+class SystemVQueue final : public Connection {
  public:
   explicit SystemVQueue(Peer& peer) : own_(peer.index() + 1), other_(2 - peer.index()) {
     if (peer.index() == 0) queue_ = ::msgget(IPC_PRIVATE, IPC_CREAT | 0600);
@@ -125,7 +125,7 @@ class SystemVQueue final : public Channel {
 
 }  // namespace
 
-std::unique_ptr<Channel> open_posix_queue(Peer& peer) { return std::make_unique<PosixQueue>(peer); }
-std::unique_ptr<Channel> open_sysv_queue(Peer& peer) { return std::make_unique<SystemVQueue>(peer); }
+std::unique_ptr<Connection> open_posix_queue(Peer& peer) { return std::make_unique<PosixQueue>(peer); }
+std::unique_ptr<Connection> open_sysv_queue(Peer& peer) { return std::make_unique<SystemVQueue>(peer); }
 
 }  // namespace bench::ipc

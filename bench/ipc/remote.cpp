@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "ipc/channel.hpp"
+#include "ipc/connection.hpp"
 
 namespace bench::ipc {
 
@@ -16,7 +16,7 @@ namespace {
 
 // One process copies from or to the other's memory. A socket carries the address, and the message that the
 // copy is done.
-class Remote final : public Channel {
+class Remote final : public Connection {
  public:
   Remote(Peer& peer, bool reads) : reads_(reads), words_(open_unix_stream(peer)) {
     // Yama may allow only descendants: name the other process.
@@ -79,10 +79,10 @@ class Remote final : public Channel {
   bool reads_;
   int probe_ = known;
   pid_t other_ = 0;
-  std::unique_ptr<Channel> words_;
+  std::unique_ptr<Connection> words_;
 };
 
-class Mpi final : public Channel {
+class Mpi final : public Connection {
  public:
   explicit Mpi(int other) : other_(other) {}
   void send(const void* data, std::size_t size) override {
@@ -98,8 +98,8 @@ class Mpi final : public Channel {
 
 }  // namespace
 
-std::unique_ptr<Channel> open_vm_read(Peer& peer) { return std::make_unique<Remote>(peer, true); }
-std::unique_ptr<Channel> open_vm_write(Peer& peer) { return std::make_unique<Remote>(peer, false); }
-std::unique_ptr<Channel> open_mpi(Peer& peer) { return std::make_unique<Mpi>(1 - peer.index()); }
+std::unique_ptr<Connection> open_vm_read(Peer& peer) { return std::make_unique<Remote>(peer, true); }
+std::unique_ptr<Connection> open_vm_write(Peer& peer) { return std::make_unique<Remote>(peer, false); }
+std::unique_ptr<Connection> open_mpi(Peer& peer) { return std::make_unique<Mpi>(1 - peer.index()); }
 
 }  // namespace bench::ipc

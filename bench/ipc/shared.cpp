@@ -15,7 +15,7 @@
 #include <functional>
 
 #include "common/system.hpp"
-#include "ipc/channel.hpp"
+#include "ipc/connection.hpp"
 
 namespace bench::ipc {
 
@@ -60,7 +60,7 @@ struct Memory {
   Lane lanes[2];  // by receiver
 };
 
-class Ring final : public Channel {
+class Ring final : public Connection {
  public:
   // The memory is new, all zero; `gone` gives it back.
   Ring(Memory* memory, const Peer& peer, std::function<void()> gone)
@@ -98,8 +98,8 @@ class Ring final : public Channel {
 };
 
 // Process 0 makes what `open` opens by that name; it is unlinked as soon as both have it.
-std::unique_ptr<Channel> map_file(Peer& peer, const std::string& name, int (*open)(const char*, int, mode_t),
-                                  int (*unlink)(const char*)) {
+std::unique_ptr<Connection> map_file(Peer& peer, const std::string& name,
+                                     int (*open)(const char*, int, mode_t), int (*unlink)(const char*)) {
   int fd = -1;
   if (peer.index() == 0) {
     fd = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -126,18 +126,18 @@ std::string name_for(Peer& peer) {
 
 }  // namespace
 
-std::unique_ptr<Channel> open_posix_memory(Peer& peer) {
+std::unique_ptr<Connection> open_posix_memory(Peer& peer) {
   return map_file(peer, "/" + name_for(peer), ::shm_open, ::shm_unlink);
 }
 
-std::unique_ptr<Channel> open_mapped_file(Peer& peer) {
+std::unique_ptr<Connection> open_mapped_file(Peer& peer) {
   return map_file(
       peer, peer.folder() + "/" + name_for(peer),
       [](const char* name, int flags, mode_t mode) { return ::open(name, flags | O_CLOEXEC, mode); },
       ::unlink);
 }
 
-std::unique_ptr<Channel> open_sysv_memory(Peer& peer) {
+std::unique_ptr<Connection> open_sysv_memory(Peer& peer) {
   int segment = -1;
   if (peer.index() == 0) segment = ::shmget(IPC_PRIVATE, sizeof(Memory), IPC_CREAT | 0600);
   const std::string told = peer.exchange(std::to_string(segment));

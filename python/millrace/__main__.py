@@ -10,7 +10,7 @@ import sys
 
 def main() -> None:
     """Entry point of the `millrace` program."""
-    if sys.argv[1:2] == ["run"] and "_MILLRACE_COMPLETE" not in os.environ:  # a shell asks for completions
+    if sys.argv[1:2] == ["run"] and "_MILLRACE_COMPLETE" not in os.environ:  # not for completions in a shell
         from millrace import plain_options
 
         plain = plain_options.read(sys.argv[2:])
@@ -19,7 +19,7 @@ def main() -> None:
 
             options, command = plain
             sys.exit(run.run(run.Request(command, options)))
-    if sys.flags.no_site:  # bin/millrace starts Python so for `run`: typer lies in the folders that site adds
+    if sys.flags.no_site:  # bin/millrace starts Python without site for `run`; typer is in the folders that site adds
         import site
 
         site.main()

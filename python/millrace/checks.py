@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at a program before it is started: can Millrace reach it, and does its MPI fit the launcher?"""
+"""Checks a program before its start: can Millrace reach it, and does its MPI fit the launcher?"""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from millrace.launcher import Launcher
 from millrace.prefix import Prefix
 from millrace.which import which
 
-TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Programs that start others or load MPI at run time: their linked libraries prove nothing.
+# Programs that start others or load MPI at run time, so their linked libraries prove nothing.
 _WRAPPERS = {
     "env",
     "nice",
@@ -121,7 +121,7 @@ def program(
     try:
         program_elf = elf.read(path)
     except (OSError, elf.ElfError):
-        return verdict  # a script without #!, or not readable by us: the kernel will say
+        return verdict  # a script without #!, or an unreadable file: the kernel reports the error
     if program_elf.static:
         verdict.notes.append(
             f"{name} is statically linked: no library can be preloaded into it, "

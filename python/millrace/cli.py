@@ -116,7 +116,7 @@ def _show_settings(given: dict[str, object], config: Path | None) -> int:
     table = Table("setting", "value", "from")
     for name, effective in configuration.values.items():
         table.add_row(name, effective.value or "-", effective.origin)
-    # A pipe gets whole lines, whatever the width of a terminal.
+    # A pipe gets whole lines; the width of a terminal does not matter.
     console = Console()
     console = console if console.is_terminal else Console(width=160)
     console.print(table)
@@ -196,7 +196,7 @@ def _journal_directory(given: Path | None) -> list[str]:
 
 
 def _become(program: str, arguments: List[str]) -> None:
-    """Runs one of Millrace's own programs in place of this process."""
+    """Replaces this process by one of Millrace's own programs."""
     try:
         path = getattr(prefix.find(), program)
     except prefix.PrefixError as error:

@@ -40,7 +40,7 @@ def probe(found: Prefix | None, folder: Path) -> dict[str, Any]:
 
 
 def told(costs: Mapping[str, Any]) -> list[tuple[str, str, bool, str]]:
-    """Lines of `millrace doctor`: name, value, whether something is wrong, advice."""
+    """Lines of `millrace doctor`: name, value, state, advice."""
     if "error" in costs:
         return [("costs", "not known: Millrace uses typical costs", True, str(costs["error"]))]
     cache, disk, ring = (1e12 / costs[name] / (1 << 20) for name in ("byte_ps", "disk_byte_ps", "through_byte_ps"))

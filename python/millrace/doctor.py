@@ -16,7 +16,7 @@ from millrace import __version__, costs, machine, prefix, scheduling, settings
 from millrace.units import GIB, format_bytes, human_bytes, parse_bytes
 
 SCHEMA = "millrace.doctor/1"
-GOOD, FAIR, BAD = "good", "fair", "bad"  # bad = Millrace cannot work
+GOOD, FAIR, BAD = "good", "fair", "bad"  # BAD: Millrace cannot work
 _MARK = {GOOD: "[green]ok[/]", FAIR: "[yellow]note[/]", BAD: "[red]bad[/]"}
 
 

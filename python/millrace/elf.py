@@ -7,20 +7,20 @@ from __future__ import annotations
 import os
 import struct
 
-TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
 _DT_NEEDED, _DT_STRTAB, _DT_RPATH, _DT_RUNPATH = 1, 5, 15, 29
-_MAX_LIBRARIES = 512  # of one program; a bound, far above what exists
+_MAX_LIBRARIES = 512  # of one program; far more than any program has
 _MAX_OFFSET = 1 << 62
-_MAX_TABLE = 1 << 20  # bytes of one table in a header
+_MAX_TABLE = 1 << 20  # the most bytes of one table in a header
 
 _CACHE, _CACHE_BEGIN, _CACHE_HEADER = "/etc/ld.so.cache", b"glibc-ld.so.cache1.1", 48
-_CACHE_ENTRY = struct.Struct("=iIIIQ")  # flags, where the name is, where the path is, kernel, processor
+_CACHE_ENTRY = struct.Struct("=iIIIQ")  # flags, offset of the name, offset of the path, kernel, processor
 
-# The first bytes of a soname that tell which MPI it is. MPICH's ABI is shared by Intel, Cray and MVAPICH.
+# The begin of a soname -> the MPI. Intel, Cray and MVAPICH share MPICH's ABI.
 _FAMILIES = (
     (r"lib(mpich\w*|pmpich\w*)\.so", "mpich"),
     (r"libmpi(fort|cxx)?\.so\.12\b", "mpich"),
@@ -28,7 +28,7 @@ _FAMILIES = (
     (r"libmpi(_\w+)?\.so\.[2-9]\d\b", "openmpi"),
     (r"libopen-(rte|pal)\.so", "openmpi"),
 )
-_BEGINNINGS = ("libmpi", "libpmpi", "libopen-")  # of all of them
+_BEGINNINGS = ("libmpi", "libpmpi", "libopen-")  # common begins of all these names
 
 
 class ElfError(ValueError):
@@ -52,12 +52,12 @@ class Elf:
 
     @property
     def static(self) -> bool:
-        """True for a program that no preload can reach."""
+        """True for a program without a dynamic loader, which no preload can reach."""
         return not self.interpreter and not self.needed
 
 
 def read(path: str) -> Elf:
-    """Reads `path`; raises ElfError where it is not ELF or broken, OSError where it cannot be read."""
+    """Reads `path`; raises ElfError if it is not ELF or broken, OSError if it cannot be read."""
     with open(path, "rb") as file:
         ident = file.read(64)
         if len(ident) < 52 or ident[:4] != b"\x7fELF":
@@ -135,7 +135,7 @@ def _segment(data: bytes, bits: int, order: str) -> tuple[int, int, int, int]:
     return kind, offset, address, size
 
 
-_libraries: dict[str, list[str]] = {}  # loader_cache(), once it was asked for
+_libraries: dict[str, list[str]] = {}  # the result of loader_cache(), after its first call
 
 
 def loader_cache() -> dict[str, list[str]]:
@@ -150,14 +150,14 @@ def _read_loader_cache() -> dict[str, list[str]]:
     try:
         with open(_CACHE, "rb") as file:
             data = file.read()
-        table = data[data.index(_CACHE_BEGIN) :]  # some begin with a table of the older format
+        table = data[data.index(_CACHE_BEGIN) :]  # some files begin with a table of the older format
         (count,) = struct.unpack_from("=I", table, len(_CACHE_BEGIN))
         entries = table[_CACHE_HEADER : _CACHE_HEADER + count * _CACHE_ENTRY.size]
         libraries: dict[str, list[str]] = {}
         for _, name, path, _, _ in _CACHE_ENTRY.iter_unpack(entries):
             libraries.setdefault(_text(table, name), []).append(_text(table, path))
     except (OSError, ValueError, struct.error):
-        return {}  # as without ldconfig: the usual folders remain
+        return {}  # without the cache, only the usual folders are searched
     return libraries
 
 
@@ -166,7 +166,7 @@ def _text(table: bytes, begin: int) -> str:
 
 
 def _resolve(name: str, owner: Elf, library_path: str) -> Elf | None:
-    """The file that the loader would take for `name`, as far as can be told."""
+    """The file that the loader would probably take for `name`."""
     if "/" in name:
         places = [name]
     else:
@@ -225,7 +225,7 @@ def family_of(name: str) -> str | None:
 
 
 def mpi_family(program: Elf, library_path: str = "") -> tuple[str | None, str]:
-    """Which MPI the program links, directly or through a library, and the library that told it."""
+    """The MPI that the program links, directly or through a library, and that library."""
     for name in libraries(program, library_path):
         family = family_of(name)
         if family:

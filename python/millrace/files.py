@@ -17,13 +17,13 @@ _MODES = {
     "x": _WRITE | _CREATE | _EXCLUSIVE,
     "a": _WRITE | _CREATE | _APPEND,
 }
-_SLICE_MS = 100  # after which a wait looks whether the program has got a signal
+_SLICE_MS = 100  # the time after which a wait looks for signals of the program
 
 
 class Handle:
     """An object that is closed once: by close(), by `with`, or with its last reference."""
 
-    _closing = ""  # the function that does it
+    _closing = ""  # the function that closes a file
 
     def __init__(self, library: native.Library, handle: native.Handle) -> None:
         self._library = library
@@ -64,7 +64,7 @@ class File(Handle):
     _closing = "close"
 
     def __init__(self, path: str | os.PathLike[str], mode: str = "r", permissions: int = 0o666) -> None:
-        """`mode`: r, w, x or a, with + for both directions; b may be there. Raises OSError."""
+        """`mode`: r, w, x or a, with + for both directions; b is allowed. Raises OSError."""
         letters = mode.replace("b", "", 1)
         flags = _MODES.get(letters[:1], 0)
         if not flags or letters[1:] not in ("", "+"):
@@ -187,7 +187,7 @@ class Request(Handle):
         return self
 
     def done(self) -> bool:
-        """Whether wait() would return, or raise, at once."""
+        """True if wait() would return or raise at once."""
         return self._result is not None or self._library.call("request_query", self._open) == 1
 
     def wait(self, timeout: float | None = None) -> int:

@@ -8,7 +8,7 @@ import os
 
 from millrace.which import which
 
-TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -108,7 +108,7 @@ _NO_ARGUMENT = {
 _TWO_ARGUMENTS = {"--mca", "-mca", "--gmca", "-gmca", "--prtemca", "--pmixmca", "-genv", "-env", "--tune2"}
 
 
-# Launchers that their names prove, also through links. Programs of other names are asked.
+# Launchers known by name, also through links. Programs with other names have to print their version.
 _KNOWN = {"orterun": "openmpi", "prterun": "openmpi", "prun": "openmpi", "mpiexec.hydra": "mpich", "srun": "slurm"}
 
 
@@ -132,7 +132,7 @@ class Launcher:
 
 
 def _known(path: str) -> str | None:
-    """The kind of a launcher whose name tells it; None of scripts, which may start any."""
+    """The kind of a launcher that is known by name; None for scripts, which may start any launcher."""
     real = os.path.realpath(path)
     try:
         with open(real, "rb") as file:
@@ -143,7 +143,7 @@ def _known(path: str) -> str | None:
 
 
 def _classify(output: str) -> tuple[str, str]:
-    """Kind and version from what `--version` printed."""
+    """Kind and version from the output of `--version`."""
     import re
 
     number = re.search(r"\d+\.\d+(\.\d+)?\S*", output)
@@ -157,12 +157,12 @@ def _classify(output: str) -> tuple[str, str]:
     if output.lower().startswith("slurm"):
         return "slurm", version
     if output.startswith("srun: "):
-        return "slurm", ""  # no version without a configuration, only errors
+        return "slurm", ""  # without a configuration, Slurm prints only errors
     return "unknown", version
 
 
 def inspect(path: str, environment: Mapping[str, str] | None = None) -> Launcher:
-    """Asks a launcher what it is; one that does not say is `unknown`."""
+    """Asks a launcher for its kind and version; without an answer it is `unknown`."""
     import subprocess
 
     clean = {k: v for k, v in (os.environ if environment is None else environment).items() if k != "LD_PRELOAD"}
@@ -191,7 +191,7 @@ def detect(command: Sequence[str], environment: Mapping[str, str]) -> Launcher |
     path = which(command[0], environment.get("PATH"))
     kind = _known(path) if path else None
     if kind is not None:
-        return Launcher(path, kind, None)  # to ask takes as long as a small program
+        return Launcher(path, kind, None)  # the question would take as long as a small program
     return inspect(path, environment) if path else None
 
 
@@ -207,7 +207,7 @@ def programs(command: Sequence[str], launcher: Launcher | None) -> list[str]:
 
 
 def _program_at(part: Sequence[str], launcher: Launcher) -> int:
-    """The end of the launcher's own words."""
+    """The index behind the launcher's own words."""
     no_argument = _NO_ARGUMENT.get(launcher.kind, set())
     i = 0
     while i < len(part):
@@ -285,6 +285,6 @@ def overriding(
 
 
 def _exports(words: str, variable: str) -> bool:
-    """Whether srun passes the whole environment (ALL may stand anywhere in the list) with `variable` as it is."""
+    """True if srun passes the whole environment (ALL anywhere in the list) and leaves `variable` unchanged."""
     names = words.split(",")
     return "ALL" in names and not any(name.startswith(variable + "=") for name in names)

@@ -55,7 +55,7 @@ def read_text(path: str, default: str = "") -> str:
 
 
 def io_uring() -> dict[str, Any]:
-    """Whether this process may set up an io_uring, and if not, the reason."""
+    """Facts: whether this process may set up an io_uring, and the reason if it may not."""
     disabled = read_text("/proc/sys/kernel/io_uring_disabled")
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.syscall(_IO_URING_SETUP, 4, ctypes.create_string_buffer(_IO_URING_PARAMS_BYTES))
@@ -72,7 +72,7 @@ def io_uring() -> dict[str, Any]:
 
 
 def memory() -> dict[str, Any]:
-    """Sizes in bytes; None = no limit."""
+    """Sizes of memory in bytes; None: no limit."""
     info = {}
     for line in read_text("/proc/meminfo").splitlines():
         name, _, rest = line.partition(":")
@@ -94,7 +94,7 @@ def memory() -> dict[str, Any]:
 
 
 def last_cache_bytes(root: Path = Path("/sys/devices/system/cpu")) -> int:
-    """All last-level caches of the usable processors together; 0 where the kernel does not tell."""
+    """The size of all last-level caches of the usable processors; 0 if the kernel does not tell."""
     found: dict[str, tuple[int, int]] = {}  # processors that share it -> level, bytes
     for processor in os.sched_getaffinity(0):
         caches = []
@@ -139,9 +139,9 @@ def shared_memory() -> dict[str, Any]:
 
 
 def _addresses() -> list[tuple[str, str]]:
-    """Name and address of each interface that is up, in the order in which the library looks at them.
+    """Name and address of each active interface, in the order in which the library looks at them.
 
-    IPv4 before IPv6; link-local addresses mean something on one host only.
+    IPv4 before IPv6. Link-local addresses are valid on one host only, so they are left out.
     """
 
     class SocketAddress(ctypes.Structure):
@@ -221,7 +221,7 @@ def _rotational(device: str) -> bool | None:
 
 
 def _locking(folder: Path) -> str:
-    """The state of byte-range locks there: ok, or the reason why they fail."""
+    """The state of byte-range locks in the folder: ok, or the reason of their failure."""
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".millrace-doctor-") as file:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from millrace import native
 
-_LEGACY_STREAM = (None, 1)  # of __cuda_array_interface__: copies wait for these anyway
+_LEGACY_STREAM = (None, 1)  # of __cuda_array_interface__: copies wait for these streams in any case
 _CUDA = 2  # of DLPack
 
 
@@ -20,7 +20,7 @@ class Bytes(NamedTuple):
 
     address: int
     size: int
-    device: Any  # native.Handle; None: this process, or a CUDA device that is recognised by the address
+    device: Any  # native.Handle; None: this process, or a CUDA device that the address identifies
     keep: Any
 
 
@@ -66,7 +66,7 @@ def _of_cuda(value: Any, writable: bool) -> Bytes:
 
 
 def _of_torch(torch: Any, tensor: Any) -> Bytes:
-    """Of the host or CUDA. Work on a tensor counts as work of the present stream."""
+    """Memory of the host or of CUDA. Work on a tensor counts as work of the present stream."""
     if tensor.layout is not torch.strided or not tensor.is_contiguous() or tensor.is_conj() or tensor.is_neg():
         raise BufferError("the tensor is not contiguous; copy it first")
     if tensor.device.type == "cuda":
@@ -77,7 +77,7 @@ def _of_torch(torch: Any, tensor: Any) -> Bytes:
 
 
 def _await_stream(stream: int | None) -> None:
-    """Copies wait for the legacy stream; work that other streams have still to do is waited for here."""
+    """Waits for the work of other streams; copies wait for the legacy stream themselves."""
     if stream in _LEGACY_STREAM:
         return
     driver = _driver()
@@ -94,7 +94,7 @@ def _driver() -> Any:
 
 
 def _of_dlpack(value: Any, writable: bool) -> Bytes:
-    """Arrays that know nothing else: NumPy or torch, if the program has them, look into them."""
+    """Arrays with DLPack only. NumPy or torch reads them, if the program has loaded one of them."""
     if not hasattr(value, "__dlpack__") or not hasattr(value, "__dlpack_device__"):
         raise TypeError(
             f"a {type(value).__qualname__} has no accessible bytes: use an object with the buffer protocol, "

@@ -18,7 +18,7 @@ Handle = c_void_p
 
 
 class NotFoundError(RuntimeError):
-    """The C library is not there, or too old."""
+    """The C library is not installed, or too old."""
 
 
 class Counts(ctypes.Structure):
@@ -128,13 +128,13 @@ class Library:
         return made.value
 
     def checksum(self, data: Any) -> int:
-        """XXH3-64 of what has the buffer protocol, contiguous."""
+        """XXH3-64 of an object with the buffer protocol, contiguous."""
         view = memoryview(data)
         return self.raw_checksum(address_of(view), view.nbytes)
 
 
 def address_of(view: memoryview) -> int:
-    """The address of its bytes; it stays exported no longer than `view` lives."""
+    """The address of the bytes; it is valid for as long as `view` lives."""
     if not view.nbytes:
         return 0
     if not view.c_contiguous:
@@ -172,19 +172,19 @@ _release_buffer.restype, _release_buffer.argtypes = None, [POINTER(_PyBuffer)]
 
 @functools.cache
 def find() -> Library | None:
-    """The library, or None where there is none that fits."""
+    """The library, or None if there is no suitable one."""
     path = prefix.library()
     if path is None:
         return None
     try:
         library = Library(path)
-    except (OSError, AttributeError):  # for another processor, or older
+    except (OSError, AttributeError):  # the library is for another processor, or older
         return None
     return library if library.raw_api_version() >= API_VERSION else None
 
 
 def need(what: str) -> Library:
-    """The library; NotFoundError says what it was wanted for."""
+    """The library. Raises NotFoundError with the purpose if there is none."""
     library = find()
     if library is None:
         raise NotFoundError(

@@ -14,7 +14,7 @@ _WHERE = {"thread": 0, "process": 1}
 
 
 class _Memory:
-    """Memory that a function gets a copy of."""
+    """Memory of which a function gets a copy."""
 
     kind = native.IN
 
@@ -46,14 +46,14 @@ class Real32:
 
 
 class _Call:
-    """See CALL."""
+    """The type of CALL."""
 
 
-CALL = _Call()  # the function gets its millrace_call*: the way to more of the caller's memory
+CALL = _Call()  # the function gets its millrace_call*, to access more of the caller's memory
 
 
 class Channel(Handle):
-    """Runs functions, one at a time. In a process, one that crashes is an error of its call and no more."""
+    """Runs functions, one at a time. In a process, a crash of a function is only an error of its call."""
 
     _closing = "channel_close"
 
@@ -92,7 +92,7 @@ class Function:
         self.symbol = symbol
 
     def __call__(self, *arguments: Any, device: Any = None) -> int:
-        """`device`: whose addresses the function's CALL takes; None: this process's."""
+        """`device`: the device of the addresses that the function's CALL takes; None: this process."""
         packed, kept = pack(arguments)
         theirs = None if device is None else device._open
         channel = self.channel
@@ -102,7 +102,7 @@ class Function:
 
 
 def pack(arguments: tuple[Any, ...]) -> tuple[Any, Any]:
-    """An array of millrace_argument, and what is to live as long."""
+    """An array of millrace_argument, and the objects that must live as long."""
     packed = (native.Argument * max(1, len(arguments)))()
     for one, value in zip(packed, arguments, strict=False):
         _pack(one, value)

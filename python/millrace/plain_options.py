@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from millrace.settings import SETTINGS
 
-TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 def read(words: Sequence[str]) -> tuple[dict[str, object], list[str]] | None:
-    """Settings by name, and the command; None where cli.py has to read the words."""
+    """The settings by name, and the command; None if cli.py has to read the words."""
     given: dict[str, object] = {}
     values, switches = _tables()
     i = 0
@@ -37,8 +37,8 @@ def read(words: Sequence[str]) -> tuple[dict[str, object], list[str]] | None:
 
 
 def _tables():
-    """The options that take a value, and the two of each switch with its name and what they say."""
-    # --stats and --trace take files of the launcher's own, and other rules.
+    """The options with a value, and both options of each switch with their name and meaning."""
+    # --stats and --trace take files, and have rules of their own.
     values = {setting.option_name: setting for setting in SETTINGS if setting.takes_value and setting.kind != "path"}
     switches = {}
     for setting in SETTINGS:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 
-TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -56,7 +56,7 @@ class Prefix:
 
     @property
     def obstacle(self) -> str:
-        """Why the libraries of this prefix cannot be preloaded; empty if they can."""
+        """The reason why the libraries of this prefix cannot be preloaded; empty if they can."""
         if any(mark in self.preload for mark in " \t\n:"):
             return (
                 f"{self.preload} cannot be preloaded, because LD_PRELOAD cannot hold a path with a blank or a colon; "
@@ -68,7 +68,7 @@ class Prefix:
         return os.path.isfile(self.preload)
 
     def shared_object(self, name: str) -> str:
-        # Distributions put libraries in lib64 or a folder of the architecture.
+        # Distributions put libraries into lib64 or a folder of the architecture.
         for folder in ("lib", "lib64", f"lib/{os.uname().machine}-linux-gnu"):
             path = os.path.join(self.root, folder, name)
             if os.path.isfile(path):
@@ -77,7 +77,7 @@ class Prefix:
 
 
 def candidates(environment: Mapping[str, str], of_command: bool = True) -> list[str]:
-    """Candidates, best first. Only the `millrace` command lies beside its files."""
+    """The candidates, the best first. Only the `millrace` command lies beside its files."""
     explicit = environment.get("MILLRACE_PREFIX")
     if explicit:
         return [os.path.join(os.getcwd(), explicit)]
@@ -99,7 +99,7 @@ def _above(path: str, levels: int) -> str:
 
 
 def find(environment: Mapping[str, str] | None = None) -> Prefix:
-    """The prefix to use; raises PrefixError with where it was looked for."""
+    """The prefix to use; raises PrefixError with the places of the search."""
     environment = os.environ if environment is None else environment
     tried = candidates(environment)
     for root in tried:

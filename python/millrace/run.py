@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace run`: prepares the environment and becomes the user's command."""
+"""`millrace run`: prepares the environment, and replaces itself by the user's command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from millrace import checks, launcher, prefix, settings
 from millrace.which import which
 
-TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -69,7 +69,7 @@ def preload_value(libraries: Sequence[str], existing: str | None) -> str:
 
 
 def wants_posix(configuration: settings.Configuration) -> bool:
-    """Whether plain files are accelerated too."""
+    """True if plain files are accelerated too."""
     return configuration.values["posix"].value == "1" or configuration.values["posix_async"].value != ""
 
 
@@ -83,13 +83,13 @@ def build_environment(
     variables.setdefault("MILLRACE_JOB", os.urandom(16).hex())
     variables.setdefault("MILLRACE_AGENT", found.agent)
     if "PNETCDF_HINTS" not in base:
-        # PnetCDF >= 1.15 goes past MPI-IO unless it is told not to.
+        # PnetCDF >= 1.15 does not use MPI-IO without this setting.
         variables["PNETCDF_HINTS"] = "nc_driver=mpiio"
     return variables
 
 
 def _check_places(request: Request) -> None:
-    """Output files are refused now rather than after an hour's run."""
+    """Checks the output files now, not after a long run."""
     for option, place in (("--stats", request.stats), ("--trace", request.trace)):
         if not place:
             continue
@@ -103,7 +103,7 @@ def _check_places(request: Request) -> None:
 
 
 def prepare(request: Request, base: Mapping[str, str]) -> Plan:
-    """Validates everything; raises RunError before anything is started."""
+    """Validates the request; raises RunError before any program is started."""
     if not request.command:
         raise RunError("no program given; use: millrace run [options] -- mpiexec -n 4 ./app")
     try:
@@ -142,9 +142,9 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
             "stays out; put a library of your own into the environment's LD_PRELOAD instead"
         )
     environment = {**base, **variables}
-    # For this command only; every rank would otherwise warn of a setting that does not exist.
+    # For this command only: otherwise every rank would warn of an unknown setting.
     environment.pop("MILLRACE_PREFIX", None)
-    # Also MILLRACE and what only the agent reads (MILLRACED_LOG): ranks start it, on every node.
+    # Also MILLRACE, and variables of the agent (MILLRACED_LOG), because ranks start it on every node.
     ours = {name for name in environment if f"{name}_".startswith(("MILLRACE_", "MILLRACED_"))}
     command = launcher.forward(request.command, start, sorted(ours | variables.keys()))
     return Plan(command, environment, notes, start)
@@ -167,11 +167,11 @@ def run(request: Request) -> int:
 
 
 def _replace(plan: Plan) -> int:
-    import _signal  # `signal` wraps this module in enumerations, which take longer to load
+    import _signal  # `signal` wraps this module in enumerations, which take longer to import
 
     sys.stdout.flush()
     sys.stderr.flush()
-    _signal.signal(_signal.SIGPIPE, _signal.SIG_DFL)  # Python ignores it, and that would be inherited
+    _signal.signal(_signal.SIGPIPE, _signal.SIG_DFL)  # Python ignores SIGPIPE, and the child would inherit that
     try:
         os.execvpe(plan.command[0], plan.command, plan.environment)
     except OSError as error:

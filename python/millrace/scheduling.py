@@ -21,7 +21,7 @@ _MOUNT = Path("/sys/fs/cgroup")
 
 
 def _root_of_cpu() -> Path | None:
-    """The root group of the cpu controller, if this process is in it and groups below it have that controller."""
+    """The root group of the cpu controller, if this process is in it and child groups have that controller."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -39,7 +39,7 @@ def _root_of_cpu() -> Path | None:
 
 
 def autogroups() -> bool:
-    """Whether the scheduler groups processes that are started from here by session."""
+    """True if the scheduler groups the processes that start from here by session."""
     try:
         enabled = _AUTOGROUP.read_text().strip() == "1"
         lines = Path("/proc/self/cgroup").read_text().splitlines()
@@ -67,7 +67,7 @@ def one_group() -> Iterator[Path | None]:
 
 
 def _remove(group: Path, root: Path) -> None:
-    deadline = time.monotonic() + 5  # agents stay for two seconds
+    deadline = time.monotonic() + 5  # agents stay for 2 s without ranks
     while (group / "cgroup.procs").read_text().strip() and time.monotonic() < deadline:
         time.sleep(0.1)
     with contextlib.suppress(OSError):
@@ -78,7 +78,7 @@ def _remove(group: Path, root: Path) -> None:
 
 
 def wrap(group: Path | None, command: list[str]) -> list[str]:
-    """The command, started in the group."""
+    """A command that starts this command in the group."""
     if group is None:
         return command
     return ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs"), *command]

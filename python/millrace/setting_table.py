@@ -16,16 +16,16 @@ class Setting:
     low: int = 0
     high: int = 0
     power_of_two: bool = False
-    zero_means: str = ""  # set where 0 is allowed though below `low`
+    zero_means: str = ""  # set if 0 is allowed although it is below `low`
     automatic: bool = False  # "auto" is allowed too
     hint: bool = False  # can be given per file as an MPI_Info hint
     option: bool = True  # has an option of `millrace run`
-    toml: bool = True  # may stand in the [run] table
+    toml: bool = True  # allowed in the [run] table
 
     def __init__(self, name: str, kind: str, default: str, help: str, **details: object) -> None:
         """`kind`: choice, switch, bytes, count, duration, paths, calls, names, path, key. `details`: see above.
 
-        The default of a choice is its first one: in C++ that is the enumerator 0."""
+        The default of a choice is its first value: in C++, it is the enumerator 0."""
         unknown = details.keys() - Setting.__annotations__.keys()
         if unknown:
             raise TypeError(f"a setting has no {', '.join(unknown)}")
@@ -51,7 +51,7 @@ class Setting:
 
     @property
     def allowed(self) -> str:
-        """The range, for people."""
+        """The allowed values, for users."""
         if self.kind == "choice":
             return ", ".join(self.choices)
         if self.kind == "switch":

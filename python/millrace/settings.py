@@ -11,17 +11,17 @@ import sys
 from millrace.setting_table import SETTINGS, Setting
 from millrace.units import format_bytes, format_duration, parse_bytes, parse_duration
 
-TYPE_CHECKING = False  # typing's own takes longer to load than `run` has
+TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 class SettingError(ValueError):
-    """A setting that cannot be; the text says which, why, and what is allowed."""
+    """An invalid setting; the text has its name, the reason and the allowed values."""
 
 
 BY_NAME = {setting.name: setting for setting in SETTINGS}
-# Not settings of a file or process but of the launcher of everything.
+# Settings of the launcher, not of a file or process.
 SWITCH_VARIABLE = "MILLRACE"
 OTHER_VARIABLES = {SWITCH_VARIABLE, "MILLRACE_PREFIX"}
 
@@ -105,7 +105,7 @@ _CHECKS = {
 
 
 def normalise(setting: Setting, value: object, origin: str) -> str:
-    """The value as the environment carries it; raises SettingError naming `origin`."""
+    """The value in the form of the environment; raises SettingError with `origin`."""
     if isinstance(value, bool):
         value = "1" if value else "0"
     if isinstance(value, list | tuple):
@@ -119,20 +119,20 @@ def normalise(setting: Setting, value: object, origin: str) -> str:
 
 
 class Effective:
-    """A value and where it came from."""
+    """A value and its origin."""
 
     def __init__(self, value: str, origin: str) -> None:
         self.value, self.origin = value, origin
 
 
 class Configuration:
-    """The settings of `millrace run`: each setting's effective value, and the warnings on the way."""
+    """The settings of `millrace run`: each setting's effective value, and warnings."""
 
     def __init__(self, values: dict[str, Effective], warnings: list[str]) -> None:
         self.values, self.warnings = values, warnings
 
     def changed(self) -> dict[str, str]:
-        """The variables that the program's environment needs: all that is not built in."""
+        """The variables for the program's environment: all values that are not built in."""
         return {
             BY_NAME[name].variable: effective.value
             for name, effective in self.values.items()
@@ -141,7 +141,7 @@ class Configuration:
 
 
 def find_config(explicit: str | os.PathLike[str] | None, environment: Mapping[str, str]) -> str | None:
-    """--config, else ./millrace.toml, else the user's."""
+    """The settings file: --config, else ./millrace.toml, else the user's file."""
     if explicit is not None:
         return os.fspath(explicit)
     home = os.path.expanduser(environment.get("HOME", "~"))
@@ -153,7 +153,7 @@ def find_config(explicit: str | os.PathLike[str] | None, environment: Mapping[st
 
 
 def _distrust(about: os.stat_result) -> str:
-    """Why a file may not name what runs as this user, or where this user's bytes go; empty if it may."""
+    """The reason why a settings file is not trusted with paths of programs and outputs; empty if it is trusted."""
     if about.st_uid not in (os.geteuid(), 0):
         return "the file belongs to another user"
     if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

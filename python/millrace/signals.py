@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Signals that a command which stands in for another passes on to it."""
+"""The signals that a command passes on to the command for which it stands."""
 
 import signal
 

@@ -23,7 +23,7 @@ PASSED_ON = "next agent"  # the sink of a lane whose records go to another node'
 _POLL_S = 0.1
 _STAGES = {"gather": "waiting for other ranks", "write": "writing", "sync": "waiting for the disk"}
 _AGENT_BOUND_S = 30.0
-_OTHER_NODES_BOUND_S = 2.0  # for lines of agents on other nodes, once the job has ended
+_OTHER_NODES_BOUND_S = 2.0  # the wait for lines of agents on other nodes after the end of the job
 
 
 def wait_for_agents(job: str, bound_s: float = _AGENT_BOUND_S, stop: Callable[[], bool] = lambda: False) -> bool:
@@ -75,7 +75,7 @@ class FileReport:
         self.agents: list[dict[str, Any]] = []
 
     def total(self, name: str) -> int:
-        """A counter of the ranks: from their own lines; if these are missing, as they told the agent."""
+        """A counter of the ranks: from their own lines, or from the agent's if these are missing."""
         lines = self.clients or [line.get("ranks") or {} for line in self.agents]
         return sum(int(line.get(name) or 0) for line in lines)
 
@@ -91,7 +91,7 @@ class FileReport:
 
     @property
     def nodes(self) -> int:
-        """Over how many nodes the agents worked together on the file."""
+        """The number of nodes whose agents worked together on the file."""
         return max((_number(line, "nodes", 1) for line in self.agents), default=1)
 
     @property
@@ -124,14 +124,14 @@ class FileReport:
 
     @property
     def route(self) -> str:
-        """Which path the calls took, in one word."""
+        """The path of the calls, in one word."""
         piped, direct = self.agent_total("records_in") or self.total("bytes"), self.total("direct_calls")
         if piped and direct:
             return "pipeline and direct"
         return "pipeline" if piped else "direct"
 
     def reasons(self) -> list[str]:
-        """Why, most frequent first; ranks that say the same are counted."""
+        """The reasons, the most frequent first, with the number of ranks."""
         counts: dict[str, int] = {}
         for line in self.clients:
             reason = line.get("reason")
@@ -171,7 +171,7 @@ class FileReport:
         return "; ".join(dict.fromkeys(words))
 
     def topology(self) -> str | None:
-        """In which order the agents passed records on, where they did."""
+        """The topology in which the agents passed records on; None if they did not."""
         return next((str(line["topology"]) for line in self.agents if line.get("topology")), None)
 
     def summary(self) -> dict[str, Any]:
@@ -280,12 +280,12 @@ class Collector(threading.Thread):
             self._take()
 
     def finish(self) -> None:
-        """Takes what is left, prints what was not printed, writes the merged document."""
+        """Reads the remaining lines, prints the remaining tables, and writes the merged document."""
         self._ended.set()
         self.join()
         self._take()
-        # Agents of other nodes may still be at their last line, and a file system of several nodes is not at once
-        # the same on all.
+        # Agents of other nodes may still write their last line, and a shared file system may show it to this
+        # node later.
         deadline = time.monotonic() + _OTHER_NODES_BOUND_S
         while any(r.nodes > 1 and not r.known() for r in self._open.values()) and time.monotonic() < deadline:
             time.sleep(_POLL_S)
@@ -305,7 +305,7 @@ class Collector(threading.Thread):
             self._take_from(source)
 
     def _take_from(self, source: Path) -> None:
-        """Reads complete lines only: the last one may still be in the writing."""
+        """Reads complete lines only, because an agent may still write the last one."""
         offset = self._offsets.get(source, 0)
         with source.open("rb") as file:
             file.seek(offset)
@@ -318,7 +318,7 @@ class Collector(threading.Thread):
                 self._file(str(document["path"]), document)
 
     def _file(self, path: str, document: dict[str, Any]) -> None:
-        """Sorts one line in; prints the file when this was its last one."""
+        """Adds one line to its file. Prints the file after its last line."""
         kind = document.get("kind")
         if kind == "progress":
             self._show_progress(path, document)
@@ -335,7 +335,7 @@ class Collector(threading.Thread):
         self._console.print(table_of(report))
 
     def _show_progress(self, path: str, document: dict[str, Any]) -> None:
-        """A bar for a close or sync that takes long; agents write lines about those that last two seconds."""
+        """Shows a bar for a long close or sync; agents write lines about requests that take longer than 2 s."""
         if not self._console.is_terminal:
             return
         if document.get("ended"):
@@ -361,7 +361,7 @@ class Collector(threading.Thread):
         self._progress.update(task, completed=done, total=total, stage=stage)
 
     def _end_progress(self, path: str) -> None:
-        """Takes the bar of a file away."""
+        """Removes the bar of a file."""
         if self._progress is None:
             return
         for task in [task for task in self._progress.tasks if task.description == path]:

@@ -22,7 +22,7 @@ _FROM_KERNEL = 0x80  # si_code of a signal that the terminal sent, to the whole 
 
 
 def _report_folder(plan: Plan) -> Path:
-    """The folder for reports during the run: with a launcher, all nodes have to see it."""
+    """The folder for reports during the run. With a launcher, all nodes have to see it."""
     if plan.launcher is not None:
         with contextlib.suppress(OSError):
             return Path(tempfile.mkdtemp(prefix=".millrace-run-", dir=Path.cwd()))
@@ -33,8 +33,8 @@ def supervise(plan: Plan, request: Request) -> int:
     """Runs the command as a child, shows reports as they arrive, and ends as the child ended."""
     folder = _report_folder(plan)
     collector = None
-    # Blocked before any thread starts: threads inherit it, or one of them would swallow the signals that
-    # _child() waits for. Unblocked after the clean-up: a signal that came meanwhile ends this process then.
+    # Blocks the signals before any thread starts. Threads inherit the mask; otherwise a thread would take signals
+    # for which _child() waits. After the clean-up, a signal that came meanwhile ends this process.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
@@ -70,12 +70,12 @@ def supervise(plan: Plan, request: Request) -> int:
 
 
 def _interrupted() -> bool:
-    """True once somebody wants this process to end."""
+    """True after a signal that ends this process."""
     return bool(signal.sigpending() & {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 
 def _child(command: list[str], environment: dict[str, str], mask: set[signal.Signals]) -> int:
-    """Starts the child and passes signals on until it has ended; returns its wait status.
+    """Starts the child, passes signals on until the child has ended, and returns its wait status.
 
     The caller has blocked _WATCHED in all threads; the child gets `mask`.
     """
@@ -83,7 +83,7 @@ def _child(command: list[str], environment: dict[str, str], mask: set[signal.Sig
         pid = os.posix_spawnp(command[0], command, environment, setsigmask=mask, setsigdef=[signal.SIGPIPE])
     except OSError as error:
         tell(f"{command[0]}: {error.strerror}")
-        return EXIT_CANNOT_EXECUTE << 8  # as waitpid gives an exit status
+        return EXIT_CANNOT_EXECUTE << 8  # in the form of waitpid
     while True:
         info = signal.sigwaitinfo(_WATCHED)
         if info.si_signo == signal.SIGCHLD:
@@ -100,9 +100,9 @@ def end_as(status: int) -> int:
         number = os.WTERMSIG(status)
         sys.stdout.flush()
         sys.stderr.flush()
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # one is enough
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # one dump is enough
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
-        return 128 + number  # only where the signal does not end a process
+        return 128 + number  # reached if the signal does not end the process
     return os.waitstatus_to_exitcode(status)

@@ -19,7 +19,7 @@ def read_events(path: Path) -> list[dict[str, Any]]:
             continue
         events = document.get("traceEvents", []) if isinstance(document, dict) else document
         return [event for event in events if isinstance(event, dict)]
-    # Cut in the middle of an event: one event per line is what the writers promise.
+    # The file may end in the middle of an event. Writers put one event on each line.
     events = []
     for line in text.splitlines():
         try:
@@ -32,8 +32,8 @@ def read_events(path: Path) -> list[dict[str, Any]]:
 
 
 def _tell_apart(files: list[list[dict[str, Any]]]) -> None:
-    """Processes of different nodes may have the same number: each file, which is one process's, keeps its own or gets
-    one that nobody has."""
+    """Processes of different nodes may have the same number. Each file belongs to one process, and keeps its number or
+    gets a free one."""
     used = {event.get("pid") for events in files for event in events if isinstance(event.get("pid"), int)}
     free = max(used, default=0) + 1
     taken: set[int] = set()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes and times as people write them."""
+"""Sizes and times in the form that people write."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNITS = {"": 1, "b": 1, "k": KIB, "m": MIB, "g": GIB, "t": TIB}
 
 
 def parse_bytes(text: str) -> int:
-    """`64`, `64KiB`, `1MiB`, `2g` as bytes; powers of 1024 whatever the spelling."""
+    """`64`, `64KiB`, `1MiB`, `2g` as bytes; every spelling means powers of 1024."""
     import re
 
     match = re.fullmatch(r"\s*(\d+)\s*([bkmgt]?)(?:(?<=[kmgt])i?b)?\s*", text.lower())

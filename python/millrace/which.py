@@ -8,7 +8,7 @@ import os
 
 
 def which(name: str, path: str | None = None) -> str | None:
-    """The program that a shell with PATH=`path` (None: this process's) takes for `name`; None if there is none."""
+    """The program that a shell with PATH=`path` (None: this process's) uses for `name`; None if there is none."""
     if "/" in name:
         return name if _is_program(name) else None
     if path is None:

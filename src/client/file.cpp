@@ -58,7 +58,7 @@ Choice OpenedFile::decide(const Transfer& transfer) {
   const Choice choice = choose(process_.settings(), request_.settings, transfer, request_.costs);
   if (!choice.pipeline || transfer.bytes == 0 || registered()) return choice;
   if (choice.by_costs && !account_.pays_for_start(choice.expected, request_.members, transfer.crowding) &&
-      !joins_an_agent())
+      process_.joined() == nullptr)
     return {false, "too little so far to start an agent for", true, choice.expected};
   if (enroll(true)) return choice;
   return {false, barred_.load(std::memory_order_relaxed)};
@@ -154,8 +154,7 @@ Status OpenedFile::write(std::span<const Piece> pieces) {
 Status OpenedFile::flush(Extent extent) {
   if (extent.empty() || process_.is_child()) return {};
   const Status status = flush_own(extent);
-  const auto size = [this] { return process_.size_of(target_.lasting_path()); };
-  return status.ok() ? successor_.before_reading(target_.number(), extent, size) : status;
+  return status.ok() ? successor_.before_reading(target_.number(), extent, &target_) : status;
 }
 
 // A handle that only reads has no bytes of its own. It asks for those of other handles.
@@ -171,11 +170,7 @@ Status OpenedFile::flush_own(Extent extent) {
   const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed);
   if (!dirty && !elsewhere) return session->sticky(slot_);
   if (elsewhere) extent = everything;
-  // The end of the file depends on pending bytes behind it: a hole before these bytes reads as zeros.
-  if (extent.end != UINT64_MAX) {
-    const Result<std::uint64_t> size = process_.size_of(target_.lasting_path());
-    if (!size || extent.end > *size) extent.end = UINT64_MAX;
-  }
+  extent = process_.with_the_end(extent, target_);
   const TraceSpan span("flush", extent.size());
   flushes_.fetch_add(1, std::memory_order_relaxed);
   if (dirty && may_turn_off() && !account_.pays_for_question()) {
@@ -188,8 +183,7 @@ Status OpenedFile::flush_own(Extent extent) {
 }
 
 Status OpenedFile::ask_before_reading(Extent extent) {
-  const auto size = [this] { return process_.size_of(target_.lasting_path()); };
-  const Status status = guest_.before_reading(target_.number(), extent, size);
+  const Status status = guest_.before_reading(target_.number(), extent, &target_);
   return status.ok() ? without_agent() : status;
 }
 
@@ -203,8 +197,7 @@ Status OpenedFile::ask(Session& session, Kind kind, Extent extent) {
 // True if some rank of this node has the file open through the pipeline. Costs no system call.
 bool OpenedFile::known_to_agent() {
   if (barred_.load(std::memory_order_relaxed) != nullptr) return false;
-  const char* why = nullptr;
-  Session* session = process_.session(false, why);
+  Session* session = process_.joined();
   if (session == nullptr) return false;
   const std::lock_guard lock(known_mutex_);
   return session->view().knows(target_.number(), openings_seen_);

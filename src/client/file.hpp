@@ -168,8 +168,8 @@ std::unique_ptr<File> open(OpenRequest request);
 // bytes of the same file, under any name, from other handles of this process and other ranks of this node.
 std::unique_ptr<File> visit(const std::string& path);
 
-// True if any rank of this node has bytes pending in any file. With `writes`, bytes in a ledger and bytes that
-// this process has read ahead count too. It costs a few loads.
+// True if any rank of this node has bytes pending in any file. With `writes`, bytes in a ledger and bytes
+// that this process has read ahead count too. It costs a few loads.
 bool anything_pending(bool writes);
 // Call it before this file is read or written past MPI-IO. The file's pending bytes of all ranks of this node
 // reach the file system. An error stays with the open that wrote the bytes.

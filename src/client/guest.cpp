@@ -6,10 +6,7 @@
 
 namespace millrace::client {
 
-Session* Guest::session() {
-  const char* why = nullptr;
-  return of_ == Of::agent ? process_.session(false, why) : process_.successor();
-}
+Session* Guest::session() { return of_ == Of::agent ? process_.joined() : process_.successor(); }
 
 Session* Guest::session_that_knows(std::uint64_t number) {
   if (number == 0 || blind_ || process_.is_child()) return nullptr;
@@ -21,19 +18,14 @@ Session* Guest::session_that_knows(std::uint64_t number) {
   return knows ? asked : nullptr;
 }
 
-Status Guest::before_reading(std::uint64_t number, Extent extent,
-                             const std::function<Result<std::uint64_t>()>& size) {
+Status Guest::before_reading(std::uint64_t number, Extent extent, const TargetFile* target) {
   Session* session = session_that_knows(number);
   if (session == nullptr || extent.empty()) return {};
   const bool elsewhere =
       elsewhere_.exchange(false, std::memory_order_relaxed) && session->view().routed(number);
   if (elsewhere) extent = everything;
   if (!elsewhere && !session->view().pending_in(number, everything)) return {};
-  // The end of the file depends on pending bytes behind `extent`: a hole before these bytes reads as zeros.
-  if (extent.end != UINT64_MAX) {
-    const Result<std::uint64_t> bytes = size();
-    if (!bytes || extent.end > *bytes) extent.end = UINT64_MAX;
-  }
+  if (target != nullptr) extent = process_.with_the_end(extent, *target);
   const TraceSpan span("ask for pending bytes");
   const Status status = session->flush_file(number, extent, elsewhere, tally_);
   if (elsewhere && !status.ok()) order();
@@ -56,7 +48,7 @@ Status Guest::before_writing(std::uint64_t number, Extent extent) {
 }
 
 void Guest::before_opening(std::uint64_t number) {
-  (void)before_reading(number, everything, {});
+  (void)before_reading(number, everything);
   Session* const asked = session();
   if (asked != nullptr && !blind_ && !process_.is_child()) (void)asked->flush_stand_ins(tally_);
 }

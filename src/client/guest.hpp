@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "client/process.hpp"
@@ -26,10 +25,8 @@ class Guest {
       : process_(process), of_(of), blind_(of == Of::agent && process.agent_has_gone()) {}
 
   // Call it before the MPI library reads `extent` of the file with this number (transport::file_number()).
-  // All pending bytes in `extent` reach the file system. The function calls `size`, for the size of the file,
-  // only if bytes are pending.
-  Status before_reading(std::uint64_t number, Extent extent,
-                        const std::function<Result<std::uint64_t>()>& size);
+  // All pending bytes in `extent` reach the file system. `target`: the file, unless `extent` is everything.
+  Status before_reading(std::uint64_t number, Extent extent, const TargetFile* target = nullptr);
   // Call it before the MPI library writes `extent`. It does the same as before_reading(), and afterwards no
   // ledger has older bytes that recovery could write back.
   Status before_writing(std::uint64_t number, Extent extent);

@@ -57,12 +57,6 @@ void flush_open(Process& process, const char* path, std::uint64_t number) {
   if (!guest.left().ok()) process.say(std::string(path) + ": " + guest.left().describe());
 }
 
-// The session with this node's agent, if one runs already.
-Session* running(Process& process) {
-  const char* why = nullptr;
-  return process.session(false, why);
-}
-
 // Returns the number of ledgers that are left.
 std::size_t recover(Process& process, const std::string& directory, const FileIdentity& target) {
   std::size_t left = 0;
@@ -118,7 +112,7 @@ void pass_over(Process& process, const std::string& directory, const FileIdentit
 void settle_ledgers(const char* path, bool writes, Process& process) {
   if (!process.settings().enabled) return;
   const std::string directory = local_directory(process.settings());
-  Session* session = running(process);
+  Session* session = process.joined();
   if ((session == nullptr || !session->view().knows_any()) && !journal::has_logs(directory)) return;
   struct stat about {};
   const bool here = ::stat(path, &about) == 0;  // else it may be on another node

@@ -83,11 +83,6 @@ class OpenedFile final : public File, private Leaver {
   // Both counts are needed: the bytes of some calls are unknown, and some bytes belong to a call that began
   // in the pipeline.
   bool has_direct_calls() const { return direct_calls_.load() != 0 || direct_bytes_.load() != 0; }
-  // True if other ranks, or other files of this rank, have started an agent.
-  bool joins_an_agent() {
-    const char* why = nullptr;
-    return process_.session(false, why) != nullptr;
-  }
   const char* enroll_with(Session& session);
   // Returns a descriptor of the file for reading, and for writing too if this open may write. -1: the file
   // cannot be opened so.

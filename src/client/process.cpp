@@ -277,7 +277,6 @@ Result<transport::TcpAddress> own_address() {
 
 }  // namespace
 
-Process& own_process() { return process(); }
 const Settings& process_settings() { return process().settings(); }
 
 std::unique_ptr<File> open(OpenRequest request) { return open(std::move(request), process()); }
@@ -311,8 +310,7 @@ Result<transport::TcpAddress> meet() {
 }
 
 transport::TcpAddress met() {
-  const char* why = nullptr;
-  const Session* session = process().session(false, why);
+  const Session* session = process().joined();
   const bool known = session != nullptr && !session->lost() && session->met() != 0;
   const Result<transport::TcpAddress> address = known ? meet() : Code::not_found;
   return address ? *address : transport::TcpAddress{};
@@ -320,16 +318,15 @@ transport::TcpAddress met() {
 
 bool anything_pending(bool writes) {
   if (process().is_child()) return false;
-  const char* why = nullptr;
-  Session* session = process().session(false, why);
   if (writes && process().read_aheads().any()) return true;
+  Session* session = process().joined();
   return session != nullptr && session->view().anything_pending(writes);
 }
 
 void settle_file(std::uint64_t device, std::uint64_t inode, bool writes) {
   Guest guest(process());
   const std::uint64_t number = transport::file_number(device, inode);
-  (void)(writes ? guest.before_writing(number, everything) : guest.before_reading(number, everything, {}));
+  (void)(writes ? guest.before_writing(number, everything) : guest.before_reading(number, everything));
 }
 
 bool reserve_descriptors() { return process().reserve(); }

@@ -18,6 +18,8 @@
 #include "client/series.hpp"
 #include "client/session.hpp"
 #include "client/stint.hpp"
+#include "client/target_file.hpp"
+#include "extent/extent.hpp"
 
 namespace millrace::client {
 
@@ -84,6 +86,12 @@ class Process {
   // runs. It looks for an agent at most once per millisecond, even after failures.
   virtual Session* session(bool may_start, const char*& why) = 0;
 
+  // As session(false, why), for callers that need no reason.
+  Session* joined() {
+    const char* why = nullptr;
+    return session(false, why);
+  }
+
   // True if this process had an agent, and the agent has gone.
   virtual bool agent_has_gone() = 0;
   // Returns a session with a second agent, only for questions; nullptr: no such agent is known. After the
@@ -93,6 +101,14 @@ class Process {
 
   virtual void add(Leaver* leaver) = 0;
   virtual void remove(Leaver* leaver) = 0;
+
+  // `extent`, or all bytes from its begin if it reaches behind the end of the file. The end of the file
+  // depends on pending bytes behind it: a hole before these bytes reads as zeros.
+  Extent with_the_end(Extent extent, const TargetFile& target) {
+    if (extent.end == UINT64_MAX) return extent;
+    const Result<std::uint64_t> size = size_of(target.lasting_path());
+    return {extent.begin, size.ok() && extent.end <= *size ? extent.end : UINT64_MAX};
+  }
 
   // True in a child of fork(): the ring and the files belong to the parent.
   bool is_child() const { return child_.load(std::memory_order_relaxed); }
@@ -130,9 +146,6 @@ class Process {
   Lessons lessons_;
   ReadAheads read_aheads_;
 };
-
-// The process that runs this code.
-Process& own_process();
 
 // These functions are open(), visit() and settle_ledgers() of file.hpp, for any process.
 std::unique_ptr<File> visit(const std::string& path, Process& process);

@@ -215,10 +215,6 @@ std::uint64_t FileView::position_of(std::uint64_t offset) const {
   return bytes;
 }
 
-std::uint64_t FileView::end_position(std::uint64_t file_size) const {
-  return (position_of(file_size) + etype_size_ - 1) / etype_size_ * etype_size_;
-}
-
 Extent FileView::hull_of(std::uint64_t position, std::uint64_t bytes) const {
   if (bytes == 0) return {};
   const Extent ends{offset_of(position), offset_of(position + bytes - 1) + 1};

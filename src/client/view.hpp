@@ -93,8 +93,6 @@ class FileView {
   std::uint64_t offset_of(std::uint64_t position) const;
   // Bytes of the stream that lie before `offset` of the file.
   std::uint64_t position_of(std::uint64_t offset) const;
-  // The origin of MPI_SEEK_END in a file of `file_size` bytes, rounded up to a whole etype.
-  std::uint64_t end_position(std::uint64_t file_size) const;
   // An extent that holds the bytes [position, position + bytes) of the stream. It is the smallest one, unless
   // elements interleave.
   Extent hull_of(std::uint64_t position, std::uint64_t bytes) const;
@@ -168,14 +166,6 @@ Status for_each_extent(const FileView& view, std::uint64_t position, std::uint64
     bytes -= size;
   }
   return take(extent);
-}
-
-template <class Take>
-Status for_each_piece(const FileView& view, std::uint64_t position, const TypeMap& memory, const void* buffer,
-                      std::uint64_t count, Take&& take) {
-  if (memory.size == 0 || count == 0) return {};
-  PieceSource source(view, position, memory, buffer, count);
-  return for_each_batch(source, std::forward<Take>(take));
 }
 
 }  // namespace millrace::client

@@ -16,6 +16,14 @@ namespace {
 
 std::shared_ptr<const TypeMap> share(TypeMap map) { return std::make_shared<const TypeMap>(std::move(map)); }
 
+template <class Take>
+Status for_each_piece(const FileView& view, std::uint64_t position, const TypeMap& memory, const void* buffer,
+                      std::uint64_t count, Take&& take) {
+  if (memory.size == 0 || count == 0) return {};
+  PieceSource source(view, position, memory, buffer, count);
+  return for_each_batch(source, take);
+}
+
 // Offset of byte `position` of a view's stream, from the naive expansion.
 std::uint64_t naive_offset(const model::Naive& type, std::uint64_t displacement, std::uint64_t position) {
   const std::uint64_t size = type.bytes.size();
@@ -135,16 +143,16 @@ TEST(FileView, ElementsMayInterleave) {
       FileView(0, 1, share(resized(wide, 0, 1))).usable());  // a thousand million overlapping elements
 }
 
-TEST(FileView, EndOfFileIsRoundedToWholeEtypes) {
+TEST(FileView, APositionCountsTheDataBeforeAnOffset) {
   const FileView plain(100, 8, share(contiguous_type(8)));
-  EXPECT_EQ(plain.end_position(50), 0u);
-  EXPECT_EQ(plain.end_position(100), 0u);
-  EXPECT_EQ(plain.end_position(101), 8u);
-  EXPECT_EQ(plain.end_position(116), 16u);
+  EXPECT_EQ(plain.position_of(50), 0u);
+  EXPECT_EQ(plain.position_of(100), 0u);
+  EXPECT_EQ(plain.position_of(101), 1u);
+  EXPECT_EQ(plain.position_of(116), 16u);
   const FileView holes(0, 8, share(resized(contiguous_type(8), 0, 32)));
-  EXPECT_EQ(holes.end_position(33), 16u);
-  EXPECT_EQ(holes.end_position(32), 8u);
-  EXPECT_EQ(holes.end_position(20), 8u);
+  EXPECT_EQ(holes.position_of(33), 9u);
+  EXPECT_EQ(holes.position_of(32), 8u);
+  EXPECT_EQ(holes.position_of(20), 8u);
 }
 
 TEST(FileView, ACallerStopsAtTheFirstError) {

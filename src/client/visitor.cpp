@@ -20,9 +20,8 @@ class Visitor final : public File {
   bool enter_pipeline(const Transfer&) override { return false; }
   Status write(std::span<const Piece>) override { return Code::unsupported; }
   Status flush(Extent extent) override {
-    const auto size = [this] { return process_.size_of(target_.path()); };
-    const Status status = guest_.before_reading(target_.number(), extent, size);
-    return status.ok() ? successor_.before_reading(target_.number(), extent, size) : status;
+    const Status status = guest_.before_reading(target_.number(), extent, &target_);
+    return status.ok() ? successor_.before_reading(target_.number(), extent, &target_) : status;
   }
   Status order() override { return guest_.order(), Status(); }
   Status publish() override { return {}; }

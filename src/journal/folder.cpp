@@ -14,7 +14,7 @@ namespace millrace::journal {
 
 namespace {
 
-// A read may see a part of the old state and a part of the new one.
+// Bounds the reads of a state: a read may see a part of the old state and a part of the new one.
 constexpr int state_tries = 8;
 
 Status put_state(const Fd& log, const StateSector& sector, bool durably) {
@@ -43,7 +43,7 @@ Result<Named> look_at(const std::string& path, const ReadStart& read) {
       (void)read(log.file, &log.start.header, sizeof log.start.header);
     if (sound(log.start)) break;
   }
-  if (!sound(log.start)) log.start.sector = {};  // damaged, or of another version: recovery tells
+  if (!sound(log.start)) log.start.sector = {};  // damaged, or of another version: recovery reports it
   log.living = io::is_locked(log.file);
   return log;
 }
@@ -72,7 +72,7 @@ void show_progress(const Fd& log, Start& start) {
   (void)put_state(log, start.sector, false);
 }
 
-// Builds that wrote version 3 take the execute permission for the mark.
+// Builds that wrote version 3 use the execute permission as this mark.
 void pass_over(const Named& log) {
   const FileHeader& header = log.start.header;
   if (header.version != version) {
@@ -109,7 +109,8 @@ Status save(const std::string& directory, Identity identity, std::span<const Pie
   const std::uint64_t end = bytes.size();
   bytes.clear();
   put_record(bytes, Type::commit, sequence, payload_bytes, {}, start.header.checksum);
-  (void)io::write_durably(made->file, end, bytes);  // without it, damage may be taken for an incomplete tail
+  // Without the commit record, a reader could take damage for an incomplete tail.
+  (void)io::write_durably(made->file, end, bytes);
   return {};
 }
 

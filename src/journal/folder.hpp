@@ -13,8 +13,8 @@
 #include "io/posix/owned.hpp"
 #include "journal/format.hpp"
 
-// Logs with names, as every process of the user and the node sees them. The lock (flock) of a log tells that
-// its owner lives; all else that others have to know is in its header and its state.
+// Logs with names, which all processes of the user on this node see. The owner of a log holds its lock
+// (flock) for as long as it lives. All other facts for other processes are in the header and the state.
 namespace millrace::journal {
 
 // A log of the folder.
@@ -22,29 +22,31 @@ struct Named {
   std::string path;
   Fd file;
   Start start;
-  bool living = false;  // another process has its lock
+  bool living = false;  // a process holds its lock
 };
 
 // Reads the first bytes of a log; false if there are fewer.
 using ReadStart = std::function<bool(const Fd& log, void* into, std::size_t size)>;
 
-// One log, as it is now. Bytes that the file lacks of its start are zero.
+// Reads the begin and the lock of one log. If the file is shorter than Start, the other bytes are zero. A
+// state that is not sound() is zero too.
 Result<Named> look_at(const std::string& path, const ReadStart& read = io::read_start);
 
-// Whether there can be any logs: one system call.
+// False: there are no logs. Costs one system call.
 bool has_logs(const std::string& directory);
 
-// Those that may be of the target. A log of another version may be of any file with the target's numbers.
+// The logs that may belong to the target. For a log of another version, equal numbers of the file are enough.
 std::vector<Named> logs_of(const std::string& directory, const FileIdentity& target, const ReadStart& read);
 
 // Only for the owner of the log, or the holder of its lock.
 void set_state(const Fd& log, Start& start, State state);
 void show_progress(const Fd& log, Start& start);
 
-// Records in a dead process's log must not overwrite bytes that are written from now on.
+// Notes in the log of a dead process that a program now writes to the target without these records. Recovery
+// then uses them only with --force.
 void pass_over(const Named& log);
 
-// The identity that a log stores for its target. `target` is open.
+// The identity that a log stores for its open target, without the time of creation.
 Identity identity_of(Kind kind, const Fd& target, const Result<FileIdentity>& identity);
 
 struct Piece {
@@ -52,7 +54,7 @@ struct Piece {
   std::span<const std::byte> data;
 };
 
-// A log of these records, which is on the disk when this returns.
+// Makes a log of these records. The log is on the disk when this returns.
 Status save(const std::string& directory, Identity identity, std::span<const Piece> pieces);
 
 }  // namespace millrace::journal

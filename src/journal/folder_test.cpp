@@ -32,7 +32,7 @@ class Folder : public ::testing::Test {
     const Piece piece{7, std::as_bytes(std::span(text.data(), text.size()))};
     ASSERT_TRUE(save(root, rescue(), {&piece, 1}).ok());
   }
-  // As a build of version 3 has written it, as far as it is the same.
+  // A log of version 3, in the parts that both versions have.
   std::string of_version_3() const {
     save_one();
     const std::string path = logs().at(0).path;
@@ -118,7 +118,7 @@ TEST_F(Folder, AStateThatIsDamagedIsNotTakenForAMark) {
   EXPECT_EQ(logs().at(0).start.sector.passed_over, 0U);
 }
 
-// Nothing orders a read of the sector and the write that replaces it.
+// A read of the sector may see a part of the write that replaces it.
 TEST_F(Folder, AStateThatIsBeingReplacedIsReadAgain) {
   save_one();
   Named log = std::move(logs().at(0));
@@ -126,7 +126,7 @@ TEST_F(Folder, AStateThatIsBeingReplacedIsReadAgain) {
   int reads = 0;
   const Result<Named> seen = look_at(log.path, [&reads](const Fd& file, void* into, std::size_t size) {
     const bool whole = io::read_start(file, into, size);
-    if (++reads == 1) static_cast<std::byte*>(into)[sizeof(FileHeader)] = std::byte{1};  // as it was
+    if (++reads == 1) static_cast<std::byte*>(into)[sizeof(FileHeader)] = std::byte{1};  // the old state
     return whole;
   });
   EXPECT_EQ(seen->start.sector.state, State::draining);

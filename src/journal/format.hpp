@@ -21,14 +21,14 @@ namespace millrace::journal {
 
 inline constexpr char magic[8] = {'M', 'L', 'R', 'A', 'C', 'E', 'J', '1'};
 inline constexpr std::uint32_t version = 4;
-inline constexpr const char* suffix = ".journal";          // of those that have names
+inline constexpr const char* suffix = ".journal";          // of logs with names
 inline constexpr std::uint32_t record_magic = 0x6365524d;  // "MRec"
 inline constexpr std::size_t path_max = 4008;
 inline constexpr std::uint64_t payload_max = 1 * MiB;
 
 enum class Kind : std::uint32_t { overflow = 1, ledger = 2, rescue = 3 };
 enum class State : std::uint32_t { open = 1, draining = 2 };
-// commit: of the payload, its first `offset` bytes had been datasynced before this was written.
+// commit: the first `offset` payload bytes were on the disk before this record was written.
 enum class Type : std::uint16_t { data = 1, commit = 3 };
 
 struct FileHeader {
@@ -61,7 +61,7 @@ struct StateSector {
 };
 static_assert(sizeof(StateSector) == 512 && offsetof(StateSector, checksum) == 16);
 
-// The start of a log; its records follow.
+// The begin of a log. The records follow.
 struct Start {
   FileHeader header;
   StateSector sector;
@@ -89,7 +89,7 @@ inline std::uint64_t header_checksum(const RecordHeader& header, std::uint64_t s
   return checksum(&header, offsetof(RecordHeader, header_checksum), seed);
 }
 
-// Whose records a log holds.
+// The use of a log, and its target.
 struct Identity {
   Kind kind = Kind::overflow;
   FileIdentity target;
@@ -130,13 +130,13 @@ inline std::string path_of(const FileHeader& header) {
   return {header.path, std::min<std::size_t>(header.path_length, path_max)};
 }
 
-// The file that the records are for. Headers of other versions have only its numbers in the same places.
+// The target of the records. Headers of other versions have only its numbers at the same bytes.
 inline FileIdentity target_of(const FileHeader& header) {
   if (header.version != version) return {header.device, header.inode};
   return {header.device, header.inode, header.birth_ns, header.handle, header.mark};
 }
 
-// Bytes of a record in the file, header and padding included.
+// The size of a record in the file, header and padding included.
 constexpr std::uint64_t record_bytes(std::uint64_t length) {
   return sizeof(RecordHeader) + ((length + 7) & ~std::uint64_t{7});
 }
@@ -145,7 +145,7 @@ inline bool all_zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte one) { return one == std::byte{0}; });
 }
 
-// Zeros are what the disk has of a sector that never came there.
+// True if the state is valid. A sector of zeros is valid too: it has never reached the disk.
 inline bool sound(const Start& start) {
   const StateSector& now = start.sector;
   const bool known = now.state == State::open || now.state == State::draining;
@@ -153,7 +153,7 @@ inline bool sound(const Start& start) {
   return (known && std::memcmp(&now, &right, sizeof now) == 0) || all_zero(std::as_bytes(std::span(&now, 1)));
 }
 
-// Appends a record. `seed`, the file header's checksum, makes the record one of that log.
+// Appends a record. `seed`, the file header's checksum, ties the record to its log.
 inline void put_record(std::vector<std::byte>& bytes, Type type, std::uint64_t sequence, std::uint64_t offset,
                        std::span<const std::byte> data, std::uint64_t seed) {
   RecordHeader header = {};
@@ -175,10 +175,10 @@ struct Record {
   Type type = Type::data;
   std::uint64_t sequence = 0;
   std::uint64_t offset = 0;         // in the target
-  std::span<const std::byte> data;  // a part of what was read
+  std::span<const std::byte> data;  // in the reader's memory
 };
 
-// All that can be said of a record's header alone.
+// Checks a record's header without its payload.
 inline bool valid(const RecordHeader& header, std::uint64_t seed, std::uint64_t sequence) {
   if (header.magic != record_magic || header.reserved != 0 || header.reserved2 != 0) return false;
   if (header.header_checksum != header_checksum(header, seed) || header.sequence != sequence) return false;
@@ -187,7 +187,7 @@ inline bool valid(const RecordHeader& header, std::uint64_t seed, std::uint64_t 
          header.offset <= UINT64_MAX - header.length;
 }
 
-// The record that `bytes` begins with; none if it is damaged or not whole.
+// The record at the begin of `bytes`; none if it is damaged or not whole.
 inline std::optional<Record> record_at(std::span<const std::byte> bytes, std::uint64_t seed,
                                        std::uint64_t sequence) {
   RecordHeader header;

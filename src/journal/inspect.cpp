@@ -14,7 +14,7 @@ namespace millrace::journal {
 
 namespace {
 
-// Paths are bytes; those that are not UTF-8 are replaced.
+// Paths are bytes, not text: this replaces bytes that are not UTF-8.
 std::string text_of(const nlohmann::ordered_json& value, int indent) {
   return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -35,7 +35,7 @@ const char* name(Kind kind) {
   return kind == Kind::ledger ? "ledger" : kind == Kind::rescue ? "rescue" : "overflow";
 }
 
-// In the order in which people read it.
+// The fields in the order of the output.
 nlohmann::ordered_json document_of(const std::string& file, const Summary& summary) {
   nlohmann::ordered_json document = {{"schema", "millrace-journal/2"},
                                      {"file", file},

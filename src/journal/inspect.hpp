@@ -7,8 +7,8 @@
 
 namespace millrace::journal {
 
-// Prints what a journal file holds and whether it is sound, as text or as JSON. Returns the exit status of
-// millrace-journal: 0 sound (a torn tail included), 1 not, 2 a file that cannot be read.
+// Prints the content of a journal and whether it is sound, as text or as JSON. Returns the exit status of
+// millrace-journal: 0 sound (a torn tail included), 1 not sound, 2 the file cannot be read.
 int inspect(const std::string& file, bool json, std::ostream& out, std::ostream& error);
 
 }  // namespace millrace::journal

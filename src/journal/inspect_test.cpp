@@ -13,7 +13,7 @@
 namespace millrace::journal {
 namespace {
 
-// A file with these bytes, removed with the object.
+// A file with these bytes. The destructor removes it.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::span<const std::byte> bytes)

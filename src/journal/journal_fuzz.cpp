@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Reads arbitrary bytes as a journal. Every second input gets its checksums repaired first, so that the
-// fuzzer reaches what lies behind them.
+// Reads arbitrary bytes as a journal. Repairs the checksums of every second input first, so that the fuzzer
+// reaches the code behind these checks.
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!io::resize(file, 0).ok() || !io::write_at(file, 0, bytes).ok()) return 0;
   const Summary summary = scan(file);
   if (!to_status(summary.verdict).ok()) return 0;
-  // Records that were accepted are accepted again, one by one.
+  // record_at() must accept all records that scan() has accepted.
   std::uint64_t sequence = 0;
   for (std::uint64_t at = sizeof(Start); at < summary.end; ++sequence) {
     const auto record = record_at(std::span(bytes).subspan(at), summary.header.checksum, sequence);

@@ -14,7 +14,7 @@
 namespace millrace::journal {
 namespace {
 
-// A small journal of everything: in no order, a commit, odd lengths.
+// A small journal with records in no order, a commit, and odd lengths.
 TestJournal small_journal() {
   TestJournal journal;
   journal.append(100, "hello");
@@ -139,8 +139,8 @@ TEST(Journal, AnotherVersionIsUnsupported) {
   EXPECT_EQ(read_all(bytes).verdict, Verdict::unsupported);
 }
 
-// A crash in the middle of a sync may keep later records and lose earlier ones. That does not damage records
-// that were promised as safe.
+// A crash in the middle of a sync may keep later records and lose earlier ones. Records that were promised as
+// safe stay whole.
 TEST(Journal, ACommitTellsWhatWasSafeBeforeItWasWritten) {
   TestJournal journal;
   journal.append(0, "first");

@@ -9,7 +9,7 @@ namespace millrace::journal {
 namespace {
 
 constexpr std::uint64_t batch_bytes = 2 * MiB;
-// Room that a batch needs to take any record: the largest data record.
+// A batch with less room may not fit the largest data record.
 constexpr std::uint64_t room_needed = record_bytes(payload_max);
 static_assert(batch_bytes > room_needed);
 
@@ -124,7 +124,7 @@ void Log::complete(const io::Completion& completion) {
   assert(in_flight());
   if (status_.ok()) status_ = completion.status;
   if (status_.ok() && syncing_) {
-    // It finds room also where ready() says no, and goes at once.
+    // The commit record does not depend on ready(): a batch may be larger than batch_bytes.
     if (syncing_->payload_bytes > stable_.payload_bytes) {
       put_record(batch_, Type::commit, appended_.records++, syncing_->payload_bytes, {}, seed_);
       wanted_ = true;

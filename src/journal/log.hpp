@@ -17,18 +17,18 @@
 
 namespace millrace::journal {
 
-// A log that is being written: appends records to a new, empty file, and reads them back in any order.
-// append() copies a record, so the caller may change its memory at once. Full batches go to Storage, one
-// after the other, so that a kill leaves a clean prefix.
+// Writes a log: appends records to a new, empty file, and reads them back in any order. append() copies a
+// record, so the caller may change its memory at once. Full batches go to Storage one after the other, so
+// that a kill leaves a clean prefix.
 //
 //   file   | start | segment | segment | batch in flight | batch being filled
 //                     ^ read()           in Storage        here
 //
-// Takes an owner's number for the tokens of its requests; the caller hands their completions to complete().
+// The tokens of its requests have an owner's number. The caller hands their completions to complete().
 // Holds two batches of 2 MiB. Deterministic; not thread safe.
 class Log {
  public:
-  // Records that lie behind each other.
+  // Records that are adjacent in the file.
   struct Segment {
     std::uint64_t position = 0;  // in the file
     std::uint64_t sequence = 0;  // of the first record
@@ -42,44 +42,44 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  // True if append() may be called: false while both batches are full.
+  // True if append() may be called. False while both batches are full.
   bool ready() const;
-  // One data record of 1 byte to payload_max.
+  // Appends one data record of 1 byte to payload_max.
   void append(std::uint64_t offset, std::span<const std::byte> data);
-  // Starts writing what is buffered.
+  // Starts writing the buffered records.
   void flush();
-  // flush(), then a datasync once all of it is written; later records do not delay that. After the datasync a
-  // commit record says which records are safe. An earlier commit record would be a promise that a crash can
-  // break.
+  // Flushes, and starts a datasync when all earlier records are written. Later records do not delay it. After
+  // the datasync, a commit record names the safe records. An earlier commit record would be a promise that a
+  // crash can break.
   void sync();
 
   // Other processes see the new state at once.
   void set_state(State state);
   void show_progress();
 
-  // An empty segment where the next record will be.
+  // An empty segment at the place of the next record.
   Segment end() const { return {file_bytes(), records(), 0}; }
-  // Reads back a segment that is written; one at a time.
+  // Starts to read a written segment; one at a time.
   void read(const Segment& segment);
   bool reading() const { return read_.under_way; }
   Status read_status() const { return read_.status; }
-  // The records of the segment that was read: calls take(offset, data) for each.
+  // Calls take(offset, data) for each record of the segment that was read.
   template <class Take>
   Status take(Take&& take) const;
 
   bool owns(std::uint32_t owner) const { return owner == owner_; }
   void complete(const io::Completion& completion);
 
-  // The first error; nothing is written after it, and what is appended is dropped.
+  // The first error. After it, the log writes nothing and drops appended records.
   Status status() const { return status_; }
-  // Nothing is buffered, being written or to be synced.
+  // True if no record waits to be written, and no write or datasync is due or in flight.
   bool idle() const;
-  // A write or datasync is with Storage.
+  // True if a write or datasync is with Storage.
   bool in_flight() const { return !flying_.empty() || syncing_; }
-  // The number of records in the file, and the number of datasynced ones.
+  // The numbers of records in the file, on its disk, and appended. Commit records count too.
   std::uint64_t written() const { return written_.records; }
   std::uint64_t stable() const { return stable_.records; }
-  std::uint64_t records() const { return appended_.records; }  // commits included
+  std::uint64_t records() const { return appended_.records; }
   std::uint64_t file_bytes() const { return position_ + batch_.size(); }
 
  private:
@@ -110,12 +110,12 @@ class Log {
   std::vector<std::byte> flying_;  // in flight, if not empty
   std::uint64_t position_ = sizeof(Start);
   Mark appended_;
-  Mark flying_end_;              // with the batch in flight
-  Mark written_;                 // in the file
-  std::optional<Mark> syncing_;  // a datasync that is in flight covers it
-  Mark stable_;                  // on the disk
-  bool wanted_ = false;          // flush() was called: the batch goes though it is not full
-  std::optional<Mark> to_sync_;  // sync() was called: a datasync follows when the file has this much
+  Mark flying_end_;              // behind the batch in flight
+  Mark written_;                 // behind the last record in the file
+  std::optional<Mark> syncing_;  // written_ when the datasync in flight began
+  Mark stable_;                  // behind the last record on the disk
+  bool wanted_ = false;          // the batch has to be written although it is not full
+  std::optional<Mark> to_sync_;  // a datasync is due when written_ has reached this
   Status status_;
   Read read_;  // the last one
 };

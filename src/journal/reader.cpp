@@ -18,26 +18,19 @@ struct Words {
   Code code;
 };
 
-Words words_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::clean:
-      return {"clean", "complete up to its end", Code::ok};
-    case Verdict::torn:
-      return {"torn",
-              "the last record is incomplete (its writer was stopped); the records before it are good",
-              Code::ok};
-    case Verdict::corrupt:
-      return {"corrupt", "corrupt: the bytes there differ from those that were written", Code::corrupt};
-    case Verdict::not_a_journal:
-      return {"not_a_journal", "not a Millrace journal", Code::invalid};
-    case Verdict::unsupported:
-      return {"unsupported", "a Millrace journal of a version that this program does not know",
-              Code::unsupported};
-    case Verdict::unreadable:
-      return {"unreadable", "cannot be read", Code::io};
-  }
-  return {"unknown", "unknown", Code::invalid};
-}
+// By verdict.
+constexpr std::array<Words, 6> words{{
+    {"clean", "complete up to its end", Code::ok},
+    {"torn", "the last record is incomplete (its writer was stopped); the records before it are good",
+     Code::ok},
+    {"corrupt", "corrupt: the bytes there differ from those that were written", Code::corrupt},
+    {"not_a_journal", "not a Millrace journal", Code::invalid},
+    {"unsupported", "a Millrace journal of a version that this program does not know", Code::unsupported},
+    {"unreadable", "cannot be read", Code::io},
+}};
+static_assert(words.size() == static_cast<std::size_t>(Verdict::unreadable) + 1);
+
+const Words& words_of(Verdict verdict) { return words[static_cast<std::size_t>(verdict)]; }
 
 }  // namespace
 
@@ -73,7 +66,7 @@ Verdict JournalReader::open() {
   if (bytes->size() < sizeof header || std::memcmp(bytes->data(), magic, sizeof magic) != 0)
     return verdict_ = Verdict::not_a_journal;
   std::memcpy(&start_, bytes->data(), bytes->size());
-  // The checksum first: a damaged version is damage, not another version.
+  // Checks the checksum before the version: a damaged version field is not another version.
   if (header.checksum != header_checksum(header)) return verdict_ = Verdict::corrupt;
   if (header.version != version) return verdict_ = Verdict::unsupported;
   const bool known = header.kind >= Kind::overflow && header.kind <= Kind::rescue;
@@ -117,8 +110,7 @@ bool JournalReader::next(Record& record) {
 
 namespace {
 
-// `is` judges a header that has a commit's magic and type. True too if the file cannot be read, because then
-// a commit may be there.
+// Looks for a commit record that `is` accepts. True too if the file cannot be read, because it may have one.
 template <class Is>
 bool some_commit(const Fd& file, std::uint64_t position, Is&& is) {
   std::vector<std::byte> bytes(1 * MiB);
@@ -132,7 +124,7 @@ bool some_commit(const Fd& file, std::uint64_t position, Is&& is) {
       if (header.magic == record_magic && header.type == Type::commit && is(header)) return true;
     }
     if (*got < bytes.size()) return false;
-    position += bytes.size() - sizeof(RecordHeader) + 8;  // one that lies across is seen whole
+    position += bytes.size() - sizeof(RecordHeader) + 8;  // a header may lie across two reads
   }
 }
 
@@ -146,7 +138,7 @@ bool commit_behind(const Fd& file, const Summary& summary) {
 }
 
 bool never_committed(const Fd& file) {
-  constexpr std::size_t sector_bytes = 512;  // reaches a disk as a whole
+  constexpr std::size_t sector_bytes = 512;  // a disk writes a sector as a whole
   std::array<std::byte, sector_bytes> start{};
   const Result<std::size_t> got = io::read_at(file, 0, start);
   if (!got || *got < start.size()) return false;

@@ -15,36 +15,37 @@
 
 namespace millrace::journal {
 
-// The end of a reading, or the reason why it cannot begin. See "What a reader accepts" in FORMAT.md.
+// The place at which reading ended, or the reason why it cannot begin. See "What a reader accepts" in
+// FORMAT.md.
 enum class Verdict {
-  clean,          // at the end of the file
-  torn,           // at an incomplete last record; those before it count
-  corrupt,        // at a byte that cannot be; use nothing
-  not_a_journal,  // another kind of file, or cut within the file header
+  clean,          // the end of the file
+  torn,           // an incomplete last record; the records before it are good
+  corrupt,        // an invalid byte; use no record
+  not_a_journal,  // another kind of file, or shorter than the file header
   unsupported,    // another version
   unreadable,     // the file system reported an error
 };
 
-// One word, and one sentence for people.
+// One word.
 const char* name(Verdict verdict);
+// A phrase for users.
 const char* describe(Verdict verdict);
 // ok for clean and torn.
 Status to_status(Verdict verdict);
 
-// Streams the records of a log in the order of writing, every one of them checked, through a window of
-// bounded size.
+// Reads and checks the records of a log in the order of writing, through a window of bounded size.
 class JournalReader {
  public:
-  // `file` outlives the reader. `window_bytes` grows to the largest record if it has to.
+  // `file` outlives the reader. The window grows to the largest record if necessary.
   explicit JournalReader(const Fd& file, std::size_t window_bytes = 256 * KiB);
 
-  // Reads and checks what the log begins with. `clean` if records may be read.
+  // Reads and checks the header and the state. `clean`: next() may be called.
   Verdict open();
   const FileHeader& header() const { return start_.header; }
   const StateSector& state() const { return start_.sector; }
 
-  // The next record, whose data is valid until the next call; false at the end, and then verdict() and
-  // position() say how and where.
+  // Reads the next record. Its data is valid until the next call. False at the end: verdict() and position()
+  // then describe the end.
   bool next(Record& record);
   Verdict verdict() const { return verdict_; }
   std::uint64_t position() const { return position_; }
@@ -53,7 +54,7 @@ class JournalReader {
 
  private:
   bool stop(Verdict verdict);
-  // Makes [position, position + bytes) available and returns what there is of it.
+  // Makes [position, position + bytes) available, and returns it as far as the file has it.
   std::optional<std::span<const std::byte>> window(std::uint64_t position, std::size_t bytes);
   bool zero_to_the_end();
 
@@ -64,32 +65,32 @@ class JournalReader {
   Start start_ = {};
   std::uint64_t position_ = sizeof(Start);
   std::uint64_t sequence_ = 0;
-  std::uint64_t payload_bytes_ = 0;  // of the records before
+  std::uint64_t payload_bytes_ = 0;  // of the records read so far
   Verdict verdict_ = Verdict::clean;
   bool committed_ = false;
 };
 
-// All about a log, after reading all of it once.
+// The result of reading a whole log.
 struct Summary {
   Verdict verdict = Verdict::clean;
-  std::uint64_t end = 0;  // position after the last good record, where the log ends, is torn or corrupt
+  std::uint64_t end = 0;  // position behind the last good record
   FileHeader header = {};
   StateSector state = {};
   std::uint64_t records = 0;  // data records
   std::uint64_t commits = 0;
   std::uint64_t payload_bytes = 0;
-  bool committed = false;
+  bool committed = false;  // the last record is a commit
   Extent extent;
 };
 
 Summary scan(const Fd& file);
 
-// For a log that is corrupt at `summary.end`: true if a valid commit record of what lies there is anywhere
-// behind that, so that somebody may count on what is damaged.
+// For a log that is corrupt at `summary.end`: true if a valid commit record behind that place covers the
+// damaged records, so that a program may rely on them. True too if the file cannot be read.
 bool commit_behind(const Fd& file, const Summary& summary);
 
-// True for what a crash of the node may leave of a log in which nothing was ever committed: a header that
-// came to the disk in parts, or not at all (zeros), and nothing behind it that looks like a commit.
+// True if a crash of the node may have left this file of a log without any commit: the header has reached the
+// disk in parts or not at all (zeros), and no bytes behind it look like a commit record.
 bool never_committed(const Fd& file);
 
 }  // namespace millrace::journal

@@ -28,7 +28,7 @@ inline Fd file_of(std::span<const std::byte> bytes) {
 
 using Written = std::pair<std::uint64_t, std::string>;  // offset, data
 
-// A journal that is being written in memory.
+// Writes a journal in memory.
 struct TestJournal {
   static Identity identity() {
     return {Kind::ledger, {8, 9, 10, 11, 0}, 1'700'000'000'000'000'000, "/data/out.h5"};

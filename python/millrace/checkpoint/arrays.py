@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes of a file as the arrays that they were, or that are wanted."""
+"""Turns the bytes of a file into arrays, of their first kind or of a wanted one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIBRARIES = ("numpy", "torch", "cupy")
 
 
 class OnDevice:
-    """An array that is made already, on a device, and whose bytes are to come; slices are parts of them."""
+    """An existing array on a device, whose bytes have not come yet; slices are parts of it."""
 
     def __init__(self, made: Any, address: int, size: int) -> None:
         self.made = made
@@ -31,7 +31,7 @@ class OnDevice:
 
 
 def on_device(tensor: Tensor, node: dict[str, Any], library: str | None, device: Any) -> OnDevice | None:
-    """None: by way of the host."""
+    """None: the bytes come through the host's memory."""
     if (library or node["as"]) != "torch" or node["as"] in ("bytes", "bytearray", "numpy.scalar"):
         return None
     try:
@@ -42,7 +42,7 @@ def on_device(tensor: Tensor, node: dict[str, Any], library: str | None, device:
         shape, dtype = _torch_type(tensor, node)
         made = torch.empty(shape, dtype=dtype, device=device)
     except (ImportError, ValueError, TypeError):
-        return None  # build() says it
+        return None  # build() reports the error
     torch.cuda.current_stream(made.device).synchronize()
     return OnDevice(made, made.data_ptr(), tensor.bytes)
 

@@ -40,11 +40,11 @@ class Bounce:
         self._used = 0
 
     def clear(self) -> None:
-        """Frees all that was taken before."""
+        """Frees all room taken before."""
         self._used = 0
 
     def take(self, size: int) -> Room:
-        """Room that is free until clear()."""
+        """Returns room, which stays valid until clear()."""
         begin = -(-self._used // ALIGNMENT) * ALIGNMENT
         if begin + size > self._size:
             raise MemoryError(f"a bounce of {self._size} bytes has no room for {size} behind {begin}")
@@ -69,14 +69,14 @@ class Bounce:
             done += count
 
     def close(self) -> None:
-        """The memory goes when nobody looks at it any more."""
+        """The memory is freed with its last view."""
         if self._handle is not None:
             self._library.call("close", self._handle)
             self._handle = None
 
 
 class Bounces:
-    """One for each thread that asks; closed together."""
+    """One bounce for each thread; all are closed together."""
 
     def __init__(self, size: int) -> None:
         self._size = size

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checksums of chunks: XXH3-64 where somebody here computes it, else CRC-32, which every Python has."""
+"""Checksums of chunks: XXH3-64 if a library for it is installed, else CRC-32, which every Python has."""
 
 from __future__ import annotations
 

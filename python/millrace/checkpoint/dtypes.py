@@ -50,7 +50,7 @@ _NUMPY = {
     "C64": "<c8",
 }
 _OF_NUMPY = {code: name for name, code in _NUMPY.items() if name != "C64"}
-# NumPy has these by the package ml_dtypes.
+# NumPy gets these from the package ml_dtypes.
 _ML_DTYPES = {
     "BF16": "bfloat16",
     "F8_E4M3": "float8_e4m3fn",
@@ -85,12 +85,12 @@ class Stored(NamedTuple):
     """The layout of elements in the file."""
 
     name: str  # safetensors' type
-    last: tuple[int, ...] = ()  # dimensions that each element adds to the shape
-    note: Any = None  # the tree's "dtype", if `name` does not tell all
+    last: tuple[int, ...] = ()  # further dimensions of each element
+    note: Any = None  # the tree's "dtype", if `name` is not enough
 
 
 def of_numpy(dtype: Any) -> Stored:
-    """Raises TypeError for types that have no bytes to store."""
+    """The stored form of a NumPy type. Raises TypeError for types without bytes to store."""
     import numpy as np
 
     if dtype.hasobject:
@@ -111,13 +111,13 @@ def of_numpy(dtype: Any) -> Stored:
 
 
 def is_swapped(dtype: Any) -> bool:
-    """Whether bytes need swapping before they go to the file."""
+    """True if the bytes have to be swapped for the file."""
     stored = of_numpy(dtype)
     return stored.name != "U8" and dtype.str.startswith(">")
 
 
 def to_numpy(name: str, note: Any) -> Any:
-    """The type of what an array is to be."""
+    """The NumPy type of a stored array."""
     import numpy as np
 
     if note is not None:
@@ -137,7 +137,7 @@ def to_numpy(name: str, note: Any) -> Any:
 
 
 def _as_descr(note: Any) -> Any:
-    """JSON has no tuples, which NumPy's descriptions are made of: (name, type[, shape]), (type, shape)."""
+    """Restores the tuples of NumPy's descriptions, because JSON has no tuples: (name, type[, shape]), (type, shape)."""
     if isinstance(note, list) and note and all(isinstance(field, list) for field in note):
         return [_field(field) for field in note]
     if isinstance(note, list) and len(note) == 2:

@@ -10,7 +10,7 @@ class CheckpointError(RuntimeError):
 
 
 class ChecksumError(CheckpointError):
-    """Data differs from the saved data; `tensors` has the names of the wrong tensors."""
+    """The data differs from the saved data; `tensors` has the names of the wrong tensors."""
 
     def __init__(self, message: str, tensors: list[str]) -> None:
         super().__init__(message)

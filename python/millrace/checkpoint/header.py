@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The header of a checkpoint: built before the data is written, read with distrust (docs/checkpoint-format.md)."""
+"""The header of a checkpoint: built before the data is written, checked when it is read (docs/checkpoint-format.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERSION = "1"
 CHUNK_BYTES = 4 << 20
 DATA_ALIGNMENT = 4096
 HEADER_MAX_BYTES = 100_000_000
-DEPTH_MAX = 200  # of trees; Python's own JSON gives up somewhere below 1000
+DEPTH_MAX = 200  # of trees; Python's own JSON fails at some depth below 1000
 RESERVED_NAME = "__metadata__"
 
 _CRC = b'"millrace.crc32":"'
@@ -27,7 +27,7 @@ _CHECKSUMS = b'"millrace.checksums":"'
 
 @dataclass(frozen=True)
 class Tensor:
-    """One entry; [begin, end) counts from the begin of the data."""
+    """One tensor; [begin, end) counts from the begin of the data."""
 
     name: str
     dtype: str
@@ -49,9 +49,9 @@ class Header:
 
     tensors: list[Tensor]
     data_begin: int
-    tree: Any  # None: not Millrace's
+    tree: Any  # None: the file is not Millrace's
     is_ours: bool
-    algorithm: str  # "": no checksums
+    algorithm: str  # "": the file has no checksums
     chunk_bytes: int
     checksums: str
 
@@ -67,7 +67,7 @@ def place(named: list[tuple[str, str, tuple[int, ...]]]) -> list[Tensor]:
 
 
 class Draft:
-    """A header whose checksums are not known yet; its length does not change any more."""
+    """A header without its checksums; its length is final."""
 
     def __init__(self, tensors: list[Tensor], tree: Any, algorithm: str, digits: int) -> None:
         metadata = {"millrace": VERSION, "millrace.crc32": "0" * 8}
@@ -143,7 +143,7 @@ def _parse(text: bytes, size: int, path: str) -> Header:
     metadata = entries.pop(RESERVED_NAME, {}) if isinstance(entries, dict) else None
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise CheckpointError(f"{path} is damaged: its header is not one of safetensors")
-    is_ours = any(key.startswith("millrace") for key in metadata)  # one damaged key makes it nobody else's
+    is_ours = any(key.startswith("millrace") for key in metadata)  # a file with one damaged key is still Millrace's
     if is_ours:
         _check_header(text, metadata, path)
     tensors = _tensors(entries, size - 8 - len(text), path)

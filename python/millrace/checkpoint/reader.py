@@ -22,7 +22,7 @@ from millrace.checkpoint.sources import numpy
 from millrace.checkpoint.team import Team
 from millrace.checkpoint.writer import TOGETHER, new_bounces
 
-_NAMED = 5  # tensors that a message names
+_NAMED = 5  # the most tensors that a message names
 
 
 def load(
@@ -66,7 +66,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[str, int]]:
     numpy()
     name = os.fspath(path)
     name = name if isinstance(name, str) else os.fsdecode(name)
-    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait for its writer
+    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait for a writer
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise CheckpointError(f"{name} is not a checkpoint: it is not a plain file")
@@ -78,7 +78,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[str, int]]:
 class _Chunk(NamedTuple):
     tensor: header.Tensor
     number: int
-    room: Any  # for its bytes: a part of an array, or of building.OnDevice
+    room: Any  # memory for its bytes: a part of an array, or of building.OnDevice
 
 
 class _Loading:
@@ -92,7 +92,7 @@ class _Loading:
         self._chunk = self.header.chunk_bytes
         self._expected = self._checksums() if self._algorithm else {}
         self._lock = threading.Lock()
-        self._wrong: dict[str, int] = {}  # chunks that are, of each tensor
+        self._wrong: dict[str, int] = {}  # tensor -> number of wrong chunks
         self._map: Any = None
         self._bounces = new_bounces(min(self._chunk, sum(tensor.bytes for tensor in self.header.tensors)))
         if mapped:
@@ -167,7 +167,7 @@ class _Loading:
         return None
 
     def _checksums(self) -> dict[str, list[str]]:
-        """The digits of each tensor's chunks."""
+        """The checksums of each tensor's chunks."""
         digits, text, at = self._algorithm.digits, self.header.checksums, 0
         found = {}
         for tensor in self.header.tensors:
@@ -192,7 +192,7 @@ class _Loading:
         return np.empty(tensor.bytes, np.uint8)
 
     def _pieces(self, tensors: list[header.Tensor], raw: dict[str, Any]) -> Iterator[list[_Chunk]]:
-        """Adjacent pieces of the file for one read call: about as much as a chunk."""
+        """Adjacent pieces of the file for one read call, together about as large as a chunk."""
         together: list[_Chunk] = []
         size, end = 0, -1
         for tensor in tensors:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""A new file in place of an old one, at once or not at all."""
+"""Replaces an old file by a new one, as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import secrets
 import stat
 from types import TracebackType
 
-_ATTEMPTS = 100  # to find a name that nobody has: one is usual
+_ATTEMPTS = 100  # to find a free name; usually one is enough
 _OWN_DESCRIPTORS = "/proc/self/fd"
 # Errors of file systems that do not sync folders. The file is in place, so nothing is left to do.
 _NO_FOLDER_SYNC = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS)
-# Errors of file systems that have no files without names.
+# Errors of file systems without nameless files.
 _NO_TMPFILE = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL)
 
 
@@ -30,7 +30,7 @@ class Replacement:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.path.realpath(os.fspath(path))
         self._folder, self._base = os.path.split(self.path)
-        self._name = ""  # of the new file, while it has one
+        self._name = ""  # the name of the new file; empty while it has none
         permissions = self._permissions()
         self._directory = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.descriptor = -1
@@ -50,7 +50,7 @@ class Replacement:
         self.close()
 
     def commit(self, sync: bool) -> None:
-        """Makes the file be PATH. With `sync` it is on the disk, under its name, when this returns."""
+        """Gives the file the name PATH. With `sync`, the file and its name are on the disk when this returns."""
         if sync:
             os.fsync(self.descriptor)
         if not self._name:
@@ -76,7 +76,7 @@ class Replacement:
         self.descriptor = self._directory = -1
 
     def _permissions(self) -> int | None:
-        """Those of the old file; None if there is none."""
+        """The permissions of the old file; None if there is none."""
         try:
             old = os.stat(self.path)
         except FileNotFoundError:
@@ -88,7 +88,7 @@ class Replacement:
         return stat.S_IMODE(old.st_mode)
 
     def _create(self) -> int:
-        if os.path.isdir(_OWN_DESCRIPTORS):  # without it there is no way to a name later
+        if os.path.isdir(_OWN_DESCRIPTORS):  # without it, a nameless file cannot get a name later
             try:
                 return os.open(self._folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666)
             except OSError as error:
@@ -101,7 +101,7 @@ class Replacement:
                 descriptor = os.open(name, flags, 0o666, dir_fd=self._directory)
             except FileExistsError:
                 continue
-            # Another writer may have taken it for an orphan before it was locked.
+            # Another writer may have removed it as an orphan before the lock.
             if _lock(descriptor) and os.fstat(descriptor).st_nlink:
                 self._name = name
                 return descriptor
@@ -114,7 +114,7 @@ class Replacement:
         for _ in range(_ATTEMPTS):
             name = self._new_name()
             with contextlib.suppress(FileExistsError):
-                # A directory's descriptor makes Python call linkat, which alone follows /proc's link.
+                # With a directory's descriptor, Python calls linkat, the only call that follows /proc's link.
                 os.link(source, name, src_dir_fd=self._directory, dst_dir_fd=self._directory, follow_symlinks=True)
                 return name
         raise OSError(errno.EEXIST, "no name was free for a new file", self._folder)
@@ -127,7 +127,7 @@ class Replacement:
         return self._prefix + secrets.token_hex(4)
 
     def _remove_orphans(self) -> None:
-        """Files of writers that were killed: nobody has them locked."""
+        """Removes files of killed writers, which no process has locked."""
         for name in os.listdir(self._directory):
             tail = name.removeprefix(self._prefix)
             if tail == name or len(tail) != 8 or set(tail) - set("0123456789abcdef"):
@@ -146,6 +146,6 @@ def _lock(descriptor: int) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks: nothing there is an orphan for sure
+    except OSError:  # a file system without locks: no file is surely an orphan
         return False
     return True

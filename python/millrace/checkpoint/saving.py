@@ -15,15 +15,15 @@ from typing import Any
 from millrace.checkpoint.team import Team
 from millrace.checkpoint.writer import Plan, Writer
 
-AT_ONCE = 2  # in the background; each may hold a copy of a whole tree
+AT_ONCE = 2  # saves in the background; each may hold a copy of a whole tree
 
 _lock = threading.Lock()
 _under_way: dict[int, Saving] = {}
-_unheard: dict[int, Saving] = {}  # failed, and nobody has waited for it
+_unheard: dict[int, Saving] = {}  # failed saves whose error no caller has received
 
 
 class Saving:
-    """A checkpoint that is being saved, or has been. The program's end waits for it."""
+    """A checkpoint that is being saved, or is saved. The end of the program waits for it."""
 
     def __init__(self, path: str, plan: Plan, sync: bool, threads: int | None, in_background: bool) -> None:
         self.path = path
@@ -40,13 +40,13 @@ class Saving:
             self._thread = threading.Thread(target=self._run, args=(writer,), name="millrace-checkpoint")
             self._thread.start()
         except BaseException as error:
-            self._begun = False  # Ctrl-C may come while the thread starts: then it finds nothing to do
+            self._begun = False  # if Ctrl-C comes while the thread starts, the thread does nothing
             self._team.stop(error)
             self._team.close()
             raise
 
     def done(self) -> bool:
-        """Whether wait() would return, or raise, at once."""
+        """True if wait() would return or raise at once."""
         return self._over.is_set()
 
     def wait(self, timeout: float | None = None) -> None:
@@ -78,7 +78,7 @@ class Saving:
             self._over.set()
 
     def _abandon(self, reason: BaseException) -> None:
-        """A file without a name stays without one."""
+        """Ends the write. A nameless file vanishes."""
         self._team.stop(reason)
         self._thread.join()
         with _lock:
@@ -149,7 +149,7 @@ def _await_turn(path: str, in_background: bool) -> None:
 
 
 def _ahead(path: str, in_background: bool) -> Saving | None:
-    """One that is to be done first."""
+    """A save that has to be done first."""
     target = os.path.realpath(path)
     for other in _under_way.values():
         if os.path.realpath(other.path) == target:
@@ -159,7 +159,7 @@ def _ahead(path: str, in_background: bool) -> Saving | None:
 
 
 def _forget_frames(error: BaseException | None) -> None:
-    """An error that waits to be heard holds no arrays: its frames' variables go."""
+    """Clears the variables of the error's frames, so that a waiting error keeps no arrays."""
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__cause__ or error.__context__

@@ -13,7 +13,7 @@ from millrace.checkpoint import CheckpointError, header, reader
 
 
 def facts(path: Path, verify: bool) -> dict[str, Any]:
-    """A document about it. Raises CheckpointError, ChecksumError and OSError, as load() does."""
+    """A document about the file. Raises CheckpointError, ChecksumError and OSError, as load() does."""
     verified = False
     if verify:
         found, verified = reader.check(path)

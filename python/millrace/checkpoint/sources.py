@@ -13,7 +13,7 @@ from millrace.checkpoint import dtypes
 from millrace.checkpoint.bounce import Bounce
 from millrace.checkpoint.errors import CheckpointError
 
-_DLPACK_HOST = (1, 3, 13)  # plain, pinned and managed memory: all readable here
+_DLPACK_HOST = (1, 3, 13)  # plain, pinned and managed memory, which this process can read
 
 
 class Source:
@@ -27,8 +27,8 @@ class Source:
         self.shape = (*(int(length) for length in shape), *stored.last)
         self.node = node if stored.note is None else {**node, "dtype": stored.note}
         self.data = data
-        self.identity: Any = None  # equal for arrays that are the same memory, seen alike
-        self.is_copied = False  # whether data() makes a copy anyway
+        self.identity: Any = None  # equal for arrays with the same memory, shape and type
+        self.is_copied = False  # True if data() makes a copy in any case
 
 
 def numpy() -> Any:
@@ -42,7 +42,7 @@ def numpy() -> Any:
 
 
 def find(value: Any, where: Callable[[], str]) -> Source | None:
-    """The array that `value` is; None if it is none. Raises TypeError for arrays that cannot be stored."""
+    """The Source of an array; None for other values. Raises TypeError for arrays that cannot be stored."""
     try:
         return _find(value)
     except TypeError as error:
@@ -72,7 +72,7 @@ def _find(value: Any) -> Source | None:
 
 
 def _by_protocol(np: Any, value: Any) -> Source | None:
-    """Memory that says itself what it is."""
+    """Memory that describes itself by a protocol."""
     if isinstance(value, type):
         return None
     if hasattr(value, "__cuda_array_interface__"):
@@ -83,7 +83,7 @@ def _by_protocol(np: Any, value: Any) -> Source | None:
         try:
             return _of_numpy(np.from_dlpack(value), "numpy")
         except (BufferError, RuntimeError, ValueError) as error:
-            # JAX's small types are known to NumPy by ml_dtypes, and not to DLPack.
+            # NumPy knows JAX's small types from ml_dtypes; DLPack does not know them.
             if hasattr(value, "__array__"):
                 return _of_numpy(np.asarray(value), "numpy")
             raise TypeError(f"NumPy cannot import it by DLPack ({error}); convert it to a NumPy array") from None
@@ -186,7 +186,7 @@ def _of_cupy(np: Any, cupy: Any, array: Any) -> Source:
 
 
 def _of_device(np: Any, value: Any) -> Source:
-    """A device's array of a library that is not known here."""
+    """An array on a device, of an unknown library."""
     native.need("arrays on devices")
     facts = value.__cuda_array_interface__
     dtype = np.dtype(facts["typestr"])

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-THREADS = 4  # a storage has seldom use for more, and memory is copied at full speed by fewer
+THREADS = 4  # storage seldom needs more, and fewer copy memory at full speed
 
 
 def usual_size() -> int:
@@ -17,7 +17,7 @@ def usual_size() -> int:
 
 
 class Team:
-    """Helpers are started at once, because a program that ends can start none; they wait for run()."""
+    """Starts its helpers at once, because a program that ends can start no thread. They wait for run()."""
 
     def __init__(self, size: int | None = None) -> None:
         self._ready = threading.Event()
@@ -25,21 +25,21 @@ class Team:
         self._tasks: Iterator[Any] = iter(())
         self._work: Callable[[Any], None] | None = None
         self._error: BaseException | None = None
-        # No daemons: Python waits for them at its end.
+        # No daemon threads: Python waits for them at its end.
         self._helpers: list[threading.Thread] = []
         try:
             for _ in range((size or usual_size()) - 1):
                 helper = threading.Thread(target=self._help, name="millrace-checkpoint")
                 helper.start()
                 self._helpers.append(helper)
-        except RuntimeError:  # no more threads to be had: fewer do it too
+        except RuntimeError:  # no more threads are available: fewer do the work too
             pass
         except BaseException:
             self.close()
             raise
 
     def run(self, tasks: Iterable[Any], work: Callable[[Any], None]) -> None:
-        """work(task) for each, begun in their order; the caller takes part. Once. Raises the first error."""
+        """Calls work(task) for each task, begun in their order; the caller takes part. Raises the first error."""
         try:
             with self._lock:
                 if self._error is None:
@@ -51,13 +51,13 @@ class Team:
             raise self._error
 
     def stop(self, error: BaseException) -> None:
-        """No further task is begun, and run() raises this error."""
+        """Begins no further task. run() raises this error."""
         with self._lock:
             self._error = self._error or error
             self._tasks = iter(())
 
     def close(self) -> None:
-        """Sends the helpers home; returns when none does anything any more."""
+        """Ends the helpers, and returns when all have ended."""
         with self._lock:
             self._tasks = iter(())
         self._ready.set()

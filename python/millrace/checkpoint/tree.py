@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Trees of Python values, as JSON beside the arrays that are in them (docs/checkpoint-format.md)."""
+"""Trees of Python values as JSON; arrays are stored beside it (docs/checkpoint-format.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millrace.checkpoint import sources
 from millrace.checkpoint.errors import CheckpointError
 from millrace.checkpoint.header import DEPTH_MAX, RESERVED_NAME
 
-_INTEGER_DIGITS = 4000  # more, Python itself does not write or read
+_INTEGER_DIGITS = 4000  # Python itself neither writes nor reads more digits
 
 
 class Packer:
@@ -21,8 +21,8 @@ class Packer:
 
     def __init__(self) -> None:
         self.sources: dict[str, sources.Source] = {}
-        self._names: dict[Any, str] = {}  # of arrays that are in `sources`, by what they are
-        self._above: set[int] = set()  # containers that the present one is in
+        self._names: dict[Any, str] = {}  # identity of an array in `sources` -> its name
+        self._above: set[int] = set()  # containers around the present one
 
     def pack(self, value: Any, way: tuple[Any, ...] = ()) -> Any:
         kind = type(value)
@@ -108,7 +108,7 @@ def tensor_nodes(node: Any) -> list[dict[str, Any]]:
 
 
 def unpack(node: Any, leaf: Callable[[dict[str, Any]], Any], depth: int = 0) -> Any:
-    """The tree of a node; `leaf` makes arrays. Raises CheckpointError for what is no node."""
+    """The tree of a node; `leaf` makes arrays. Raises CheckpointError for a malformed node."""
     if depth > DEPTH_MAX + 1:
         raise CheckpointError(f"the tree is nested more than {DEPTH_MAX} deep")
     if isinstance(node, list):

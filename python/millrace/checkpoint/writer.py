@@ -23,23 +23,23 @@ from millrace.checkpoint.sources import Source
 from millrace.checkpoint.team import Team
 from millrace.checkpoint.tree import Packer
 
-TOGETHER = 256  # small tensors in one system call, at most; IOV_MAX is 1024
-CALL_BYTES = 64 << 10  # of one system call: the kernel makes folios as large as that, and large ones are dear (ADR 4)
+TOGETHER = 256  # the most small tensors in one system call; IOV_MAX is 1024
+CALL_BYTES = 64 << 10  # of one system call: the kernel makes folios of this size, and large folios are slow (ADR 4)
 
 
 def new_bounces(chunk_bytes: int = CHUNK_BYTES) -> Bounces:
-    """Each for one piece."""
+    """Bounces, each for one piece."""
     return Bounces(chunk_bytes + TOGETHER * bouncing.ALIGNMENT)
 
 
 @dataclass
 class _Item:
-    """A tensor, and its bytes while somebody writes them. Arrays that have to be copied are copied when their turn
-    comes, and let go after it."""
+    """A tensor, and its bytes while a thread writes them. Arrays that need a copy are copied when their turn
+    comes; the copy is dropped after that."""
 
     tensor: Tensor
     source: Source | None
-    first_chunk: int  # its checksums' place among all
+    first_chunk: int  # the index of its first checksum
     pieces_left: int
     bytes: memoryview | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -68,7 +68,7 @@ class _Item:
 
 @dataclass
 class _Piece:
-    """The content of one write call: whole tensors, or chunk number `chunk` of one."""
+    """The content of one write call: whole tensors, or chunk number `chunk` of one tensor."""
 
     items: list[_Item]
     chunk: int
@@ -76,7 +76,7 @@ class _Piece:
 
 
 class Plan:
-    """All of a checkpoint but the bytes of its arrays."""
+    """A checkpoint without the bytes of its arrays."""
 
     def __init__(self, tree: Any, checksum: bool) -> None:
         packer = Packer()
@@ -123,7 +123,7 @@ class Plan:
             item.source = None
 
     def _room_for_copy(self, item: _Item) -> Any:
-        """None: to have the bytes at all is a copy already."""
+        """None: the access to the bytes makes a copy in any case."""
         import numpy as np
 
         if item.source.is_copied and item.source.fetch is None:
@@ -131,7 +131,7 @@ class Plan:
         return np.empty(item.tensor.bytes, np.uint8)
 
     def pieces(self) -> Iterator[_Piece]:
-        """In the order of the file."""
+        """The pieces in the order of the file."""
         together: list[_Item] = []
         for item in self.items:
             if not item.tensor.bytes:
@@ -154,19 +154,19 @@ class Plan:
 
 
 class Writer:
-    """Carries out a plan, once."""
+    """Carries out a plan once."""
 
     def __init__(self, plan: Plan, path: str, sync: bool) -> None:
         self._plan = plan
         self._path = path
         self._sync = sync
         self._descriptor = -1
-        # A file takes one write at a time: threads that meet there would spin for its lock.
+        # A file takes one write at a time: threads that write at once would spin for its lock.
         self._turn = threading.Lock()
         self._bounces = new_bounces()
 
     def run(self, team: Team) -> None:
-        """Raises OSError with `path`; then there is nothing new at it."""
+        """Writes the file. Raises OSError with `path`; the path then has the old file or none."""
         try:
             with Replacement(self._path) as replacement:
                 self._descriptor = replacement.descriptor
@@ -197,7 +197,7 @@ class Writer:
 
 
 def _write_all(descriptor: int, views: list[memoryview], offset: int) -> None:
-    """The views one after another at `offset`, whatever a call takes of them."""
+    """Writes the views one after another at `offset`, with as many calls as needed."""
     views = [view for view in views if len(view)]
     first = 0
     while first < len(views):
@@ -227,7 +227,7 @@ def _sync_file_range() -> Any:
 
 
 def begin_writeback(descriptor: int, offset: int, size: int) -> None:
-    """The disk begins now, so that fsync finds little to do. Advice: whether it helps does not matter."""
+    """Starts writeback now, so that fsync has less to do. A hint, which may fail."""
     function = _sync_file_range()
     if function is not None:
         function(descriptor, offset, size, 2)  # SYNC_FILE_RANGE_WRITE

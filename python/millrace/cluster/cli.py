@@ -28,7 +28,7 @@ _NODE = typer.Argument(..., metavar="NODE", help="The node's number or host name
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """Errors as one line, and their exit status."""
+    """Prints errors as one line, and ends with their exit status."""
     try:
         yield
     except ClusterError as error:

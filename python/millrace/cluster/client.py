@@ -25,7 +25,7 @@ _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 
 def connect(folder: Path, name: str) -> socket.socket:
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # By a descriptor: a socket's path has at most 107 bytes.
+    # Uses a descriptor, because a socket's path has at most 107 bytes.
     try:
         fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -39,7 +39,7 @@ def connect(folder: Path, name: str) -> socket.socket:
 
 
 def control(folder: Path, request: Mapping[str, Any]) -> None:
-    """Has the keeper change the cluster; returns when it is done."""
+    """Asks the keeper to change the cluster; returns when that is done."""
     with connect(folder, "control") as link:
         link.settimeout(CONTROL_TIMEOUT_S)
         try:
@@ -67,7 +67,7 @@ def run(folder: Path, node: str, argv: Sequence[str], cwd: str, environment: Map
         "environment": dict(environment),
     }
     with connect(folder, "run") as link, _signals() as arrived:
-        with contextlib.suppress(OSError):  # the answer, or its absence, says why
+        with contextlib.suppress(OSError):  # the answer, or its absence, has the reason
             wire.send(link, request, _standard_streams())
         while True:
             ready, _, _ = select.select([link, arrived], [], [])
@@ -88,7 +88,7 @@ def run(folder: Path, node: str, argv: Sequence[str], cwd: str, environment: Map
 
 def _pass_on(link: socket.socket, numbers: bytes) -> None:
     for number in numbers:
-        # A terminal's signal is for all processes in front of it.
+        # A terminal's signal is for the whole foreground process group.
         group = number in _FROM_TERMINAL and sys.stdin is not None and os.isatty(0)
         with contextlib.suppress(OSError):
             wire.send(link, {"signal": number, "group": group})
@@ -96,7 +96,7 @@ def _pass_on(link: socket.socket, numbers: bytes) -> None:
 
 @contextlib.contextmanager
 def _signals() -> Any:
-    """A descriptor that gives the number of each signal that arrives."""
+    """A descriptor from which the number of each arriving signal can be read."""
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     before = {number: signal.getsignal(number) for number in FORWARDED}
     waker = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -114,13 +114,13 @@ def _signals() -> Any:
 
 
 def _standard_streams() -> tuple[int, ...]:
-    """The three, with /dev/null for what this process was started without."""
+    """The three standard streams; /dev/null replaces a stream that this process lacks."""
     found = []
     for fd in range(3):
         try:
             os.fstat(fd)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # becomes `fd`, the lowest that is free
+            os.open(os.devnull, os.O_RDWR)  # gets the number `fd`, the lowest free one
         found.append(fd)
     return tuple(found)
 

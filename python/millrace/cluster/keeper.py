@@ -40,7 +40,7 @@ class Keeper:
         self._wakeup: tuple[int, int] = (-1, -1)
 
     def build(self) -> None:
-        """Makes everything, or raises; the caller tears down."""
+        """Makes all parts, or raises; the caller then calls tear_down()."""
         system.name_process("millrace-keeper")
         self.state.hold()
         self.state.write()
@@ -76,7 +76,7 @@ class Keeper:
             raise
 
     def run(self, one: Node, argv: list[str], timeout_s: float = 30) -> str:
-        """Runs a program of the cluster's own in a node; its output. Raises ClusterError if it fails."""
+        """Runs one of the cluster's programs in a node and returns its output. Raises ClusterError if it fails."""
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -98,7 +98,7 @@ class Keeper:
         return said.decode(errors="replace")
 
     def _in_node(self, one: Node, argv: list[str], out: int) -> None:
-        """In a forked process; never returns. Two forks: the PID namespace is for children only."""
+        """Runs in a forked process and never returns. Forks twice, because a new PID namespace is for children only."""
         try:
             self._forget()
             system.setns(self._pidfds[one.name], system.CLONE_ALL)
@@ -118,7 +118,7 @@ class Keeper:
             os._exit(126)
 
     def serve(self) -> None:
-        """Until `down` or SIGTERM."""
+        """Serves requests until `down` or SIGTERM."""
         self._wakeup = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.set_wakeup_fd(self._wakeup[1], warn_on_full_buffer=False)
         stopped: list[int] = []
@@ -138,7 +138,7 @@ class Keeper:
                 return
 
     def _reap(self) -> None:
-        """Ended commands, and nodes that ended by themselves."""
+        """Collects ended commands, and nodes that ended by themselves."""
         with contextlib.suppress(ChildProcessError):
             while pid := os.waitpid(-1, os.WNOHANG)[0]:
                 for one in self.state.nodes:
@@ -159,7 +159,7 @@ class Keeper:
                     os._exit(0)
 
     def _forget(self) -> None:
-        """In a forked process: nothing of the keeper's sockets and signals."""
+        """For a forked process: drops the keeper's sockets and signals."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -170,7 +170,7 @@ class Keeper:
                 os.close(fd)
 
     def _accept_control(self) -> bool:
-        """Serves one request; True if the cluster is to end. The answer to `down` is the end of the stream."""
+        """Serves one request. True if the cluster has to end. The answer to `down` is the end of the stream."""
         link, _ = self._listeners["control"].accept()
         with link, contextlib.suppress(OSError, ValueError):
             link.settimeout(_REQUEST_TIMEOUT_S)
@@ -209,7 +209,7 @@ class Keeper:
         self.state.write()
 
     def _stop(self, one: Node) -> None:
-        """As a power failure: the others hear nothing more of the node, not even that its connections end."""
+        """Stops a node as a power failure does: other nodes do not even see its connections end."""
         network.cut(one.index)
         os.kill(one.pid, signal.SIGKILL)
         os.waitpid(one.pid, 0)
@@ -234,17 +234,17 @@ class Keeper:
 
 
 def remove_files(name: str) -> None:
-    """The storage first: the folder in /run is the sign that more files may exist."""
+    """Removes the storage first: while the folder in /run exists, more files may exist."""
     for folder in (state.STORAGE / name, state.RUN / name):
         if folder.exists():
             shutil.rmtree(folder)
     with contextlib.suppress(OSError):
-        state.STORAGE.rmdir()  # the last cluster's
+        state.STORAGE.rmdir()  # after the last cluster
 
 
 def main(folder: str, told: int) -> int:
-    """Builds what <folder>/spec.json says; one line of JSON on `told` says how that went."""
-    os.set_inheritable(told, False)  # daemons in the nodes would hold it open
+    """Builds the cluster of <folder>/spec.json, and writes the result to `told` as one line of JSON."""
+    os.set_inheritable(told, False)  # otherwise daemons in the nodes would keep it open
     spec = Spec(**json.loads((Path(folder) / "spec.json").read_text()))
     keeper = Keeper(spec)
     answer: dict[str, Any] = {"ok": True}
@@ -257,7 +257,7 @@ def main(folder: str, told: int) -> int:
         keeper.tear_down()
     try:
         os.write(told, f"{json.dumps(answer)}\n".encode())
-    except OSError:  # nobody waits for the cluster any more
+    except OSError:  # no process waits for the cluster any more
         keeper.tear_down()
         return 1
     os.close(told)

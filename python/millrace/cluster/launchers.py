@@ -13,7 +13,7 @@ from millrace import prefix
 from millrace.cluster import slurm
 from millrace.cluster.state import Spec, address, host_name, write_file
 
-# sh, for launchers start their agent by a path without arguments; -S, for it needs no packages.
+# sh, because launchers start their agent by a path without arguments; -S, because it needs no packages.
 _AGENT = """#!/bin/sh
 exec '{python}' -S -c 'import sys; sys.path.insert(0, sys.argv.pop(1))
 from millrace.cluster import shell
@@ -24,7 +24,7 @@ PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
 def write_files(spec: Spec) -> None:
-    """The agent that stands in for ssh, and the launchers' lists of nodes."""
+    """Writes the program that replaces ssh, and the launchers' lists of nodes."""
     agent = _AGENT.format(python=sys.executable, package=PACKAGES, folder=spec.folder)
     write_file(spec.folder / "ssh", agent, 0o700)
     nodes = range(spec.nodes)
@@ -33,14 +33,14 @@ def write_files(spec: Spec) -> None:
 
 
 def names(spec: Spec) -> dict[str, str]:
-    """Host name of each name that a node has."""
+    """Maps each name of a node to its host name."""
     found = {host_name(i): host_name(i) for i in range(spec.nodes)}
     found.update({address(i): host_name(i) for i in range(spec.nodes)})
     return found
 
 
 def _places(spec: Spec) -> dict[str, str]:
-    """Of this cluster and no other: they replace what the caller has."""
+    """Variables of this cluster, which replace those of the caller."""
     agent = str(spec.folder / "ssh")
     hydra = str(spec.folder / "hosts.hydra")
     openmpi = str(spec.folder / "hosts.openmpi")
@@ -53,7 +53,7 @@ def _places(spec: Spec) -> dict[str, str]:
     }
 
 
-# The caller's own values win over these.
+# The caller's own values replace these.
 _DEFAULTS = {
     # Nodes share the machine's processors: a launcher that binds would put every node's first rank on one core.
     "OMPI_MCA_hwloc_base_binding_policy": "none",
@@ -65,7 +65,7 @@ _DEFAULTS = {
     "OMPI_MCA_oob_tcp_if_include": "eth0",
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # UCX (MPICH) would else try what works only between processes that share memory.
+    # Otherwise UCX (MPICH) would try transports that need shared memory.
     "UCX_TLS": "tcp,self,sm",
     "UCX_NET_DEVICES": "eth0",
 }

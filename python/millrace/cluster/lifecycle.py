@@ -19,7 +19,7 @@ from pathlib import Path
 from millrace.cluster import client, keeper, launchers, network, slow_disk, slurm, state, system
 from millrace.cluster.state import ClusterError, Spec, State
 
-_KEEPER = "millrace-cluster-keeper"  # in the keeper's command line, where `down --all` looks for it
+_KEEPER = "millrace-cluster-keeper"  # `down --all` looks for this in command lines
 _START = (
     "import sys; sys.path.insert(0, sys.argv[1])\n"
     "from millrace.cluster import keeper\n"
@@ -31,7 +31,7 @@ _LOCAL_MARK = ".made-local"
 
 
 def check(spec: Spec) -> None:
-    """Says what is missing before anything is made."""
+    """Reports missing requirements before the cluster is made."""
     state.check_name(spec.name)
     if not 1 <= spec.nodes <= state.NODES_MAX:
         raise ClusterError(f"--nodes: {spec.nodes} is out of range; allowed: 1 to {state.NODES_MAX}")
@@ -83,7 +83,7 @@ def up(spec: Spec) -> State:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Signals that end this process are exceptions, as Ctrl-C is, so that what was made is removed."""
+    """Turns signals that end this process into exceptions, as Ctrl-C is, so that the clean-up runs."""
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)
@@ -98,7 +98,7 @@ def _ended_by_signals() -> Iterator[None]:
 
 def _make_folders(spec: Spec) -> None:
     if not state.LOCAL.exists():
-        # The note comes first: an interrupted `up` leaves a note of the folder that may exist.
+        # The mark comes first: an interrupted `up` leaves a mark of the folder that may exist.
         (state.RUN / _LOCAL_MARK).touch()
         state.LOCAL.mkdir()
     spec.folder.mkdir(mode=0o700)
@@ -125,7 +125,7 @@ def _start_keeper(spec: Spec) -> None:
             os.close(writer)
         try:
             said = answers.readline() if select.select([answers], [], [], _UP_TIMEOUT_S)[0] else b""
-        except BaseException:  # the user's Ctrl-C
+        except BaseException:  # also the user's Ctrl-C
             process.kill()
             process.wait()
             raise
@@ -141,14 +141,14 @@ def _start_keeper(spec: Spec) -> None:
 
 
 def down(name: str) -> bool:
-    """Ends a cluster and removes all of it; False if there was nothing."""
+    """Ends a cluster and removes all of it. False if there was none."""
     check_rights()
     with state.locked():
         return _remove(name)
 
 
 def down_all() -> list[str]:
-    """Ends every cluster and removes whatever crashed ones left; their names."""
+    """Ends every cluster, removes the rest of crashed ones, and returns their names."""
     check_rights()
     with state.locked():
         removed = [name for name in _all_names() if _remove(name)]
@@ -176,14 +176,14 @@ def _remove(name: str) -> bool:
         _end(pid, started)
     keeper.remove_files(name)
     if not state.names() and (state.RUN / _LOCAL_MARK).exists():
-        with contextlib.suppress(OSError):  # not empty: somebody uses it
+        with contextlib.suppress(OSError):  # if it is not empty, another cluster uses it
             state.LOCAL.rmdir()
         (state.RUN / _LOCAL_MARK).unlink()
     return existed
 
 
 def _keepers(folder: Path | None = None) -> list[tuple[int, int]]:
-    """Keepers that run, of one cluster or of all, whatever the state files say."""
+    """Running keepers of one cluster or of all, also without state files."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -196,7 +196,7 @@ def _keepers(folder: Path | None = None) -> list[tuple[int, int]]:
 
 
 def _end(pid: int, started: int) -> None:
-    """Waits for a keeper that is about to end; after a while, or at once if it does not, kills it."""
+    """Waits for a keeper that is ending, with a bound. Kills it after that, or at once if it is not ending."""
     deadline = time.monotonic() + _END_TIMEOUT_S
     killed = False
     while system.is_running(pid, started) and time.monotonic() < deadline:

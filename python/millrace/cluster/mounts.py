@@ -16,14 +16,14 @@ _PLAIN = system.MS_NOSUID | system.MS_NODEV | system.MS_NOEXEC
 
 
 def hosts(spec: Spec) -> str:
-    """/etc/hosts of all nodes."""
+    """The text of /etc/hosts for all nodes."""
     lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost ip6-loopback"]
     lines += [f"{address(i)} {host_name(i)}" for i in range(spec.nodes)]
     return "\n".join(lines) + "\n"
 
 
 def make_storage(spec: Spec, index: int) -> None:
-    """Before each boot: /tmp is empty, /local as the node left it."""
+    """Prepares each boot: /tmp is empty, and /local is as the node left it."""
     own = spec.own(index)
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(own / "tmp")
@@ -41,11 +41,11 @@ def make_private(spec: Spec, index: int) -> None:
     """By the first process of a node, in a new mount namespace. Later mounts of the machine appear here too;
     mounts of the node appear nowhere else."""
     system.mount("none", "/", flags=system.MS_REC | system.MS_SLAVE)
-    # Held by descriptors, for the mounts that follow hide some of them.
+    # Keeps descriptors, because later mounts hide some of these folders.
     shared = [(path, os.open(path, os.O_PATH | os.O_DIRECTORY)) for path in spec.shared]
     cgroup = os.open(_CGROUP, os.O_PATH) if os.path.isdir(_CGROUP) else -1
     system.mount("proc", "/proc", "proc", _PLAIN)
-    # Of this network namespace: MPI libraries look for the interfaces here.
+    # MPI libraries look here for the interfaces of this network namespace.
     system.mount("sysfs", "/sys", "sysfs", _PLAIN)
     if cgroup >= 0 and os.path.isdir(_CGROUP):
         _bind(cgroup, _CGROUP)

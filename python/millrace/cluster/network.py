@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from millrace.cluster.state import ClusterError, Spec, address
 
 _TIMEOUT_S = 30
-_BURST_S = 0.002  # at the nominal rate: the lateness of timers on a busy machine
+_BURST_S = 0.002  # at the nominal rate; as long as timers may be late on a busy machine
 _BURST_MIN_BYTES = 16 * 1024
 _QUEUE_S = 0.02
 _QUEUE_MIN_BYTES = 256 * 1024
 
 
 def tools() -> list[str]:
-    """Which programs are missing."""
+    """The missing programs."""
     return [name for name in ("ip", "tc") if shutil.which(name) is None]
 
 
@@ -43,7 +43,7 @@ def _batch(tool: str, commands: Sequence[str]) -> None:
 
 
 def has_netem() -> bool:
-    """Whether the kernel can delay packets; asked in this network namespace, which is the switch's."""
+    """True if the kernel can delay packets. Call it in the network namespace of the switch."""
     try:
         _batch("tc", ["qdisc add dev lo root netem delay 1ms"])
         _batch("tc", ["qdisc del dev lo root"])
@@ -53,7 +53,7 @@ def has_netem() -> bool:
 
 
 def make_switch(spec: Spec) -> None:
-    """In this process's network namespace, which has to be new."""
+    """Makes the switch in this process's network namespace, which has to be new."""
     if spec.latency_us and not has_netem():
         raise ClusterError("--latency: this kernel has no netem (module sch_netem), so it cannot delay packets")
     _batch(
@@ -102,7 +102,7 @@ def plug_in(spec: Spec, index: int, pid: int) -> None:
 
 
 def set_up_node(spec: Spec, index: int) -> None:
-    """Inside the node's network namespace, after plug_in()."""
+    """Call it in the node's network namespace after plug_in()."""
     _batch(
         "ip",
         [
@@ -116,7 +116,7 @@ def set_up_node(spec: Spec, index: int) -> None:
 
 
 def cut(index: int) -> None:
-    """The switch drops what the node sends and what is sent to it; the node's own link stays up."""
+    """The switch drops all packets from and to the node; the node's own link stays up."""
     _batch("ip", [f"link set port{index} nomaster"])
 
 
@@ -125,5 +125,5 @@ def heal(index: int) -> None:
 
 
 def unplug(index: int) -> None:
-    """Removes the port; it is gone already if the kernel has ended the node's namespace."""
+    """Removes the port, unless the kernel has removed it with the node's namespace."""
     subprocess.run(["ip", "link", "del", f"port{index}"], capture_output=True, timeout=_TIMEOUT_S, check=False)

@@ -23,7 +23,7 @@ _MESSAGE_MAX = 4096
 
 
 def start(spec: Spec, index: int) -> int:
-    """Boots a node; returns its first process, which is a child of this one. Nothing is left if it fails."""
+    """Boots a node and returns its first process, a child of this one. If it fails, nothing remains."""
     mounts.make_storage(spec, index)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
@@ -60,7 +60,7 @@ def _expect(link: socket.socket, word: bytes) -> None:
 
 
 def _first_process(spec: Spec, index: int, link: socket.socket) -> None:
-    """Never returns."""
+    """Runs the node's first process. Never returns."""
     try:
         system.die_with_parent()
         system.name_process("millrace-node")

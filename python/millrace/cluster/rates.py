@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rates and short times as people write them for networks and disks."""
+"""Rates and short times of networks and disks, in the form that people write."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def disk_rate_bytes(text: str, option: str = "--disk-rate") -> int:
 
 
 def read_rate_bytes(text: str | None, disk_rate: str | None) -> int:
-    """Of a slow disk: as it writes, unless told; `none` is 0, for reads that take no time."""
+    """The read rate of a slow disk: by default its write rate. `none` is 0: reads are not slowed down."""
     if text == "none":
         return 0
     rate = text or disk_rate

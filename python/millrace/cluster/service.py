@@ -21,11 +21,11 @@ from millrace.cluster import system, wire
 
 EXIT_CANNOT_EXECUTE, EXIT_NOT_FOUND = 126, 127
 _REQUEST_TIMEOUT_S = 10
-_GRACE_S = 3.0  # between the hang-up of a command whose client is gone, and its end
+_GRACE_S = 3.0  # from SIGHUP until SIGKILL, for a command whose client has gone
 
 
 def serve(link: socket.socket, nodes: dict[str, int]) -> None:
-    """`nodes` has a pidfd per node that is alive. Returns when the command has ended."""
+    """Serves one command. `nodes` has a pidfd for each running node. Returns when the command has ended."""
     link.settimeout(_REQUEST_TIMEOUT_S)
     request, fds = wire.receive(link)
     link.settimeout(None)
@@ -52,11 +52,11 @@ def serve(link: socket.socket, nodes: dict[str, int]) -> None:
 
 
 def _become(request: dict[str, Any], fds: list[int], told: int) -> None:
-    """In the command's process; never returns. Nothing of the keeper is inherited but the limits."""
+    """Runs in the command's process and never returns. The command inherits only the limits of the keeper."""
     status, said = EXIT_CANNOT_EXECUTE, ""
     try:
         os.setsid()
-        # Above the three that they become, for a descriptor must not be closed by its own replacement.
+        # Moves them above 2 first, so that no dup2 closes a descriptor that is still needed.
         high = [os.dup(fd) if fd < 3 else fd for fd in fds]
         for i, fd in enumerate(high):
             os.dup2(fd, i)
@@ -82,7 +82,7 @@ def _become(request: dict[str, Any], fds: list[int], told: int) -> None:
 
 
 def _watch(link: socket.socket, pid: int) -> int:
-    """Waits for the command, passing signals on; its wait status. A client that is gone takes it along."""
+    """Waits for the command, passes signals on, and returns the wait status. Ends it if its client has gone."""
     poll = select.poll()
     process = os.pidfd_open(pid)
     poll.register(process, select.POLLIN)
@@ -110,6 +110,6 @@ def _watch(link: socket.socket, pid: int) -> int:
 
 
 def _signal(pid: int, number: int, whole_group: bool) -> None:
-    """The command has not been waited for: its number cannot be another's."""
+    """Signals the command. It has not been waited for, so no other process has its number."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, number) if whole_group else os.kill(pid, number)

@@ -16,11 +16,11 @@ from millrace.cluster import client, launchers
 from millrace.cluster.state import ClusterError, Spec
 
 EXIT_SSH = 255
-_WITH_VALUE = "BbcDEeFIiJLlmOopQRSWw"  # ssh's options that take a word
+_WITH_VALUE = "BbcDEeFIiJLlmOopQRSWw"  # ssh's options with an argument
 
 
 def split(words: list[str]) -> tuple[str, list[str]]:
-    """Host and command of ssh's words."""
+    """The host and the command in ssh's words."""
     i = 0
     while i < len(words) and words[i].startswith("-"):
         option = words[i]

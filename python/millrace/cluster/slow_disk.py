@@ -46,7 +46,7 @@ def check(spec: Spec) -> None:
 
 
 def mount(spec: Spec, one: Node, run: Callable[[Node, list[str]], str]) -> None:
-    """In a node that was just booted."""
+    """Mounts the slow disks in a node that has just booted."""
     if spec.disk_rate_bytes:
         for folder in (str(LOCAL), *spec.slow):
             rates = [str(spec.disk_rate_bytes), str(spec.read_rate_bytes)]

@@ -49,7 +49,7 @@ def configuration(spec: Spec) -> str:
         f"AuthInfo=socket={place}/munge/socket",
         "CredType=cred/munge",
         f"StateSaveLocation={place}/state",
-        # Of the node's own: every node has another /tmp.
+        # Every node has its own /tmp.
         "SlurmdSpoolDir=/tmp/slurmd",
         f"SlurmctldPidFile={place}/slurmctld.pid",
         f"SlurmdPidFile={place}/slurmd.%n.pid",
@@ -60,9 +60,9 @@ def configuration(spec: Spec) -> str:
         "JobAcctGatherType=jobacct_gather/none",
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_CPU",
-        # Nodes offer `slots` processors, whatever the machine has.
+        # Nodes offer `slots` processors, independent of the machine.
         "SlurmdParameters=config_overrides",
-        # PMI 2, and PMI 1 as MPICH's default: mpiexec.hydra's own. Open MPI needs srun --mpi=pmix.
+        # PMI 2 by default, and PMI 1 as MPICH expects. Open MPI needs srun --mpi=pmix.
         "MpiDefault=pmi2",
         "ReturnToService=2",
         "SlurmctldTimeout=30",
@@ -78,7 +78,7 @@ def write_files(spec: Spec) -> None:
     for name in ("", "state", "munge"):
         (place / name).mkdir(mode=0o700)
     write_file(place / "slurm.conf", configuration(spec), 0o644)
-    # Without cgroups: they are the machine's, and may be another's.
+    # Without cgroups, because they belong to the machine and other programs may use them.
     write_file(place / "cgroup.conf", "CgroupPlugin=cgroup/v1\nConstrainCores=no\nConstrainRAMSpace=no\n", 0o644)
     key = place / "munge" / "key"
     fd = os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400)
@@ -87,7 +87,7 @@ def write_files(spec: Spec) -> None:
 
 
 def start(spec: Spec, nodes: list[Node], run: Run) -> None:
-    """On all nodes; returns when every one of them takes jobs."""
+    """Starts Slurm on all nodes; returns when all nodes take jobs."""
     write_files(spec)
     for one in nodes:
         start_node(spec, one, run)
@@ -95,7 +95,7 @@ def start(spec: Spec, nodes: list[Node], run: Run) -> None:
 
 
 def start_node(spec: Spec, one: Node, run: Run) -> None:
-    """After the node's boot."""
+    """Starts Slurm on a node after its boot."""
     place = folder(spec)
     if one.index == 0:
         munge = place / "munge"

@@ -17,7 +17,7 @@ from typing import Any
 RUN = Path("/run/millrace-cluster")
 STORAGE = Path("/var/lib/millrace-cluster")
 LOCAL = Path("/local")  # the node's own storage
-ALIVE = "alive"  # the file that the keeper holds a lock of
+ALIVE = "alive"  # the keeper has a lock on this file
 DEFAULT_NAME = "default"
 SCHEMA = "millrace-cluster-1"
 NODES_MAX = 64
@@ -25,7 +25,7 @@ UP, CUT, DEAD = "up", "cut", "dead"
 
 
 class ClusterError(Exception):
-    """The command cannot be carried out; has the exit status."""
+    """The command cannot be carried out; the error has the exit status."""
 
     def __init__(self, message: str, status: int = 2) -> None:
         super().__init__(message)
@@ -42,9 +42,9 @@ class Spec:
     latency_us: int = 0
     slots: int = 4
     shared: list[str] = field(default_factory=list)
-    preload: list[str] = field(default_factory=list)  # of every command, for stock MPICH (launchers.py)
+    preload: list[str] = field(default_factory=list)  # for every command, because of stock MPICH (launchers.py)
     disk_rate_bytes: int = 0
-    read_rate_bytes: int = 0  # of a slow disk; 0: reads take no time
+    read_rate_bytes: int = 0  # of a slow disk; 0: reads are not slowed down
     seek_time_us: int = 0
     slow: list[str] = field(default_factory=list)
     slow_program: str = ""
@@ -87,7 +87,7 @@ class State:
 
     @property
     def running(self) -> bool:
-        """By the keeper's lock, for inside a node the keeper's number means nothing."""
+        """True if the keeper holds its lock. Inside a node, the keeper's process number would have no meaning."""
         try:
             fd = os.open(self.spec.folder / ALIVE, os.O_RDWR | os.O_CLOEXEC)
         except OSError:
@@ -104,7 +104,7 @@ class State:
         return {"schema": SCHEMA, **asdict(self)}
 
     def hold(self) -> None:
-        """By the keeper, for as long as it runs: a lock that forked processes do not share."""
+        """Takes the keeper's lock for as long as it runs; forked processes do not share it."""
         fcntl.lockf(os.open(self.spec.folder / ALIVE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), fcntl.LOCK_EX)
 
     def write(self) -> None:
@@ -124,7 +124,7 @@ def new_state(spec: Spec) -> State:
 
 
 def write_file(path: Path, text: str, mode: int = 0o600) -> None:
-    """Whole or not at all, for readers that come at any time."""
+    """Writes a file as a whole or not at all, because readers may come at any time."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8") as file:
         file.write(text)
@@ -138,7 +138,7 @@ def check_name(name: str) -> str:
 
 
 def read(name: str) -> State | None:
-    """The state of a cluster; None if there is none of that name."""
+    """The state of a cluster; None if there is no cluster of that name."""
     path = RUN / check_name(name) / "state.json"
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -164,7 +164,7 @@ def names() -> list[str]:
 
 
 def running(name: str) -> State:
-    """The state of a cluster that is up, or an error that says how to get one."""
+    """The state of a running cluster. Raises an error with advice if there is none."""
     found = read(name)
     if found is None:
         others = ", ".join(names())

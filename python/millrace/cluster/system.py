@@ -32,7 +32,7 @@ def _check(result: int, what: str) -> None:
 
 
 def unshare(flags: int) -> None:
-    """New namespaces for this process; a new PID namespace is for the children that it makes from now on."""
+    """Makes new namespaces for this process; a new PID namespace applies to its later children."""
     _check(_libc.unshare(flags), "unshare")
 
 
@@ -48,7 +48,7 @@ def mount(source: str, target: str, kind: str | None = None, flags: int = 0, dat
 
 
 def die_with_parent() -> None:
-    """The kernel kills this process when its parent ends, however it ends."""
+    """The kernel kills this process when its parent ends for any reason."""
     _check(_libc.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0), "prctl")
 
 
@@ -64,7 +64,7 @@ def missing_capabilities() -> list[str]:
 
 
 def start_time(pid: int) -> int:
-    """When a process began, in ticks since boot; 0 if it is gone. With the pid, it names a process for good."""
+    """The start of a process, in ticks since boot; 0 if it has ended. Pid and start together identify a process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -20,7 +20,7 @@ def send(link: socket.socket, message: dict[str, Any], fds: tuple[int, ...] = ()
     data = _LENGTH.pack(len(data)) + data
     if fds:
         data = data[socket.send_fds(link, [data], list(fds)) :]
-    if data:  # sending nothing fails, too, once the peer has answered and gone
+    if data:  # an empty send fails too after the peer has gone
         link.sendall(data)
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of the demo, as rows of a table; each knows what it needs and how it is started."""
+"""The programs of the demo, as rows of a table with needs and arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CDL_VALUES = {True: 60_000, False: 1_200_000}
 
 @dataclass(frozen=True)
 class Case:
-    """One program: `arguments(file)` is what follows the launcher."""
+    """One program: `arguments(file)` are the words behind the launcher."""
 
     name: str
     about: str
@@ -30,7 +30,7 @@ class Case:
     ranks: int
     arguments: Callable[[Path], list[str]]
     missing: str = ""  # why it cannot run here
-    whole: bool = False  # times the whole program, for it does not time itself
+    whole: bool = False  # the program measures no time, so the whole run counts
 
 
 def launch(case: Case, file: Path) -> list[str]:
@@ -59,7 +59,7 @@ def bench_program(prefix: Prefix, name: str) -> Path:
 
 def _missing_python(module: str) -> str:
     code = f"from mpi4py import MPI\nimport {module} as m\nassert not hasattr(m, 'get_config') or m.get_config().mpi"
-    # Debian's h5py takes its MPI build only under a launcher, or when told.
+    # Debian's h5py uses its MPI build only under a launcher, or with this variable.
     environment = {**os.environ, "H5PY_ALWAYS_USE_MPI": "1"}
     try:
         done = subprocess.run(
@@ -112,7 +112,7 @@ def _ncmpigen(work: Path, quick: bool) -> Case:
 
 
 def all_cases(prefix: Prefix, work: Path, quick: bool) -> list[Case]:
-    """Every case; those that cannot run here say why in `missing`."""
+    """All cases; `missing` has the reason if a case cannot run here."""
     return [*_python_cases(quick), _ncmpigen(work, quick), *(_bench(prefix, *row) for row in _bench_rows(quick))]
 
 
@@ -127,7 +127,7 @@ def _python_cases(quick: bool) -> list[Case]:
 
 
 def _bench_rows(quick: bool) -> list[tuple[str, str, str, str]]:
-    """Name, special feature, program of bench/, and its options."""
+    """Rows of (name, special feature, program of bench/, its options)."""
     size, large, cube = ("16m", "16m", "128x128x128") if quick else ("64m", "64m", "192x192x192")
     btio = "W" if quick else "A"
     ior = "-a MPIIO -w -W -e"

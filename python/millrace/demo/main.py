@@ -62,7 +62,7 @@ def _run_all(
     deadline: float,
     group: Path | None,
 ) -> None:
-    """Round by round, so that a budget that runs out leaves fewer pairs of all rather than none of some."""
+    """Runs round by round, so that at the end of the budget each case has pairs."""
     runnable = [result for result in results if not result.case.missing]
     progress = Progress(
         TextColumn("{task.description}"),
@@ -85,7 +85,7 @@ def _run_all(
 
 
 def measure_limit(found: prefix.Prefix, work: Path, quick: bool) -> float | None:
-    """MiB/s of one sequential stream with fsync, by bench/limit; None where that is not built."""
+    """MiB/s of one sequential stream with fsync, by bench/limit; None if it is not built."""
     program = cases.bench_program(found, "limit")
     if not program.is_file():
         return None

@@ -33,7 +33,7 @@ def ratio_figure(results: Sequence[dict[str, Any]]) -> Any:
     figure, axes = plt.subplots(figsize=(7.5, 0.6 + 0.34 * max(len(shown), 1)), layout="constrained")
     names = [r["name"] for r in shown]
     ratios = [r["ratio"] for r in shown]
-    # A ratio of a case on the direct path shows only the variation of this machine's timing.
+    # On the direct path, a ratio only shows how much times vary on this machine.
     colors = [_MILLRACE if "pipeline" in r["route"] else _STOCK for r in shown]
     # Bars start at 1, so that slower cases point to the other side.
     axes.barh(names, [ratio - 1 for ratio in ratios], left=1, color=colors, height=0.7)
@@ -59,7 +59,7 @@ def ratio_figure(results: Sequence[dict[str, Any]]) -> Any:
 
 
 def rate_figure(results: Sequence[dict[str, Any]], limit: float | None) -> Any:
-    """Bandwidths side by side; programs that are timed whole are left out."""
+    """Bandwidths side by side, without programs whose whole run is timed."""
     shown = [r for r in _shown(results) if not r["whole_program"]][::-1]
     figure, axes = plt.subplots(figsize=(7.5, 0.8 + 0.42 * max(len(shown), 1)), layout="constrained")
     places = range(len(shown))
@@ -81,7 +81,7 @@ def rate_figure(results: Sequence[dict[str, Any]], limit: float | None) -> Any:
 
 
 def _svg(figure: Any) -> str:
-    """The drawing alone, without the XML head that HTML does not want."""
+    """The drawing without the XML head, which is not allowed inside HTML."""
     text = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "millrace"}):
         figure.savefig(text, format="svg", metadata={"Date": None})
@@ -118,7 +118,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
 
 
 def save_picture(path: Path, document: dict[str, Any]) -> None:
-    """The first figure as a file of its own; the suffix chooses the format."""
+    """Saves the first figure; the suffix of the file selects the format."""
     figure = ratio_figure(document["results"])
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "millrace"}):
         figure.savefig(path, dpi=110)

@@ -60,7 +60,7 @@ class Result:
         return statistics.median(pair[side].bytes / pair[side].seconds / (1 << 20) for pair in self.pairs)
 
     def route(self) -> str:
-        """Which way Millrace took, from its own report."""
+        """The way that Millrace took, from its own report."""
         report = self.pairs[-1][1].report if self.pairs else None
         if report is None:
             return "no report" if self.pairs else ""
@@ -90,7 +90,7 @@ class Result:
 
 
 class RunFailed(RuntimeError):
-    """A program ended with an error, or not at all."""
+    """A program ended with an error, or did not end in time."""
 
 
 def measured(output: str) -> tuple[float, int] | None:
@@ -113,7 +113,7 @@ def measured(output: str) -> tuple[float, int] | None:
 
 
 def _environment(case: cases.Case, prefix: Prefix, reports: Path | None) -> dict[str, str]:
-    """The same for both sides, but for Millrace's own."""
+    """The same variables for both sides, except Millrace's own."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("MILLRACE") and name != "LD_PRELOAD"
     }
@@ -142,7 +142,7 @@ def _warm() -> None:
 def _execute(
     command: list[str], environment: dict[str, str], group: Path | None, bound_s: float = _RUN_BOUND_S
 ) -> tuple[str, float]:
-    """stdout and elapsed seconds; ends what it started if that does not end by itself."""
+    """Returns stdout and the elapsed seconds. Ends the program after the time limit."""
     begin = time.monotonic()
     with subprocess.Popen(
         scheduling.wrap(group, command),

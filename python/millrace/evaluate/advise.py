@@ -35,29 +35,29 @@ from millrace.units import human_bytes, parse_bytes
 
 @dataclass(frozen=True)
 class Prediction:
-    """One method: seconds of a checkpoint, and the share of the run that it takes."""
+    """One method: seconds of a checkpoint, and its share of the run."""
 
     method: str
     rate_mib_s: float
     seconds: float
     share: float
-    change: str  # of the program; empty: none
+    change: str  # that the program needs; empty: none
     why: str
 
 
 @dataclass
 class _Method:
-    """Rates of one method over the size of a piece, as measured."""
+    """The measured rates of one method, by size of a piece."""
 
     name: str
     short: str  # the case's third part: posix, independent, ...; OWN
     points: dict[int, float] = dataclasses.field(default_factory=dict)
-    ranks: int = 0  # that measured them
-    twice: float = 1  # rate with twice as many, by that rate
-    file_bytes: int = 0  # that were measured; 0: unknown
+    ranks: int = 0  # ranks of the measurement
+    twice: float = 1  # ratio of the rate with twice as many ranks
+    file_bytes: int = 0  # of the measured files; 0: unknown
 
     def seconds(self, amount: int, rate_mib_s: float, start_s: float) -> float:
-        """Of a checkpoint, at the rate of a file of the measured size."""
+        """Seconds of a checkpoint, at the rate of a file of the measured size."""
         if not self.file_bytes or not start_s:
             return amount / (1 << 20) / rate_mib_s
         measured = self.file_bytes / (1 << 20) / rate_mib_s
@@ -65,7 +65,7 @@ class _Method:
         return start + (measured - start) * amount / self.file_bytes
 
     def rate(self, piece: int, ranks: int) -> tuple[float, str]:
-        """MiB/s, and from which measurements."""
+        """The rate in MiB/s, and the measurements behind it."""
         rate, why = self._rate_of(piece)
         if self.twice == 1 or ranks <= self.ranks:
             return rate, why
@@ -110,7 +110,7 @@ def _methods(session: Session) -> list[_Method]:
 
 
 def start_of_file(session: Session) -> float:
-    """Seconds that a file takes whatever its size: two sizes lie on a line. 0 where one only was measured."""
+    """The constant time of a file in seconds, from a line through two sizes. 0 if only one size was measured."""
     for result in cases_of(session, "size"):
         case, large = result["case"], int(result["raw"].get("bytes", 0))
         same = ("method", "mpi", "pattern")
@@ -128,7 +128,7 @@ def _piece(pattern: str) -> int:
 
 
 def _change(application: Application, short: str) -> str:
-    """The change of the program that this method needs."""
+    """The change that the program needs for this method."""
     if short == OWN:
         return "" if application.layout == OWN else f"{OWN_FILES} instead of a shared one"
     words = ["one shared file"] * (application.layout == OWN)
@@ -139,7 +139,7 @@ def _change(application: Application, short: str) -> str:
 
 
 def predict(session: Session, application: Application) -> list[Prediction]:
-    """Fastest first."""
+    """The predictions, the fastest first."""
     found = []
     start_s = start_of_file(session)
     for method in _methods(session):
@@ -156,7 +156,7 @@ def predict(session: Session, application: Application) -> list[Prediction]:
 
 
 def caveats(session: Session, application: Application) -> list[str]:
-    """The ways in which the application lies outside of the measurements."""
+    """The properties of the application that lie outside of the measurements."""
     found = []
     results = cases_of(session, "shared-file")
     ranks = {int(r["case"]["ranks"]) for r in results + cases_of(session, "ranks")}
@@ -176,7 +176,7 @@ def caveats(session: Session, application: Application) -> list[str]:
 
 
 def recommendation(found: list[Prediction]) -> str:
-    """The first that needs no change of the program, and what a change would bring beyond it."""
+    """The best method without a change of the program, and the gain of such a change."""
     best = found[0]
     ready = next((p for p in found if not p.change), None)
     if ready is None:

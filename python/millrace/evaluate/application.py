@@ -31,11 +31,11 @@ class Application:
     calls: str
     interval_s: float
     nodes: int = 1
-    source: str = ""  # the log behind this; empty: a user's description
+    source: str = ""  # the log; empty: a user's description
 
 
 def load(path: Path) -> Application:
-    """A description in YAML; raises EvaluationError with what is wrong in it."""
+    """Reads a description in YAML; raises EvaluationError with the reason if it is wrong."""
     document = yaml_file.read(path, EvaluationError)
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise EvaluationError(f"{path}: a description begins with schema: {SCHEMA}")

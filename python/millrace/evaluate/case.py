@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# In the order of the report.
+# The sections in the order of the report.
 SECTIONS = ("memory", "compute", "geofem", "link", "storage", "shared-file", "ranks", "size", "strategy", "mapping")
 SECTIONS += ("checkpoint", "file-per-process", "metadata", "ipc", "device")
-OWN_FILES = "a file per rank"  # a method, beside those of one shared file
+OWN_FILES = "a file per rank"  # a method; the other ones write one shared file
 
 
 @dataclass(frozen=True)
@@ -21,17 +21,17 @@ class Case:
 
     name: str
     section: str
-    program: str  # of bench/, or hpcc
+    program: str  # a program of bench/, or hpcc
     arguments: tuple[str, ...] = ()
     ranks: int = 0  # 0: no MPI program
     mpi: str = ""  # mpich, openmpi
-    millrace: str = ""  # mpi: under `millrace run`; empty: not
+    millrace: str = ""  # "mpi": runs under `millrace run`
     settings: tuple[str, ...] = ()  # of `millrace run`
     threads: int = 1  # of each rank
-    mapping: str = ""  # packed, spread: where ranks go; empty: wherever the launcher puts them
-    limit: bool = False  # measured first; others are held against it
+    mapping: str = ""  # placement of ranks: packed or spread; empty: the launcher's choice
+    limit: bool = False  # measured first; other cases are compared with it
     about: str = ""
-    method: str = ""  # its name among the methods of its pattern
+    method: str = ""  # its name within its pattern
     pattern: str = ""
     disk_bytes: int = 0
     memory_bytes: int = 0
@@ -51,5 +51,5 @@ class Case:
         return Case(**values)
 
     def unable(self, reason: str) -> Case:
-        """The same, but it does not run; the first reason stays."""
+        """The same case, marked as not able to run; the first reason stays."""
         return self if self.missing else dataclasses.replace(self, missing=reason)

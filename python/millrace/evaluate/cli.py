@@ -11,7 +11,7 @@ import typer
 
 
 def add_to(app: typer.Typer) -> None:
-    """The commands, added to the program's own."""
+    """Adds the commands to the program's own."""
     app.command()(evaluate)
     app.command()(compare)
     app.command()(advise)

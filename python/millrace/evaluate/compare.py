@@ -46,7 +46,7 @@ class Difference:
 
 
 def interval(a: Sequence[float], b: Sequence[float], seed: int = 1) -> tuple[float, float]:
-    """95 % of the ratios of medians of resampled b and a."""
+    """The interval of 95 % of the ratios of medians of resampled b and a."""
     source = random.Random(seed)
     ratios = sorted(
         statistics.median(source.choices(b, k=len(b))) / statistics.median(source.choices(a, k=len(a)))
@@ -62,7 +62,7 @@ def judge(low: float, high: float, tolerance: float) -> str:
 
 
 def difference(case: str, a: dict[str, Any], b: dict[str, Any], tolerance: float) -> Difference | None:
-    """None where a figure is not above zero, as nothing can be said of ratios then."""
+    """None if a figure is not above zero, because a ratio has no meaning then."""
     samples = [[float(x) for x in side["samples"]] or [float(side["value"])] for side in (a, b)]
     if min(min(side) for side in samples) <= 0:
         return None
@@ -107,7 +107,7 @@ def compare(a: Path, b: Path, tolerance: float) -> tuple[list[Difference], list[
 
 
 def run(a: Path, b: Path, tolerance: float, everything: bool, as_json: bool) -> int:
-    """0: nothing is worse in B; 1: something is; 2: they cannot be compared."""
+    """The exit status: 0 no figure is worse in B, 1 some figure is, 2 the two cannot be compared."""
     try:
         found, alone = compare(a, b, tolerance)
     except EvaluationError as error:

@@ -19,16 +19,16 @@ from millrace.evaluate.application import OWN, SHARED, Application
 from millrace.evaluate.errors import EvaluationError
 from millrace.units import human_bytes
 
-# Darshan's module -> prefix of its counters, and those that count writes.
+# Darshan's module -> prefix of its counters, counters of writes.
 _MODULES = {
     "MPI-IO": ("MPIIO", ("INDEP_WRITES", "NB_WRITES"), ("COLL_WRITES", "SPLIT_WRITES")),
     "POSIX": ("POSIX", ("WRITES",), ()),
     "STDIO": ("STDIO", ("WRITES",), ()),
 }
 SUFFIX = ".darshan"
-_SHARED_RECORD = -1  # Darshan's rank of a file that all ranks have open
+_SHARED_RECORD = -1  # Darshan's rank for a file that all ranks have open
 _SHORTEST_S = 0.001
-_STDIO_BUFFER = 4096  # libc hands over this much at once, however small what the program writes
+_STDIO_BUFFER = 4096  # libc passes this many bytes to the kernel at once, also if the program writes fewer
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Record:
     writes: int
     bytes: int
     moved: int  # bytes written and read
-    sizes: tuple[tuple[int, int], ...]  # the commonest sizes of an access, and how often
-    io_s: float  # of all ranks that it counts
+    sizes: tuple[tuple[int, int], ...]  # the most frequent sizes of an access, and their counts
+    io_s: float  # summed over the ranks in the log
 
 
 def records_of(module: str, counters: Mapping[str, float], times: Mapping[str, float]) -> Record:
-    """From the counters of Darshan, by their names."""
+    """The records in Darshan's counters, found by name."""
     prefix, single, together = _MODULES[module]
 
     def count(name: str) -> int:
@@ -90,7 +90,7 @@ def describe(name: str, ranks: int, run_s: float, records: Iterable[Record], whe
         amounts[kind(found)] = amounts.get(kind(found), 0) + sum(r.bytes for r in found)
     layout, calls = max(amounts, key=lambda key: amounts[key])
     chosen = {file: found for file, found in of_file.items() if kind(found) == (layout, calls)}
-    # A log of small files beside large ones: those that carry the bytes are the checkpoints.
+    # If a log has small and large files, the files with most bytes are the checkpoints.
     largest = max(sum(r.bytes for r in found) for found in chosen.values())
     chosen = {file: found for file, found in chosen.items() if sum(r.bytes for r in found) >= largest / 10}
     flat = [record for found in chosen.values() for record in found]
@@ -118,7 +118,7 @@ def _piece(records: list[Record]) -> int:
 
 
 def load(path: Path) -> Application:
-    """Raises EvaluationError for what is no log, or has no writes, or without pydarshan."""
+    """Reads a log. Raises EvaluationError if it is no log, has no writes, or pydarshan is missing."""
     if not path.is_file():
         raise EvaluationError(f"{path}: the file does not exist")
     try:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs ReFrame on what waits, shows what goes on, and keeps the reasons of what failed."""
+"""Runs ReFrame on the waiting cases, shows the progress, and keeps the reasons of failures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _END_BOUND_S = 15
 
 
 def require() -> None:
-    """ReFrame, or a message that says how to get it."""
+    """Raises EvaluationError with advice if ReFrame is not installed."""
     if importlib.util.find_spec("reframe") is None:
         raise EvaluationError(
             "ReFrame is not installed for this Python: "
@@ -41,7 +41,7 @@ def require() -> None:
 
 
 def mend_database(path: Path) -> str:
-    """ReFrame's database is only its history: a damaged one is moved aside. Returns what to tell the user."""
+    """Moves a damaged database of ReFrame aside; it is only a history. Returns a message for the user."""
     if not path.is_file():
         return ""
     try:
@@ -61,7 +61,7 @@ def _die_with_parent() -> None:
 
 
 def _environment(session: Session, limits: bool) -> dict[str, str]:
-    # A user's own settings of ReFrame would change what this suite means.
+    # A user's own settings of ReFrame would change the meaning of this suite.
     found = {k: v for k, v in os.environ.items() if not k.startswith("RFM_") and k != "LD_PRELOAD"}
     package = str(Path(__file__).resolve().parents[2])
     found["PYTHONPATH"] = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""A session as one file for other programs: JSON with all, or Parquet with a row for each figure."""
+"""A session as one file for other programs: JSON with all data, or Parquet with a row for each figure."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def _output(*command: str) -> str:
 
 
 def processor() -> dict[str, Any]:
-    """From lscpu, which knows every architecture; values that it does not know are left out."""
+    """Facts from lscpu, which supports every architecture; unknown values are left out."""
     try:
         rows = json.loads(_output("lscpu", "--json")).get("lscpu", [])
     except ValueError:
@@ -83,7 +83,7 @@ def governor() -> str:
 
 
 def look(target: Path | None = None) -> dict[str, Any]:
-    """Everything, of the node that this runs on."""
+    """All facts of this node."""
     found: dict[str, Any] = {
         "hostname": platform.node(),
         "processor": processor(),

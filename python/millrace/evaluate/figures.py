@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""From what a program printed to named figures, each with the limit that it is held against."""
+"""Turns a program's output into named figures, each with its limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STORAGE, TRIAD, PEAK = "limit.storage:write", "limit.memory:triad", "limit.flops
 
 
 class NotMeasured(Exception):
-    """The program ended well and says why it has nothing to say: no device, for one."""
+    """The program ended well and has no figures, with a reason, such as a missing device."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _transfer(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     return found
 
 
-# hpcc's summary -> figure: name, unit, factor, limit, whether it is for one rank of all.
+# hpcc's summary -> figure: name, unit, factor, limit, True if it is for one rank only.
 _HPCC = (
     ("stream_copy", "StarSTREAM_Copy", "GB/s", "limit.memory:copy", True),
     ("stream_scale", "StarSTREAM_Scale", "GB/s", "limit.memory:scale", True),
@@ -163,7 +163,7 @@ def _hpcc(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     found = [Figure("hpl", float(summary["HPL_Tflops"]) * 1000, "GFLOPS", limit=PEAK)]
     for name, key, unit, limit, of_one in _HPCC:
         value = float(summary.get(key, -1))
-        if value > 0:  # hpcc says -1 of what it did not run
+        if value > 0:  # hpcc prints -1 for tests that did not run
             found.append(Figure(name, value * (ranks if of_one else 1), unit, limit=limit))
     return found
 
@@ -181,7 +181,7 @@ def _mdtest(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     for row in document["runs"][-1]["operations"]:
         samples = tuple(row["items"] / s for s in row["seconds"] if s > 0)
         name = str(row["operation"]).replace(" ", "_")
-        limit = row.get("limit_per_s") or None  # of the same run, perhaps with other numbers
+        limit = row.get("limit_per_s") or None  # from the same run
         found.append(Figure(name, row["mean_per_s"], "operations/s", samples, f"limit.metadata:{name}", limit))
     return found
 
@@ -211,5 +211,5 @@ READERS: dict[str, Callable[[Case, Mapping[str, Any]], list[Figure]]] = {
 
 
 def read(case: Case, document: Mapping[str, Any]) -> list[Figure]:
-    """The figures of a verified document. Raises NotMeasured; KeyError or ValueError for what is not of its kind."""
+    """The figures of a verified document. Raises NotMeasured, or KeyError or ValueError for an unexpected document."""
     return READERS[case.program](case, document)

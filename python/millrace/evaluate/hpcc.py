@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The HPC Challenge benchmark: its input from this machine's size, its program as it is, its own summary."""
+"""The HPC Challenge benchmark: its input for the size of this machine, and its own summary."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 INPUT, OUTPUT = "hpccinf.txt", "hpccoutf.txt"
-# Names in the path of libraries that are made for speed; Debian's reference BLAS has none of them.
+# Parts of the paths of fast BLAS libraries; Debian's reference BLAS has none of them.
 _FAST_BLAS = ("openblas", "mkl", "blis", "atlas", "armpl", "essl", "nvpl")
 _BLOCK = 192
-# HPL's own form: each line is a value and a comment. PTRANS gets no sizes of its own.
+# The format of HPL: each line is a value and a comment. PTRANS has no sizes of its own.
 _TEMPLATE = """HPLinpack benchmark input file
 written by millrace evaluate
 HPL.out      output file name (if any)
@@ -75,7 +75,7 @@ def program() -> str | None:
 
 
 def grid(ranks: int) -> tuple[int, int]:
-    """P x Q as square as possible, P the smaller, as HPL's authors advise."""
+    """P x Q as square as possible with P <= Q, as HPL's authors advise."""
     p = next(p for p in range(math.isqrt(ranks), 0, -1) if ranks % p == 0)
     return p, ranks // p
 
@@ -87,7 +87,7 @@ def problem(ranks: int, matrix_bytes: int) -> Problem:
 
 
 def blas() -> str:
-    """The file that libblas.so.3 is on this machine, or what is known of it."""
+    """The file of libblas.so.3 on this machine, or a remark."""
     name = ctypes.util.find_library("blas")
     for folder in ("/usr/lib", "/usr/lib64", f"/usr/lib/{os.uname().machine}-linux-gnu"):
         path = Path(folder) / (name or "libblas.so.3")
@@ -101,11 +101,11 @@ def is_fast(library: str) -> bool:
 
 
 class BadOutput(ValueError):
-    """hpccoutf.txt is not what hpcc writes at a good end."""
+    """hpccoutf.txt is not the output of a complete run."""
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The summary of hpccoutf.txt, and what HPL said of its result."""
+    """The summary of hpccoutf.txt, and HPL's check of its result."""
     begin, end = text.find("Begin of Summary section."), text.find("End of Summary section.")
     if begin < 0 or end < begin:
         raise BadOutput("hpccoutf.txt has no summary: hpcc ended early")

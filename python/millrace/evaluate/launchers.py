@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Launchers that ReFrame has under other names, or without what a crowded machine needs."""
+"""Launchers for ReFrame, with options for a machine with more ranks than processors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 
 from millrace.evaluate.tools import launcher_of
 
-# Launcher -> options that put ranks on neighbouring processors, or as far apart as they go.
+# Launcher -> options that put ranks on neighbouring processors, or far apart.
 _HYDRA = {"packed": ("-bind-to", "core", "-map-by", "core"), "spread": ("-bind-to", "core", "-map-by", "socket")}
 _ORTE = {"packed": ("--bind-to", "core", "--map-by", "core"), "spread": ("--bind-to", "core", "--map-by", "socket")}
 _SRUN = {
@@ -20,7 +20,7 @@ PLACEMENT = {"millrace-mpich": _HYDRA, "millrace-openmpi": _ORTE} | dict.fromkey
 
 
 def register() -> None:
-    """Makes millrace-mpich, millrace-openmpi and millrace-srun-pmix known to ReFrame; more than once does no harm."""
+    """Registers millrace-mpich, millrace-openmpi and millrace-srun-pmix with ReFrame. It is safe to call it again."""
     from reframe.core.backends import register_launcher
     from reframe.core.launchers import JobLauncher
 
@@ -36,7 +36,7 @@ def register() -> None:
     @register_launcher("millrace-openmpi")
     class _OpenMpi(JobLauncher):
         def command(self, job):
-            # More ranks than processors are allowed, and then wait politely.
+            # Allows more ranks than processors; waiting ranks then yield.
             words = [launcher_of("openmpi") or "mpirun", "--oversubscribe"]
             words += ["--bind-to", "none"] if "--bind-to" not in self.options else []
             words += ["--mca", "mpi_yield_when_idle", "1"]

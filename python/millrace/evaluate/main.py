@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace evaluate`: looks at the machine, plans, measures limits and then all else, writes the report."""
+"""`millrace evaluate`: looks at the machine, plans, measures the limits and then all other cases, writes the report."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def run(request: Request) -> int:
 
 
 def _session(request: Request, console: Console) -> Session:
-    """The session in the output folder: a new one, or the one that is there, to go on with."""
+    """The session in the output folder: a new one, or the existing one to continue."""
     if request.report_only:
         return Session.open(request.output)
     drive.require()
@@ -122,7 +122,7 @@ def _plan(request: Request) -> Session:
 
 
 def _chosen(cases: list[Case], only: list[str]) -> list[Case]:
-    """Limits, and the cases whose name contains one of the texts."""
+    """The limits, and the cases whose names contain one of the texts."""
     if not only:
         return cases
     found = [case for case in cases if any(text in case.name for text in only)]

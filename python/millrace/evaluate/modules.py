@@ -29,13 +29,13 @@ _CHANNELS = (
 class Module:
     """A populated slot; rates in transfers per second, 0 where the firmware does not say."""
 
-    slot: str  # bank and device, as the vendor names them
+    slot: str  # the vendor's names of bank and device
     kind: str
     transfers_per_s: float
     width_bits: int
 
     def channel(self) -> str:
-        """Socket and channel, or nothing."""
+        """The socket and the channel, or an empty text."""
         found = next(filter(None, (pattern.search(self.slot) for pattern in _CHANNELS)), None)
         socket = _SOCKET.search(self.slot)
         return f"{socket[1] if socket else ''}/{found[1].upper()}" if found else ""
@@ -72,7 +72,7 @@ def modules(table: bytes) -> list[Module]:
 
         if word(0x0C) in (0, 0xFFFF):  # an empty slot, or one of unknown size
             continue
-        # Speeds that do not fit 16 bits stand further behind. The configured speed counts before the possible one.
+        # Speeds above 16 bits have a field at the end. The configured speed has precedence over the possible one.
         configured = word(0x58, 4) if word(0x20) == 0xFFFF else word(0x20)
         possible = word(0x54, 4) if word(0x15) == 0xFFFF else word(0x15)
         width = word(0x0A) if word(0x0A) != 0xFFFF else 0

@@ -21,9 +21,9 @@ from millrace.evaluate.tools import Tools
 from millrace.units import format_bytes, human_bytes
 
 MIB, GIB = 1 << 20, 1 << 30
-CACHES = 4  # times the last-level cache: the least size of all arrays together
-LARGE_MATRIX = 256 * MIB  # more only for a cache costs minutes of hpcc's RandomAccess
-LARGER = 4  # times the size of a shared file, to find the fixed cost of a file
+CACHES = 4  # the least size of all arrays together, in last-level caches
+LARGE_MATRIX = 256 * MIB  # a larger matrix, only because of a cache, costs minutes in hpcc's RandomAccess
+LARGER = 4  # factor on the size of a shared file, to find the fixed cost of a file
 CATALOGUE = {"mpich": "ROMIO", "openmpi": "OMPIO"}
 
 
@@ -36,12 +36,12 @@ class Profile:
     matrix_bytes: int  # of HPL
     file_bytes: int  # of a shared file
     limit_bytes: int
-    own_file_mib: tuple[int, ...]  # file per process: sizes of a rank
+    own_file_mib: tuple[int, ...]  # file per process: sizes of a rank's file
     patterns: tuple[tuple[str, str, str], ...]  # name, bytes per call, bytes per block
     btio_class: str
     ranks: int  # 0: one for each processor, at least 4
     repetitions: int
-    file_repetitions: int  # of files that take a fraction of a second, and differ as much from one to the next
+    file_repetitions: int  # of files that take a fraction of a second, because their times vary much
     flops_ms: int
     ipc_sizes: str
     ipc_methods: str
@@ -71,7 +71,7 @@ PROFILES = {
 
 
 def halved_to(value: int, most: int) -> int:
-    """The papers' size, halved until it fits."""
+    """The size of the papers, halved until it fits."""
     while value > most and value > 1:
         value //= 2
     return value
@@ -148,7 +148,7 @@ def _hpcc(p: Profile) -> Case:
 
 
 def _geofem(p: Profile, mpi: str, processors: int) -> Iterator[Case]:
-    """The paper's case; but for profile quick its orderings, and the same load on each of more and more processors."""
+    """The paper's case. Except in profile quick, also its orderings, and weak scaling over processors."""
 
     def case(name: str, threads: int, ranks: int, repetitions: int, more: tuple[str, ...], **words: str) -> Case:
         arguments = ("--per-core", str(p.cube), "-i", str(repetitions), *more)
@@ -178,7 +178,7 @@ def shapes(processors: int) -> list[tuple[int, int]]:
 
 
 def _metadata(p: Profile, mpi: str) -> Iterator[Case]:
-    """As the Oakleaf-FX paper has it: one process, and several with a folder each."""
+    """As in the Oakleaf-FX paper: one process, and several processes with a folder each."""
     for ranks, items in ((1, 2 * p.items), (p.ranks, p.items)):
         arguments = ("-n", str(items), "-u", "-i", str(p.repetitions), "-d", "{folder}")
         yield Case(
@@ -189,7 +189,7 @@ def _metadata(p: Profile, mpi: str) -> Iterator[Case]:
 
 
 def _methods(p: Profile, mpi: str, transfer: str, block: str) -> tuple[tuple[str, str, tuple[str, ...], str], ...]:
-    """Name, short name, arguments of bench/ior, Millrace's mode. A pattern's bytes and ranks are the same for all."""
+    """Name, short name, arguments of bench/ior, Millrace's mode. The pattern fixes bytes and ranks."""
     base = ("-w", "-W", "-e", "-t", transfer, "-b", block, "--at-least", str(p.file_bytes),
             "--at-most", str(p.file_bytes), "-i", str(p.file_repetitions), "-o", "{file}")  # fmt: skip
     library = CATALOGUE[mpi]
@@ -204,7 +204,7 @@ def _methods(p: Profile, mpi: str, transfer: str, block: str) -> tuple[tuple[str
 
 
 def _shared_files(p: Profile, mpi: str) -> Iterator[Case]:
-    """IOR's patterns, the one in which methods differ most with twice as many ranks, and a larger file."""
+    """IOR's patterns. The one in which methods differ most runs also with twice the ranks and a larger file."""
     rows = [("ior", "shared-file", pattern, transfer, block, p) for pattern, transfer, block in p.patterns]
     rows.append(("ranks", "ranks", "4 KiB", "4k", "16k", dataclasses.replace(p, ranks=2 * p.ranks)))
     for kind, section, pattern, transfer, block, q in rows:
@@ -231,20 +231,20 @@ def _shared_files(p: Profile, mpi: str) -> Iterator[Case]:
 
 
 def _own_file(p: Profile, transfer: str) -> tuple[str, ...]:
-    """A file of each rank, all together as large as a shared one."""
+    """A file for each rank; together they are as large as a shared one."""
     block = str(max(MIB, p.file_bytes // p.ranks // MIB * MIB))
     return ("-a", "POSIX", "-F", "-w", "-W", "-e", "-t", transfer, "-b", block, "-i", str(p.file_repetitions), "-o",
             "{file}")  # fmt: skip
 
 
 def _fine(p: Profile) -> tuple[str, ...]:
-    """IOR's 4 KiB pieces, which methods differ in."""
+    """IOR with pieces of 4 KiB, in which methods differ."""
     return ("-w", "-W", "-e", "-t", "4k", "-b", "16k", "--at-least", str(p.file_bytes), "--at-most", str(p.file_bytes),
             "-i", str(p.file_repetitions), "-o", "{file}")  # fmt: skip
 
 
 def _strategies(p: Profile, mpi: str) -> Iterator[Case]:
-    """As the Catwalk-ROMIO paper: strategies with a buffer too small for all, and buffers from small to enough."""
+    """As in the Catwalk-ROMIO paper: strategies with a buffer that is too small, and several sizes of the buffer."""
     quarter = max(MIB, p.file_bytes // 4)
     rows = [("immediate", quarter), ("journal", quarter)]
     rows += [("sort", size) for size in sorted({max(MIB, p.file_bytes // 16), quarter, p.file_bytes})]
@@ -275,7 +275,7 @@ def _mappings(p: Profile, mpi: str, processors: int) -> Iterator[Case]:
 
 
 def _checkpoints(p: Profile, mpi: str) -> Iterator[Case]:
-    square = max(n for n in (1, 4, 9, 16, 25, 36, 49, 64) if n <= p.ranks)  # BT wants a square number of ranks
+    square = max(n for n in (1, 4, 9, 16, 25, 36, 49, 64) if n <= p.ranks)  # BT needs a square number of ranks
     for mode in ("simple", "full"):
         arguments = ("-C", p.btio_class, "-m", mode, "-e", "--verify", "plain", "-i", str(p.file_repetitions),
                      "-o", "{file}")  # fmt: skip
@@ -315,7 +315,7 @@ def _inside(p: Profile, mpi: str) -> Iterator[Case]:
 
 
 def cases(profile: Profile, tools: Tools, mpis: Iterable[str]) -> list[Case]:
-    """Every case of a fitted profile, limits first; those that cannot run here say why."""
+    """All cases of a fitted profile, limits first; cases that cannot run here have the reason."""
     chosen = list(mpis)
     first = chosen[0] if chosen else ""
     found = list(_limits(profile, tools, first or "mpich"))
@@ -354,7 +354,7 @@ def _room(what: str, needed: int, there: int, where: str) -> str:
 
 
 def absent(tools: Tools, mpis: Iterable[str]) -> list[str]:
-    """Parts of the suite that this build does not have, for the report."""
+    """Parts of the suite that are not built, for the report."""
     first = next(iter(mpis), "mpich")
     parts = {"geofem": "GeoFEM-Cube (bench/geofem)", "mdtest": "MDTEST (bench/mdtest)"}
     return [text for name, text in parts.items() if tools.program(name, first) is None]

@@ -26,7 +26,7 @@ class Entry:
     percent: str = ""
     of: float | None = None
     note: str = ""
-    rounding: str = "nearest"  # or down: how value and percentage were printed
+    rounding: str = "nearest"  # "nearest" or "down": the rounding of the printed value and percentage
 
     def recomputed(self) -> tuple[str, str] | None:
         """The least and the largest percentage, as printed, that the printed value can stand for.
@@ -46,7 +46,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine and what was published of it."""
+    """A machine and its published figures."""
 
     name: str
     source: str
@@ -78,7 +78,7 @@ def _entry(path: Path, row: Any) -> Entry:
 
 
 def load(path: Path) -> Machine:
-    """A machine's file; raises EvaluationError with the line for what is not well formed."""
+    """Reads a machine's file. Raises EvaluationError with the line if it is malformed."""
     document = yaml_file.read(path, EvaluationError)
     if not isinstance(document, dict):
         raise EvaluationError(f"{path} is not a mapping: a machine's file begins with schema, name, source, figures")

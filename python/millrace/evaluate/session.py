@@ -22,7 +22,7 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """The old content or the new one, never a part."""
+    """Writes a file: at any time it has the old content or the new one."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_text(text, encoding="utf-8")
     beside.replace(path)
@@ -120,7 +120,7 @@ class Session:
         write_atomically(self.path_of(case.name), json.dumps(document, indent=1) + "\n")
 
     def result(self, name: str) -> dict[str, Any] | None:
-        """None where there is none yet; a damaged one counts as none and is reported by damaged()."""
+        """The result of a case; None if there is none or it is damaged. damaged() reports the latter."""
         path = self.path_of(name)
         if not path.is_file():
             return None
@@ -134,7 +134,7 @@ class Session:
         return [found for case in self.cases if (found := self.result(case.name)) is not None]
 
     def damaged(self) -> list[str]:
-        """Names of cases whose result is there and cannot be read."""
+        """Names of cases with an unreadable result."""
         return [c.name for c in self.cases if self.path_of(c.name).is_file() and self.result(c.name) is None]
 
     def waiting(self, *, limits: bool) -> list[Case]:
@@ -143,7 +143,7 @@ class Session:
         return [c for c in rows if (self.result(c.name) or {}).get("status") != PASSED]
 
     def figures(self) -> dict[str, dict[str, Any]]:
-        """CASE:FIGURE -> figure, of all that passed."""
+        """CASE:FIGURE -> figure, for all cases that passed."""
         found = {}
         for result in self.results():
             if result["status"] == PASSED:

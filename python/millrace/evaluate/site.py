@@ -30,7 +30,7 @@ def partition(name: str, scheduler: str, launcher: str, **more: Any) -> dict[str
         "scheduler": scheduler,
         "launcher": launcher,
         "environs": ["builtin"],
-        "max_jobs": 1,  # a measurement has the machine for itself
+        "max_jobs": 1,  # a measurement needs the whole machine
         **more,
     }
 
@@ -49,14 +49,14 @@ def _common(folder: Path, partitions: list[dict[str, Any]], descr: str) -> dict[
                 "topology_prefix": str(reframe / "topology"),
                 "git_timeout": 1,
                 "trap_job_errors": False,
-                # Cases take seconds: without these ReFrame sleeps for as long again.
+                # Cases take seconds. Without these values, ReFrame sleeps for about the same time.
                 "poll_rate_max": 20,
                 "poll_rate_min": 4,
             }
         ],
         "logging": [
             {
-                "level": "info",  # each message costs ReFrame milliseconds, also one that goes nowhere
+                "level": "info",  # each message costs ReFrame milliseconds, also a hidden one
                 "handlers": [
                     {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"},
                     {"type": "file", "name": str(reframe / "reframe.log"), "level": "info", "append": True},
@@ -87,7 +87,7 @@ def local(folder: Path, processors: int) -> dict[str, Any]:
 
 
 def accounting() -> bool:
-    """Whether Slurm's accounting answers; without it ReFrame has to look at the queue instead."""
+    """True if Slurm's accounting answers; otherwise ReFrame has to look at the queue."""
     try:
         done = subprocess.run(["sacct", "-n", "-X"], capture_output=True, timeout=20, check=False)
     except (OSError, subprocess.SubprocessError):
@@ -109,7 +109,7 @@ def slurm(folder: Path, options: str, launcher: str = "srun") -> dict[str, Any]:
 
 
 def write(folder: Path, configuration: dict[str, Any]) -> Path:
-    """The configuration as a file that ReFrame reads, and a person can."""
+    """Writes the configuration as a file for ReFrame that people can read too."""
     import pprint
 
     path = folder / "reframe" / "settings.py"
@@ -120,7 +120,7 @@ def write(folder: Path, configuration: dict[str, Any]) -> Path:
 
 
 def check_given(path: Path) -> Path:
-    """A site's own configuration of ReFrame, with partitions of these names."""
+    """The path of a site's own configuration of ReFrame. Raises EvaluationError if it cannot be read."""
     if not path.is_file():
         raise EvaluationError(f"{path} does not exist: give --site a configuration file of ReFrame")
     if not os.access(path, os.R_OK):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The suite as ReFrame's tests: one for each case of the session's plan that waits. ReFrame reads this file."""
+"""The suite as ReFrame's tests, one for each waiting case of the session's plan. ReFrame reads this file."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Measured(rfm.RunOnlyRegressionTest):
         if self.case.mapping:
             self.job.launcher.options += self.placement()
         if self.case.section == "ranks" and self.job.launcher.registered_name in launchers.SRUN:
-            # On the same processors: a job of that size asks for more nodes, and waits for ever where there is one.
+            # Uses the same processors: a larger job asks for more nodes, and waits for ever if there is one.
             self.num_tasks //= 2
             self.job.launcher.options += [f"--ntasks={self.case.ranks}", "--overcommit"]
         if self.case.millrace:

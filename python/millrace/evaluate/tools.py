@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The means of an evaluation: programs, launchers, room for data."""
+"""The tools of an evaluation: programs, launchers, room for data."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class Tools:
     prefix: Prefix
     target: Path  # the folder under test
     processors: int
-    memory_bytes: int  # that may be used
-    disk_bytes: int  # that may be used
-    scheduler: bool = False  # jobs go to other nodes: launchers and processors of this node do not count
-    cache_bytes: int = 0  # of the last level; 0: not known
+    memory_bytes: int  # available for the measurement
+    disk_bytes: int  # available for the measurement
+    scheduler: bool = False  # jobs run on other nodes: launchers and processors of this node do not count
+    cache_bytes: int = 0  # of the last level; 0: unknown
     fast_blas: bool = False
 
     @staticmethod
@@ -62,7 +62,7 @@ class Tools:
         )
 
     def program(self, name: str, mpi: str = "") -> Path | None:
-        """One of bench/'s programs, in a build tree or installed; hpcc wherever PATH has it."""
+        """One of bench/'s programs, in a build tree or installed; hpcc is searched in PATH."""
         if name == "hpcc":
             found = hpcc.program()
             return Path(found) if found else None
@@ -74,13 +74,13 @@ class Tools:
         return None
 
     def mpis(self) -> list[str]:
-        """Those whose launcher is here and for which the suite's programs are built."""
+        """The MPIs that have a launcher here and the suite's programs."""
         return [
             mpi for mpi in LAUNCHERS if (self.scheduler or launcher_of(mpi)) and self.program("ior", mpi) is not None
         ]
 
     def why_not(self, program: str, mpi: str) -> str:
-        """Why the program cannot run here; empty if it can."""
+        """The reason why the program cannot run here; empty if it can."""
         if mpi and not self.scheduler and launcher_of(mpi) is None:
             return f"no launcher of {mpi} ({' or '.join(LAUNCHERS[mpi])}) on PATH: install it or load its module"
         if self.program(program, mpi if program != "hpcc" else "") is None:

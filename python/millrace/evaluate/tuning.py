@@ -18,7 +18,7 @@ from millrace.evaluate.report.story import cases_of, number
 from millrace.evaluate.session import Session
 from millrace.units import GIB, MIB, format_bytes, human_bytes
 
-SAME = 0.95  # of the best: differences below that are none
+SAME = 0.95  # rates above this part of the best count as equal
 DEFAULT_BUFFER = 256 * MIB  # --sort-buffer, built in
 _AGAIN = "run `millrace evaluate` of this version for it"
 
@@ -45,7 +45,7 @@ def _write(result: dict[str, Any]) -> float:
 
 
 def _first_mpi(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sessions with two MPIs measure twice; the first one speaks."""
+    """Results of the first MPI; sessions with two MPIs measure twice."""
     return [r for r in results if r["case"]["mpi"] == results[0]["case"]["mpi"]]
 
 
@@ -102,7 +102,7 @@ def sort_buffer(session: Session, application: Application) -> Sentence:
 
 
 def _own_files(session: Session) -> dict[int, float]:
-    """Bytes of a rank's file -> MiB/s of all, plain C."""
+    """Bytes of a rank's file -> MiB/s of all ranks, plain C."""
     found = {}
     for result in cases_of(session, "file-per-process"):
         if result["case"]["method"] == "normal" and result["case"]["pattern"] == "c":
@@ -114,7 +114,7 @@ def _own_files(session: Session) -> dict[int, float]:
 
 
 def _creation(session: Session) -> tuple[float, str]:
-    """Files made per second, and what that was measured by."""
+    """Files created per second, and the name of the measurement."""
     rates = [
         (f["value"], r["case"]["name"])
         for r in cases_of(session, "metadata")
@@ -125,7 +125,7 @@ def _creation(session: Session) -> tuple[float, str]:
 
 
 def file_size(session: Session, application: Application, methods: Sequence[Predicted]) -> Sentence:
-    """One shared file, several, or one for each rank."""
+    """Advice on one shared file, several, or one for each rank."""
     topic, sizes = "file size", _own_files(session)
     shared = next((m for m in methods if OWN_FILES not in m.method), None)
     if not sizes or shared is None:

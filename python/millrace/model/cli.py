@@ -11,7 +11,7 @@ import typer
 
 
 def add_to(app: typer.Typer) -> None:
-    """The command, added to the program's own."""
+    """Adds the command to the program's own."""
     app.command()(model)
 
 

@@ -20,7 +20,7 @@ def _value(figures: dict[str, dict[str, Any]], name: str, folder: Path) -> float
 
 
 def text(folder: Path) -> str:
-    """YAML of kind host, of a session's limits; raises ModelError if it lacks one."""
+    """YAML of kind host, from a session's limits; raises ModelError if a limit is missing."""
     from millrace.evaluate.errors import EvaluationError
     from millrace.evaluate.session import Session
 
@@ -31,7 +31,7 @@ def text(folder: Path) -> str:
         raise ModelError(str(error)) from None
     about = session.document.get("machine", {}).get("processor", {})
     cores = int(about.get("usable_processors") or about.get("processors") or 1)
-    # The cores share these rates, for reads and writes; each has its part.
+    # All cores share these rates for reads and writes; each gets an equal part.
     copy = _value(figures, "limit.memory:copy", folder) / 2 / cores
     storage = _value(figures, "limit.storage:write", folder) * _MIB / 1e6
     measured = f"measured: millrace evaluate, {session.document.get('begun', 'undated')}"
@@ -51,7 +51,7 @@ def text(folder: Path) -> str:
 
 
 def write(folder: Path) -> None:
-    """Into the session's folder, as machine.yaml; nothing where a limit is missing."""
+    """Writes machine.yaml into the session's folder; writes nothing if a limit is missing."""
     try:
         found = text(folder)
     except ModelError:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Plans for millrace-model, the program in virtual time (sim/model), and its answers."""
+"""Plans for millrace-model, which runs in virtual time (sim/model), and its answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOUND_S = 300
 
 @dataclass
 class Flows:
-    """Stations that ranks pass, and what passes them."""
+    """The stations of ranks, and the pieces that pass them."""
 
     stations: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Flows:
         self.lines.append(f"step {times}")
 
     def stage(self, *uses: tuple[str, float, float]) -> None:
-        """The needs of a piece at the same time: station, bytes, additional nanoseconds."""
+        """The stations that a piece occupies at the same time: station, bytes, additional nanoseconds."""
         self.lines.append("stage " + " ".join(f"{name} {round(size)} {round(more)}" for name, size, more in uses))
 
     def text(self) -> str:
@@ -49,7 +49,7 @@ def pipeline_text(values: Mapping[str, Any]) -> str:
 
 
 def ask(plans: list[str]) -> list[dict[str, Any]]:
-    """The answer to each plan."""
+    """Asks millrace-model, and returns the answer to each plan."""
     program = next(
         (p for root in prefix.candidates(os.environ) if os.path.isfile(p := os.path.join(root, "bin", PROGRAM))),
         None,

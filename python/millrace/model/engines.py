@@ -27,7 +27,7 @@ class Question:
     ranks: int
     size: int  # of each file
     buffer: int = 512 << 10
-    mapping: tuple[int, ...] = ()  # engines, each with an equal part of the ranks; none: in order, 8 on each
+    mapping: tuple[int, ...] = ()  # engines, each with an equal part of the ranks; empty: in order, 8 ranks on each
     language: str = "c"
 
 
@@ -50,7 +50,7 @@ def calls(question: Question) -> list[int]:
     """Bytes of each system call: the C library hands on what is whole buffers, and the rest by its buffer."""
     whole = question.size - question.size % question.buffer if question.size > question.buffer else 0
     found = [n for n in (whole, question.size - whole) if n]
-    # A Fortran record has its length before and behind it, in calls of their own.
+    # A Fortran record has its length before and behind it; each is a separate call.
     return [4, *found, 4] if question.language == "fortran" else found
 
 
@@ -75,7 +75,7 @@ class Path:
         self.cores = flows.station(f"engine-{engine}", m.count("cores_per_engine"), m["engine_copy_rate"])
 
     def move(self, size: int) -> None:
-        """By DMA, over all links at once."""
+        """Moves a piece by DMA, over all links at once."""
         uses = [(name, size, 0.0) for name in self.link]
         if self.cross:
             uses.append((self.cross, size * self._machine["cross_share"], 0.0))
@@ -104,7 +104,7 @@ class Path:
 
 
 def plan(machine: Machine, question: Question) -> str:
-    """For millrace-model."""
+    """The plan for millrace-model."""
     flows = Flows()
     chunk = int(machine["accelerated_chunk" if question.method == "accelerated" else "normal_chunk"])
     # Accelerated I/O copies once on the engine, into its own buffer; so does Fortran's library.
@@ -122,5 +122,5 @@ def plan(machine: Machine, question: Question) -> str:
 
 
 def gb_per_s(question: Question, answer: dict[str, int]) -> float:
-    """As the papers count: bytes of all ranks by the time between two barriers."""
+    """The rate as in the papers: bytes of all ranks divided by the time between two barriers."""
     return question.ranks * question.size / answer["end_ns"]

@@ -4,4 +4,4 @@
 
 
 class ModelError(RuntimeError):
-    """There is no answer; the text is for the user."""
+    """There is no answer; the text is a message for the user."""

@@ -11,7 +11,7 @@ from millrace.model.errors import ModelError
 from millrace.model.machine import Machine
 
 METHODS = {"file-system": ("file-per-process", "shared-file"), "host": ("direct", "buffered")}
-_PIECE = 64 << 20  # of a transfer in the model: smaller ones change nothing but its length
+_PIECE = 64 << 20  # of a transfer in the model: smaller pieces would not change the result
 _PIECES = 64
 
 
@@ -25,13 +25,13 @@ class Question:
 
 
 def _pieces(size: int) -> tuple[int, int]:
-    """(how many, of what size): some tens of each rank's bytes are as good as all of its calls."""
+    """(number, size) of pieces. Some tens of pieces for each rank give the same result as all of its calls."""
     times = max(1, min(_PIECES, size // _PIECE))
     return times, size // times
 
 
 def plan(machine: Machine, question: Question) -> str:
-    """For millrace-model."""
+    """The plan for millrace-model."""
     if question.ranks < 1 or question.size < 1:
         raise ModelError("--ranks and --size must be at least 1")
     return _host(machine, question) if machine.kind == "host" else _parallel(machine, question)
@@ -41,7 +41,7 @@ def _parallel(machine: Machine, question: Question) -> str:
     flows = Flows()
     per_node = question.per_node or machine.count("ranks_per_node")
     share = machine["shared_share"] if question.method == "shared-file" else 1.0
-    # A rank's file lies on some of the targets; all together on all: they serve as one with many slots.
+    # A rank's file uses some of the targets, and all files use all of them: one station with many slots.
     targets = machine.count("targets")
     flows.station("targets", targets, machine["target_rate"] * share)
     times, size = _pieces(question.size)
@@ -50,7 +50,7 @@ def _parallel(machine: Machine, question: Question) -> str:
         flows.station(f"node-{node}", rate=machine["node_rate"])
         flows.flow(min(per_node, question.ranks - node * per_node))
         flows.step(times)
-        spread = max(1, min(16, targets // question.ranks))  # of a rank's requests on their way at once
+        spread = max(1, min(16, targets // question.ranks))  # requests of a rank that are under way at once
         flows.stage((f"node-{node}", size, 0), *[("targets", size / spread, waits / spread)] * spread)
     return flows.text()
 
@@ -70,5 +70,5 @@ def _host(machine: Machine, question: Question) -> str:
 
 
 def gb_per_s(question: Question, answer: dict[str, int]) -> float:
-    """Bytes of all ranks by the time until the last one is done."""
+    """The rate: bytes of all ranks divided by the time until the last one ends."""
     return question.ranks * question.size / answer["end_ns"]

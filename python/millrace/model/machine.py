@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of machines: YAML files whose every number says where it comes from."""
+"""Descriptions of machines: YAML files in which every number has its source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEMA = "millrace.model/1"
 FOLDER = Path(__file__).parent / "machines"
 SOURCES = ("paper", "datasheet", "measured", "counted")
 _KEYS = {"value", "unit", "source", "fitted", "note"}
-# To the units in which the model counts: bytes, bytes per second, nanoseconds.
+# Factors to the units of the model: bytes, bytes per second, nanoseconds.
 UNITS = {
     "": 1.0,
     "B": 1.0,
@@ -133,13 +133,13 @@ class Parameter:
     name: str
     value: float
     unit: str
-    source: str  # its origin, in words
+    source: str  # the origin, in words
     fitted: bool
     note: str = ""
 
     @property
     def base(self) -> float:
-        """In bytes, bytes per second or nanoseconds."""
+        """The value in bytes, bytes per second or nanoseconds."""
         return self.value * UNITS[self.unit]
 
 
@@ -205,7 +205,7 @@ def _parameter(path: Path, name: str, row: Any) -> Parameter:
 
 
 def load(path: Path) -> Machine:
-    """A description; raises ModelError that names what is wrong."""
+    """Reads a description; raises ModelError with the reason if it is wrong."""
     document, rows = _read(path), {}
     if "based_on" in document:
         base = _read(path.parent / f"{document['based_on']}.yaml")
@@ -238,7 +238,7 @@ def names() -> list[str]:
 
 
 def find(word: str) -> Machine:
-    """By name, as `a300-8`, or by the path of a YAML file."""
+    """Finds a machine by name, such as `a300-8`, or by the path of a YAML file."""
     if word.endswith((".yaml", ".yml")) or "/" in word:
         return load(Path(word))
     if word.lower() not in names():

@@ -40,7 +40,7 @@ class Request:
 
 
 def run(request: Request, published: bool, figures: Path | None, from_session: Path | None, show: bool) -> int:
-    """Exit status: 2 for what cannot be asked."""
+    """Answers a request. The exit status is 2 if the model cannot answer it."""
     try:
         if from_session is not None:
             from millrace.model import described
@@ -94,7 +94,7 @@ class Answer:
 
 
 def _busiest(answer: dict[str, Any]) -> str:
-    """The station that was busy most of the time, and how much."""
+    """The station with the most busy time, and its share."""
     used = [(s["busy_ns"] / s["slots"] / max(1, answer["end_ns"]), s["name"]) for s in answer["stations"]]
     share, name = max(used, default=(0.0, "nothing"))
     return f"{name} {share:.0%}"
@@ -159,7 +159,7 @@ def _servers(request: Request) -> list[int]:
 
 
 def _cluster(of: machine.Machine, request: Request) -> list[Answer]:
-    """Every topology with every number of file servers."""
+    """Answers for every topology with every number of file servers."""
     nodes = request.nodes or of.count("nodes")
     per_node = -(-request.ranks // nodes) if request.ranks else of.count("ranks_per_node")
     record = _size("pattern", request.pattern.partition(",")[0])

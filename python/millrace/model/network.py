@@ -45,11 +45,11 @@ class Answer:
     close_s: float  # the time of a close when all bytes are in the file
     busiest: str
     busy_s: float
-    links: int  # of the agent that has most
-    memory: int  # that they may take, in bytes
+    links: int  # of the agent with the most links
+    memory: int  # the most memory of these links, in bytes
 
     def rate(self, question: Question) -> float:
-        """Bytes per second, with open and close."""
+        """The rate in bytes per second, with open and close."""
         return question.nodes * question.ranks_per_node * question.rank_bytes / self.seconds
 
 
@@ -67,7 +67,7 @@ def next_node(topology: str, nodes: int, node: int, server: int) -> int:
 
 
 def behind(topology: str, nodes: int) -> list[int]:
-    """By place (0 is the server): the nodes whose records pass it, itself included."""
+    """For each place (0 is the server), the number of nodes whose records pass it, itself included."""
     if topology == "direct":
         return [nodes] + [1] * (nodes - 1)
     if topology == "ring":
@@ -87,7 +87,7 @@ def upstreams(topology: str, nodes: int, place: int) -> int:
 
 
 def depth(topology: str, nodes: int) -> int:
-    """Links between the server and the node that is furthest from it."""
+    """The number of links between the server and the furthest node."""
     if nodes == 1:
         return 0
     return {"direct": 1, "ring": nodes - 1, "tree": int(math.log2(nodes))}[topology]
@@ -99,7 +99,7 @@ class Load:
 
     out: float
     into: float
-    serves: float  # of the file's lanes: how many end here
+    serves: float  # the number of the file's lanes that end here
     links_in: int
     links_out: int
 
@@ -136,7 +136,7 @@ def check(question: Question) -> None:
 
 
 def stations(machine: Machine, question: Question) -> dict[str, float]:
-    """Seconds for which each is busy; of equal ones, the busiest."""
+    """The busy time of each station in seconds; of equal stations, the busiest."""
     node_bytes = question.ranks_per_node * question.rank_bytes
     records = node_bytes / question.record
     busy: dict[str, float] = {}
@@ -166,7 +166,7 @@ def stations(machine: Machine, question: Question) -> dict[str, float]:
 
 
 def hop_ns(machine: Machine) -> float:
-    """Of a message, from agent to agent."""
+    """The time of a message from agent to agent."""
     return machine["link_latency"] + machine["wake"]
 
 

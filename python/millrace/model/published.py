@@ -16,7 +16,7 @@ from millrace.units import GIB, parse_bytes
 
 @dataclass(frozen=True)
 class Row:
-    """A published value, or a range of them, and what the model says."""
+    """A published value or range, and the model's answer."""
 
     what: str
     unit: str
@@ -29,7 +29,7 @@ class Row:
 
     @property
     def miss(self) -> float:
-        """Share by which the model is off the nearest published value; negative: below."""
+        """The relative error against the nearest published value; negative: below."""
         near = min(max(self.model, self.low), self.high)
         return self.model / near - 1
 
@@ -105,7 +105,7 @@ def points(
 
 
 class Curves:
-    """Answers to points, each asked once."""
+    """Answers to points; each point is asked once."""
 
     def __init__(self) -> None:
         self._t2k = machine.find("t2k")

@@ -22,7 +22,7 @@ _STEPS, _OUTPUTS = 200, 40
 
 
 def operations(edge: int) -> float:
-    """Of a whole run of BT, as the program itself counts them."""
+    """The operations of a whole run of BT, as the program counts them."""
     return _STEPS * (3478.8 * edge**3 - 17655.7 * edge**2 + 28023.7 * edge)
 
 
@@ -54,17 +54,17 @@ class Question:
     network: str = "ethernet"
     nodes: int = 0  # 0: the machine's
     behind: str = "disk"  # or "lustre"
-    servers: int = 1  # each with its disk, and an equal part of the file
+    servers: int = 1  # each has a disk and an equal part of the file
 
 
 def _links(servers: int) -> float:
-    """How much more the busiest link bears. A server's ring brings it its share of every node's bytes, and rings are
-    rotated: of all bytes the last link of one ring has 1 of `servers`, each other ring half of that on average."""
+    """The load of the busiest link. A server's ring carries the server's share of every node's bytes, and rings are
+    rotated: the last link of one ring carries 1/`servers` of all bytes, and the other rings half of that on average."""
     return 2 * servers / (servers + 1)
 
 
 def plan(machine: Machine, question: Question) -> str:
-    """For millrace-model."""
+    """The plan for millrace-model."""
     nodes = question.nodes or machine.count("nodes")
     if not 0 < question.servers <= 256 or nodes < 1:
         raise ModelError("a ring must have at least one node, and 1 to 256 file servers")
@@ -99,7 +99,7 @@ def plan(machine: Machine, question: Question) -> str:
 
 
 def result(question: Question, answer: dict[str, int]) -> float:
-    """MiB/s with open and close, or Mop/s as BT-IO prints them."""
+    """The rate in MiB/s with open and close, or in Mop/s as BT-IO prints it."""
     seconds = answer["end_ns"] / 1e9
     if question.pattern.mode:
         return operations(CLASSES[question.pattern.size_class]) / 1e6 / seconds

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes of the papers' curves: each statement of the texts is a comparison that the model passes or not."""
+"""Shapes of the papers' curves: each statement of the papers is a comparison that the model passes or fails."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Shape:
 
 
 def _less(text: str, low: float, high: float, factor: float = 1.0) -> Shape:
-    """Holds if low <= factor * high."""
+    """A statement that holds if low <= factor * high."""
     return Shape(text, low <= factor * high, f"{low:.4g} and {high:.4g}")
 
 
 class _Engines:
-    """GB/s of questions to one machine, each asked once."""
+    """Answers of one machine in GB/s; each question is asked once."""
 
     def __init__(self, name: str) -> None:
         self._machine = machine.find(name)

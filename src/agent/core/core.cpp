@@ -15,7 +15,7 @@ namespace millrace::agent {
 Core::Core(io::Storage& storage, std::string journal_directory)
     : impl_(std::make_unique<Impl>(storage, std::move(journal_directory))) {}
 
-// Requests in flight point into our memory, so they have to end first. All other bytes are dropped.
+// Requests in flight point into Core's memory, so they have to end first. All other bytes are dropped.
 Core::~Core() {
   const auto busy = [this] {
     bool any = false;
@@ -28,12 +28,11 @@ Core::~Core() {
     lane.pipeline->drop();
     lane.pipeline->outlet().give_up();
   });
-  std::vector<sink::Ticket> unheeded;  // nobody waits for them any more
   while (busy()) {
     impl_->take_completions(0);
-    impl_->files.each_lane([&unheeded](OpenFile&, Lane& lane) {
+    impl_->files.each_lane([](OpenFile&, Lane& lane) {
       lane.pipeline->pump();
-      lane.pipeline->settlements().take(unheeded);
+      (void)lane.pipeline->settlements().take();
       lane.pipeline->settlements().forget_fetched();
     });
     impl_->shared.storage.kick();
@@ -42,7 +41,7 @@ Core::~Core() {
   }
 }
 
-// Asks every lane in which the sender has a part.
+// Asks every lane that the sender has joined. A guest has joined none and asks all lanes.
 template <class Ask>
 void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered) {
   OpenFile* const open = files.at(slot);
@@ -56,7 +55,7 @@ void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&
     ask_lane(*lane, asked == 0);
     ++asked;
   }
-  const std::size_t guest = asked == 0 ? open->lanes.size() : 0;  // asks for the whole file
+  const std::size_t guest = asked == 0 ? open->lanes.size() : 0;
   for (; asked < guest; ++asked) ask_lane(*open->lanes[asked], asked == 0);
   if (asked > 1 && answered) spreads.push_back({sender, request, asked, {}});
 }
@@ -175,14 +174,14 @@ bool Core::Impl::advance_ledgers() {
   return any;
 }
 
-HoldBound Core::Impl::bound_of(const OpenFile& file) const {
-  return hold_bound(shared.write_within_ns, file.nodes, file.topology);
+std::uint64_t Core::Impl::bound_ns_of(const OpenFile& file) const {
+  return hold_bound_ns(shared.write_within_ns, file.nodes, file.topology);
 }
 
 void Core::Impl::expire() {
   files.each_lane([this](OpenFile& file, Lane& lane) {
     FilePipeline& way = *lane.pipeline;
-    if (lane.expiry.due(way.buffers(), shared.now_ns, bound_of(file).buffer_ns, way.sweep().moved_ns()))
+    if (lane.expiry.due(way.buffers(), shared.now_ns, bound_ns_of(file), way.sweep().moved_ns()))
       file.write_out(lane);
   });
 }
@@ -192,13 +191,9 @@ bool Core::Impl::retire() {
   for (FileSlot slot = 0; slot < files.end(); ++slot) {
     OpenFile* const file = files.at(slot);
     if (file == nullptr || !file->over()) continue;
-    for (std::size_t i = 0; i < file->lanes.size(); ++i) {
-      Lane& lane = *file->lanes[i];
-      lane.watch.end(file->path, spans);
-      const LaneNumber number{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(file->lanes.size()),
-                              file->node, file->nodes, file->topology};
-      reports.push_back(make_report(file->path, file->asked, *lane.pipeline, lane.requests, *shared.pool,
-                                    number, file->ledger ? file->ledger->problem() : std::string()));
+    for (std::uint32_t lane = 0; lane < file->lanes.size(); ++lane) {
+      file->lanes[lane]->watch.end(file->path, spans);
+      reports.push_back(make_report(*file, lane, *shared.pool));
     }
     if (std::string message = file->ledger_message(); !message.empty())
       messages.push_back(std::move(message));
@@ -260,7 +255,7 @@ void Core::write_out() {
 
 std::uint64_t Core::look_every_ns() const {
   std::uint64_t every = UINT64_MAX;
-  impl_->files.each([&](const OpenFile& file) { every = std::min(every, impl_->bound_of(file).ring_ns); });
+  impl_->files.each([&](const OpenFile& file) { every = std::min(every, impl_->bound_ns_of(file)); });
   return every;
 }
 

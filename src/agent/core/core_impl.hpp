@@ -27,9 +27,9 @@ struct Core::Impl {
   Files files;
   Memory memory{shared, files};
   std::vector<Sender> senders;  // by id
-  std::vector<SenderId> spoke;  // those of them that spoke: few of many
+  std::vector<SenderId> spoke;  // senders of records since the last advance(): few of many
   std::vector<Spread> spreads;
-  std::vector<Reply> answers;  // of lanes; scratch
+  std::vector<Reply> answers;  // of single lanes; scratch
   std::vector<Reply> replies;
   std::vector<std::string> reports;
   std::vector<std::string> messages;
@@ -56,7 +56,7 @@ struct Core::Impl {
   void answer(const Reply& reply);
   bool take_completions(std::uint64_t elapsed_ns);
   bool advance_ledgers();
-  HoldBound bound_of(const OpenFile& file) const;
+  std::uint64_t bound_ns_of(const OpenFile& file) const;
   void expire();
   bool retire();
   bool ready() const { return shared.ready() && !shared.ledger_full; }

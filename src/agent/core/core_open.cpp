@@ -70,7 +70,8 @@ Result<FileSlot> Core::open(SenderId sender, Fd target, const transport::Registe
 Status Core::join(SenderId sender, FileSlot slot, std::uint32_t lane, std::uint64_t group) {
   OpenFile* const file = impl_->files.at(slot);
   if (file == nullptr) return Code::invalid;
-  lane %= static_cast<std::uint32_t>(file->lanes.size());  // fewer, if the file was open here before
+  // The file has fewer lanes than the agent upstream knows if it was open here before.
+  lane %= static_cast<std::uint32_t>(file->lanes.size());
   impl_->sender(sender).upstream = true;
   impl_->sender(sender).lane = lane;
   file->lanes[lane]->requests.join(sender, group, 0, true);

@@ -17,7 +17,7 @@ std::uint64_t number(const char* name, std::uint64_t otherwise) {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 std::uint64_t first_seed() { return number("MILLRACE_TEST_SEED", 1); }
-// Seeds per case: a few each time, thousands when somebody asks for a long test.
+// Seeds per case: a few by default, thousands in a long test.
 std::uint64_t last_seed() { return first_seed() + number("MILLRACE_TEST_SEEDS", 2); }
 
 // Strategy, merge, alignment of offsets and sizes.
@@ -47,7 +47,7 @@ void run(std::uint64_t seed, const Case& c, const Shape& shape) {
   std::vector<std::byte> data(std::max(shape.size_max, align) + 8);
   std::vector<std::pair<SenderId, std::uint32_t>> asked;
   std::uint32_t request = 0;
-  for (int i = 0; i < shape.records; ++i) {  // overlapping as they please
+  for (int i = 0; i < shape.records; ++i) {  // records may overlap
     const auto rank = static_cast<SenderId>(below(ranks));
     const std::uint64_t size = std::max(align, (1 + below(shape.size_max)) / align * align);
     const std::uint64_t offset = below(shape.file_bytes - size) / align * align;
@@ -101,7 +101,7 @@ TEST_P(Oracle, tiny_records_far_apart) {
   }
 }
 
-// A map with a bit per byte for each block is more than the bound of maps allows.
+// The pool has fewer maps with a bit per byte than blocks.
 TEST(Memory, maps_run_out_before_blocks_do) {
   for (const Strategy strategy : {Strategy::automatic, Strategy::journal}) {
     Rig rig;

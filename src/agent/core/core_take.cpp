@@ -7,7 +7,7 @@ namespace millrace::agent {
 
 bool Core::ready() const { return impl_->ready(); }
 
-// Records of agents upstream are in no ledger of this node. A full ledger does not hold them back: otherwise
+// A full ledger does not hold back records of agents upstream: they are in no ledger of this node. Otherwise
 // nodes whose ledgers fail would wait for each other.
 bool Core::ready(FileSlot slot, std::uint32_t lane) const {
   if (impl_->shared.ready()) return true;
@@ -39,8 +39,8 @@ Core::Bundled Core::write_bundle(SenderId sender, FileSlot slot, std::uint64_t o
   const Sender& from = impl_->heard(sender);
   OpenFile& to = impl_->files[slot];
   Bundled bundled;
-  transport::Unbundler here =
-      at;  // in registers: for all the compiler knows, records may be copied over `at`
+  // A local copy can stay in registers. The compiler must assume that the copied records overlap `at`.
+  transport::Unbundler here = at;
   for (transport::Unbundler::Record record{};; here.taken(), ++bundled.records) {
     const auto found = here.next(offset, payload, record);
     if (found == transport::Unbundler::Found::corrupt) bundled.end = Bundled::End::corrupt;

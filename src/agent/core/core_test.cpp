@@ -72,13 +72,13 @@ TEST_F(Core, flush_writes_what_it_names_and_nothing_else) {
   rig->fill(1, slot, 100, 50, 1);
   rig->fill(0, slot, 512 * KiB, 50, 2);
   rig->core.ask(transport::Kind::flush, 0, slot, 1, {0, 120});
-  EXPECT_LT(steps_until(0, 1), 20);  // no waiting for the other rank
+  EXPECT_LT(steps_until(0, 1), 20);  // does not wait for the other rank
   EXPECT_TRUE(rig->same(0, {0, 150}));
   EXPECT_EQ(rig->storage.contents(0).size(), 150u);
   EXPECT_TRUE(rig->core.dirty(slot));
 }
 
-// The page that ranks see has room for so many.
+// The agent's page has room for max_files files.
 TEST_F(Core, a_file_more_than_there_is_room_for_is_refused_and_the_others_go_on) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -194,7 +194,7 @@ class CoreFaults : public Core, public testing::WithParamInterface<std::tuple<St
 
 TEST_P(CoreFaults, a_failed_write_reaches_every_rank_and_nothing_hangs) {
   const auto [strategy, error] = GetParam();
-  // One that only the ledger met would be no error of the file.
+  // With strategy journal all writes fail: an error of the ledger alone is no error of the file.
   const std::uint64_t every = strategy == Strategy::journal ? 1 : 0;
   start({.faults = {{.op = io::Op::write, .first = 2, .every = every, .error = error}}});
   FileSlot slot = 0;
@@ -227,7 +227,7 @@ TEST_F(Core, after_an_io_error_the_rest_of_the_file_is_written) {
   start({.short_writes = false, .faults = {{.op = io::Op::write, .first = 1, .every = 0, .error = EIO}}});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   rig->fill(0, slot, 0, 100, 1);
-  rig->fill(0, slot, 5 * MiB, 100, 2);  // of another request
+  rig->fill(0, slot, 5 * MiB, 100, 2);  // another request than the first chunk's
   rig->core.close(0, slot, 1, {});
   EXPECT_LT(steps_until(0, 1), 50);
   EXPECT_EQ(rig->reply(0, 1).code(), Code::io);

@@ -10,32 +10,28 @@
 
 namespace millrace::agent {
 
-// The longest time of a byte in one agent. The setting write_within bounds the whole way of the byte into the
-// file. `nodes` agents share that time as the topology says: a file server and its own ranks' agent, or all
-// agents of a chain.
+// The longest time of a byte in its rank's ring, between two looks of the agent, and again in the agent's
+// buffer. The setting write_within bounds the whole way of the byte into the file, and the agents on the
+// longest way of the topology share that time.
 //
 //   write returns        agent takes the record             bytes leave
 //        |------ ring: half ------|------- buffer: half --------|
 //
-struct HoldBound {
-  std::uint64_t ring_ns = UINT64_MAX;    // between two looks at a ring whose rank does not wake the agent
-  std::uint64_t buffer_ns = UINT64_MAX;  // from then on, whatever the strategy waits for
-};
-constexpr HoldBound hold_bound(std::uint64_t write_within_ns, std::uint32_t nodes, Topology topology) {
+constexpr std::uint64_t hold_bound_ns(std::uint64_t write_within_ns, std::uint32_t nodes, Topology topology) {
   const std::uint32_t agents = nodes <= 1                     ? 1
                                : topology == Topology::direct ? 2
                                : topology == Topology::tree
                                    ? static_cast<std::uint32_t>(std::bit_width(nodes))
                                    : nodes;
-  const std::uint64_t half = write_within_ns / agents / 2;
-  return {half, half};
+  return write_within_ns / agents / 2;
 }
 
-// Follows the buffer of one lane through the told time. Not thread safe.
+// Watches how long bytes stay in the buffer of one lane. Not thread safe.
 class Expiry {
  public:
-  // Once per advance(). True: what is in the buffer has been there for too long, and leaves now. A sweep
-  // takes bytes along: while it gets on (`swept_ns`: when it last did), they do not wait.
+  // Called once per advance(). True: bytes have been in the buffer for too long and have to leave now. The
+  // bound counts from `swept_ns`, the last progress of a sweep, if that is later: the sweep takes the bytes
+  // along.
   bool due(bool holds, std::uint64_t now_ns, std::uint64_t bound_ns, std::uint64_t swept_ns = 0) {
     if (!holds) deadline_ns_ = UINT64_MAX;
     if (!holds) return false;
@@ -45,11 +41,11 @@ class Expiry {
     if (due) deadline_ns_ = now_ns + bound_ns;
     return due;
   }
-  // When due() has to be asked again though nothing happens; UINT64_MAX: never.
+  // The time for the next call of due(), even if nothing happens; UINT64_MAX: never.
   std::uint64_t next_deadline_ns() const { return deadline_ns_; }
 
  private:
-  std::uint64_t deadline_ns_ = UINT64_MAX;  // of the oldest byte; UINT64_MAX: the buffer is empty
+  std::uint64_t deadline_ns_ = UINT64_MAX;  // UINT64_MAX: the buffer is empty
 };
 
 }  // namespace millrace::agent

@@ -26,8 +26,7 @@ TEST(Expiry, IsDueOnceTheOldestByteIsAsOldAsTheBound) {
 
 TEST(Expiry, AgentsOnTheWayShareTheBound) {
   const auto way = [](std::uint32_t nodes, Topology topology) {
-    const HoldBound bound = hold_bound(1000, nodes, topology);
-    return bound.ring_ns + bound.buffer_ns;
+    return 2 * hold_bound_ns(1000, nodes, topology);
   };
   EXPECT_EQ(way(1, Topology::direct), 1000U);
   EXPECT_EQ(way(8, Topology::direct), 500U);
@@ -36,7 +35,7 @@ TEST(Expiry, AgentsOnTheWayShareTheBound) {
   EXPECT_EQ(way(10, Topology::automatic), 100U) << "a chain";
 }
 
-// Pieces with holes between them: no chunk is ever complete.
+// Pieces with holes between them, so that no chunk is ever complete.
 void write_scattered(RingRig& rig, std::uint32_t ranks) {
   const std::vector<std::byte> piece(1000, std::byte{7});
   for (std::uint32_t i = 0; i < 100; ++i) rig.write(i % ranks, 2048U * i, piece);
@@ -99,7 +98,7 @@ TEST_F(Core, who_may_be_killed_soon_writes_out_what_it_has) {
   EXPECT_TRUE(rig->same(0));
 }
 
-// Records that outlive the process need not leave it.
+// Records in a ledger outlive the process, so the bound does not make them depart.
 TEST_F(Core, a_ledger_keeps_what_the_bound_is_over_for) {
   start();
   FileSettings settings = tiny(Strategy::journal, true);
@@ -116,8 +115,8 @@ TEST_F(Core, a_ledger_keeps_what_the_bound_is_over_for) {
   settle();
 }
 
-// The rank of node 0 asks for a sync and waits. The rank of node 1 writes on, so node 0 merges and waits for
-// it.
+// The rank of node 0 asks for a sync and waits. The rank of node 1 goes on writing, so node 0 merges and
+// waits for that rank.
 TEST(Expiry, WhatAMergeWaitsWithLeavesWithinTheBound) {
   RingRig rig({Topology::ring, 1, MiB}, 2, 1, tiny(Strategy::sort, true));
   const std::vector<std::byte> piece(1000, std::byte{7});

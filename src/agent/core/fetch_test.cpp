@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Files of one node, read on others: node 0 has the file, the files of the others stand in for it.
+// Reads of a file that only one node has: node 0 has the file, and the other nodes have stand-ins.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -78,7 +78,7 @@ TEST_P(EveryTopology, WhatAllNodesWroteIsReadOnAllOfThem) {
       rig.write(i % 4, i * 5000, random_bytes(random, 1 + random() % 5000));
     rig.sync_all(1);
     ASSERT_TRUE(rig.await_all(1));
-    for (std::uint32_t request = 2; request < 12; ++request) {  // all nodes at once
+    for (std::uint32_t request = 2; request < 12; ++request) {  // all nodes at the same time
       std::vector<Extent> wanted;
       for (std::uint32_t n = 0; n < 4; ++n) {
         const std::uint64_t begin = random() % rig.oracle.size();
@@ -129,7 +129,7 @@ TEST(Fetch, TheSizeCountsWhatIsPendingAnywhereBehind) {
   rig.end();
 }
 
-// A read between two writes finds zeros, not the end of the file.
+// A read between two writes gets zeros, not the end of the file.
 TEST(Fetch, AHoleInFrontOfWhatIsPendingIsNoEndOfTheFile) {
   First rig(Topology::direct, 2);
   rig.write(0, 3'000'000, std::vector<std::byte>(100, std::byte{1}));
@@ -200,7 +200,7 @@ TEST(Fetch, ALostLinkIsAnErrorAndNothingHangs) {
   const auto cut = std::ranges::find(rig.ways, 1u, &RingRig::Way::from);
   rig.ask(2, 2, {0, 2 * MiB});
   for (int i = 0; i < 100 && rig.size(1) == 0; ++i) rig.step();
-  cut->answers_come = false;  // half of it has
+  cut->answers_come = false;  // from here on, no data and no answer comes
   for (int i = 0; i < 100; ++i) rig.step();
   ASSERT_TRUE(rig.size(1) > 0 && rig.size(1) < 2 * MiB) << "else the test is none";
   cut->open = false;

@@ -6,7 +6,7 @@
 
 namespace millrace::agent {
 
-// The page that all ranks see has room for no more.
+// The agent's page, which all ranks see, has room for max_files files.
 bool Files::full() const {
   return slots_.size() == transport::max_files &&
          std::find(slots_.begin(), slots_.end(), nullptr) == slots_.end();
@@ -20,8 +20,8 @@ FileSlot Files::add(std::unique_ptr<OpenFile> file) {
   return static_cast<FileSlot>(place - slots_.begin());
 }
 
-// An agent that passes all on has no descriptor of the target, which may be gone, and another file may have
-// its number.
+// An agent that only passes records on has no descriptor of the target. The target may be gone, and another
+// file may have its inode number. So a file that all ranks have left is not joined again.
 FileSlot Files::find(const FileIdentity& identity, const transport::Register& registration) {
   FileSlot slot = 0;
   for (; slot < slots_.size(); ++slot) {

@@ -15,9 +15,9 @@ namespace millrace::agent {
 // The files that an agent has open, by slot. A slot is used again after its file has gone. Not thread safe.
 class Files {
  public:
-  // nullptr where the slot is free.
+  // nullptr if the slot is free.
   OpenFile* at(FileSlot slot) const { return slot < slots_.size() ? slots_[slot].get() : nullptr; }
-  // A file that is open.
+  // The slot must not be free.
   OpenFile& operator[](FileSlot slot) const { return *slots_[slot]; }
   FileSlot end() const { return static_cast<FileSlot>(slots_.size()); }
   bool any() const {
@@ -26,8 +26,8 @@ class Files {
   bool full() const;
   FileSlot add(std::unique_ptr<OpenFile> file);
   void remove(FileSlot slot) { slots_[slot].reset(); }
-  // The open file that an open joins; end() if there is none. Others of the same target, which ranks have
-  // left, make way.
+  // The open file that this open joins; end() if there is none. Marks open files of the same target that all
+  // ranks have left as replaced.
   FileSlot find(const FileIdentity& identity, const transport::Register& registration);
 
   template <class Do>

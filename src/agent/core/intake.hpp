@@ -8,10 +8,10 @@
 #include "agent/core/core.hpp"
 #include "transport/frame.hpp"
 
-// Rings and links pass their frames on: records go to Core at once, requests wait.
+// The interface by which rings and links hand over their frames: records go to Core at once, requests wait.
 namespace millrace::agent {
 
-// A request on its way to Core: it waits until the rings of all ranks have been drained.
+// A request on its way to Core. It waits until the rings of all ranks have been drained.
 struct PendingRequest {
   SenderId sender = 0;
   transport::FrameHeader frame{};
@@ -20,10 +20,9 @@ struct PendingRequest {
   std::vector<Extent> wanted = {};  // of a want
 };
 
-// The result of draining one ring or one link. `held`: the rest can wait, because no rank waits for it.
+// The result of draining one ring or one link. `held`: a link's records wait, because Core::holds_back().
 enum class Drained { done, held, core_is_full, broken };
 
-// ... when that is all there is to say of a bundle.
 constexpr Drained drained(Core::Bundled::End end) {
   if (end == Core::Bundled::End::corrupt) return Drained::broken;
   return end == Core::Bundled::End::all ? Drained::done : Drained::core_is_full;

@@ -54,7 +54,7 @@ void Ledger::flush() {
 
 void Ledger::sync() {
   if (log_ == nullptr) return;
-  if (!promised_) (void)io::sync_name(path_);  // once; a file system that refuses this keeps names itself
+  if (!promised_) (void)io::sync_name(path_);  // a file system that refuses this keeps names by itself
   promised_ = true;
   log_->sync();
 }
@@ -64,7 +64,7 @@ bool Ledger::clear() {
   if (log_ != nullptr) base_ += log_->records();
   log_.reset();
   appended_ = 0;
-  // It must not come back over what is written later.
+  // If the name came back after a crash, recovery would overwrite newer bytes.
   if (file_.valid()) (void)(promised_ ? io::remove_durably(path_) : io::remove_owned(path_));
   file_.reset();
   promised_ = false;
@@ -75,7 +75,7 @@ bool Ledger::clear() {
 void Ledger::give_up() {
   failing_ = false;
   given_up_ = true;
-  // If nothing became stable, no rank was told that its records are safe. They must not come back.
+  // If no record became stable, no rank was told that its records are safe. Recovery must not use them.
   if ((log_ != nullptr && log_->stable() > 0) || !file_.valid()) return;
   (void)io::remove_owned(path_);
   file_.reset();

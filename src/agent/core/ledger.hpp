@@ -15,17 +15,17 @@
 
 namespace millrace::agent {
 
-// The records of this node's ranks for one target, in the order of writing, in a file of the journal
-// directory, until they are in the target. Durability node and strategy journal promise this. A lock on the
-// file lives as long as this process; after its death recovery.hpp writes the records to the target.
+// Logs the records of this node's ranks for one target, in the order of writing, in a file of the journal
+// directory, until the records are in the target. Durability node and strategy journal promise this. The
+// process holds a lock on the file. After the process has died, recovery writes the records to the target.
 //
-//   off      no file: nothing was written since it was last cleared
-//   kept     records are appended
-//   failing  the disk took no more: no record is taken until all is in the target, for a log with a gap would
-//            bring old bytes back
-//   given up there is none, and why is in problem()
+//   off       no file: no record has come since the last clear()
+//   kept      records are appended
+//   failing   the disk refused a write: Core takes no records of ranks until all records are in the target,
+//             because a log with a gap would bring old bytes back
+//   given up  records are no longer logged, and problem() has the reason
 //
-// Made at the first record. Deterministic; not thread safe.
+// The first record creates the file. Deterministic; not thread safe.
 class Ledger {
  public:
   Ledger(io::Storage& storage, std::uint32_t& next_owner, std::string directory, journal::Identity target)
@@ -33,41 +33,42 @@ class Ledger {
         next_owner_(next_owner),
         directory_(std::move(directory)),
         target_(std::move(target)) {}
-  // Nothing may be in flight. The file stays if somebody counts on it.
+  // Nothing may be in flight. The file stays if it is promised().
   ~Ledger();
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  // False while it can take no record.
+  // True if append() may be called.
   bool ready() const { return !failing_ && (log_ == nullptr || log_->ready()); }
   void append(std::uint64_t offset, std::span<const std::byte> data);
 
-  // Counts over the ledger's whole life: records appended; records that the node's file system has, so that
-  // they outlive this process; records that its disk has.
+  // Places in the order of writing, over the ledger's whole life: behind the last record appended, behind the
+  // last record that the node's file system has (it outlives this process), and behind the last record that
+  // the disk has.
   std::uint64_t mark() const { return base_ + appended_; }
   std::uint64_t written() const { return base_ + (log_ ? log_->written() : 0); }
   std::uint64_t stable() const { return base_ + (log_ ? log_->stable() : 0); }
-  // Starts writing what is there.
+  // Starts writing the appended records to the file.
   void flush();
-  // ... and brings it to the disk; from now on somebody counts on it.
+  // Brings them to the disk too. From now on the ledger is promised().
   void sync();
 
   bool failing() const { return failing_; }
   bool given_up() const { return given_up_; }
-  // Nothing has to be kept.
   bool empty() const { return log_ == nullptr; }
-  // All records are in the target: the file goes. False: not yet, requests are in flight.
+  // All records are in the target: removes the file. False: requests are in flight, so the file stays for
+  // now.
   bool clear();
-  // A failing one whose target fails as well.
+  // The file cannot be created, or both the ledger and the target fail.
   void give_up();
-  // True if a close has been answered on the strength of what is in it.
+  // True if the answer to a close relies, or will rely, on the records in the file.
   bool promised() const { return promised_; }
-  // Its records still have to reach the target.
+  // True if its records still have to reach the target.
   bool counts() const { return log_ != nullptr && (!given_up_ || promised_); }
 
-  // `draining`: nobody has the target open any more.
+  // `draining`: no rank of this node has the target open any more.
   void set_draining(bool draining);
-  // For those who wait for that.
+  // Shows progress to programs that wait for the end of the draining.
   void show_progress();
 
   // A completion of the storage; ignored if it is for another owner.
@@ -89,7 +90,7 @@ class Ledger {
   Fd file_;  // has the lock
   std::string path_;
   std::uint64_t base_ = 0;      // records of earlier files
-  std::uint64_t appended_ = 0;  // records up to the last one that was not the writer's own
+  std::uint64_t appended_ = 0;  // records of this file up to the last data record
   bool failing_ = false;
   bool given_up_ = false;
   bool promised_ = false;

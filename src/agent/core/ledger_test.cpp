@@ -11,7 +11,7 @@
 namespace millrace::agent {
 namespace {
 
-// A Core whose journal directory is the test's own; the target is file 0, its ledger the next one.
+// A Core with a journal directory of the test. The target is file 0, and its ledger is the next file.
 class Ledgers : public testing::Test {
  protected:
   void start(io::MemoryOptions options = {}) {
@@ -198,7 +198,7 @@ TEST_F(Ledgers, a_file_that_is_opened_again_while_it_drains_is_the_same) {
   const FileSlot slot = rig->open(0, file, asked(Strategy::sort, Durability::node), 1);
   rig->fill(0, slot, 0, 3000, 1);
   rig->core.close(0, slot, 1, {});
-  rig->core.abandon(0);  // it need not wait
+  rig->core.abandon(0);  // the rank does not wait for its answer
   EXPECT_EQ(rig->open(0, file, asked(Strategy::sort, Durability::server), 2), slot);
   rig->fill(0, slot, 1000, 3000, 2);
   rig->core.close(0, slot, 2, {});

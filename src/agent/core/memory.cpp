@@ -8,7 +8,7 @@ namespace millrace::agent {
 
 namespace {
 
-// So much is kept free or on its way out, where a quarter of the pool is not less.
+// The largest window. In a small pool the window is a quarter of the pool.
 constexpr std::uint64_t window_max_bytes = 16 * MiB;
 static_assert(window_max_bytes >= 4 * rule_of("record_max").most,
               "a lane that passes bytes on keeps a block");
@@ -22,7 +22,7 @@ Status Memory::prepare(const FileSettings& settings) {
     shared_.record_max_bytes = 0;
   }
   const BlockPool& pool = *shared_.pool;
-  // Two of its records at least, or nothing would overlap.
+  // With room for one record only, Core could not take a record while another one is written.
   if (pool.spans(record_max) * 2 > pool.blocks.count()) return Code::unsupported;
   allow_records(std::max(shared_.record_max_bytes, record_max));
   return {};
@@ -38,7 +38,7 @@ void Memory::allow_records(std::uint32_t most_bytes) {
                         std::max({static_cast<std::uint32_t>(window), spans, pool.slots()}));
 }
 
-// Were room kept for the larger records of the refused file, there might be none for the others.
+// The larger records of the refused file would otherwise keep room that records of other files need.
 Status Memory::refuse(Status why, std::uint32_t record_max_before) {
   if (files_.any()) {
     allow_records(record_max_before);
@@ -49,8 +49,8 @@ Status Memory::refuse(Status why, std::uint32_t record_max_before) {
   return why;
 }
 
-// Not even what comes back from the journal has precedence: it needs memory that may be stuck until other
-// agents get on, and they until this lane takes more.
+// A chunk that comes back from the journal has no precedence over the share. Its memory may be free only
+// after other agents have made progress, and they may wait until this lane takes a record.
 bool Memory::ready(const Lane& lane) const {
   const FilePipeline& way = *lane.pipeline;
   return shared_.budget.grants_share(shared_.pool->free(), way.claims().in_use) && !way.throttled();

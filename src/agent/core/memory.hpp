@@ -11,28 +11,27 @@
 
 namespace millrace::agent {
 
-// Divides the memory of one agent among its files and lanes: one pool for all of them. Decides which chunks
-// depart to make room. Not thread safe.
+// Divides the agent's pool among its files and lanes, as the budget says. Decides which chunks depart to make
+// room. Not thread safe.
 class Memory {
  public:
   Memory(Shared& shared, const Files& files) : shared_(shared), files_(files) {}
 
-  // For a file that is opened: the pool, if there is none yet, and room for its records. Code::unsupported if
-  // two of its records do not fit.
+  // Prepares for a file that is opened: makes the pool if there is none, and room for records of its size.
+  // Code::unsupported if two of its records do not fit.
   Status prepare(const FileSettings& settings);
-  // A file has been opened, or has gone. False: there are too many lanes that agents upstream feed.
+  // Counts shares and reserved blocks anew. False: too many lanes are fed.
   bool share_out();
-  // The open is refused: records of other files get the room back that they had.
+  // The open is refused: undoes prepare(). Returns `why`.
   Status refuse(Status why, std::uint32_t record_max_before);
-  // The last file has gone.
+  // The last file has ended.
   void let_go() { shared_.pool.reset(); }
 
-  // As Shared::ready(), for a record of an agent upstream: each lane that agents feed has a little memory of
-  // its own.
+  // As Shared::ready(), for a record of an agent upstream: a fed lane has a share of its own.
   bool ready(const Lane& lane) const;
-  // There is little left: an agent upstream that is ahead of others has to wait.
+  // True if memory is so short that an agent upstream that is ahead of others has to wait.
   bool scarce() const;
-  // Chunks depart, so that memory is free when records come.
+  // Makes chunks depart, so that memory is free when records come.
   void make_room();
 
  private:

@@ -25,7 +25,7 @@ std::vector<std::byte> bytes_of(std::size_t number) {
   return data;
 }
 
-// Four pieces of each node in turn, as a figure of the Catwalk-ROMIO paper has it.
+// Four pieces of each node in turn, as in a figure of the Catwalk-ROMIO paper.
 void write_in_turns(RingRig& rig, std::uint32_t nodes, std::size_t pieces) {
   for (std::size_t i = 0; i < pieces; ++i) {
     rig.write(static_cast<std::uint32_t>(i / 4 % nodes), i * piece, bytes_of(i));
@@ -39,7 +39,7 @@ const RingRig::Way& way_from(const RingRig& rig, std::uint32_t node) {
 
 nlohmann::json report_of(RingRig& rig, std::uint32_t node) {
   for (int i = 0; i < 1000; ++i) rig.step();
-  // Lines about a request that takes long come before.
+  // Earlier reports are lines about a request that takes long.
   return nlohmann::json::parse(rig.node[node]->reports.back())["agent"];
 }
 
@@ -101,7 +101,7 @@ TEST(Merge, SyncsInTurnMergeToo) {
   }
 }
 
-// Nothing but the number of seeks depends on marks.
+// Only the number of seeks depends on marks.
 TEST(Merge, MarksThatLieLoseNothing) {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     std::mt19937_64 random(seed);
@@ -133,7 +133,7 @@ TEST(Merge, MarksThatLieLoseNothing) {
   }
 }
 
-// A rank that does not ask is waited for as ever: nothing leaves before.
+// No chunk leaves before the rank of node 1 has asked too.
 TEST(Merge, WhoeverStillWritesIsWaitedFor) {
   RingRig rig({Topology::ring, 1, MiB}, 3, 1, buffer_of(Strategy::journal, 1 * MiB));
   write_in_turns(rig, 3, 1024);
@@ -146,7 +146,7 @@ TEST(Merge, WhoeverStillWritesIsWaitedFor) {
   EXPECT_EQ(rig.contents(), rig.oracle);
 }
 
-// Every node drains while the others do, through full buffers and full links.
+// All nodes drain at the same time, through full buffers and full links.
 TEST(Merge, AgentsThatServeEachOtherDrainAtTheSameTime) {
   constexpr std::uint32_t nodes = 3;
   constexpr std::size_t stripes = 6;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Files that ranks of this node have open by themselves, and together with other nodes.
+// Files that ranks of this node have open in groups of this node alone and in groups of several nodes.
 #include <gtest/gtest.h>
 
 #include "agent/core/core.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 class Mixing : public CoreTest {
  protected:
-  // By a group whose ranks are on several nodes, or on this one only.
+  // `routed`: the ranks of the group are on several nodes.
   Status open(SenderId sender, std::uint64_t group, bool routed) {
     transport::Register registration{};
     registration.group = group;

@@ -15,15 +15,7 @@ namespace {
 
 constexpr std::uint64_t show_every_ns = 250'000'000;
 
-Result<std::unique_ptr<FilePipeline>> open_lane(Shared& shared, const Fd& target, LaneRoute& way,
-                                                const FileSettings& settings) {
-  if (way.next && !way.keeps) return FilePipeline::open(shared, std::move(way.next), settings);
-  Result<Fd> own = io::duplicate(target);
-  if (!own) return own.status();
-  return FilePipeline::open(shared, *std::move(own), settings, std::move(way));
-}
-
-// nullptr where the file is everywhere.
+// nullptr unless the file has stand-ins on other nodes.
 Result<std::unique_ptr<Fetches>> open_fetches(Shared& shared, const Fd& target, const Route& route) {
   if (!route.stands_in) return std::unique_ptr<Fetches>();
   if (route.lanes.size() != 1) return Code::invalid;
@@ -61,7 +53,7 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
   }
   const bool routed = !route.lanes.empty();
   if (!routed) route.lanes.emplace_back();
-  // A chunk has one file server.
+  // All bytes of a chunk have the same file server.
   if (route.lanes.size() > 1 &&
       (!std::has_single_bit(route.stripe_bytes) || route.stripe_bytes < shared.pool->chunk_bytes()))
     return Code::invalid;
@@ -69,13 +61,14 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
     auto fetches = open_fetches(shared, target, route);
     if (!fetches) return fetches.status();
     way.device = identity.device;
+    const std::uint32_t upstreams = way.upstreams;
     const bool keeps = way.keeps;
-    auto pipeline = open_lane(shared, target, way, file->asked);
+    auto pipeline = FilePipeline::open(shared, target, file->asked, std::move(way));
     if (!pipeline) return pipeline.status();
     auto reads = open_reads(shared, target, **pipeline, routed, keeps);
     if (!reads) return reads.status();
     file->lanes.push_back(std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), *std::move(reads),
-                                                 senders, way.upstreams));
+                                                 senders, upstreams));
   }
   file->join(shared, target, file->asked);
   return file;
@@ -170,13 +163,13 @@ void OpenFile::owe(const Reply& reply) {
   owed_.push_back({reply, ledger->mark()});
 }
 
-// If the ledger fails, a close works as with durability disk.
+// If the ledger fails, a close is answered when the target is secured, as with durability disk.
 bool OpenFile::due(const Owed& owed) const {
   if (ledger->given_up()) return secured() || !error().ok();
   return !ledger->failing() && ledger->stable() >= owed.mark;
 }
 
-// Readers wait for this while nobody has the file open (client/ledgers.hpp).
+// A program that opens the file waits for this while no rank has the file open (client/ledgers.hpp).
 void OpenFile::show_progress(std::uint64_t now_ns) {
   std::uint64_t bytes = 0;
   for (const auto& lane : lanes)
@@ -187,8 +180,9 @@ void OpenFile::show_progress(std::uint64_t now_ns) {
   ledger->show_progress();
 }
 
-// This node's own records are safe, and none has been taken since. Records of agents upstream are not in the
-// ledger, and may never settle while ranks of this node wait for room.
+// True if the records of this node's ranks are safe, and none has been taken since. Records of agents
+// upstream do not count: they are not in the ledger, and may not settle while ranks of this node wait for
+// room.
 bool OpenFile::rescued() const {
   return rescuing_ && error().ok() &&
          std::ranges::none_of(lanes, [](const auto& lane) { return lane->requests.settles_all(); });
@@ -203,25 +197,20 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
     }
     if (!error().ok()) ledger->give_up();
   }
-  ledger->flush();  // a recovery would overwrite bytes of the target that the ledger lacks
+  ledger->flush();  // recovery would overwrite newer bytes of the target that the ledger lacks
   if (secured() || rescued()) moved = !ledger->empty() && ledger->clear();
-  // Also where only the ledger's own writes are awaited: an open of the file waits for them.
+  // Also if only the ledger's own writes are in flight: an open of the file waits for them.
   if (!ledger->empty()) {
     ledger->set_draining(std::ranges::none_of(
         lanes, [](const auto& lane) { return lane->requests.members().used_by_ranks(); }));
     show_progress(now_ns);
   }
-  for (std::size_t i = 0; i < owed_.size();) {
-    if (!due(owed_[i])) {
-      ++i;
-      continue;
-    }
-    Reply reply = owed_[i].reply;
-    if (!error().ok()) reply.status = error();
-    replies.push_back(reply);
-    owed_.erase(owed_.begin() + static_cast<std::ptrdiff_t>(i));
-    moved = true;
-  }
+  moved |= std::erase_if(owed_, [&](const Owed& owed) {
+             if (!due(owed)) return false;
+             replies.push_back(owed.reply);
+             if (!error().ok()) replies.back().status = error();
+             return true;
+           }) > 0;
   return moved;
 }
 

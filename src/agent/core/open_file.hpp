@@ -56,18 +56,18 @@ struct OpenFile {
   std::uint64_t number = 0;  // Core::file_number()
   FileIdentity identity;     // without a mark
   bool reads_only = false;   // its descriptor may be open for reading only
-  bool replaced = false;     // left_by() ranks that have opened it anew: no memory is kept for it
+  bool replaced = false;     // left_by(), and opened anew in another slot: its lanes have no share of memory
   std::string path;
   FileSettings asked;
   std::uint64_t stripe_bytes = 0;
-  std::uint32_t node = 0;  // index of this one of `nodes`
+  std::uint32_t node = 0;  // index of this node among `nodes`
   std::uint32_t nodes = 1;
   Topology topology = Topology::automatic;
   std::vector<std::unique_ptr<Lane>> lanes;  // at least one
   std::unique_ptr<Ledger> ledger;            // if an open of it wanted one
   std::set<std::uint64_t> routed_groups;     // those of its opens that have a route
 
-  // Fewer than the asker knows, if the file was open here before.
+  // If the file was open here before, it may have fewer lanes than an agent upstream knows.
   Lane& lane_at(std::uint32_t index) const { return *lanes[index % lanes.size()]; }
   void write(std::uint64_t offset, std::span<const std::byte> data) {
     if (lanes.size() == 1) return lanes.front()->pipeline->write(offset, data);
@@ -75,42 +75,43 @@ struct OpenFile {
   }
   // The part of a list for each lane, with its positions in the list's data.
   std::vector<std::vector<ReadPiece>> deal(std::span<const Extent> extents) const;
-  // The lane's records leave for the file, because only this process has them. If the file has a ledger, the
-  // ledger keeps the records instead.
+  // Makes the lane's records depart, unless a working ledger has them.
   void write_out(Lane& lane);
-  // A record of a rank of this node is kept until it is in the target.
+  // Logs a record of a rank of this node in the ledger.
   void keep(std::uint64_t offset, std::span<const std::byte> data) {
     if (ledger) ledger->append(offset, data);
   }
-  // Another open of the file, perhaps with a stronger durability; the first one calls it too.
+  // Called for every open of the file. A later one may have a stronger durability, or need a ledger.
   void join(Shared& shared, const Fd& target, const FileSettings& settings);
 
-  // True if a close is answered once the ledger has all records so far on the disk; owe() does so.
+  // True if a close is answered as soon as the ledger has all earlier records on its disk.
   bool answers_from_ledger() const;
+  // Gives this answer then.
   void owe(const Reply& reply);
-  // The sender has gone: nobody waits for an answer.
+  // The sender has gone, so it gets no answer.
   void forget(SenderId sender) {
     std::erase_if(owed_, [sender](const Owed& one) { return one.reply.sender == sender; });
   }
   // Appends the answers that are due. True if anything moved.
   bool advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies);
-  // At the end of everything: a message about the ledger, or empty.
+  // When the file ends: a message if the target lacks promised bytes; else empty.
   std::string ledger_message() const;
 
-  // Only the close still has to pass between agents of other nodes and this one, and nothing more is to be
-  // written. Ranks that open the file now get a route and errors of their own.
+  // True if all bytes are written and no rank has the file open: only closes may still pass between the
+  // agents. Ranks of another group that open the file now get a new slot, with a route and errors of their
+  // own.
   bool left_by(std::uint64_t group) const;
-  // Whether a group that has a route may join. If this node's ranks have the file open by themselves, or have
-  // outlived the group that had a route, other nodes' agents would not know the records of this node. Their
-  // ranks would neither wait for these records nor find them.
+  // True if a group with a route may join. False: this node's ranks have the file open without a route, or
+  // have outlived the group with the route. Agents of other nodes would not know the records of this node,
+  // and their ranks would neither wait for these records nor find them.
   bool takes_routed(std::uint64_t group) const;
-  // Nobody has it open, and nothing is left to do.
+  // True if no member has the file open, and no work is left.
   bool over() const;
   Status error() const;
   bool dirty() const;
 
  private:
-  // An answer that waits for the ledger to have so many records on the disk.
+  // An answer that waits until the ledger has all records before `mark` on its disk.
   struct Owed {
     Reply reply;
     std::uint64_t mark;
@@ -122,7 +123,7 @@ struct OpenFile {
   void show_progress(std::uint64_t now_ns);
 
   std::vector<Owed> owed_;
-  bool some_want_disk_ = false;  // an open has durability disk: nobody's close is answered before that
+  bool some_want_disk_ = false;  // an open has durability disk: all closes wait for the target's disk
   bool rescuing_ = false;        // all lanes settle, because the ledger fails
   std::uint64_t shown_ns_ = 0;
   std::uint64_t shown_bytes_ = 0;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The agent's share of the cost of a record: Core into a storage that completes everything at once and
-// moves nothing. `ns_per_record` is CPU time; `allocations` counts operator new per record (what is left
-// comes with chunks and writes, not with records).
+// The agent's part of the cost of a record: Core over a storage that completes each request at once and moves
+// no bytes. `ns_per_record` is CPU time. `allocations` counts operator new per record: chunks and writes
+// allocate, records do not.
 
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
@@ -63,7 +63,7 @@ class NullStorage final : public io::Storage {
 constexpr std::uint64_t record_bytes = 256;
 constexpr std::size_t batch = 64;  // records that the agent takes from one ring before it looks at the next
 
-// Where record `i` goes, and from which rank.
+// The offset of a record, and its rank.
 struct Position {
   SenderId sender;
   std::uint64_t offset;
@@ -104,7 +104,7 @@ std::uint64_t cpu_ns() {
 
 template <class Pattern>
 void drive(benchmark::State& state, Bench& bench, Pattern pattern, bool verify) {
-  // As in a ring: the bytes come from a working set that stays in the second-level cache.
+  // As in a ring, the bytes come from memory that stays in the second-level cache.
   std::vector<std::byte> ring(1 * MiB);
   for (std::size_t b = 0; b < ring.size(); ++b) ring[b] = static_cast<std::byte>(b * 31 >> 3);
   std::vector<std::uint64_t> sums(ring.size() / record_bytes);
@@ -140,7 +140,7 @@ void strided(benchmark::State& state) {
   drive(state, bench, Strided{static_cast<std::uint64_t>(state.range(2))}, state.range(1) != 0);
 }
 
-// A random permutation of all records of 64 MiB, again and again.
+// Writes all records of 64 MiB in a random order, and repeats that.
 void random_64mib(benchmark::State& state) {
   Bench bench(static_cast<Strategy>(state.range(0)), 1);
   std::vector<std::uint32_t> order(64 * MiB / record_bytes);
@@ -154,8 +154,8 @@ void random_64mib(benchmark::State& state) {
       state.range(1) != 0);
 }
 
-// Bundles of small records, as a rank sends them: `ranks` interleave records of `bytes`, a bundle of each in
-// turn.
+// Bundles of small records, as a rank sends them. `ranks` interleave records of `bytes` bytes; the agent
+// takes a bundle of each rank in turn.
 void bundles(benchmark::State& state) {
   const auto bytes = static_cast<std::uint64_t>(state.range(0));
   const auto ranks = static_cast<std::uint64_t>(state.range(1));

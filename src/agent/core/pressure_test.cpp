@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Agents that serve each other, with buffers, journals and links that are full: nobody waits for ever.
+// Agents that serve each other, with full buffers, journals and links: no wait lasts for ever.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::size_t piece = 4 * KiB;
-constexpr int silence_steps = 5000;  // of 1 ms, without anything that moves: for ever
+constexpr int silence_steps = 5000;  // of 1 ms; without progress for so long, the wait counts as endless
 
 enum class Order { rising, shuffled, to_the_next_server };
 enum class End { close, sync, flush };
@@ -26,8 +26,8 @@ struct Load {
   std::uint32_t nodes;
   std::uint32_t ranks;  // of each node
   FileSettings settings;
-  std::size_t room;    // frames that a link takes
-  std::size_t pieces;  // of each rank, without those of others between them
+  std::size_t room;    // the most frames in a link
+  std::size_t pieces;  // of each rank
   Order order;
   End end;
 };
@@ -44,8 +44,8 @@ Load journaled(std::uint32_t nodes, Order order, End end) {
   return {{Topology::ring, nodes, MiB}, nodes, 1, tiny(Strategy::journal, true), 64, 1536, order, end};
 }
 
-// Ranks that write as fast as their agents take it, each its own pieces, and then ask; no rank waits for
-// another.
+// Ranks that write pieces as fast as their agents take them, and then send a request. No rank waits for
+// another one.
 class Crowd {
  public:
   Crowd(const Load& load, std::uint64_t seed)
@@ -63,7 +63,7 @@ class Crowd {
     }
   }
 
-  // False: something waits for ever.
+  // False: a wait is endless.
   bool ends() {
     const auto all_asked = [this] {
       write_and_ask();
@@ -96,7 +96,7 @@ class Crowd {
     }
     return true;
   }
-  // Grows with everything that is done.
+  // Grows with every step of progress.
   std::uint64_t moved() const {
     std::uint64_t sum = std::accumulate(done_.begin(), done_.end(), std::uint64_t{0});
     for (const RingRig::Way& way : rig_.ways) sum += way.wire->records + way.wire->asked + way.wire->marks;
@@ -143,7 +143,7 @@ std::uint64_t number(const char* name, std::uint64_t otherwise) {
   return given != nullptr ? std::strtoull(given, nullptr, 10) : otherwise;
 }
 
-// All that is stored comes back on all nodes at the same time, and goes to the others.
+// All stored chunks come back on all nodes at the same time, and go to other nodes.
 TEST(Pressure, FlushesOfWhatIsStoredEnd) {
   for (const Order order : {Order::rising, Order::shuffled}) {
     for (const std::uint32_t nodes : {2u, 3u}) {
@@ -155,8 +155,8 @@ TEST(Pressure, FlushesOfWhatIsStoredEnd) {
   }
 }
 
-// Each has what the other needs first in its journal, and held back what the other could have sent until a
-// clock ran out, again and again.
+// Each node has the chunks in its journal that the other one needs first. Regression test: each node held
+// back the other's records until a timeout, many times.
 TEST(Pressure, ServersOfEachOtherMergeWithoutWaitingForAClock) {
   for (const std::uint32_t nodes : {2u, 3u}) {
     const Load load = journaled(nodes, Order::rising, End::close);
@@ -167,7 +167,7 @@ TEST(Pressure, ServersOfEachOtherMergeWithoutWaitingForAClock) {
   }
 }
 
-// MILLRACE_TEST_SEED and MILLRACE_TEST_SEEDS: which, and how many.
+// MILLRACE_TEST_SEED and MILLRACE_TEST_SEEDS give the first seed and the number of seeds.
 TEST(Pressure, LoadsOfAnyKindEnd) {
   const std::uint64_t first = number("MILLRACE_TEST_SEED", 1);
   for (std::uint64_t seed = first; seed < first + number("MILLRACE_TEST_SEEDS", 8); ++seed) {

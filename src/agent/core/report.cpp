@@ -67,9 +67,10 @@ Json time_part(const FilePipeline& pipeline, const Requests& requests) {
 
 }  // namespace
 
-std::string make_report(const std::string& path, const FileSettings& asked, const FilePipeline& pipeline,
-                        const Requests& requests, const BlockPool& pool, LaneNumber number,
-                        const std::string& ledger_problem) {
+std::string make_report(const OpenFile& file, std::uint32_t lane, const BlockPool& pool) {
+  const FilePipeline& pipeline = *file.lanes[lane]->pipeline;
+  const Requests& requests = file.lanes[lane]->requests;
+  const std::string ledger_problem = file.ledger ? file.ledger->problem() : std::string();
   const FileSettings& used = pipeline.settings();
   const RequestCounters& r = requests.counters();
   const std::string problem =
@@ -77,19 +78,19 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
   Json json = {
       {"schema", report_schema},
       {"kind", "agent_file"},
-      {"path", path},
+      {"path", file.path},
       {"strategy", name_of(used.strategy)},
-      {"why", why(asked, used, problem)},
+      {"why", why(file.asked, used, problem)},
       {"merge", used.strategy != Strategy::immediate && merges(used)},
       {"durability", name_of(used.durability)},
       {"sink", pipeline.carries() ? "next agent"
                : pipeline.outlet().direct()
                    ? (used.sink == SinkMode::direct ? "direct" : "buffered and direct")
                    : "buffered"},
-      {"lane", number.lane},
-      {"lanes", number.lanes},
-      {"node", number.node},
-      {"nodes", number.nodes},
+      {"lane", lane},
+      {"lanes", file.lanes.size()},
+      {"node", file.node},
+      {"nodes", file.nodes},
       {"sort_buffer_bytes", pool.capacity_bytes()},
       {"record_max_bytes", used.record_max_bytes},
       {"error", pipeline.error().ok() ? "" : pipeline.error().describe()},
@@ -100,8 +101,8 @@ std::string make_report(const std::string& path, const FileSettings& asked, cons
       {"memory", {{"peak_buffer_bytes", pool.peak_bytes()}, {"peak_metadata_bytes", pool.metadata_bytes()}}},
   };
   if (!ledger_problem.empty()) json["journal_problem"] = ledger_problem;
-  if (number.nodes > 1) json["topology"] = name_of(number.topology);
-  // Paths are bytes, not text: bytes that are not UTF-8 are replaced.
+  if (file.nodes > 1) json["topology"] = name_of(file.topology);
+  // Paths are bytes, not text: this replaces bytes that are not UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

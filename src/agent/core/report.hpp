@@ -5,26 +5,14 @@
 #include <cstdint>
 #include <string>
 
-#include "agent/pipeline/file_pipeline.hpp"
-#include "agent/requests/requests.hpp"
+#include "agent/core/open_file.hpp"
 
 namespace millrace::agent {
 
-// Raised when a field changes its meaning or goes; new fields do not raise it.
+// Raised when a field changes its meaning or is removed. A new field does not raise it.
 inline constexpr int report_schema = 1;
 
-// The lane's number in the file's route.
-struct LaneNumber {
-  std::uint32_t lane;
-  std::uint32_t lanes;
-  std::uint32_t node = 0;
-  std::uint32_t nodes = 1;
-  Topology topology = Topology::automatic;
-};
-
-// The story of one lane of a file, as one line of JSON.
-std::string make_report(const std::string& path, const FileSettings& asked, const FilePipeline& pipeline,
-                        const Requests& requests, const BlockPool& pool, LaneNumber number,
-                        const std::string& ledger_problem = {});
+// The statistics of one lane of a file, as one line of JSON.
+std::string make_report(const OpenFile& file, std::uint32_t lane, const BlockPool& pool);
 
 }  // namespace millrace::agent

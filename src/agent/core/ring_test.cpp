@@ -19,7 +19,7 @@ FileSettings with(Strategy strategy, bool merge) {
   return settings;
 }
 
-// Pieces of one size dealt to the ranks in turn, each rank writing its own in file order.
+// Pieces of one size belong to the ranks in turn. Each rank writes its pieces in file order.
 void write_interleaved(RingRig& rig, std::uint32_t ranks, std::size_t piece, std::size_t pieces) {
   std::vector<std::byte> data(piece);
   for (std::size_t i = 0; i < pieces; ++i) {
@@ -155,7 +155,7 @@ TEST(Ring, WhatANodeHasPassedOnIsDirtyUntilTheServerHasIt) {
   EXPECT_FALSE(rig.node[1]->core.dirty(rig.slot[1]));
 }
 
-// One rank at a time, each after the arrival of the one before: in the file stays what was written last.
+// Each rank writes after the arrive of the rank before. The file gets the bytes of the last write.
 TEST(Ring, WhatHasArrivedIsNotInTheFileYetButAheadOfWhatComesLater) {
   for (const Topology topology : {Topology::ring, Topology::tree, Topology::direct}) {
     for (const Strategy strategy : {Strategy::automatic, Strategy::immediate, Strategy::sort}) {
@@ -293,8 +293,8 @@ TEST(Ring, WhereAPeerIsLostNobodyElseIsAwaited) {
   EXPECT_TRUE(rig.node[1]->core.idle());
 }
 
-// Every node writes, as fast as its agent takes it, bytes whose file server is the next node. All buffers
-// fill, and all links.
+// Every node writes bytes whose file server is the next node, as fast as its agent takes them. All buffers
+// and all links become full.
 TEST(Ring, FullBuffersOfAgentsThatServeEachOtherAreNoDeadlock) {
   constexpr std::uint32_t nodes = 3;
   constexpr std::size_t stripes = 12;

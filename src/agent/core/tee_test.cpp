@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// A file that goes from node to node, each of which keeps a copy.
+// A file goes from node to node, and each node keeps a copy.
 #include <gtest/gtest.h>
 
 #include "agent/core/testing/ring_rig.hpp"
@@ -14,7 +14,7 @@ FileSettings with(Strategy strategy) {
   return settings;
 }
 
-// Rank 0 of node 0 sends the file.
+// Rank 0 of node 0 writes the file.
 void send(RingRig& rig, std::size_t size) {
   std::vector<std::byte> data(50'000);
   for (std::size_t at = 0; at < size; at += data.size()) {
@@ -114,7 +114,7 @@ TEST(Tee, AnAgentThatEndsInTheMiddleWaitsForItsOwnFileOnly) {
   }
   rig.node[0]->core.ask(transport::Kind::flush, 0, rig.slot[0], 7, everything);
   rig.step();
-  rig.node.erase(rig.node.begin());  // returns, with everything in flight
+  rig.node.erase(rig.node.begin());  // the destructor returns although bytes are in flight
 }
 
 }  // namespace

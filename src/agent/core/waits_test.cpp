@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// The waits that only concern speed (ADR 23), each with its end.
+// The waits that only concern speed (ADR 23): begin and end of each.
 #include <gtest/gtest.h>
 
 #include "agent/core/testing/ring_rig.hpp"
@@ -43,12 +43,12 @@ TEST_F(Waits, close_waits_for_a_rank_that_is_still_sending_but_2_s_at_most) {
   }
   EXPECT_GE(steps, 2000);
   EXPECT_LE(steps, 2020);
-  rig->core.close(1, slot, 1, {});  // nobody is left to wait for
+  rig->core.close(1, slot, 1, {});  // there is no further rank to wait for
   EXPECT_LT(steps_until(1, 1), 20);
   EXPECT_TRUE(rig->same(0));
 }
 
-// Its chunks have holes: so many blocks are there that would have neighbours if all ranks had come.
+// The chunks have holes. `blocks` blocks would have neighbours if all ranks had written.
 TEST_F(Waits,
        sync_waits_100_ms_for_a_rank_that_has_not_come_if_it_would_leave_half_a_window_of_partial_chunks) {
   constexpr std::uint64_t block = 4 * KiB, half_a_window = MiB / 4 / 2 / block;
@@ -72,7 +72,7 @@ TEST_F(Waits,
   }
 }
 
-// The storage answers nothing: after 25 ms it is slow, and the buffer takes in the rest.
+// The storage completes no request. After 25 ms it counts as slow, and the buffer takes records again.
 TEST_F(Waits, while_a_quick_storage_has_more_than_a_window_no_record_is_taken_for_25_ms) {
   start({.max_delay_polls = 1'000'000'000});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
@@ -93,7 +93,7 @@ TEST_F(Waits, while_a_quick_storage_has_more_than_a_window_no_record_is_taken_fo
   EXPECT_GT(rig->core.next_deadline_ns(), slow_ns) << "the agent need not look again for that";
 }
 
-// Half of each block is there: no chunk is ever complete.
+// Half of each block is present, so no chunk is ever complete.
 TEST(WaitsOfLanes, a_lane_that_passes_bytes_on_keeps_a_quarter_of_the_window) {
   constexpr std::uint64_t block = 4 * KiB, quarter = MiB / 4 / 4 / block;
   RingRig rig({Topology::ring, 1, MiB}, 2, 1, tiny(Strategy::automatic, true));

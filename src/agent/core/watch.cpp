@@ -52,7 +52,7 @@ void Watch::close(Phase phase, const std::string& path, std::vector<Span>& spans
   open.bytes = 0;
 }
 
-// `count` is what the phase has moved so far, in bytes.
+// `count`: the bytes that the phase has moved so far.
 void Watch::follow(Phase phase, bool now_so, std::uint64_t count, std::uint64_t now_ns,
                    const std::string& path, std::vector<Span>& spans) {
   Open& open = open_[static_cast<std::size_t>(phase)];

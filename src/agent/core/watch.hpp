@@ -13,25 +13,25 @@
 
 namespace millrace::agent {
 
-// Follows one file through the told time: lines about a request that takes long (for a progress bar), and
-// spans of its phases (for a trace). Looks only; owned by Core. Not thread safe.
+// Watches one lane of a file. Writes lines about a request that takes long, for a progress bar, and spans of
+// phases, for a trace. Changes nothing else. Owned by the lane. Not thread safe.
 class Watch {
  public:
-  // Once per advance(), if lines are on.
+  // Called once per advance(), if lines are on.
   void tell(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
             const Requests& requests, std::vector<std::string>& lines);
-  // Once per advance(), if a trace is on.
+  // Called once per advance(), if a trace is on.
   void look(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
             const Requests& requests, std::vector<Span>& spans);
-  // Ends the spans that are open.
+  // Ends all open spans.
   void end(const std::string& path, std::vector<Span>& spans);
-  // When tell() has something to say though nothing happens.
+  // The time of the next line, even if nothing happens; UINT64_MAX: never.
   std::uint64_t next_deadline_ns() const { return next_line_ns_; }
 
  private:
   struct Open {
     std::uint64_t begin_ns = 0;  // 0: none
-    std::uint64_t last_ns = 0;   // when it was last seen to be so
+    std::uint64_t last_ns = 0;   // the last time at which the lane was in this phase
     std::uint64_t bytes = 0;
     std::uint64_t count_before = 0;
     bool was_so = false;
@@ -40,7 +40,7 @@ class Watch {
               std::vector<Span>& spans);
   void close(Phase phase, const std::string& path, std::vector<Span>& spans);
 
-  std::uint64_t asked_ns_ = 0;  // since when somebody waits; 0: nobody
+  std::uint64_t asked_ns_ = 0;  // the begin of the requests' wait; 0: there is none
   std::uint64_t next_line_ns_ = UINT64_MAX;
   std::uint64_t bytes_before_ = 0;
   bool told_ = false;

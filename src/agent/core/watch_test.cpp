@@ -61,7 +61,7 @@ TEST_F(Watch, spans_tell_of_every_stage_and_their_bytes) {
   FileSettings settings = tiny(Strategy::sort, true);
   settings.durability = Durability::disk;
   const FileSlot slot = rig->open(0, file, settings);
-  rig->open(1, file, settings);  // is waited for
+  rig->open(1, file, settings);  // the sync waits for this rank
   for (int i = 0; i < 20; ++i) {
     rig->fill(0, slot, static_cast<std::uint64_t>(i) * 4 * KiB, 4 * KiB, 1);
     rig->step(ms / 2);

@@ -10,13 +10,13 @@
 
 namespace millrace::agent {
 
-// Which links have something to do: those that something has happened to, and those whose time has come. A
-// round of the agent costs what happens in it, however many links there are. Not thread safe.
+// The links that have something to do: links with an event, and links whose deadline has passed. The cost of
+// a round depends on the number of these, not on the number of all links. Not thread safe.
 class Agenda {
  public:
-  // Something has happened to it.
+  // The link has something to do now.
   void touch(std::uint64_t tag) { touched_.insert(tag); }
-  // It has something to do then even if nothing happens; UINT64_MAX: never.
+  // The link has something to do at that time, even without an event; UINT64_MAX: never.
   void set_deadline(std::uint64_t tag, std::uint64_t time_ns) {
     std::uint64_t& known = times_.emplace(tag, UINT64_MAX).first->second;
     if (known == time_ns) return;
@@ -29,7 +29,8 @@ class Agenda {
     set_deadline(tag, UINT64_MAX);
     times_.erase(tag);
   }
-  // All that have something to do now, in the order of their tags.
+  // Returns and forgets the links that have something to do now, in the order of their tags. A deadline that
+  // has passed stays until set_deadline().
   std::vector<std::uint64_t> take(std::uint64_t now_ns) {
     for (auto due = deadlines_.begin(); due != deadlines_.end() && due->first <= now_ns; ++due)
       touched_.insert(due->second);
@@ -42,7 +43,7 @@ class Agenda {
  private:
   std::set<std::uint64_t> touched_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> deadlines_;
-  std::map<std::uint64_t, std::uint64_t> times_;  // by tag: as they are in deadlines_
+  std::map<std::uint64_t, std::uint64_t> times_;  // tag -> its time in deadlines_
 };
 
 }  // namespace millrace::agent

@@ -16,10 +16,11 @@ using transport::Kind;
 
 namespace {
 
-// Pieces of data that wait for Core: more stay in the link, and it for us.
+// The number of pieces of data that wait here for Core. Further ones stay in the link, and the other end then
+// stops sending.
 constexpr std::size_t data_max = 4;
 
-// It keeps messages until the link is established.
+// The way to the next agent over a link. The link queues the frames until it is established.
 class LinkCarrier final : public Carrier {
  public:
   LinkCarrier(std::shared_ptr<Downstream> to, std::size_t record_max_bytes, std::function<void()> connect)
@@ -156,7 +157,7 @@ void Downstream::listen() {
   }
 }
 
-// Nothing but what was asked for, and is on its way to the answer.
+// Accepts only data of the fetch that is not answered yet.
 Status Downstream::take_data(const FrameHeader& frame, const std::byte* payload) {
   if (fetch == 0 || frame.request != fetch) return Code::corrupt;
   if (frame.length == 0) {

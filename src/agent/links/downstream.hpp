@@ -20,8 +20,8 @@
 
 namespace millrace::agent {
 
-// The sending end of a link: shared by the Carrier that Core has and by Downstreams, which keeps it going.
-// Not thread safe.
+// The sending end of a link. Core's Carrier and Downstreams share it: the Carrier puts frames into it, and
+// Downstreams moves the bytes. Not thread safe.
 struct Downstream {
   transport::TcpAddress address;
   transport::LinkKey key;
@@ -30,10 +30,10 @@ struct Downstream {
   Loop::Socket socket = {};
   Status status = {};
   bool abandoned = false;      // the Carrier has gone
-  std::uint64_t progress = 0;  // progress messages of the other end
+  std::uint64_t progress = 0;  // signs of progress from the other end
   std::vector<Carrier::Answer> answers = {};
-  std::uint32_t fetch = 0;  // the request that may bring data, now; 0: none
-  Extent fetched = {};      // ... of this extent
+  std::uint32_t fetch = 0;  // the request whose data may arrive now; 0: none
+  Extent fetched = {};      // the extent of that request
   std::deque<Carrier::Data> data = {};
   struct Want {
     std::uint64_t bytes;     // of its data
@@ -43,13 +43,13 @@ struct Downstream {
   std::deque<Carrier::Wanted> wanted = {};
   std::shared_ptr<Agenda> agenda = {};  // of Downstreams, once there is a connection
 
-  // A reply to this request answers none: it is a sign of progress.
+  // A reply with this request number answers no request: it is a sign of progress.
   static constexpr std::uint32_t no_request = 0;
 
   Status connect(millrace::io::Net& net, const transport::LinkTimes& times, std::uint64_t now_ns);
-  // Takes what the other end has said.
+  // Takes the frames that have arrived.
   void listen();
-  // The Carrier has done something that Downstreams has to see to.
+  // Downstreams has something to do for this link.
   void touch() {
     if (agenda) agenda->touch(socket.tag);
   }
@@ -59,8 +59,8 @@ struct Downstream {
   Status take_wanted(const transport::FrameHeader& frame, const std::byte* payload);
 };
 
-// `record_max_bytes`: of the file. `connect` is called when there is something to say and no connection yet;
-// it may leave it at that.
+// `record_max_bytes`: of the file. The carrier calls `connect` before a frame if there is no connection. If
+// `connect` fails, to->status has the reason.
 std::unique_ptr<Carrier> make_carrier(std::shared_ptr<Downstream> to, std::size_t record_max_bytes,
                                       std::function<void()> connect);
 

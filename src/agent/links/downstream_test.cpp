@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Answers that a file server may send back, and answers that end the link.
+// Answers that a file server may send, and answers that end the link.
 #include "agent/links/downstream.hpp"
 
 #include <gtest/gtest.h>

@@ -53,7 +53,7 @@ void Downstreams::pump(std::uint64_t now_ns) {
   }
 }
 
-// False: it is over.
+// False: the link has ended.
 bool Downstreams::pump(Downstream& to, std::uint64_t now_ns) {
   const Status status = loop_.pump(*to.io, to.socket, now_ns);
   const std::uint64_t before = to.progress;
@@ -70,7 +70,7 @@ bool Downstreams::pump(Downstream& to, std::uint64_t now_ns) {
   }
   loop_.watch_again(*to.io, to.socket);
   agenda_->set_deadline(to.socket.tag, to.io->deadline_ns());
-  // The message may have ended the link: the next round looks at that.
+  // A frame may have ended the link. The next round then handles that.
   if (to.io->restless() || !to.io->status().ok()) to.touch();
   return true;
 }

@@ -17,22 +17,22 @@
 
 namespace millrace::agent {
 
-// The links to agents nearer to the file servers. A Carrier makes its link when it first has something to
-// say. Not thread safe.
+// The links to agents nearer to the file servers. A Carrier makes its link before its first frame. Not thread
+// safe.
 class Downstreams {
  public:
-  // `heard`: the other end of such a link has said so often that it got something done.
+  // `signs`: the number of signs of progress that have come from the other end.
   using Heard = std::function<void(const transport::LinkIntroduction& from, std::uint64_t signs)>;
 
   Downstreams(Loop& loop, Heard heard) : loop_(loop), heard_(std::move(heard)) {}
   Downstreams(const Downstreams&) = delete;
   Downstreams& operator=(const Downstreams&) = delete;
 
-  // The lanes of this agent.
+  // The lanes of the file, with a Carrier for each that has a next agent.
   Route route_of(const transport::Register& registration);
-  // Events of a socket, if it is one of these.
+  // Events of a socket. Ignores the tags of other sockets.
   void handle(std::uint64_t tag, std::uint32_t events);
-  // Visits only links that something has happened to: there may be thousands.
+  // Visits only links that have something to do.
   void pump(std::uint64_t now_ns);
   std::uint64_t deadline_ns() const { return agenda_->deadline_ns(); }
   bool empty() const { return links_.empty(); }

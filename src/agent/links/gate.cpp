@@ -34,7 +34,7 @@ Gate::Next Gate::next(std::uint64_t now_ns, std::uint64_t& oldest, std::unique_p
       return stream != nullptr ? Next::comes : Next::nobody;
     }
   }
-  door_.shut(now_ns);  // no descriptor, no memory, no room: later perhaps
+  door_.shut(now_ns);  // no descriptor, no memory or no room: tries again in the next window
   return Next::nobody;
 }
 
@@ -46,7 +46,7 @@ void Gate::knows(std::uint64_t tag) {
 void Gate::log_refused(const std::string& why) {
   constexpr std::uint64_t most_lines = 16;
   if (++refused_ <= most_lines) loop_.log("refused an agent: " + why);
-  if (refused_ == most_lines) loop_.log("refuses further agents without a line");
+  if (refused_ == most_lines) loop_.log("refuses further agents without a log line");
 }
 
 }  // namespace millrace::agent

@@ -20,26 +20,27 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // Its port; listens from the first call on.
+  // Returns the port; listens from the first call on.
   Result<std::uint16_t> listen();
-  // While the door is shut the listener is readable, and must not wake us.
+  // Watches the listener only while the door is open. While it is shut, the listener may stay readable and
+  // must not wake the agent.
   void watch_door(std::uint64_t now_ns);
 
   enum class Next { nobody, makes_way, comes };
-  // The next one that connects, if it may come in: admit(), then let_in(). `oldest`: the stranger that has to
-  // make way first.
+  // Accepts a connection. `comes`: `stream` is it, and the caller calls admit() if it keeps it, then
+  // let_in(). `makes_way`: the caller first ends the stranger `oldest`.
   Next next(std::uint64_t now_ns, std::uint64_t& oldest, std::unique_ptr<io::Stream>& stream);
   void admit(std::uint64_t tag, const io::Stream& stream, std::uint64_t now_ns) {
     strangers_.add(tag, stream.peer(), now_ns);
   }
   void let_in() { door_.let_in(); }
-  // It has named a group: no stranger.
+  // The connection has named a group, so it is no stranger.
   void knows(std::uint64_t tag);
-  // It has gone as a stranger.
+  // The connection has ended.
   void forget(std::uint64_t tag) { strangers_.remove(tag); }
-  // A flood of strangers is not to fill the log too.
+  // The number of log lines is bounded, so that a flood of strangers does not fill the log.
   void log_refused(const std::string& why);
-  // When to watch_door() though nothing happens.
+  // The time for the next watch_door(), even without an event; UINT64_MAX: never.
   std::uint64_t deadline_ns() const { return watched_ ? UINT64_MAX : door_.opens_ns(); }
 
  private:
@@ -47,7 +48,7 @@ class Gate {
   std::unique_ptr<io::Listener> listener_;
   Doorkeeper door_;
   bool watched_ = false;
-  Strangers strangers_;  // that have named no group yet
+  Strangers strangers_;
   std::uint64_t refused_ = 0;
 };
 

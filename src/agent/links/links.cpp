@@ -9,11 +9,10 @@ namespace millrace::agent {
 
 namespace {
 
-// The numbers of agents are counted from here, so that they do not meet those of ranks
-// (server/reception.cpp).
+// The first number of an agent. Ranks have lower numbers (max_ranks in server/reception.cpp).
 constexpr SenderId first_sender = 4096;
 constexpr std::size_t max_upstreams = 65536;
-// Fetched bytes that wait in a link: enough to keep it busy.
+// The bound of fetched bytes that wait in a link: enough to keep it busy.
 constexpr std::size_t data_backlog_bytes = std::size_t{1} << 20;
 
 }  // namespace
@@ -38,7 +37,7 @@ void Links::serve(const transport::Register& registration, FileSlot file, std::u
   groups_.insert_or_assign(registration.group, std::move(group));
 }
 
-// A slot may have another file by now.
+// Forgets groups whose file has ended. Its slot may have another file by now.
 void Links::forget_groups(const Core& core) {
   std::erase_if(groups_, [&core](const auto& entry) {
     return core.file_number(entry.second.file) != entry.second.file_number;
@@ -54,7 +53,7 @@ void Links::handle(std::uint64_t tag, std::uint32_t events) {
   downstreams_.handle(tag, events);
 }
 
-// Visits only links that something has happened to: there may be thousands.
+// Visits only links that have something to do: there may be thousands.
 void Links::pump(std::uint64_t now_ns) {
   gate_.watch_door(now_ns);
   downstreams_.pump(now_ns);
@@ -110,7 +109,7 @@ void Links::accept_all() {
                    agenda_});
       Upstream& newest = *upstreams_.emplace(tag, std::move(from)).first->second;
       newest.touch();
-      pump(newest, now_ns);  // it may have said already who it is
+      pump(newest, now_ns);  // its introduction may have arrived already
     }
     gate_.let_in();
   }
@@ -127,7 +126,7 @@ void Links::turn_away(std::uint64_t tag) {
   gate_.log_refused("it had named no group of this agent when newer connections came");
 }
 
-// The lowest: Core wants small numbers.
+// The lowest free number, because Core uses the numbers as indices.
 SenderId Links::free_sender() const {
   SenderId sender = first_sender;
   while (has(sender) || std::ranges::find(ended_, sender) != ended_.end()) ++sender;
@@ -152,23 +151,21 @@ bool Links::enroll(Upstream& from, Core& core) {
 Drained Links::drain(Core& core, std::vector<PendingRequest>& requests) {
   forget_groups(core);
   Drained result = Drained::done;
-  for (auto tag = heard_.begin(); tag != heard_.end();) {
-    const auto place = upstreams_.find(*tag);
+  std::erase_if(heard_, [&](std::uint64_t tag) {
+    const auto place = upstreams_.find(tag);
     const Drained drained = drain(*place->second, core, requests);
     if (drained == Drained::core_is_full) result = drained;
-    if (drained == Drained::core_is_full || drained == Drained::held) {
-      ++tag;
-      continue;
+    if (drained == Drained::core_is_full || drained == Drained::held) return false;
+    if (drained == Drained::broken) {
+      agenda_.forget(tag);
+      upstreams_.erase(place);
     }
-    tag = heard_.erase(tag);
-    if (drained == Drained::done) continue;
-    agenda_.forget(place->first);
-    upstreams_.erase(place);
-  }
+    return true;
+  });
   return result;
 }
 
-// Broken: it is over.
+// Broken: the link has ended.
 Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests) {
   std::string why;
   Drained drained = Drained::done;
@@ -192,7 +189,7 @@ Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& re
 void Links::end(Upstream& from, Core& core, const std::string& why) {
   if (!from.joined) {
     gate_.forget(from.socket.tag);
-    if (from.io.heard()) gate_.log_refused(why);  // else somebody tried whether it can be reached
+    if (from.io.heard()) gate_.log_refused(why);  // a connection without a byte only tested the port
     return;
   }
   joined_.erase(from.sender);

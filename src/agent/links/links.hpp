@@ -22,12 +22,12 @@
 
 namespace millrace::agent {
 
-// An agent's links with those of other nodes. Upstream agents connect to it, prove that they hold the key of
-// an open that this agent's ranks have told it of, and from then on are a sender of Core, as a rank is. One
-// link per open, lane and pair of agents, so that files do not hold each other up.
+// The links of this agent with agents of other nodes. An agent upstream connects and proves that it holds the
+// key of an open, which this agent's ranks have registered. From then on it is a sender of Core, as a rank
+// is. There is one link for each open, lane and pair of agents, so that files do not hold each other up.
 //
-// Lives in an event loop, Server's or the simulator's: its Loop is given every stream's descriptor, handle()
-// gets its events, pump() runs once per round. Never blocks. Not thread safe.
+// Lives in an event loop, Server's or the simulator's. Links gives the descriptor of every stream to the
+// Loop, handle() gets the events, and pump() runs twice per round. Never blocks. Not thread safe.
 class Links final : public FetchTaker {
  public:
   Links(io::Net& net, const io::Clock& clock, Loop::Watch watch, Loop::Log log, std::uint64_t first_tag,
@@ -36,25 +36,23 @@ class Links final : public FetchTaker {
   // The port for agents of other nodes; listens from the first call on.
   Result<std::uint16_t> listen() { return gate_.listen(); }
 
-  // An open whose upstream agents may connect from now on, for as long as Core has the file of that number.
+  // From now on, agents upstream may connect for this open, for as long as Core has the file of that number.
   void serve(const transport::Register& registration, FileSlot file, std::uint64_t file_number);
-  // The lanes of this agent.
   Route route_of(const transport::Register& registration) { return downstreams_.route_of(registration); }
 
   void handle(std::uint64_t tag, std::uint32_t events);
-  // Sends and receives what can be. Call before drain() and after Core::advance().
+  // Sends and receives without blocking. Call before drain() and after Core::advance().
   void pump(std::uint64_t now_ns);
-  // Passes records of upstream agents to core; requests go to `requests`. `why` of a link that broke is
-  // logged.
+  // Passes records of agents upstream to core, and their requests to `requests`. Logs why a link broke.
   Drained drain(Core& core, std::vector<PendingRequest>& requests);
-  // Agents that have gone. The owner's records of them are void. No other agent gets such a number
-  // before this call has returned it.
+  // Agents that have gone since the last call. The caller forgets all that it has of them. No other agent
+  // gets such a number before this call has returned it.
   std::vector<SenderId> take_ended() { return std::exchange(ended_, {}); }
-  // Frames of records passed on to core so far.
+  // The number of frames with records that core has taken.
   std::uint64_t frames() const { return frames_; }
-  // ... a frame of many records counts each of them.
+  // The number of these records; a frame may have many.
   std::uint64_t records() const { return records_; }
-  // False if the sender is none of an upstream agent.
+  // False if the sender is not an agent upstream.
   bool answer(SenderId sender, std::uint32_t request, Status status);
   bool has(SenderId sender) const { return joined_.contains(sender); }
   bool has_room(SenderId sender) const override;
@@ -63,25 +61,26 @@ class Links final : public FetchTaker {
   void end_of_data(SenderId sender, std::uint32_t request, std::uint64_t file_bytes) override;
   void wanted(SenderId sender, std::uint32_t request, std::uint32_t position,
               std::span<const std::byte> bytes) override;
-  // Tells upstream agents that this one got something done, for their ranks' bound on waits without progress:
-  // all of them, if it was its `own` work; else those of lanes in which agents downstream have said so. In a
-  // lane nobody is upstream of itself. Across lanes, agents would keep telling each other for ever.
+  // Sends agents upstream a sign of progress, so that their ranks go on waiting. `own`: this agent has made
+  // progress, and all agents upstream get a sign. Otherwise only lanes get one in which agents downstream
+  // have sent signs. Across lanes, agents would send each other signs for ever; within a lane there is no
+  // circle.
   void show_progress(bool own);
-  // The same for agents downstream, in all lanes.
+  // The number of signs that agents downstream have sent, in all lanes.
   std::uint64_t progress() const { return progress_; }
   std::uint64_t deadline_ns() const;
-  // No agent upstream, and nothing left to send. Strangers do not count.
+  // True if there is no agent upstream and no link downstream. Strangers do not count.
   bool idle() const { return joined_.empty() && downstreams_.empty(); }
 
  private:
-  // An open that agents upstream take part in.
+  // An open in which agents upstream take part.
   struct Group {
     transport::LinkKey key;
     std::uint32_t node;
     std::uint32_t lanes;
     FileSlot file;
     std::uint64_t file_number;
-    std::uint64_t record_max_bytes;                     // 0: nobody writes
+    std::uint64_t record_max_bytes;                     // 0: open for reading only
     std::map<std::uint32_t, std::uint64_t> heard = {};  // by lane: signs of progress from downstream
   };
 
@@ -104,10 +103,10 @@ class Links final : public FetchTaker {
   std::uint64_t progress_ = 0;
   std::map<std::uint64_t, Group> groups_;
   std::map<std::uint64_t, std::unique_ptr<Upstream>> upstreams_;  // by tag
-  std::map<SenderId, Upstream*> joined_;                          // those of them that Core knows
+  std::map<SenderId, Upstream*> joined_;                          // the upstreams_ that Core knows
   std::vector<SenderId> ended_;                                   // take_ended()
-  Agenda agenda_;                                                 // upstreams_ to pump,
-  std::set<std::uint64_t> heard_;                                 // ... and those to drain then
+  Agenda agenda_;                                                 // of upstreams_
+  std::set<std::uint64_t> heard_;                                 // tags of upstreams_ to drain
 };
 
 }  // namespace millrace::agent

@@ -19,8 +19,8 @@ namespace {
 constexpr std::uint64_t first_tag = std::uint64_t{1} << 32;
 constexpr std::uint64_t group = 7;
 
-// The agent of node 0 of three in a ring, and agents that talk to it, in virtual time: it is the file server
-// of lane 0, and passes lane 2 on from node 1 to node 2.
+// The links of node 0's agent and the agents that connect to it, in a ring of three nodes, in virtual time.
+// The agent is the file server of lane 0, and passes lane 2 on from node 1 to node 2.
 class LinksTest : public testing::Test {
  protected:
   LinksTest() {
@@ -62,7 +62,7 @@ class LinksTest : public testing::Test {
     io.link().flush();
   }
 
-  // Everybody sends and receives until nothing is under way; the server takes nothing out of its links.
+  // All agents send and receive until nothing is under way. Node 0 takes no frames out of its links.
   void settle(const std::vector<transport::LinkIo*>& agents) {
     for (int quiet = 0; quiet < 4; ++quiet) {
       for (transport::LinkIo* one : agents) {

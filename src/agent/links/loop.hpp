@@ -15,9 +15,9 @@
 
 namespace millrace::agent {
 
-// The event loop as links see it: the Server's or the simulator's. Net and clock outlive it.
+// The interface of links to the event loop, Server's or the simulator's. Net and clock outlive it.
 struct Loop {
-  // (Un)watches a socket under a tag: events 0 = no longer.
+  // Watches a socket for these epoll events under a tag; 0: no longer.
   using Watch = std::function<void(int socket, std::uint32_t events, std::uint64_t tag)>;
   using Log = std::function<void(const std::string& line)>;
 
@@ -25,17 +25,16 @@ struct Loop {
   const io::Clock& clock;
   Watch watch;
   Log log;
-  std::uint64_t first_tag;  // the listener's; links have those behind it
+  std::uint64_t first_tag;  // the listener's; links have higher ones
   transport::LinkTimes times;
   std::uint64_t tags = 1;
 
   std::uint64_t new_tag() { return first_tag + tags++; }
 
-  // The events of a link's socket, and those that it is watched for.
   struct Socket {
     std::uint64_t tag = 0;
-    std::uint32_t watched = 0;
-    std::uint32_t events = 0;
+    std::uint32_t watched = 0;  // the epoll events for which the loop watches the socket
+    std::uint32_t events = 0;   // the epoll events since the last pump()
   };
   // Sends and receives what the socket's events allow.
   Status pump(transport::LinkIo& io, Socket& socket, std::uint64_t now_ns) const {
@@ -43,7 +42,7 @@ struct Loop {
     const std::uint32_t events = std::exchange(socket.events, 0);
     return io.pump(now_ns, (events & (EPOLLIN | broken)) != 0, (events & (EPOLLOUT | broken)) != 0);
   }
-  // Its wishes may have changed.
+  // Watches the socket for the events that the link needs now.
   void watch_again(transport::LinkIo& io, Socket& socket) const {
     std::uint32_t wanted = 0;
     if (io.wants_read()) wanted |= EPOLLIN;

@@ -30,7 +30,7 @@ class Strangers {
   }
 
   enum class Room : std::uint8_t { free, to_be_made, none_yet };
-  // Whether one more connection can enter; `oldest`: the stranger that makes way for it.
+  // Whether one more connection can enter. `to_be_made`: the stranger `oldest` has to end first.
   Room room(std::uint64_t now_ns, std::uint64_t& oldest) const {
     if (strangers_.empty()) return Room::free;
     const auto [host, count] =
@@ -41,7 +41,7 @@ class Strangers {
     return now_ns - first.since_ns < least_ns ? Room::none_yet : Room::to_be_made;
   }
 
-  // It has named a group, or has gone.
+  // The connection has named a group, or has ended.
   void remove(std::uint64_t tag) {
     const auto place = std::ranges::find(strangers_, tag, &Stranger::tag);
     if (place == strangers_.end()) return;

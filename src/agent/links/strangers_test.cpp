@@ -25,7 +25,8 @@ TEST(Strangers, AHostMayHaveSoManyAndItsOldestMakesWay) {
   strangers.add(1, host(1), 0);
   for (std::uint64_t tag = 2; tag <= 1 + Strangers::most_of_host; ++tag) {
     EXPECT_EQ(strangers.room(later_ns, oldest), Room::free);
-    strangers.add(tag, host(2, static_cast<std::uint16_t>(tag)), 0);  // the host counts, not the port
+    strangers.add(tag, host(2, static_cast<std::uint16_t>(tag)),
+                  0);  // strangers are counted by host, not by port
   }
   ASSERT_EQ(strangers.room(later_ns, oldest), Room::to_be_made);
   EXPECT_EQ(oldest, 2U);

@@ -11,7 +11,6 @@ namespace millrace::agent {
 using transport::FrameHeader;
 using transport::Kind;
 
-// A record, or many.
 Drained Upstream::take_records(Core& core, const FrameHeader& frame, std::span<const std::byte> payload,
                                std::string& why) {
   if (payload.size() > record_max_bytes || frame.offset > UINT64_MAX / 2) return Drained::broken;
@@ -32,7 +31,7 @@ Drained Upstream::take_records(Core& core, const FrameHeader& frame, std::span<c
   return drained(bundled.end);
 }
 
-// False: it is none, or malformed.
+// False: the frame is no request, or malformed.
 bool Upstream::take_request(const FrameHeader& frame, std::span<const std::byte> payload,
                             std::vector<PendingRequest>& requests) {
   if (!transport::is_request(frame.kind) || frame.request == 0) return false;
@@ -62,7 +61,7 @@ Drained Upstream::drain(Core& core, std::vector<PendingRequest>& requests, std::
       return Drained::broken;
     }
     io.link().consume();
-    touch();  // there is room again
+    touch();  // the link has room for more input
   }
   return Drained::done;
 }

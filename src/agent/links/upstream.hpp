@@ -17,32 +17,32 @@
 
 namespace millrace::agent {
 
-// The receiving end of a link: an agent upstream, once it has named its group. Nothing that it sends is
-// trusted. Owned by Links; not thread safe.
+// The receiving end of a link. The other end is a stranger until it has named its group. Then it is an agent
+// upstream. All its input is checked. Owned by Links; not thread safe.
 struct Upstream {
   transport::LinkIo io;
   Loop::Socket socket;
   Agenda& agenda;
   bool known = false;  // it has named a group
   bool joined = false;
-  bool closed = false;  // it has asked to close: later messages have no meaning
+  bool closed = false;  // it has asked to close: a later frame is an error
   SenderId sender = 0;
   FileSlot file = 0;
   std::uint32_t lane = 0;
-  std::uint64_t record_max_bytes = 0;  // 0: nobody writes
-  std::uint64_t shown = 0;             // of what its lane has heard
-  transport::Unbundler bundle = {};    // of the frame that has been taken in part
-  std::uint64_t frames = 0;            // of records, passed on to Core
-  std::uint64_t records = 0;           // ... a frame of many counts each of them
+  std::uint64_t record_max_bytes = 0;  // 0: open for reading only
+  std::uint64_t shown = 0;             // Links::Group::heard at the last sign of progress to it
+  transport::Unbundler bundle = {};    // of the frame that Core has taken in part
+  std::uint64_t frames = 0;            // with records, that Core has taken
+  std::uint64_t records = 0;           // in these frames
 
-  // Links has something to do for it.
+  // Links has something to do for this link.
   void touch() { agenda.touch(socket.tag); }
-  // Passes its records on to core; requests go to `requests`. When broken, `why` says so.
+  // Passes its records to core, and its requests to `requests`. If broken, `why` has the reason.
   Drained drain(Core& core, std::vector<PendingRequest>& requests, std::string& why);
   void answer(std::uint32_t request, Status status);
   // Bytes of the data of a want.
   void put_wanted(std::uint32_t request, std::uint32_t position, std::span<const std::byte> bytes);
-  // Bytes that were fetched, from `offset` on; no bytes: their end.
+  // Sends fetched bytes, which begin at `offset` in the file. No bytes: the end of the fetch.
   void put_data(std::uint32_t request, std::uint64_t offset, std::span<const std::byte> bytes,
                 std::uint64_t file_bytes = 0);
 

@@ -15,13 +15,13 @@
 
 namespace millrace::agent {
 
-// Strategy immediate: records in the order of their arrival, in a block that departs as a whole. Owns the
-// block until let_go(). Not thread safe.
+// Strategy immediate: a block with records in the order of their arrival. The block departs as a whole. Owns
+// the block until let_go(). Not thread safe.
 class Arrivals {
  public:
   explicit Arrivals(BlockPool& pool) : pool_(pool) {}
 
-  // Copies as much of a record as fits, and returns its size; not when full().
+  // Copies as many bytes of a record as fit, and returns their number. Must not be full().
   std::size_t add(std::uint64_t offset, std::span<const std::byte> data) {
     if (block_ == LazyPool::none) block_ = pool_.blocks.allocate();
     std::byte* place = pool_.data(block_) + used_;
@@ -45,7 +45,7 @@ class Arrivals {
   std::uint32_t block() const { return block_; }
   Extent hull() const { return hull_; }
   std::span<const sink::Segment> segments() const { return segments_; }
-  // The block belongs to somebody else now: the next record begins another one.
+  // The block belongs to the caller now. The next record begins another one.
   void let_go() {
     block_ = LazyPool::none;
     used_ = 0;

@@ -40,8 +40,8 @@ std::uint32_t chunk_count(std::uint32_t blocks) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, chunk_nodes_bytes_max / sizeof(Chunk)));
 }
 
-// A chunk is 1 MiB of file where the buffer has room for at least eight of them; it always has a whole
-// power of two of blocks.
+// A chunk has a power of two of blocks. It is 1 MiB long, but shorter if fewer than eight would fit into the
+// buffer.
 std::uint32_t slot_count(std::uint32_t blocks, std::uint64_t block_bytes) {
   const std::uint64_t wish =
       std::min<std::uint64_t>(chunk_slots_max, std::max<std::uint64_t>(1, MiB / block_bytes));
@@ -59,7 +59,7 @@ LazyPool::LazyPool(std::size_t item_bytes, std::uint32_t count) : item_bytes_(it
   void* memory = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  // Huge pages take most of the cost of touching memory for the first time. A hint: may fail.
+  // Huge pages avoid most of the cost of the first access to memory. A hint, which may fail.
   if (item_bytes >= 4096) (void)::madvise(memory, items, MADV_HUGEPAGE);
   base_ = static_cast<std::byte*>(memory);
   next_ = reinterpret_cast<std::uint32_t*>(base_ + items);

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "agent/pipeline/budget.hpp"
 
 namespace millrace::agent {
 
-// `count` items of `item_bytes` in one anonymous mapping that is touched only as far as it is used. The pool
-// gives out the last returned item first, so a stream stays in cache and in few pages.
-// Owns the mapping. Not thread safe. No allocation after construction.
+// `count` items of `item_bytes` in one anonymous mapping, which takes memory only for used items. The pool
+// gives out the last returned item first, so a stream stays in cache and in few pages. Owns the mapping. No
+// allocation after construction. Not thread safe.
 class LazyPool {
  public:
   LazyPool(std::size_t item_bytes, std::uint32_t count);
@@ -20,9 +21,9 @@ class LazyPool {
   LazyPool(const LazyPool&) = delete;
   LazyPool& operator=(const LazyPool&) = delete;
 
-  // The caller has checked available(). Contents are what the last user left.
+  // The caller has checked available(). The item still has the bytes of its last user.
   std::uint32_t allocate() {
-    const std::uint32_t id = free_head_ != none ? pop() : untouched_++;
+    const std::uint32_t id = free_head_ != none ? std::exchange(free_head_, next_[free_head_]) : untouched_++;
     ++in_use_;
     if (in_use_ > peak_) peak_ = in_use_;
     return id;
@@ -46,12 +47,6 @@ class LazyPool {
   static constexpr std::uint32_t none = UINT32_MAX;
 
  private:
-  std::uint32_t pop() {
-    const std::uint32_t id = free_head_;
-    free_head_ = next_[id];
-    return id;
-  }
-
   std::size_t item_bytes_;
   std::uint32_t count_;
   std::byte* base_ = nullptr;
@@ -65,17 +60,17 @@ class LazyPool {
 
 inline constexpr std::uint32_t chunk_slots_max = 32;
 
-// A place of the file, `slots` blocks long, of which some have bytes.
+// A part of the file, `slots` blocks long. Some of the blocks have bytes.
 struct Chunk {
   std::uint64_t index;    // file offset / chunk bytes
-  const void* owner;      // the sort buffer that takes records for it; nullptr once it leaves
+  const void* owner;      // the sort buffer that puts records into it; nullptr after it has left
   std::uint32_t covered;  // bytes
   std::uint32_t blocks;
-  bool complete;                         // counted as such
+  bool complete;                         // the sort buffer knows that it is complete
   std::uint32_t slots[chunk_slots_max];  // block ids, LazyPool::none where there is no byte
 };
 
-// How a block records which of its bytes are present.
+// The form of the record of a block's present bytes.
 enum class Shape : std::uint8_t {
   run,     // [begin, end) and nothing else (with merging off: one record)
   coarse,  // a bit per 4 bytes
@@ -91,16 +86,16 @@ struct Block {
 };
 
 // The memory of all sort buffers of one agent: blocks and their descriptions. The constructor bounds all of
-// it. One pool serves all files of the agent: the first file's sort_buffer and
-// record_max decide, for as long as any file is open; later files share it whatever they ask for.
+// it. One pool serves all files. The sort_buffer and record_max of the first file decide its size for as long
+// as any file is open.
 //
 //   blocks         sort_buffer bytes (at least 4 blocks)
 //   coarse maps    1/32 of the blocks they describe; as much again for record boundaries, if merging is off
 //   fine maps      at most 16 MiB
 //   chunks         at most 8 MiB
 //
-// Descriptions beyond 24 MiB reduce the number of blocks, so that very large buffers keep the
-// promise of "sort buffer + 64 MiB".
+// If the descriptions would need more than 24 MiB, the pool has fewer blocks, so that the agent's memory
+// stays below sort_buffer + 64 MiB.
 class BlockPool {
  public:
   BlockPool(std::uint64_t sort_buffer_bytes, std::uint64_t block_bytes);
@@ -114,7 +109,7 @@ class BlockPool {
   std::byte* data(std::uint32_t id) const { return blocks.at(id); }
   Block& block(std::uint32_t id) const { return *reinterpret_cast<Block*>(meta_.at(id)); }
 
-  // The bits that say which bytes of a block are there, and (merging off) where a record begins.
+  // The bits of a block's present bytes, and (merging off) of the first bytes of its records.
   std::uint64_t* cover_bits(std::uint32_t id, const Block& b) const {
     return words(b.shape == Shape::fine ? fine_maps.at(b.fine) : coarse_cover_.at(id));
   }
@@ -125,7 +120,7 @@ class BlockPool {
 
   Chunk& chunk(std::uint32_t id) const { return *reinterpret_cast<Chunk*>(chunks.at(id)); }
 
-  // Blocks, fine maps and chunks that are free, or that there are.
+  // The numbers of free blocks, fine maps and chunks, and of all of them.
   Budget::Supply free() const { return {blocks.available(), fine_maps.available(), chunks.available()}; }
   Budget::Supply all() const { return {blocks.count(), fine_maps.count(), chunks.count()}; }
   // The most blocks that `bytes` bytes can touch.
@@ -142,7 +137,7 @@ class BlockPool {
  private:
   static std::uint64_t* words(std::byte* bytes) { return reinterpret_cast<std::uint64_t*>(bytes); }
 
-  // Indexed by block id: their own allocators are not used.
+  // Indexed by block id. Their own allocate() is not used.
   LazyPool coarse_cover_;
   LazyPool coarse_start_;
   LazyPool meta_;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t share_max_blocks = 64;
 
-// Less than an eighth of them is free.
+// True if at most an eighth of them is free.
 bool short_of(std::uint32_t free, std::uint32_t all) { return free <= std::max(2U, all / 8); }
 
 }  // namespace

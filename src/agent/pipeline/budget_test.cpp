@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Tries every order of events of small clusters: no agent waits for another one in a circle.
+// Tries every order of events in small clusters. Agents never wait for each other in a circle.
 #include "agent/pipeline/budget.hpp"
 
 #include <gtest/gtest.h>
@@ -20,23 +20,23 @@ namespace {
 struct Part {
   std::uint8_t to_write;   // records that ranks of this node have not written yet
   std::uint8_t held;       // in the sort buffer
-  std::uint8_t leaving;    // on their way out of it
+  std::uint8_t leaving;    // on their way out of the sort buffer
   std::uint8_t stored;     // in the journal
-  std::uint8_t returning;  // 1: a chunk comes back from there
+  std::uint8_t returning;  // 1: a chunk comes back from the journal
   std::uint8_t link;       // records between this agent and the next one
-  std::uint8_t asked;      // 1: all that is here has to go
+  std::uint8_t asked;      // 1: a request makes all records depart
 };
 
-// A test takes the rule away to see that the explorer finds the circle.
+// A test switches the rule off to see that the explorer finds the circle.
 struct Rules {
-  bool share = true;  // lanes that agents feed have a part of their own
+  bool share = true;  // fed lanes have a share of their own
 };
 
 struct Cluster {
   const char* name;
   std::uint32_t agents;
   std::uint32_t lanes;
-  bool ring;  // or directly to the file server
+  bool ring;  // false: records go directly to the file server
   bool journal;
   std::uint32_t blocks;  // of each agent
   std::uint32_t slots;
@@ -51,8 +51,8 @@ class Explorer {
  public:
   Explorer(const Cluster& cluster, const Rules& rules) : c_(cluster), rules_(rules) {}
 
-  // The first state found in which nothing can happen although not everything is in the file; empty if there
-  // is none.
+  // The first state found in which no event is possible although not all bytes are in the file; empty if
+  // there is none.
   std::optional<State> circle() {
     State first{};
     for (std::uint32_t i = 0; i < c_.agents * c_.lanes; ++i) first[i].to_write = c_.records;
@@ -98,7 +98,8 @@ class Explorer {
       return p.to_write + p.held + p.leaving + p.stored + p.returning + p.link == 0;
     });
   }
-  // Nothing more comes to this lane here: its ranks have written, and the agents that feed it are done.
+  // True if no further record comes to this lane here: its ranks have written all, and so have the agents
+  // that feed it.
   bool complete(const State& state, std::uint32_t agent, std::uint32_t lane) const {
     const Part& part = state[index(agent, lane)];
     if (part.to_write > 0) return false;
@@ -156,7 +157,7 @@ class Explorer {
     after[at].asked = 0;
     to(after);
   }
-  // Core::make_room, make_way, and what a request makes depart.
+  // The departures of Memory::make_room, of make_way, and of a request.
   void leave(const State& state, std::uint32_t agent, std::uint32_t lane, const Budget& budget,
              Budget::Supply free, bool starved) {
     const std::uint32_t at = index(agent, lane);
@@ -169,7 +170,7 @@ class Explorer {
       if (asked || budget.wants_departures(free) || makes_way) {
         State after = state;
         --after[at].held;
-        // A chunk of which an older part is in the journal goes there too.
+        // If there is a journal, an evicted chunk goes there; a request makes a chunk leave.
         const bool stores = c_.journal && !asked;
         ++(stores ? after[at].stored : after[at].leaving);
         to(after);
@@ -187,7 +188,7 @@ class Explorer {
       to(after);
     }
   }
-  // True if a chunk is wanted, and there is no room for it.
+  // True if there is no room for a chunk that has to come back.
   bool come_back(const State& state, std::uint32_t agent, std::uint32_t lane, const Budget& budget,
                  Budget::Supply free) {
     const std::uint32_t at = index(agent, lane);
@@ -208,7 +209,7 @@ class Explorer {
     to(after);
     return false;
   }
-  // A record arrives at the next agent, if that takes it.
+  // A record arrives at the next agent if that agent takes it.
   void deliver(const State& state, std::uint32_t agent, std::uint32_t lane) {
     const std::uint32_t at = index(agent, lane);
     if (server(lane) == agent || state[at].link == 0) return;
@@ -251,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(Small, BudgetExplorer,
                                            ring_of_three, ring_of_three_journal),
                          [](const auto& one) { return std::string(one.param.name); });
 
-// The explorer sees a circle where there is one.
+// The explorer finds a circle if there is one.
 TEST(BudgetExplorer, without_shares_two_servers_wait_for_each_other) {
   EXPECT_TRUE(Explorer(two_servers, {.share = false}).circle());
 }

@@ -52,7 +52,7 @@ void mark_record(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::ui
   std::uint64_t* starts = pool.start_bits(id, b);
   clear_bits(starts, begin >> shift, end >> shift);
   set_bits(starts, begin >> shift, (begin >> shift) + 1);
-  // The rest of an older record behind this one begins here now.
+  // The rest of an older record behind this one is a record of its own now.
   if (end < b.end && test_bit(pool.cover_bits(id, b), end >> shift)) {
     set_bits(starts, end >> shift, (end >> shift) + 1);
   }
@@ -82,7 +82,7 @@ Range next_gap(const BlockPool& pool, std::uint32_t id, std::uint32_t from, std:
   }
   const std::uint32_t shift = b.shape == Shape::coarse ? 2 : 0;
   const std::uint64_t* bits = pool.cover_bits(id, b);
-  // Bits at the edges may be wider than the bytes asked for: cut at the end.
+  // A bit at the edge may stand for bytes outside [from, end). The return statement cuts these off.
   const std::uint32_t limit = (end + (1U << shift) - 1) >> shift;
   const std::uint32_t begin = find_bit(bits, from >> shift, limit, inverted);
   if (begin >= limit) return {0, 0};

@@ -8,11 +8,11 @@
 
 #include "agent/pipeline/block_pool.hpp"
 
-// Which bytes of a block are there. A block begins as one run of bytes; a record that does not touch the run
-// turns it into a bit map, a bit per 4 bytes where every record so far begins and ends on a multiple of 4,
-// else a bit per byte. So whatever the pattern, a record costs a few words, no search and no allocation.
-// With merging on, a block whose bytes are one run again is a run again. With merging off a second map
-// holds a bit where each record begins; a newer record cuts or covers the older ones:
+// Records which bytes of a block are present. A block begins as one run of bytes. A record that does not
+// touch the run turns it into a bit map: a bit per 4 bytes if all records so far begin and end on a multiple
+// of 4, else a bit per byte. So under every pattern, a record costs a few words, no search and no allocation.
+// With merging on, a block becomes a run again when its bytes are one run. With merging off, a second map has
+// a bit at the begin of each record; a newer record cuts or covers the older ones:
 //
 //    older     |=======A=======|====B====|
 //    newer              |=====C=====|
@@ -25,7 +25,7 @@ struct Range {  // within a block, bytes
   std::uint32_t end;
 };
 
-// Bits [begin, end) of `words`, begin < end.
+// Masks for the first and the last word of bits [begin, end), begin < end.
 inline std::uint64_t low_mask(std::uint32_t bit) { return ~std::uint64_t{0} << (bit & 63); }
 inline std::uint64_t high_mask(std::uint32_t bit) { return ~std::uint64_t{0} >> ((64 - (bit & 63)) & 63); }
 
@@ -44,7 +44,7 @@ inline std::uint32_t set_bits(std::uint64_t* words, std::uint32_t begin, std::ui
     const std::uint64_t old = words[i];
     words[i] = old | mask;
     const std::uint64_t fresh = mask & ~old;
-    // Mostly a whole word; counting bits is a call where the processor is not known to have it.
+    // Usually a whole word. popcount is a function call if the compiler may not assume the instruction.
     added += fresh == ~std::uint64_t{0} ? 64 : static_cast<std::uint32_t>(std::popcount(fresh));
   }
   return added;
@@ -80,7 +80,7 @@ inline std::uint32_t find_bit(const std::uint64_t* words, std::uint32_t from, st
 
 inline constexpr std::uint64_t inverted = ~std::uint64_t{0};
 
-// Gives the block's map back, if it holds one that is not its own.
+// Gives the block's fine map back, if it has one.
 inline void drop_map(BlockPool& pool, Block& block) {
   if (block.shape == Shape::fine) pool.fine_maps.release(block.fine);
   block.shape = Shape::run;
@@ -91,12 +91,12 @@ void make_map(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::uint3
 void refine(BlockPool& pool, std::uint32_t id, bool merge);
 void mark_record(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::uint32_t end);
 
-// [begin, end) of block `id` has new bytes. Returns how many bytes the block has more than before.
+// Adds bytes [begin, end) to block `id`. Returns the number of bytes that were not present before.
 [[gnu::always_inline]] inline std::uint32_t add(BlockPool& pool, std::uint32_t id, std::uint32_t begin,
                                                 std::uint32_t end, bool merge) {
   Block& b = pool.block(id);
   const std::uint32_t before = b.covered;
-  if (before == 0 || (begin <= b.begin && end >= b.end)) {  // all there is
+  if (before == 0 || (begin <= b.begin && end >= b.end)) {  // covers all older bytes
     drop_map(pool, b);
     b.begin = begin;
     b.end = end;
@@ -125,11 +125,11 @@ void mark_record(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::ui
   return b.covered - before;
 }
 
-// The first run (merging on) or record (off) that ends after `from`, cut to begin there at the earliest;
-// empty (begin == end) if there is none.
+// The first run (merging on) or record (off) that ends after `from`, without its bytes before `from`. Empty
+// (begin == end) if there is none.
 Range next_run(const BlockPool& pool, std::uint32_t id, std::uint32_t from, bool merge);
 
-// The first part of [from, end) that has no bytes; empty if there is none.
+// The first gap in [from, end); empty if there is none.
 Range next_gap(const BlockPool& pool, std::uint32_t id, std::uint32_t from, std::uint32_t end);
 
 }  // namespace millrace::agent::cover

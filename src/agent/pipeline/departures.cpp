@@ -11,7 +11,7 @@ namespace millrace::agent {
 
 namespace {
 
-// Bounds of what is on its way, so that descriptions of tiny records do not outgrow the records.
+// Bounds of the departures, so that descriptions of tiny records do not need more memory than the records.
 constexpr std::uint32_t segments_out_max = 16384;
 constexpr std::size_t segments_per_put_max = 4096;
 constexpr std::size_t departures_max = 1024;  // the paper's FIFO of 1,024 buffers
@@ -60,12 +60,7 @@ std::uint32_t Departures::watch(Extent extent, WaiterId waiter) {
   return count;
 }
 
-void Departures::take_finished(std::vector<WaiterId>& waiters) {
-  waiters.insert(waiters.end(), finished_.begin(), finished_.end());
-  finished_.clear();
-}
-
-// Puts the next runs of a chunk into segments_; true when the chunk's last one is among them.
+// Puts the next runs of a chunk into segments_. True if the chunk's last run is among them.
 bool Departures::take_runs(Departure& departure) {
   const BlockPool& pool = *shared_.pool;
   const Chunk& chunk = pool.chunk(departure.chunk);

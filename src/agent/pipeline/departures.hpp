@@ -8,6 +8,7 @@
 #include <list>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "agent/pipeline/outlet.hpp"
@@ -28,54 +29,55 @@ class Departures {
   // `merge`: runs that touch each other leave as one.
   Departures(Shared& shared, Outlet& outlet, bool merge) : shared_(shared), outlet_(outlet), merge_(merge) {}
 
-  // A chunk that the sort buffer has let go. `waiters` are told when it is over.
+  // Takes a chunk that has left the sort buffer. `waiters` are told when the departure ends.
   void to_outlet(std::uint32_t chunk, std::vector<WaiterId> waiters = {});
   void to_journal(std::uint32_t chunk);
-  // ... as the next one in file order: begin_sweep().
+  // As to_outlet(), for the next chunk of a sweep.
   void to_outlet_in_order(std::uint32_t chunk, std::vector<WaiterId> waiters = {});
   // A block of Arrivals, which is handed over at once.
   void put_block(std::uint32_t block, Extent hull, std::span<const sink::Segment> segments);
 
-  // `waiter` is told once for every departure that has a byte of `extent`; returns their number.
+  // `waiter` is told once for every departure that has a byte of `extent`. Returns their number.
   std::uint32_t watch(Extent extent, WaiterId waiter);
   void tell(const std::vector<WaiterId>& waiters) {
     finished_.insert(finished_.end(), waiters.begin(), waiters.end());
   }
-  void take_finished(std::vector<WaiterId>& waiters);
+  std::vector<WaiterId> take_finished() { return std::exchange(finished_, {}); }
 
-  // Hands departures to the outlet as far as its window allows. True if anything moved. `doomed`: they end
-  // without it.
+  // Hands departures to the outlet, up to a bound. True if anything moved. `doomed`: they end without the
+  // outlet.
   bool hand_over(bool doomed);
   // Stores chunks as far as the journal's writer allows. True if anything moved.
   bool store(Overflow& journal, bool doomed);
   bool storing() const { return !to_journal_.empty(); }
   // No further segment follows: the outlet starts the write that it held back for one.
   void flush();
-  // The outlet's answer to a put; false if it answers something else.
+  // The outlet's answer to a put; false if it answers a settling.
   bool done(const sink::Done& done);
 
-  // While chunks leave in file order, the next agent is told how far they have come.
+  // During a sweep, each chunk that is handed over moves the mark of the next agent.
   void begin_sweep();
   void end_sweep();
   // Chunks of the sweep that have not been handed over.
   std::uint32_t sweeping() const { return sweeping_; }
-  // All that leaves from here on lies at or above `offset`.
+  // Tells the next agent that all later bytes lie at or above `offset`.
   void mark(std::uint64_t offset);
 
   bool empty() const { return list_.empty(); }
   std::uint32_t blocks() const { return blocks_; }
-  // More leaves than keeps the storage busy, though the storage is quick: ranks that wait leave it
-  // processors. It lasts until the oldest departure is as old as this, at most.
+  // If more bytes are on their way than keep the storage busy, the storage's threads may lack processors. The
+  // agent then takes no records, so that ranks wait. This ends when the oldest departure is `storage_slow_ns`
+  // old, because then the storage is slow.
   static constexpr std::uint64_t storage_slow_ns = 25'000'000;
   bool ahead() const { return shared_.now_ns < ahead_until_ns(); }
   std::uint64_t ahead_until_ns() const {
     return shared_.budget.leaves_plenty() && !list_.empty() ? list_.front().since_ns + storage_slow_ns : 0;
   }
-  // As much is on its way as may be, however small.
+  // True if the number of departures or of their segments is at its bound.
   bool crowded() const;
   // The number of puts so far.
   std::uint64_t puts() const { return puts_made_; }
-  // Runs of bytes that were given to the outlet, and what they hold.
+  // The number of runs given to the outlet, and their bytes.
   std::uint64_t extents_out() const { return extents_out_; }
   std::uint64_t bytes_out() const { return bytes_out_; }
 
@@ -87,10 +89,10 @@ class Departures {
     std::uint32_t blocks = 0;
     std::uint64_t since_ns = 0;
     std::vector<WaiterId> waiters = {};
-    std::uint32_t slot = 0;  // slots before this one have been handed over
+    std::uint32_t slot = 0;  // bytes before (slot, byte) have been handed over or stored
     std::uint32_t byte = 0;
-    bool handed = false;        // all of it
-    bool swept = false;         // as the next one in file order
+    bool handed = false;        // all bytes have been handed over
+    bool swept = false;         // a part of the sweep
     std::uint32_t tickets = 0;  // puts that are not done
   };
   using Iterator = std::list<Departure>::iterator;
@@ -119,7 +121,7 @@ class Departures {
   std::uint64_t bytes_out_ = 0;
   bool unflushed_ = false;
   std::uint32_t sweeping_ = 0;
-  std::uint64_t marked_ = 0;             // file offset that the next agent was told
+  std::uint64_t marked_ = 0;             // file offset of the last mark
   std::vector<sink::Segment> segments_;  // scratch
   std::vector<WaiterId> finished_;
 };

@@ -5,21 +5,22 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/posix/descriptor.hpp"
+
 namespace millrace::agent {
 
 namespace {
 
-// After these every further write would fail too: what is buffered is dropped.
+// True if every further write would fail too. The buffered bytes are then dropped.
 bool dooms(Code code) {
   return code == Code::no_space || code == Code::quota || code == Code::read_only || code == Code::access;
 }
 
 sink::SinkOptions sink_options(const FileSettings& settings, bool copy) {
   sink::SinkOptions options;
-  if (copy) options.writeback_step_bytes = 0;  // it is gone before the disk needs to see it
+  if (copy) options.writeback_step_bytes = 0;  // the copy is removed before it has to be on the disk
   options.direct = settings.sink == SinkMode::direct;
-  // Through the page cache: a size that is still in the processor's cache. Direct: a size that keeps a disk
-  // busy.
+  // Through the page cache, a size that fits the processor's cache. Direct, a size that keeps a disk busy.
   options.write_max_bytes = options.direct ? 4 * MiB : MiB;
   options.datasync_interval_bytes = ends_on_disk(settings) ? settings.fdatasync_interval_bytes : 0;
   return options;
@@ -46,23 +47,27 @@ FilePipeline::FilePipeline(Shared& shared, const FileSettings& settings, std::ui
       sweep_(shared, sort_, journal_, departures_),
       settlements_(*outlet_, departures_) {}
 
-Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, Fd target,
+Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, const Fd& target,
                                                          const FileSettings& settings, LaneRoute way) {
-  const std::uint32_t owner = shared.next_owner++;
-  sink::SinkOptions options = sink_options(settings, way.keeps);
-  if (settings.sink == SinkMode::automatic) options.meter = &shared.meters[way.device];
-  auto sink = sink::Sink::open(shared.storage, std::move(target), owner, options);
-  if (!sink) return sink.status();
-  auto outlet = make_outlet(*std::move(sink));
-  if (way.next)
-    outlet = make_tee(std::move(outlet), make_outlet(std::move(way.next), settings.record_max_bytes));
+  std::uint32_t owner = 0;
+  std::unique_ptr<Outlet> next, outlet;
+  if (way.next) next = make_outlet(std::move(way.next), settings.record_max_bytes);
+  if (!next || way.keeps) {
+    Result<Fd> own = io::duplicate(target);
+    if (!own) return own.status();
+    owner = shared.next_owner++;
+    sink::SinkOptions options = sink_options(settings, way.keeps);
+    if (settings.sink == SinkMode::automatic) options.meter = &shared.meters[way.device];
+    auto sink = sink::Sink::open(shared.storage, *std::move(own), owner, options);
+    if (!sink) return sink.status();
+    outlet = make_outlet(*std::move(sink));
+  }
+  if (outlet && next) {
+    outlet = make_tee(std::move(outlet), std::move(next));
+  } else if (next) {
+    outlet = std::move(next);
+  }
   return std::unique_ptr<FilePipeline>(new FilePipeline(shared, settings, owner, std::move(outlet)));
-}
-
-std::unique_ptr<FilePipeline> FilePipeline::open(Shared& shared, std::unique_ptr<Carrier> next,
-                                                 const FileSettings& settings) {
-  auto outlet = make_outlet(std::move(next), settings.record_max_bytes);
-  return std::unique_ptr<FilePipeline>(new FilePipeline(shared, settings, 0, std::move(outlet)));
 }
 
 void FilePipeline::note(Extent extent) {
@@ -89,7 +94,7 @@ bool FilePipeline::depart_arrivals() {
   return true;
 }
 
-// Chunks with an older part in the journal wait in the buffer until that has come back.
+// A chunk with an older part in the journal waits in the buffer until that part has come back.
 std::uint32_t FilePipeline::depart(Extent extent, WaiterId waiter) {
   (void)depart_arrivals();
   journal_.want(extent);
@@ -137,7 +142,7 @@ bool FilePipeline::pump() {
   return moved;
 }
 
-// Chunks go to the journal, and chunks that were asked for come back.
+// Stores chunks in the journal, and loads wanted chunks from it.
 bool FilePipeline::recall() {
   if (!journal_.on()) return false;
   bool moved = departures_.store(journal_, doomed_);
@@ -170,15 +175,15 @@ bool FilePipeline::collect(std::uint64_t elapsed_ns) {
   outlet_->take(done_);
   for (const sink::Done& done : done_) fail(departures_.done(done) ? done.status : settlements_.end(done));
   fail(outlet_->status());
-  if (!journal_.status().ok() && !doomed_) {  // a part of the file is lost with it
+  if (!journal_.status().ok() && !doomed_) {  // the bytes in the journal are lost
     fail(journal_.status());
     drop();
   }
   return moved || !done_.empty();
 }
 
-// The first error stays. One that every later write would meet too frees what waits; after any other one
-// the rest is tried, since it may be on a sound part of the disk.
+// Keeps the first error. After an error that every later write would meet, the pipeline drops its bytes.
+// After any other error it tries the rest, which may be on a sound part of the disk.
 void FilePipeline::fail(Status status) {
   if (error_.ok()) error_ = status;
   if (dooms(status.code())) drop();

@@ -27,37 +27,35 @@ namespace millrace::agent {
 struct PipelineCounters {
   std::uint64_t records_in = 0;
   std::uint64_t bytes_in = 0;
-  std::uint64_t records_dropped = 0;  // after an error that would repeat itself
-  std::uint64_t evictions = 0;        // chunks that left because memory was short
+  std::uint64_t records_dropped = 0;  // after an error that every further write would meet
+  std::uint64_t evictions = 0;        // chunks that left to free memory
   std::uint64_t complete_chunks = 0;  // chunks that left because they were complete
   std::uint64_t journaled_bytes = 0;
   std::uint64_t noted_bytes = 0;
   std::uint64_t noted_extents = 0;
-  std::uint64_t storage_busy_ns = 0;  // time with at least one write under way, by the told clock
+  std::uint64_t storage_busy_ns = 0;  // time with at least one departure or settling under way
 };
 
-// A pipeline's part of the memory that all files share, in blocks, and its demands.
+// A pipeline's use of the shared pool, in blocks, and its demands.
 struct Claims {
   std::uint32_t in_use;         // on their way out or not
-  std::uint32_t evictable;      // evict() frees these
-  std::uint32_t due;            // a chunk that comes back from the journal may still need these
-  bool recalls;                 // chunks that were asked for come back from the journal first
-  bool starved;                 // ... and there was no memory for one
+  std::uint32_t evictable;      // evict() makes these depart
+  std::uint32_t due;            // the most that the chunk which comes back from the journal still needs
+  bool recalls;                 // wanted chunks have to come back from the journal first
+  bool starved;                 // there was no memory for such a chunk
   bool lands;                   // the journal holds a chunk for the file here, not for another agent
-  std::uint32_t partial;        // of chunks that leave by themselves once they are complete, and are not
-  std::uint64_t pending_bytes;  // about as much has not been handed to the file system
+  std::uint32_t partial;        // of incomplete chunks that leave when they are complete
+  std::uint64_t pending_bytes;  // about as many bytes are not with the file system yet
 };
 
-// The way of one file's records: buffer (as the strategy says) -> [journal] -> departures -> outlet. Owns all
-// of these. Memory is the shared pool's. Not thread safe.
+// The way of the records of one file or lane: buffer, as the strategy says -> [journal] -> departures ->
+// outlet. Owns all of these. The memory is the shared pool's. Not thread safe.
 class FilePipeline {
  public:
-  // Into the target file; if there is a next agent, to that too.
-  static Result<std::unique_ptr<FilePipeline>> open(Shared& shared, Fd target, const FileSettings& settings,
-                                                    LaneRoute way = {});
-  // To the next agent.
-  static std::unique_ptr<FilePipeline> open(Shared& shared, std::unique_ptr<Carrier> next,
-                                            const FileSettings& settings);
+  // Leads into the target file, or to the next agent, or to both, as the lane's route says. Duplicates
+  // `target`.
+  static Result<std::unique_ptr<FilePipeline>> open(Shared& shared, const Fd& target,
+                                                    const FileSettings& settings, LaneRoute way);
 
   void write(std::uint64_t offset, std::span<const std::byte> data) {
     ++counters_.records_in;
@@ -77,27 +75,29 @@ class FilePipeline {
   }
   void note(Extent extent);
 
-  // Everything that has a byte of `extent` departs now. `waiter` is told once for every departure that has
-  // one and is not over (take_finished); returns their number.
+  // Makes every chunk depart that has a byte of `extent`. Returns the number of departures in `extent` that
+  // have not ended. Each of them names `waiter` once in take_finished() when it ends.
   std::uint32_t depart(Extent extent, WaiterId waiter = no_waiter);
-  // One chunk departs because memory is short. False if there is none.
+  // Makes one chunk depart to free memory. False if there is none.
   bool evict();
-  // Complete chunks depart (auto), records in order of arrival depart (immediate), departures go to the
-  // outlet as far as its window allows. True if anything moved.
+  // Goes on with the sweep and with chunks that come back from the journal. Makes complete chunks (auto) and
+  // arrivals (immediate) depart. Hands departures to the outlet as far as its window allows. True if anything
+  // moved.
   bool pump();
-  // A completion of the storage; ignored if it is for another pipeline. Then collect() takes what is done.
-  // True if anything was. `elapsed_ns`: since the last call, by the told clock.
+  // A completion of the storage; ignored if it is for another pipeline.
   void complete(const io::Completion& completion);
+  // Takes finished work from the outlet, after complete(). True if there was any. `elapsed_ns`: the time
+  // since the last call.
   bool collect(std::uint64_t elapsed_ns);
-  // Makes sure of everything that has departed completely.
+  // Settles all bytes that have departed completely (Outlet::settle).
   sink::Ticket settle(transport::Kind kind, Extent extent) {
     return settlements_.begin(kind, extent, ends_on_disk(settings_));
   }
-  // Forgets what has not been handed to the outlet, and takes nothing any more.
+  // Forgets all bytes that the outlet does not have, and ignores further records.
   void drop();
 
   const Departures& departures() const { return departures_; }
-  void take_finished(std::vector<WaiterId>& waiters) { departures_.take_finished(waiters); }
+  std::vector<WaiterId> take_finished() { return departures_.take_finished(); }
   Settlements& settlements() { return settlements_; }
   Sweep& sweep() { return sweep_; }
   Outlet& outlet() const { return *outlet_; }
@@ -105,27 +105,28 @@ class FilePipeline {
   Status error() const { return error_; }
   // True: departed records are in the file only after a settle().
   bool carries() const { return outlet_->carries(); }
-  // True if bytes of the file are here.
+  // True if the pipeline has bytes that its outlet has not finished with.
   bool holds() const {
     return !sort_.empty() || !arrivals_.empty() || !departures_.empty() || !journal_.empty();
   }
-  // True if bytes wait here for others, or for somebody who asks for them.
+  // True if bytes wait for their neighbours or for a request.
   bool buffers() const { return !sort_.empty() || !journal_.empty(); }
-  // True if all that was ever written is in the file, as safely as the durability says.
+  // True if all records are in the file, as safely as the durability says.
   bool secured() const;
-  // True if bytes are not known to be in the file: here, or passed on.
+  // True if bytes may not be in the file yet: they are here, or have been passed on and are not settled.
   bool dirty() const { return holds() || (carries() && settlements_.unsettled() && error_.ok()); }
-  // As dirty(), and the storage's hints count too: while false, the pipeline must not be destroyed.
+  // True if no bytes are pending and no request is with the storage, hints included. The pipeline must not be
+  // destroyed before.
   bool quiet() const { return !dirty() && settlements_.quiet() && outlet_->idle(); }
   bool throttled() const { return departures_.ahead() || (immediate_ && departures_.crowded()); }
-  // The time waits for neighbours to come, with so many blocks of them.
+  // True if enough blocks of incomplete chunks are here that a sync should wait for ranks that have not come.
   bool worth_gathering() const { return claims().partial >= shared_.budget.worth_gathering(); }
   Claims claims() const;
-  // Why strategy journal did without a journal; empty if it did not.
+  // The reason why strategy journal works without a journal; else empty.
   const std::string& journal_problem() const { return journal_.problem(); }
 
   const FileSettings& settings() const { return settings_; }
-  // Another open asks for more than the first one.
+  // Another open of the file asks for a stronger durability.
   void strengthen(Durability durability) { settings_.durability = durability; }
   const PipelineCounters& counters() const { return counters_; }
 
@@ -140,7 +141,7 @@ class FilePipeline {
   Shared& shared_;
   FileSettings settings_;
   bool immediate_;
-  bool doomed_ = false;
+  bool doomed_ = false;  // every further write would fail: records are dropped
   bool eager_;           // complete chunks leave at once
   std::uint32_t owner_;  // of the sink's requests; 0: there is no sink
   SortBuffer sort_;
@@ -157,7 +158,7 @@ class FilePipeline {
   PipelineCounters counters_;
 };
 
-// Runs that touch each other leave as one.
+// True if runs that touch each other leave as one.
 bool merges(const FileSettings& settings);
 
 }  // namespace millrace::agent

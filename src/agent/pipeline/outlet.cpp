@@ -15,14 +15,10 @@ class SinkOutlet final : public Outlet {
 
   sink::Ticket put(std::span<const sink::Segment> batch) override { return sink_->put(batch); }
   void flush() override { sink_->flush(); }
-  void mark(std::uint64_t) override {}
   sink::Ticket settle(transport::Kind, Extent) override { return sink_->sync(); }
   void note(Extent written) override { sink_->note(written); }
   void complete(const io::Completion& completion) override { sink_->complete(completion); }
-  bool advance() override { return false; }
   void take(std::vector<sink::Done>& done) override { sink_->take(done); }
-  bool take_data(Carrier::Data&) override { return false; }
-  void give_up() override {}
   Status status() const override { return sink_->status(); }
   bool idle() const override { return sink_->idle(); }
   bool carries() const override { return false; }
@@ -43,8 +39,6 @@ class CarrierOutlet final : public Outlet {
   void flush() override { carrier_->flush(); }
   void mark(std::uint64_t offset) override;
   sink::Ticket settle(transport::Kind kind, Extent extent) override;
-  void note(Extent) override {}  // the writer is on this node, and so is the page cache with the bytes
-  void complete(const io::Completion&) override {}
   bool advance() override;
   void take(std::vector<sink::Done>& done) override;
   sink::Ticket want(std::vector<std::byte> list) override;
@@ -54,13 +48,12 @@ class CarrierOutlet final : public Outlet {
   Status status() const override { return status_; }
   bool idle() const override { return work_.empty() && asked_.empty() && done_.empty(); }
   bool carries() const override { return true; }
-  bool direct() const override { return false; }
   const sink::SinkCounters& counters() const override { return counters_; }
 
  private:
   struct Work {
     sink::Ticket ticket;
-    std::deque<sink::Segment> segments;  // left to send; empty: a request
+    std::deque<sink::Segment> segments;  // of a write, not sent yet
     transport::Kind kind;
     Extent extent;
     std::vector<std::byte> list = {};  // of a want
@@ -112,19 +105,19 @@ bool CarrierOutlet::take_wanted(Wanted& wanted) {
   return true;
 }
 
-// Of marks that wait one after another only the last one says anything.
+// Of marks that wait one behind the other, only the last one counts.
 void CarrierOutlet::mark(std::uint64_t offset) {
   if (!work_.empty() && work_.back().kind == transport::Kind::mark) work_.pop_back();
   work_.push_back({0, {}, transport::Kind::mark, {offset, offset}});
   (void)advance();
 }
 
-// True when all of it has been sent.
+// True if all of the work has been sent.
 bool CarrierOutlet::send(Work& work) {
   if (work.kind == transport::Kind::mark) {
     if (!carrier_->has_room()) return false;
     carrier_->mark(work.extent.begin);
-    if (work_.size() == 1) carrier_->flush();  // somebody waits for it
+    if (work_.size() == 1) carrier_->flush();  // the next agent waits for it
     return true;
   }
   if (work.kind != transport::Kind::write) {

@@ -20,34 +20,39 @@ namespace millrace::agent {
 constexpr std::uint32_t request_of(sink::Ticket ticket) { return static_cast<std::uint32_t>(ticket); }
 
 // The destination of a pipeline's bytes: the target file, or the next agent on the way to the file server. A
-// deterministic state machine, as the sink is; tickets and the life of segments are those of sink::Sink.
+// deterministic state machine. Tickets and the life of segments are those of sink::Sink. The functions with a
+// body here need the target file or a next agent; an outlet without it has nothing to do.
 class Outlet {
  public:
   virtual ~Outlet() = default;
 
   virtual sink::Ticket put(std::span<const sink::Segment> batch) = 0;
-  // The end of a round of put(): nothing is held back for what might follow.
+  // The end of a round of put(): the outlet holds nothing back for later puts.
   virtual void flush() = 0;
-  // All puts from here to the next settle() of sync or close lie at or above `offset`, as far as this agent
-  // knows. The outlet tells the next agent, if there is one.
-  virtual void mark(std::uint64_t offset) = 0;
-  // All earlier puts have arrived as safely as `kind` says. flush: in the file system. sync: on the disk too.
-  // close: as the file's durability says, and no rank of this node has the file open any more. fetch: like
-  // flush, and the bytes of `extent` come back. The target's own outlet knows only sync, because its finished
-  // puts are in the file system.
+  // A hint for the next agent: all puts from here to the next settle() of sync or close lie at or above
+  // `offset`.
+  virtual void mark([[maybe_unused]] std::uint64_t offset) {}
+  // The ticket is done when all earlier puts are as safe as `kind` says.
+  //
+  // - flush: in the file system. arrive: with the file server, before all later records.
+  // - sync: on the disk too. close: as the file's durability says, and this node has the file open no more.
+  // - fetch: in the file system, and the bytes of `extent` have come back.
+  //
+  // The target's own outlet treats every kind as sync, because its finished puts are in the file system.
   virtual sink::Ticket settle(transport::Kind kind, Extent extent) = 0;
   // The next agent sends the bytes of a list (transport/want_list.hpp), behind all earlier puts. Only where
   // the outlet is the next agent alone. The answer is told as that of a fetch.
   virtual sink::Ticket want([[maybe_unused]] std::vector<std::byte> list) { return 0; }
-  // Somebody else wrote this extent to the file.
-  virtual void note(Extent written) = 0;
+  // A rank wrote this extent to the file, past the pipeline. Only this node can start writeback of these
+  // bytes, because it has them in its page cache.
+  virtual void note([[maybe_unused]] Extent written) {}
 
-  virtual void complete(const io::Completion& completion) = 0;
-  // Goes on with what waits for room. True if anything moved.
-  virtual bool advance() = 0;
+  virtual void complete([[maybe_unused]] const io::Completion& completion) {}
+  // Goes on with work that waits for room. True if anything moved.
+  virtual bool advance() { return false; }
   virtual void take(std::vector<sink::Done>& done) = 0;
   // The next data of a settle() of kind fetch, from the next agent.
-  virtual bool take_data(Carrier::Data& data) = 0;
+  virtual bool take_data([[maybe_unused]] Carrier::Data& data) { return false; }
   // The next bytes of the want() whose ticket ends with `request`.
   struct Wanted {
     std::uint32_t request = 0;
@@ -55,21 +60,21 @@ class Outlet {
   };
   virtual bool take_wanted([[maybe_unused]] Wanted& wanted) { return false; }
 
-  // Records without an answer from the other agent count as lost.
-  virtual void give_up() = 0;
+  // Requests without an answer from the next agent fail with Code::lost_peer.
+  virtual void give_up() {}
 
   virtual Status status() const = 0;
   virtual bool idle() const = 0;
-  // True: finished records are only passed on. They are in the file after a settle().
+  // True: a finished put has only been passed on. It is in the file after a settle().
   virtual bool carries() const = 0;
-  virtual bool direct() const = 0;
+  virtual bool direct() const { return false; }
   virtual const sink::SinkCounters& counters() const = 0;
 };
 
 std::unique_ptr<Outlet> make_outlet(std::unique_ptr<sink::Sink> sink);
 // Records on the wire have at most record_max_bytes.
 std::unique_ptr<Outlet> make_outlet(std::unique_ptr<Carrier> carrier, std::uint64_t record_max_bytes);
-// Both of them: bytes are done with when the file here has them and they have been passed on.
+// A put is done when the file here has its bytes and they have been passed on.
 std::unique_ptr<Outlet> make_tee(std::unique_ptr<Outlet> file, std::unique_ptr<Outlet> next);
 
 }  // namespace millrace::agent

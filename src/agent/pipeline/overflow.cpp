@@ -14,16 +14,16 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::uint64_t segment_bytes_max = 1 * MiB;  // a segment ends with the record that reaches this
-constexpr std::uint32_t segments_max = 128 * 1024;    // 3 MiB
+constexpr std::uint32_t segments_max = 128 * 1024;    // their descriptions take 3 MiB
 constexpr std::uint64_t space_step_bytes = 4 * MiB;   // one check of free space for so many bytes
 constexpr std::uint64_t renew_bytes = 256 * MiB;      // an empty journal above this begins anew
-constexpr std::uint64_t plenty_bytes = 256 * MiB;     // beyond what is needed: no doubt that it is there
+constexpr std::uint64_t plenty_bytes = 256 * MiB;     // more free room than this needs no reservation
 
 }  // namespace
 
-// Creates the file at first use. Not ok: there is no journal; nothing is lost.
-// An empty journal that has grown large makes way for a new one. On a disk that is nearly full the journal
-// starts again in the same file: freed space is counted at once, but available only later.
+// Creates the file at first use. Not ok: there is no journal, and no byte is lost. Replaces an empty journal
+// that has grown large. On a disk that is nearly full, the new journal uses the same file, because space that
+// a file system frees is often available only later.
 Status Overflow::prepare() {
   if (unavailable_) return Code::unsupported;
   if (log_ && (!empty() || (log_->file_bytes() < renew_bytes && has_space()))) return {};
@@ -42,14 +42,14 @@ Status Overflow::fail(Status status) {
   return status;
 }
 
-// True while the disk has room for the next bytes, the bytes in memory now (twice: headers of small records)
-// and the bytes in the writer.
+// True if the disk has room for the next step, for twice the bytes of the pool (small records need headers),
+// and for the bytes in the writer.
 bool Overflow::has_space() {
   const std::uint64_t size = log_ ? log_->file_bytes() : 0;
   if (size < space_until_) return true;
   const std::uint64_t needed = 2 * buffer_.pool().capacity_bytes() + 2 * space_step_bytes;
   const Result<std::uint64_t> left = io::free_bytes(space_);
-  // Not all free space is available: file systems reserve some of it.
+  // File systems keep some of their free space for themselves.
   if (left.ok() && *left < needed + plenty_bytes) {
     const Status reserved = io::reserve(space_, size, needed);
     if (reserved.code() == Code::unsupported ? *left < needed : !reserved.ok()) return false;
@@ -77,9 +77,8 @@ Status Overflow::create(Fd again) {
 
 bool Overflow::full() { return segments_ >= segments_max || (!empty() && !has_space()); }
 
-// A chunk goes to the outlet if there can be no journal, or if all that is stored is to come back anyway; but
-// never before an older part of it that is stored. A full journal is noticed here: it grows by chunks that it
-// holds already as well.
+// A chunk goes to the outlet if there is no journal, or if the stored chunks come back now. It never
+// overtakes an older part of it in the journal. A full journal makes all its chunks come back.
 bool Overflow::takes(std::uint64_t index, bool sweeping) {
   if (!on_) return false;
   if (!wanted() && full()) want(everything);
@@ -124,7 +123,7 @@ bool Overflow::store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byt
 
 // --- loading ---
 
-// Calls f for those that have a byte of `extent`.
+// Calls f for the stored chunks that meet `extent`.
 template <class F>
 void Overflow::each_in(Extent extent, F f) {
   const std::uint32_t shift = buffer_.pool().chunk_shift();
@@ -151,7 +150,7 @@ std::uint32_t Overflow::blocks_due() const {
   return loading_ == no_chunk ? 0 : buffer_.pool().slots() - buffer_.blocks_of(loading_);
 }
 
-// The newest one of the chunk was read: it goes into the buffer, under what is there.
+// The newest segment of the chunk was read. Puts it into the buffer, below the newer bytes.
 Status Overflow::take_segment(Stored& stored) {
   status_ = log_->take(
       [this](std::uint64_t offset, std::span<const std::byte> data) { buffer_.insert_under(offset, data); });
@@ -173,13 +172,7 @@ void Overflow::forget(std::map<std::uint64_t, Stored>::iterator place) {
 
 Overflow::Progress Overflow::pump(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
                                   std::vector<WaiterId>& waiters) {
-  const Progress progress = step(may_start, budget, passed_on, index, waiters);
-  starved_ = progress == Progress::needs_room;
-  return progress;
-}
-
-Overflow::Progress Overflow::step(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
-                                  std::vector<WaiterId>& waiters) {
+  starved_ = false;
   if (log_ && log_->reading()) return Progress::nothing;
   if (loading_ == no_chunk) {
     if (!wanted()) {
@@ -187,7 +180,8 @@ Overflow::Progress Overflow::step(bool may_start, const Budget& budget, bool pas
       return Progress::nothing;
     }
     if (!may_start) return Progress::nothing;
-    if (!budget.grants_return(buffer_.pool().free(), passed_on)) return Progress::needs_room;
+    starved_ = !budget.grants_return(buffer_.pool().free(), passed_on);
+    if (starved_) return Progress::nothing;
     if (!log_->idle()) {
       log_->flush();
       return Progress::nothing;
@@ -197,10 +191,10 @@ Overflow::Progress Overflow::step(bool may_start, const Budget& budget, bool pas
     log_->read(place->second.segments.back());
     return Progress::moved;
   }
-  if (log_->read_status().ok() && !budget.grants_rest(buffer_.pool().free(), blocks_due()))
-    return Progress::needs_room;
+  starved_ = log_->read_status().ok() && !budget.grants_rest(buffer_.pool().free(), blocks_due());
+  if (starved_) return Progress::nothing;
   const auto place = chunks_.find(loading_);
-  if (!take_segment(place->second).ok()) {  // the owner looks at status() and drops everything
+  if (!take_segment(place->second).ok()) {  // the owner sees status() and calls drop()
     loading_ = no_chunk;
     return Progress::moved;
   }

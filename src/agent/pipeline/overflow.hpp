@@ -21,19 +21,19 @@ namespace millrace::agent {
 // chunk by chunk before the agent writes them to the target. The file has no name, so it vanishes even if the
 // agent is killed.
 //
-//   store   a chunk's runs are appended; a segment remembers where
-//   load    a chunk's segments are read, newest first, and fill the gaps of what is in memory, which is
-//           newer than all of them; so write order is kept. The chunk then leaves as any other.
+//   store   appends a chunk's runs to the file, and keeps their place as a segment
+//   load    reads a chunk's segments, the newest first. Each fills the gaps of the bytes in memory, which are
+//           newer. This keeps the order of writing. Then the chunk leaves as any other.
 //
 //   journal   | seg chunk 3 | seg chunk 4 | ... | seg chunk 3 | ...
 //                  ^------------- older -------------/
 //
-// A segment has at most about 1 MiB. Their number is bounded, and so is the room on the journal's disk: when
-// full(), no new chunk may be stored. The room that is kept then takes the newer parts of chunks that are
-// stored already. Not thread safe.
+// A segment has at most about 1 MiB. The number of segments and the room on the journal's disk are bounded.
+// When full(), no new chunk is stored. The remaining room is for newer parts of chunks that are stored
+// already. Not thread safe.
 class Overflow {
  public:
-  // `on`: the strategy is journal. Else nothing is ever stored.
+  // `on`: the strategy is journal. Otherwise nothing is ever stored.
   Overflow(Shared& shared, SortBuffer& buffer, bool on) : shared_(shared), buffer_(buffer), on_(on) {}
   // Must be quiet.
   ~Overflow() = default;
@@ -41,52 +41,51 @@ class Overflow {
   Overflow& operator=(const Overflow&) = delete;
 
   bool on() const { return on_; }
-  // Why there is or was none, for the report; empty if there was no need or no trouble.
+  // The reason why there is no journal, for the report; else empty.
   const std::string& problem() const { return problem_; }
 
-  // True if a chunk that leaves the buffer for want of memory is to be stored; it counts from now on. False:
-  // it goes to the outlet. While a sweep asks for one chunk after another, chunks behind it are stored as
-  // before.
+  // True if a chunk that is evicted has to be stored. holds() is true for it from now on. False: it goes to
+  // the outlet. `sweeping`: the sweep wants one chunk after another, so chunks behind it are stored although
+  // some are wanted.
   bool takes(std::uint64_t index, bool sweeping);
-  // Appends runs of a chunk from (slot, byte) on, and moves these; true when all is appended (its memory may
-  // go), false if the writer is full for now.
+  // Appends runs of a chunk from (slot, byte) on, and moves both. True if all runs are appended, so that the
+  // chunk's memory may be freed. False: the writer is full for now.
   bool store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byte);
   bool holds(std::uint64_t index) const { return chunks_.contains(index); }
-  // The lowest index that is stored and not below `from`; no_chunk if there is none.
+  // The lowest stored index at or above `from`; no_chunk if there is none.
   std::uint64_t lowest(std::uint64_t from) const {
     const auto place = chunks_.lower_bound(from);
     return place == chunks_.end() ? no_chunk : place->first;
   }
-  // Behind the highest index that is stored; 0 if there is none.
+  // One more than the highest stored index; 0 if there is none.
   std::uint64_t end() const { return chunks_.empty() ? 0 : chunks_.rbegin()->first + 1; }
 
-  // All that is stored and has a byte of `extent` is to be loaded.
+  // All stored chunks that meet `extent` have to be loaded.
   void want(Extent extent);
-  // `waiter` is attached to every wanted chunk in `extent`; returns their number.
+  // Attaches `waiter` to every wanted chunk that meets `extent`. Returns their number.
   std::uint32_t watch(Extent extent, WaiterId waiter);
   bool wanted() const { return wanted_ > 0; }
-  // The chunk that is being loaded must not leave the buffer before.
+  // The chunk that is being loaded; no_chunk: none. It must not leave the buffer before the end of the load.
   std::uint64_t loading() const { return loading_; }
 
-  // Blocks that the loading chunk may still need. They are reserved: without them the load could not end, and
-  // the chunk could not leave.
+  // Blocks that the loading chunk may still need. The budget reserves them, so that the load can end.
   std::uint32_t blocks_due() const;
 
-  enum class Progress { nothing, moved, needs_room, loaded };
-  // One step of loading, as far as the budget grants it; `passed_on`: to another agent. `loaded`: the chunk
-  // `index` is whole in the buffer; `waiters` are those attached.
+  enum class Progress { nothing, moved, loaded };
+  // One step of loading, if the budget grants it. `passed_on`: the chunks go to another agent. `loaded`: the
+  // buffer has the whole chunk `index`, and the function has appended its waiters to `waiters`.
   Progress pump(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
                 std::vector<WaiterId>& waiters);
-  // The last step found too little memory.
+  // True if the last step found too little memory.
   bool starved() const { return starved_; }
 
   bool owns(std::uint32_t owner) const { return log_ && log_->owns(owner); }
   void complete(const io::Completion& completion) { log_->complete(completion); }
   Status status() const;
-  // Forgets everything stored, and returns the waiters of wanted chunks.
+  // Forgets all stored chunks, and returns their waiters.
   std::vector<WaiterId> drop();
 
-  // In the journal, headers included.
+  // Bytes of the stored chunks in the journal, headers included.
   std::uint64_t stored_bytes() const { return stored_bytes_; }
   bool empty() const { return chunks_.empty(); }
 
@@ -104,8 +103,6 @@ class Overflow {
   Status fail(Status status);
   bool has_space();
   bool full();
-  Progress step(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
-                std::vector<WaiterId>& waiters);
   void begin_segment(Stored& stored);
   template <class F>
   void each_in(Extent extent, F f);
@@ -119,8 +116,8 @@ class Overflow {
   Status status_;  // of loading
   bool unavailable_ = false;
   std::string problem_;
-  Fd space_;                       // the journal's file, asked for the room on its disk
-  std::uint64_t space_until_ = 0;  // up to this size of the journal there is enough
+  Fd space_;                       // the journal's file, to query and reserve room on its disk
+  std::uint64_t space_until_ = 0;  // the disk has enough room up to this size of the journal
 
   std::unique_ptr<journal::Log> log_;
 
@@ -129,7 +126,7 @@ class Overflow {
   std::uint64_t stored_bytes_ = 0;
   std::uint32_t wanted_ = 0;
 
-  std::uint64_t storing_ = no_chunk;  // between two calls of store()
+  std::uint64_t storing_ = no_chunk;  // a chunk that store() has stored in part
   std::uint64_t loading_ = no_chunk;
   bool starved_ = false;
 };

@@ -30,11 +30,6 @@ Status Settlements::end(const sink::Done& done) {
   return done.status;
 }
 
-void Settlements::take(std::vector<sink::Ticket>& tickets) {
-  tickets.insert(tickets.end(), settled_.begin(), settled_.end());
-  settled_.clear();
-}
-
 bool Settlements::take_fetched(sink::Ticket ticket, Status& status) {
   const auto found = std::ranges::find(fetched_, ticket, &sink::Done::ticket);
   if (found == fetched_.end()) return false;

@@ -13,28 +13,27 @@
 
 namespace millrace::agent {
 
-// Counts the departed puts that are known to be safe, by asking the outlet. Not thread
-// safe.
+// Asks the outlet to settle departed puts, and counts the puts that are safe. Not thread safe.
 class Settlements {
  public:
   Settlements(Outlet& outlet, const Departures& departures) : outlet_(outlet), departures_(departures) {}
 
-  // Makes sure of everything that has departed completely (Outlet::settle). `on_disk`: a close promises that.
+  // Settles all puts so far (Outlet::settle). `on_disk`: a close promises the disk.
   sink::Ticket begin(transport::Kind kind, Extent extent, bool on_disk);
-  // The outlet's answer to begin(), or to a fetch. Returns what the pipeline's error has to become.
+  // The outlet's answer to begin(), or to a fetch. Returns the error that the pipeline has to keep.
   Status end(const sink::Done& done);
   // Answers to begin(), each once.
-  void take(std::vector<sink::Ticket>& tickets);
-  // The answer to a fetch or a want, once. Its error is told here alone. False: it has not come.
+  std::vector<sink::Ticket> take() { return std::exchange(settled_, {}); }
+  // The answer to a fetch or a want, once. Its error is no error of the pipeline. False: it has not come.
   bool take_fetched(sink::Ticket ticket, Status& status);
-  // Nobody waits for answers to fetches and wants any more.
+  // Drops the answers to fetches and wants.
   void forget_fetched() { fetched_.clear(); }
 
-  // True if bytes have departed since the last settling of everything that completed well.
+  // True if there are puts after the last settling that covered all puts and succeeded.
   bool unsettled() const { return settled_puts_ < departures_.puts(); }
-  // True if all that has departed is on the disk.
+  // True if all puts are on the disk.
   bool stable() const { return stable_puts_ == departures_.puts(); }
-  // The number of puts that are known to be safe.
+  // The number of puts that are safe.
   std::uint64_t settled_puts() const { return settled_puts_; }
   bool empty() const { return settling_.empty(); }
   bool quiet() const { return settling_.empty() && settled_.empty() && fetched_.empty(); }
@@ -42,8 +41,8 @@ class Settlements {
  private:
   struct Settling {
     sink::Ticket ticket;
-    std::uint64_t puts;  // that it makes sure of
-    bool stable;
+    std::uint64_t puts;  // the number of puts that it covers
+    bool stable;         // on the disk
   };
 
   Outlet& outlet_;

@@ -22,17 +22,17 @@ inline constexpr WaiterId no_waiter = 0;
 struct Shared {
   io::Storage& storage;
   std::string journal_directory;
-  std::unique_ptr<BlockPool> pool = {};  // while any file is open
-  std::uint32_t record_max_bytes = 0;    // of all open files
-  Budget budget = {};                    // says who may take blocks of the pool
-  bool advance_wanted = false;           // advance() has something to start, or has to make room first
-  std::uint32_t next_owner = 1;          // of sinks and journals
-  bool ledger_full = false;              // a ledger can take no record now
-  std::uint64_t write_within_ns = 5'000'000'000;  // the longest time of a byte in this agent alone
+  std::unique_ptr<BlockPool> pool = {};           // while any file is open
+  std::uint32_t record_max_bytes = 0;             // of all open files
+  Budget budget = {};                             // says who may take blocks of the pool
+  bool advance_wanted = false;                    // advance() has work to start, or has to make room first
+  std::uint32_t next_owner = 1;                   // number for the next sink, journal or Fetches
+  bool ledger_full = false;                       // a ledger can take no record now
+  std::uint64_t write_within_ns = 5'000'000'000;  // the setting write_within (core/expiry.hpp)
   std::uint64_t now_ns = 0;
   std::map<std::uint64_t, sink::Meter> meters = {};  // by device
 
-  // There is memory for a record, whatever its file.
+  // True if there is memory for a record of any file.
   bool ready() const { return !pool || (!advance_wanted && budget.grants_rank(pool->free())); }
 };
 

@@ -45,7 +45,7 @@ std::uint32_t SortBuffer::new_block(Chunk& chunk, std::uint32_t slot) {
   return id;
 }
 
-// Makes the block of `offset` the one that is here.
+// Sets `here_` to the block of `offset`.
 void SortBuffer::go_to(std::uint64_t offset) {
   const std::uint32_t id = chunk_at(offset >> pool_.chunk_shift());
   Chunk& chunk = pool_.chunk(id);
@@ -75,28 +75,20 @@ void SortBuffer::completed(Chunk& chunk, std::uint32_t id) {
 
 void SortBuffer::insert_under(std::uint64_t offset, std::span<const std::byte> data) {
   while (!data.empty()) {
-    const std::uint32_t id = chunk_at(offset >> pool_.chunk_shift());
-    Chunk& chunk = pool_.chunk(id);
-    const std::uint32_t slot =
-        static_cast<std::uint32_t>((offset & (pool_.chunk_bytes() - 1)) >> pool_.block_shift());
-    const std::uint32_t begin = static_cast<std::uint32_t>(offset) & (pool_.block_bytes() - 1);
+    go_to(offset);
+    const std::uint32_t begin = static_cast<std::uint32_t>(offset - here_.begin);
     const std::uint32_t size =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(data.size(), pool_.block_bytes() - begin));
     const std::uint32_t end = begin + size;
-    std::uint32_t block = chunk.slots[slot];
-    if (block == LazyPool::none) block = new_block(chunk, slot);
-    for (cover::Range gap = cover::next_gap(pool_, block, begin, end); gap.begin < gap.end;
-         gap = cover::next_gap(pool_, block, gap.end, end)) {
-      std::memcpy(pool_.data(block) + gap.begin, data.data() + (gap.begin - begin), gap.end - gap.begin);
-      chunk.covered += cover::add(pool_, block, gap.begin, gap.end, merge_);
-    }
-    if (chunk.covered == pool_.chunk_bytes() && !chunk.complete) completed(chunk, id);
+    for (cover::Range gap = cover::next_gap(pool_, here_.block, begin, end); gap.begin < gap.end;
+         gap = cover::next_gap(pool_, here_.block, gap.end, end))
+      put(gap.begin, data.data() + (gap.begin - begin), gap.end - gap.begin);
     offset += size;
     data = data.subspan(size);
   }
 }
 
-// Out of the index, so that records for its place go elsewhere.
+// Removes the chunk from the index, so that later records for its place make a new chunk.
 void SortBuffer::detach(std::uint32_t id) {
   Chunk& chunk = pool_.chunk(id);
   if (here_.id == id) here_ = {};

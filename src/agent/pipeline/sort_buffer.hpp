@@ -18,16 +18,16 @@
 
 namespace millrace::agent {
 
-// The bytes of one file that wait to be written, each at its place: file offset -> chunk -> block -> byte.
-// A record is copied once, to where it belongs; a newer one overwrites an older one. Nothing is sorted and
-// nothing allocated per record; the order is that of the chunks.
+// The bytes of one file that wait to be written, each at its place: file offset -> chunk -> block -> byte. A
+// record is copied once, to its place, and overwrites older ones. A record needs no sorting and no
+// allocation: a map keeps the chunks in order.
 //
 //   file    |  chunk 0  |  chunk 1  |  chunk 2  |
 //   chunk   | block | block |  -  | block |
-//   block   |....=======..==...|   cover map: which bytes are there
+//   block   |....=======..==...|   cover map: the bytes that are present
 //
-// Memory is the pool's: the caller asks its has_room() first. Only whole chunks leave. From take() on a chunk
-// belongs to the caller (until free_chunk()), and new records for its place make a new chunk.
+// The memory is the pool's; the caller asks the budget first. Only whole chunks leave. A chunk that was taken
+// belongs to the caller until free_chunk(), and new records for its place make a new chunk.
 class SortBuffer {
  public:
   SortBuffer(BlockPool& pool, bool merge);
@@ -44,33 +44,32 @@ class SortBuffer {
     }
   }
 
-  // As insert(), but for bytes that are older than what is here: fills the gaps only.
+  // As insert(), but for bytes that are older than those present: fills the gaps only.
   void insert_under(std::uint64_t offset, std::span<const std::byte> data);
 
-  // Chunks that became complete since the last call, ascending; appended to `out` and taken.
+  // Takes the complete chunks, and appends them to `out` in file order.
   void take_complete(std::vector<std::uint32_t>& out);
-  // The lowest chunk not below the last one taken this way, then again from the lowest. LazyPool::none if
-  // empty.
-  // Not the chunk of index `except`.
+  // Takes the lowest chunk above the last one taken by this function, or else the lowest one. Never takes the
+  // chunk of index `except`. LazyPool::none if there is no other.
   std::uint32_t take_next(std::uint64_t except = UINT64_MAX);
-  // The highest chunk, but not the one of index `except`. LazyPool::none if there is none.
+  // Takes the highest chunk, but not the one of index `except`. LazyPool::none if there is no other.
   std::uint32_t take_last(std::uint64_t except = UINT64_MAX);
-  // Appends the indices of the chunks that have a byte of `extent`, ascending.
+  // Appends the indices of the chunks that meet `extent`, ascending.
   void find(Extent extent, std::vector<std::uint64_t>& indices) const;
-  // The chunk of that index; none if there is none.
+  // Takes the chunk of that index; LazyPool::none if there is none.
   std::uint32_t take_at(std::uint64_t index);
 
-  // The lowest index of a chunk that is not below `from`; UINT64_MAX if there is none.
+  // The lowest index at or above `from` that has a chunk; UINT64_MAX if there is none.
   std::uint64_t lowest(std::uint64_t from) const {
     const auto place = order_.lower_bound(from);
     return place == order_.end() ? UINT64_MAX : place->first;
   }
-  // Behind the highest index of a chunk; 0 if there is none.
+  // One more than the highest index of a chunk; 0 if there is none.
   std::uint64_t end() const { return order_.empty() ? 0 : order_.rbegin()->first + 1; }
 
-  // Of the chunk of that index; 0 if there is none.
+  // The number of blocks of the chunk of that index; 0 if there is none.
   std::uint32_t blocks_of(std::uint64_t index) const;
-  // True if the chunk of that index is there with all its bytes.
+  // True if the chunk of that index is present with all its bytes.
   bool complete(std::uint64_t index) const;
 
   bool empty() const { return order_.empty(); }
@@ -96,7 +95,7 @@ class SortBuffer {
   void insert_far(std::uint64_t offset, std::span<const std::byte> data);
   void go_to(std::uint64_t offset);
 
-  // Into the block that is here, from its byte `begin` on.
+  // Copies into the block of `here_`, from its byte `begin` on.
   void put(std::uint32_t begin, const std::byte* data, std::uint32_t size) {
     Chunk& chunk = *here_.chunk;
     copy_bytes(here_.data + begin, data, size);
@@ -104,7 +103,7 @@ class SortBuffer {
     if (chunk.covered == pool_.chunk_bytes() && !chunk.complete) completed(chunk, here_.id);
   }
 
-  // The block of the last record; the next record mostly lies there too.
+  // The block of the last record. The next record usually lies there too.
   struct Here {
     static constexpr std::uint64_t nowhere = std::uint64_t{3} << 62;  // far from every record
     std::uint64_t begin = nowhere;                                    // file offset
@@ -119,7 +118,7 @@ class SortBuffer {
   Here here_;
   std::uint32_t blocks_ = 0;
   std::uint64_t cursor_ = 0;                // of take_next
-  std::array<std::uint32_t, 1024> recent_;  // by low bits of the index; checked, so never cleared
+  std::array<std::uint32_t, 1024> recent_;  // low bits of the index -> chunk; chunk_at() checks each use
   std::pmr::unsynchronized_pool_resource nodes_;
   std::pmr::map<std::uint64_t, std::uint32_t> order_{&nodes_};  // index -> chunk
   std::vector<std::uint32_t> complete_;

@@ -124,7 +124,7 @@ TEST(SortBuffer, lowest_chunk_not_below_the_last_leaves_first) {
   };
   next();
   next();
-  buffer.insert(2 * chunk, bytes(10, 1));  // below the last one taken: after the wrap
+  buffer.insert(2 * chunk, bytes(10, 1));  // below the last chunk taken, so it comes after the wrap
   buffer.insert(7 * chunk, bytes(10, 1));
   next();
   next();

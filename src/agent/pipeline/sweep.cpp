@@ -23,7 +23,7 @@ void Sweep::to(std::uint64_t end) {
   }
   if (whole_) return;
   if (end == UINT64_MAX) {
-    // Later records do not belong to it: a rank that writes on and on would keep all others waiting.
+    // The end is fixed here: otherwise a rank that writes without a pause would keep all others waiting.
     whole_ = true;
     end_ = std::max({end_, sort_.end(), journal_.end()});
     moved_ns_ = shared_.now_ns;

@@ -12,36 +12,36 @@
 
 namespace millrace::agent {
 
-// Chunks leave in file order while agents upstream still send (ADR 16), as far as the journal allows: a chunk
-// that is stored there has to come back first. The next agent is told how far they have come.
+// Makes chunks leave in file order while agents upstream still send (ADR 16). A chunk with a part in the
+// journal has to come back first. Tells the next agent the place that the sweep has reached.
 //
-//   | have left | to leave | what upstreams may still write to |
+//   | have left | to leave | agents upstream may still write here |
 //   0        next        end
 //
-// Records for a place that has been passed wait for the next FilePipeline::depart(). Not thread safe.
+// Records below `next` wait for the next FilePipeline::depart(). Not thread safe.
 class Sweep {
  public:
   Sweep(Shared& shared, SortBuffer& sort, Overflow& journal, Departures& departures)
       : shared_(shared), sort_(sort), journal_(journal), departures_(departures) {}
 
-  // All below `end`, a file offset, leaves. A later call with a higher end goes on from where the sweep is;
-  // UINT64_MAX: all that is here now.
+  // Makes all chunks below `end`, a file offset, leave. A later call with a higher end continues the sweep.
+  // UINT64_MAX: all chunks that are here now.
   void to(std::uint64_t end);
   void stop();
   bool active() const { return active_; }
-  // All below the end has been handed to the outlet.
+  // True if all chunks below the end have been handed to the outlet.
   bool done() const { return active_ && lowest_held() >= end_ && departures_.sweeping() == 0; }
-  // When the sweep last got on.
+  // The time of the sweep's last progress; 0: there is no sweep.
   std::uint64_t moved_ns() const { return active_ ? moved_ns_ : 0; }
-  // The lowest place that the sweep has still to pass, a file offset; UINT64_MAX if nothing is here.
+  // File offset of the lowest chunk that the sweep has not passed; UINT64_MAX if there is none.
   std::uint64_t lowest_left() const;
 
-  // Chunks leave up to one that has to come back from the journal. True if any did.
+  // Makes chunks leave, up to the first one that has to come back from the journal. True if any left.
   bool advance();
-  // The chunk of that index has come back from the journal and leaves, in file order if it is the next one.
-  // Takes its `waiters`, whether or not a sweep is active.
+  // The chunk of that index has come back from the journal. It leaves, as a part of the sweep if it is the
+  // next one. Takes its `waiters`, whether or not a sweep is active.
   void loaded(std::uint64_t index, std::vector<WaiterId>& waiters);
-  // Tells how far the next agent may go, now that nothing waits to be handed over.
+  // Tells the next agent the place that the sweep has reached, if no chunk waits to be handed over.
   void say_mark();
 
  private:
@@ -55,7 +55,7 @@ class Sweep {
   bool active_ = false;
   std::uint64_t next_ = 0;  // indices of chunks
   std::uint64_t end_ = 0;
-  bool whole_ = false;  // nobody writes any more
+  bool whole_ = false;  // to() was called with UINT64_MAX
   std::uint64_t moved_ns_ = 0;
 };
 

@@ -9,11 +9,12 @@ namespace millrace::agent {
 
 namespace {
 
-//   put -+-> file    (a copy of what passes)
-//        +-> next    (and the same to the next agent)
+//   put -+-> file    (a copy here)
+//        +-> next    (the next agent)
 //
-// Memory of a put is free again when both have finished with it. The answer to a settle() comes from the next
-// agent, on behalf of all agents behind it. The file's finished puts are in the file system.
+// The memory of a put is free again when both have finished with it. A settle() waits for the answer of the
+// next agent, which stands for all agents behind it. The file here only has to settle a sync: its finished
+// puts are in the file system.
 class TeeOutlet final : public Outlet {
  public:
   TeeOutlet(std::unique_ptr<Outlet> file, std::unique_ptr<Outlet> next)
@@ -35,7 +36,6 @@ class TeeOutlet final : public Outlet {
   void complete(const io::Completion& completion) override { file_->complete(completion); }
   bool advance() override { return next_->advance(); }
   void take(std::vector<sink::Done>& done) override;
-  bool take_data(Carrier::Data&) override { return false; }
   void give_up() override { next_->give_up(); }
   Status status() const override { return file_->status().ok() ? next_->status() : file_->status(); }
   bool idle() const override { return pairs_.empty() && file_->idle() && next_->idle(); }
@@ -56,7 +56,7 @@ class TeeOutlet final : public Outlet {
   void collect(Outlet& outlet, sink::Ticket Pair::*half);
 
   std::unique_ptr<Outlet> file_, next_;
-  std::deque<Pair> pairs_;          // in the order of their tickets
+  std::deque<Pair> pairs_;          // in the order of tickets
   std::vector<sink::Done> halves_;  // scratch
   sink::Ticket next_ticket_ = 1;
 };

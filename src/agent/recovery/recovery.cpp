@@ -23,7 +23,7 @@ namespace millrace::agent {
 
 namespace {
 
-// A journal that nobody else has: read, checked, and locked by us.
+// A journal that this process has checked and locked.
 struct Found {
   std::string path;
   Fd file;
@@ -67,7 +67,7 @@ bool unreadable_header(const journal::Summary& summary) {
          (summary.verdict == journal::Verdict::corrupt && summary.end == 0);
 }
 
-// A process that only reads the log holds the lock for a moment.
+// Tries several times, because a process that only looks at the log holds its lock for a moment.
 bool Recovery::lock(const Fd& file) {
   for (int tries = 0; tries < 20; ++tries) {
     if (io::take_lock(file)) return true;
@@ -76,7 +76,8 @@ bool Recovery::lock(const Fd& file) {
   return false;
 }
 
-// True when nobody has a journal any more; false after --timeout without progress.
+// True when no living process has a journal any more. False after --timeout without progress, or if the
+// folder cannot be used.
 bool Recovery::wait_for_living() {
   std::uint64_t since_ns = pace_.now_ns();
   std::uint64_t seen = 0;
@@ -123,7 +124,7 @@ void Recovery::take(const std::string& path) {
   }
   Found found{path, *std::move(file), {}};
   journal::JournalReader reader(found.file);
-  if (reader.open() == journal::Verdict::clean) {  // an open of the target waits for this process
+  if (reader.open() == journal::Verdict::clean) {  // so that an open of the target waits for this process
     journal::Start start{reader.header(), reader.state()};
     journal::set_state(found.file, start, journal::State::draining);
   }
@@ -131,15 +132,17 @@ void Recovery::take(const std::string& path) {
   if (usable(found)) found_.push_back(std::move(found));
 }
 
-// Says why not.
+// False: the journal is refused, with a message, or has no records.
 bool Recovery::usable(Found& found) {
   using journal::Verdict;
   journal::Summary& summary = found.summary;
   const Result<std::uint64_t> size = io::size_of(found.file);
-  // Its agent died before the first record was there.
+  // Its agent died before it had written the header.
   const bool empty = summary.verdict == Verdict::not_a_journal && size && *size < sizeof summary.header;
   if (empty || (unreadable_header(summary) && journal::never_committed(found.file))) {
-    if (!empty) out_ << found.path << ": no record of it was on the disk when its node went down\n";
+    if (!empty)
+      out_ << found.path
+           << ": the journal has no record, because its node went down before one was on the disk\n";
     if (!options_.dry_run) (void)io::remove_owned(found.path);
     return false;
   }
@@ -151,16 +154,16 @@ bool Recovery::usable(Found& found) {
   if (summary.verdict == Verdict::unsupported)
     why = "a Millrace journal of format version " + std::to_string(summary.header.version) +
           ", and this build reads version " + std::to_string(journal::version) +
-          " only; no record of it was used. Recover it with the build that wrote it, or remove it with "
+          " only; none of its records was used. Recover it with the build that wrote it, or remove it with "
           "--discard";
   if (summary.verdict == Verdict::corrupt)
     why += " (byte " + std::to_string(summary.end) +
-           "); no record of it was used; --force uses the records before that byte";
+           "); none of its records was used; --force uses the records before that byte";
   refuse(found.path, why);
   return false;
 }
 
-// Through the agent's own pipeline, so that writes are large and in the order of the file.
+// Uses the agent's own pipeline, so that writes are large and in the order of the file.
 Status Recovery::write_all(const Found& found, Fd target) {
   Core core(storage_, options_.directory);
   transport::Register registration{};
@@ -185,7 +188,7 @@ Status Recovery::write_all(const Found& found, Fd target) {
     if (!core.error(*slot).ok()) break;
     if (const std::uint64_t now_ns = pace_.now_ns(); now_ns - shown_ns > 250'000'000) {
       shown_ns = now_ns;
-      journal::show_progress(found.file, start);  // for those who wait
+      journal::show_progress(found.file, start);  // for programs that wait to open the target
     }
     core.write(0, *slot, record.offset, record.data);
   }
@@ -226,9 +229,8 @@ int Recovery::run() {
   const auto paths = journals_in(options_.directory, error_);
   if (!paths) return 1;
   for (const std::string& path : *paths) take(path);
-  // The order in which the logs were begun: of two logs for one target, the later one is newer. File systems
-  // count time in ticks of milliseconds. Within one tick, a rank's rescue of its ring is newer than any
-  // ledger.
+  // Sorts by the time of creation: of two logs for one target, the later one is newer. File systems count
+  // time in ticks of milliseconds. Within one tick, a rank's rescue of its ring is newer than any ledger.
   std::ranges::stable_sort(found_, {}, [](const Found& one) {
     return std::pair(one.summary.header.created_ns, one.summary.header.kind);
   });

@@ -46,7 +46,7 @@ const char* describe(const Target& target) {
   return "";
 }
 
-// The same place as a journal of that folder has.
+// True if `path` has the form of a journal in that folder.
 bool is_in(const std::string& folder, const std::string& path) {
   std::error_code unknown;
   const fs::path parent = fs::absolute(path, unknown).parent_path();
@@ -91,7 +91,7 @@ int list_journals(const std::string& directory, io::Storage& storage, std::ostre
   if (!paths) return 1;
   for (const std::string& path : *paths) {
     const Result<journal::Named> log = journal::look_at(path);
-    if (!log) continue;  // gone since
+    if (!log) continue;  // removed meanwhile
     const journal::Summary summary = journal::scan(log->file);
     out << path << ": " << contents(summary);
     if (journal::to_status(summary.verdict).ok() || summary.end > 0)
@@ -106,7 +106,7 @@ int list_journals(const std::string& directory, io::Storage& storage, std::ostre
 int discard_journals(const std::string& directory, std::span<const std::string> paths, std::ostream& out,
                      std::ostream& error) {
   const std::string folder = io::owned_folder(directory);
-  if (!journals_in(directory, error)) return 1;  // of somebody else's folder, nothing is touched
+  if (!journals_in(directory, error)) return 1;  // another user's folder stays as it is
   bool all = true;
   for (const std::string& path : paths) {
     if (!is_in(folder, path)) {

@@ -10,18 +10,20 @@
 
 #include "io/storage.hpp"
 
-// The parts of millrace-recover that write to no target. Both return the exit status.
+// The parts of millrace-recover that write to no target.
 namespace millrace::agent {
 
-// Prints a line for each journal below `directory`: its content, the present state of its target, and its
-// owner.
+// Prints a line for each journal below `directory`: its content, the present state of its target, and whether
+// its owner lives. Returns the exit status.
 int list_journals(const std::string& directory, io::Storage& storage, std::ostream& out, std::ostream& error);
 
-// Takes these journals away: those below `directory` whose agents have died. Says what was in each.
+// Removes these journals if they are below `directory` and no living process needs them. Prints the content
+// of each. Returns the exit status.
 int discard_journals(const std::string& directory, std::span<const std::string> paths, std::ostream& out,
                      std::ostream& error);
 
-// The journals below `directory`. If another user owns the folder: none, and the reason on `error`.
+// The journals below `directory`. If the folder cannot be used, returns nothing and prints the reason to
+// `error`.
 std::optional<std::vector<std::string>> journals_in(const std::string& directory, std::ostream& error);
 
 }  // namespace millrace::agent

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// The options of millrace-recover that write to no file.
+// The options of millrace-recover that write to no target.
 #include "agent/recovery/testing/recovery_rig.hpp"
 
 namespace millrace::agent {

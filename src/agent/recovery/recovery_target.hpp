@@ -12,16 +12,16 @@
 
 namespace millrace::agent {
 
-// The file that a journal's target name leads to now.
+// The file that now has the name of a journal's target.
 struct Target {
   Result<Fd> file;  // Code::not_found: there is no file of that name
   Sameness sameness = Sameness::unknown;
 };
 
-// Opens the target: to write to it, or only to look.
+// Opens the target by its name, for writing or only for reading.
 Target find_target(io::Storage& storage, const journal::FileHeader& header, bool writes);
 
-// Why recovery does not write to it, and what the user can do; empty if it does.
+// The reason why recovery does not write to the target, and what the user can do; empty if it writes.
 std::string refusal(const Target& target, const std::string& name);
 
 }  // namespace millrace::agent

@@ -132,7 +132,7 @@ TEST_F(Recovery, AnotherFileOfThatNameIsRefused) {
   EXPECT_EQ(content(), "newther file");
 }
 
-// The number of the file that was written came back: to a file that was made later.
+// A later file has got the inode number of the target.
 TEST_F(Recovery, ANewFileWithTheOldNumberIsRefused) {
   journal::Identity born = identity(), handled = identity();
   born.target = {.device = born.target.device, .inode = born.target.inode, .birth_ns = 1};
@@ -187,7 +187,7 @@ TEST_F(Recovery, AJournalOfAnEarlierVersionIsNotUsed) {
       << ran.error;
   EXPECT_EQ(content(), std::string(100, '.'));
   EXPECT_TRUE(fs::exists(place("a")));
-  // Its records begin where the state of this version ends.
+  // The records of this log begin at the place where this version's state ends.
   bytes.resize(sizeof header + journal::record_bytes(1));
   std::fill(bytes.begin() + sizeof header, bytes.end(), std::byte{7});
   put("a", bytes);
@@ -239,7 +239,7 @@ TEST_F(Recovery, JournalsOfLivingAgentsAreLeftAloneAndDrainWaitsForThem) {
   EXPECT_EQ(waited.status, 1);
   EXPECT_NE(waited.error.find("no progress"), std::string::npos);
   std::thread dies([&] {
-    ::usleep(100'000);  // for it to wait; if it comes later, the answer is the same
+    ::usleep(100'000);  // usually the other thread waits by now; if not, its answer is the same
     owner.reset();
   });
   EXPECT_EQ(run({.drain = true}).status, 0);

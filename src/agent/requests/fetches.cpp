@@ -15,8 +15,8 @@ Result<std::unique_ptr<Fetches>> Fetches::open(Shared& shared, Fd target) {
 
 Fetches::~Fetches() { storage_.release(file_); }
 
-// Pending records behind the extent decide the end of the file. Only the file server knows whether the file
-// is long enough already.
+// Pending records behind the extent may decide the file's size. Only the file server knows whether the file
+// reaches the end of the extent without them.
 Extent Fetches::depends_on(const FilePipeline& pipeline, Extent extent) {
   if (extent.empty()) return everything;
   if (pipeline.carries()) return {extent.begin, UINT64_MAX};
@@ -28,11 +28,6 @@ void Fetches::begin(const Asked& asked) { fetches_.push_back({asked}); }
 
 void Fetches::abandon(SenderId sender) {
   for (Fetch& fetch : fetches_) fetch.gone |= fetch.asked.upstream && fetch.asked.sender == sender;
-}
-
-void Fetches::take(std::vector<Done>& done) {
-  done.insert(done.end(), done_.begin(), done_.end());
-  done_.clear();
 }
 
 void Fetches::submit(io::Op op, std::shared_ptr<Piece> piece) {
@@ -57,8 +52,7 @@ void Fetches::complete(const io::Completion& completion) {
 bool Fetches::advance(FilePipeline& pipeline) {
   bool moved = pipeline.carries() && arrive(pipeline);
   std::size_t leaving = 0;
-  for (auto place = fetches_.begin(); place != fetches_.end();) {
-    Fetch& fetch = *place;
+  fetches_.remove_if([&](Fetch& fetch) {
     if (fetch.step == Step::waiting && !pipeline.carries()) {
       moved = true;
       fetch.step = Step::leaving;
@@ -68,17 +62,13 @@ bool Fetches::advance(FilePipeline& pipeline) {
         fetch.passed = true;  // the rank has the file itself
       }
     }
-    const bool turn = fetch.step == Step::leaving && leaving++ < leaving_max;
-    if (turn) moved |= leave(fetch);
-    const bool given_up = fetch.gone || !fetch.status.ok();
-    if (!turn || !(fetch.passed || given_up)) {
-      ++place;
-      continue;
-    }
+    if (fetch.step != Step::leaving || leaving++ >= leaving_max) return false;
+    moved |= leave(fetch);
+    if (!fetch.passed && !fetch.gone && fetch.status.ok()) return false;
     done_.push_back({fetch.asked.waiter, fetch.status});
-    place = fetches_.erase(place);
     moved = true;
-  }
+    return true;
+  });
   return moved;
 }
 
@@ -125,7 +115,7 @@ bool Fetches::arrive(FilePipeline& pipeline) {
   return true;
 }
 
-// All that is to come has been written.
+// All arriving data has been written.
 void Fetches::end_arrival(Fetch& fetch) {
   if (fetch.status.ok() && !fetch.sized) fetch.status = Code::corrupt;
   if (fetch.status.ok()) {
@@ -143,7 +133,7 @@ void Fetches::end_arrival(Fetch& fetch) {
 
 // --- leaving ---
 
-// The size is the present one: records that arrive during this fetch belong to later fetches.
+// Takes the present size of the file: records that arrive during this fetch belong to later fetches.
 void Fetches::start_leaving(Fetch& fetch) {
   const Result<std::uint64_t> size = storage_.size(file_);
   fetch.status = size.status();
@@ -188,7 +178,7 @@ bool Fetches::pass(Fetch& fetch, FetchTaker& to) {
     if (piece->moved > 0)
       to.data(sender, request, piece->offset, std::span(piece->bytes).first(piece->moved));
     if (piece->moved == piece->bytes.size()) continue;
-    // The file has become shorter meanwhile: it ends here.
+    // The file has become shorter since start_leaving().
     fetch.file_bytes = piece->offset + piece->moved;
     fetch.next = fetch.end;
     fetch.pieces.clear();

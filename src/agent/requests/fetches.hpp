@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "agent/pipeline/file_pipeline.hpp"
@@ -19,18 +20,18 @@
 
 namespace millrace::agent {
 
-// Brings bytes of a file that only the file server sees to its stand-in files on other nodes. Requests first
-// lets all earlier records depart:
+// Brings bytes of a file that only the file server sees to its stand-in files on other nodes. Before a fetch
+// begins, Requests makes all earlier records depart.
 //
 //   rank --fetch--> agent --fetch--> ... --fetch--> file server
 //                     |  <--data--        <--data--      |
 //                 stand-in                             file
 //
-//   arriving  with a next agent: asks it, one fetch after another, and writes the data to the stand-in
-//   leaving   for an agent upstream: reads here, and sends data as the link has room
+//   arriving  if there is a next agent: asks it, one fetch after another, and writes the data to the stand-in
+//   leaving   if an agent upstream asks: reads the file here, and sends data as the link has room
 //
-// A fetch for an agent upstream does both, in this order, if there is a next agent too. Memory: `pieces_max`
-// pieces of `piece_bytes` for arriving data, and as much for each of `leaving_max` leaving fetches.
+// A fetch may need both steps, in this order. Memory: `pieces_max` pieces of `piece_bytes` for arriving data,
+// and as much for each of `leaving_max` leaving fetches.
 //
 // `target` is the stand-in or the file. A deterministic state machine; not thread safe.
 class Fetches {
@@ -45,8 +46,8 @@ class Fetches {
   Fetches(const Fetches&) = delete;
   Fetches& operator=(const Fetches&) = delete;
 
-  // The part of the pipeline that has to depart before begin(): all records that `extent` or the size may
-  // depend on.
+  // The extent that has to depart before begin(): the bytes of `extent`, and records that may decide the
+  // file's size.
   Extent depends_on(const FilePipeline& pipeline, Extent extent);
 
   struct Asked {
@@ -57,20 +58,20 @@ class Fetches {
     bool upstream;  // the sender is an agent
   };
   void begin(const Asked& asked);
-  // The sender has gone: nothing is handed out to it any more.
+  // The sender has gone. Its fetches hand out nothing more.
   void abandon(SenderId sender);
 
   // True if anything moved.
   bool advance(FilePipeline& pipeline);
-  // Hands out what has been read, as far as there is room. True if anything moved.
+  // Hands out the bytes read, as far as there is room. True if anything moved.
   bool pass(FetchTaker& to);
 
   struct Done {
     WaiterId waiter;
     Status status = {};
   };
-  // Appends what is over since the last call.
-  void take(std::vector<Done>& done);
+  // The fetches that have ended since the last call.
+  std::vector<Done> take() { return std::exchange(done_, {}); }
 
   // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);
@@ -78,7 +79,7 @@ class Fetches {
   bool empty() const { return fetches_.empty() && done_.empty() && !in_flight(); }
 
  private:
-  // Memory of a read or write, which may outlive what it is for.
+  // Memory of a read or write. Storage may still use it after its fetch has ended.
   struct Piece {
     std::uint64_t offset = 0;
     std::vector<std::byte> bytes;
@@ -90,18 +91,18 @@ class Fetches {
   struct Fetch {
     Asked asked;
     Step step = Step::waiting;
-    bool gone = false;  // abandoned
+    bool gone = false;  // its sender has gone
     Status status = {};
     bool sized = false;  // file_bytes is known
     std::uint64_t file_bytes = 0;
 
-    sink::Ticket ticket = 0;  // arriving: the question
+    sink::Ticket ticket = 0;  // arriving: of the question to the next agent
     bool answered = false;
 
-    std::uint64_t next = 0;  // leaving: up to there it has been read
+    std::uint64_t next = 0;  // leaving: reads have been submitted up to this offset
     std::uint64_t end = 0;
     std::deque<std::shared_ptr<Piece>> pieces = {};  // in order
-    bool passed = false;                             // all of it, and the end
+    bool passed = false;                             // all data and end_of_data() are handed out
   };
   using Iterator = std::list<Fetch>::iterator;
 

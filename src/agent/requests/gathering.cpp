@@ -6,8 +6,8 @@
 
 namespace millrace::agent {
 
-// Agents upstream that keep their records until they are asked are silent while they wait for their own ranks
-// and upstreams: what all of them hold is to leave as one run.
+// With these strategies, an agent keeps its records until a request. It sends nothing while it waits for its
+// own ranks and its own agents upstream.
 bool Gathering::upstreams_hold() const {
   const Strategy strategy = pipeline_.settings().strategy;
   return strategy == Strategy::sort || strategy == Strategy::journal;
@@ -20,16 +20,17 @@ bool Gathering::asked_too(const Member& other, const Asker& asker) {
 
 std::uint64_t Gathering::until_ns(const Asker& asker) const {
   std::uint64_t until = 0;
-  // Ranks that have the file open have not come yet, and much would leave complete if they did.
+  // Ranks of the group have not opened the file yet, and many chunks would be complete after they have
+  // written.
   if (members_.lacks(asker.group) && pipeline_.worth_gathering()) until = asker.start_ns + silence_ns;
   if (members_.awaited() > 0 && upstreams_hold()) until = asker.start_ns + longest_ns;
   for (const Member& m : members_.opens()) {
     if (asked_too(m, asker)) continue;
     std::uint64_t heard = m.sender < senders_.size() ? senders_[m.sender].last_ns : 0;
-    if (m.upstream) heard = std::max(heard, pipeline_.sweep().moved_ns());  // it may have to wait for us
+    if (m.upstream) heard = std::max(heard, pipeline_.sweep().moved_ns());  // this agent may hold it back
     heard = std::max(asker.start_ns, heard);
-    // An agent that sends has records of before the sync: a link's bandwidth lies between their ranks and
-    // here.
+    // While an agent upstream sends, its records may be older than the sync, because the link takes time to
+    // carry them. The wait for it therefore begins anew with each record.
     until = std::max(until, m.upstream ? heard + (upstreams_hold() ? longest_ns : silence_ns)
                                        : std::min(heard + silence_ns, asker.start_ns + longest_ns));
   }

@@ -13,23 +13,23 @@
 
 namespace millrace::agent {
 
-// The asker of a sync or close.
+// A request, its sender and the sender's group.
 struct Asker {
   transport::Kind kind;
   SenderId sender;
   std::uint32_t request;
   std::uint64_t group;
-  std::uint32_t round;         // of its syncs
-  std::uint64_t start_ns = 0;  // when it was first looked at
+  std::uint32_t round;         // the number of syncs that the sender has asked for
+  std::uint64_t start_ns = 0;  // of the first advance() that saw the request; 0: none has
 };
 
-// Whom a sync or close waits for before its bytes leave: chunks that two ranks fill should leave once,
-// complete. And how far chunks may leave meanwhile, merged with what agents upstream still send (ADR 16).
-// Decides only.
+// Decides for which members a sync or close waits before its bytes leave, because a chunk that two ranks fill
+// should leave once and complete. Decides also which chunks may leave meanwhile, merged with records that
+// agents upstream still send (ADR 16). Changes nothing.
 class Gathering {
  public:
-  // A rank that sends nothing for so long is not waited for. An agent of strategies sort and journal is
-  // silent while it waits for its own ranks: the longest wait for these is its silence.
+  // A request does not wait for a rank that has sent nothing for `silence_ns`. With the strategies sort and
+  // journal, an agent upstream is silent while it waits for its own ranks, so its limit is `longest_ns`.
   static constexpr std::uint64_t silence_ns = 100'000'000;
   static constexpr std::uint64_t longest_ns = 2'000'000'000;
   static_assert(silence_ns < longest_ns);
@@ -37,12 +37,13 @@ class Gathering {
   Gathering(FilePipeline& pipeline, const Members& members, const std::vector<Sender>& senders)
       : pipeline_(pipeline), members_(members), senders_(senders) {}
 
-  // Until when the wait for the others may last; 0 if nobody is waited for.
+  // The end of the asker's wait for other members; 0 if there is no wait.
   std::uint64_t until_ns(const Asker& asker) const;
-  // True if chunks leave in file order, merged with those of other nodes. Not where the file is this agent's
-  // alone: there is nothing to merge with.
+  // True if chunks leave in file order, merged with those of other nodes. Never if no other agent has the
+  // lane.
   bool merges() const;
-  // The end of the chunks that may be merged now for this asker; empty during the wait for a rank.
+  // The end of the chunks that may be merged now for this asker; empty while it waits for a rank, or for an
+  // agent that has not come.
   std::optional<std::uint64_t> merges_until(const Asker& asker) const;
 
  private:

@@ -33,11 +33,11 @@ void Members::leave(SenderId sender, std::uint64_t group) {
 }
 
 void Members::abandon(SenderId sender) {
-  // An open that is closing leaves with its close.
+  // Opens that are closing stay until leave().
   while (const Member* const open = active(sender)) {
     const Member gone = *open;
     opens_.erase(opens_.begin() + (open - opens_.data()));
-    if (gone.upstream) awaited_ = 0;  // the job is broken: an agent that has not come may never come
+    if (gone.upstream) awaited_ = 0;  // the job is broken: other agents may never come
     for (Member& m : opens_) {
       if (m.group == gone.group && m.sender != sender) m.lost_peer = true;
     }

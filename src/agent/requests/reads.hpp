@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "agent/pipeline/file_pipeline.hpp"
@@ -46,11 +47,8 @@ class Reads {
     WaiterId waiter;
     Status status;
   };
-  // Appends the lists that are over since the last call.
-  void take(std::vector<Done>& done) {
-    done.insert(done.end(), done_.begin(), done_.end());
-    done_.clear();
-  }
+  // The lists that have ended since the last call.
+  std::vector<Done> take() { return std::exchange(done_, {}); }
 
   // A completion of the storage; ignored if it is for another owner.
   virtual void complete(const io::Completion&) {}

@@ -94,8 +94,8 @@ void Requests::mark(SenderId sender, std::uint64_t offset) {
   if (Member* const who = members_.active(sender)) who->mark = offset;
 }
 
-// Others do not wait for an agent whose mark is behind the first place that is still here: it waits for them.
-// Where they are silent, the merge ends with the request's wait for them.
+// If the agent's mark is above the lowest chunk that is still here, the merge waits for other agents. If
+// these stay silent, the merge ends with the request's wait for them.
 bool Requests::ahead(SenderId sender) const {
   const Member* const who = merging_ ? members_.find(sender) : nullptr;
   return who != nullptr && who->upstream && who->mark > pipeline_.sweep().lowest_left();
@@ -104,10 +104,7 @@ bool Requests::ahead(SenderId sender) const {
 bool Requests::step_gather(std::uint64_t now_ns) {
   bool any = false;
   for (auto& [id, waiter] : waiters_) {
-    if (!waiter.started) {
-      waiter.started = true;
-      waiter.start_ns = waiter.since_ns = now_ns;
-    }
+    if (waiter.start_ns == 0) waiter.start_ns = waiter.since_ns = now_ns;
     if (waiter.step != Step::gather || gathering_.until_ns(waiter) > now_ns) continue;
     counters_.gather_ns += now_ns - waiter.since_ns;
     waiter.since_ns = now_ns;
@@ -152,9 +149,9 @@ bool Requests::step_sweep() {
   return true;
 }
 
-// A sync has nothing to do for bytes that ranks wrote directly: the MPI library's own follows. The next agent
-// hears of every sync and close, for it waits for them as for those of its own ranks; and of every flush,
-// which may be for bytes of other nodes.
+// The next agent gets every sync and close, because it waits for them as for those of its own ranks. It gets
+// every flush, because a flush may concern bytes of other nodes. A sync does not settle bytes that ranks
+// wrote directly: the MPI library's own sync follows.
 bool Requests::wants_settling(const Waiter& waiter) const {
   if (pipeline_.carries()) return true;
   return (waiter.kind == Kind::sync && (pipeline_.settlements().unsettled() || settle_ticket_ != 0)) ||
@@ -171,80 +168,67 @@ void Requests::answer(const Waiter& waiter, std::vector<Reply>& replies) {
 }
 
 bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
-  finished_.clear();
-  pipeline_.take_finished(finished_);
-  for (const WaiterId id : finished_) {
+  for (const WaiterId id : pipeline_.take_finished()) {
     const auto found = waiters_.find(id);
     if (found != waiters_.end()) --found->second.departures;
   }
   bool any = false;
-  for (auto place = waiters_.begin(); place != waiters_.end();) {
-    Waiter& waiter = place->second;
-    if (waiter.step != Step::drain || waiter.departures > 0) {
-      ++place;
-      continue;
-    }
+  for (auto& [id, waiter] : waiters_) {
+    if (waiter.step != Step::drain || waiter.departures > 0) continue;
     any = true;
     counters_.drain_ns += now_ns - waiter.since_ns;
+    waiter.since_ns = now_ns;
     if (waiter.kind == Kind::fetch || waiter.kind == Kind::want) {
       waiter.step = Step::fetch;
-      begin_fetch(place->first, waiter);
-      ++place;
-      continue;
-    }
-    if (wants_settling(waiter)) {
+      begin_fetch(id, waiter);
+    } else if (wants_settling(waiter)) {
       waiter.step = Step::settle;
-      waiter.since_ns = now_ns;
-      ++place;
-      continue;
+    } else {
+      waiter.step = Step::answered;
+      answer(waiter, replies);
     }
-    answer(waiter, replies);
-    place = waiters_.erase(place);
   }
+  std::erase_if(waiters_, [](const auto& one) { return one.second.step == Step::answered; });
   return any;
 }
 
 bool Requests::step_fetch(std::vector<Reply>& replies) {
   if (fetches_ == nullptr) return false;
   const bool moved = fetches_->advance(pipeline_);
-  fetched_.clear();
-  fetches_->take(fetched_);
-  for (const Fetches::Done& done : fetched_) {
+  const std::vector<Fetches::Done> fetched = fetches_->take();
+  for (const Fetches::Done& done : fetched) {
     const auto found = waiters_.find(done.waiter);
     if (found == waiters_.end()) continue;
     found->second.status = done.status;
     answer(found->second, replies);
     waiters_.erase(found);
   }
-  return moved || !fetched_.empty();
+  return moved || !fetched.empty();
 }
 
 // The answer to a want says nothing of lost agents: its rank reads the file itself, and needs that error
 // later.
 bool Requests::step_read(std::vector<Reply>& replies) {
   if (reads_ == nullptr) return false;
-  read_.clear();
-  reads_->take(read_);
-  for (const Reads::Done& done : read_) {
+  const std::vector<Reads::Done> over = reads_->take();
+  for (const Reads::Done& done : over) {
     const auto found = waiters_.find(done.waiter);
     if (found == waiters_.end()) continue;
     const Status status = pipeline_.error().ok() ? done.status : pipeline_.error();
     if (found->second.answer) replies.push_back({found->second.sender, found->second.request, status});
     waiters_.erase(found);
   }
-  return !read_.empty();
+  return !over.empty();
 }
 
-// One settling at a time; it covers everybody who is at this step when it begins.
+// One settling at a time. It covers all requests that are at this step when it begins.
 bool Requests::step_settle(std::uint64_t now_ns, std::vector<Reply>& replies) {
   bool any = false;
-  settled_tickets_.clear();
-  pipeline_.settlements().take(settled_tickets_);
-  if (settle_ticket_ != 0 && std::ranges::find(settled_tickets_, settle_ticket_) != settled_tickets_.end()) {
+  const std::vector<sink::Ticket> settled = pipeline_.settlements().take();
+  if (settle_ticket_ != 0 && std::ranges::find(settled, settle_ticket_) != settled.end()) {
     any = true;
     settle_ticket_ = 0;
-    if (last_settle_) settled_ = true;
-    last_settle_ = false;
+    if (settle_covers_.empty()) settled_ = true;  // it came from settle_after_last()
     for (const WaiterId id : settle_covers_) {
       const auto found = waiters_.find(id);
       counters_.sync_ns += now_ns - found->second.since_ns;
@@ -259,8 +243,8 @@ bool Requests::step_settle(std::uint64_t now_ns, std::vector<Reply>& replies) {
   return any || settle_ticket_ != 0;
 }
 
-// The next agent has answered the last close: all is in the file, and the link is closed. A guest may still
-// ask, for which nobody keeps the file open.
+// The next agent has answered the last close, so all bytes are in the file and the link is closed. A guest
+// (docs/ARCHITECTURE.md) may still send a request.
 bool Requests::answer_late(std::vector<Reply>& replies) {
   return std::erase_if(waiters_, [&](const auto& entry) {
            const Waiter& waiter = entry.second;
@@ -269,7 +253,7 @@ bool Requests::answer_late(std::vector<Reply>& replies) {
          }) > 0;
 }
 
-// The strongest kind among the requests at this step; close only if no sender stays open.
+// Settles with the strongest kind among the requests at this step. It is close only if no member remains.
 void Requests::begin_settling() {
   std::size_t closing = 0;
   bool stable = false, lands = false;
@@ -292,10 +276,10 @@ void Requests::begin_settling() {
   passed_close_ |= last;
 }
 
-// All have gone, some perhaps without closing: their bytes are written all the same.
+// All members have gone, some perhaps without a close. Their bytes are written nevertheless.
 bool Requests::settle_after_last() {
   if (!nobody() || settled_ || settle_ticket_ != 0) return false;
-  pipeline_.depart(everything);  // also while agents are awaited: they may never come
+  pipeline_.depart(everything);  // also before all agents have come: they may never come
   if (pipeline_.holds() || members_.awaited() > 0) return false;
   const bool unstable =
       ends_on_disk(pipeline_.settings()) && pipeline_.error().ok() && pipeline_.settlements().unsettled();
@@ -303,19 +287,19 @@ bool Requests::settle_after_last() {
   if (unstable || untold) {
     settle_ticket_ =
         pipeline_.settle(pipeline_.carries() ? transport::Kind::close : transport::Kind::sync, everything);
-    last_settle_ = passed_close_ = true;
+    passed_close_ = true;
   } else {
     settled_ = true;
   }
   return true;
 }
 
-// An agent that has not come long after the open, when everybody else has gone, is lost. It is not waited for
-// from then on only: agents wait for each other, and their bounds would add up.
+// An agent is lost if it has not come `await_ns` after the open and no member has the file open. The time
+// counts from the open, not from the last close: agents wait for each other, and their bounds would add up.
 void Requests::give_up_awaiting(std::uint64_t now_ns) {
   if (begun_ns_ == 0) begun_ns_ = now_ns;
   const bool late = nobody() && now_ns - begun_ns_ >= transport::await_ns;
-  const bool in_vain = pipeline_.carries() && !pipeline_.error().ok();  // nothing could be passed on
+  const bool in_vain = pipeline_.carries() && !pipeline_.error().ok();  // its records could not be passed on
   if (late || in_vain) members_.give_up_awaiting();
 }
 
@@ -344,7 +328,7 @@ Phases Requests::phases() const {
 std::uint64_t Requests::next_deadline_ns() const {
   std::uint64_t next = nobody() && members_.awaited() > 0 ? begun_ns_ + transport::await_ns : UINT64_MAX;
   for (const auto& [id, waiter] : waiters_) {
-    if (!waiter.started) return 0;
+    if (waiter.start_ns == 0) return 0;
     if (waiter.step == Step::gather) next = std::min(next, gathering_.until_ns(waiter));
   }
   return next;

@@ -20,34 +20,35 @@ struct RequestCounters {
   std::uint64_t flushes = 0;
   std::uint64_t syncs = 0;
   std::uint64_t closes = 0;
-  std::uint64_t gather_ns = 0;  // sums over requests: waiting for other ranks,
-  std::uint64_t drain_ns = 0;   // ... for their bytes to be handed to the file system,
-  std::uint64_t sync_ns = 0;    // ... for stable storage
+  // Time, summed over requests.
+  std::uint64_t gather_ns = 0;  // wait for other members
+  std::uint64_t drain_ns = 0;   // from there until all bytes are with the file system or the next agent
+  std::uint64_t sync_ns = 0;    // settling
 };
 
-// The steps that some request is at.
+// The steps at which requests are now.
 struct Phases {
   bool gather = false;
   bool drain = false;
   bool settle = false;
 };
 
-// The senders that have one file open, and their requests. A request goes through these steps:
+// The members of one lane of a file, and their requests. A request goes through these steps:
 //
-//   gather   sync, close: until the other ranks of the group have asked too, or have been silent for
-//            100 ms, or for 2 s at most: a chunk that two ranks fill should leave once, complete. With
-//            strategies sort and journal, while only agents are waited for, what these have passed leaves
-//   sweep    ... then the rest leaves in file order
-//   drain    everything asked for departs; until it has arrived
-//   settle   sync, and close with durability disk: one datasync for all that are here; where the pipeline
-//            only carries, every request: the next agent is asked, once for all that are here
-//   fetch    where bytes were asked for: until they are where they are wanted (Fetches, Reads)
-//   answer
+// - gather (sync, close): waits for other members (Gathering). If the lane merges and waits for agents only,
+//   chunks below the marks of these agents leave meanwhile.
+// - sweep (sync, close, if the lane merges): all other chunks leave in file order.
+// - drain: the bytes of the request depart. The step ends when the outlet has finished with them.
+// - settle: a sync, or a close with durability disk, needs a datasync. If the pipeline passes its bytes on,
+//   every request but a fetch or a want needs an answer of the next agent. One settling covers all requests
+//   at this step.
+// - fetch (fetch, want): waits until Fetches or Reads have brought the bytes.
 //
-// Works on one FilePipeline. Not thread safe.
+// Then the request is answered. Works on one FilePipeline. Not thread safe.
 class Requests {
  public:
-  // `upstreams`: agents that will come, and that the file stays open for.
+  // `upstreams`: as for Members. `fetches`: nullptr unless the file has stand-ins. `reads`: nullptr unless
+  // the file has a route.
   Requests(FilePipeline& pipeline, Fetches* fetches, Reads* reads, const std::vector<Sender>& senders,
            std::uint32_t upstreams = 0)
       : pipeline_(pipeline),
@@ -56,23 +57,22 @@ class Requests {
         members_(upstreams),
         gathering_(pipeline, members_, senders) {}
 
-  // `expected` = senders of the group that may come, 0 if unknown. `upstream`: the sender is an agent.
   void join(SenderId sender, std::uint64_t group, std::uint32_t expected, bool upstream = false);
-  // A flush, arrive, sync or fetch. Only a flush and a fetch (there are Fetches) have an extent. An arrive is
-  // answered at once by the file server; from then on it has the sender's records ahead of all later ones.
+  // A flush, arrive, sync or fetch. Only a flush and a fetch have an extent. A fetch needs Fetches. The file
+  // server answers an arrive at once: it has taken all earlier records of the sender.
   void ask(transport::Kind kind, SenderId sender, std::uint32_t request, Extent extent);
   // A want, where there are Reads. The pieces ascend.
   void want(SenderId sender, std::uint32_t request, std::vector<ReadPiece> pieces);
-  // `answered` false: the answer has been given, or will be, by somebody else.
+  // `answered` false: the caller answers the close.
   void close(SenderId sender, std::uint32_t request, const transport::ClientCounters& counters,
              bool answered = true);
-  // An agent upstream has sent all below `offset` that it has for the sync or close that is to come.
+  // See Core::mark().
   void mark(SenderId sender, std::uint64_t offset);
-  // True if records of an agent upstream are far enough ahead of others' to wait, should memory be short.
+  // True if an agent upstream is so far ahead of the merge that its records can wait if memory is short.
   bool ahead(SenderId sender) const;
-  // All that is here goes to stable storage, as for a sync; nobody waits for it.
+  // Brings all records to stable storage, as a sync without an answer does.
   void settle_all();
-  // False: all records of the last settle_all() have arrived, or error() has the reason.
+  // True until the last settle_all() has ended; then its records are stable, or error() has the reason.
   bool settles_all() const;
   void abandon(SenderId sender);
 
@@ -82,23 +82,22 @@ class Requests {
 
   Members& members() { return members_; }
   const Members& members() const { return members_; }
-  // Nobody has the file open, and nothing is left to do for it.
+  // True if no member has the lane open or will, and its bytes are settled.
   bool over() const { return nobody() && members_.awaited() == 0 && settled_; }
   Phases phases() const;
   const RequestCounters& counters() const { return counters_; }
   const transport::ClientCounters& client_counters() const { return clients_; }
 
  private:
-  enum class Step { gather, sweep, drain, settle, fetch };
+  enum class Step { gather, sweep, drain, settle, fetch, answered };
 
   struct Waiter : Asker {
     Step step;
     Extent extent = everything;
-    bool answer = true;                  // false: the asker has gone
-    bool started = false;                // start_ns and since_ns are known
-    std::uint64_t since_ns = 0;          // when this step began
-    std::uint32_t departures = 0;        // that it waits for
-    Status status = {};                  // of its own
+    bool answer = true;                  // false: the sender has gone, or gets its answer elsewhere
+    std::uint64_t since_ns = 0;          // the begin of this step
+    std::uint32_t departures = 0;        // the number for which it waits
+    Status status = {};                  // of its fetch
     std::vector<ReadPiece> pieces = {};  // of a want
   };
 
@@ -125,18 +124,13 @@ class Requests {
   Members members_;
   Gathering gathering_;
   std::uint64_t begun_ns_ = 0;          // at the first advance()
-  std::map<WaiterId, Waiter> waiters_;  // in the order in which they came
+  std::map<WaiterId, Waiter> waiters_;  // in the order of their arrival
   WaiterId next_waiter_ = 1;
-  sink::Ticket settle_ticket_ = 0;       // the settling under way
-  std::vector<WaiterId> settle_covers_;  // ... and for whom
-  bool settled_ = false;                 // the last member's data has departed, and is durable if it must be
-  bool last_settle_ = false;             // the settling under way is for members that have all gone
-  bool passed_close_ = false;            // the next agent knows that nobody here has the file open
-  bool merging_ = false;                 // no rank is waited for, but agents are
-  std::vector<WaiterId> finished_;
-  std::vector<Fetches::Done> fetched_;
-  std::vector<Reads::Done> read_;
-  std::vector<sink::Ticket> settled_tickets_;
+  sink::Ticket settle_ticket_ = 0;       // of the settling under way; 0: none
+  std::vector<WaiterId> settle_covers_;  // the requests that this settling answers
+  bool settled_ = false;                 // all bytes of gone members have departed, and are durable if needed
+  bool passed_close_ = false;            // the next agent has been asked to close
+  bool merging_ = false;                 // requests wait for agents only, and chunks leave meanwhile
   RequestCounters counters_;
   transport::ClientCounters clients_{};
 };

@@ -78,7 +78,7 @@ void Connection::give_back(const Core& core) {
   ring_.release();
 }
 
-// A rank that has no part in a file may ask for what others have pending of it.
+// A guest has not registered the file, but may ask the agent to write the file's pending bytes.
 bool Connection::may_be_guests(const FrameHeader& frame) {
   return (frame.kind == Kind::flush || frame.kind == Kind::sync) && frame.file < transport::max_files;
 }
@@ -103,7 +103,7 @@ Drained Connection::drain(Core& core, std::uint64_t until, std::vector<PendingRe
   return Drained::done;
 }
 
-// A frame that is not taken as a whole stays in the ring, and is shown again.
+// If the frame is not taken as a whole, it stays in the ring, and a later call gets it again.
 Drained Connection::take(Core& core, const FrameHeader& frame, const std::byte* payload,
                          std::vector<PendingRequest>& requests, std::vector<FileSlot>& damaged,
                          std::string& why) {
@@ -131,7 +131,7 @@ Drained Connection::take_records(Core& core, const FrameHeader& frame, const std
                                  std::vector<FileSlot>& damaged, std::string& why) {
   if (frame.length > opens_[frame.file].record_max_bytes || frame.request != 0 ||
       frame.offset > UINT64_MAX / 2) {
-    why = "a record is larger than agreed";
+    why = "a record is larger than record_max, or its header is invalid";
     return Drained::broken;
   }
   if (!bundle_.begun() && transport::record_checksum(payload, frame.length, frame.offset) != frame.checksum) {
@@ -158,7 +158,7 @@ void Connection::keep_until_ledger_has(FileSlot file) {
   fresh_keeps_.push_back(file);
 }
 
-// False: it is none, or malformed.
+// False: the frame is no request, or malformed.
 bool Connection::take_request(const FrameHeader& frame, const std::byte* payload,
                               std::vector<PendingRequest>& requests) {
   if (!transport::is_request(frame.kind) || frame.request == 0) return false;
@@ -168,7 +168,7 @@ bool Connection::take_request(const FrameHeader& frame, const std::byte* payload
   if (frame.kind == Kind::close) {
     if (frame.length != sizeof request.counters) return false;
     std::memcpy(&request.counters, payload, sizeof request.counters);
-    forbid(frame.file);  // nothing of this open may follow its close
+    forbid(frame.file);  // this open sends nothing after its close
   }
   requests.push_back(request);
   return true;

@@ -15,8 +15,8 @@
 
 namespace millrace::agent {
 
-// One connected rank: its socket, its ring and the files that it may name. Nothing that the rank sends is
-// trusted. Owned by Server; not thread safe.
+// One connected rank: its socket, its ring and the files that it may name. Checks all input of the rank.
+// Owned by Rounds; not thread safe.
 class Connection {
  public:
   Connection(SenderId id, Fd socket) : id_(id), socket_(std::move(socket)) {}
@@ -24,25 +24,25 @@ class Connection {
   SenderId id() const { return id_; }
   int socket() const { return socket_.get(); }
   bool greeted() const { return greeted_; }
-  // Looks that have passed without its greeting.
+  // The number of calls of look().
   std::uint32_t looks() const { return looks_; }
   void look() { ++looks_; }
   std::uint32_t pid() const { return pid_; }
-  // Its socket has hung up; the agent still drains the ring.
+  // The rank's socket has hung up. The agent still drains the ring.
   bool gone() const { return gone_; }
   void set_gone() { gone_ = true; }
   transport::Consumer& ring() { return ring_; }
   const transport::Consumer& ring() const { return ring_; }
   std::uint64_t ring_bytes() const { return ring_bytes_; }
-  // Taken from it so far: records, each of a bundle counted, and requests.
+  // The number of records, notes and requests taken from the ring; each record of a bundle counts.
   std::uint64_t records() const { return records_; }
 
   void greet(transport::Consumer ring, const transport::Hello& hello);
-  // `kept`: the ring has its records until the file's ledger does.
+  // `kept`: the ring keeps the file's records until the file's ledger has them.
   void allow(FileSlot file, std::uint64_t record_max_bytes, bool kept, bool writes);
   void forbid(FileSlot file);
   bool allowed(FileSlot file) const { return file < opens_.size() && opens_[file].count > 0; }
-  // It has a file open for writing.
+  // True if the rank has a file open for writing.
   bool writes() const { return writing_ > 0; }
   // The memory for the bytes that the rank wants. Once.
   Status take_window(Fd memory, std::uint64_t bytes);
@@ -50,22 +50,21 @@ class Connection {
   void put_wanted(std::uint32_t request, std::uint32_t position, std::span<const std::byte> bytes);
   // Nothing is put for the want any more.
   void end_want(std::uint32_t request) { wants_.erase(request); }
-  // Slots that are open now, each once.
+  // The slots that the rank has open, each once.
   std::vector<FileSlot> files() const;
 
-  // Stamp of the next record of the ring's snapshot, which must not be empty; 0 for what is no write.
+  // The stamp of the next frame of the ring's snapshot, which must not be empty; 0 unless it has records.
   std::uint64_t next_stamp() const;
-  // After a part of the ring was passed on: returns the ring's memory up to the records that ledgers have
-  // now.
+  // Called after drain(): returns the ring's memory up to the first record that its ledger does not have.
   void give_back(const Core& core);
-  // True if the ring still keeps something before that place.
+  // True if the ring still keeps a record before that place.
   bool keeps_before(std::uint64_t position) const {
     return !keeps_.empty() && keeps_.front().end <= position;
   }
 
-  // Passes the records of the ring's snapshot with stamps up to `until` to core; requests are put into
-  // `requests`. Slots whose records do not match their checksum are put into `damaged`. When broken, `why`
-  // says so.
+  // Passes the records of the ring's snapshot with stamps up to `until` to core, and the requests to
+  // `requests`. `damaged` gets the slots with a record that does not match its checksum. If broken, `why` has
+  // the reason.
   Drained drain(Core& core, std::uint64_t until, std::vector<PendingRequest>& requests,
                 std::vector<FileSlot>& damaged, std::string& why);
 
@@ -76,7 +75,7 @@ class Connection {
     bool kept = false;
     bool writes = false;
   };
-  // The ring's memory up to `end` returns only when the ledger has reached `mark`.
+  // The ring's memory up to `end` returns when the file's ledger has all records before `mark`.
   struct Keep {
     std::uint64_t end;
     FileSlot file;
@@ -97,13 +96,13 @@ class Connection {
   transport::Consumer ring_;
   std::uint64_t ring_bytes_ = 0;
   std::uint64_t records_ = 0;
-  transport::Unbundler bundle_;  // of the frame that has been taken in part
+  transport::Unbundler bundle_;  // of the frame that Core has taken in part
   std::uint32_t pid_ = 0;
   std::uint32_t looks_ = 0;
   bool greeted_ = false;
   bool gone_ = false;
   std::vector<Open> opens_;    // by slot
-  std::uint32_t writing_ = 0;  // the number of them that are for writing
+  std::uint32_t writing_ = 0;  // number of slots open for writing
   std::deque<Keep> keeps_;
   // The place of a want's data in the window.
   struct Want {
@@ -112,7 +111,7 @@ class Connection {
   };
   transport::Mapping window_;
   std::map<std::uint32_t, Want> wants_;  // by request
-  std::vector<FileSlot> fresh_keeps_;    // files of records since the last give_back()
+  std::vector<FileSlot> fresh_keeps_;    // kept files with records since the last give_back()
 };
 
 }  // namespace millrace::agent

@@ -37,7 +37,7 @@ class Ring : public CoreTest {
     std::filesystem::remove_all(folder);
   }
 
-  // A frame with the right checksum; published.
+  // Publishes a frame with the right checksum.
   void put(Kind kind, std::uint64_t offset, const Bytes& payload) {
     FrameHeader frame{};
     frame.kind = kind;
@@ -58,7 +58,7 @@ class Ring : public CoreTest {
     EXPECT_TRUE(rank.ring().snapshot());
     return rank.drain(rig->core, UINT64_MAX - 1, requests, damaged, why);
   }
-  // The frames that have not been given back yet.
+  // The number of frames whose memory the agent has not given back.
   std::size_t frames_in_ring() const {
     std::size_t frames = 0;
     producer.each_kept([&frames](const FrameHeader&, const std::byte*) { ++frames; });
@@ -80,7 +80,7 @@ class Ring : public CoreTest {
   std::string why;
 };
 
-// Each record takes a block of its own, so that Core is full again and again in the middle of a bundle.
+// Each record takes a block of its own, so that Core is often full in the middle of a bundle.
 TEST_F(Ring, a_bundle_goes_on_where_core_was_full) {
   for (const Strategy strategy :
        {Strategy::sort, Strategy::automatic, Strategy::immediate, Strategy::journal}) {
@@ -184,7 +184,7 @@ TEST_F(Ring, a_bundle_that_does_not_match_its_checksum_is_damaged_as_a_whole) {
   Bytes payload = bundle_of({{0, 1}, {100, 1}});
   put(Kind::records, 0, payload);
   producer.each_kept([](const FrameHeader&, const std::byte* bytes) {
-    const_cast<std::byte*>(bytes)[5] ^= std::byte{1};  // NOLINT: as another process would
+    const_cast<std::byte*>(bytes)[5] ^= std::byte{1};  // NOLINT: another process could do this
   });
   put(Kind::records, 200, bundle_of({{200, 2}}));
   EXPECT_EQ(drain(), Drained::done);

@@ -24,7 +24,7 @@ class Epoll {
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.u64 = tag}};
     return control(EPOLL_CTL_ADD, descriptor, event) ? Status() : Status::from_errno(errno);
   }
-  // Events 0: no longer.
+  // Changes the events, or adds the descriptor. Events 0: removes it.
   void watch(int descriptor, std::uint32_t events, std::uint64_t tag) {
     epoll_event event{.events = events, .data = {.u64 = tag}};
     if (events == 0) {

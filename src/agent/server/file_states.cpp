@@ -17,7 +17,7 @@ void FileStates::opened(FileSlot file, std::uint64_t number, const transport::Ro
   page_.files[file].routed.store(routed);
   slots_[file] = {};
   slots_[file].opens = 1;
-  // Nobody has it open: bytes may only be left from a rank that went without closing.
+  // No rank has the file open, so its bytes here come from ranks that have gone without a close.
   slots_[file].draining = slots_[file].drained = core.dirty(file);
   page_.files[file].fresh.store(0);
   page_.files[file].held.store(core.dirty(file) ? UINT64_MAX : 0);
@@ -51,7 +51,7 @@ void FileStates::begin_drain() {
     Slot& slot = slots_[file];
     if (slot.opens == 0) continue;
     const std::uint64_t places = page_.files[file].fresh.load();
-    if (places != 0) {  // in this order: they are never in neither
+    if (places != 0) {  // in this order: at each moment, a bit is in one of the two
       page_.files[file].held.fetch_or(places);
       page_.files[file].fresh.fetch_and(~places);
     }
@@ -70,7 +70,7 @@ void FileStates::refresh(const Core& core) {
   for (FileSlot file = 0; file < slots_.size(); ++file) {
     Slot& slot = slots_[file];
     if (slot.opens == 0) {
-      // A file that was closed while bytes were pending ends now.
+      // The file was closed while bytes were pending. It has ended now.
       if (page_.files[file].number.load() != 0 && core.file_number(file) == 0)
         page_.files[file].number.store(0);
       continue;

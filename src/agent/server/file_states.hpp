@@ -10,15 +10,17 @@
 
 namespace millrace::agent {
 
-// Keeps the ranks' view of every file (FileState in the agent page) true to Core. The dance of `dirty`:
+// Keeps the ranks' view of every file (FileState in the agent page) true to Core. The states of `dirty` are
+// 0 clean, 1 dirty and 2 draining:
 //
 //   rank:   publish records; if dirty != 1 then dirty = 1
-//   agent:  dirty: 1 -> 2; drain all rings; ... when Core holds nothing of the file: 2 -> 0, unless a rank
-//           has made it 1 meanwhile
+//   agent:  dirty: 1 -> 2; drain all rings; ... if Core has no bytes of the file: 2 -> 0, unless a rank has
+//           made it 1 meanwhile
 //
-// All of it sequentially consistent: either the agent's drain sees the records, or the rank's 1 survives.
-// A rank that reads 0 therefore finds every byte that was written before in the file system. The same holds
-// for each place of a file: `fresh` -> `held` before the drain, `held` -> nothing when Core holds nothing.
+// All accesses are sequentially consistent: either the agent's drain sees the records, or the rank's 1
+// survives. If a rank reads 0, all bytes that were written before are in the file system. The bits for places
+// of the file work in the same way: `fresh` -> `held` before the drain, and `held` -> 0 when Core has no
+// bytes.
 class FileStates {
  public:
   explicit FileStates(transport::AgentPage& page) : page_(page) {}
@@ -27,14 +29,15 @@ class FileStates {
   void opened(FileSlot file, std::uint64_t number, const transport::Routing& routing, const Core& core);
   void closed(FileSlot file);
   bool in_use(FileSlot file) const { return file < slots_.size() && slots_[file].opens > 0; }
-  // A checksum did not hold: every rank is to know, whatever Core says.
+  // A record did not match its checksum. All ranks get the error, although Core has none.
   void damaged(FileSlot file);
+  // The answer for the ranks: `fallback`, but Code::corrupt if that is ok and the file is damaged().
   Status status(FileSlot file, Status fallback) const;
 
-  // Around a drain of all rings.
+  // Called before and after a drain of all rings.
   void begin_drain();
   void end_drain();
-  // Tells the ranks what Core says now.
+  // Shows Core's errors and pending bytes to the ranks.
   void refresh(const Core& core);
 
  private:
@@ -42,8 +45,8 @@ class FileStates {
     std::uint32_t opens = 0;
     bool damaged = false;
     bool draining = false;  // the page says state_draining
-    bool drained = false;   // and a whole drain has passed since
-    bool told = false;      // an error stands in the page
+    bool drained = false;   // a whole drain has passed since
+    bool told = false;      // the page has an error
   };
   void tell(FileSlot file, Status status);
 

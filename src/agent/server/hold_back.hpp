@@ -18,13 +18,14 @@ class HoldBack {
   static constexpr std::uint64_t longest_ns = 30'000'000;
   static_assert(look_ns < unused_ns && unused_ns < longest_ns);
 
-  // Whether so many `partial` blocks are worth it, where `many` are: else now() is not asked.
+  // True if the number of `partial` blocks justifies a wait. Only then, now() is called.
   bool worth_it(std::uint64_t partial, std::uint64_t many) {
     if (partial < many) at_ = many;
     if (partial < at_) holding_ = false;
     return partial > 0 && partial >= at_;
   }
-  // True: the agent takes nothing now. `fill`: of all rings; `all_wait`: every rank waits for the agent.
+  // True: the agent takes no records now. `fill`: bytes in all rings. `all_wait`: every rank waits for the
+  // agent. `next_at`: the number of partial blocks that justifies the next wait.
   bool now(std::uint64_t now_ns, std::uint64_t next_at, std::uint64_t fill, bool all_wait) {
     if (!holding_) since_ns_ = now_ns;
     if (!holding_ || fill != fill_) moved_ns_ = now_ns;
@@ -37,9 +38,9 @@ class HoldBack {
 
  private:
   bool holding_ = false;
-  std::uint64_t at_ = 0;  // partial blocks from which on to hold back
+  std::uint64_t at_ = 0;  // the number of partial blocks that justifies a wait
   std::uint64_t since_ns_ = 0;
-  std::uint64_t moved_ns_ = 0;  // when fill_ was last seen to change
+  std::uint64_t moved_ns_ = 0;  // the last time at which fill_ had changed
   std::uint64_t fill_ = 0;
 };
 

@@ -11,17 +11,18 @@
 
 namespace millrace::agent {
 
-// Signs of progress travel up the links to the ranks that wait for it, however many agents there are in
-// between. Not thread safe.
+// Passes signs of progress to ranks and to agents upstream, so that a rank sees the progress of agents that
+// are several links away. Not thread safe.
 class Progress {
  public:
-  // `every_ns`: between agents; to ranks, half as often at least.
+  // `every_ns`: the shortest time between two signs to agents upstream.
   Progress(Links& links, transport::AgentPage& page, std::uint64_t every_ns)
       : links_(links), page_(page), every_ns_(every_ns) {}
 
   std::uint64_t every_ns() const { return every_ns_; }
-  // Ranks see that their agent got on.
+  // Shows ranks that their agent has made progress.
   void made() { page_.progress.fetch_add(1, std::memory_order_relaxed); }
+  // Passes the signs of agents downstream on. Sends a sign to agents upstream if there is news.
   void share(std::uint64_t now_ns) {
     if (std::exchange(heard_, links_.progress()) != links_.progress()) {
       ++heard_steps_;
@@ -40,10 +41,10 @@ class Progress {
   transport::AgentPage& page_;
   std::uint64_t every_ns_;
   std::uint64_t shared_ns_ = 0;
-  std::uint64_t shared_own_ = 0;    // ours, as upstream agents were last told
-  std::uint64_t heard_ = 0;         // of agents downstream,
-  std::uint64_t heard_steps_ = 0;   // ... in the page's count, and
-  std::uint64_t shared_heard_ = 0;  // ... as upstream agents were last told
+  std::uint64_t shared_own_ = 0;    // own steps at the last sign to agents upstream
+  std::uint64_t heard_ = 0;         // signs of agents downstream
+  std::uint64_t heard_steps_ = 0;   // steps in the page that come from these signs
+  std::uint64_t shared_heard_ = 0;  // heard_ at the last sign to agents upstream
 };
 
 }  // namespace millrace::agent

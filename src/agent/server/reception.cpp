@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t max_ranks = 4096;
 constexpr std::uint64_t second_ns = 1'000'000'000;
-constexpr std::uint32_t greet_within_s = 10;  // a process that has connected
+constexpr std::uint32_t greet_within_s = 10;  // after a process has connected
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void Reception::accept_all() {
     Result<Fd> socket = transport::accept_from(listener_.get());
     const int error = socket.status().error();
     if (!socket && error != EAGAIN && error != ECONNABORTED)
-      door_.shut(now_ns);  // no descriptor: later perhaps
+      door_.shut(now_ns);  // no descriptor: tries again in the next window
     if (!socket) break;
     if (!transport::same_user(socket->get())) {
       door_.let_in();
@@ -120,7 +120,7 @@ bool Reception::greet(Connection& connection, const void* data, std::size_t size
     (void)transport::send(connection.socket(), welcome);
     return false;
   }
-  // Once in the life of an agent.
+  // A new agent serves no rank before grace_ns have passed: other ranks may still assume that there is none.
   const std::uint64_t age = transport::now_ns() - born_ns_;
   if (age < transport::grace_ns) {
     const timespec rest{0, static_cast<long>(transport::grace_ns - age)};
@@ -136,7 +136,7 @@ void Reception::enroll(Connection& connection, const transport::Register& regist
   if (!transport::send(connection.socket(), answer).ok()) hang_up(connection);
 }
 
-// The rank wants to tell agents of other nodes how they reach this one.
+// The rank asks for the port, which agents of other nodes need to reach this agent.
 void Reception::meet(Connection& connection, std::uint32_t version) {
   transport::Met answer{Code::unsupported, 0, 0};
   if (version == transport::protocol_version) {
@@ -147,7 +147,7 @@ void Reception::meet(Connection& connection, std::uint32_t version) {
   if (!transport::send(connection.socket(), answer).ok()) hang_up(connection);
 }
 
-// The rank has gone, or its socket has. Its published records are still good.
+// The rank has gone, or its socket is broken. Its published records are still good.
 void Reception::hang_up(Connection& connection) {
   if (!connection.greeted()) return rounds_.drop(connection.id(), "");
   epoll_.watch(connection.socket(), 0, 0);

@@ -20,28 +20,29 @@ namespace millrace::agent {
 // their rings (Rounds). Owned by Server. The arguments of its constructor outlive it. Not thread safe.
 class Reception {
  public:
-  // Every rank gets these: the page that all of them see, and the eventfd that wakes the agent.
+  // The descriptors that every rank gets: the agent's page, and the eventfd that wakes the agent.
   struct Shown {
     int page;
     int wake;
   };
   using Log = std::function<void(const std::string& line)>;
 
-  // `listener` listens already; its tag in `epoll`, and that of the first rank.
+  // `listener` listens already. The tags are those in `epoll`.
   Reception(Rounds& rounds, Links& links, Epoll& epoll, Fd listener, std::uint64_t listener_tag,
             std::uint64_t first_rank_tag, Shown shown, Log log);
 
-  // While the door is shut the listener is readable, and must not wake us.
+  // Watches the listener only while the door is open. While it is shut, the listener may stay readable and
+  // must not wake the agent.
   void watch_door();
   void accept_all();
-  // The rank's socket has something to say.
+  // The rank's socket is readable.
   void receive(SenderId rank);
-  // Drops processes that have connected and do not greet. When to call it again; UINT64_MAX: nobody is
-  // silent.
+  // Drops processes that have connected and do not greet. Returns the time of the next call; UINT64_MAX: all
+  // processes have greeted.
   std::uint64_t drop_silent(std::uint64_t now_ns);
-  // When the door opens; UINT64_MAX: it is open.
+  // The time at which the door opens; UINT64_MAX: it is open.
   std::uint64_t opens_ns() const { return door_.opens_ns(); }
-  // Some rank has greeted.
+  // True if any rank has ever greeted.
   bool served() const { return served_; }
 
  private:
@@ -63,8 +64,8 @@ class Reception {
   Doorkeeper door_;
   bool door_watched_ = false;
   std::uint64_t refused_ = 0;    // processes of other users
-  bool silent_ = false;          // somebody may have connected and not greeted
-  std::uint64_t looked_ns_ = 0;  // for such
+  bool silent_ = false;          // a process may have connected and not greeted
+  std::uint64_t looked_ns_ = 0;  // the last look at such processes
   bool served_ = false;
 };
 

@@ -17,7 +17,7 @@ namespace millrace::agent {
 
 namespace {
 
-// While rings are not read, their ranks look silent to a sync.
+// While the agent reads no rings, their ranks look silent to a sync.
 static_assert(HoldBack::longest_ns + Departures::storage_slow_ns < Gathering::silence_ns);
 
 // A rank cannot write a file without permission because another rank has permission.
@@ -110,17 +110,7 @@ void Rounds::drop(SenderId id, const std::string& why) {
   if (!why.empty()) ways_.log("drops rank process " + std::to_string(found->second->pid()) + ": " + why);
   for (const FileSlot file : found->second->files()) states_.closed(file);
   if (found->second->greeted()) core_.abandon(id);
-  const auto unanswered = [&](const PendingRequest& one) {
-    if (one.sender == id && one.frame.kind == transport::Kind::close) states_.closed(one.frame.file);
-    return one.sender == id;
-  };
-  std::erase_if(fresh_, unanswered);
-  std::erase_if(waiting_, unanswered);
-  std::erase_if(asked_, [&](const Asked& one) {
-    if (one.sender == id && one.closes) states_.closed(one.file);
-    return one.sender == id;
-  });
-  std::erase_if(replies_, [id](const Reply& reply) { return reply.sender == id; });
+  forget(id);
   connections_.erase(found);
 }
 
@@ -159,10 +149,10 @@ Rounds::Round Rounds::go() {
 std::uint64_t Rounds::deadline_ns() const {
   const std::uint64_t now_ns = clock_.now_ns();
   std::uint64_t until = std::min(core_.next_deadline_ns(), links_.deadline_ns());
-  // While a rank waits for an answer that does not depend on storage (a close that waits for other ranks),
-  // its agent shows twice a second that it lives, or the rank's bound on waits without progress runs out.
+  // A rank may wait for an answer that does not depend on storage, such as a close that waits for other
+  // ranks. Its agent then shows at least twice a second that it lives. Otherwise the rank would give up.
   if (asked()) until = std::min(until, now_ns + 2 * progress_.every_ns());
-  // Ranks that write little do not wake the agent.
+  // A rank that writes little does not wake the agent.
   if (std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->writes(); })) {
     const std::uint64_t every_ns = core_.look_every_ns();
     if (every_ns < UINT64_MAX - now_ns) until = std::min(until, now_ns + every_ns);
@@ -178,14 +168,14 @@ void Rounds::woke() {
   if (asked() && !storage_is_busy) progress_.made();
 }
 
-// One pass takes from every ring what was published when the pass came to it. Requests that it meets wait
-// for the end of the next one, because a ring that was visited before may have got older records since.
+// A pass takes the frames in the snapshots that begin_pass() has made of all rings. Its requests wait for the
+// end of the next pass, because a rank may have published older records after the snapshot of its ring.
 Rounds::Pass Rounds::drain() {
   if (!pass_open_) {
     if (hold_back()) return Pass::held;
     begin_pass();
   }
-  // One after the other: arguments of one call have no order.
+  // Two statements, because the arguments of one call have no order.
   const Pass of_links = drain_links();
   const Pass merged = std::max(of_links, drain_rings());
   for (const FileSlot file : damaged_) states_.damaged(file);
@@ -217,7 +207,7 @@ void Rounds::begin_pass() {
   for (const SenderId id : broken) drop(id, "its ring has invalid positions");
 }
 
-// Never while a request waits.
+// False while a request waits.
 bool Rounds::hold_back() {
   if (!waiting_.empty() || !fresh_.empty()) {
     hold_.stop();
@@ -289,13 +279,22 @@ Rounds::Pass Rounds::drain_links() {
   return links_.frames() != before || fresh_.size() != asked ? Pass::worked : Pass::idle;
 }
 
-// A request of an agent that has gone must not count as a request of the next agent under its number.
-void Rounds::forget(SenderId agent) {
-  const auto of_agent = [agent](const auto& one) { return one.sender == agent; };
-  std::erase_if(fresh_, of_agent);
-  std::erase_if(waiting_, of_agent);
-  std::erase_if(asked_, of_agent);
-  std::erase_if(replies_, of_agent);
+// A request of a sender that has gone must not count as a request of the next sender with its number.
+// FileStates counts an open of a rank until the answer to its close.
+void Rounds::forget(SenderId sender) {
+  const bool rank = connections_.contains(sender);
+  const auto pending = [&](const PendingRequest& one) {
+    const bool its = one.sender == sender;
+    if (its && rank && one.frame.kind == transport::Kind::close) states_.closed(one.frame.file);
+    return its;
+  };
+  std::erase_if(fresh_, pending);
+  std::erase_if(waiting_, pending);
+  std::erase_if(asked_, [&](const Asked& one) {
+    if (one.sender == sender && one.closes) states_.closed(one.file);
+    return one.sender == sender;
+  });
+  std::erase_if(replies_, [sender](const Reply& reply) { return reply.sender == sender; });
 }
 
 // Ranks that have hung up leave when their rings are empty.
@@ -308,9 +307,9 @@ void Rounds::drop_gone() {
   for (const SenderId id : gone) drop(id, "");
 }
 
-// Core has the records that these requests cover: they came first on their link. Rings may be stopped until
-// agents have their answers: several ledgers that fail wait for records that each other's nodes have to
-// settle.
+// Forwards requests of agents although the pass is blocked. Core has the records that these requests cover,
+// because they came first on the same link. The rings may stay blocked until the agents have their answers:
+// nodes whose ledgers fail wait until other nodes have settled their records.
 void Rounds::forward_of_agents() {
   for (std::vector<PendingRequest>* const requests : {&waiting_, &fresh_}) {
     const auto rest = std::stable_partition(
@@ -324,7 +323,7 @@ void Rounds::forward_of_agents() {
 void Rounds::forward(const PendingRequest& request) {
   const auto& [sender, frame, counters, position, wanted] = request;
   const bool rank = connections_.contains(sender);
-  if (!rank && !links_.has(sender)) return;  // abandoned meanwhile
+  if (!rank && !links_.has(sender)) return;  // it has gone meanwhile
   asked_.push_back(
       {sender, frame.request, frame.file, rank && frame.kind == transport::Kind::close, position});
   const bool whole = frame.span > UINT64_MAX - frame.offset;
@@ -350,7 +349,7 @@ void Rounds::deliver() {
     Status status = reply.status;
     const auto found = connections_.find(reply.sender);
     if (asked != asked_.end()) {
-      // The records that the request covers must not come back from the ring after a crash.
+      // After this answer, a rescue of the ring must not bring back the records that the request covers.
       if (found != connections_.end() && found->second->keeps_before(asked->position)) {
         early.push_back(reply);
         continue;
@@ -369,7 +368,7 @@ void Rounds::deliver() {
   for (const std::string& report : core_.take_reports()) ways_.report(report);
 }
 
-// True if some rank would have woken a sleeping agent by now.
+// True if a rank would have woken the agent if the agent had slept.
 bool Rounds::something_waits() const {
   return std::any_of(connections_.begin(), connections_.end(), [](const auto& entry) {
     const Connection& connection = *entry.second;

@@ -21,16 +21,15 @@
 
 namespace millrace::agent {
 
-// The agent's repeated work. It takes records from the ranks' rings in the order of their stamps, and from
-// links in the order of arrival, and gives them to Core. It gives Core a request after the records that the
-// request covers. It brings answers back to rings and links. Rounds knows no event loop: Server drives it
-// with epoll, sim/ in virtual time. Core,
-// links, page and clock outlive it. Not thread safe.
+// The agent's repeated work. Rounds takes records from the ranks' rings in the order of their stamps, and
+// from links in the order of arrival, and gives them to Core. It gives Core a request after the records that
+// the request covers. It brings answers back to rings and links. Rounds knows no event loop: Server drives it
+// with epoll, sim/ in virtual time. Core, links, page and clock outlive it. Not thread safe.
 class Rounds {
  public:
   struct Ways {
-    std::function<std::uint64_t()> stamp;                 // now, by the clock that the page names
-    std::function<void(const std::string& line)> log;     // errors that no rank can be told
+    std::function<std::uint64_t()> stamp;                 // the time, by the clock that the page names
+    std::function<void(const std::string& line)> log;     // errors that no rank can receive
     std::function<void(const std::string& line)> report;  // Core's
   };
   Rounds(Core& core, Links& links, transport::AgentPage& page, const io::Clock& clock, Ways ways,
@@ -38,16 +37,19 @@ class Rounds {
 
   // --- Ranks ---
 
-  // A rank that has just connected; `socket` may be none. Valid until drop(), or the round after it has gone.
+  // A rank has connected; `socket` may be invalid. The connection is valid until drop(), or until the round
+  // after the rank has gone.
   Connection& join(Fd socket);
   Connection* find(SenderId id) const;
   std::size_t ranks() const { return connections_.size(); }
-  // A greeted rank names a file: the answer for it. Files that ranks do not open for writing may be any.
+  // A greeted rank registers a file. Returns the answer for the rank. The rank must be able to write the file
+  // unless it opens it for reading only.
   transport::Registered enroll(Connection& connection, const transport::Register& registration, Fd target);
   void drop(SenderId id, const std::string& why);
-  // Drops connections without a greeting after `calls` calls. True if a connection has not greeted yet.
+  // Drops a connection that has not greeted before more than `calls` calls. True if there was one without a
+  // greeting.
   bool drop_silent(std::uint32_t calls);
-  // The process may be killed soon: all that ranks have written so far sets out at the next round.
+  // The next pass ends with Core::write_out(), because the process may be killed soon.
   void write_out() { write_out_ = true; }
 
   // --- Rounds ---
@@ -55,19 +57,19 @@ class Rounds {
   enum class Round {
     idle,    // nothing to do
     worked,  // something moved
-    held     // ranks that lag are given the processors: the next round comes after HoldBack::look_ns
+    held     // the agent leaves the processors to slower ranks: the next round comes after HoldBack::look_ns
   };
   Round go();
-  // Until when the next round has time, though nothing comes from outside; UINT64_MAX: for ever. In a page
-  // that says that the agent sleeps: else ranks may publish without waking it after this has looked.
+  // The latest time of the next round, even without an event; UINT64_MAX: never. The caller first sets
+  // `sleeping` in the page. Otherwise a rank could publish records after this call without waking the agent.
   std::uint64_t deadline_ns() const;
-  // After a sleep. Shows ranks that wait for others that their agent lives.
+  // Called after a sleep. Shows ranks that wait for other ranks that their agent lives.
   void woke();
   bool asked() const { return !asked_.empty(); }
 
  private:
   enum class Pass { idle, worked, blocked, held };
-  // With Core, unanswered.
+  // A request that Core has and has not answered.
   struct Asked {
     SenderId sender;
     std::uint32_t request;
@@ -85,7 +87,7 @@ class Rounds {
   bool hold_back();
   Pass drain_rings();
   Pass drain_links();
-  void forget(SenderId agent);
+  void forget(SenderId sender);
   void drop_gone();
   void forward_of_agents();
   void forward(const PendingRequest& request);
@@ -98,14 +100,14 @@ class Rounds {
   Ways ways_;
   FileStates states_;
   std::map<SenderId, std::unique_ptr<Connection>> connections_;
-  std::vector<PendingRequest> fresh_;    // seen by the running pass: other rings may hold older records
-  std::vector<PendingRequest> waiting_;  // a whole pass has to end before they go to Core
+  std::vector<PendingRequest> fresh_;    // from the running pass: other rings may hold older records
+  std::vector<PendingRequest> waiting_;  // from the pass before: they go to Core when the running pass ends
   std::vector<Asked> asked_;
-  std::vector<Reply> replies_;  // from Core, to be delivered
+  std::vector<Reply> replies_;  // from Core, not delivered yet
   std::vector<FileSlot> damaged_;
   std::vector<Turn> turns_;  // a heap, oldest first
   std::vector<std::pair<SenderId, std::string>> broken_;
-  std::uint64_t pass_stamp_ = 0;  // when the pass began
+  std::uint64_t pass_stamp_ = 0;  // the begin of the pass
   bool pass_open_ = false;
   bool write_out_ = false;
   HoldBack hold_;

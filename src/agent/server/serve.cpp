@@ -25,7 +25,7 @@ namespace millrace::agent {
 
 namespace {
 
-// One for each agent upstream: the limit that a login gives (1,024, often) is too low for a file server.
+// A file server needs a descriptor for each agent upstream. The usual limit of a login (1,024) is too low.
 void raise_descriptors() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -33,7 +33,7 @@ void raise_descriptors() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// The background process; says through `ready` how the start went.
+// The background process. Writes 0 or the errno of its start to `ready`.
 int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
   raise_descriptors();
   std::vector<std::string> messages;
@@ -72,7 +72,7 @@ int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
 
 int serve_in_background(const char* name, bool handed, MakeStorage make_storage) {
   Fd listener(handed ? transport::handed_listener : -1);
-  // All other descriptors of the rank.
+  // Closes all other descriptors of the rank.
   ::syscall(SYS_close_range, static_cast<unsigned>(transport::handed_listener + (handed ? 1 : 0)), ~0u, 0u);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
@@ -82,7 +82,7 @@ int serve_in_background(const char* name, bool handed, MakeStorage make_storage)
   if (child < 0) return errno;
   if (child == 0) {
     ready.reset();
-    if (::chdir("/") != 0) return errno;  // holds no mount
+    if (::chdir("/") != 0) return errno;  // the agent must not keep a file system mounted
     return serve(name, std::move(listener), make_storage, std::move(tell));
   }
   tell.reset();

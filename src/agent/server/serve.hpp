@@ -11,13 +11,13 @@ namespace millrace::agent {
 
 using MakeStorage = Result<std::unique_ptr<io::Storage>> (*)(const Settings& settings);
 
-// Goes to the background and serves the job whose abstract socket is `name`; with `handed`, that socket
-// listens already and is descriptor transport::handed_listener. Returns in the foreground process as soon as
-// that listens, or at once if another agent does already. 0, or the errno of what went wrong. The process has
-// one thread until `make_storage` is called. Environment: that of Settings, and MILLRACED_LOG (a file for
-// errors that no rank can be told), MILLRACED_LINGER_MS (milliseconds to stay without ranks).
+// Starts a process in the background that serves the job whose abstract socket is `name`. `handed`: the
+// socket listens already and is descriptor transport::handed_listener. In the foreground process, returns as
+// soon as the other one listens, or if another agent has the name already. Returns 0 or an errno. The process
+// has one thread until it calls `make_storage`. Environment: that of Settings, MILLRACED_LOG (a file for
+// errors that no rank can receive), and MILLRACED_LINGER_MS (milliseconds to stay without ranks).
 int serve_in_background(const char* name, bool handed, MakeStorage make_storage);
-// The arguments of millraced that serves: NAME, or NAME handed. EINVAL: they are others.
+// Serves with the arguments of millraced: NAME, or NAME handed. EINVAL: other arguments.
 int serve_by_arguments(int argc, char** argv, MakeStorage make_storage);
 
 }  // namespace millrace::agent

@@ -35,13 +35,13 @@ constexpr transport::LinkTimes link_times(std::uint64_t timeout_ms) {
   return times;
 }
 
-// Between two signs of progress for other agents; ranks get one in twice this time.
+// The time between two signs of progress for other agents. Ranks get one in twice this time.
 constexpr std::uint64_t share_every_ns(std::uint64_t timeout_ms) {
   return std::min<std::uint64_t>(250'000'000, timeout_ms * 1'000'000 / 8);
 }
 
-// However short the ranks' bound is: a living agent is not silent, and its signs and the loss of a peer reach
-// the ranks before they give up.
+// True if a living agent never looks silent, and if its signs and the loss of a peer reach the ranks before
+// they give up.
 constexpr bool in_time(std::uint64_t timeout_ms) {
   const transport::LinkTimes times = link_times(timeout_ms);
   const std::uint64_t bound_ns = timeout_ms * 1'000'000;
@@ -52,8 +52,9 @@ constexpr bool in_time(std::uint64_t timeout_ms) {
 static_assert(in_time(rule_of("timeout").least) && in_time(setting_default::timeout) &&
               in_time(rule_of("timeout").most));
 
-// Schedulers and users signal every process of a step: what a program may take as news must not end its
-// agent. Signals of its own faults do, and those that stop and continue a process do what they always do.
+// Schedulers and users send signals to every process of a step. A signal that a program handles must not end
+// its agent. Signals of the agent's own faults end it, and signals that stop and continue a process work as
+// usual.
 void ignore_signals() {
   for (int number = 1; number <= SIGRTMAX; ++number) {
     switch (number) {
@@ -71,7 +72,7 @@ void ignore_signals() {
       case SIGTTOU:
         break;
       default:
-        (void)::signal(number, SIG_IGN);  // those that cannot be ignored stay as they are
+        (void)::signal(number, SIG_IGN);  // fails for signals that cannot be ignored
     }
   }
 }
@@ -89,7 +90,6 @@ Server::Server(Core& core, int storage_event_fd, ServerOptions options)
 
 Server::~Server() = default;
 
-// The page that all ranks of this agent see.
 Status Server::make_page() {
   Result<Fd> memory = transport::make_memory("millrace-agent", sizeof(transport::AgentPage));
   if (!memory) return memory.status();
@@ -156,7 +156,7 @@ void Server::run() {
       ::nanosleep(&rest, nullptr);
     }
     if (round != Rounds::Round::idle) {
-      // Listens even under load: a late rank must not wait for the ranks that are here.
+      // Listens even under load: a new rank must not wait until other ranks stop writing.
       if (now_ns() - listened_ns_ >= listen_every_ns) listen(0);
     } else if (may_leave()) {
       break;
@@ -179,7 +179,7 @@ void Server::note_alone() {
   alone_ = alone;
 }
 
-// When an agent that nobody needs goes; UINT64_MAX: it is needed.
+// The time at which the agent may leave; UINT64_MAX: a rank or another agent needs it.
 std::uint64_t Server::leaves_ns() {
   note_alone();
   if (!alone_ || !core_.idle()) return UINT64_MAX;
@@ -191,8 +191,8 @@ std::uint64_t Server::leaves_ns() {
 bool Server::may_leave() {
   if (now_ns() < leaves_ns()) return false;
   if (leaving_) return true;
-  // A rank may be connecting just now: look once more, then remove the name. A rank in the queue after that
-  // sees its connection reset and starts the next agent.
+  // Accepts ranks that have just connected. A rank that connects after this sees its connection reset, and
+  // starts the next agent.
   reception_->accept_all();
   return rounds_->ranks() == 0;
 }
@@ -211,7 +211,7 @@ void Server::sleep() {
   rounds_->woke();
 }
 
-// Handles events from outside the rings, and waits for them for at most `timeout_ms`.
+// Waits at most `timeout_ms` for events of descriptors, and handles them.
 void Server::listen(int timeout_ms) {
   reception_->watch_door();
   epoll_event events[64];

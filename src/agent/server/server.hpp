@@ -20,12 +20,12 @@ namespace millrace::agent {
 
 struct ServerOptions {
   std::string name;                        // abstract socket to listen at
-  Fd listener;                             // that listens there already; not valid: none
-  std::string stats_path;                  // Core's reports are appended here; empty = off
-  std::string trace_directory;             // spans of the phases, as a Chrome trace; empty = off
-  std::string log_path;                    // errors that no rank can be told; empty = off
-  std::uint64_t first_linger_ms = 10'000;  // how long to wait for the first rank
-  std::uint64_t linger_ms = 2'000;         // how long to stay without ranks
+  Fd listener;                             // listens there already; invalid: none
+  std::string stats_path;                  // Core's reports are appended here; empty: off
+  std::string trace_directory;             // spans of the phases, as a Chrome trace; empty: off
+  std::string log_path;                    // errors that no rank can receive; empty: off
+  std::uint64_t first_linger_ms = 10'000;  // time to wait for the first rank
+  std::uint64_t linger_ms = 2'000;         // time to stay without ranks
   std::uint64_t timeout_ms = 60'000;       // the ranks' bound on waits without progress
 };
 
@@ -36,7 +36,7 @@ class Server {
   Server(Core& core, int storage_event_fd, ServerOptions options);
   ~Server();
 
-  // Listens; from here on ranks can connect. errno EADDRINUSE: another agent has this job.
+  // From here on ranks can connect. errno EADDRINUSE: another agent serves this job.
   Status start();
   // Serves until no rank or agent needs this agent. After SIGTERM or SIGINT it writes its records to the
   // files, continues to serve its ranks, and leaves after the last of them.
@@ -70,10 +70,10 @@ class Server {
   Links links_;
   std::unique_ptr<Rounds> rounds_;      // from start() on
   std::optional<Reception> reception_;  // from start() on
-  bool leaving_ = false;                // SIGTERM or SIGINT came: no waiting for further ranks
-  bool alone_ = true;                   // no ranks, when last looked, since
+  bool leaving_ = false;                // SIGTERM or SIGINT has come: waits for no further ranks
+  bool alone_ = true;                   // there was no rank at the last note_alone()
   std::uint64_t alone_since_ns_ = 0;
-  std::uint64_t listened_ns_ = 0;
+  std::uint64_t listened_ns_ = 0;  // the last look at epoll
 };
 
 }  // namespace millrace::agent

@@ -2,25 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/server/trace.hpp"
 
+#include <array>
+
 namespace millrace::agent {
 
 namespace {
 
-const char* name_of(Phase phase) {
-  switch (phase) {
-    case Phase::sort:
-      return "sort and merge";
-    case Phase::write:
-      return "storage write";
-    case Phase::gather:
-      return "gather";
-    case Phase::drain:
-      return "drain";
-    case Phase::sync:
-      return "sync";
-  }
-  return "unknown";
-}
+// By phase.
+constexpr std::array<const char*, phase_count> names{"sort and merge", "storage write", "gather", "drain",
+                                                     "sync"};
+
+const char* name_of(Phase phase) { return names[static_cast<std::size_t>(phase)]; }
 
 }  // namespace
 

@@ -15,7 +15,7 @@ namespace millrace::agent {
 // Writes the spans of Core to a trace file: one row for each file and phase. Not thread safe.
 class SpanTrace {
  public:
-  // Writes nothing.
+  // A trace that is off.
   SpanTrace() = default;
   explicit SpanTrace(const std::string& directory) : file_(directory, "millrace-agent", "agent") {}
 

@@ -6,8 +6,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "front/mpiio/datatype.hpp"
+#include "front/mpiio/host_transfer.hpp"
 #include "front/mpiio/library.hpp"
-#include "front/mpiio/transfer.hpp"
 
 namespace millrace::front {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "front/mpiio/transfer.hpp"
+#include "front/mpiio/mpi.hpp"
 
 namespace millrace::front {
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "front/device/door.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/calls.hpp"
 #include "front/mpiio/datatype.hpp"

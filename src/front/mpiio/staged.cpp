@@ -5,6 +5,8 @@
 // as if the program had copied it. If other ranks wait in the library, this rank calls the collective
 // function once, with no data. Shared pointers and atomic mode forbid such cuts. A small transfer of that
 // kind is copied as a whole.
+#include "front/mpiio/staged.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <new>
@@ -14,8 +16,8 @@
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/device_memory.hpp"
 #include "front/mpiio/file_side.hpp"
+#include "front/mpiio/host_transfer.hpp"
 #include "front/mpiio/library.hpp"
-#include "front/mpiio/transfer.hpp"
 
 namespace millrace::front {
 namespace {

@@ -5,59 +5,10 @@
 #include "front/device/door.hpp"
 #include "front/mpiio/arguments.hpp"
 #include "front/mpiio/datatype.hpp"
-#include "front/mpiio/first.hpp"
+#include "front/mpiio/host_transfer.hpp"
+#include "front/mpiio/staged.hpp"
 
 namespace millrace::front {
-
-// True: Millrace has carried out the call, and `result` is its return value. False: the caller calls the MPI
-// library's own function. Pending bytes and the individual pointer are ready for it, and `flushed` is the
-// status of the flush.
-bool before(Open& open, const Row& row, const Arguments& arguments, int& result, Status& flushed) noexcept;
-
-// Called after the MPI library's function returned `result`. Returns the return value of the call.
-int after(Open& open, const Row& row, const Arguments& arguments, int result, Status flushed) noexcept;
-
-// For a file that is only read: the handle for a call, and the work after it.
-inline MPI_File source_of(const Open& open, const Row& row) {
-  return row.direction == Direction::read && row.position != Position::shared ? open.reading() : open.handle;
-}
-// Asks for pending bytes, before a transfer of a handle that is left to the library.
-Status ask_as_visitor(const Open& open, const Row& row) noexcept;
-int was_read(Open& open, const Row& row, const Arguments& arguments, int result) noexcept;
-
-// Carries out a transfer of device memory. False: the memory is the host's, or the call goes unchanged to the
-// MPI library, which may support device memory.
-bool staged(Open* open, const Row& row, const Arguments& arguments, int& result) noexcept;
-
-// True if this write takes the pipeline or independent functions, on all ranks alike.
-bool writes_alone(const Open& open, const Row& row);
-
-// Carries out a transfer of a handle that is left to the library.
-template <class Real>
-inline int visit(const Open& open, const Row& row, const Arguments& arguments, Real real) noexcept {
-  const Status flushed = ask_as_visitor(open, row);
-  const int result = real(arguments.file);
-  return flushed.ok() ? result : raise(open, flushed);
-}
-
-// Carries out a transfer of memory that this process can access. `open` is null for a file that is left to
-// the library. `real` calls the MPI library's own function on a handle.
-template <class Real>
-inline int host_transfer(Open* open, const Row& row, const Arguments& arguments, Real real) noexcept {
-  if (open == nullptr) return real(arguments.file);
-  if (open->location != Open::Location::everywhere && row.position == Position::shared)
-    return not_on_first(*open, "using the shared file pointer");
-  if (open->visitor) return visit(*open, row, arguments, real);
-  if (open->reader != nullptr) {
-    const MPI_File source = source_of(*open, row);
-    if (source == open->handle) return was_read(*open, row, arguments, visit(*open, row, arguments, real));
-    return was_read(*open, row, arguments, real(source));
-  }
-  int result = MPI_SUCCESS;
-  Status flushed;
-  if (before(*open, row, arguments, result, flushed)) return result;
-  return after(*open, row, arguments, real(arguments.file), flushed);
-}
 
 // True if this call has to check whether a device's driver is loaded. Small writes into the pipeline do not
 // check; larger calls do.

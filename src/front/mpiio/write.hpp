@@ -7,7 +7,7 @@
 namespace millrace::front {
 
 // Carries out a write through the pipeline or past it, of memory that this process can access. The write
-// needs no other rank; transfer.cpp says why.
+// needs no other rank; host_transfer.cpp says why.
 int write(Open& open, const Row& row, const Arguments& arguments);
 
 }  // namespace millrace::front

@@ -57,7 +57,7 @@ def _file_per_rank(session: Session) -> str:
 
 
 def _own_files(language: str, action: str, method: str) -> Own:
-    """The largest files of a method, GB/s."""
+    """The rate of the largest files of a method, in GB/s."""
 
     def own(session: Session) -> str:
         for result in cases_of(session, "file-per-process"):
@@ -72,7 +72,7 @@ def _own_files(language: str, action: str, method: str) -> Own:
 
 
 def _shared_file(section: str, pattern: str, figure: str, millrace: bool, words: str = "") -> Own:
-    """The best of the MPI library, or of Millrace; `words`: arguments that the program had."""
+    """The best rate of the MPI library, or of Millrace. `words`: arguments of the program."""
 
     def own(session: Session) -> str:
         found = [
@@ -109,11 +109,11 @@ def _between_processes(session: Session) -> str:
 
 
 def _nothing(session: Session) -> str:
-    """Not measured here."""
+    """For figures that are not measured here."""
     return ""
 
 
-# Title, this machine's figure, the published one, and the factor that brings that to the title's unit.
+# Title, this machine's figure, the published one, and the factor from this machine's unit to the title's.
 _MACHINE: tuple[tuple[str, Own, str, float], ...] = (
     ("STREAM copy, GB/s", _figure("hpcc:stream_copy"), "stream_copy", 1e-3),
     ("STREAM scale, GB/s", _figure("hpcc:stream_scale"), "stream_scale", 1e-3),

@@ -25,7 +25,7 @@ class Bar:
     value: float
     kind: str = "plain"
     percent: float | None = None
-    low: float | None = None  # of the samples
+    low: float | None = None  # the lowest sample
     high: float | None = None
 
 
@@ -72,7 +72,7 @@ def bars(rows: Sequence[Bar], unit: str, limit: float | None = None, limit_label
 
 
 def remark(text: str) -> str:
-    """A line below a drawing."""
+    """A line of text below a drawing."""
     return f'<p class="key">{escape(text)}</p>'
 
 
@@ -84,7 +84,7 @@ def size_label(size: float) -> str:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Powers of ten, with 2 and 5 between them where there are few."""
+    """Powers of ten; if there are few, also their multiples by 2 and 5."""
     begin, end = math.floor(math.log10(low)), math.ceil(math.log10(high))
     steps = (1, 2, 5) if end - begin <= 2 else (1,)
     found = [step * 10.0**power for power in range(begin, end + 1) for step in steps]

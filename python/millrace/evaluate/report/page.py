@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The report as one HTML file that needs nothing else: no network, no script."""
+"""The report as one HTML file, without network and scripts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def environment(session: Session) -> list[tuple[str, str]]:
 
 
 def _theory(found: dict[str, Any] | None) -> str:
-    """Sessions of before have none."""
+    """The theoretical figures; older sessions have none."""
     if not found:
         return ""
     return found["words"] if found["gb_s"] is None else f"{story.number(found['gb_s'])} GB/s: {found['words']}"
@@ -86,7 +86,7 @@ def counts(session: Session) -> str:
 
 
 def write(path: Path, session: Session, machines: Sequence[Machine]) -> None:
-    """The page of a session, whatever of it is there."""
+    """Writes the page of a session, with the results so far."""
     loader = jinja2.FileSystemLoader(_HERE)
     engine = jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Drawings of what the papers drew or tabulated, with their own figures beside those of this machine."""
+"""Drawings as in the papers, with the papers' figures beside those of this machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _cores(result: Result) -> int:
 
 
 def _of_peak(session: Session, results: list[Result], machines: Sequence[Machine]) -> str:
-    """Table 3 of the Oakleaf-FX paper: the share of the peak, which follows bytes per FLOP."""
+    """Table 3 of the Oakleaf-FX paper: the share of the peak, which depends on bytes per FLOP."""
     base = next((r for r in results if r["case"]["name"] == "geofem"), None)
     figures = session.figures()
     triad, peak = figures.get("limit.memory:triad"), figures.get("limit.flops:peak")
@@ -46,7 +46,7 @@ def _of_peak(session: Session, results: list[Result], machines: Sequence[Machine
 
 
 def _weak(results: list[Result]) -> str:
-    """GFLOPS over processors, the same number of nodes for each."""
+    """GFLOPS over processors, with the same number of nodes for each processor."""
     alike = [r for r in results if r["case"]["pattern"] == "weak scaling" or r["case"]["name"] == "geofem"]
     series: dict[str, list[tuple[float, float]]] = {"flat MPI": [], "one rank, threads": []}
     limit = []

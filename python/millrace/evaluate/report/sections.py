@@ -76,7 +76,7 @@ class Section:
     table: list[tuple[str, str, str, str]] = field(default_factory=list)  # case, figure, value, percent
     commands: list[tuple[str, str]] = field(default_factory=list)
     problems: list[tuple[str, str, str]] = field(default_factory=list)  # case, status, reason
-    raw: str = ""  # a data: address
+    raw: str = ""  # a data: URL
 
 
 def _memory(session: Session, results: list[Result], machines: Sequence[Machine]) -> list[tuple[str, str]]:
@@ -205,7 +205,7 @@ _DRAW: dict[str, Callable[[list[Result]], list[tuple[str, str]]]] = {
     "ipc": _ipc,
     "device": _device,
 }
-# Those that stand beside published figures, or facts of the machine.
+# Sections with published figures or facts of the machine beside the results.
 _DRAW_BESIDE = {
     "memory": _memory,
     "geofem": papers.geofem,
@@ -242,7 +242,7 @@ def _describe(result: Result, section: Section) -> None:
 
 
 def build(session: Session, machines: Sequence[Machine] = ()) -> list[Section]:
-    """The sections that have something to say, in the order of the suite."""
+    """The sections with content, in the order of the suite."""
     found = []
     everything = session.results()
     for name in SECTIONS:

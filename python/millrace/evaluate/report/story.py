@@ -13,20 +13,20 @@ from millrace.evaluate.case import OWN_FILES
 from millrace.evaluate.session import PASSED, Session
 
 Figures = Mapping[str, Mapping[str, Any]]
-_NO_GAIN = 1.05  # times as fast: nobody changes a program for that
-_DOUBTFUL = 110  # percent of a limit that were not reached by what the limit is of
+_NO_GAIN = 1.05  # a smaller gain is not worth a change of the program
+_DOUBTFUL = 110  # a higher percentage of a limit is doubtful
 
 
 @dataclass(frozen=True)
 class Card:
-    """One of the ten figures; without a value it says why."""
+    """One of the ten figures; if there is no value, it has the reason."""
 
     title: str
     value: float | None
     unit: str
     percent: float | None = None
-    note: str = ""  # "of ..." says what the percentage is of
-    usual: float = 100  # percent of the limit that others reach
+    note: str = ""  # "of ...": the reference of the percentage
+    usual: float = 100  # percent of the limit that other machines reach
 
     @property
     def low(self) -> bool:
@@ -43,12 +43,12 @@ class Card:
 
 @dataclass(frozen=True)
 class Weakness:
-    """A figure that is further below its limit than it is on machines that were published."""
+    """A figure that is further below its limit than on published machines."""
 
     what: str
     percent: float
     of: str
-    typical: float  # percent of the limit that is usual
+    typical: float  # usual percentage of the limit
     source: str
     remedy: str
 
@@ -69,7 +69,7 @@ class Choice:
         return self.rows[0]
 
     def stock(self) -> tuple[str, str, float, float | None] | None:
-        """The best that needs no Millrace and no change of the program's files."""
+        """The best method without Millrace and without a change of the program's files."""
         return next((row for row in self.rows if "Millrace" not in row[0] and "POSIX" not in row[0]), None)
 
     def advised(self) -> tuple[str, str, float, float | None]:
@@ -78,7 +78,7 @@ class Choice:
 
 
 def number(value: float) -> str:
-    """Three or four digits that a person reads at a glance."""
+    """The number with three or four digits."""
     if value >= 1000:
         step = 10 ** max(0, len(f"{value:.0f}") - 4)
         return f"{round(value / step) * step:,.0f}".replace(",", "\u202f")
@@ -168,7 +168,7 @@ def _per_flop(figures: Figures) -> str:
 
 
 _OAKLEAF = "Oakleaf-FX"
-# Figure -> its name, its limit, the usual percentage, the source of that.
+# Figure -> its name, its limit, the usual percentage, the source of the percentage.
 _USUAL = (
     ("hpcc:stream_triad", "STREAM triad", "the memory's best", 90.0, "this suite's own loops"),
     ("hpcc:dgemm", "DGEMM", "the measured peak", 85.0, "HPL's own needs"),
@@ -224,7 +224,7 @@ def _of_messages(session: Session, figures: Figures) -> list[Weakness]:
 
 
 def weaknesses(session: Session) -> list[Weakness]:
-    """Worst first: how far below its limit, next to how far below it usually is."""
+    """The weaknesses, the worst first: the part of the limit compared with the usual part."""
     figures = session.figures()
     found = _of_processors(session, figures) + _of_files(session) + _of_messages(session, figures)
     return sorted(found, key=lambda weakness: weakness.score)

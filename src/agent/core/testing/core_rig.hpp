@@ -19,7 +19,7 @@
 #include "agent/core/core.hpp"
 #include "io/virtual/memory_storage.hpp"
 
-// For tests: a Core over files in memory, with a clock of its own and a plain byte array as the oracle.
+// For tests: a Core over files in memory, with its own clock. A plain byte array is the oracle.
 namespace millrace::agent {
 
 inline FileSettings tiny(Strategy strategy, bool merge) {
@@ -45,8 +45,8 @@ class Rig {
     if (!slot) std::abort();
     return *slot;
   }
-  // Sender 0, the only rank of a group, opens a file that agents upstream will have open too. `next`: the
-  // agent that receives all of it, if any.
+  // Sender 0, the only rank of a group, opens a file that agents upstream will open too. `next`: the next
+  // agent, if there is one.
   FileSlot open_fed(const Fd& file, const FileSettings& settings, std::uint32_t upstreams,
                     std::uint64_t group = 1, std::unique_ptr<Carrier> next = nullptr) {
     transport::Register registration{};
@@ -61,7 +61,7 @@ class Rig {
     return *slot;
   }
 
-  // As a client does: waits until the record may be taken, and cuts it at record_max.
+  // Writes as a client does: waits until Core is ready, and cuts the data at record_max.
   void write(SenderId sender, FileSlot slot, std::uint64_t offset, std::span<const std::byte> data,
              std::size_t record_max = 4 * KiB) {
     while (!data.empty()) {
@@ -93,7 +93,7 @@ class Rig {
     for (const Reply& reply : core.take_replies()) replies[{reply.sender, reply.request}] = reply.status;
     for (std::string& report : core.take_reports()) reports.push_back(std::move(report));
   }
-  // False if it is not answered within the bound.
+  // False if the request is not answered within `steps` steps.
   bool await(SenderId sender, std::uint32_t request, std::uint64_t step_ns = 1'000'000, int steps = 20000) {
     for (int i = 0; i < steps; ++i) {
       if (answered(sender, request)) return true;
@@ -104,7 +104,7 @@ class Rig {
   bool answered(SenderId sender, std::uint32_t request) const { return replies.contains({sender, request}); }
   Status reply(SenderId sender, std::uint32_t request) const { return replies.at({sender, request}); }
 
-  // Compares [begin, end) of the file with the oracle; bytes beyond the end of either are zero.
+  // Compares `extent` of the file with the oracle. Bytes beyond the end of either count as zero.
   bool same(io::MemoryStorage::File file, Extent extent = {0, UINT64_MAX}) const {
     const auto bytes = storage.contents(file);
     const auto part = [&](std::span<const std::byte> all) {
@@ -138,7 +138,7 @@ class CoreTest : public testing::Test {
     rig = std::make_unique<Rig>(std::move(options));
     file = rig->storage.create();
   }
-  // Steps of 1 ms until answered; how many.
+  // Makes steps of 1 ms until the answer comes. Returns their number.
   int steps_until(SenderId sender, std::uint32_t request, int most = 5000) {
     for (int i = 0; i < most; ++i) {
       if (rig->answered(sender, request)) return i;

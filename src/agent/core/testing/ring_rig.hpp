@@ -13,7 +13,7 @@
 #include "transport/topology.hpp"
 #include "transport/want_list.hpp"
 
-// For tests: the Cores of several nodes that have one file open, joined by carriers in memory.
+// For tests: the Cores of several nodes that have one file open, connected by carriers in memory.
 namespace millrace::agent {
 
 // The messages under way from one agent to the next.
@@ -32,11 +32,11 @@ struct Wire {
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
   std::uint64_t bytes_back = 0;  // of wants
-  std::size_t room = 64;         // frames
-  std::uint64_t asked = 0;       // syncs and closes
-  std::uint64_t marks = 0;
-  std::uint64_t marked = 0;      // until the next sync or close
-  std::uint64_t below_mark = 0;  // records that the last mark had said would not come
+  std::size_t room = 64;         // the most frames
+  std::uint64_t asked = 0;       // number of syncs and closes
+  std::uint64_t marks = 0;       // number of marks
+  std::uint64_t marked = 0;      // the last mark since the last sync or close
+  std::uint64_t below_mark = 0;  // number of records below the mark, which the mark had excluded
 };
 
 class MemoryCarrier final : public Carrier {
@@ -88,12 +88,12 @@ class MemoryCarrier final : public Carrier {
   std::shared_ptr<Wire> wire_;
 };
 
-// Not a plan's topology: node 0's bytes go to all others, one after another.
+// No topology of a plan: the bytes of node 0 go from node to node.
 inline constexpr transport::RoutePlan chain{Topology::automatic, 1, MiB};
 
 class RingRig {
  public:
-  static constexpr SenderId first_upstream = 100;  // numbers of agents, by wire
+  static constexpr SenderId first_upstream = 100;  // the agent of way i has number first_upstream + i
 
   struct Way {
     std::uint32_t from, to, lane;
@@ -123,7 +123,7 @@ class RingRig {
     return windows_[{n, rank, request}];
   }
 
-  // One round of everybody. `deliver`: whether frames move between nodes.
+  // One round of all nodes. `deliver`: frames move between nodes.
   void step(std::uint64_t ns = 1000, bool deliver = true) {
     for (auto& one : node) one->step(ns);
     if (!deliver) return;
@@ -154,7 +154,7 @@ class RingRig {
     std::ranges::copy(data, oracle.begin() + static_cast<std::ptrdiff_t>(offset));
   }
 
-  // True if all ranks of all nodes have been answered within the bound.
+  // True if all ranks of all nodes have their answers within `steps` steps.
   bool await_all(std::uint32_t request, std::uint64_t step_ns = 1'000'000, int steps = 20000) {
     for (int i = 0; i < steps; ++i) {
       bool all = true;
@@ -192,7 +192,7 @@ class RingRig {
   }
 
   std::vector<std::unique_ptr<Rig>> node;
-  std::size_t data_room = 2;  // pieces that a wire takes
+  std::size_t data_room = 2;  // the most pieces of data in a wire
   std::vector<Fd> file;
   std::vector<FileSlot> slot;
   std::vector<Way> ways;

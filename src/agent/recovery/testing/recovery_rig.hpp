@@ -27,7 +27,7 @@ namespace millrace::agent {
 
 namespace fs = std::filesystem;
 
-// A folder with a file of 100 bytes, and journals.
+// A folder with journals and a target of 100 bytes.
 class Recovery : public testing::Test {
  protected:
   void SetUp() override {
@@ -85,7 +85,7 @@ class Recovery : public testing::Test {
     made.finish();
     put(name, made.bytes());
   }
-  // Two records, a commit after the first or the second.
+  // Two records, and a commit after the first one, or (`behind`) after the second one.
   std::vector<std::byte> committed(bool behind) const {
     journal::TestJournal made(identity());
     made.append(0, "one.");

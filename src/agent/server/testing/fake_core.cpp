@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // A Core for tests of the process around it: no buffer, no order, blocking writes. MILLRACED_FAKE changes
-// that: "hold" keeps records until they are flushed or nobody has the file open, "keep"
-// until they are flushed, "stuck" takes none at all, "late" answers after 0.8 s.
+// that. "hold" keeps records until a flush, sync or close, or until no rank has the file open. "keep" keeps
+// them until a flush, sync or close. "stuck" takes no record. "late" answers after 0.8 s.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,7 +83,7 @@ Core::Core(io::Storage&, std::string) : impl_(std::make_unique<Impl>()) {
 Core::~Core() = default;
 
 Result<FileSlot> Core::open(SenderId sender, Fd target, const transport::Register&, Route route) {
-  route.lanes.clear();  // it knows no other node
+  route.lanes.clear();  // this Core knows no other node
   struct stat status = {};
   if (::fstat(target.get(), &status) != 0) return Status::from_errno(errno);
   std::size_t slot = impl_->targets.size();

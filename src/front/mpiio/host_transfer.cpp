@@ -9,11 +9,10 @@
 // pipeline uses the library's independent function, which needs no other rank. Only `collective_direct`,
 // agreed by all ranks at open, and atomic mode, set by all ranks, leave collective writes to the library.
 //
-// The order of calls is transfer() -> staged() -> host_transfer() -> before() -> write() or read_on_first()
-// -> the library. Only staged() goes back: it cuts a device's memory into parts of host memory, and each part
-// takes host_transfer(). So the parts get the same choice of pipeline, direct write or first node as the
-// program's own buffers.
-#include "front/mpiio/transfer.hpp"
+// The calls go one way: transfer() -> staged() for memory of a device -> host_transfer() -> before() ->
+// write() or read_on_first() -> the library. staged() cuts a device's memory into parts of host memory, so
+// the parts get the same choice of pipeline, direct write or first node as the program's own buffers.
+#include "front/mpiio/host_transfer.hpp"
 
 #include <new>
 

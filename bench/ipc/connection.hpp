@@ -34,30 +34,30 @@ class Peer {
 
 // One way between the two, open in both directions. Blocking; whole messages; the sender's memory is free
 // when send() returns.
-class Channel {
+class Connection {
  public:
-  virtual ~Channel() = default;
+  virtual ~Connection() = default;
   virtual void send(const void* data, std::size_t size) = 0;
   virtual void receive(void* data, std::size_t size) = 0;
 };
 
 struct Method {
   std::string_view name;
-  std::unique_ptr<Channel> (*open)(Peer& peer);  // both call it; throws Unavailable on both or on none
+  std::unique_ptr<Connection> (*open)(Peer& peer);  // both call it; throws Unavailable on both or on none
 };
 
-std::unique_ptr<Channel> open_pipe(Peer& peer);
-std::unique_ptr<Channel> open_fifo(Peer& peer);
-std::unique_ptr<Channel> open_unix_stream(Peer& peer);
-std::unique_ptr<Channel> open_unix_datagram(Peer& peer);
-std::unique_ptr<Channel> open_tcp(Peer& peer);
-std::unique_ptr<Channel> open_posix_queue(Peer& peer);
-std::unique_ptr<Channel> open_sysv_queue(Peer& peer);
-std::unique_ptr<Channel> open_posix_memory(Peer& peer);
-std::unique_ptr<Channel> open_sysv_memory(Peer& peer);
-std::unique_ptr<Channel> open_mapped_file(Peer& peer);
-std::unique_ptr<Channel> open_vm_read(Peer& peer);
-std::unique_ptr<Channel> open_vm_write(Peer& peer);
-std::unique_ptr<Channel> open_mpi(Peer& peer);
+std::unique_ptr<Connection> open_pipe(Peer& peer);
+std::unique_ptr<Connection> open_fifo(Peer& peer);
+std::unique_ptr<Connection> open_unix_stream(Peer& peer);
+std::unique_ptr<Connection> open_unix_datagram(Peer& peer);
+std::unique_ptr<Connection> open_tcp(Peer& peer);
+std::unique_ptr<Connection> open_posix_queue(Peer& peer);
+std::unique_ptr<Connection> open_sysv_queue(Peer& peer);
+std::unique_ptr<Connection> open_posix_memory(Peer& peer);
+std::unique_ptr<Connection> open_sysv_memory(Peer& peer);
+std::unique_ptr<Connection> open_mapped_file(Peer& peer);
+std::unique_ptr<Connection> open_vm_read(Peer& peer);
+std::unique_ptr<Connection> open_vm_write(Peer& peer);
+std::unique_ptr<Connection> open_mpi(Peer& peer);
 
 }  // namespace bench::ipc
