@@ -151,42 +151,6 @@ Status OpenedFile::write(std::span<const Piece> pieces) {
   return session->write(slot_, pieces, request_.settings.record_max_bytes, tally_);
 }
 
-Status OpenedFile::flush(Extent extent) {
-  if (extent.empty() || process_.is_child()) return {};
-  const Status status = flush_own(extent);
-  return status.ok() ? successor_.before_reading(target_.number(), extent, &target_) : status;
-}
-
-// A handle that only reads has no bytes of its own. It asks for those of other handles.
-Status OpenedFile::flush_own(Extent extent) {
-  if (!request_.writable && request_.stand_in.empty()) return ask_before_reading(extent);
-  Session* session = session_.load(std::memory_order_acquire);
-  if (session == nullptr) {
-    // Another rank may have bytes pending, though this one never wrote.
-    if (!known_to_agent() || !enroll(false)) return ask_before_reading(extent);
-    session = session_.load();
-  }
-  const bool dirty = session->view().dirty(slot_);
-  const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed);
-  if (!dirty && !elsewhere) return session->sticky(slot_);
-  if (elsewhere) extent = everything;
-  extent = process_.with_the_end(extent, target_);
-  const TraceSpan span("flush", extent.size());
-  flushes_.fetch_add(1, std::memory_order_relaxed);
-  if (dirty && may_turn_off() && !account_.pays_for_question()) {
-    turned_off_.store("read after every few writes");
-    process_.lessons().mixed.add(request_.path);
-  }
-  const Status status = ask(*session, Kind::flush, extent);
-  if (elsewhere && !status.ok()) elsewhere_.store(true, std::memory_order_relaxed);
-  return status;
-}
-
-Status OpenedFile::ask_before_reading(Extent extent) {
-  const Status status = guest_.before_reading(target_.number(), extent, &target_);
-  return status.ok() ? without_agent() : status;
-}
-
 // If a file server on another node writes the file, this node's file system has to look again.
 Status OpenedFile::ask(Session& session, Kind kind, Extent extent) {
   const Status status = hand_over(session.request(kind, slot_, extent, tally_));
@@ -375,12 +339,6 @@ Status OpenedFile::make_durable() const {
   }
   if (!file.valid()) return Status::from_errno(errno);
   return process_.datasync(file);
-}
-
-void OpenedFile::end_reading() {
-  if (!read_ahead_) return;
-  process_.read_aheads().remove(*read_ahead_);
-  read_ahead_->drop();
 }
 
 // The program left the file open. At exit, other ranks may not close the file, so this only flushes.

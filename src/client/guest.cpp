@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/guest.hpp"
 
+#include "client/ask_files.hpp"
 #include "client/trace.hpp"
 
 namespace millrace::client {
@@ -27,7 +28,7 @@ Status Guest::before_reading(std::uint64_t number, Extent extent, const TargetFi
   if (!elsewhere && !session->view().pending_in(number, everything)) return {};
   if (target != nullptr) extent = process_.with_the_end(extent, *target);
   const TraceSpan span("ask for pending bytes");
-  const Status status = session->flush_file(number, extent, elsewhere, tally_);
+  const Status status = flush_file(*session, number, extent, elsewhere, tally_);
   if (elsewhere && !status.ok()) order();
   return status;
 }
@@ -41,8 +42,8 @@ Status Guest::before_writing(std::uint64_t number, Extent extent) {
   if (elsewhere) extent = everything;
   const TraceSpan span("ask for pending bytes");
   // The agent logs records when it takes them out of rings. So the flush of the rings comes first.
-  Status status = session->flush_file(number, extent, elsewhere, tally_);
-  if (status.ok()) status = session->settle_ledgers_of(number, tally_);
+  Status status = flush_file(*session, number, extent, elsewhere, tally_);
+  if (status.ok()) status = settle_ledgers_of(*session, number, tally_);
   if (elsewhere && !status.ok()) order();
   return status;
 }
@@ -50,7 +51,7 @@ Status Guest::before_writing(std::uint64_t number, Extent extent) {
 void Guest::before_opening(std::uint64_t number) {
   (void)before_reading(number, everything);
   Session* const asked = session();
-  if (asked != nullptr && !blind_ && !process_.is_child()) (void)asked->flush_stand_ins(tally_);
+  if (asked != nullptr && !blind_ && !process_.is_child()) (void)flush_stand_ins(*asked, tally_);
 }
 
 }  // namespace millrace::client

@@ -90,12 +90,7 @@ class OpenedFile final : public File, private Leaver {
     const int known = readable_.load(std::memory_order_acquire);
     return known != not_known ? known : open_readable();
   }
-  int open_readable() {
-    const std::lock_guard lock(enroll_mutex_);
-    const int mode = request_.writable ? O_RDWR : O_RDONLY;
-    readable_.store(target_.holds_open() || target_.hold_open(mode) ? target_.readable(mode) : -1);
-    return readable_.load();
-  }
+  int open_readable();
   Session* session_of_group();
   // For a rank without a part in the pipeline: the dead agent may have lost bytes of other ranks of the node.
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }

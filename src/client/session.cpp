@@ -201,16 +201,17 @@ Status Session::answer(std::uint32_t request) {
   return status;
 }
 
-Status Session::show_window(int memory, std::uint64_t bytes) {
-  transport::Windowed answer{};
-  return exchange(transport::Window{bytes, 0}, {memory}, answer);
-}
-
+// The agent maps the memory too.
 ReadWindow* Session::window() {
   const std::lock_guard lock(window_mutex_);
-  if (!std::exchange(window_made_, true)) {
-    if (auto made = SessionWindow::make(*this)) window_ = *std::move(made);
-  }
+  if (std::exchange(window_made_, true)) return window_.get();
+  constexpr std::uint64_t bytes = ReadWindow::parts * ReadWindow::part_bytes;
+  const Result<Fd> memory = transport::make_memory("millrace-window", bytes);
+  if (!memory) return nullptr;
+  Result<transport::Mapping> mapped = transport::map(memory->get(), bytes);
+  transport::Windowed answer{};
+  if (mapped && exchange(transport::Window{bytes, 0}, {memory->get()}, answer).ok())
+    window_ = std::make_unique<SessionWindow>(*this, *std::move(mapped));
   return window_.get();
 }
 
@@ -246,43 +247,6 @@ Status Session::wait_for_answer(std::uint32_t id) {
   }
   return {static_cast<Code>(slot.code.load(std::memory_order_relaxed)),
           slot.error.load(std::memory_order_relaxed)};
-}
-
-// Sends one request for each file for which `is` is true.
-template <class Is>
-Status Session::ask_files(Kind kind, Extent extent, Tally& tally, Is&& is) {
-  Status first;
-  for (std::uint32_t file = 0, slots = view_.slots(); file < slots; ++file) {
-    if (view_.state(file).number.load() == 0 || !is(file)) continue;
-    const bool left = view_.state(file).dirty.load() == transport::state_left;
-    const Status status = request(kind, file, extent, tally);
-    // Errors of an open that is over do not belong to a later open.
-    if (left && tally.left.ok() && status.code() != Code::invalid) tally.left = status;
-    if (left) continue;
-    // Code::invalid: the file was closed meanwhile, and all its bytes are in it.
-    if (first.ok() && status.code() != Code::invalid) first = status;
-  }
-  return first;
-}
-
-Status Session::flush_file(std::uint64_t number, Extent extent, bool elsewhere, Tally& tally) {
-  return ask_files(Kind::flush, extent, tally, [&](std::uint32_t file) {
-    return view_.state(file).number.load() == number &&
-           ((elsewhere && view_.state(file).routed.load() != 0) ||
-            (view_.dirty(file) && view_.pending(file, extent)));
-  });
-}
-
-Status Session::flush_stand_ins(Tally& tally) {
-  return ask_files(Kind::flush, everything, tally, [this](std::uint32_t file) {
-    return view_.state(file).routed.load() == transport::routed_stand_in && view_.dirty(file);
-  });
-}
-
-Status Session::settle_ledgers_of(std::uint64_t number, Tally& tally) {
-  return ask_files(Kind::sync, everything, tally, [this, number](std::uint32_t file) {
-    return view_.state(file).number.load() == number && view_.state(file).kept.load() != 0;
-  });
 }
 
 // The answer to each step also sets the size of the stand-in. A step that contains the end of the file has

@@ -68,8 +68,6 @@ class Session {
   bool answered(std::uint32_t request) const;
   // Waits for the answer, once.
   Status answer(std::uint32_t request);
-  // Shows the memory of this rank's window to the agent, once.
-  Status show_window(int memory, std::uint64_t bytes);
   // The window; the first call makes it. nullptr: it cannot be made.
   ReadWindow* window();
   // Tells the agent that the MPI library wrote `extent`, so that writeback can begin. There is no answer; the
@@ -79,13 +77,6 @@ class Session {
   // The sticky error of a file, or lost_agent if the agent has gone.
   Status status(std::uint32_t file);
   const PageView& view() const { return view_; }
-  // Pending bytes of any rank in `extent` of a file of this number reach the file system. The caller needs no
-  // registration of the file (client/guest.hpp). `elsewhere`: also bytes with agents of other nodes.
-  Status flush_file(std::uint64_t number, Extent extent, bool elsewhere, Tally& tally);
-  // The same for every stand-in (OpenRequest::stand_in) on this node.
-  Status flush_stand_ins(Tally& tally);
-  // Syncs the file of this number. Afterwards no ledger has records of the file.
-  Status settle_ledgers_of(std::uint64_t number, Tally& tally);
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
   // True if the agent has gone, even if no call has noticed it yet.
@@ -127,8 +118,6 @@ class Session {
     Session& session;
   };
 
-  template <class Is>
-  Status ask_files(transport::Kind kind, Extent extent, Tally& tally, Is&& is);
   template <class Answer, class Message>
   Status exchange(const Message& message, std::initializer_list<int> descriptors, Answer& answer);
   Status append(const transport::FrameHeader& frame, const void* data, Tally* tally);

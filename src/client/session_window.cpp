@@ -9,16 +9,6 @@
 
 namespace millrace::client {
 
-Result<std::unique_ptr<ReadWindow>> SessionWindow::make(Session& session) {
-  constexpr std::uint64_t bytes = parts * part_bytes;
-  Result<Fd> memory = transport::make_memory("millrace-window", bytes);
-  if (!memory) return memory.status();
-  Result<transport::Mapping> mapped = transport::map(memory->get(), bytes);
-  if (!mapped) return mapped.status();
-  if (const Status shown = session.show_window(memory->get(), bytes); !shown.ok()) return shown;
-  return std::unique_ptr<ReadWindow>(new SessionWindow(session, *std::move(mapped)));
-}
-
 // Parts of forgotten lists that are answered are free again.
 void SessionWindow::reclaim() {
   std::erase_if(forgotten_, [this](const Wanted& wanted) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -18,8 +17,9 @@ class Session;
 // The window of a session: the agent has the memory, and lists go through the rank's ring.
 class SessionWindow final : public ReadWindow {
  public:
-  // Shows the memory to the agent.
-  static Result<std::unique_ptr<ReadWindow>> make(Session& session);
+  // The agent has mapped the memory too.
+  SessionWindow(Session& session, transport::Mapping memory)
+      : session_(session), memory_(std::move(memory)) {}
 
   std::optional<std::uint32_t> take_part() override;
   void give_back(std::uint32_t part) override;
@@ -32,8 +32,6 @@ class SessionWindow final : public ReadWindow {
   bool await_part() override;
 
  private:
-  SessionWindow(Session& session, transport::Mapping memory)
-      : session_(session), memory_(std::move(memory)) {}
   void reclaim();
 
   Session& session_;
