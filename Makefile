@@ -41,6 +41,7 @@ test: build  ## all tests but the long ones
 
 test-long: build  ## thousands of random cases, hours of patience not needed
 	$(CTEST) --test-dir build -L long
+	TIDY_BATCH=1 $(MAKE) lint BOOTSTRAP=no
 
 test-asan: bootstrap  ## unit tests under address and undefined-behaviour sanitizers
 	$(call build_preset,build-asan,asan)
