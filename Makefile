@@ -33,7 +33,8 @@ build: bootstrap  ## everything; leaves build/bin/millrace
 shipped: bootstrap  ## what `make install` installs: no tests
 	$(call build_preset,build,release,--target shipped)
 
-demo: shipped  ## real programs with and without Millrace, table and report
+demo: bootstrap  ## real programs with and without Millrace, table and report
+	$(call build_preset,build,release,--target for_demo)
 	build/bin/millrace demo
 
 test: build  ## all tests but the long ones
@@ -41,6 +42,7 @@ test: build  ## all tests but the long ones
 
 test-long: build  ## thousands of random cases, hours of patience not needed
 	$(CTEST) --test-dir build -L long
+	TIDY_BATCH=1 $(MAKE) lint BOOTSTRAP=no
 
 test-asan: bootstrap  ## unit tests under address and undefined-behaviour sanitizers
 	$(call build_preset,build-asan,asan)

@@ -39,30 +39,36 @@ install(DIRECTORY python/ DESTINATION share/millrace/python COMPONENT command
 install(CODE "execute_process(
   COMMAND ${MILLRACE_PYTHON} -m compileall -q -s \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\" millrace
   WORKING_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/millrace/python\")" COMPONENT command)
-if(TARGET bench_limit)
-  set(demo_programs bench_limit bench_memory bench_flops bench_transfer)
-  foreach(name ior btio subarray fpp ipc link geofem mdtest)
-    foreach(mpi mpich ompi)
-      if(TARGET bench_${name}_${mpi})
-        list(APPEND demo_programs bench_${name}_${mpi})
+# existing_targets(OUT PROGRAMS...): programs of bench/ that are built here, for any MPI or none.
+function(existing_targets out)
+  foreach(name IN LISTS ARGN)
+    foreach(target bench_${name} bench_${name}_mpich bench_${name}_ompi)
+      if(TARGET ${target})
+        list(APPEND found ${target})
       endif()
     endforeach()
   endforeach()
-  if(TARGET bench_slow_disk)
-    list(APPEND demo_programs bench_slow_disk)
-  endif()
-  install(TARGETS ${demo_programs} RUNTIME DESTINATION libexec/millrace/bench COMPONENT command)
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+set(demo_programs "")
+set(evaluate_programs "")
+if(TARGET bench_limit)
+  existing_targets(demo_programs limit ior btio subarray)
+  existing_targets(evaluate_programs memory flops transfer fpp ipc link geofem mdtest slow_disk)
+  install(TARGETS ${demo_programs} ${evaluate_programs} RUNTIME DESTINATION libexec/millrace/bench COMPONENT command)
   list(APPEND demo_programs millrace-bench-yield millrace-bench-finalize)
   install(TARGETS millrace-bench-yield millrace-bench-finalize LIBRARY DESTINATION lib COMPONENT command)
 endif()
 
-# What is installed and no more, without tests: enough for `millrace demo` as well.
-set(shipped millraced millrace-journal millrace-recover millrace-host millrace-costs millrace-model millrace_hook
-    millrace_posix millrace_device millrace_capi millrace_bytecode ${demo_programs})
+# What `millrace demo` runs; and what is installed and no more, without tests.
+set(for_demo millraced millrace-journal millrace-recover millrace-host millrace-costs millrace_hook millrace_posix
+    millrace_device millrace_bytecode ${demo_programs})
 foreach(mpi IN LISTS MILLRACE_MPIS)
-  list(APPEND shipped millrace_front_${mpi})
+  list(APPEND for_demo millrace_front_${mpi})
 endforeach()
-add_custom_target(shipped DEPENDS ${shipped})
+add_custom_target(for_demo DEPENDS ${for_demo})
+add_custom_target(shipped DEPENDS ${for_demo} millrace-model millrace_capi ${evaluate_programs})
 
 # For programs that link the C API, of a prefix or of a wheel.
 install(DIRECTORY include/millrace DESTINATION include

@@ -27,35 +27,67 @@ if(MILLRACE_COVERAGE)
   add_link_options(--coverage)
 endif()
 
+# Half of the time of a compilation goes into the headers of the standard library and of GoogleTest: they are compiled
+# once. Exceptions: a compiler cache, which cannot compare such objects, and clang, which fails where options differ.
+set(precompile OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(precompile ON)
+endif()
+option(MILLRACE_PRECOMPILE "Precompile headers" ${precompile})
+set(standard_headers <algorithm> <array> <atomic> <chrono> <deque> <fstream> <functional> <map> <memory> <mutex>
+    <optional> <random> <set> <span> <string> <string_view> <thread> <utility> <vector>)
+list(TRANSFORM standard_headers REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:\\1>")
+
+# millrace_headers(TARGET FLAGS HEADERS...): precompiles HEADERS without an option for position-independent code.
+function(millrace_headers target flags)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${target}.cpp CONTENT "")
+  add_library(${target} OBJECT ${CMAKE_BINARY_DIR}/${target}.cpp)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_link_libraries(${target} PRIVATE ${flags})
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+endfunction()
+
+# GCC 12 does not know precompiled lines as those of system headers, and gives false warnings there.
+set(millrace_precompiled_options -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
+if(MILLRACE_PRECOMPILE)
+  millrace_headers(millrace_library_headers millrace_flags ${standard_headers})
+  target_compile_options(millrace_library_headers PRIVATE -fPIC)
+  millrace_headers(millrace_program_headers millrace_flags ${standard_headers})
+  target_compile_options(millrace_program_headers PRIVATE -fPIE)
+endif()
+
+# millrace_precompile(TARGET): TARGET, which has no other options for code than the usual ones, uses precompiled headers.
+function(millrace_precompile target)
+  if(NOT MILLRACE_PRECOMPILE)
+    return()
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    target_precompile_headers(${target} REUSE_FROM millrace_program_headers)
+  else()
+    target_precompile_headers(${target} REUSE_FROM millrace_library_headers)
+  endif()
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${millrace_precompiled_options}>)
+endfunction()
+
 # millrace_library(NAME SOURCES... [DEPENDS ...]): the static library millrace_NAME of room src/NAME.
 function(millrace_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(millrace_${name} STATIC ${ARG_SOURCES})
   target_include_directories(millrace_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(millrace_${name} PUBLIC ${ARG_DEPENDS} PRIVATE millrace_flags)
+  millrace_precompile(millrace_${name})
 endfunction()
 
-# What all test programs share. The headers of GoogleTest took about a third of the time of a test's compilation: they are
-# compiled once. Exceptions: a compiler cache, which cannot compare such objects, and clang, which fails where options
-# differ. Tests need no -O2: the libraries that they test have it.
+# What all test programs share. Tests need no -O2: the libraries that they test have it.
 if(MILLRACE_TESTS)
-  set(precompile OFF)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(precompile ON)
-  endif()
-  option(MILLRACE_PRECOMPILE "Precompile the headers of tests" ${precompile})
   add_library(millrace_test_flags INTERFACE)
   target_compile_options(millrace_test_flags INTERFACE $<$<CONFIG:RelWithDebInfo>:-O1>)
   target_link_libraries(millrace_test_flags INTERFACE GTest::gmock GTest::gtest_main millrace_flags)
   if(MILLRACE_PRECOMPILE)
-    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cpp CONTENT "")
-    add_library(millrace_test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cpp)
-    set_target_properties(millrace_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    target_link_libraries(millrace_test_headers PRIVATE millrace_test_flags)
-    target_precompile_headers(millrace_test_headers PRIVATE <algorithm> <array> <filesystem> <fstream> <functional> <map>
-      <memory> <random> <string> <thread> <vector> <gmock/gmock.h> <gtest/gtest.h>)
-    # GCC 12 does not know precompiled lines as those of system headers, and gives false warnings there.
-    target_compile_options(millrace_test_flags INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
+    millrace_headers(millrace_test_headers millrace_test_flags ${standard_headers}
+                     <filesystem> <gmock/gmock.h> <gtest/gtest.h>)
+    target_compile_options(millrace_test_flags INTERFACE ${millrace_precompiled_options})
   endif()
 endif()
 

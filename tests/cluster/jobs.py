@@ -70,6 +70,9 @@ class Job:
             "MILLRACE_COST_DIRECTORY": "/dev/null",
             "MILLRACE_DIRECT_ABOVE": "16KiB",  # these programs are over before an agent pays
         }
+        # UCX, which MPICH uses, closes a connection on which the peer leaves three probes unanswered: one after 10 s of
+        # silence, two more after 2 s each. The other side does not learn that, and the job waits for ever.
+        environment["UCX_TCP_KEEPIDLE"] = "inf"
         environment |= {"MILLRACE_STATS": str(self.folder / "stats"), "MILLRACED_LOG": str(self.folder / "agents")}
         environment |= {f"MILLRACE_{key.upper()}": str(value) for key, value in settings.items()}
         run = [sys.executable, "-m", "millrace", "run", "--", *launcher, *place, self.program(name), *arguments]
