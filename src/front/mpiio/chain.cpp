@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <vector>
 
 #include "client/file.hpp"
@@ -89,7 +88,6 @@ class Staging {
   }
   bool first_of_node() const { return firsts_[node_] == rank_; }
   Problem prepare();
-  bool all_of_asleep(bool mine) const;
   void unname();
   std::vector<client::AgentAddress> agents() const;
   void tell(const std::string& why) const;
@@ -208,22 +206,9 @@ bool Staging::pass() {
     if (!status.ok())
       tell(status.code() == Code::corrupt ? "the file changed while it was copied" : status.describe());
   }
-  const bool sent = all_of_asleep(status.ok());
+  const bool sent = all_of(comm_, status.ok());
   const bool whole = sent && client::stamp_of(fd_.get()).size == offers_[0].original.size;
   return all_of(comm_, whole);
-}
-
-// The same as all_of() for a long wait. The ranks sleep, so that the agents have the processors.
-bool Staging::all_of_asleep(bool mine) const {
-  constexpr long first_ns = 50'000, longest_ns = 1'000'000;
-  int own = mine ? 1 : 0, all = 0, done = 0;
-  MPI_Request request;
-  if (PMPI_Iallreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm_, &request) != MPI_SUCCESS) return false;
-  for (timespec pause{0, first_ns};; pause.tv_nsec = std::min(2 * pause.tv_nsec, longest_ns)) {
-    if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-    if (done != 0) return all == 1;
-    ::nanosleep(&pause, nullptr);
-  }
 }
 
 void Staging::unname() {

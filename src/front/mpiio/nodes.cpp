@@ -17,6 +17,7 @@
 #include "client/route.hpp"
 #include "client/storage_host.hpp"
 #include "client/stripe.hpp"
+#include "front/mpiio/opening.hpp"
 #include "front/mpiio/real.hpp"
 
 namespace millrace::front {
@@ -80,7 +81,10 @@ bool unmet(const Peer& one) { return one.agent.port == 0; }
 bool meet_agents(MPI_Comm comm, int rank, std::vector<Peer>& peers) {
   Peer own = peers[static_cast<std::size_t>(rank)];
   if (const Result<client::AgentAddress> agent = client::meet()) own.agent = *agent;
-  return PMPI_Allgather(&own, sizeof own, MPI_BYTE, peers.data(), sizeof own, MPI_BYTE, comm) == MPI_SUCCESS;
+  MPI_Request request;
+  const int started =
+      PMPI_Iallgather(&own, sizeof own, MPI_BYTE, peers.data(), sizeof own, MPI_BYTE, comm, &request);
+  return wait_asleep(started, request);
 }
 
 }  // namespace
@@ -102,7 +106,9 @@ std::uint64_t node_number() {
 bool all_of(MPI_Comm comm, bool mine) {
   int own = mine ? 1 : 0;
   int all = 0;
-  return PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all == 1;
+  MPI_Request request;
+  const int started = PMPI_Iallreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm, &request);
+  return wait_asleep(started, request) && all == 1;
 }
 
 Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone) {

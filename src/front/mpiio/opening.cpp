@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <numeric>
 
 #include "client/file.hpp"
@@ -87,6 +88,17 @@ void take_most(std::uint64_t* all, const std::uint64_t* one, int words) {
   for (int i = 0; i < words; ++i) all[i] = std::max(all[i], one[i]);
 }
 
+bool wait_asleep(int started, MPI_Request& request) {
+  constexpr long first_ns = 20'000, longest_ns = 1'000'000;
+  int done = 0;
+  if (started != MPI_SUCCESS) return false;
+  for (timespec pause{0, first_ns};; pause.tv_nsec = std::min(2 * pause.tv_nsec, longest_ns)) {
+    if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (done != 0) return true;
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
 bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std::byte> all,
                   std::span<std::byte> word) {
   int rank = 0, size = 1;
@@ -97,9 +109,10 @@ bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std:
   std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
   std::vector<std::byte> own(mine.begin(), mine.end()), told(all.size() + word.size());
   if (rank == 0) own.insert(own.end(), word.begin(), word.end());
-  if (PMPI_Allgatherv(own.data(), static_cast<int>(own.size()), MPI_BYTE, told.data(), counts.data(),
-                      places.data(), MPI_BYTE, comm) != MPI_SUCCESS)
-    return false;
+  MPI_Request request;
+  const int started = PMPI_Iallgatherv(own.data(), static_cast<int>(own.size()), MPI_BYTE, told.data(),
+                                       counts.data(), places.data(), MPI_BYTE, comm, &request);
+  if (!wait_asleep(started, request)) return false;
   const auto others = std::ranges::copy_n(told.begin(), each, all.begin()).in;
   const auto rest = std::ranges::copy_n(others, static_cast<std::ptrdiff_t>(word.size()), word.begin()).in;
   std::ranges::copy(rest, told.end(), all.begin() + each);
