@@ -108,10 +108,10 @@ bool OpenedFile::enroll(bool may_start) {
 const char* OpenedFile::enroll_with(Session& session) {
   struct stat status = {};
   // The descriptor stays open until close(): its close would drop the process's fcntl locks on the file.
-  if ((!target_.holds_open() && !target_.hold_open(O_RDWR) &&
-       !target_.hold_open(request_.writable ? O_WRONLY : O_RDONLY)) ||
-      ::fstat(target_.held().get(), &status) != 0)
-    return "the file cannot be opened a second time";
+  // The agent opens a file that the agents only read, if it has to read it at all.
+  const bool held = target_.holds_open() || (carries_reads() && target_.held().valid()) ||
+                    target_.hold_open(O_RDWR) || target_.hold_open(request_.writable ? O_WRONLY : O_RDONLY);
+  if (!held || ::fstat(target_.held().get(), &status) != 0) return "the file cannot be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
   transport::Register registration{};
   registration.group = request_.group;
@@ -131,11 +131,7 @@ const char* OpenedFile::enroll_with(Session& session) {
   if (request_.settings.strategy == Strategy::journal)
     session.protect({slot_, journal::identity_of(journal::Kind::rescue, target_.held(),
                                                  process_.identify(target_.held()))});
-  if (request_.through && request_.stand_in.empty() && request_.routing.lanes > 0) {
-    if (ReadWindow* const window = session.window())
-      read_ahead_ = std::make_unique<ReadAhead>(*window, slot_, static_cast<std::uint64_t>(status.st_size));
-    if (read_ahead_) process_.read_aheads().add(target_.number(), *read_ahead_);
-  }
+  file_bytes_ = static_cast<std::uint64_t>(status.st_size);
   session_.store(&session, std::memory_order_release);
   return nullptr;
 }
@@ -168,7 +164,6 @@ bool OpenedFile::known_to_agent() {
 }
 
 Status OpenedFile::order() {
-  if (read_ahead_) read_ahead_->drop();
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) guest_.order();
   if (session == nullptr || process_.is_child()) return {};
@@ -242,7 +237,7 @@ Session* OpenedFile::session_of_group() {
 }
 
 Status OpenedFile::sync() {
-  if (read_ahead_) read_ahead_->drop();
+  process_.read_aheads().drop(target_.number());
   if (!request_.writable && request_.stand_in.empty()) return {};
   if (!goes_to_disk()) stint_.spoil();
   process_.lessons().syncs.store(true, std::memory_order_relaxed);

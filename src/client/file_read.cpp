@@ -53,7 +53,20 @@ int OpenedFile::open_readable() {
   return readable_.load();
 }
 
+// The first read makes it: nullptr if the agents do not carry reads, or have no window for this rank.
+ReadAhead* OpenedFile::read_ahead() {
+  const std::lock_guard lock(ahead_mutex_);
+  Session* const session = session_.load(std::memory_order_acquire);
+  if (read_ahead_ || session == nullptr || !carries_reads()) return read_ahead_.get();
+  ReadWindow* const window = session->window();
+  if (window == nullptr) return nullptr;
+  read_ahead_ = std::make_unique<ReadAhead>(*window, slot_, file_bytes_);
+  process_.read_aheads().add(target_.number(), *read_ahead_);
+  return read_ahead_.get();
+}
+
 void OpenedFile::end_reading() {
+  const std::lock_guard lock(ahead_mutex_);
   if (!read_ahead_) return;
   process_.read_aheads().remove(*read_ahead_);
   read_ahead_->drop();

@@ -49,8 +49,8 @@ class OpenedFile final : public File, private Leaver {
   }
   Status read_through(const FileView& view, std::uint64_t position, const PieceSource& source,
                       std::uint64_t end) override {
-    if (!read_ahead_ || process_.is_child()) return Code::unsupported;
-    return read_ahead_->read(view, position, source, end);
+    ReadAhead* const ahead = process_.is_child() ? nullptr : read_ahead();
+    return ahead != nullptr ? ahead->read(view, position, source, end) : Code::unsupported;
   }
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
@@ -119,6 +119,11 @@ class OpenedFile final : public File, private Leaver {
   Status ask(Session& session, transport::Kind kind, Extent extent);
   Status settle(transport::Kind kind, Extent extent);
   void hold_for_sync();
+  // True if the agents carry reads of this handle, which only reads.
+  bool carries_reads() const {
+    return request_.through && !request_.writable && request_.stand_in.empty() && request_.routing.lanes > 0;
+  }
+  ReadAhead* read_ahead();
   void end_reading();
   Status make_durable() const;
   void report(Status status);
@@ -155,7 +160,9 @@ class OpenedFile final : public File, private Leaver {
   std::atomic<bool> past_ledger_{false};    // the MPI library wrote to a file that has a ledger
   std::atomic<bool> bereft_{false};  // the agent had bytes of other ranks and went before this rank joined it
   std::atomic<bool> closed_{false};
-  std::unique_ptr<ReadAhead> read_ahead_;  // set with session_, if the agents carry reads
+  std::uint64_t file_bytes_ = 0;  // when the agent got the file
+  std::mutex ahead_mutex_;
+  std::unique_ptr<ReadAhead> read_ahead_;  // from the first read through the agents on
   static constexpr int not_known = -2;
   std::atomic<int> readable_{not_known};
 };

@@ -53,7 +53,8 @@ class Storage {
  public:
   virtual ~Storage() = default;
 
-  // Takes a descriptor that is open for writing, and keeps it until release(). `direct`: requests on the
+  // Takes a descriptor that is open for writing, or for reading if no request writes, and keeps it until
+  // release(). DevicesStorage opens a descriptor with O_PATH for reading. `direct`: requests on the
   // handle are aligned to direct_alignment and may bypass the page cache. If the file system refuses that,
   // they use the page cache.
   virtual Result<Handle> adopt(Fd file, bool direct) = 0;

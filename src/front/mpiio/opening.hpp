@@ -53,8 +53,8 @@ bool all_at_most(MPI_Comm comm, const T& mine, T& all) {
                       reinterpret_cast<std::uint64_t*>(&all), sizeof(T) / sizeof(std::uint64_t));
 }
 
-// Ends a collective call that `started` says to be under way. The rank sleeps while it waits: the ranks that are
-// late, and the agents, get the processors. False: an MPI error.
+// Ends a collective call that `started` says to be under way. The rank sleeps while it waits: the ranks that
+// are late, and the agents, get the processors. False: an MPI error.
 bool wait_asleep(int started, MPI_Request& request);
 
 // Gathers the blocks of all ranks, in their order, and rank 0's message to all, with one collective call. The

@@ -28,9 +28,9 @@ client::ReadShares shares;
 struct ReadAgreement {
   Company company;
   std::uint64_t wanted;         // a Stage of rank 0, plus 1
-  std::uint64_t unfit;          // some rank finds the file too small, or on a local file system
+  std::uint64_t unfit;          // rank 0 finds the file too small, or on a local file system
   std::uint64_t unknown;        // some rank has not read a file of the series
-  std::uint64_t library_reads;  // some rank cannot read the file without the library
+  std::uint64_t library_reads;  // rank 0 cannot read the file without the library
 };
 
 // A rank's message to all others at open, sent by one collective call.
@@ -116,17 +116,19 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   ReadAgreement mine{own_company(rank, wanted), 0, 0, 0, 0};
   const client::FileStamp stamp = wanted ? client::stamp_of(*path) : client::FileStamp{};
   const Stage asked = settings.across_nodes ? settings.stage : Stage::none;
-  if (rank == 0) mine.wanted = static_cast<std::uint64_t>(asked) + 1;
-  mine.unfit = stamp.size < worth_staging_bytes || !client::is_remote(*path) ? 1 : 0;  // size 0 if not wanted
   const std::uint32_t share = wanted ? shares.of(*path) : client::ReadShares::unknown;
   mine.unknown = share == client::ReadShares::unknown ? 1 : 0;
-  mine.library_reads = wanted && may_read_alone(*path, settings) ? 0 : 1;
   ReadAgreement all{};
   std::vector<Peer> peers;
   Decision decision{};
+  // Rank 0 looks at the file system for all. On a network file system each look is a question to its server.
   if (rank == 0 && wanted) {
+    const bool remote = client::is_remote(*path);
+    mine.wanted = static_cast<std::uint64_t>(asked) + 1;
+    mine.unfit = stamp.size < worth_staging_bytes || !remote ? 1 : 0;
+    mine.library_reads = !remote && settings.direct_calls.empty() ? 0 : 1;
     decision = decide(*path, settings);
-    decision.storage_host = storage_of(*path);
+    if (remote) decision.storage_host = storage_of(*path);
   }
   const Introduction own{mine, wanted ? describe_self(stamp.inode, settings, false) : Peer{}};
   if (!introduce(comm, own, all, peers, decision)) return false;

@@ -31,6 +31,16 @@ Result<Fd> reopen_direct(const Fd& file) {
   return direct;
 }
 
+Result<Fd> open_for_reading(Fd file) {
+  const int flags = fcntl(file.get(), F_GETFL);
+  if (flags < 0) return Status::from_errno(errno);
+  if ((flags & O_PATH) == 0) return file;
+  const std::string path = "/proc/self/fd/" + std::to_string(file.get());
+  Fd opened(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!opened.valid()) return Status::from_errno(errno);
+  return opened;
+}
+
 Result<std::size_t> read_at(const Fd& file, std::uint64_t offset, std::span<std::byte> into) {
   Request request{Op::read, 0, offset, 0, {{into.data(), into.size()}}, 0};
   const Completion done = carry_out(file.get(), request, false);

@@ -20,6 +20,9 @@ inline Result<Fd> duplicate(const Fd& file) { return duplicate(file.get()); }
 // systems do.
 Result<Fd> reopen_direct(const Fd& file);
 
+// Returns `file` itself, or the same file opened for reading if `file` is a descriptor with O_PATH.
+Result<Fd> open_for_reading(Fd file);
+
 // Fills `into` from `offset` on. Blocks. Returns the number of bytes, which is smaller at the end of the
 // file.
 Result<std::size_t> read_at(const Fd& file, std::uint64_t offset, std::span<std::byte> into);
