@@ -232,7 +232,7 @@ void OpenedFile::note_direct_call(std::uint64_t bytes) {
 // For collective requests: a rank that wrote nothing joins an agent too, because other ranks wait for it.
 Session* OpenedFile::session_of_group() {
   if (process_.is_child()) return nullptr;
-  if (!registered() && request_.members > 1 && known_to_agent()) (void)enroll(false);
+  if (!registered() && request_.members > 1 && !request_.late && known_to_agent()) (void)enroll(false);
   return session_.load(std::memory_order_acquire);
 }
 
@@ -358,9 +358,10 @@ std::unique_ptr<File> open(OpenRequest request, Process& process) {
     barred = request.left;
   }
   const bool routed = request.routing.lanes > 0;
+  const bool late = request.late;
   auto file = std::make_unique<OpenedFile>(std::move(request), barred, process);
   // Agents of other nodes wait for this node's agent, whether or not a rank here writes.
-  if (routed && barred == nullptr) (void)file->enroll(true);
+  if (routed && barred == nullptr && !late) (void)file->enroll(true);
   return file;
 }
 

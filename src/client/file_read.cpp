@@ -56,8 +56,8 @@ int OpenedFile::open_readable() {
 // The first read makes it: nullptr if the agents do not carry reads, or have no window for this rank.
 ReadAhead* OpenedFile::read_ahead() {
   const std::lock_guard lock(ahead_mutex_);
+  if (read_ahead_ || !carries_reads() || !enroll(true)) return read_ahead_.get();
   Session* const session = session_.load(std::memory_order_acquire);
-  if (read_ahead_ || session == nullptr || !carries_reads()) return read_ahead_.get();
   ReadWindow* const window = session->window();
   if (window == nullptr) return nullptr;
   read_ahead_ = std::make_unique<ReadAhead>(*window, slot_, file_bytes_);

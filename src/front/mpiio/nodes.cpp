@@ -51,10 +51,10 @@ Nodes nodes_of(const std::vector<Peer>& peers, std::uint64_t own) {
   return nodes;
 }
 
-// True if every agent can reach its next agents. One rank of each node tries to connect, once for each route.
-// If all ranks remember the result, no rank tries again. Collective.
-bool find_out(MPI_Comm comm, const std::vector<Peer>& peers, const Nodes& nodes, bool first_of_node,
-              const client::RoutePlan& plan, const client::Routing& routing) {
+// Finds out whether this node's agent can reach its next agents. One rank of each node tries to connect, once
+// for each route. If all ranks remember the result for all nodes, no rank tries again.
+void probe(const std::vector<Peer>& peers, const Nodes& nodes, const client::RoutePlan& plan,
+           Meeting& meeting) {
   const std::uint64_t route =
       (checksum(nodes.agents.data(), nodes.agents.size() * sizeof(client::AgentAddress)) ^
        checksum(&plan, sizeof plan)) |
@@ -62,17 +62,18 @@ bool find_out(MPI_Comm comm, const std::vector<Peer>& peers, const Nodes& nodes,
   const auto all_know = [&](std::uint64_t what) {
     return std::ranges::all_of(peers, [what](const Peer& peer) { return peer.probed == what; });
   };
-  if (all_know(route)) return true;
-  if (all_know(route ^ 1u)) return false;
+  meeting.route = route;
+  meeting.known = all_know(route) || all_know(route ^ 1u);
+  if (meeting.known) {
+    meeting.reaches = all_know(route);
+    return;
+  }
   std::vector<client::AgentAddress> next;
-  for (std::uint32_t lane = 0; lane < routing.lanes; ++lane) {
-    const client::AgentAddress& address = routing.hops[lane].next;
+  for (std::uint32_t lane = 0; lane < meeting.routing.lanes; ++lane) {
+    const client::AgentAddress& address = meeting.routing.hops[lane].next;
     if (address.port != 0 && std::ranges::find(next, address) == next.end()) next.push_back(address);
   }
-  const bool mine = !first_of_node || client::can_reach(next, reach_bound_ms);
-  const bool all = all_of(comm, mine);
-  last_probed.store(all ? route : route ^ 1u);
-  return all;
+  meeting.reaches = !meeting.first_of_node || client::can_reach(next, reach_bound_ms);
 }
 
 bool unmet(const Peer& one) { return one.agent.port == 0; }
@@ -130,7 +131,7 @@ Decision decide(const std::string& path, const Settings& settings) {
   return decision;
 }
 
-Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting) {
+Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting) {
   int rank = 0;
   if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return Apart::unreachable;
   const auto any = [&](auto&& what) { return std::ranges::any_of(peers, what); };
@@ -157,12 +158,24 @@ Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decisi
   routing.key = decision.key;
   const auto before = std::span(peers).first(static_cast<std::size_t>(rank));
   const bool first_of_node = std::ranges::find(before, node, &Peer::node) == before.end();
-  if (!find_out(comm, peers, nodes, first_of_node, plan, routing)) return Apart::unreachable;
   meeting.routing = routing;
   meeting.members = nodes.members;
   meeting.settings = decision.settings;
   meeting.first_of_node = first_of_node;
+  probe(peers, nodes, plan, meeting);
   return Apart::no;
+}
+
+void remember_meeting(const Meeting& meeting, bool all_reach) {
+  last_probed.store(all_reach ? meeting.route : meeting.route ^ 1u);
+}
+
+Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting) {
+  const Apart apart = plan_meeting(comm, peers, decision, meeting);
+  if (apart != Apart::no) return apart;
+  const bool all = meeting.known ? meeting.reaches : all_of(comm, meeting.reaches);
+  if (!meeting.known) remember_meeting(meeting, all);
+  return all ? Apart::no : Apart::unreachable;
 }
 
 const char* why(Apart apart) {

@@ -54,6 +54,9 @@ struct Meeting {
   FileSettings settings;      // of rank 0, for all
   bool first_of_node = false;
   bool at_storage = false;  // the only file server has the file's bytes on its node
+  std::uint64_t route = 0;  // a number for the agents and the way between them
+  bool known = false;       // all ranks remember whether all agents of the route reach each other,
+  bool reaches = true;      // ... or this rank has tried, for its node
 };
 
 // The reason why all ranks leave a file that several nodes open to the MPI library.
@@ -72,6 +75,12 @@ enum class Apart {
 // Then each rank knows its agent's part of the route. The answer is the same on all ranks. Collective. Call
 // it only if all ranks know that they are on several nodes.
 Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting);
+
+// The same without the last agreement: the caller has to find out whether `meeting.reaches` is true on all
+// ranks.
+Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting);
+// Remembers whether the agents of this route reach each other, for the next file.
+void remember_meeting(const Meeting& meeting, bool all_reach);
 
 // The text of the reason for reports.
 const char* why(Apart apart);

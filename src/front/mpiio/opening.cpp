@@ -89,7 +89,7 @@ void take_most(std::uint64_t* all, const std::uint64_t* one, int words) {
 }
 
 bool wait_asleep(int started, MPI_Request& request) {
-  constexpr long first_ns = 20'000, longest_ns = 1'000'000;
+  constexpr long first_ns = 20'000, longest_ns = 250'000;
   int done = 0;
   if (started != MPI_SUCCESS) return false;
   for (timespec pause{0, first_ns};; pause.tv_nsec = std::min(2 * pause.tv_nsec, longest_ns)) {

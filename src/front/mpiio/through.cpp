@@ -15,7 +15,7 @@ std::uint64_t storage_of(const std::string& path) { return client::host_number(c
 bool open_through(MPI_Comm comm, const ThroughPlan& plan, std::vector<Peer>& peers, const Decision& decision,
                   Open& open) {
   Meeting meeting;
-  if (meet_nodes(comm, peers, decision, meeting) != Apart::no) return false;
+  if (plan_meeting(comm, peers, decision, meeting) != Apart::no) return false;
   // Nothing is written: there is nothing to keep or to bring to a disk.
   FileSettings reads = meeting.settings;
   reads.strategy = Strategy::automatic;
@@ -26,12 +26,14 @@ bool open_through(MPI_Comm comm, const ThroughPlan& plan, std::vector<Peer>& pee
                                                      .settings = reads,
                                                      .writable = false,
                                                      .routing = meeting.routing,
-                                                     .through = true});
+                                                     .through = true,
+                                                     .late = !meeting.first_of_node});
   // Now each agent knows the file, so the agents may call each other.
-  if (!all_of(comm, file->registered())) {
+  if (!all_of(comm, meeting.reaches && (file->registered() || !meeting.first_of_node))) {
     (void)file->close();
     return false;
   }
+  remember_meeting(meeting, true);
   open.size_at_open = open.reader->original.size;
   open.reader.reset();
   open.file = std::move(file);
