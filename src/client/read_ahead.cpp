@@ -17,6 +17,9 @@ constexpr std::size_t list_payload_max = 8 * KiB;  // fits into the smallest rin
 constexpr std::uint64_t guess_share = 8;
 constexpr std::uint64_t guess_least_bytes = 64 * KiB;
 constexpr std::uint64_t guess_most_bytes = 2 * MiB;
+// A smaller read that nobody can foresee is one question to the file server. The library asks it too, and the
+// kernel may have the bytes already.
+constexpr std::uint64_t small_bytes = 64 * KiB;
 
 bool same(const FileView& one, const FileView& other) {
   return one.displacement() == other.displacement() && one.etype_size() == other.etype_size() &&
@@ -195,6 +198,13 @@ Status ReadAhead::take(const Piece& piece, std::uint64_t& taken, const PieceSour
   return {};
 }
 
+// True if the first piece of the transfer is the next one on the way.
+bool ReadAhead::expects(PieceSource source) const {
+  Piece first{};
+  return !lists_.empty() && source.next(std::span(&first, 1)) == 1 &&
+         lists_.front().extents[lists_.front().index].begin == first.offset;
+}
+
 Status ReadAhead::read(const FileView& view, std::uint64_t position, const PieceSource& source,
                        std::uint64_t end) {
   const std::lock_guard guard(mutex_);
@@ -209,6 +219,8 @@ Status ReadAhead::read(const FileView& view, std::uint64_t position, const Piece
   }
   const std::uint64_t bytes = source.bytes_left();
   sequence_.add(position, bytes);
+  if (!expects(source)) forget_all();
+  if (lists_.empty() && bytes < small_bytes && !sequence_.foresee()) return Code::unsupported;
   asking_.emplace(Asking{source});
   asking_->skip(std::min(on_the_way_, bytes));
   if (on_the_way_ < bytes) forget_guesses();

@@ -47,7 +47,8 @@ class ReadAhead {
 
   // Reads the pieces of a transfer from `position` of the view's data on, into their memory, which has to be
   // writable. `end` is the end of the last piece in the file. Not ok: some of the memory may have changed,
-  // and the caller reads the file itself. After an error of the agents, all later calls fail at once.
+  // and the caller reads the file itself. Code::unsupported: the read is small and nobody could foresee it,
+  // or it goes over the end of the file. After an error of the agents, all later calls fail at once.
   Status read(const FileView& view, std::uint64_t position, const PieceSource& source, std::uint64_t end);
   // The bytes of the file may have changed: forgets all that is on its way.
   void drop();
@@ -72,6 +73,7 @@ class ReadAhead {
     bool next(Extent& extent);
   };
 
+  bool expects(PieceSource source) const;
   Status take(const Piece& piece, std::uint64_t& taken, const PieceSource& call);
   Status await(List& list);
   void ask();

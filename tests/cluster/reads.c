@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 1 << 20, PER_OPEN = 10 };
+enum { ROOM = 1 << 18, PER_OPEN = 10 };
 
 static int rank, ranks;
 static unsigned char data[ROOM];
@@ -127,14 +127,29 @@ static MPI_Offset within(MPI_Offset place, int bytes, MPI_Offset limit) {
   return place + bytes <= limit ? place : place % (limit - bytes + 1);
 }
 
+/* How many bytes of the view's data lie before the end of the file. */
+static MPI_Offset bytes_in_view(MPI_File fh, MPI_Offset size) {
+  MPI_Offset low = 0, high = size + 1;
+  while (low < high) {
+    const MPI_Offset middle = low + (high - low) / 2;
+    MPI_Offset place = 0;
+    MPI_File_get_byte_offset(fh, middle, &place);
+    if (place < size) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 static void run_case(MPI_File fh, MPI_Offset size) {
   MPI_Offset limit = 0;
   MPI_Status status;
   set_view(fh, size);
-  MPI_File_seek(fh, 0, MPI_SEEK_END);
-  MPI_File_get_position(fh, &limit);
-  MPI_File_seek(fh, 0, MPI_SEEK_SET);
-  const int reads = 1 + any(60), order = any(5);
+  const MPI_Offset own_limit = bytes_in_view(fh, size);
+  MPI_Allreduce(&own_limit, &limit, 1, MPI_OFFSET, MPI_MIN, MPI_COMM_WORLD);
+  const int reads = 1 + any(30), order = any(5);
   int bytes = any(20) == 0 ? 1 + own(ROOM) : 1 + own(1 << any(16));
   if (limit < 2) return;
   if (bytes > limit / 2) bytes = (int)(limit / 2);

@@ -77,7 +77,7 @@ def test_random_reads_give_what_the_library_gives(nodes, mpi):
     """What one rank reads of a case is one line. A case repeats with its seed alone."""
     path, count = make(nodes.folder / f"random-{mpi}"), 1000 if LONG else 100
     seen = {
-        stage: RandomReading(nodes, mpi, path, 1, count, stage=stage).end(600 if LONG else 60).seen
+        stage: RandomReading(nodes, mpi, path, 1, count, stage=stage).end(1200 if LONG else 120).seen
         for stage in ("none", "pieces")
     }
     assert len(seen["none"]) == 6 and all(text.count("\n") == count for text in seen["none"].values())
