@@ -47,10 +47,12 @@ bool ReadAhead::Asking::next(Extent& extent) {
   return true;
 }
 
-bool ReadAhead::may_guess() const {
+// The bytes of guesses that may be on the way: a share of what the program has read, and no more than what it
+// has read in the order that is expected to go on. 0: too many guesses were wrong.
+std::uint64_t ReadAhead::guess_limit() const {
   const std::uint64_t share = counters_.bytes / guess_share;
-  return guessed_ <= std::clamp(share, guess_least_bytes, guess_most_bytes) / 2 &&
-         counters_.wrong_bytes <= share + guess_least_bytes;
+  if (counters_.wrong_bytes > share + guess_least_bytes) return 0;
+  return std::min(std::clamp(share, guess_least_bytes, guess_most_bytes), in_order_);
 }
 
 // The next extent that the rank is expected to read, up to the end of the file.
@@ -121,13 +123,11 @@ void ReadAhead::ask() {
   while (broken_.ok() && send_list(ReadWindow::part_bytes, false, of_call)) {
   }
   if (!held_.empty()) return;
-  while (broken_.ok() && may_guess()) {
+  for (std::uint64_t limit = guess_limit(); broken_.ok() && guessed_ <= limit / 2 && limit > 0;) {
     if (!foreseen_) foresight_ = sequence_.foresee();
     foreseen_ = foreseen_ || foresight_.has_value();
     if (!foreseen_) return;
-    const std::uint64_t share =
-        std::clamp(counters_.bytes / guess_share, guess_least_bytes, guess_most_bytes);
-    if (!send_list(std::min(share / 2, ReadWindow::part_bytes), true, expected)) return;
+    if (!send_list(std::min((limit + 1) / 2, ReadWindow::part_bytes), true, expected)) return;
   }
 }
 
@@ -214,13 +214,19 @@ Status ReadAhead::read(const FileView& view, std::uint64_t position, const Piece
     forget_all();
     guess_.reset();
     view_ = view;
-    sequence_ = Sequence(!view.filetype().contiguous);
+    // The view tells where the next bytes lie.
+    const bool follows = !view.filetype().contiguous;
+    sequence_ = Sequence(follows);
+    in_order_ = follows ? guess_most_bytes : 0;
     viewed_ = true;
   }
   const std::uint64_t bytes = source.bytes_left();
+  if (!sequence_.expects(position)) in_order_ = 0;
   sequence_.add(position, bytes);
+  in_order_ += bytes;
   if (!expects(source)) forget_all();
-  if (lists_.empty() && bytes < small_bytes && !sequence_.foresee()) return Code::unsupported;
+  if (lists_.empty() && bytes < small_bytes && (guess_limit() == 0 || !sequence_.foresee()))
+    return Code::unsupported;
   asking_.emplace(Asking{source});
   asking_->skip(std::min(on_the_way_, bytes));
   if (on_the_way_ < bytes) forget_guesses();

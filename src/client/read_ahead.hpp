@@ -80,7 +80,7 @@ class ReadAhead {
   template <class Next>
   bool send_list(std::uint64_t most, bool guessed, Next&& next);
   bool next_guess(Extent& extent);
-  bool may_guess() const;
+  std::uint64_t guess_limit() const;
   void forget_guesses();
   void forget_all();
 
@@ -91,7 +91,8 @@ class ReadAhead {
   FileView view_;
   bool viewed_ = false;  // view_ is that of the last call
   Sequence sequence_;
-  std::deque<List> lists_;  // in the order in which the rank is to read
+  std::uint64_t in_order_ = 0;  // bytes that the program has read in the order that was expected
+  std::deque<List> lists_;      // in the order in which the rank is to read
   std::optional<Asking> asking_;
   Extent held_{};          // the rest of the last extent that was taken from asking_
   bool foreseen_ = false;  // the guesses go on behind lists_, if there are more

@@ -32,6 +32,13 @@ void Sequence::add(std::uint64_t position, std::uint64_t bytes) {
   steps_.push_back(step);
 }
 
+bool Sequence::expects(std::uint64_t position) const {
+  if (!begun_) return true;
+  std::optional<Foresight> ahead = foresee();
+  const std::optional<Foresight::Transfer> next = ahead ? ahead->next() : std::nullopt;
+  return next && next->position == position;
+}
+
 // True if the last step was taken `period` steps before too, as often at least, and all that lies between
 // repeats what came before it, as far as that is known. The oldest step may have lost its beginning.
 bool Sequence::repeats_after(std::size_t period) const {

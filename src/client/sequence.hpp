@@ -50,6 +50,8 @@ class Sequence {
   void add(std::uint64_t position, std::uint64_t bytes);
   // Empty: the next transfer is unknown.
   std::optional<Foresight> foresee() const;
+  // True if the next transfer is expected there, or is the first one.
+  bool expects(std::uint64_t position) const;
 
  private:
   static constexpr std::size_t steps_max = 96;
