@@ -277,6 +277,9 @@ def symbols():
 def what(function):
     if function.accelerated:
         return "accelerated"
+    if function.kind == "transfer" and function.row[0] == "read" and function.row[1] != "shared":
+        flushed = "read by the rank, or passed through, after a flush of what it may read"
+        return flushed if function.row[3] != "split_end" else "ends the read as it began"
     if function.kind == "transfer":
         return (
             "passed through, after a flush of what it may read or overwrite"
@@ -299,7 +302,8 @@ def coverage():
         "The treatment of each function of MPI 4.0, and the test that proves it "
         "(`tests/mpi/rows.c` prints these names; `ctest -R mpi.` runs them with MPICH and Open MPI). "
         "*Accelerated* means: the call takes the pipeline if the policy expects a gain, else the MPI library makes "
-        "it. *Orders writes of several nodes* is about files that several nodes have open: the rank's writes before "
+        "it. *Read by the rank* means: the rank itself or the agents read what they read faster than the library "
+        "(guide.md, *What Millrace does with a call* and *Reading*), also in a collective call. *Orders writes of several nodes* is about files that several nodes have open: the rank's writes before "
         "the call come before other ranks' reads and writes after it. This costs one load if no such file is open. "
         "`_c` functions exist if the MPI library has them.\n\n",
         "| function | Millrace | test |\n| --- | --- | --- |\n",
