@@ -66,6 +66,10 @@ def _number(line: dict[str, Any], name: str, default: int = 0) -> int:
     return int(line.get(name) or default)
 
 
+def _errors(lines: list[dict[str, Any]], name: str) -> list[str]:
+    return list(dict.fromkeys(str(line[name]) for line in lines if line.get(name)))
+
+
 class FileReport:
     """All reports of one path, from its ranks and the agents, one line per node and lane."""
 
@@ -120,15 +124,20 @@ class FileReport:
     def complete(self) -> bool:
         """True once the agents and every rank that had the file open have told their part."""
         first = [line for line in self.agents if _number(line, "lane") == 0]  # every rank is in every lane
-        return self.known() and len(self.clients) >= self.agent_total("opens", "ranks", first)
+        # Not every rank registers a file that is only read, but each one writes a line.
+        ranks = max(self.agent_total("opens", "ranks", first), self.agent_total("members", "ranks", first))
+        return self.known() and len(self.clients) >= ranks
 
     @property
     def route(self) -> str:
-        """The path of the calls, in one word."""
-        piped, direct = self.agent_total("records_in") or self.total("bytes"), self.total("direct_calls")
-        if piped and direct:
-            return "pipeline and direct"
-        return "pipeline" if piped else "direct"
+        """The path of the calls, in one word or a few."""
+        brought = self.total("through_bytes")
+        paths = {
+            "pipeline": self.agent_total("records_in") or self.total("bytes"),
+            "read through agents": brought,
+            "direct": self.total("direct_calls") if self.total("direct_bytes") > brought or not brought else 0,
+        }
+        return " and ".join(path for path, taken in paths.items() if taken) or "direct"
 
     def reasons(self) -> list[str]:
         """The reasons, the most frequent first, with the number of ranks."""
@@ -196,6 +205,13 @@ class FileReport:
             "direct_bytes": self.total("direct_bytes"),
             "reads": self.total("reads"),
             "read_bytes": self.total("read_bytes"),
+            "through_lists": self.total("through_lists"),
+            "through_bytes": self.total("through_bytes"),
+            "guessed_bytes": self.total("guessed_bytes"),
+            "wrong_bytes": self.total("wrong_bytes"),
+            "blocks_read": self.agent_total("requests", "reads", self.writers),
+            "block_bytes": self.agent_total("bytes_in", "reads", self.writers),
+            "read_bytes_between_nodes": self.agent_total("bytes_in", "reads", self.carriers),
             "bytes_in": bytes_in,
             "bytes_out": bytes_out,
             "records_in": records_in,
@@ -205,12 +221,27 @@ class FileReport:
             "seeks": self.agent_total("seeks", lines=self.writers),
             "stages_ns": self.stages(),
             "peak_memory_bytes": self.peak_memory(),
-            "errors": list(
-                dict.fromkeys(str(line["error"]) for line in self.clients + self.agents if line.get("error"))
-            ),
+            "through_errors": _errors(self.clients, "through_error"),
+            "errors": _errors(self.clients + self.agents, "error"),
             "clients": self.clients,
             "agents": self.agents,
         }
+
+
+def add_reads(table: Any, facts: dict[str, Any]) -> None:
+    """The rows about bytes that the agents brought."""
+    if facts["through_bytes"]:
+        lists = f"{facts['through_lists']} list{'s' if facts['through_lists'] > 1 else ''}"
+        table.add_row("read through agents", f"{human_bytes(facts['through_bytes'])}, {lists}")
+    if facts["guessed_bytes"] or facts["wrong_bytes"]:
+        guesses = [human_bytes(facts[name]) for name in ("guessed_bytes", "wrong_bytes")]
+        table.add_row("sent ahead of the call", f"{guesses[0]} were read, {guesses[1]} were not")
+    if facts["blocks_read"]:
+        table.add_row("read from the file", f"{human_bytes(facts['block_bytes'])} in {facts['blocks_read']} blocks")
+    if facts["read_bytes_between_nodes"]:
+        table.add_row("read, between nodes", human_bytes(facts["read_bytes_between_nodes"]))
+    for error in facts["through_errors"]:
+        table.add_row("reads left the agents", error)
 
 
 def table_of(report: FileReport) -> Any:
@@ -231,12 +262,14 @@ def table_of(report: FileReport) -> Any:
         servers = f"{facts['file_servers']} file server{'s' if facts['file_servers'] > 1 else ''}"
         topology = f", topology {facts['topology']}" if facts["topology"] else ""
         table.add_row("nodes", f"{facts['nodes']}, {servers}{topology}")
-        table.add_row("bytes between nodes", human_bytes(facts["bytes_between_nodes"]))
-    table.add_row("calls", f"{facts['calls']} through the pipeline, {facts['direct_calls']} direct")
-    if facts["direct_bytes"]:
-        table.add_row("bytes, direct", human_bytes(facts["direct_bytes"]))
+        if facts["bytes_between_nodes"] or not facts["through_bytes"]:
+            table.add_row("bytes between nodes", human_bytes(facts["bytes_between_nodes"]))
+    table.add_row("calls", f"{facts['calls']} through the pipeline, {facts['direct_calls']} past it")
+    if facts["direct_bytes"] > facts["through_bytes"]:
+        table.add_row("bytes, direct", human_bytes(facts["direct_bytes"] - facts["through_bytes"]))
     if facts["reads"]:
-        table.add_row("reads, of the direct calls", f"{facts['reads']}, {human_bytes(facts['read_bytes'])}")
+        table.add_row("reads, of the calls past it", f"{facts['reads']}, {human_bytes(facts['read_bytes'])}")
+    add_reads(table, facts)
     if facts["records_in"]:
         table.add_row("bytes in, out", f"{human_bytes(facts['bytes_in'])}, {human_bytes(facts['bytes_out'])}")
         table.add_row("records in, out", f"{facts['records_in']}, {facts['records_out']}")

@@ -122,6 +122,51 @@ def test_lanes_of_several_file_servers_are_added():
     assert (facts["nodes"], facts["file_servers"]) == (2, 2)
 
 
+def read_across():
+    """Node 0 reads the file for itself and for node 1. A rank of each node never reads, and so never registers."""
+    reading = {"lists": 3, "requests": 2, "bytes_in": 1 << 20, "bytes_out": 3 << 20}
+    passing = {"lists": 4, "requests": 1, "bytes_in": 1 << 19, "bytes_out": 1 << 20}
+    lines = [across(0, 0, 2, 1, ends=True, reads=reading), across(1, 0, 2, 1, reads=passing)]
+    return [{**line, "ranks": {"opens": 1, "members": 2}} for line in lines]
+
+
+READER = {
+    **CLIENT, "calls": 0, "bytes": 0, "direct_calls": 4, "direct_bytes": 1000, "reads": 4, "read_bytes": 1000,
+    "reason": [], "through_lists": 2, "through_bytes": 1000, "guessed_bytes": 900, "wrong_bytes": 10,
+}  # fmt: skip
+
+
+def reading_report(*clients):
+    report = report_of(*read_across())
+    report.clients += clients
+    return report
+
+
+def test_reads_through_agents_have_sums_and_a_path():
+    facts = reading_report(READER, READER).summary()
+    assert facts["route"] == "read through agents"
+    assert (facts["through_lists"], facts["through_bytes"]) == (4, 2000)
+    assert (facts["guessed_bytes"], facts["wrong_bytes"]) == (1800, 20)
+    assert (facts["blocks_read"], facts["block_bytes"]) == (2, 1 << 20)
+    assert facts["read_bytes_between_nodes"] == 1 << 19 and facts["bytes_between_nodes"] == 0
+    out = io.StringIO()
+    Console(file=out, width=120).print(stats.table_of(reading_report(READER, READER)))
+    for text in ("read through agents", "1.0 MiB in 2 blocks", "512.0 KiB", "were read"):
+        assert text in out.getvalue()
+
+
+def test_reads_that_left_the_agents_are_direct_too():
+    lost = {**READER, "through_bytes": 100, "through_error": "lost an agent"}
+    facts = reading_report(READER, lost).summary()
+    assert facts["route"] == "read through agents and direct"
+    assert facts["through_errors"] == ["lost an agent"] and facts["errors"] == []
+
+
+def test_ranks_that_do_not_register_belong_to_the_file():
+    assert not reading_report(READER, READER, READER).complete()
+    assert reading_report(*[READER] * 4).complete()
+
+
 def test_a_missing_node_does_not_make_records_disappear():
     ended = across(0, 0, 3, 1, ends=True, records=250, sent=3)
     passed = across(1, 0, 3, 1, records=200, sent=150)

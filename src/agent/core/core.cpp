@@ -230,7 +230,8 @@ bool Core::advance(std::uint64_t now_ns) {
   core.shared.storage.kick();
   core.files.each_lane([&](OpenFile& file, Lane& lane) {
     if (core.telling) lane.watch.tell(now_ns, file.path, *lane.pipeline, lane.requests, core.reports);
-    if (core.tracing) lane.watch.look(now_ns, file.path, *lane.pipeline, lane.requests, core.spans);
+    if (core.tracing)
+      lane.watch.look(now_ns, file.path, *lane.pipeline, lane.requests, lane.reads.get(), core.spans);
   });
   moved |= core.retire();
   return moved || (full && ready());

@@ -26,15 +26,16 @@ namespace millrace::agent {
 using FileSlot = std::uint32_t;
 
 // The phases of a file's work, for traces.
-enum class Phase : std::uint8_t { sort, write, gather, drain, sync };
-inline constexpr std::size_t phase_count = 5;
+enum class Phase : std::uint8_t { sort, write, gather, drain, sync, read };
+inline constexpr std::size_t phase_count = 6;
 
 // The time that one lane of a file spent in a phase. Phases overlap; spans of one phase and lane do not.
 struct Span {
   Phase phase;
   std::uint64_t begin_ns;
   std::uint64_t end_ns;
-  std::uint64_t bytes;  // sort: taken in; write: handed to the file system or the next agent; else 0
+  // sort: taken in; write: handed to the file system or the next agent; read: from these; else 0
+  std::uint64_t bytes;
   std::string path;
 };
 

@@ -59,6 +59,7 @@ Result<FileSlot> Core::open(SenderId sender, Fd target, const transport::Registe
   }
   (void)impl_->sender(sender);
   if (routed) file->routed_groups.insert(registration.group);
+  if (!file->lanes.front()->requests.members().knows(registration.group)) file->ranks += registration.members;
   for (const auto& lane : file->lanes) {
     const std::uint32_t agents = routed ? lane->upstreams : 0;
     const std::uint32_t expected = registration.members == 0 ? 0 : registration.members + agents;

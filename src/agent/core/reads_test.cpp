@@ -3,6 +3,7 @@
 // Files that several nodes read through their agents.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "agent/core/testing/ring_rig.hpp"
@@ -149,6 +150,30 @@ TEST(Reads, TheLinkCarriesOnceWhatTwoRanksOfANodeWant) {
   }
   EXPECT_EQ(rig.bytes_back(), 2 * MiB);
   rig.end();
+}
+
+TEST(Reads, ReportsAndSpansTellWhatWasReadAndSent) {
+  Reading rig(direct, 2);
+  for (const auto& one : rig.node) one->core.follow(false, true);
+  rig.fill(4 * MiB);
+  for (SenderId rank = 0; rank < 2; ++rank) rig.want(1, rank, 10, {{0, MiB}, {2 * MiB, 3 * MiB}});
+  for (SenderId rank = 0; rank < 2; ++rank) ASSERT_TRUE(rig.await(1, rank, 10).ok());
+  rig.end();
+  const auto reads_of = [&](std::uint32_t n) {
+    return nlohmann::json::parse(rig.node[n]->reports.at(0))["reads"];
+  };
+  EXPECT_EQ(reads_of(1)["lists"], 2);
+  EXPECT_EQ(reads_of(1)["bytes_in"], 2 * MiB);
+  EXPECT_EQ(reads_of(1)["bytes_out"], 4 * MiB);
+  EXPECT_EQ(reads_of(0)["lists"], reads_of(1)["requests"]);
+  EXPECT_EQ(reads_of(0)["requests"], 2) << "blocks of a MiB";
+  EXPECT_EQ(reads_of(0)["bytes_in"], 2 * MiB);
+  EXPECT_EQ(reads_of(0)["bytes_out"], 2 * MiB);
+  for (const auto& one : rig.node) {
+    std::uint64_t bytes = 0;
+    for (const Span& span : one->core.take_spans()) bytes += span.phase == Phase::read ? span.bytes : 0;
+    EXPECT_EQ(bytes, 2 * MiB);
+  }
 }
 
 TEST(Reads, TheServerReadsNearPiecesOfAllNodesAtOnce) {

@@ -21,9 +21,10 @@ double mean(std::uint64_t sum, std::uint64_t count) {
   return count == 0 ? 0.0 : static_cast<double>(sum) / static_cast<double>(count);
 }
 
-Json ranks_part(const Requests& requests) {
+Json ranks_part(const Requests& requests, std::uint32_t members) {
   const transport::ClientCounters& c = requests.client_counters();
   return {{"opens", requests.members().ranks_seen()},
+          {"members", members},
           {"agents_upstream", requests.members().upstreams_seen()},
           {"calls", c.calls},
           {"direct_calls", c.direct_calls},
@@ -55,6 +56,11 @@ Json agent_part(const FilePipeline& pipeline) {
           {"seeks", s.seeks},
           {"writebacks", s.writebacks},
           {"datasyncs", s.datasyncs}};
+}
+
+Json reads_part(const Reads& reads) {
+  const ReadsCounters& r = reads.counters();
+  return {{"lists", r.lists}, {"requests", r.requests}, {"bytes_in", r.bytes_in}, {"bytes_out", r.bytes_out}};
 }
 
 Json time_part(const FilePipeline& pipeline, const Requests& requests) {
@@ -94,13 +100,15 @@ std::string make_report(const OpenFile& file, std::uint32_t lane, const BlockPoo
       {"sort_buffer_bytes", pool.capacity_bytes()},
       {"record_max_bytes", used.record_max_bytes},
       {"error", pipeline.error().ok() ? "" : pipeline.error().describe()},
-      {"ranks", ranks_part(requests)},
+      {"ranks", ranks_part(requests, file.ranks)},
       {"agent", agent_part(pipeline)},
       {"requests", {{"flushes", r.flushes}, {"syncs", r.syncs}, {"closes", r.closes}}},
       {"time", time_part(pipeline, requests)},
       {"memory", {{"peak_buffer_bytes", pool.peak_bytes()}, {"peak_metadata_bytes", pool.metadata_bytes()}}},
   };
   if (!ledger_problem.empty()) json["journal_problem"] = ledger_problem;
+  const Reads* const reads = file.lanes[lane]->reads.get();
+  if (reads != nullptr && reads->counters().lists > 0) json["reads"] = reads_part(*reads);
   if (file.nodes > 1) json["topology"] = name_of(file.topology);
   // Paths are bytes, not text: this replaces bytes that are not UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -67,7 +67,7 @@ void Watch::follow(Phase phase, bool now_so, std::uint64_t count, std::uint64_t 
 }
 
 void Watch::look(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
-                 const Requests& requests, std::vector<Span>& spans) {
+                 const Requests& requests, const Reads* reads, std::vector<Span>& spans) {
   const Phases at = requests.phases();
   const std::uint64_t in = pipeline.counters().bytes_in;
   const std::uint64_t out = pipeline.outlet().counters().bytes;
@@ -76,6 +76,7 @@ void Watch::look(std::uint64_t now_ns, const std::string& path, const FilePipeli
   follow(Phase::gather, at.gather, 0, now_ns, path, spans);
   follow(Phase::drain, at.drain, 0, now_ns, path, spans);
   follow(Phase::sync, at.settle, 0, now_ns, path, spans);
+  if (reads != nullptr) follow(Phase::read, !reads->empty(), reads->counters().bytes_in, now_ns, path, spans);
 }
 
 void Watch::end(const std::string& path, std::vector<Span>& spans) {

@@ -22,7 +22,7 @@ class Watch {
             const Requests& requests, std::vector<std::string>& lines);
   // Called once per advance(), if a trace is on.
   void look(std::uint64_t now_ns, const std::string& path, const FilePipeline& pipeline,
-            const Requests& requests, std::vector<Span>& spans);
+            const Requests& requests, const Reads* reads, std::vector<Span>& spans);
   // Ends all open spans.
   void end(const std::string& path, std::vector<Span>& spans);
   // The time of the next line, even if nothing happens; UINT64_MAX: never.

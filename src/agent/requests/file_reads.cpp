@@ -155,6 +155,8 @@ void FileReads::complete(const io::Completion& completion) {
   block->done = true;
   block->status = completion.status;
   block->moved = completion.bytes;
+  ++counters_.requests;
+  counters_.bytes_in += completion.bytes;
   --in_flight_;
 }
 

@@ -111,6 +111,7 @@ bool NextReads::send_batch() {
   }
   if (batch.readers.empty()) return false;
   batch.ticket = pipeline_.outlet().want(std::move(payload));
+  ++counters_.requests;
   batches_.push_back(std::move(batch));
   return true;
 }
@@ -161,8 +162,11 @@ bool NextReads::end_batches() {
 bool NextReads::pass(FetchTaker& to) {
   bool moved = false;
   for (;;) {
-    has_arrived_ = has_arrived_ || pipeline_.outlet().take_wanted(arrived_);
-    if (!has_arrived_) break;
+    if (!has_arrived_) {
+      has_arrived_ = pipeline_.outlet().take_wanted(arrived_);
+      if (!has_arrived_) break;
+      counters_.bytes_in += arrived_.bytes.size();
+    }
     const auto batch = std::ranges::find(batches_, arrived_.request,
                                          [](const Batch& one) { return request_of(one.ticket); });
     if (batch != batches_.end()) {

@@ -14,6 +14,7 @@ void Reads::hand_out(Reader& reader, std::span<const Segment> segments, FetchTak
   std::uint32_t position = 0;
   const auto give = [&] {
     if (!bytes_.empty()) to.wanted(reader.list.sender(), reader.list.request(), position, bytes_);
+    counters_.bytes_out += bytes_.size();
     bytes_.clear();
   };
   for (const Segment& segment : segments) {

@@ -18,6 +18,13 @@
 
 namespace millrace::agent {
 
+struct ReadsCounters {
+  std::uint64_t lists = 0;      // that have ended
+  std::uint64_t requests = 0;   // blocks of the file that were read, or lists that the next agent got
+  std::uint64_t bytes_in = 0;   // from the file, or from the next agent
+  std::uint64_t bytes_out = 0;  // to ranks and to agents upstream
+};
+
 // Reads through one lane (ADR 24): lists of extents come in, their bytes go to the ranks and to the agents
 // upstream that asked. Requests first lets all earlier records of the extents depart.
 //
@@ -55,6 +62,7 @@ class Reads {
   virtual bool in_flight() const = 0;
   // No list is here.
   virtual bool empty() const = 0;
+  const ReadsCounters& counters() const { return counters_; }
 
  protected:
   // One list, and whom its end concerns.
@@ -74,7 +82,12 @@ class Reads {
 
   // Hands out the next bytes of the list that lie in the segments, which ascend.
   void hand_out(Reader& reader, std::span<const Segment> segments, FetchTaker& to);
-  void end(const Reader& reader) { done_.push_back({reader.waiter, reader.status}); }
+  void end(const Reader& reader) {
+    ++counters_.lists;
+    done_.push_back({reader.waiter, reader.status});
+  }
+
+  ReadsCounters counters_;
 
  private:
   std::vector<Done> done_;

@@ -9,8 +9,8 @@ namespace millrace::agent {
 namespace {
 
 // By phase.
-constexpr std::array<const char*, phase_count> names{"sort and merge", "storage write", "gather", "drain",
-                                                     "sync"};
+constexpr std::array<const char*, phase_count> names{"sort and merge", "storage write", "gather",
+                                                     "drain",          "sync",          "storage read"};
 
 const char* name_of(Phase phase) { return names[static_cast<std::size_t>(phase)]; }
 

@@ -302,9 +302,10 @@ def coverage():
         "The treatment of each function of MPI 4.0, and the test that proves it "
         "(`tests/mpi/rows.c` prints these names; `ctest -R mpi.` runs them with MPICH and Open MPI). "
         "*Accelerated* means: the call takes the pipeline if the policy expects a gain, else the MPI library makes "
-        "it. *Read by the rank* means: the rank itself or the agents read what they read faster than the library "
-        "(guide.md, *What Millrace does with a call* and *Reading*), also in a collective call. *Orders writes of several nodes* is about files that several nodes have open: the rank's writes before "
-        "the call come before other ranks' reads and writes after it. This costs one load if no such file is open. "
+        "it. *Read by the rank* means: the rank itself or the agents read the bytes if that is faster than the library "
+        "(guide.md, *What Millrace does with a call* and *Reading*), also in a collective call. *Orders writes of "
+        "several nodes* is about files that several nodes have open: the rank's writes before the call come before "
+        "other ranks' reads and writes after it. This costs one load if no such file is open. "
         "`_c` functions exist if the MPI library has them.\n\n",
         "| function | Millrace | test |\n| --- | --- | --- |\n",
     ]
