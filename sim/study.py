@@ -10,6 +10,7 @@ cluster-10g` answer for every number of nodes. If both have an answer, the page 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import pathlib
 import re
 import resource
@@ -19,11 +20,15 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
-from millrace.model import machine, network  # noqa: E402
+from millrace.model import machine, network, reading  # noqa: E402
 
 GIB = 1 << 30
 NODES = (16, 64, 256, 1024, 4096, 16384)
 SERVERS = (1, 4, 16, 64, 256)
+# What nodes read: bytes of a piece, nodes whose pieces lie between each other.
+PIECES = ((1 << 20, 16, "1 MiB of 16 MiB"), (4096, 4, "4 KiB of 16 KiB"), (256, 16, "256 B of 4 KiB"))
+READ_SERVERS = (1, 4, 16, 64)
+SERVED = [f"agents, {count} server{'s' if count > 1 else ''}" for count in READ_SERVERS]
 COLOURS = {"direct": "#2f6db3", "tree": "#3a9a5b", "ring": "#d08a2e"}
 # The runs of the agent: nodes, bytes for each simulated byte, and file servers. In a ring, each byte passes many links,
 # so fewer bytes are simulated.
@@ -110,6 +115,43 @@ def tables(of: machine.Machine) -> list[str]:
     return lines
 
 
+def reads(of: machine.Machine) -> list[str]:
+    """The section about reading."""
+    head = ["library, pages", "library, read-ahead", *SERVED]
+    rule = "| --- |" + " --- |" * len(head)
+    lines = [(ROOT / "sim/study_reads.md").read_text().rstrip(), "", "### Storage behind one link", ""]
+    lines += ["| pieces | " + " | ".join(head) + " |", rule]
+    for piece, sharers, what in PIECES:
+        rows = [read_rates(of, nodes, piece, sharers, 1) for nodes in NODES]
+        cells = [sorted({row[column] for row in rows} - {"-"}) for column in range(len(head))]
+        lines.append(f"| {what} | " + " | ".join(" to ".join(dict.fromkeys((c[0], c[-1]))) for c in cells) + " |")
+    for piece, sharers, what in PIECES:
+        lines += [
+            "",
+            f"### {what}, storage behind a link for each 16 nodes",
+            "",
+            "| nodes | " + " | ".join(head) + " |",
+            rule,
+        ]
+        lines += [f"| {n} | " + " | ".join(read_rates(of, n, piece, sharers, n // 16)) + " |" for n in NODES]
+    return lines
+
+
+def read_rates(of: machine.Machine, nodes: int, piece: int, sharers: int, links: int) -> list[str]:
+    """The library's rate with pages and with read-ahead, and the agents' rates, in GB/s."""
+    asked = reading.Question(nodes, GIB, piece, sharers, storage_links=links)
+    found = [reading.stock(of, asked, unit) for unit in (reading.PAGE, reading.READ_AHEAD)]
+    found += [served(of, asked, servers) for servers in READ_SERVERS]
+    return [f"{reading.rate(asked, busy) / 1e9:.2f}" if busy else "-" for busy in found]
+
+
+def served(of: machine.Machine, asked: reading.Question, servers: int) -> dict[str, float]:
+    """The stations with the topology of `auto`; empty if there are fewer nodes than servers."""
+    topology = "direct" if asked.nodes <= 512 else "tree"
+    question = dataclasses.replace(asked, servers=servers, topology=topology)
+    return reading.agents(of, question) if servers <= asked.nodes else {}
+
+
 def draw(of: machine.Machine, folder: pathlib.Path) -> None:
     import matplotlib
 
@@ -134,6 +176,7 @@ def draw(of: machine.Machine, folder: pathlib.Path) -> None:
 
 
 ABOUT = (ROOT / "sim/study.md").read_text()
+READING = "## Reading"
 
 
 def main() -> int:
@@ -141,13 +184,19 @@ def main() -> int:
     parser.add_argument("--agent", type=int, default=1024, help="the most nodes for the agent itself (1024)")
     parser.add_argument("--sim", type=pathlib.Path, default=ROOT / "build/bin/tests/millrace-sim")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs")
+    parser.add_argument("--reads", action="store_true", help="only the section about reading (a second)")
     options = parser.parse_args()
     of = machine.find("cluster-10g")
+    place = options.out / "results/scale.md"
+    if options.reads:
+        kept = place.read_text().partition(READING)[0].rstrip()
+        place.write_text("\n".join([kept, "", *reads(of)]) + "\n")
+        return 0
     draw(of, options.out / "images/model")
     compared = overlap(of, options.sim, options.agent)
     page = [ABOUT.rstrip(), "", "## The agent in virtual time beside the stations", "", *compared]
     page += ["", "## Bandwidth", "", *tables(of), "", "![Bandwidth and memory](../images/model/scale.svg)"]
-    (options.out / "results/scale.md").write_text("\n".join(page) + "\n")
+    place.write_text("\n".join([*page, "", *reads(of)]) + "\n")
     return 0
 
 

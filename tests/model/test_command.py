@@ -49,6 +49,13 @@ def test_topologies_and_servers_of_a_cluster():
     assert document["parameters"]["late"]["fitted"] is True
 
 
+def test_reads_of_a_cluster_beside_the_library_alone():
+    ways = ("--direction", "read", "--topology", "direct", "--servers", "1,4", "--pattern", "4KiB,16KiB")
+    found, _ = answers("cluster-10g", *ways, "-s", "4MiB")
+    assert list(found) == ["library, pages", "library, read-ahead", "direct, 1 server", "direct, 4 servers"]
+    assert found["direct, 4 servers"]["rate"] > 3 * found["library, read-ahead"]["rate"]
+
+
 def test_a_table_and_where_numbers_come_from():
     done = model("oakleaf-fx", "--nodes", "2", "--size", "1GiB")
     assert done.exit_code == 0 and "shared-file" in done.stdout

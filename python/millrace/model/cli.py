@@ -22,7 +22,9 @@ def model(
     method: List[str] | None = typer.Option(
         None, "--method", "-m", metavar="NAME", help="Methods or strategies to compare (default: all of the machine)."
     ),
-    direction: str = typer.Option("write", "--direction", help="read or write; only for machines with engines."),
+    direction: str = typer.Option(
+        "write", "--direction", help="read or write; only for machines with engines and for clusters."
+    ),
     ranks: int = typer.Option(0, "--ranks", "-n", help="MPI processes (default: as many as fit)."),
     size: str = typer.Option("1GiB", "--size", "-s", metavar="SIZE", help="Each rank's bytes of a checkpoint."),
     buffer: str | None = typer.Option(

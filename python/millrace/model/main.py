@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millrace.model import engine, engines, filesystem, machine, network, ring
+from millrace.model import engine, engines, filesystem, machine, network, reading, ring
 from millrace.model.errors import ModelError
 from millrace.units import MIB, parse_bytes, parse_duration
 
@@ -164,6 +164,8 @@ def _cluster(of: machine.Machine, request: Request) -> list[Answer]:
     per_node = -(-request.ranks // nodes) if request.ranks else of.count("ranks_per_node")
     record = _size("pattern", request.pattern.partition(",")[0])
     size = _size("size", request.size)
+    if _choice("direction", request.direction, engines.DIRECTIONS) == "read":
+        return _cluster_reads(of, request, nodes, per_node * size)
     found = []
     for topology in request.topologies or network.TOPOLOGIES:
         for servers in _servers(request):
@@ -172,6 +174,27 @@ def _cluster(of: machine.Machine, request: Request) -> list[Answer]:
             name = f"{topology}, {servers} server{'s' if servers > 1 else ''}"
             busiest = f"{answer.busiest} {answer.busy_s / answer.seconds:.0%}; {answer.links} links"
             found.append(Answer(name, answer.rate(question) / MIB, "MiB/s", answer.seconds, busiest))
+    return found
+
+
+def _cluster_reads(of: machine.Machine, request: Request, nodes: int, node_bytes: int) -> list[Answer]:
+    """The MPI library alone, and through the agents; the storage is behind one link."""
+    pattern = _pattern(request.pattern, node_bytes)
+    sharers = min(nodes, pattern.block // pattern.transfer)
+
+    def answer(name: str, question: reading.Question, busy: dict[str, float]) -> Answer:
+        return Answer(name, reading.rate(question, busy) / MIB, "MiB/s", max(busy.values()), reading.busiest(busy))
+
+    alone = reading.Question(nodes, node_bytes, pattern.transfer, sharers)
+    found = [
+        answer(f"library, {name}", alone, reading.stock(of, alone, unit))
+        for name, unit in (("pages", reading.PAGE), ("read-ahead", reading.READ_AHEAD))
+    ]
+    for topology in request.topologies or network.TOPOLOGIES:
+        for servers in _servers(request):
+            question = dataclasses.replace(alone, servers=servers, topology=topology)
+            name = f"{topology}, {servers} server{'s' if servers > 1 else ''}"
+            found.append(answer(name, question, reading.agents(of, question)))
     return found
 
 
