@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""The table of `--stats` for one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from millrace.units import human_bytes, human_time
+
+if TYPE_CHECKING:
+    from millrace.stats import FileReport
+
+
+def table_of(report: FileReport) -> Any:
+    """The table of one file."""
+    from rich.table import Table
+
+    facts = report.summary()
+    table = Table(title=report.path, title_justify="left", show_header=False)
+    table.add_row("path taken", facts["route"])
+    for reason in facts["reasons"]:
+        table.add_row("why", reason)
+    if facts["expected_direct_ns"]:
+        expected = [f"{facts[f'expected_{way}_ns'] / 1e6:.2f} ms" for way in ("direct", "pipeline")]
+        table.add_row("expected", f"{expected[0]} by the MPI library alone, {expected[1]} through the pipeline")
+    if facts["strategy"]:
+        table.add_row("strategy", facts["strategy"])
+    if facts["nodes"] > 1:
+        servers = f"{facts['file_servers']} file server{'s' if facts['file_servers'] > 1 else ''}"
+        topology = f", topology {facts['topology']}" if facts["topology"] else ""
+        table.add_row("nodes", f"{facts['nodes']}, {servers}{topology}")
+        if facts["bytes_between_nodes"] or not facts["through_bytes"]:
+            table.add_row("bytes between nodes", human_bytes(facts["bytes_between_nodes"]))
+    table.add_row("calls", f"{facts['calls']} through the pipeline, {facts['direct_calls']} past it")
+    if facts["direct_bytes"] > facts["through_bytes"]:
+        table.add_row("bytes, direct", human_bytes(facts["direct_bytes"] - facts["through_bytes"]))
+    if facts["reads"]:
+        table.add_row("reads, of the calls past it", f"{facts['reads']}, {human_bytes(facts['read_bytes'])}")
+    _add_reads(table, facts)
+    if facts["records_in"]:
+        table.add_row("bytes in, out", f"{human_bytes(facts['bytes_in'])}, {human_bytes(facts['bytes_out'])}")
+        table.add_row("records in, out", f"{facts['records_in']}, {facts['records_out']}")
+        table.add_row(
+            "mean size before, after",
+            f"{human_bytes(facts['mean_in_bytes'])}, {human_bytes(facts['mean_out_bytes'] or 0)}",
+        )
+        table.add_row("seeks", str(facts["seeks"]))
+    for stage, value in facts["stages_ns"].items():
+        table.add_row(f"time, {stage}", human_time(value))
+    if facts["peak_memory_bytes"]:
+        table.add_row("peak memory of the agent", human_bytes(facts["peak_memory_bytes"]))
+    for error in facts["errors"]:
+        table.add_row("error", error)
+    return table
+
+
+def _add_reads(table: Any, facts: dict[str, Any]) -> None:
+    """The rows about bytes that the agents brought."""
+    if facts["through_bytes"]:
+        lists = f"{facts['through_lists']} list{'s' if facts['through_lists'] > 1 else ''}"
+        table.add_row("read through agents", f"{human_bytes(facts['through_bytes'])}, {lists}")
+    if facts["guessed_bytes"] or facts["wrong_bytes"]:
+        guesses = [human_bytes(facts[name]) for name in ("guessed_bytes", "wrong_bytes")]
+        table.add_row("sent ahead of the call", f"{guesses[0]} were read, {guesses[1]} were not")
+    if facts["blocks_read"]:
+        table.add_row("read from the file", f"{human_bytes(facts['block_bytes'])} in {facts['blocks_read']} blocks")
+    if facts["read_bytes_between_nodes"]:
+        table.add_row("read, between nodes", human_bytes(facts["read_bytes_between_nodes"]))
+    for error in facts["through_errors"]:
+        table.add_row("reads left the agents", error)

@@ -1,0 +1,246 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `--stats` makes of the lines of ranks and agents."""
+
+import io
+import json
+
+from conftest import write_script
+from millrace import stats
+from rich.console import Console
+
+CLIENT = {
+    "schema": 1,
+    "kind": "client",
+    "path": "/d/x",
+    "calls": 2,
+    "direct_calls": 1,
+    "bytes": 300,
+    "direct_bytes": 50,
+    "reason": ["pipeline: small pieces"],
+    "copy_ns": 10,
+    "wait_ns": 5,
+}
+AGENT = {
+    "schema": 1,
+    "kind": "agent_file",
+    "path": "/d/x",
+    "strategy": "auto",
+    "why": "default",
+    "merge": True,
+    "sink": "buffered",
+    "error": "",
+    "ranks": {"opens": 2},
+    "agent": {"bytes_in": 600, "bytes_out": 600, "records_in": 6, "writes_out": 2, "seeks": 1},
+    "time": {"storage_busy_ns": 2_000_000},
+    "memory": {"peak_buffer_bytes": 1 << 20, "peak_metadata_bytes": 0},
+}
+
+
+def reporting_program(world, *lines):
+    text = "".join(
+        f"echo '{json.dumps(line) if isinstance(line, dict) else line}' >> $MILLRACE_STATS\n" for line in lines
+    )
+    return write_script(world / "work/app", f"#!/bin/sh\n{text}exit 0\n")
+
+
+def test_merges_ranks_and_agent(millrace, world):
+    program = reporting_program(world, CLIENT, "not json", AGENT, CLIENT)
+    done = millrace("run", "--stats", "out.json", "--", program)
+    assert done.returncode == 0 and done.stdout == ""
+    (file,) = json.loads((world / "work/out.json").read_text())["files"]
+    assert (file["calls"], file["direct_calls"], file["direct_bytes"]) == (4, 2, 100)
+    assert (file["mean_in_bytes"], file["mean_out_bytes"], file["seeks"]) == (100, 300, 1)
+    assert file["route"] == "pipeline and direct" and file["reasons"] == ["pipeline: small pieces (2 ranks)"]
+    assert file["stages_ns"] == {
+        "ranks: copy into the channel": 20,
+        "ranks: wait": 10,
+        "agent: writes under way": 2_000_000,
+    }
+    for text in ("/d/x", "pipeline and direct", "small pieces (2 ranks)", "1.0 MiB", "2.00 ms"):
+        assert text in done.stderr
+
+
+def test_a_file_that_stayed_direct_is_shown_too(millrace, world):
+    line = {**CLIENT, "bytes": 0, "calls": 0, "reason": "opened for reading only"}
+    done = millrace("run", "--stats", "--", reporting_program(world, line))
+    assert "direct" in done.stderr and "opened for reading only (1 rank)" in done.stderr
+
+
+def across(node, lane, nodes, lanes, *, ends=False, ranks=2, records=0, sent=0, **more):
+    """The line of one node and lane: `records` of 10 bytes came in, `sent` went out."""
+    return {
+        **AGENT,
+        "sink": "buffered" if ends else stats.PASSED_ON,
+        **{"node": node, "nodes": nodes, "lane": lane, "lanes": lanes, "topology": "ring"},
+        "ranks": {"opens": ranks, "agents_upstream": 1},
+        "agent": {"records_in": records, "bytes_in": 10 * records, "writes_out": sent, "bytes_out": 10 * sent},
+        "time": {"sync_ns": 1000 if ends else 7},
+        **more,
+    }
+
+
+def report_of(*agents, clients=0):
+    report = stats.FileReport("/d/x")
+    report.agents += agents
+    report.clients += [CLIENT] * clients
+    return report
+
+
+def test_what_is_passed_on_is_counted_once():
+    # node 2 -> node 1 -> node 0 -> file; 100 records of each node's own, merged to 50 where they leave node 1.
+    report = report_of(
+        across(1, 0, 3, 1, records=200, sent=150),
+        across(0, 0, 3, 1, ends=True, records=250, sent=3),
+        across(2, 0, 3, 1, records=100, sent=100),
+        clients=6,
+    )
+    facts = report.summary()
+    assert (facts["records_in"], facts["bytes_in"]) == (300, 3000)
+    assert (facts["records_out"], facts["bytes_out"]) == (3, 30)
+    assert (facts["nodes"], facts["file_servers"], facts["topology"]) == (3, 1, "ring")
+    assert facts["bytes_between_nodes"] == 2500
+    assert facts["stages_ns"]["agent: stable storage"] == 1000
+    assert facts["stages_ns"]["agent: wait for the next agent"] == 14
+    assert facts["strategy"].endswith("sink buffered")
+    assert report.complete()
+
+
+def test_lanes_of_several_file_servers_are_added():
+    report = report_of(
+        across(0, 0, 2, 2, ends=True, records=60, sent=1),
+        across(0, 1, 2, 2, records=40, sent=40),
+        across(1, 0, 2, 2, records=20, sent=20),
+        across(1, 1, 2, 2, ends=True, records=120, sent=2),
+    )
+    facts = report.summary()
+    assert (facts["records_in"], facts["records_out"], facts["bytes_out"]) == (180, 3, 30)
+    assert (facts["nodes"], facts["file_servers"]) == (2, 2)
+
+
+def read_across():
+    """Node 0 reads the file for itself and for node 1. A rank of each node never reads, and so never registers."""
+    reading = {"lists": 3, "requests": 2, "bytes_in": 1 << 20, "bytes_out": 3 << 20}
+    passing = {"lists": 4, "requests": 1, "bytes_in": 1 << 19, "bytes_out": 1 << 20}
+    lines = [across(0, 0, 2, 1, ends=True, reads=reading), across(1, 0, 2, 1, reads=passing)]
+    return [{**line, "ranks": {"opens": 1, "members": 2}} for line in lines]
+
+
+READER = {
+    **CLIENT, "calls": 0, "bytes": 0, "direct_calls": 4, "direct_bytes": 1000, "reads": 4, "read_bytes": 1000,
+    "reason": [], "through_lists": 2, "through_bytes": 1000, "guessed_bytes": 900, "wrong_bytes": 10,
+}  # fmt: skip
+
+
+def reading_report(*clients):
+    report = report_of(*read_across())
+    report.clients += clients
+    return report
+
+
+def test_reads_through_agents_have_sums_and_a_path():
+    facts = reading_report(READER, READER).summary()
+    assert facts["route"] == "read through agents"
+    assert (facts["through_lists"], facts["through_bytes"]) == (4, 2000)
+    assert (facts["guessed_bytes"], facts["wrong_bytes"]) == (1800, 20)
+    assert (facts["blocks_read"], facts["block_bytes"]) == (2, 1 << 20)
+    assert facts["read_bytes_between_nodes"] == 1 << 19 and facts["bytes_between_nodes"] == 0
+    out = io.StringIO()
+    Console(file=out, width=120).print(stats.table_of(reading_report(READER, READER)))
+    for text in ("read through agents", "1.0 MiB in 2 blocks", "512.0 KiB", "were read"):
+        assert text in out.getvalue()
+
+
+def test_reads_that_left_the_agents_are_direct_too():
+    lost = {**READER, "through_bytes": 100, "through_error": "lost an agent"}
+    facts = reading_report(READER, lost).summary()
+    assert facts["route"] == "read through agents and direct"
+    assert facts["through_errors"] == ["lost an agent"] and facts["errors"] == []
+
+
+def test_ranks_that_do_not_register_belong_to_the_file():
+    assert not reading_report(READER, READER, READER).complete()
+    assert reading_report(*[READER] * 4).complete()
+
+
+def test_a_missing_node_does_not_make_records_disappear():
+    ended = across(0, 0, 3, 1, ends=True, records=250, sent=3)
+    passed = across(1, 0, 3, 1, records=200, sent=150)
+    assert report_of(ended, passed).summary()["records_in"] == 300, "those of node 2 came through node 1"
+    assert report_of(passed).summary()["records_in"] == 200, "nothing is known of the file server"
+
+
+def test_a_file_of_several_nodes_is_complete_with_all_lanes_and_ranks():
+    lines = [across(node, lane, 2, 2, ends=node == lane) for node in range(2) for lane in range(2)]
+    for missing in range(4):
+        assert not report_of(*lines[:missing], *lines[missing + 1 :], clients=4).complete()
+    assert not report_of(*lines, clients=3).complete()
+    assert report_of(*lines, clients=4).complete(), "a rank is in every lane and counted once"
+
+
+def test_the_table_names_nodes_and_file_servers():
+    out = io.StringIO()
+    lines = [across(node, lane, 2, 2, ends=node == lane, records=1, sent=1) for node in range(2) for lane in range(2)]
+    Console(file=out, width=120).print(stats.table_of(report_of(*lines)))
+    assert "2, 2 file servers, topology ring" in out.getvalue()
+    out = io.StringIO()
+    Console(file=out, width=120).print(stats.table_of(report_of(AGENT)))
+    assert "nodes" not in out.getvalue()
+
+
+def test_a_folder_has_the_lines_of_each_node(tmp_path):
+    collector = stats.Collector(tmp_path, None)
+    append(tmp_path / "n0.jsonl", across(0, 0, 2, 1, ends=True), CLIENT, CLIENT)
+    collector._take()
+    append(tmp_path / "n1.jsonl", across(1, 0, 2, 1), CLIENT, CLIENT)
+    assert collector.reports == []
+    collector._take()
+    assert len(collector.reports) == 1 and collector.reports[0].complete()
+
+
+def test_lines_of_other_nodes_may_be_late(tmp_path, monkeypatch):
+    monkeypatch.setattr(stats, "_OTHER_NODES_BOUND_S", 0.3)
+    collector = stats.Collector(tmp_path, None, Console(file=io.StringIO()))
+    collector.start()
+    append(tmp_path / "n0.jsonl", across(0, 0, 2, 1, ends=True), CLIENT)
+    collector.finish()
+    assert [len(report.agents) for report in collector.reports] == [1], "the wait for a lost node has a bound"
+
+
+def append(path, *documents):
+    with path.open("a") as file:
+        file.write("".join(json.dumps(document) + "\n" for document in documents))
+
+
+def test_a_table_appears_when_the_file_is_complete(tmp_path):
+    source = tmp_path / "lines"
+    source.touch()
+    collector = stats.Collector(source, None)
+    append(source, CLIENT, AGENT)
+    collector._take()
+    assert collector.reports == []
+    append(source, CLIENT)
+    collector._take()
+    assert [report.path for report in collector.reports] == ["/d/x"]
+
+
+def test_the_second_open_of_a_path_is_a_report_of_its_own(tmp_path):
+    source = tmp_path / "lines"
+    source.touch()
+    collector = stats.Collector(source, tmp_path / "out.json")
+    collector.start()
+    append(source, CLIENT, CLIENT, AGENT)
+    append(source, CLIENT, AGENT)  # the second rank of the second open is missing
+    collector.finish()
+    files = json.loads((tmp_path / "out.json").read_text())["files"]
+    assert [file["ranks"] for file in files] == [2, 1]
+
+
+def test_ranks_without_lines_are_known_from_the_agent():
+    report = stats.FileReport("x")
+    report.agents.append({**AGENT, "ranks": {"opens": 2, "calls": 7}})
+    assert report.summary()["calls"] == 7
+
+
+def test_no_report_is_said(millrace):
+    assert "no report" in millrace("run", "--stats", "--", "sh", "-c", "exit 0").stderr
