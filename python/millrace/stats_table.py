@@ -24,7 +24,7 @@ def table_of(report: FileReport) -> Any:
     if facts["expected_direct_ns"]:
         expected = [f"{facts[f'expected_{way}_ns'] / 1e6:.2f} ms" for way in ("direct", "pipeline")]
         table.add_row("expected", f"{expected[0]} by the MPI library alone, {expected[1]} through the pipeline")
-    if facts["strategy"]:
+    if facts["strategy"] and (facts["records_in"] or not facts["through_bytes"]):
         table.add_row("strategy", facts["strategy"])
     if facts["nodes"] > 1:
         servers = f"{facts['file_servers']} file server{'s' if facts['file_servers'] > 1 else ''}"

@@ -10,6 +10,7 @@ from itertools import product
 import pytest
 from conftest import eventually
 from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, shared_folder
+from millrace import stats
 from test_stage import LARGE, LONGEST, Reading, make, stock
 
 ROUTES = ({"topology": "direct", "file_servers": 1}, {"topology": "ring", "file_servers": 2}, {"topology": "tree"})
@@ -34,6 +35,21 @@ def test_every_way_of_reading_gives_what_the_library_gives(nodes, mpi, route):
     assert plain.staged == ["none"] and read.staged == ["pieces"], read.job.told
     assert read.seen == plain.seen and len(plain.seen) == 6
     read.job.expect_nothing_left()
+
+
+def test_reports_tell_what_was_read_and_sent(nodes):
+    path = make(nodes.folder / "told")
+    read = through(nodes, "mpich", path, topology="direct", file_servers=1).end()
+    read.job.expect_nothing_left()
+    report = stats.FileReport(str(path))
+    for line in map(stats.parse_line, read.job.read("stats").splitlines()):
+        if line and line["path"] == report.path:
+            (report.agents if line["kind"] == stats.AGENT_KIND else report.clients).append(line)
+    facts = report.summary()
+    assert report.complete() and facts["route"].startswith("read through agents")
+    wanted = facts["through_bytes"] + facts["wrong_bytes"]
+    assert path.stat().st_size <= facts["block_bytes"] <= wanted
+    assert path.stat().st_size <= facts["read_bytes_between_nodes"] <= wanted
 
 
 @pytest.mark.parametrize("mpi", list(LAUNCHERS))
