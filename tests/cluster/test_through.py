@@ -94,5 +94,5 @@ def test_a_file_of_one_node_is_read_from_all_of_them(nodes, mpi, topology):
     first = Writing(nodes, mpi, f"/tmp/given-{mpi}", "read", target="first", stage="pieces", topology=topology).end()
     assert "read back: pieces" in first.job.out and first.seen == plain.seen, first.job.told
     first.job.expect_nothing_left()
-    random = RandomReading(nodes, mpi, f"/tmp/given-{mpi}", 1, 50, target="first", stage="pieces", topology=topology)
-    assert random.end(120).seen == RandomReading(nodes, mpi, path, 1, 50, stage="none").end(120).seen
+    random = RandomReading(nodes, mpi, f"/tmp/given-{mpi}", 1, 20, target="first", stage="pieces", topology=topology)
+    assert random.end(120).seen == RandomReading(nodes, mpi, path, 1, 20, stage="none").end(120).seen
