@@ -106,7 +106,7 @@ bool NextReads::send_batch() {
     payload = writer.finish();
   }
   if (batch.readers.empty()) return false;
-  batch.ticket = pipeline_.outlet().want(std::move(payload));
+  batch.ticket = pipeline_.outlet().want(payload);
   batches_.push_back(std::move(batch));
   return true;
 }
