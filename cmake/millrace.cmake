@@ -20,6 +20,8 @@ if(MILLRACE_WERROR)
 endif()
 if(MILLRACE_SANITIZE)
   add_compile_options(-fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer)
+  # Instrumented, GCC 12 takes members of the standard library for uninitialized.
+  add_compile_options(-Wno-maybe-uninitialized)
   add_link_options(-fsanitize=${MILLRACE_SANITIZE})
 endif()
 if(MILLRACE_COVERAGE)

@@ -54,6 +54,7 @@ class Case:
     open_ms: float = 0  # bound of MPI_File_open; 0 = none
     peer: str = ""
     repetitions: int = 0  # of each run; 0 = as the user says
+    reads: bool = False  # a new file for each run, written by the stock library, read once with cold caches
 
     @property
     def name(self) -> str:
@@ -176,10 +177,39 @@ def scaling(selection: Selection) -> list[Case]:
     return cases
 
 
+def reading(selection: Selection, peer: str) -> list[Case]:
+    """Bar 6: cold reads of a new file: in front of a peer, and of a folder that all nodes see, on the server's disk."""
+    # pattern: (IOR's arguments, least part of what the links allow, least ratio to the stock library on GlusterFS)
+    patterns = {
+        "1m": ("-t 1m -b 1m", 0.85, 1.15),
+        "32k of 64k": ("-t 32k -b 64k", 0.85, 1.4),
+        "4k of 16k": ("-t 4k -b 16k", 0.85, 2.4),
+        "1k": ("-t 1k -b 1k", 0.85, 4),
+        "256": ("-t 256 -b 256", 0.8, 4),
+        "4k of 16k, random": ("-t 4k -b 16k -z", 0.75, 1),
+        "4k of 16k, collective": ("-t 4k -b 16k -c", 0.85, 8),
+        "256, collective": ("-t 256 -b 256 -c", 0.8, 20),
+    }
+    cases = []
+    for name, (words, part, ratio) in patterns.items():
+        size = "16m" if "256" in words else selection.at_most
+        arguments = ["-a", "MPIIO", *words.split(), "--at-least", size, "--at-most", size]
+        ways = [
+            Way("stock", peer),
+            Way("auto", peer, {}),
+            Way("server's disk", DISK, ONE_SERVER | {"MILLRACE_STAGE": "pieces"}),
+        ]
+        needs = [Need("auto", "stock", ratio), Need("auto", "network", part), Need("server's disk", "network", part)]
+        cases.append(
+            Case(6, name, selection.shape(), "ior", arguments, ways, needs, ("network",), 1, 0, peer, 1, reads=True)
+        )
+    return cases
+
+
 def select(selection: Selection) -> list[Case]:
     cases = network(selection)
     for peer in selection.peers:
-        cases += compared(selection, peer)
+        cases += compared(selection, peer) + reading(selection, peer)
     cases += servers(selection) + predicted(selection) + scaling(selection)
     return [case for case in cases if selection.wants(case)]
 

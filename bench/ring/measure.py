@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import pathlib
 import statistics
 
@@ -82,6 +83,12 @@ def network_limit(case: Case, link: float) -> float:
     return link / busiest if busiest else float("inf")
 
 
+def forget_cached() -> None:
+    """All files go out of the machine's memory, which the nodes share."""
+    os.sync()
+    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
+
+
 class Measure:
     """Runs cases on nodes that are up, into `folder`, which all of them see."""
 
@@ -105,6 +112,8 @@ class Measure:
         return (self._folder if way.target == DISK else peers.MOUNT) / "file"
 
     def _way(self, case: Case, way: Way, run: Run) -> None:
+        if case.reads:
+            return self._cold_read(case, way, run)
         repetitions = case.repetitions or self._repetitions
         # Agents of this job are there from the second file on.
         if way.settings is not None:
@@ -124,6 +133,28 @@ class Measure:
             run.mib_s.append(document["write"]["median_mib_s"])
         opens = [one["open_s"] * 1000 for one in document.get("repetitions", document["write"].get("repetitions", []))]
         run.open_ms.append(statistics.median(opens))
+
+    def _cold_read(self, case: Case, way: Way, run: Run) -> None:
+        """One launch reads one new file, which no node has in its memory."""
+        target = str(self._target(way))
+        mib = int(case.arguments[case.arguments.index("--at-least") + 1].removesuffix("m"))
+        block = mib * 1024 // case.shape.ranks  # KiB of each rank
+        written = ["-t", f"{min(block, 1024)}k", "-b", f"{block}k", "-w", "-W", "-k", "-e", "-o", target]
+        try:
+            self._nodes.mpi("ior", self._mpi, ["-a", "MPIIO", *written], None)
+            forget_cached()
+            words = [*case.arguments, *way.arguments, "-r", "-R", "-E", "-k", "--no-warm", "-o", target]
+            document = self._nodes.mpi(case.program, self._mpi, words, way.settings)
+            self._nodes.call(0, ["rm", "-f", target])
+        except RunFailed as reason:
+            run.problem = str(reason)[:200]
+            self._nodes.restart()
+            return
+        run.size = document["bytes"]
+        if not document["verified"]:
+            run.problem = "it read wrong bytes"
+        run.mib_s.append(document["read"]["median_mib_s"])
+        run.open_ms.append(document["read"]["repetitions"][0]["open_s"] * 1000)
 
     def _limits(self, case: Case, size: int, result: Result) -> None:
         found: dict[str, float] = {}

@@ -109,7 +109,8 @@ const char* OpenedFile::enroll_with(Session& session) {
   struct stat status = {};
   // The descriptor stays open until close(): its close would drop the process's fcntl locks on the file.
   // The agent opens a file that the agents only read, if it has to read it at all.
-  const bool held = target_.holds_open() || (carries_reads() && target_.held().valid()) ||
+  const bool held = target_.holds_open() ||
+                    (carries_reads() && request_.stand_in.empty() && target_.held().valid()) ||
                     target_.hold_open(O_RDWR) || target_.hold_open(request_.writable ? O_WRONLY : O_RDONLY);
   if (!held || ::fstat(target_.held().get(), &status) != 0) return "the file cannot be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
@@ -131,7 +132,7 @@ const char* OpenedFile::enroll_with(Session& session) {
   if (request_.settings.strategy == Strategy::journal)
     session.protect({slot_, journal::identity_of(journal::Kind::rescue, target_.held(),
                                                  process_.identify(target_.held()))});
-  file_bytes_ = static_cast<std::uint64_t>(status.st_size);
+  file_bytes_ = request_.file_bytes != 0 ? request_.file_bytes : static_cast<std::uint64_t>(status.st_size);
   session_.store(&session, std::memory_order_release);
   return nullptr;
 }

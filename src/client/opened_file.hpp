@@ -121,7 +121,8 @@ class OpenedFile final : public File, private Leaver {
   void hold_for_sync();
   // True if the agents carry reads of this handle, which only reads.
   bool carries_reads() const {
-    return request_.through && !request_.writable && request_.stand_in.empty() && request_.routing.lanes > 0;
+    return request_.through && !request_.writable && request_.routing.lanes > 0 &&
+           (request_.stand_in.empty() || request_.file_bytes != 0);
   }
   ReadAhead* read_ahead();
   void end_reading();

@@ -225,7 +225,7 @@ Status ReadAhead::read(const FileView& view, std::uint64_t position, const Piece
   sequence_.add(position, bytes);
   in_order_ += bytes;
   if (!expects(source)) forget_all();
-  if (lists_.empty() && bytes < small_bytes && (guess_limit() == 0 || !sequence_.foresee()))
+  if (leaves_small_ && lists_.empty() && bytes < small_bytes && (guess_limit() == 0 || !sequence_.foresee()))
     return Code::unsupported;
   asking_.emplace(Asking{source});
   asking_->skip(std::min(on_the_way_, bytes));

@@ -38,9 +38,10 @@ struct ReadCounters {
 // read. Thread safe.
 class ReadAhead {
  public:
-  // `file_bytes`: the size of the file; nothing behind it is asked for.
-  ReadAhead(ReadWindow& window, std::uint32_t file, std::uint64_t file_bytes)
-      : window_(window), file_(file), file_bytes_(file_bytes) {}
+  // `file_bytes`: the size of the file; nothing behind it is asked for. `leaves_small`: the caller can read
+  // the file itself, as fast as through the agents if nobody can foresee a small read.
+  ReadAhead(ReadWindow& window, std::uint32_t file, std::uint64_t file_bytes, bool leaves_small)
+      : window_(window), file_(file), file_bytes_(file_bytes), leaves_small_(leaves_small) {}
   ~ReadAhead() { drop(); }
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
@@ -87,6 +88,7 @@ class ReadAhead {
   ReadWindow& window_;
   const std::uint32_t file_;
   const std::uint64_t file_bytes_;
+  const bool leaves_small_;
   std::mutex mutex_;
   FileView view_;
   bool viewed_ = false;  // view_ is that of the last call

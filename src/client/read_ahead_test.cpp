@@ -112,7 +112,8 @@ std::shared_ptr<const TypeMap> bytes_map() {
 
 class Rank {
  public:
-  explicit Rank(std::uint64_t file_bytes) : window(file_bytes), ahead(window, 0, file_bytes) {}
+  explicit Rank(std::uint64_t file_bytes, bool leaves_small = true)
+      : window(file_bytes), ahead(window, 0, file_bytes, leaves_small) {}
 
   // Reads from the view and compares.
   void read(std::uint64_t position, std::uint64_t bytes) {
@@ -166,6 +167,14 @@ TEST(ReadAhead, SmallReadsInARandomOrderAreLeftToTheCaller) {
   EXPECT_GE(rank.left, 995);
   for (std::uint64_t i = 0; i < 200; ++i) rank.read(i * 8192, 4096);  // until an order shows
   EXPECT_LE(rank.left, 1010);
+}
+
+TEST(ReadAhead, WhereTheCallerCannotReadTheFileSmallReadsAreNotLeftToIt) {
+  Rank rank(4 * MiB, false);
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 300; ++i) rank.read(random() % 1000 * 4096, 4096);
+  EXPECT_EQ(rank.left, 0);
+  EXPECT_LE(rank.ahead.counters().wrong_bytes, 256 * KiB);
 }
 
 TEST(ReadAhead, RandomTransfersAreRightAndCostLittle) {

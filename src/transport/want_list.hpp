@@ -24,6 +24,8 @@ namespace millrace::transport {
 inline constexpr std::size_t want_max_bytes = std::size_t{4} << 20;  // of data
 inline constexpr std::size_t want_max_extents = std::size_t{16} << 10;
 inline constexpr std::size_t want_max_payload = std::size_t{64} << 10;
+// Lists on their way through one link. With two, the link goes on while a new list is made.
+inline constexpr std::size_t wants_on_a_link = 2;
 
 // Makes a payload. Not thread safe.
 class WantWriter {

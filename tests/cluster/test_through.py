@@ -11,7 +11,7 @@ import pytest
 from conftest import eventually
 from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, shared_folder
 from millrace import stats
-from test_stage import LARGE, LONGEST, Reading, make, stock
+from test_stage import LARGE, LONGEST, Reading, Writing, make, stock
 
 ROUTES = ({"topology": "direct", "file_servers": 1}, {"topology": "ring", "file_servers": 2}, {"topology": "tree"})
 WAYS = list(product(LAUNCHERS, ROUTES) if LONG else zip(LAUNCHERS, ROUTES, strict=False))
@@ -100,3 +100,15 @@ def test_random_reads_give_what_the_library_gives(nodes, mpi):
     for name, text in seen["none"].items():
         pairs = zip(text.splitlines(), seen["pieces"][name].splitlines(), strict=True)
         assert [f"{name}: {one}" for one, other in pairs if one != other] == []
+
+
+@pytest.mark.parametrize(("mpi", "topology"), [("mpich", "direct"), ("ompi", "ring")])
+def test_a_file_of_one_node_is_read_from_all_of_them(nodes, mpi, topology):
+    path = make(nodes.folder / f"given-{mpi}")
+    assert nodes.cluster.run(0, "cp", path, f"/tmp/given-{mpi}").returncode == 0
+    plain = Writing(nodes, mpi, path, "read", stage="none").end()
+    first = Writing(nodes, mpi, f"/tmp/given-{mpi}", "read", target="first", stage="pieces", topology=topology).end()
+    assert "read back: pieces" in first.job.out and first.seen == plain.seen, first.job.told
+    first.job.expect_nothing_left()
+    random = RandomReading(nodes, mpi, f"/tmp/given-{mpi}", 1, 20, target="first", stage="pieces", topology=topology)
+    assert random.end(120).seen == RandomReading(nodes, mpi, path, 1, 20, stage="none").end(120).seen

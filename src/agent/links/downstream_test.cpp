@@ -11,6 +11,7 @@
 #include "transport/tcp.hpp"
 #include "transport/tcp_net.hpp"
 #include "transport/testing/link_rig.hpp"
+#include "transport/want_list.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -176,6 +177,91 @@ TEST_F(Answers, DataThatDoesNotMatchItsChecksumEndsTheLink) {
   ask();
   say(1000, 100, request, 1);
   pump();
+  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
+}
+
+// Two lists on their way: 300 bytes in two extents, and 50 bytes.
+class Wants : public Answers {
+ protected:
+  static constexpr std::uint32_t other = 8;
+
+  void SetUp() override {
+    want(request, {{0, 100}, {1000, 1200}});
+    want(other, {{40, 90}});
+    carrier_->flush();
+    pump();
+    ASSERT_EQ(heard_.size(), 2u);
+    EXPECT_EQ(heard_[0].kind, Kind::want);
+  }
+  void want(std::uint32_t number, const std::vector<Extent>& extents) {
+    transport::WantWriter writer(transport::want_max_payload);
+    for (const Extent extent : extents) EXPECT_TRUE(writer.add(extent));
+    carrier_->want(number, writer.finish());
+  }
+  void bring(std::uint32_t number, std::uint32_t position, std::size_t size, std::uint64_t change = 0) {
+    const std::vector<std::byte> bytes(size, static_cast<std::byte>(number));
+    FrameHeader frame{};
+    frame.kind = Kind::wanted;
+    frame.request = number;
+    frame.offset = position;
+    frame.checksum =
+        transport::record_checksum(bytes.data(), static_cast<std::uint32_t>(size), position) ^ change;
+    server_->link().put(frame, bytes);
+    server_->link().flush();
+    pump(6);
+  }
+};
+
+TEST_F(Wants, BytesOfSeveralListsComeInTheOrderOfEach) {
+  bring(request, 0, 150);
+  bring(other, 0, 50);
+  bring(request, 150, 150);
+  Carrier::Wanted wanted;
+  std::vector<std::pair<std::uint32_t, std::size_t>> come;
+  while (carrier_->take_wanted(wanted)) {
+    come.emplace_back(wanted.request, wanted.bytes.size());
+    EXPECT_EQ(wanted.bytes.front(), static_cast<std::byte>(wanted.request));
+  }
+  EXPECT_EQ(come, (std::vector<std::pair<std::uint32_t, std::size_t>>{{7, 150}, {8, 50}, {7, 150}}));
+  EXPECT_TRUE(carrier_->status().ok());
+}
+
+TEST_F(Wants, BytesThatAreNotTakenWaitInTheLink) {
+  for (std::uint32_t i = 0; i < 30; ++i) bring(request, i * 10, 10);
+  EXPECT_LE(to_->wanted.size(), 4u);
+  std::size_t all = 0;
+  for (Carrier::Wanted wanted; all < 300; to_->listen()) {
+    ASSERT_TRUE(carrier_->take_wanted(wanted));
+    all += wanted.bytes.size();
+  }
+  EXPECT_EQ(all, 300u);
+}
+
+TEST_F(Wants, BytesOfNoListEndTheLink) {
+  bring(99, 0, 10);
+  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
+}
+
+TEST_F(Wants, BytesOutOfOrderEndTheLink) {
+  bring(request, 10, 10);
+  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
+}
+
+TEST_F(Wants, MoreBytesThanTheListHasEndTheLink) {
+  bring(other, 0, 51);
+  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
+}
+
+TEST_F(Wants, BytesAfterTheAnswerEndTheLink) {
+  server_->link().put_reply(0, other, {});
+  server_->link().flush();
+  pump();
+  bring(other, 0, 50);
+  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
+}
+
+TEST_F(Wants, BytesThatDoNotMatchTheirChecksumEndTheLink) {
+  bring(request, 0, 100, 1);
   EXPECT_EQ(carrier_->status().code(), Code::corrupt);
 }
 

@@ -37,7 +37,10 @@ bool Upstream::take_request(const FrameHeader& frame, std::span<const std::byte>
   if (!transport::is_request(frame.kind) || frame.request == 0) return false;
   if (frame.kind == Kind::fetch && !transport::may_fetch(frame)) return false;
   std::vector<Extent> wanted;
-  if (frame.kind == Kind::want && !transport::read_want_list(payload, wanted)) return false;
+  if (frame.kind == Kind::want &&
+      (wants.size() == transport::wants_on_a_link || !transport::read_want_list(payload, wanted) ||
+       !wants.insert(frame.request).second))
+    return false;
   closed = frame.kind == Kind::close;
   requests.push_back({sender, frame, {}, 0, std::move(wanted)});
   requests.back().frame.file = file;
@@ -67,6 +70,7 @@ Drained Upstream::drain(Core& core, std::vector<PendingRequest>& requests, std::
 }
 
 void Upstream::answer(std::uint32_t request, Status status) {
+  wants.erase(request);
   io.link().put_reply(0, request, status);
   io.link().flush();
   touch();

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct Upstream {
   std::uint64_t record_max_bytes = 0;  // 0: open for reading only
   std::uint64_t shown = 0;             // Links::Group::heard at the last sign of progress to it
   transport::Unbundler bundle = {};    // of the frame that Core has taken in part
+  std::set<std::uint32_t> wants = {};  // its lists that have no answer yet
   std::uint64_t frames = 0;            // with records, that Core has taken
   std::uint64_t records = 0;           // in these frames
 

@@ -41,7 +41,7 @@ class CarrierOutlet final : public Outlet {
   sink::Ticket settle(transport::Kind kind, Extent extent) override;
   bool advance() override;
   void take(std::vector<sink::Done>& done) override;
-  sink::Ticket want(std::vector<std::byte> list) override;
+  sink::Ticket want(std::span<const std::byte> list) override;
   bool take_data(Carrier::Data& data) override { return carrier_->take_data(data); }
   bool take_wanted(Wanted& wanted) override;
   void give_up() override { lose(Code::lost_peer); }
@@ -91,9 +91,9 @@ sink::Ticket CarrierOutlet::settle(transport::Kind kind, Extent extent) {
   return next_ticket_++;
 }
 
-sink::Ticket CarrierOutlet::want(std::vector<std::byte> list) {
+sink::Ticket CarrierOutlet::want(std::span<const std::byte> list) {
   if (request_of(next_ticket_) == 0) ++next_ticket_;
-  work_.push_back({next_ticket_, {}, transport::Kind::want, {}, std::move(list)});
+  work_.push_back({next_ticket_, {}, transport::Kind::want, {}, {list.begin(), list.end()}});
   (void)advance();
   return next_ticket_++;
 }

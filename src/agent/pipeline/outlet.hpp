@@ -42,7 +42,7 @@ class Outlet {
   virtual sink::Ticket settle(transport::Kind kind, Extent extent) = 0;
   // The next agent sends the bytes of a list (transport/want_list.hpp), behind all earlier puts. Only where
   // the outlet is the next agent alone. The answer is told as that of a fetch.
-  virtual sink::Ticket want([[maybe_unused]] std::vector<std::byte> list) { return 0; }
+  virtual sink::Ticket want([[maybe_unused]] std::span<const std::byte> list) { return 0; }
   // A rank wrote this extent to the file, past the pipeline. Only this node can start writeback of these
   // bytes, because it has them in its page cache.
   virtual void note([[maybe_unused]] Extent written) {}

@@ -13,10 +13,6 @@ namespace millrace::agent {
 
 namespace {
 
-// Batches that are on their way. Lists that come meanwhile share the next batch. With two, the link goes on
-// while a new batch is made.
-constexpr std::size_t batches_max = 2;
-
 class NextReads final : public Reads {
  public:
   explicit NextReads(FilePipeline& pipeline) : pipeline_(pipeline) {}
@@ -110,7 +106,7 @@ bool NextReads::send_batch() {
     payload = writer.finish();
   }
   if (batch.readers.empty()) return false;
-  batch.ticket = pipeline_.outlet().want(std::move(payload));
+  batch.ticket = pipeline_.outlet().want(payload);
   ++counters_.requests;
   batches_.push_back(std::move(batch));
   return true;
@@ -177,7 +173,8 @@ bool NextReads::pass(FetchTaker& to) {
     moved = true;
   }
   moved |= end_batches();
-  while (batches_.size() < batches_max && send_batch()) moved = true;
+  // Lists that come meanwhile share the next batch.
+  while (batches_.size() < transport::wants_on_a_link && send_batch()) moved = true;
   return moved;
 }
 

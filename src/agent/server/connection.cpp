@@ -179,6 +179,7 @@ bool Connection::take_want(const FrameHeader& frame, const std::byte* payload, P
   std::uint64_t bytes = 0;
   for (const Extent extent : request.wanted) bytes += extent.size();
   if (frame.offset > window_.size() || bytes > window_.size() - frame.offset) return false;
+  if (wants_.size() == transport::reply_slots) return false;
   wants_[frame.request] = {frame.offset, bytes};
   request.frame.offset = 0;
   return true;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "agent/core/testing/core_rig.hpp"
+#include "transport/want_list.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -215,6 +216,92 @@ TEST_F(Ring, bundles_that_no_client_sends_end_the_connection) {
   EXPECT_TRUE(refused(0, Bytes(4 * KiB + 1))) << "larger than agreed";
   EXPECT_TRUE(refused(0, sound, false)) << "opened for reading";
   EXPECT_FALSE(refused(0, sound));
+}
+
+// A rank's window, and the requests that name places in it.
+class WindowOfARank : public Ring {
+ protected:
+  static constexpr std::uint64_t window_bytes = 64 * KiB;
+
+  void SetUp() override {
+    start_ring(Strategy::automatic);
+    Result<Fd> made = transport::make_memory("window", window_bytes);
+    ASSERT_TRUE(made.ok());
+    memory = *std::move(made);
+    ASSERT_TRUE(rank.take_window(Fd(::dup(memory.get())), window_bytes).ok());
+    mapped = *transport::map(memory.get(), window_bytes);
+  }
+  Drained want(std::uint32_t request, std::uint64_t place, const std::vector<Extent>& extents) {
+    transport::WantWriter writer(8 * KiB);
+    for (const Extent extent : extents) EXPECT_TRUE(writer.add(extent));
+    return send(request, place, writer.finish());
+  }
+  Drained send(std::uint32_t request, std::uint64_t place, const Bytes& list) {
+    FrameHeader frame{};
+    frame.kind = Kind::want;
+    frame.file = slot;
+    frame.request = request;
+    frame.offset = place;
+    frame.length = static_cast<std::uint32_t>(list.size());
+    EXPECT_TRUE(producer.append(frame, list.data()));
+    producer.publish();
+    return drain();
+  }
+  int at(std::uint64_t place) const { return std::to_integer<int>(mapped.data()[place]); }
+
+  Fd memory;
+  transport::Mapping mapped;
+};
+
+TEST_F(WindowOfARank, bytes_go_to_the_place_of_their_request) {
+  ASSERT_EQ(want(5, 1000, {{0, 100}, {500, 600}}), Drained::done);
+  ASSERT_EQ(want(6, 2000, {{0, 10}}), Drained::done);
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[0].wanted, (std::vector<Extent>{{0, 100}, {500, 600}}));
+  rank.put_wanted(5, 0, Bytes(100, std::byte{1}));
+  rank.put_wanted(5, 100, Bytes(100, std::byte{2}));
+  rank.put_wanted(6, 9, Bytes(1, std::byte{3}));
+  EXPECT_EQ(at(999), 0);
+  EXPECT_EQ(at(1000), 1);
+  EXPECT_EQ(at(1100), 2);
+  EXPECT_EQ(at(1199), 2);
+  EXPECT_EQ(at(1200), 0);
+  EXPECT_EQ(at(2009), 3);
+}
+
+TEST_F(WindowOfARank, nothing_is_put_outside_a_request_or_after_it) {
+  ASSERT_EQ(want(5, window_bytes - 100, {{0, 100}}), Drained::done);
+  rank.put_wanted(5, 50, Bytes(51, std::byte{1}));
+  rank.put_wanted(5, 101, Bytes(1, std::byte{1}));
+  rank.put_wanted(4, 0, Bytes(100, std::byte{1}));
+  rank.end_want(5);
+  rank.put_wanted(5, 0, Bytes(100, std::byte{1}));
+  for (std::uint64_t place = 0; place < window_bytes; ++place) ASSERT_EQ(at(place), 0);
+}
+
+TEST_F(WindowOfARank, lists_that_no_client_sends_end_the_connection) {
+  EXPECT_EQ(want(5, window_bytes - 99, {{0, 100}}), Drained::broken);
+  start_ring(Strategy::automatic);
+  EXPECT_EQ(want(5, UINT64_MAX, {{0, 100}}), Drained::broken);
+  start_ring(Strategy::automatic);
+  EXPECT_EQ(send(5, 0, {}), Drained::broken);
+  start_ring(Strategy::automatic);
+  EXPECT_EQ(send(5, 0, Bytes(3, std::byte{0xff})), Drained::broken);
+  start_ring(Strategy::automatic);
+  EXPECT_EQ(want(0, 0, {{0, 100}}), Drained::broken);
+  start_ring(Strategy::automatic);
+  for (std::uint32_t request = 1; request <= transport::reply_slots; ++request)
+    EXPECT_EQ(want(request, 0, {{0, 100}}), Drained::done);
+  EXPECT_EQ(want(100, 0, {{0, 100}}), Drained::broken);
+}
+
+TEST_F(WindowOfARank, a_second_window_and_memory_that_may_shrink_are_refused) {
+  EXPECT_FALSE(rank.take_window(Fd(::dup(memory.get())), window_bytes).ok());
+  Connection next{1, Fd()};
+  EXPECT_FALSE(next.take_window(Fd(::dup(memory.get())), 2 * window_bytes).ok());
+  EXPECT_FALSE(next.take_window(Fd(), window_bytes).ok());
+  EXPECT_FALSE(next.take_window(Fd(::dup(file.get())), 4096).ok());
+  EXPECT_TRUE(next.take_window(Fd(::dup(memory.get())), window_bytes).ok());
 }
 
 }  // namespace

@@ -21,9 +21,10 @@ namespace {
 // The agreement of all ranks of an open, by one reduction with MPI_MAX.
 struct FirstAgreement {
   Company company;
-  std::uint64_t size;   // as rank 0 sees it
-  std::uint64_t there;  // rank 0 sees the file
-  std::uint64_t whole;  // rank 0 wants the file staged, if it is only read
+  std::uint64_t size;    // as rank 0 sees it
+  std::uint64_t there;   // rank 0 sees the file
+  std::uint64_t whole;   // rank 0 wants the file staged, if it is only read
+  std::uint64_t pieces;  // ... or read through the agents
 };
 
 std::string name_of(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
@@ -43,7 +44,8 @@ struct Opening {
   MPI_Info info;
   MPI_File* fh;
   StagePlan plan;
-  bool maker;  // rank 0
+  bool maker;    // rank 0
+  bool through;  // the agents carry reads of a file that is only read
 };
 
 int read_first(const Opening& how) {
@@ -148,6 +150,10 @@ int open_in_place(const Opening& how) {
                               .writable = open->writable,
                               .routing = stands->routing,
                               .through = true};
+  if (!open->writable && !stands->here && how.through) {
+    request.file_bytes = how.plan.size;
+    open->through = Open::Through::all;
+  }
   open->file = client::open(std::move(request));
   open->stand_in = std::move(stands->fd);
   if (!all_of(how.comm, open->file->registered())) {
@@ -187,12 +193,15 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   const bool wanted = sound && path && settings.enabled && settings.across_nodes &&
                       path_selected(settings, *path) && (amode & MPI_MODE_SEQUENTIAL) == 0;
   const client::FileStamp stamp = wanted && rank == 0 ? client::stamp_of(*path) : client::FileStamp{};
-  const FirstAgreement mine{own_company(rank, wanted), stamp.size, stamp.inode != 0 ? 1u : 0u,
-                            rank == 0 && settings.stage != Stage::none ? 1u : 0u};
+  const FirstAgreement mine{
+      own_company(rank, wanted), stamp.size, stamp.inode != 0 ? 1u : 0u,
+      rank == 0 && settings.stage != Stage::none && settings.stage != Stage::pieces ? 1u : 0u,
+      rank == 0 && settings.stage == Stage::pieces ? 1u : 0u};
   FirstAgreement all{};
   if (!all_at_most(comm, mine, all) || all.company.refused != 0 || all.company.on_one_node()) return false;
   const Opening how{
-      entry, comm, amode, info, fh, {*path, settings, all.company.group, 0, 0, true, all.size}, rank == 0};
+      entry,     comm,           amode, info, fh, {*path, settings, all.company.group, 0, 0, true, all.size},
+      rank == 0, all.pieces != 0};
   if (access == MPI_MODE_RDONLY && all.there == 0) {
     result = refuse(MPI_ERR_NO_SUCH_FILE);
   } else {

@@ -47,10 +47,14 @@ int read_on_first(Open& open, const Row& row, const Arguments& a) {
   Status status;
   // A collective read finds earlier writes of all ranks, as on a file that all nodes see. A non-blocking read
   // must not wait for other ranks, so it has no such guarantee.
-  if (row.coordination == Coordination::collective && row.completion != Completion::nonblocking) {
+  if (open.writable && row.coordination == Coordination::collective &&
+      row.completion != Completion::nonblocking) {
     status = open.file->publish();
     meet_on_first(open);
   }
+  if (int result = MPI_SUCCESS;
+      status.ok() && open.through != Open::Through::none && read_pieces(open, row, a, result))
+    return result;
   if (status.ok()) status = bring(open, row, a);
   if (!status.ok()) return raise(open, status);
   if (row.position == Position::individual) hand_over(open);

@@ -34,7 +34,15 @@ bool goes_through(const Open& open, const Target& target, const Arguments& a) {
   return target.bytes / std::max<std::uint64_t>(pieces, 1) < client::small_read_bytes;
 }
 
-// False: the library has to read. At most the memory of the read has changed.
+// Makes a collective read find the earlier writes of all ranks. The MPI library's two-phase read has the same
+// effect. False, on all ranks alike, if the ranks have no communicator to meet.
+bool meet(Open& open, Status& flushed) {
+  flushed = open.file->publish();
+  return all_ranks(open, true);
+}
+
+}  // namespace
+
 bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
   Target target{};
   if (a.count <= 0) return false;
@@ -69,15 +77,6 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
   result = complete(open, row, a, target.bytes);
   return true;
 }
-
-// Makes a collective read find the earlier writes of all ranks. The MPI library's two-phase read has the same
-// effect. False, on all ranks alike, if the ranks have no communicator to meet.
-bool meet(Open& open, Status& flushed) {
-  flushed = open.file->publish();
-  return all_ranks(open, true);
-}
-
-}  // namespace
 
 bool may_read_alone(const std::string& path, const Settings& settings) {
   return settings.direct_calls.empty() && is_local_type(type_of_file_system(path.c_str()));

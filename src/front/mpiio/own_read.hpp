@@ -21,6 +21,10 @@ bool reads_alone(const Open& open, const Row& row);
 // MPI library's own function has to read.
 bool read_alone(Open& open, const Row& row, const Arguments& arguments, int& result);
 
+// Reads the pieces of a call, from the file or through the agents, and returns true; `result` is the call's
+// return value. False: the library has to read. At most the memory of the read has changed.
+bool read_pieces(Open& open, const Row& row, const Arguments& arguments, int& result);
+
 // Calls the library's independent function for the same arguments. Keeps the count of a split collective for
 // its end.
 int read_independent(Open& open, const Row& row, const Arguments& arguments);
