@@ -44,6 +44,7 @@ struct Rank {
   std::size_t opened = 0;                   // how often it has opened the file
   std::unique_ptr<client::File> reader;     // a handle that reads through the agents
   std::optional<io::Handle> reader_handle;  // the MPI library's, while that handle is open
+  bool through = false;  // ... because all agents know the file; otherwise it asks as a guest
   bool had_window = false;
   bool refreshed = false;            // what it has read ahead is dropped
   std::uint32_t fresh = 0;           // the oracle's moment since when it may have read ahead

@@ -57,10 +57,12 @@ void Cluster::open_reader(Rank& rank) {
   if (handle) rank.reader_handle = *handle;
   rank.refreshed = true;
   rank.reader = join_readers(rank);
+  rank.through = rank.reader != nullptr;
+  if (!rank.through) rank.reader = client::visit(path_, *rank.process);
 }
 
 void Cluster::read_through(Rank& rank, const Step& step) {
-  if (!rank.reader_handle) return;
+  if (rank.reader == nullptr) return;
   const client::FileView& view = scenario_.views[step.view];
   const std::uint64_t bytes = step.extent.size();
   const Extent hull = view.hull_of(step.extent.begin, bytes);
@@ -71,22 +73,17 @@ void Cluster::read_through(Rank& rank, const Step& step) {
   }
   std::vector<std::byte> memory(bytes + 2 * guard_bytes, guard);
   const std::span<std::byte> data = std::span(memory).subspan(guard_bytes, bytes);
-  if (rank.reader != nullptr) {
-    const Status flushed = rank.reader->flush(hull);
-    if (!flushed.ok() && !rank.gone && !rank.handle)
-      problem(who(rank) + " cannot read, though nobody writes: " + flushed.describe());
-    if (!told(rank, flushed)) return;
-  }
-  Status got = Code::unsupported;
-  if (rank.reader != nullptr) {
-    static const client::TypeMap byte = client::contiguous_type(1);
-    const client::PieceSource source(view, step.extent.begin, byte, data.data(), bytes);
-    got = rank.reader->read_through(view, step.extent.begin, source, hull.end);
-    rank.had_window = true;
-  }
+  const Status flushed = rank.reader->flush(hull);
+  if (!flushed.ok() && !rank.gone && !rank.handle)
+    problem(who(rank) + " cannot read, though nobody writes: " + flushed.describe());
+  if (!told(rank, flushed)) return;
+  static const client::TypeMap byte = client::contiguous_type(1);
+  const client::PieceSource source(view, step.extent.begin, byte, data.data(), bytes);
+  Status got = rank.reader->read_through(view, step.extent.begin, source, hull.end);
+  rank.had_window |= rank.through;
   through_ += got.ok() ? 1 : 0;
   check_patience(rank, got);
-  if (!got.ok() && !rank.gone && scenario_.benign())
+  if (!got.ok() && !rank.gone && rank.through && scenario_.benign())
     problem(who(rank) + " has to read the file itself, though nothing failed: " + got.describe());
   if (!got.ok()) got = read_from_file(rank, view, step.extent, data);
   if (rank.gone) return;

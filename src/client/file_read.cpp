@@ -18,7 +18,7 @@ Status OpenedFile::flush(Extent extent) {
 
 // A handle that only reads has no bytes of its own. It asks for those of other handles.
 Status OpenedFile::flush_own(Extent extent) {
-  if (!request_.writable && request_.stand_in.empty()) return ask_before_reading(extent);
+  if (only_reads()) return ask_before_reading(extent);
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) {
     // Another rank may have bytes pending, though this one never wrote.
