@@ -66,7 +66,7 @@ class Programs {
   Scenario& scenario_;
   const std::uint64_t ranks_;
   std::uint64_t cell_;  // cell i belongs to rank (i + shift_) modulo ranks
-  std::uint64_t shift_ = 0;
+  std::uint64_t shift_ = 0;  // changes when all earlier writes are in order
   std::vector<Seen> views_;
 };
 
@@ -115,7 +115,6 @@ void Programs::write(std::uint64_t rank) {
 }
 
 void Programs::write_some(std::uint64_t most) {
-  shift_ = dice_.below(ranks_);
   for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
     for (std::uint64_t i = dice_.below(most + 1); i > 0; --i) write(rank);
   }
@@ -232,7 +231,9 @@ void Programs::make() {
     if (!keeps) all({Kind::settle, Kind::barrier});
     reading(keeps);
     if (round == 1) break;
+    if (keeps) all({Kind::sync});
     all({Kind::barrier});
+    shift_ = dice_.below(ranks_);
     if (!keeps) all({Kind::settle, Kind::barrier, Kind::open, Kind::barrier});
     write_some(20);
     all({Kind::sync, Kind::barrier});
