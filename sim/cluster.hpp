@@ -45,6 +45,7 @@ struct Rank {
   std::unique_ptr<client::File> reader;     // a handle that reads through the agents
   std::optional<io::Handle> reader_handle;  // the MPI library's, while that handle is open
   bool through = false;  // ... because all agents know the file; otherwise it asks as a guest
+  bool blind = false;    // ... its agent had gone before: it cannot ask for the bytes of older handles
   bool had_window = false;
   bool refreshed = false;            // what it has read ahead is dropped
   std::uint32_t fresh = 0;           // the oracle's moment since when it may have read ahead

@@ -56,9 +56,12 @@ void Cluster::open_reader(Rank& rank) {
   const Result<io::Handle> handle = rank.process->open(file_);
   if (handle) rank.reader_handle = *handle;
   rank.refreshed = true;
+  rank.blind = rank.process->agent_has_gone();
   rank.reader = join_readers(rank);
   rank.through = rank.reader != nullptr;
-  if (!rank.through) rank.reader = client::visit(path_, *rank.process);
+  if (rank.through) return;
+  rank.blind = rank.process->agent_has_gone();
+  rank.reader = client::visit(path_, *rank.process);
 }
 
 void Cluster::read_through(Rank& rank, const Step& step) {
@@ -87,9 +90,7 @@ void Cluster::read_through(Rank& rank, const Step& step) {
     problem(who(rank) + " has to read the file itself, though nothing failed: " + got.describe());
   if (!got.ok()) got = read_from_file(rank, view, step.extent, data);
   if (rank.gone) return;
-  // A guest that was opened after the agent's death cannot ask for the bytes of older handles.
-  const bool blind = !rank.through && rank.process->agent_has_gone();
-  if (got.ok() && !blind) check_pieces(rank, view, step.extent, data);
+  if (got.ok() && !rank.blind) check_pieces(rank, view, step.extent, data);
   const auto spoilt = [](std::byte one) { return one != guard; };
   if (std::ranges::any_of(std::span(memory).first(guard_bytes), spoilt) ||
       std::ranges::any_of(std::span(memory).last(guard_bytes), spoilt))

@@ -65,7 +65,7 @@ class Programs {
   Dice& dice_;
   Scenario& scenario_;
   const std::uint64_t ranks_;
-  std::uint64_t cell_;  // cell i belongs to rank (i + shift_) modulo ranks
+  std::uint64_t cell_;       // cell i belongs to rank (i + shift_) modulo ranks
   std::uint64_t shift_ = 0;  // changes when all earlier writes are in order
   std::vector<Seen> views_;
 };
