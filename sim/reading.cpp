@@ -52,6 +52,7 @@ class Programs {
   void fill();
   void write_some(std::uint64_t most);
   void write(std::uint64_t rank);
+  void write_near(std::uint64_t rank, std::uint64_t offset);
   void read_phase(bool writes);
   void read(std::uint64_t rank, std::uint32_t view, std::uint64_t begin, std::uint64_t bytes);
   void read_in_order(std::uint64_t rank, std::uint32_t view);
@@ -59,7 +60,9 @@ class Programs {
   void read_nested(std::uint64_t rank, std::uint32_t view);
   void read_at_random(std::uint64_t rank, std::uint32_t view);
   void read_back(std::uint64_t rank);
-  void reading(bool writes);
+  void read_phases(bool writes);
+  void read_one_sequence(bool writes);
+  void order();
   std::uint64_t transfer(std::uint32_t view);
 
   Dice& dice_;
@@ -105,9 +108,11 @@ void Programs::fill() {
   }
 }
 
-void Programs::write(std::uint64_t rank) {
-  const std::uint64_t rows = std::max<std::uint64_t>(1, scenario_.file_bytes / cell_ / ranks_);
-  const std::uint64_t index = dice_.below(rows) * ranks_ + (rank + shift_) % ranks_;
+void Programs::write(std::uint64_t rank) { write_near(rank, dice_.below(scenario_.file_bytes)); }
+
+// Writes bytes of the rank's cell in the row of this offset.
+void Programs::write_near(std::uint64_t rank, std::uint64_t offset) {
+  const std::uint64_t index = offset / (cell_ * ranks_) * ranks_ + (rank + shift_) % ranks_;
   const Extent cell = intersection({index * cell_, (index + 1) * cell_}, {0, scenario_.file_bytes});
   if (cell.empty()) return;
   const std::uint64_t begin = cell.begin + dice_.below(cell.size());
@@ -166,6 +171,7 @@ void Programs::read_at_random(std::uint64_t rank, std::uint32_t view) {
 // A rank reads what it has just written, by the other handle.
 void Programs::read_back(std::uint64_t rank) {
   std::vector<Step>& program = scenario_.programs[rank];
+  if (dice_.one_in(6)) program.push_back({dice_.one_in(2) ? Kind::direct : Kind::pipeline});
   write(rank);
   if (program.empty() || program.back().kind != Kind::write) return;
   const Extent written = program.back().extent;
@@ -204,22 +210,47 @@ void Programs::read_phase(bool writes) {
 
 // Ranks that write meanwhile follow MPI's rules: sync, barrier, sync. A collective function has the same
 // effect.
-void Programs::reading(bool writes) {
-  all({Kind::open_reader, Kind::barrier});
+void Programs::order() {
+  const bool syncs = !dice_.one_in(3);
+  all({syncs ? Kind::sync : Kind::arrive, Kind::barrier});
+  if (syncs) all({Kind::sync_reader});
+}
+
+// The ranks go on where they were after each order, and bytes that they have asked for have changed.
+void Programs::read_one_sequence(bool writes) {
+  const std::uint64_t bytes = dice_.magnitude(1, std::min<std::uint64_t>(scenario_.file_bytes / 8, 32 * KiB));
+  const std::uint64_t step = dice_.one_in(2) ? bytes : bytes + dice_.magnitude(1, 2 * bytes);
+  std::vector<std::uint64_t> next(ranks_, 0);
+  for (std::uint64_t& begin : next) begin = dice_.one_in(2) ? 0 : dice_.below(scenario_.file_bytes / 2);
+  for (std::uint64_t turns = dice_.between(2, 4); turns > 0; --turns) {
+    shift_ = dice_.below(ranks_);
+    for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
+      for (std::uint64_t i = dice_.between(3, 10); i > 0; --i, next[rank] += step) {
+        if (writes && dice_.one_in(8)) write_near(rank, next[rank] + dice_.below(2 * step));
+        read(rank, 0, next[rank], bytes);
+      }
+    }
+    if (turns == 1 || !writes) continue;
+    for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
+      for (std::uint64_t i = dice_.between(1, 6); i > 0; --i)
+        write_near(rank, next[dice_.below(ranks_)] + dice_.below(4 * step));
+    }
+    order();
+  }
+}
+
+void Programs::read_phases(bool writes) {
   for (std::uint64_t phase = dice_.between(1, 3); phase > 0; --phase) {
     read_phase(writes && dice_.one_in(2));
     if (phase == 1) break;
     if (writes) {
       if (dice_.one_in(2)) all({Kind::barrier});
       write_some(6);
-      const bool syncs = !dice_.one_in(3);
-      all({syncs ? Kind::sync : Kind::arrive, Kind::barrier});
-      if (syncs) all({Kind::sync_reader});
+      order();
     } else if (dice_.one_in(2)) {
       all({Kind::sync_reader, Kind::barrier});
     }
   }
-  all({Kind::close_reader});
 }
 
 void Programs::make() {
@@ -229,7 +260,9 @@ void Programs::make() {
   if (!keeps) all({Kind::close});
   for (std::uint64_t round = dice_.between(1, 2); round > 0; --round) {
     if (!keeps) all({Kind::settle, Kind::barrier});
-    reading(keeps);
+    all({Kind::open_reader, Kind::barrier});
+    dice_.one_in(2) ? read_one_sequence(keeps) : read_phases(keeps);
+    all({Kind::close_reader});
     if (round == 1) break;
     if (keeps) all({Kind::sync});
     all({Kind::barrier});

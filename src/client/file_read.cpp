@@ -12,6 +12,8 @@ using transport::Kind;
 
 Status OpenedFile::flush(Extent extent) {
   if (extent.empty() || process_.is_child()) return {};
+  // The agents may read ahead of this read, and then the bytes of earlier writes have to be in the file too.
+  if (carries_reads()) extent = everything;
   const Status status = flush_own(extent);
   return status.ok() ? successor_.before_reading(target_.number(), extent, &target_) : status;
 }
