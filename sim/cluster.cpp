@@ -127,6 +127,11 @@ void Cluster::befall(const Fault& fault) {
       return crash(fault.node, false, true);
     case FaultKind::kill_ranks:
       return kill_ranks(fault.node);
+    case FaultKind::read_error:
+      return disk_.fail(io::Op::read, fault.amount, EIO);
+    case FaultKind::cut_short:
+      oracle_.cut(fault.amount);
+      return disk_.truncate(0, fault.amount);
     case FaultKind::clock_jump:
       return nodes_[fault.node]->jump(fault.amount);
   }
@@ -228,6 +233,7 @@ Outcome Cluster::run() {
           errors_,
           static_cast<std::uint32_t>(ranks_.size()),
           copies_,
+          through_,
           trace_.lines()};
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,11 +39,19 @@ struct Rank {
   const std::vector<Step>* program = nullptr;
   std::size_t step = 0;
   std::unique_ptr<RankProcess> process;
-  std::unique_ptr<client::File> file;    // nullptr: the file is the MPI library's alone, or is not open
-  std::unique_ptr<client::File> second;  // a handle that only reads, in some runs
-  std::size_t opened = 0;                // how often it has opened the file
-  std::optional<io::Handle> handle;      // the MPI library's, of the same file, while it is open
-  std::vector<std::byte> memory;         // the source of its writes
+  std::unique_ptr<client::File> file;       // nullptr: the file is the MPI library's alone, or is not open
+  std::unique_ptr<client::File> second;     // a handle that only reads, in some runs
+  std::size_t opened = 0;                   // how often it has opened the file
+  std::unique_ptr<client::File> reader;     // a handle that reads through the agents
+  std::optional<io::Handle> reader_handle;  // the MPI library's, while that handle is open
+  bool through = false;  // ... because all agents know the file; otherwise it asks as a guest
+  bool blind = false;    // ... its agent had gone before: it cannot ask for the bytes of older handles
+  bool had_window = false;
+  bool refreshed = false;            // what it has read ahead is dropped
+  std::uint32_t fresh = 0;           // the oracle's moment since when it may have read ahead
+  std::uint32_t ordered = 0;         // when the ranks had last met before
+  std::optional<io::Handle> handle;  // the MPI library's, of the same file, while it is open
+  std::vector<std::byte> memory;     // the source of its writes
   std::vector<client::Piece> pieces;
   bool at_barrier = false;
   bool over = false;
@@ -118,6 +127,17 @@ class Cluster {
   bool replace_agents(bool all);
   void begin_again(const Opening& opening);
   static bool stays(const Rank& rank, const Opening& next);
+  // For reads through the agents (reader.cpp).
+  void open_reader(Rank& rank);
+  std::unique_ptr<client::File> join_readers(Rank& rank);
+  void read_through(Rank& rank, const Step& step);
+  Status read_from_file(Rank& rank, const client::FileView& view, Extent positions,
+                        std::span<std::byte> memory);
+  void check_pieces(const Rank& rank, const client::FileView& view, Extent positions,
+                    std::span<const std::byte> memory);
+  void sync_reader(Rank& rank);
+  void close_reader(Rank& rank);
+  void check_window(Rank& rank);
   // For a staged file (staging.cpp).
   void stage(Rank& rank);
   Staging& current_staging();
@@ -171,7 +191,10 @@ class Cluster {
   bool failed_ = false;  // a rank has met the others with an error, so no rank writes any more
   std::uint32_t errors_ = 0;
   std::uint32_t copies_ = 0;
-  std::uint64_t over_ns_ = 0;  // when the last rank ended
+  std::uint64_t through_ = 0;                       // reads through the agents
+  std::map<std::uint64_t, std::uint32_t> readers_;  // ranks that have opened it, by the group of the open
+  std::vector<std::byte> seen_;                     // as far as the last read has it; scratch
+  std::uint64_t over_ns_ = 0;                       // when the last rank ended
   std::uint64_t steps_ = 0;
   std::vector<std::string> problems_;
 };

@@ -93,6 +93,10 @@ const char* name_of(FaultKind kind) {
       return "fault: agent and ranks killed at once";
     case FaultKind::kill_ranks:
       return "fault: ranks killed";
+    case FaultKind::read_error:
+      return "fault: a read fails, after";
+    case FaultKind::cut_short:
+      return "fault: the file is cut short, to bytes";
   }
   return "";
 }

@@ -126,6 +126,11 @@ std::vector<std::byte> Node::ask(SenderId rank, std::span<const std::byte> messa
     const Result<std::uint16_t> port = links_->listen();
     return bytes_of(transport::Met{port.status(), port ? *port : std::uint16_t{0}, 0});
   }
+  if (message.size() == sizeof(transport::Window)) {
+    transport::Window window{};
+    std::memcpy(&window, message.data(), sizeof window);
+    return bytes_of(transport::Windowed{connection->take_window(Fd(::dup(descriptor)), window.bytes)});
+  }
   transport::Register registration{};
   if (message.size() != sizeof registration) return {};
   std::memcpy(&registration, message.data(), sizeof registration);

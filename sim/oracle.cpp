@@ -106,7 +106,7 @@ std::string Oracle::check(std::span<const std::byte> file, Extent range, int str
     const std::uint64_t offset = range.begin + i;
     const std::byte found = offset < file.size() ? file[offset] : std::byte{0};
     if (last[i] != 0 && found == value(last[i], offset)) continue;
-    if (least[i] == 0 && found == std::byte{0}) continue;
+    if ((least[i] == 0 || offset >= cut_) && found == std::byte{0}) continue;
     const auto fits = [&](std::uint32_t write) {
       const Extent extent = writes_[write - 1].extent;
       return offset >= extent.begin && offset < extent.end && found == value(write, offset);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -43,6 +44,8 @@ class Oracle {
   void order(std::uint32_t rank);
   // The rank's ordered writes may be lost. Only that rank gets the error.
   void forget_order(std::uint32_t rank);
+  // Another machine cuts the file short: bytes from there on may be zero, or not be there.
+  void cut(std::uint64_t begin) { cut_ = std::min(cut_, begin); }
   // Grows with each of these calls.
   std::uint32_t moment() const { return moment_; }
 
@@ -69,6 +72,7 @@ class Oracle {
   std::size_t old_ = 0;        // the number of writes to an earlier file
   std::size_t before_ = 0;     // the number of writes of earlier openings
   std::uint32_t moment_ = 0;
+  std::uint64_t cut_ = UINT64_MAX;
 };
 
 }  // namespace millrace::sim

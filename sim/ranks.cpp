@@ -40,6 +40,8 @@ void Cluster::take(Rank& rank, const Step& step) {
   if (step.kind == Step::Kind::barrier) return meet(rank);
   if (step.kind == Step::Kind::close) return close(rank);
   if (step.kind == Step::Kind::stage) return stage(rank);
+  if (step.kind == Step::Kind::open_reader) return open_reader(rank);
+  if (step.kind == Step::Kind::close_reader) return close_reader(rank);
   if (skips || rank.gone) return;
   switch (step.kind) {
     case Step::Kind::write:
@@ -52,6 +54,10 @@ void Cluster::take(Rank& rank, const Step& step) {
       return turn(rank, "atomic mode");
     case Step::Kind::pipeline:
       return turn(rank, nullptr);
+    case Step::Kind::read_through:
+      return read_through(rank, step);
+    case Step::Kind::sync_reader:
+      return sync_reader(rank);
     case Step::Kind::rest:
       note(rank, "computes: rank ns", step.stride);
       return rank.process->seat().sleep_until(timeline_.now_ns() + step.stride);
@@ -171,6 +177,8 @@ void Cluster::arrive(Rank& rank) {
   const bool ordered = scenario_.nodes > 1 && rank.file != nullptr;
   note(rank, "arrives: rank");
   if (rank.second != nullptr) (void)rank.second->order();
+  if (rank.reader != nullptr) (void)rank.reader->order();
+  rank.refreshed = true;
   const bool good = told(rank, ordered ? rank.file->order() : Status());
   // After the death of its agent a rank may get the error only at its next request. If it has joined only
   // another agent, it gets none.

@@ -19,6 +19,7 @@ struct Outcome {
   std::uint32_t errors = 0;       // ranks that got an error
   std::uint32_t ranks = 0;
   std::uint32_t copies = 0;        // of staged files that ranks have and have read
+  std::uint64_t through = 0;       // reads through the agents
   std::vector<std::string> trace;  // if kept
 };
 
@@ -29,6 +30,8 @@ struct Outcome {
 //   - every request is answered, every rank and agent ends; no rank sees an error unless something failed
 //   - a rank with a staged file reads the bytes of the time of its stamp; unless something failed, every rank
 //     gets the file; copies go when no rank has them open
+//   - reads through the agents see what the last sync, collective function or write of their rank promises;
+//     without a fault they do not fail, and no fault makes a rank see an error while nobody writes
 //   - no memory changes while it is written, no two writes in flight overlap, and the writes in flight are
 //     smaller than the agent's buffers
 Outcome run(const Scenario& scenario, bool keep_trace = false);

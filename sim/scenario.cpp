@@ -8,6 +8,7 @@
 #include "faults.hpp"
 #include "guests.hpp"
 #include "latecomer.hpp"
+#include "reading.hpp"
 #include "scheduler.hpp"
 #include "starting.hpp"
 
@@ -176,6 +177,8 @@ void make_anew(Scenario& scenario) {
     scenario.anew_bytes = dice.magnitude(1, scenario.file_bytes);
 }
 
+}  // namespace
+
 void set_machine(Dice& dice, Scenario& scenario) {
   scenario.nodes = static_cast<std::uint32_t>(dice.between(1, 5));
   scenario.ranks_per_node = static_cast<std::uint32_t>(dice.between(1, 3));
@@ -207,8 +210,6 @@ void set_file(Dice& dice, Scenario& scenario) {
   scenario.file_bytes = dice.magnitude(4 * KiB, scenario.plan.lanes > 1 ? 6 * MiB : 2 * MiB);
 }
 
-}  // namespace
-
 // Direct writes may sieve in runs of one node, if the agents lock the extents that they write.
 void set_sweep(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x51E7E);
@@ -217,6 +218,7 @@ void set_sweep(Scenario& scenario) {
 }
 
 Scenario make_scenario(std::uint64_t seed) {
+  if (seed >= first_reading_seed) return make_reading(seed);
   Dice dice(seed), rows(~seed);
   Scenario scenario;
   scenario.seed = seed;
@@ -275,7 +277,8 @@ bool Scenario::is_benign(const Fault& fault) const {
 }
 
 bool Scenario::benign() const {
-  return std::ranges::all_of(faults, [this](const Fault& fault) { return is_benign(fault); });
+  const auto harmless = [this](const Fault& fault) { return is_benign(fault); };
+  return std::ranges::all_of(faults, harmless) && std::ranges::all_of(read_faults, harmless);
 }
 
 bool Scenario::only_programs_die() const {
@@ -310,9 +313,10 @@ bool Scenario::loses_caches() const {
 }
 
 bool Scenario::stands_still(std::uint32_t node) const {
-  return std::ranges::any_of(faults, [node](const Fault& fault) {
+  const auto stands = [node](const Fault& fault) {
     return fault.kind == FaultKind::pause && fault.node == node && fault.for_ns > 50 * second;
-  });
+  };
+  return std::ranges::any_of(faults, stands) || std::ranges::any_of(read_faults, stands);
 }
 
 std::string Scenario::describe() const {
@@ -339,6 +343,11 @@ std::string Scenario::describe() const {
   if (stage) text += stage->describe();
   if (anew_bytes > 0) text += "\n  is made anew at the end, with " + std::to_string(anew_bytes) + " bytes";
   for (const Fault& fault : faults) text += sim::describe(fault);
+  if (!views.empty())
+    text += "\n  is read through the agents: topology " +
+            std::to_string(static_cast<unsigned>(read_plan.topology)) + ", " +
+            std::to_string(read_plan.lanes) + " lanes";
+  for (const Fault& fault : read_faults) text += sim::describe(fault);
   for (const Opening& opening : later) {
     text += std::string("\n  opened again by ") + (opening.keeps_ranks ? "the same" : "other") + " ranks, " +
             (opening.keeps_agents ? "the same" : "other") + " agents, after " +

@@ -31,17 +31,22 @@ struct Step {
     arrive,
     barrier,
     close,
-    direct,    // from now on writes go past the pipeline
-    pipeline,  // ... through the pipeline again
-    settle,    // settles the ledgers of earlier closes, as before every open
-    open,      // opens the file again, after all ranks have closed it
-    stage,     // all ranks stage another file, also after errors
-    rest,      // computes for `stride` ns
+    direct,        // from now on writes go past the pipeline
+    pipeline,      // ... through the pipeline again
+    settle,        // settles the ledgers of earlier closes, as before every open
+    open,          // opens the file again, after all ranks have closed it
+    stage,         // all ranks stage another file, also after errors
+    rest,          // computes for `stride` ns
+    open_reader,   // all ranks open the file once more, for reading through the agents, also after errors
+    read_through,  // reads the positions `extent` of a view's data by that handle
+    sync_reader,
+    close_reader,
   };
   Kind kind;
   std::uint32_t pieces = 1;  // write: the pieces of one call, each further on by a stride
   Extent extent = {};        // write, read
   std::uint64_t stride = 0;
+  std::uint32_t view = 0;  // read_through: an index of Scenario::views
 
   Extent piece(std::uint32_t i) const { return {extent.begin + i * stride, extent.end + i * stride}; }
 };
@@ -61,6 +66,8 @@ enum class FaultKind : std::uint8_t {
   terminate_agent,  // SIGTERM: the agent writes its bytes to the file and goes on serving
   kill_group,       // the agent and the ranks of a node, all at once
   kill_ranks,       // the ranks of a node; its agent lives on
+  read_error,       // EIO of a read, after `amount` more
+  cut_short,        // another machine truncates the file to `amount` bytes
 };
 const char* name_of(FaultKind kind);
 
@@ -129,6 +136,9 @@ struct Scenario {
   bool second_handles = false;            // ranks read by another handle, which they opened before any wrote
   bool heedless = false;                  // programs go on after an error, as many do
   std::vector<Fault> faults;
+  std::vector<Fault> read_faults;  // their times count from the first open for reading through the agents
+  std::vector<client::FileView> views;  // of these reads; the first one is the file itself
+  transport::RoutePlan read_plan;       // of these opens
   std::vector<Opening> later;
   std::uint64_t anew_bytes = 0;  // as in Opening, but after all openings, before the last recovery
 
@@ -153,5 +163,10 @@ struct Scenario {
 };
 
 Scenario make_scenario(std::uint64_t seed);
+
+// Draw machines and the settings of the file.
+class Dice;
+void set_machine(Dice& dice, Scenario& scenario);
+void set_file(Dice& dice, Scenario& scenario);
 
 }  // namespace millrace::sim

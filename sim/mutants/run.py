@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""run.py PROGRAM...: runs each mutant until the simulation finds what is wrong with it; says by which seed."""
+"""run.py [--from=SEED] PROGRAM...: runs each mutant until the simulation finds what is wrong with it; says by which
+seed. --from: the first seed of the programs that follow."""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ SEEDS = 20_000
 BOUND_S = 1800
 
 
-def find(program: str) -> str | None:
+def find(program: str, first: int) -> str | None:
     """The first seed that finds the bug, and what it says; None: no seed does."""
-    command = [program, "--stop", "1", str(SEEDS)]
+    command = [program, "--stop", str(first), str(SEEDS)]
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=BOUND_S, check=False)
     except subprocess.TimeoutExpired:
@@ -28,9 +29,13 @@ def find(program: str) -> str | None:
 
 def main() -> int:
     survivors = []
+    first = 1
     for program in sys.argv[1:]:
+        if program.startswith("--from="):
+            first = int(program.removeprefix("--from="))
+            continue
         name = Path(program).name.removeprefix("mutant_")
-        found = find(program)
+        found = find(program, first)
         print(f"{name:32} {found or 'NOT FOUND'}", flush=True)
         if found is None:
             survivors.append(name)

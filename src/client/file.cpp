@@ -166,8 +166,8 @@ bool OpenedFile::known_to_agent() {
 
 Status OpenedFile::order() {
   Session* session = session_.load(std::memory_order_acquire);
-  if (session == nullptr) guest_.order();
-  if (session == nullptr || process_.is_child()) return {};
+  if (session == nullptr || only_reads()) guest_.order();
+  if (session == nullptr || only_reads() || process_.is_child()) return {};
   elsewhere_.store(true, std::memory_order_relaxed);
   // Recovery replays ledgers of several nodes in any order, perhaps over later bytes of other ranks.
   if (keeps_ledger(request_.settings)) return settle_ledger();
@@ -239,7 +239,7 @@ Session* OpenedFile::session_of_group() {
 
 Status OpenedFile::sync() {
   process_.read_aheads().drop(target_.number());
-  if (!request_.writable && request_.stand_in.empty()) return {};
+  if (only_reads()) return {};
   if (!goes_to_disk()) stint_.spoil();
   process_.lessons().syncs.store(true, std::memory_order_relaxed);
   Session* session = session_of_group();

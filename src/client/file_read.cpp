@@ -12,13 +12,15 @@ using transport::Kind;
 
 Status OpenedFile::flush(Extent extent) {
   if (extent.empty() || process_.is_child()) return {};
+  // The agents may read ahead of this read, and then the bytes of earlier writes have to be in the file too.
+  if (carries_reads()) extent = everything;
   const Status status = flush_own(extent);
   return status.ok() ? successor_.before_reading(target_.number(), extent, &target_) : status;
 }
 
 // A handle that only reads has no bytes of its own. It asks for those of other handles.
 Status OpenedFile::flush_own(Extent extent) {
-  if (!request_.writable && request_.stand_in.empty()) return ask_before_reading(extent);
+  if (only_reads()) return ask_before_reading(extent);
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) {
     // Another rank may have bytes pending, though this one never wrote.

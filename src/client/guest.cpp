@@ -26,6 +26,8 @@ Status Guest::before_reading(std::uint64_t number, Extent extent, const TargetFi
       elsewhere_.exchange(false, std::memory_order_relaxed) && session->view().routed(number);
   if (elsewhere) extent = everything;
   if (!elsewhere && !session->view().pending_in(number, everything)) return {};
+  // Ranks of other nodes may have written what this process has read ahead.
+  if (elsewhere) process_.read_aheads().drop(number);
   if (target != nullptr) extent = process_.with_the_end(extent, *target);
   const TraceSpan span("ask for pending bytes");
   const Status status = flush_file(*session, number, extent, elsewhere, tally_);

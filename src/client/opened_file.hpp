@@ -119,10 +119,13 @@ class OpenedFile final : public File, private Leaver {
   Status ask(Session& session, transport::Kind kind, Extent extent);
   Status settle(transport::Kind kind, Extent extent);
   void hold_for_sync();
-  // True if the agents carry reads of this handle, which only reads.
+  // True if this handle only reads the file: it has no bytes of its own, and asks for those of others as a
+  // guest does.
+  bool only_reads() const { return !request_.writable && request_.stand_in.empty(); }
+  // True if the agents carry its reads.
   bool carries_reads() const {
-    return request_.through && !request_.writable && request_.routing.lanes > 0 &&
-           (request_.stand_in.empty() || request_.file_bytes != 0);
+    return request_.through && request_.routing.lanes > 0 &&
+           (only_reads() || (!request_.writable && request_.file_bytes != 0));
   }
   ReadAhead* read_ahead();
   void end_reading();

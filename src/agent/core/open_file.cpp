@@ -111,6 +111,9 @@ bool OpenFile::over() const {
 
 bool OpenFile::left_by(std::uint64_t group) const {
   if (dirty() || (ledger && ledger->counts())) return false;
+  // A rank may register a file that it only reads when others of its open have closed it.
+  const auto closes = [](const auto& lane) { return lane->requests.passed_close(); };
+  if (reads_only && std::ranges::any_of(lanes, closes)) return true;
   return std::ranges::none_of(lanes, [group](const auto& lane) {
     return lane->requests.members().used_by_ranks() || lane->requests.members().knows(group);
   });

@@ -274,5 +274,62 @@ TEST(Reads, SendersThatGoLeaveNothingBehind) {
   }
 }
 
+// Such a list used to begin after its sender had gone, and to wait for that sender's room for ever.
+TEST(Reads, AListWhoseSenderGoesBeforeItBeginsIsDropped) {
+  for (std::uint32_t n = 0; n < 2; ++n) {
+    Reading rig(direct, 2);
+    rig.fill(MiB);
+    rig.write(n * 2 + 1, 0, std::vector<std::byte>(1000, std::byte{42}));
+    rig.want(n, 0, 10, {{0, 1000}});  // waits until the bytes have departed
+    rig.node[n]->core.abandon(0);
+    rig.gone.insert({n, 0});
+    rig.want(n, 1, 11, {{0, 2000}});
+    ASSERT_TRUE(rig.await(n, 1, 11).ok());
+    EXPECT_EQ(rig.window(n, 1, 11), rig.written({{0, 2000}}));
+    for (const auto& one : rig.node) {
+      for (SenderId rank = 0; rank < 2; ++rank) one->core.abandon(rank);
+    }
+    for (int i = 0; i < 5000; ++i) rig.step(ms);
+    for (const auto& one : rig.node) EXPECT_TRUE(one->core.idle());
+  }
+}
+
+// Its first rank has closed the file, and the next agent takes no list behind a close.
+TEST(Reads, ARankThatRegistersBehindTheCloseOfOthersGetsItsOwnWay) {
+  Rig rig;
+  const Fd file = rig.storage.create();
+  const auto open = [&](SenderId rank, const std::shared_ptr<Wire>& wire) {
+    transport::Register registration{};
+    registration.group = 1;
+    registration.members = 2;
+    registration.reads_only = 1;
+    registration.settings = settings_of(Strategy::automatic);
+    Route route;
+    route.lanes.push_back({std::make_unique<MemoryCarrier>(wire), 0});
+    const auto slot = rig.core.open(rank, Fd(::dup(file.get())), registration, std::move(route));
+    return slot ? *slot : UINT32_MAX;
+  };
+  const auto first = std::make_shared<Wire>(), second = std::make_shared<Wire>();
+  rig.core.close(0, open(0, first), 1, {});
+  for (int i = 0; i < 10; ++i) rig.step();
+  ASSERT_EQ(first->asked, 1u);
+  const FileSlot slot = open(1, second);
+  rig.core.want(1, slot, 2, std::vector<Extent>{{0, 1}});
+  for (int i = 0; i < 10; ++i) {
+    rig.step();
+    struct Nobody final : FetchTaker {
+      bool has_room(SenderId) const override { return true; }
+      void data(SenderId, std::uint32_t, std::uint64_t, std::span<const std::byte>) override {}
+      void end_of_data(SenderId, std::uint32_t, std::uint64_t) override {}
+      void wanted(SenderId, std::uint32_t, std::uint32_t, std::span<const std::byte>) override {}
+    } taker;
+    (void)rig.core.pass_fetched(taker);
+  }
+  EXPECT_EQ(first->frames.size(), 1u);
+  ASSERT_EQ(second->frames.size(), 1u);
+  EXPECT_EQ(second->frames.front().kind, transport::Kind::want);
+  for (const auto& wire : {first, second}) wire->status = Code::lost_peer;
+}
+
 }  // namespace
 }  // namespace millrace::agent

@@ -179,8 +179,9 @@ bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
     counters_.drain_ns += now_ns - waiter.since_ns;
     waiter.since_ns = now_ns;
     if (waiter.kind == Kind::fetch || waiter.kind == Kind::want) {
-      waiter.step = Step::fetch;
-      begin_fetch(id, waiter);
+      // A sender that has gone meanwhile has no room for bytes, ever.
+      waiter.step = waiter.answer ? Step::fetch : Step::answered;
+      if (waiter.answer) begin_fetch(id, waiter);
     } else if (wants_settling(waiter)) {
       waiter.step = Step::settle;
     } else {

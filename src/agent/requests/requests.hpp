@@ -84,6 +84,8 @@ class Requests {
   const Members& members() const { return members_; }
   // True if no member has the lane open or will, and its bytes are settled.
   bool over() const { return nobody() && members_.awaited() == 0 && settled_; }
+  // True if the next agent has been asked to close, so that it takes no more requests.
+  bool passed_close() const { return passed_close_ && pipeline_.carries(); }
   Phases phases() const;
   const RequestCounters& counters() const { return counters_; }
   const transport::ClientCounters& client_counters() const { return clients_; }

@@ -100,7 +100,10 @@ transport::Registered Rounds::enroll(Connection& connection, const transport::Re
   connection.allow(*slot, registration.settings.record_max_bytes,
                    registration.settings.strategy == Strategy::journal, registration.reads_only == 0);
   if (registration.routing.lanes > 0) links_.serve(registration, *slot, core_.file_number(*slot));
-  states_.opened(*slot, transport::file_number(about.st_dev, about.st_ino), registration.routing, core_);
+  // A file that is only read never has pending bytes, so no rank looks for it in the page.
+  const bool reads = registration.reads_only != 0;
+  states_.opened(*slot, reads ? 0 : transport::file_number(about.st_dev, about.st_ino),
+                 reads ? transport::Routing{} : registration.routing, core_);
   return answer;
 }
 

@@ -65,6 +65,12 @@ void VirtualDisk::put(const Fd& file, std::span<const std::byte> bytes) {
   image.stable = image.contents;
 }
 
+void VirtualDisk::truncate(File file, std::uint64_t bytes) {
+  Image& image = *images_[file];
+  image.contents.resize(std::min<std::uint64_t>(bytes, image.contents.size()));
+  image.stable.resize(std::min<std::uint64_t>(bytes, image.stable.size()));
+}
+
 bool VirtualDisk::in_use(File file) const {
   const auto has = [file](const End::Adopted& one) { return one.file == file && one.fd.valid(); };
   return std::ranges::any_of(

@@ -55,6 +55,8 @@ class VirtualDisk {
   // Acts as another machine that has written the whole file: these bytes are in every cache and on the disk.
   // No node here may write to the file.
   void put(const Fd& file, std::span<const std::byte> bytes);
+  // Acts as another machine that has truncated the file.
+  void truncate(File file, std::uint64_t bytes);
   // True if a living process has the file open. Then its inode number is not free.
   bool in_use(File file) const;
   // Removes the file and makes another one with the same name, these bytes and the same inode number.

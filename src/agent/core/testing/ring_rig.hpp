@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -197,6 +198,7 @@ class RingRig {
   std::vector<FileSlot> slot;
   std::vector<Way> ways;
   std::vector<std::byte> oracle;
+  std::set<std::pair<std::uint32_t, SenderId>> gone;  // nodes and ranks that take no bytes any more
 
  private:
   // The data that the senders of one node get: over wires, or in windows.
@@ -205,7 +207,7 @@ class RingRig {
     Taker(RingRig& rig, std::uint32_t n) : rig_(rig), node_(n) {}
 
     bool has_room(SenderId sender) const override {
-      if (sender < first_upstream) return true;
+      if (sender < first_upstream) return !rig_.gone.contains({node_, sender});
       const Way& way = rig_.ways[sender - first_upstream];
       return way.open && way.answers_come && way.wire->data.size() + way.wire->wanted.size() < rig_.data_room;
     }

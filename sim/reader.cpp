@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Cluster: reads through the agents. What fails is read from the file itself, as in the front.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "client/typemap.hpp"
+#include "cluster.hpp"
+
+namespace millrace::sim {
+
+namespace {
+
+constexpr std::size_t guard_bytes = 16;  // around the memory of a read
+constexpr std::byte guard{0x5A};
+
+}  // namespace
+
+// Each node's first rank registers the file at open, the others at their first read.
+std::unique_ptr<client::File> Cluster::join_readers(Rank& rank) {
+  if (agreements_.size() == rank.opened) agreements_.push_back(agree());
+  const Agreement opening = agreements_[rank.opened++];
+  client::OpenRequest request;
+  request.path = path_;
+  request.group = opening.group;
+  request.members = scenario_.ranks_per_node;
+  request.settings = scenario_.settings;
+  request.settings.strategy = Strategy::automatic;
+  request.settings.durability = Durability::server;
+  request.writable = false;
+  request.through = true;
+  const bool first = rank.number % scenario_.ranks_per_node == 0;
+  request.late = !first;
+  if (opening.routed) {
+    request.routing = transport::routing_of(scenario_.read_plan, opening.addresses, rank.node);
+    request.routing.key.fill(static_cast<std::byte>(opening.group));
+  }
+  std::unique_ptr<client::File> file;
+  if (opening.routed) file = client::open(std::move(request), *rank.process);
+  const bool ready = file != nullptr && (file->registered() || !first);
+  if (!all_of(rank, readers_[opening.group], ready)) file = nullptr;
+  return file;
+}
+
+void Cluster::open_reader(Rank& rank) {
+  note(rank, "opens for reading: rank");
+  if (readers_.empty()) {
+    for (const Fault& fault : scenario_.read_faults)
+      planned_.push_back(timeline_.after(fault.at_ns, [this, fault] { befall(fault); }));
+  }
+  // The real file has the size of the virtual one: the client asks the kernel for it.
+  (void)::truncate(path_.c_str(), static_cast<off_t>(disk_.contents(0).size()));
+  const Result<io::Handle> handle = rank.process->open(file_);
+  if (handle) rank.reader_handle = *handle;
+  rank.refreshed = true;
+  rank.blind = rank.process->agent_has_gone();
+  rank.reader = join_readers(rank);
+  rank.through = rank.reader != nullptr;
+  if (rank.through) return;
+  rank.blind = rank.process->agent_has_gone();
+  rank.reader = client::visit(path_, *rank.process);
+}
+
+void Cluster::read_through(Rank& rank, const Step& step) {
+  if (rank.reader == nullptr) return;
+  const client::FileView& view = scenario_.views[step.view];
+  const std::uint64_t bytes = step.extent.size();
+  const Extent hull = view.hull_of(step.extent.begin, bytes);
+  note(rank, "reads through the agents: rank offset bytes", hull.begin, bytes);
+  if (std::exchange(rank.refreshed, false)) {
+    rank.fresh = oracle_.moment();
+    rank.ordered = met_;
+  }
+  std::vector<std::byte> memory(bytes + 2 * guard_bytes, guard);
+  const std::span<std::byte> data = std::span(memory).subspan(guard_bytes, bytes);
+  const Status flushed = rank.reader->flush(hull);
+  if (!flushed.ok() && !rank.gone && !rank.handle)
+    problem(who(rank) + " cannot read, though nobody writes: " + flushed.describe());
+  if (!told(rank, flushed)) return;
+  static const client::TypeMap byte = client::contiguous_type(1);
+  const client::PieceSource source(view, step.extent.begin, byte, data.data(), bytes);
+  Status got = rank.reader->read_through(view, step.extent.begin, source, hull.end);
+  rank.had_window |= rank.through;
+  through_ += got.ok() ? 1 : 0;
+  check_patience(rank, got);
+  if (!got.ok() && !rank.gone && rank.through && scenario_.benign())
+    problem(who(rank) + " has to read the file itself, though nothing failed: " + got.describe());
+  if (!got.ok()) got = read_from_file(rank, view, step.extent, data);
+  if (rank.gone) return;
+  if (got.ok() && !rank.blind) check_pieces(rank, view, step.extent, data);
+  const auto spoilt = [](std::byte one) { return one != guard; };
+  if (std::ranges::any_of(std::span(memory).first(guard_bytes), spoilt) ||
+      std::ranges::any_of(std::span(memory).last(guard_bytes), spoilt))
+    problem(who(rank) + " has memory overwritten beside a read");
+  think(rank);
+}
+
+// A fault of the disk may hit this read too.
+Status Cluster::read_from_file(Rank& rank, const client::FileView& view, Extent positions,
+                               std::span<std::byte> memory) {
+  const Extent hull = view.hull_of(positions.begin, positions.size());
+  note(rank, "reads the file itself: rank offset bytes", hull.begin, hull.size());
+  std::vector<std::byte> all(hull.size());
+  const Result<std::size_t> read = rank.process->read(*rank.reader_handle, hull.begin, all);
+  if (!read) return read.status();
+  client::Cursor at(view.filetype(), static_cast<std::int64_t>(view.displacement()), positions.begin);
+  while (!memory.empty()) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(at.rest(), memory.size()));
+    std::memcpy(memory.data(), all.data() + (static_cast<std::uint64_t>(at.offset()) - hull.begin), size);
+    memory = memory.subspan(size);
+    at.advance(size);
+  }
+  return {};
+}
+
+void Cluster::check_pieces(const Rank& rank, const client::FileView& view, Extent positions,
+                           std::span<const std::byte> memory) {
+  seen_.resize(scenario_.file_bytes);
+  client::Cursor at(view.filetype(), static_cast<std::int64_t>(view.displacement()), positions.begin);
+  while (!memory.empty()) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(at.rest(), memory.size()));
+    const auto begin = static_cast<std::uint64_t>(at.offset());
+    std::memcpy(seen_.data() + begin, memory.data(), size);
+    const std::string wrong = oracle_.check(seen_, {begin, begin + size}, static_cast<int>(rank.number),
+                                            false, rank.fresh, rank.ordered);
+    if (!wrong.empty()) return problem(who(rank) + " reads what is wrong through the agents: " + wrong);
+    memory = memory.subspan(size);
+    at.advance(size);
+  }
+}
+
+void Cluster::sync_reader(Rank& rank) {
+  note(rank, "syncs what it reads: rank");
+  if (rank.reader != nullptr) (void)told(rank, rank.reader->sync());
+  rank.refreshed = true;
+  think(rank);
+}
+
+void Cluster::close_reader(Rank& rank) {
+  if (!rank.reader_handle || rank.gone) return;
+  note(rank, "closes what it reads: rank");
+  const Status status = rank.reader != nullptr ? rank.reader->close() : Status();
+  if (rank.gone) return;
+  if (!status.ok()) problem(who(rank) + " cannot close what it only reads: " + status.describe());
+  rank.reader = nullptr;
+  rank.process->close(*rank.reader_handle);
+  rank.reader_handle.reset();
+  check_window(rank);
+}
+
+// All parts of the window come back, also those of guesses that nobody needs.
+void Cluster::check_window(Rank& rank) {
+  if (!std::exchange(rank.had_window, false) || rank.process->lost()) return;
+  client::ReadWindow* const window = rank.process->session().window();
+  if (window == nullptr) return;
+  while (window->await_part()) {
+  }
+  std::size_t free = 0;
+  while (free < client::ReadWindow::parts && window->take_part()) ++free;
+  if (rank.gone || rank.process->lost() || scenario_.stands_still(rank.node)) return;
+  if (free < client::ReadWindow::parts) problem(who(rank) + " does not get all of its window back");
+  for (std::uint32_t part = 0; part < free; ++part) window->give_back(part);
+}
+
+}  // namespace millrace::sim
