@@ -61,7 +61,7 @@ bool ReadAhead::next_guess(Extent& extent) {
     const std::optional<Foresight::Transfer> next = foresight_ ? foresight_->next() : std::nullopt;
     if (!next || next->bytes == 0) return false;
     if (next->position > UINT64_MAX / 4 || next->bytes > UINT64_MAX / 4) return false;
-    guess_.emplace(view_.filetype(), static_cast<std::int64_t>(view_.displacement()), next->position);
+    guess_.emplace(view_->filetype(), static_cast<std::int64_t>(view_->displacement()), next->position);
     guess_left_ = next->bytes;
   }
   const auto begin = static_cast<std::uint64_t>(guess_->offset());
@@ -210,7 +210,7 @@ Status ReadAhead::read(const FileView& view, std::uint64_t position, const Piece
   const std::lock_guard guard(mutex_);
   if (!broken_.ok()) return broken_;
   if (end > file_bytes_) return Code::unsupported;
-  if (!viewed_ || !same(view, view_)) {
+  if (!view_ || !same(view, *view_)) {
     forget_all();
     guess_.reset();
     view_ = view;
@@ -218,7 +218,6 @@ Status ReadAhead::read(const FileView& view, std::uint64_t position, const Piece
     const bool follows = !view.filetype().contiguous;
     sequence_ = Sequence(follows);
     in_order_ = follows ? guess_most_bytes : 0;
-    viewed_ = true;
   }
   const std::uint64_t bytes = source.bytes_left();
   if (!sequence_.expects(position)) in_order_ = 0;

@@ -90,8 +90,7 @@ class ReadAhead {
   const std::uint64_t file_bytes_;
   const bool leaves_small_;
   std::mutex mutex_;
-  FileView view_;
-  bool viewed_ = false;  // view_ is that of the last call
+  std::optional<FileView> view_;  // of the last call
   Sequence sequence_;
   std::uint64_t in_order_ = 0;  // bytes that the program has read in the order that was expected
   std::deque<List> lists_;      // in the order in which the rank is to read

@@ -4,7 +4,7 @@
  * Reads a file in every way that MPI has, and says what came: lines in FOLDER/reads-RANK, the same whether or
  * not the file is staged. Whether it was: "staged whole" or "staged none" on stdout.
  *
- * usage: stage FOLDER FILE [changed | again TIMES | wait SECONDS] */
+ * usage: stage FOLDER FILE [changed | ordered | again TIMES | wait SECONDS] */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdarg.h>
@@ -212,6 +212,25 @@ static void changed(MPI_File fh) {
   if (rank == 0) printf("then %s\n", stage_of(fh));
 }
 
+/* What a rank writes by another handle before a barrier is read after it, also where it was read ahead. */
+static void ordered(MPI_File fh, MPI_File other) {
+  enum { PIECE = 4096, STEP = 2 * PIECE, READS = 100 };
+  const int writers[] = {1, ranks - 1};
+  for (int turn = 0; turn < 2; ++turn) {
+    const MPI_Offset begin = (MPI_Offset)turn * READS * STEP, next = begin + READS * STEP;
+    for (MPI_Offset at = begin; rank == 0 && at < next; at += STEP)
+      MPI_File_read_at(fh, at, data, PIECE, MPI_BYTE, &status);
+    MPI_Barrier(MPI_COMM_WORLD);
+    memset(data, 7, PIECE);
+    if (rank == writers[turn]) MPI_File_write_at(other, next, data, PIECE, MPI_BYTE, &status);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CLEAR;
+    if (rank == 0)
+      told("ordered", fh, MPI_File_read_at(fh, next, data, PIECE, MPI_BYTE, &status), data, &status, PIECE);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 int main(int argc, char** argv) {
   char name[4096];
   MPI_Init(&argc, &argv);
@@ -223,9 +242,14 @@ int main(int argc, char** argv) {
   const char* mode = argc > 3 ? argv[3] : "all";
   const int times = strcmp(mode, "again") == 0 ? atoi(argv[4]) : 1;
   for (int i = 0; i < times; ++i) {
+    MPI_File other = MPI_FILE_NULL;
+    if (strcmp(mode, "ordered") == 0)
+      MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, &other);
     MPI_File fh = open_file();
     if (strcmp(mode, "changed") == 0) {
       changed(fh);
+    } else if (strcmp(mode, "ordered") == 0) {
+      ordered(fh, other);
     } else if (strcmp(mode, "wait") == 0) {
       sleep((unsigned)atoi(argv[4]));
       whole(fh, "whole");
@@ -238,6 +262,7 @@ int main(int argc, char** argv) {
       questions(fh);
     }
     if (MPI_File_close(&fh) != MPI_SUCCESS) printf("FAIL close\n");
+    if (other != MPI_FILE_NULL) MPI_File_close(&other);
   }
   fclose(out);
   MPI_Barrier(MPI_COMM_WORLD);

@@ -59,6 +59,14 @@ def test_what_changes_after_that_is_seen_after_a_sync(nodes, mpi):
     assert read.seen == stock(nodes, mpi, other, "changed").seen
 
 
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_writes_before_a_barrier_are_read_after_it(nodes, mpi):
+    """By a rank of the same node, and of another one."""
+    path, other = make(nodes.folder / f"ordered-{mpi}"), make(nodes.folder / f"ordered-stock-{mpi}")
+    read = through(nodes, mpi, path, "ordered").end()
+    assert read.staged == ["pieces"] and read.seen == stock(nodes, mpi, other, "ordered").seen
+
+
 @pytest.mark.parametrize(("mpi", "node", "wait_s"), [("mpich", 0, 0), ("ompi", 1, 0), ("ompi", 0, 2)])
 def test_an_agent_that_dies_meanwhile_makes_its_ranks_read_the_file(nodes, mpi, node, wait_s):
     """Before the ranks read, or while they do."""
