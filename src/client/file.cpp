@@ -165,6 +165,8 @@ bool OpenedFile::known_to_agent() {
 }
 
 Status OpenedFile::order() {
+  // What ranks of other nodes have written to a file of one node is not in the bytes that were read ahead.
+  if (carries_reads() && !only_reads()) process_.read_aheads().drop(target_.number());
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr || only_reads()) guest_.order();
   if (session == nullptr || only_reads() || process_.is_child()) return {};

@@ -175,7 +175,9 @@ Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decisi
   if (apart != Apart::no) return apart;
   const bool all = meeting.known ? meeting.reaches : all_of(comm, meeting.reaches);
   if (!meeting.known) remember_meeting(meeting, all);
-  return all ? Apart::no : Apart::unreachable;
+  if (all) return Apart::no;
+  meeting.routing = {};
+  return Apart::unreachable;
 }
 
 const char* why(Apart apart) {

@@ -123,7 +123,7 @@ Handles handles_of(const char* path) {
   each_of_same_file(path, [&found](const Open& open) {
     found.left |= open.left;
     found.routed |= open.routed;
-    found.plain |= !open.routed && open.file->registered();
+    found.plain |= !open.routed && open.through == Open::Through::none && open.file->registered();
   });
   return found;
 }

@@ -115,7 +115,9 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   const bool wanted = handle != MPI_FILE_NULL && path && settings.enabled && path_selected(settings, *path);
   ReadAgreement mine{own_company(rank, wanted), 0, 0, 0, 0};
   const client::FileStamp stamp = wanted ? client::stamp_of(*path) : client::FileStamp{};
-  const Stage asked = settings.across_nodes ? settings.stage : Stage::none;
+  const bool agents_read =
+      settings.across_nodes && (settings.stage == Stage::whole || settings.direct_calls.empty());
+  const Stage asked = agents_read ? settings.stage : Stage::none;
   const std::uint32_t share = wanted ? shares.of(*path) : client::ReadShares::unknown;
   mine.unknown = share == client::ReadShares::unknown ? 1 : 0;
   ReadAgreement all{};
