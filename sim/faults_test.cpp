@@ -68,7 +68,7 @@ TEST(Faults, EveryPromiseHoldsUnderEverySeed) {
 
 // Runs in which ranks read through the agents.
 TEST(Faults, ReadsThroughAgentsAreRightUnderEverySeed) {
-  const std::uint64_t seeds = number("MILLRACE_TEST_SEEDS", 300);
+  const std::uint64_t seeds = number("MILLRACE_TEST_SEEDS", 320);
   std::uint64_t faulty = 0, through = 0, bad = 0;
   for (std::uint64_t seed = first_reading_seed; seed < first_reading_seed + seeds && bad < 5; ++seed) {
     const Scenario scenario = make_scenario(seed);
