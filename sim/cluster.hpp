@@ -191,6 +191,7 @@ class Cluster {
   bool failed_ = false;  // a rank has met the others with an error, so no rank writes any more
   std::uint32_t errors_ = 0;
   std::uint32_t copies_ = 0;
+  std::uint64_t reads_ = 0;                         // begun, of handles that read through the agents
   std::uint64_t through_ = 0;                       // reads through the agents
   std::map<std::uint64_t, std::uint32_t> readers_;  // ranks that have opened it, by the group of the open
   std::vector<std::byte> seen_;                     // as far as the last read has it; scratch

@@ -12,6 +12,7 @@
 
 #include "fiber.hpp"
 #include "oracle.hpp"
+#include "reading.hpp"
 #include "run.hpp"
 #include "scale.hpp"
 
@@ -63,6 +64,24 @@ TEST(Faults, EveryPromiseHoldsUnderEverySeed) {
   EXPECT_GT(copied, staged / 4);
   EXPECT_GT(onlookers, seeds / 50);
   EXPECT_GT(told, seeds / 10) << "faults that nobody meets test nothing";
+}
+
+// Runs in which ranks read through the agents.
+TEST(Faults, ReadsThroughAgentsAreRightUnderEverySeed) {
+  const std::uint64_t seeds = number("MILLRACE_TEST_SEEDS", 320);
+  std::uint64_t faulty = 0, through = 0, bad = 0;
+  for (std::uint64_t seed = first_reading_seed; seed < first_reading_seed + seeds && bad < 5; ++seed) {
+    const Scenario scenario = make_scenario(seed);
+    const Outcome outcome = run(scenario);
+    faulty += scenario.read_faults.empty() ? 0 : 1;
+    through += outcome.through;
+    bad += outcome.problems.empty() ? 0 : 1;
+    for (const std::string& problem : outcome.problems)
+      ADD_FAILURE() << problem << "\nto see it: millrace-sim --trace " << seed << "\n" << scenario.describe();
+  }
+  std::cout << seeds << " seeds, " << faulty << " with faults, " << through << " reads through agents\n";
+  EXPECT_GT(faulty, seeds / 4);
+  EXPECT_GT(through, 100 * seeds);
 }
 
 // Seeds that have found bugs.

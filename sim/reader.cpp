@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t guard_bytes = 16;  // around the memory of a read
 constexpr std::byte guard{0x5A};
+constexpr std::uint64_t dying_ns = 8'000;  // a few rounds of an agent
 
 }  // namespace
 
@@ -70,6 +71,10 @@ void Cluster::read_through(Rank& rank, const Step& step) {
   const std::uint64_t bytes = step.extent.size();
   const Extent hull = view.hull_of(step.extent.begin, bytes);
   note(rank, "reads through the agents: rank offset bytes", hull.begin, bytes);
+  if (++reads_ == scenario_.dies_at_read)
+    planned_.push_back(timeline_.after(timeline_.below(dying_ns), [this, node = rank.node] {
+      befall({FaultKind::kill_ranks, 0, 0, node});
+    }));
   if (std::exchange(rank.refreshed, false)) {
     rank.fresh = oracle_.moment();
     rank.ordered = met_;

@@ -59,6 +59,7 @@ class Programs {
   void read_at_stride(std::uint64_t rank, std::uint32_t view);
   void read_nested(std::uint64_t rank, std::uint32_t view);
   void read_at_random(std::uint64_t rank, std::uint32_t view);
+  void turn(std::uint64_t rank);
   void read_back(std::uint64_t rank);
   void read_phases(bool writes);
   void read_one_sequence(bool writes);
@@ -168,10 +169,16 @@ void Programs::read_at_random(std::uint64_t rank, std::uint32_t view) {
     read(rank, view, dice_.below(views_[view].bytes), transfer(view));
 }
 
+// Some writes go past the pipeline.
+void Programs::turn(std::uint64_t rank) {
+  if (!dice_.one_in(4)) return;
+  scenario_.programs[rank].push_back({dice_.one_in(2) ? Kind::direct : Kind::pipeline});
+}
+
 // A rank reads what it has just written, by the other handle.
 void Programs::read_back(std::uint64_t rank) {
   std::vector<Step>& program = scenario_.programs[rank];
-  if (dice_.one_in(6)) program.push_back({dice_.one_in(2) ? Kind::direct : Kind::pipeline});
+  turn(rank);
   write(rank);
   if (program.empty() || program.back().kind != Kind::write) return;
   const Extent written = program.back().extent;
@@ -226,7 +233,10 @@ void Programs::read_one_sequence(bool writes) {
     shift_ = dice_.below(ranks_);
     for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
       for (std::uint64_t i = dice_.between(3, 10); i > 0; --i, next[rank] += step) {
-        if (writes && dice_.one_in(8)) write_near(rank, next[rank] + dice_.below(2 * step));
+        if (writes && dice_.one_in(8)) {
+          turn(rank);
+          write_near(rank, next[rank] + dice_.below(2 * step));
+        }
         read(rank, 0, next[rank], bytes);
       }
     }
@@ -302,6 +312,8 @@ Scenario make_reading(std::uint64_t seed) {
   set_machine(dice, scenario);
   scenario.nodes = std::max(scenario.nodes, 2U);
   set_file(dice, scenario);
+  // An agent with less memory may refuse a further open.
+  scenario.settings.sort_buffer_bytes = std::max(scenario.settings.sort_buffer_bytes, 4 * MiB);
   scenario.read_plan = scenario.plan;
   scenario.read_plan.topology =
       dice.pick({Topology::direct, Topology::direct, Topology::ring, Topology::tree});
@@ -311,6 +323,9 @@ Scenario make_reading(std::uint64_t seed) {
   const bool keeps = scenario.programs.front().back().kind == Kind::close;
   for (std::uint64_t i = dice.one_in(2) ? 0 : dice.between(1, 2); i > 0; --i)
     scenario.read_faults.push_back(make_read_fault(dice, scenario, keeps || dice.one_in(2)));
+  // A sender may go at any step of its list.
+  Dice death(seed ^ 0xDEAD);
+  if (death.one_in(8)) scenario.dies_at_read = death.magnitude(1, 100);
   return scenario;
 }
 

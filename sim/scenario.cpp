@@ -278,7 +278,8 @@ bool Scenario::is_benign(const Fault& fault) const {
 
 bool Scenario::benign() const {
   const auto harmless = [this](const Fault& fault) { return is_benign(fault); };
-  return std::ranges::all_of(faults, harmless) && std::ranges::all_of(read_faults, harmless);
+  return dies_at_read == 0 && std::ranges::all_of(faults, harmless) &&
+         std::ranges::all_of(read_faults, harmless);
 }
 
 bool Scenario::only_programs_die() const {
@@ -348,6 +349,7 @@ std::string Scenario::describe() const {
             std::to_string(static_cast<unsigned>(read_plan.topology)) + ", " +
             std::to_string(read_plan.lanes) + " lanes";
   for (const Fault& fault : read_faults) text += sim::describe(fault);
+  if (dies_at_read > 0) text += "\n  ranks die at read " + std::to_string(dies_at_read);
   for (const Opening& opening : later) {
     text += std::string("\n  opened again by ") + (opening.keeps_ranks ? "the same" : "other") + " ranks, " +
             (opening.keeps_agents ? "the same" : "other") + " agents, after " +

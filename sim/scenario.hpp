@@ -137,6 +137,7 @@ struct Scenario {
   bool heedless = false;                  // programs go on after an error, as many do
   std::vector<Fault> faults;
   std::vector<Fault> read_faults;  // their times count from the first open for reading through the agents
+  std::uint64_t dies_at_read = 0;  // the ranks of a node die while one of them makes this read; 0: none does
   std::vector<client::FileView> views;  // of these reads; the first one is the file itself
   transport::RoutePlan read_plan;       // of these opens
   std::vector<Opening> later;

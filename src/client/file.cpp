@@ -198,7 +198,6 @@ Status OpenedFile::settle_ledger() {
 // The write has to wait only for pending bytes that it overlaps.
 Status OpenedFile::prepare_direct_write(Extent extent) {
   hold_for_sync();
-  process_.read_aheads().drop(target_.number());
   const Status status = prepare_own_direct_write(extent);
   return status.ok() ? successor_.before_writing(target_.number(), extent) : status;
 }
