@@ -62,7 +62,7 @@ ReadAhead* OpenedFile::read_ahead() {
   Session* const session = session_.load(std::memory_order_acquire);
   ReadWindow* const window = session->window();
   if (window == nullptr) return nullptr;
-  read_ahead_ = std::make_unique<ReadAhead>(*window, slot_, file_bytes_, request_.stand_in.empty());
+  read_ahead_ = std::make_unique<ReadAhead>(*window, slot_, file_bytes_, request_.leaves_small);
   process_.read_aheads().add(target_.number(), *read_ahead_);
   return read_ahead_.get();
 }

@@ -27,6 +27,7 @@ bool open_through(MPI_Comm comm, const ThroughPlan& plan, std::vector<Peer>& pee
                                                      .writable = false,
                                                      .routing = meeting.routing,
                                                      .through = true,
+                                                     .leaves_small = true,
                                                      .late = !meeting.first_of_node});
   // Now each agent knows the file, so the agents may call each other.
   if (!all_of(comm, meeting.reaches && (file->registered() || !meeting.first_of_node))) {
