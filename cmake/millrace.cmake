@@ -21,7 +21,7 @@ endif()
 if(MILLRACE_SANITIZE)
   add_compile_options(-fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer)
   # Instrumented, GCC 12 takes members of the standard library for uninitialized.
-  add_compile_options(-Wno-maybe-uninitialized)
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${MILLRACE_SANITIZE})
 endif()
 if(MILLRACE_COVERAGE)
