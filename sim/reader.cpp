@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Cluster: reads through the agents. What fails is read from the file itself, as in the front.
+// Cluster: reads through the agents. A rank reads the file itself if that fails, as in the front.
 #include <unistd.h>
 
 #include <algorithm>

@@ -165,7 +165,7 @@ bool OpenedFile::known_to_agent() {
 }
 
 Status OpenedFile::order() {
-  // What ranks of other nodes have written to a file of one node is not in the bytes that were read ahead.
+  // Bytes that were read ahead lack later writes by ranks of other nodes.
   if (carries_reads() && !only_reads()) process_.read_aheads().drop(target_.number());
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr || only_reads()) guest_.order();

@@ -17,7 +17,7 @@
 
 namespace millrace::client {
 
-// What read-ahead has done for one file.
+// Counters of read-ahead for one file.
 struct ReadCounters {
   std::uint64_t lists = 0;          // sent to the agent
   std::uint64_t bytes = 0;          // read by the program this way
