@@ -32,7 +32,8 @@ OpenedFile::OpenedFile(OpenRequest request, const char* barred, Process& process
       barred_(barred),
       guest_(process),
       successor_(process, Guest::Of::successor),
-      account_(request_.costs) {
+      account_(request_.costs),
+      through_(request_.through) {
   if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
     turned_off_.store(read_too_often);
   const std::string& name = request_.stand_in.empty() ? request_.path : request_.stand_in;
@@ -109,8 +110,7 @@ const char* OpenedFile::enroll_with(Session& session) {
   struct stat status = {};
   // The descriptor stays open until close(): its close would drop the process's fcntl locks on the file.
   // The agent opens a file that the agents only read, if it has to read it at all.
-  const bool held = target_.holds_open() ||
-                    (carries_reads() && request_.stand_in.empty() && target_.held().valid()) ||
+  const bool held = target_.holds_open() || (carries_reads() && only_reads() && target_.held().valid()) ||
                     target_.hold_open(O_RDWR) || target_.hold_open(request_.writable ? O_WRONLY : O_RDONLY);
   if (!held || ::fstat(target_.held().get(), &status) != 0) return "the file cannot be opened a second time";
   if (!S_ISREG(status.st_mode)) return "not a regular file";
@@ -281,7 +281,7 @@ Status OpenedFile::close() {
   process_.remove(this);
   if (process_.is_child()) return {};
   const std::uint64_t start = start_timing();
-  end_reading();
+  end_reading(true);
   Status status = settle(Kind::close, everything);
   if (!request_.writable) status = {};  // what failed was read from the file itself
   if (status.ok()) status = make_durable();
@@ -342,7 +342,7 @@ Status OpenedFile::make_durable() const {
 void OpenedFile::leave(bool at_exit) {
   if (closed_.exchange(true)) return;
   process_.remove(this);
-  end_reading();
+  end_reading(true);
   const Status status = settle(at_exit ? Kind::flush : Kind::close, everything);
   if (!status.ok()) process_.say(request_.path + ": " + status.describe());
 }

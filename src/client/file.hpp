@@ -110,6 +110,9 @@ class File {
     return Code::unsupported;
   }
 
+  // The agents carry no more reads of this open: a rank has written the file.
+  virtual void end_read_through() {}
+
   // These two functions measure the time of the MPI library's direct writes and of MPI_File_sync. The record
   // of costs compares it with the expected time. close() measures its own time.
   virtual std::uint64_t start_timing() { return 0; }  // 0: this open is not measured

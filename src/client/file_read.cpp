@@ -67,10 +67,10 @@ ReadAhead* OpenedFile::read_ahead() {
   return read_ahead_.get();
 }
 
-void OpenedFile::end_reading() {
+void OpenedFile::end_reading(bool closes) {
   const std::lock_guard lock(ahead_mutex_);
   if (!read_ahead_) return;
-  process_.read_aheads().remove(*read_ahead_);
+  if (closes) process_.read_aheads().remove(*read_ahead_);
   read_ahead_->drop();
 }
 

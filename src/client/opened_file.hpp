@@ -49,8 +49,12 @@ class OpenedFile final : public File, private Leaver {
   }
   Status read_through(const FileView& view, std::uint64_t position, const PieceSource& source,
                       std::uint64_t end) override {
-    ReadAhead* const ahead = process_.is_child() ? nullptr : read_ahead();
+    ReadAhead* const ahead = process_.is_child() || !carries_reads() ? nullptr : read_ahead();
     return ahead != nullptr ? ahead->read(view, position, source, end) : Code::unsupported;
+  }
+  void end_read_through() override {
+    through_.store(false);
+    end_reading(false);
   }
   void note_direct_write(Extent extent) override;
   void note_direct_call(std::uint64_t bytes) override;
@@ -124,11 +128,11 @@ class OpenedFile final : public File, private Leaver {
   bool only_reads() const { return !request_.writable && request_.stand_in.empty(); }
   // True if the agents carry its reads.
   bool carries_reads() const {
-    return request_.through && request_.routing.lanes > 0 &&
-           (only_reads() || (!request_.writable && request_.file_bytes != 0));
+    return through_.load(std::memory_order_relaxed) && request_.routing.lanes > 0 &&
+           (request_.stand_in.empty() || request_.file_bytes != 0);
   }
   ReadAhead* read_ahead();
-  void end_reading();
+  void end_reading(bool closes);
   Status make_durable() const;
   void report(Status status);
 
@@ -164,6 +168,7 @@ class OpenedFile final : public File, private Leaver {
   std::atomic<bool> past_ledger_{false};    // the MPI library wrote to a file that has a ledger
   std::atomic<bool> bereft_{false};  // the agent had bytes of other ranks and went before this rank joined it
   std::atomic<bool> closed_{false};
+  std::atomic<bool> through_;     // the agents carry reads
   std::uint64_t file_bytes_ = 0;  // when the agent got the file
   std::mutex ahead_mutex_;
   std::unique_ptr<ReadAhead> read_ahead_;  // from the first read through the agents on

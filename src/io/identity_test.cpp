@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Tests that a file and
-// a later file with the same inode number have different identities.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests that a file and a later file with the same inode number have different identities.
 #include "io/posix/identity.hpp"
 
 #include <fcntl.h>

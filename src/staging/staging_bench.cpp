@@ -1,7 +1,9 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Measures the gain of
-// staging. First it compares a double-buffered transfer with the slower of its two halves, which is the
-// limit. Then it compares a call that makes and pins its own buffer with a call that uses kept buffers.
-// staging_bench [MiB per transfer, default 256]
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Measures the gain of staging. First it compares a double-buffered transfer with the slower of its two
+// halves, which is the limit. Then it compares a call that makes and pins its own buffer with a call that
+// uses kept buffers. staging_bench [MiB per transfer, default 256]
 #include <sys/mman.h>
 
 #include <algorithm>

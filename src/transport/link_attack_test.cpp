@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Tests of a link with
-// dishonest peers and altered bytes.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests of a link with dishonest peers and altered bytes.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,6 +1,9 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Measures the cost of
-// a link without its socket. One end puts records into batches and seals them. The other end verifies the
-// batches and takes the records. The copy of the bytes between the ends counts too, as with a socket.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Measures the cost of a link without its socket. One end puts records into batches and seals them. The other
+// end verifies the batches and takes the records. The copy of the bytes between the ends counts too, as with
+// a socket.
 #include <benchmark/benchmark.h>
 
 #include "transport/testing/link_rig.hpp"

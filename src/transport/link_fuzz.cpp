@@ -1,7 +1,9 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Gives the fuzzer's
-// bytes to a link as those of a stranger, before and after the handshake. Gives them too as those of a peer
-// that holds the key: it seals the bytes, so that the fuzzer reaches the code behind the tag. Also uses the
-// bytes as a bundle in a ring, which the rank may change while the agent splits it.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gives the fuzzer's bytes to a link as those of a stranger, before and after the handshake. Gives them too
+// as those of a peer that holds the key: it seals the bytes, so that the fuzzer reaches the code behind the
+// tag. Also uses the bytes as a bundle in a ring, which the rank may change while the agent splits it.
 #include <cstdlib>
 
 #include "transport/bundle.hpp"

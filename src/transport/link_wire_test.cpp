@@ -1,7 +1,9 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Checks the exact
-// bytes of a link, on which agents of two builds with one protocol_version must agree. A Python program
-// computed the expected values, without this code or libsodium. It used BLAKE2b of hashlib, and its own
-// ChaCha20 and Poly1305 after RFC 8439.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks the exact bytes of a link, on which agents of two builds with one protocol_version must agree. A
+// Python program computed the expected values, without this code or libsodium. It used BLAKE2b of hashlib,
+// and its own ChaCha20 and Poly1305 after RFC 8439.
 #include "transport/link_wire.hpp"
 
 #include <gtest/gtest.h>

@@ -4,9 +4,10 @@
  * Reads a file in random ways, by seeds. A case is a file view and a row of reads: in order, at a stride, in
  * nested loops or at random places; independent or collective, blocking, non-blocking or split.
  * FOLDER/reads-RANK gets a line for each case, with a sum over all that came. A file is opened anew every
- * tenth case. The lines do not depend on how the bytes come.
+ * tenth case. The lines do not depend on how the bytes come. With "write", the file is open for writing too,
+ * and some cases change it before they read.
  *
- * usage: reads FOLDER FILE FIRST COUNT */
+ * usage: reads FOLDER FILE FIRST COUNT [write] */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -142,9 +143,43 @@ static MPI_Offset bytes_in_view(MPI_File fh, MPI_Offset size) {
   return low;
 }
 
-static void run_case(MPI_File fh, MPI_Offset size) {
+/* Changes the file, and reads back what this rank is sure to see. */
+static void change(MPI_File fh, MPI_Offset size) {
+  MPI_Status status;
+  const int bytes = 1 + any(any(3) == 0 ? ROOM : 5000), kind = any(4), writer = any(ranks);
+  const MPI_Offset place = any((int)size - bytes * ranks > 0 ? (int)size - bytes * ranks : 1);
+  const MPI_Offset mine = place + (MPI_Offset)bytes * rank;
+  if (place + (MPI_Offset)bytes * ranks > size) return;
+  MPI_File_set_view(fh, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  /* Every rank has read these bytes before they change. */
+  memset(data, 0, (size_t)bytes);
+  int error = MPI_File_read_at(fh, mine, data, bytes, MPI_BYTE, &status);
+  told(error, &status, (size_t)bytes);
+  MPI_Barrier(MPI_COMM_WORLD);
+  memset(data, own(256), (size_t)bytes);
+  if (kind == 0) { /* all ranks, collectively: the next collective read sees it */
+    MPI_File_write_at_all(fh, mine, data, bytes, MPI_BYTE, &status);
+    error = MPI_File_read_at_all(fh, place + (MPI_Offset)bytes * ((rank + 1) % ranks), data, bytes, MPI_BYTE,
+                                 &status);
+    told(error, &status, (size_t)bytes);
+  } else if (rank == writer || kind == 1) { /* one rank, or each for itself */
+    MPI_File_write_at(fh, mine, data, bytes, MPI_BYTE, &status);
+    memset(data, 0, (size_t)bytes);
+    error = MPI_File_read_at(fh, mine, data, bytes, MPI_BYTE, &status);
+    told(error, &status, (size_t)bytes);
+  }
+  MPI_File_sync(fh);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_sync(fh);
+  error = MPI_File_read_at(fh, place, data, bytes, MPI_BYTE, &status);
+  told(error, &status, (size_t)bytes);
+  MPI_Barrier(MPI_COMM_WORLD); /* nobody writes the next bytes before all have read these */
+}
+
+static void run_case(MPI_File fh, MPI_Offset size, int writes) {
   MPI_Offset limit = 0;
   MPI_Status status;
+  if (writes && any(8) == 0) change(fh, size);
   set_view(fh, size);
   const MPI_Offset own_limit = bytes_in_view(fh, size);
   MPI_Allreduce(&own_limit, &limit, 1, MPI_OFFSET, MPI_MIN, MPI_COMM_WORLD);
@@ -195,7 +230,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (argc != 5) MPI_Abort(MPI_COMM_WORLD, 2);
+  if (argc != 5 && argc != 6) MPI_Abort(MPI_COMM_WORLD, 2);
+  const int writes = argc == 6, amode = writes ? MPI_MODE_RDWR : MPI_MODE_RDONLY;
   snprintf(name, sizeof name, "%s/reads-%d", argv[1], rank);
   FILE* out = fopen(name, "w");
   MPI_File fh = MPI_FILE_NULL;
@@ -204,14 +240,14 @@ int main(int argc, char** argv) {
   for (int seed = first; seed < first + count; ++seed) {
     if ((seed - first) % PER_OPEN == 0) {
       if (fh != MPI_FILE_NULL) MPI_File_close(&fh);
-      if (MPI_File_open(MPI_COMM_WORLD, argv[2], MPI_MODE_RDONLY, MPI_INFO_NULL, &fh) != MPI_SUCCESS)
+      if (MPI_File_open(MPI_COMM_WORLD, argv[2], amode, MPI_INFO_NULL, &fh) != MPI_SUCCESS)
         MPI_Abort(MPI_COMM_WORLD, 1);
       MPI_File_get_size(fh, &size);
     }
     all_state = (uint64_t)seed;
     own_state = (uint64_t)seed * 1000 + (uint64_t)rank;
     sum = 1469598103934665603u;
-    run_case(fh, size);
+    run_case(fh, size, writes);
     fprintf(out, "case %d %016llx\n", seed, (unsigned long long)sum);
   }
   if (fh != MPI_FILE_NULL) MPI_File_close(&fh);

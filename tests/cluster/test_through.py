@@ -96,18 +96,42 @@ class RandomReading(Reading):
     program = "reads"
 
 
-@pytest.mark.parametrize("mpi", list(LAUNCHERS))
-def test_random_reads_give_what_the_library_gives(nodes, mpi):
-    """What one rank reads of a case is one line. A case repeats with its seed alone."""
-    path, count = make(nodes.folder / f"random-{mpi}"), 1000 if LONG else 100
-    seen = {
-        stage: RandomReading(nodes, mpi, path, 1, count, stage=stage).end(1200 if LONG else 120).seen
-        for stage in ("none", "pieces")
-    }
+def same_lines(seen, count):
+    """The runs with the stages "none" and "pieces" have read the same bytes in each of `count` cases."""
     assert len(seen["none"]) == 6 and all(text.count("\n") == count for text in seen["none"].values())
     for name, text in seen["none"].items():
         pairs = zip(text.splitlines(), seen["pieces"][name].splitlines(), strict=True)
         assert [f"{name}: {one}" for one, other in pairs if one != other] == []
+
+
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_random_reads_give_what_the_library_gives(nodes, mpi):
+    """What one rank reads of a case is one line. A case repeats with its seed alone."""
+    path, count = make(nodes.folder / f"random-{mpi}"), 1000 if LONG else 100
+    patience = 1200 if LONG else 120
+    same_lines(
+        {
+            stage: RandomReading(nodes, mpi, path, 1, count, stage=stage).end(patience).seen
+            for stage in ("none", "pieces")
+        },
+        count,
+    )
+
+
+@pytest.mark.parametrize(("mpi", "settings"), [("mpich", {}), ("ompi", {}), ("mpich", {"strategy": "sort"})])
+def test_random_reads_of_a_file_that_the_ranks_change(nodes, mpi, settings):
+    """The file is open for reading and writing, and the writes take the library's way or the agents'."""
+    count, seen, told = 1000 if LONG else 60, {}, {}
+    for stage in ("none", "pieces"):
+        path = make(nodes.folder / f"mixed-{mpi}-{stage}-{len(settings)}")
+        run = RandomReading(nodes, mpi, path, 1, count, "write", stage=stage, **settings)
+        seen[stage] = run.end(1200 if LONG else 120).seen
+        told[stage] = sum(
+            line["through_bytes"] for line in map(stats.parse_line, run.job.read("stats").splitlines())
+            if line and "through_bytes" in line
+        )
+    assert told["none"] == 0 < told["pieces"]
+    same_lines(seen, count)
 
 
 @pytest.mark.parametrize(("mpi", "topology"), [("mpich", "direct"), ("ompi", "ring")])

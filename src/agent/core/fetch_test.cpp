@@ -12,22 +12,10 @@
 namespace millrace::agent {
 namespace {
 
-FileSettings settings_of(Strategy strategy) {
-  FileSettings settings = tiny(strategy, true);
-  settings.sort_buffer_bytes = 16 * MiB;
-  return settings;
-}
-
-std::vector<std::byte> random_bytes(std::mt19937_64& random, std::size_t size) {
-  std::vector<std::byte> data(size);
-  std::ranges::generate(data, [&] { return static_cast<std::byte>(random()); });
-  return data;
-}
-
 class First : public RingRig {
  public:
   First(Topology topology, std::uint32_t nodes, Strategy strategy = Strategy::automatic)
-      : RingRig({topology, 1, 1 * MiB}, nodes, 1, settings_of(strategy), true) {}
+      : RingRig({topology, 1, 1 * MiB}, nodes, 1, roomy(strategy), true) {}
 
   void ask(std::uint32_t n, std::uint32_t request, Extent extent) {
     node[n]->core.ask(transport::Kind::fetch, 0, slot[n], request, extent);
@@ -231,7 +219,7 @@ TEST(Fetch, ANodeWithASlowLinkHoldsUpNoOther) {
 }
 
 TEST(Fetch, AFileThatAllNodesSeeHasNone) {
-  RingRig rig({Topology::direct, 2, MiB}, 2, 1, settings_of(Strategy::automatic));
+  RingRig rig({Topology::direct, 2, MiB}, 2, 1, roomy(Strategy::automatic));
   rig.node[1]->core.ask(transport::Kind::fetch, 0, rig.slot[1], 1, {0, 100});
   rig.step();
   ASSERT_TRUE(rig.node[1]->answered(0, 1));

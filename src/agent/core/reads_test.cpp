@@ -11,18 +11,6 @@
 namespace millrace::agent {
 namespace {
 
-FileSettings settings_of(Strategy strategy) {
-  FileSettings settings = tiny(strategy, true);
-  settings.sort_buffer_bytes = 16 * MiB;
-  return settings;
-}
-
-std::vector<std::byte> random_bytes(std::mt19937_64& random, std::size_t size) {
-  std::vector<std::byte> data(size);
-  std::ranges::generate(data, [&] { return static_cast<std::byte>(random()); });
-  return data;
-}
-
 // Ascending extents below `end`, with at most `most` bytes in all.
 std::vector<Extent> random_list(std::mt19937_64& random, std::uint64_t end, std::uint64_t most) {
   const std::uint64_t piece = std::uint64_t{1} << random() % 17;
@@ -44,7 +32,7 @@ class Reading : public RingRig {
  public:
   Reading(const transport::RoutePlan& plan, std::uint32_t nodes, std::uint32_t ranks = 2,
           Strategy strategy = Strategy::automatic)
-      : RingRig(plan, nodes, ranks, settings_of(strategy)), ranks_(ranks) {}
+      : RingRig(plan, nodes, ranks, roomy(strategy)), ranks_(ranks) {}
 
   // Writes random bytes, and brings them to the file servers.
   void fill(std::uint64_t bytes, unsigned seed = 1) {
@@ -207,7 +195,7 @@ TEST(Reads, AListBehindTheEndOfTheFileFailsAlone) {
 TEST(Reads, AFileOfOneNodeHasNone) {
   Rig rig;
   const Fd file = rig.storage.create();
-  const FileSlot slot = rig.open(0, file, settings_of(Strategy::automatic));
+  const FileSlot slot = rig.open(0, file, roomy(Strategy::automatic));
   rig.core.want(0, slot, 1, std::vector<Extent>{{0, 1}});
   ASSERT_TRUE(rig.await(0, 1));
   EXPECT_EQ(rig.reply(0, 1).code(), Code::unsupported);
@@ -303,7 +291,7 @@ TEST(Reads, ARankThatRegistersBehindTheCloseOfOthersGetsItsOwnWay) {
     registration.group = 1;
     registration.members = 2;
     registration.reads_only = 1;
-    registration.settings = settings_of(Strategy::automatic);
+    registration.settings = roomy(Strategy::automatic);
     Route route;
     route.lanes.push_back({std::make_unique<MemoryCarrier>(wire), 0});
     const auto slot = rig.core.open(rank, Fd(::dup(file.get())), registration, std::move(route));

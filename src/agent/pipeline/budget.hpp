@@ -76,6 +76,15 @@ class Budget {
   // True if more blocks are on their way out than keep the storage busy.
   bool leaves_plenty() const { return leaving_ > window_; }
 
+  // --- Blocks of files that agents read for ranks (ADR 24): memory of their own, not the pool's ---
+
+  // A lane that has `own` such blocks may read one more. A lane always gets its first one.
+  bool grants_read(std::size_t own) const {
+    return own == 0 || (own < lane_reads_max && reading_ < reads_max);
+  }
+  void starts_to_read() { ++reading_; }
+  void has_read(std::size_t blocks) { reading_ -= static_cast<std::uint32_t>(blocks); }
+
   // --- Numbers of blocks that wait for their neighbours in the file ---
 
   // The most that a lane keeps which passes its bytes on. The neighbours may be on other nodes, and the time
@@ -98,6 +107,9 @@ class Budget {
   // The chunk that comes back needs more blocks than at the last count.
   void owes(std::uint32_t blocks) { reserved_ += blocks; }
 
+  static constexpr std::size_t lane_reads_max = 8;
+  static constexpr std::uint32_t reads_max = 32;
+
  private:
   bool has_record(Supply free, std::uint32_t besides) const {
     return free.blocks >= spans_ + besides && free.fine_maps >= 2 + besides &&
@@ -115,6 +127,7 @@ class Budget {
   std::uint32_t share_ = 0;
   std::uint32_t reserved_ = 0;
   std::uint32_t landing_ = 0;
+  std::uint32_t reading_ = 0;
 };
 
 }  // namespace millrace::agent

@@ -252,6 +252,20 @@ INSTANTIATE_TEST_SUITE_P(Small, BudgetExplorer,
                                            ring_of_three, ring_of_three_journal),
                          [](const auto& one) { return std::string(one.param.name); });
 
+// A lane that has no block may always read one, so no lane waits for another one's blocks.
+TEST(Budget, every_lane_may_read_and_all_of_them_have_a_bound) {
+  Budget budget;
+  std::size_t one_lane = 0;
+  for (; budget.grants_read(one_lane); ++one_lane) budget.starts_to_read();
+  EXPECT_EQ(one_lane, Budget::lane_reads_max);
+  std::size_t all = one_lane;
+  for (; budget.grants_read(1); ++all) budget.starts_to_read();
+  EXPECT_EQ(all, Budget::reads_max);
+  EXPECT_TRUE(budget.grants_read(0));
+  budget.has_read(one_lane);
+  EXPECT_TRUE(budget.grants_read(1));
+}
+
 // The explorer finds a circle if there is one.
 TEST(BudgetExplorer, without_shares_two_servers_wait_for_each_other) {
   EXPECT_TRUE(Explorer(two_servers, {.share = false}).circle());

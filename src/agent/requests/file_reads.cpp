@@ -16,15 +16,17 @@ constexpr std::uint64_t block_bytes = 1 * MiB;
 // Wanted bytes that lie closer together are read at once. The kernel copies so many cached bytes in the time
 // of a few system calls, and a disk takes no longer for them than for another request.
 constexpr std::uint64_t gap_bytes = 64 * KiB;
-// Blocks in memory, of one lane. One block is handed out while the next ones are read.
-constexpr std::size_t blocks_max = 8;
+// One block is handed out while the next ones are read.
 constexpr std::size_t in_flight_max = 4;
 
 class FileReads final : public Reads {
  public:
-  FileReads(io::Storage& storage, std::uint32_t owner, io::Handle file)
-      : storage_(storage), owner_(owner), file_(file) {}
-  ~FileReads() override { storage_.release(file_); }
+  FileReads(Shared& shared, io::Handle file)
+      : storage_(shared.storage), budget_(shared.budget), owner_(shared.next_owner++), file_(file) {}
+  ~FileReads() override {
+    budget_.has_read(blocks_.size());
+    storage_.release(file_);
+  }
   FileReads(const FileReads&) = delete;
   FileReads& operator=(const FileReads&) = delete;
 
@@ -59,6 +61,7 @@ class FileReads final : public Reads {
   void submit(Extent extent);
 
   io::Storage& storage_;
+  Budget& budget_;
   std::uint32_t owner_;
   io::Handle file_;
   std::list<Reader> readers_;
@@ -118,10 +121,11 @@ Extent FileReads::block_from(std::uint64_t begin) const {
 
 // A list whose block gives way reads it again, from the page cache. So no list waits for another one.
 bool FileReads::make_room() {
-  if (blocks_.size() < blocks_max) return true;
+  if (budget_.grants_read(blocks_.size())) return true;
   const auto oldest = std::ranges::find(blocks_, true, &Block::done);
   if (oldest == blocks_.end()) return false;
   blocks_.erase(oldest);
+  budget_.has_read(1);
   return true;
 }
 
@@ -139,6 +143,7 @@ bool FileReads::read_next(const FetchTaker& to) {
 }
 
 void FileReads::submit(Extent extent) {
+  budget_.starts_to_read();
   blocks_.push_back({extent, clock_, next_number_++, false, {}, 0, std::vector<std::byte>(extent.size())});
   Block& block = blocks_.back();
   io::Request request{io::Op::read, file_, extent.begin, 0, {}, std::uint64_t{owner_} << 32 | block.number};
@@ -173,7 +178,10 @@ bool FileReads::pass(FetchTaker& to) {
     moved = true;
   }
   while (read_next(to)) moved = true;
-  if (readers_.empty() && in_flight_ == 0) blocks_.clear();
+  if (readers_.empty() && in_flight_ == 0) {
+    budget_.has_read(blocks_.size());
+    blocks_.clear();
+  }
   return moved;
 }
 
@@ -182,7 +190,7 @@ bool FileReads::pass(FetchTaker& to) {
 Result<std::unique_ptr<Reads>> Reads::of_file(Shared& shared, Fd target) {
   const Result<io::Handle> handle = shared.storage.adopt(std::move(target), false);
   if (!handle) return handle.status();
-  return std::unique_ptr<Reads>(std::make_unique<FileReads>(shared.storage, shared.next_owner++, *handle));
+  return std::unique_ptr<Reads>(std::make_unique<FileReads>(shared, *handle));
 }
 
 }  // namespace millrace::agent

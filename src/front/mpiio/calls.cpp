@@ -176,6 +176,7 @@ int own_set_size(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_set_size>(entry, fh, size);
+  note_write(*open, true);
   if (changes_first(*open) && size >= 0) return resize_first(*open, size, true);
   const Status flushed = open->file->prepare_direct_write(everything);
   const int result = call<Slot::MPI_File_set_size>(entry, fh, size);
@@ -186,6 +187,7 @@ int own_preallocate(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_preallocate>(entry, fh, size);
+  note_write(*open, true);
   if (changes_first(*open) && size >= 0) return resize_first(*open, size, false);
   const Status flushed = open->file->prepare_direct_write(everything);
   const int result = call<Slot::MPI_File_preallocate>(entry, fh, size);
@@ -231,6 +233,11 @@ int own_sync(Entry entry, MPI_File fh) noexcept {
   // The library's call is collective, and programs rely on the barrier that some libraries have in it. So the
   // call is always made.
   const int result = call<Slot::MPI_File_sync>(entry, fh);
+  try {
+    agree_on_writes(*open);
+  } catch (...) {
+    return raise(*open, Code::no_memory);
+  }
   return status.ok() ? result : raise(*open, status);
 }
 

@@ -149,7 +149,7 @@ int open_in_place(const Opening& how) {
                               .settings = stands->settings,
                               .writable = open->writable,
                               .routing = stands->routing,
-                              .through = true};
+                              .through = !open->writable};
   if (!open->writable && !stands->here && how.through) {
     request.file_bytes = how.plan.size;
     open->through = Open::Through::all;

@@ -78,6 +78,7 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
     result = raise_class(open, MPI_ERR_IO);  // one split collective at a time; ROMIO returns the same error
     return true;
   }
+  if (row.direction == Direction::write) note_write(open, row.coordination == Coordination::collective);
   if (row.direction == Direction::read && open.location != Open::Location::everywhere) {
     result = read_on_first(open, row, a);
     return true;
@@ -107,8 +108,9 @@ bool writes_alone(const Open& open, const Row& row) {
          !(row.coordination == Coordination::collective && open.collective_direct);
 }
 
-Status ask_as_visitor(const Open& open, const Row& row) noexcept {
+Status ask_as_visitor(Open& open, const Row& row) noexcept {
   if (row.completion == Completion::split_end) return {};
+  if (row.direction == Direction::write) note_write(open, false);
   return row.direction == Direction::read ? open.file->flush(everything)
                                           : open.file->prepare_direct_write(everything);
 }

@@ -20,7 +20,7 @@ inline MPI_File source_of(const Open& open, const Row& row) {
   return row.direction == Direction::read && row.position != Position::shared ? open.reading() : open.handle;
 }
 // Asks for pending bytes, before a transfer of a handle that is left to the library.
-Status ask_as_visitor(const Open& open, const Row& row) noexcept;
+Status ask_as_visitor(Open& open, const Row& row) noexcept;
 int was_read(Open& open, const Row& row, const Arguments& arguments, int result) noexcept;
 
 // True if this write takes the pipeline or independent functions, on all ranks alike.
@@ -28,7 +28,7 @@ bool writes_alone(const Open& open, const Row& row);
 
 // Carries out a transfer of a handle that is left to the library.
 template <class Real>
-inline int visit(const Open& open, const Row& row, const Arguments& arguments, Real real) noexcept {
+inline int visit(Open& open, const Row& row, const Arguments& arguments, Real real) noexcept {
   const Status flushed = ask_as_visitor(open, row);
   const int result = real(arguments.file);
   return flushed.ok() ? result : raise(open, flushed);

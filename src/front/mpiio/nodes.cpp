@@ -121,9 +121,12 @@ Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone) {
 }
 
 Decision decide(const std::string& path, const Settings& settings) {
-  Decision decision{
-      0, {}, settings.file,         settings.topology, settings.file_servers, settings.stripe_bytes,
-      0, 0,  client::costs_of(path)};
+  Decision decision{};
+  decision.settings = settings.file;
+  decision.topology = settings.topology;
+  decision.file_servers = settings.file_servers;
+  decision.stripe_bytes = settings.stripe_bytes;
+  decision.costs = client::costs_of(path);
   if (!settings.across_nodes) return decision;
   const auto size = static_cast<ssize_t>(decision.key.size());
   decision.wanted = ::getrandom(decision.key.data(), decision.key.size(), 0) == size ? 1 : 0;

@@ -12,6 +12,7 @@
 #include "client/file.hpp"
 #include "client/route.hpp"
 #include "front/mpiio/mpi.hpp"
+#include "front/mpiio/open.hpp"
 
 namespace millrace::front {
 
@@ -38,6 +39,7 @@ struct Decision {
   std::uint64_t stripe_bytes;
   std::uint64_t file_stripe_bytes;  // the file system's own stripe size; 0: none
   std::uint64_t storage_host;       // host_number() of the only machine with the file's bytes; 0: not known
+  Open::Through through;            // of a file that may be written
   client::KnownCosts costs;
 };
 

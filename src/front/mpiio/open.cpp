@@ -7,6 +7,8 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "front/mpiio/agreement.hpp"
+
 namespace millrace::front {
 
 constinit thread_local ThreadState thread_state;
@@ -103,35 +105,63 @@ void add_visitor(MPI_File handle, const std::string& path) {
 
 namespace {
 
-template <class Act>
-void each_of_same_file(const char* path, Act act) {
+// Each look at a file may be a question to a server, so `maybe` excludes what it can.
+template <class Maybe, class Act>
+void each_of_same_file(const std::string& path, Maybe maybe, Act act) {
   const std::shared_lock guard(table().lock);
-  if (table().files.empty()) return;
   struct stat wanted = {};
-  if (::stat(path, &wanted) != 0) return;
+  bool known = false;
   for (const auto& [handle, open] : table().files) {
+    if (!maybe(*open)) continue;
+    if (!known && ::stat(path.c_str(), &wanted) != 0) return;
+    known = true;
     struct stat found = {};
     if (::stat(open->path.c_str(), &found) != 0) continue;
     if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) act(*open);
   }
 }
 
+bool any(const Open&) { return true; }
+
+void leave_agents(Open& open) {
+  if (open.through.exchange(Open::Through::none) != Open::Through::none) open.file->end_read_through();
+}
+
 }  // namespace
 
-Handles handles_of(const char* path) {
+Handles handles_of(const std::string& path) {
   Handles found;
-  each_of_same_file(path, [&found](const Open& open) {
+  each_of_same_file(path, any, [&found](const Open& open) {
     found.left |= open.left;
     found.routed |= open.routed;
+    found.written |= open.written;
     found.plain |= !open.routed && open.through == Open::Through::none && open.file->registered();
   });
   return found;
 }
 
-void leave_same_file(const char* path, const char* reason) {
-  each_of_same_file(path, [reason](const Open& open) {
+void leave_same_file(const std::string& path, const char* reason) {
+  each_of_same_file(path, any, [reason](const Open& open) {
     if (!open.left) (void)open.file->bar(reason);
   });
+}
+
+void note_write(Open& open, bool on_all) {
+  if (on_all && open.until_written) open.reads_alone = false;
+  if (open.written.load(std::memory_order_relaxed) || open.written.exchange(true)) return;
+  leave_agents(open);
+  each_of_same_file(
+      open.path, [](const Open& other) { return other.until_written && !other.written; },
+      [](Open& other) {
+        other.written = true;
+        leave_agents(other);
+      });
+}
+
+void agree_on_writes(Open& open) {
+  if (!open.until_written || !open.reads_alone || all_ranks(open, !open.written)) return;
+  open.reads_alone = false;
+  leave_agents(open);
 }
 
 void order_routed_files() {

@@ -58,12 +58,10 @@ struct Open {
   bool foreign = false;            // a data representation other than native
   client::Sweep sweep;             // for direct writes with holes (sieving.hpp); window 0: no data sieving
   bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
-  bool reads_alone = false;        // reads need no other rank (own_read.hpp), on all ranks alike
-  enum class Through {
-    none,
-    small,
-    all
-  } through = Through::none;  // which reads the agents carry (through.hpp)
+  std::atomic<bool> reads_alone = false;  // reads need no other rank (own_read.hpp), on all ranks alike
+  enum class Through : std::uint32_t { none, small, all };
+  std::atomic<Through> through = Through::none;  // which reads the agents carry (through.hpp)
+  bool until_written = false;                    // `through` was set at open, on all ranks alike
 
   bool pipeline() const { return mapped && writes_alone(); }
   // True if writes need no other rank. They take the pipeline or the library's independent functions.
@@ -99,9 +97,10 @@ struct Open {
   // The MPI library alone uses this handle. Millrace only asks for pending bytes of the file before a call.
   bool visitor = false;
 
-  std::unique_ptr<Reader> reader;  // nullptr: the file may be written, or its reads need no other rank
-  std::uint64_t size_at_open = 0;  // where the agents carry reads: of the file,
-  std::atomic<std::uint64_t> bytes_read{0};  // ... and how much this rank has read
+  std::unique_ptr<Reader> reader;     // nullptr: the file may be written, or its reads need no other rank
+  std::atomic<bool> written = false;  // this rank has written the file by this handle, or later by another
+  std::uint64_t size_at_open = 0;     // of a file that is only read, through the agents
+  std::atomic<std::uint64_t> bytes_read{0};  // ... by this rank, past the library
   MPI_File reading() const {
     return reader != nullptr && reader->copy != MPI_FILE_NULL ? reader->copy : handle;
   }
@@ -134,10 +133,20 @@ struct Handles {
   bool left = false;    // a handle is left to the MPI library because of other nodes
   bool routed = false;  // a handle is of several nodes that work together
   bool plain = false;  // a handle has ranks of this node only, and this process has written through the agent
+  bool written = false;  // this rank has written by a handle
 };
-Handles handles_of(const char* path);
+Handles handles_of(const std::string& path);
 // Turns the pipeline off for these handles, because another handle of the file is left to the MPI library.
-void leave_same_file(const char* path, const char* reason);
+void leave_same_file(const std::string& path, const char* reason);
+// Agents carry reads of a file until it is written. A direct write goes through the writer's own node, and
+// another node's cache may lack it. So a rank reads by itself after its first write, and all ranks leave
+// reads to the library once all of them know of a write.
+//
+// Called before this rank writes, or changes the size of the file. `on_all`: all ranks make this call.
+void note_write(Open& open, bool on_all);
+// Called at MPI_File_sync, and before a collective read of a file that may be written. Collective over the
+// file, if the agents carry its reads.
+void agree_on_writes(Open& open);
 // Brings pending bytes of files that several nodes have open to their file servers. An error stays with its
 // file.
 void order_routed_files();

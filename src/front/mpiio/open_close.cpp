@@ -15,6 +15,7 @@
 #include "front/mpiio/posix_side.hpp"
 #include "front/mpiio/sieving.hpp"
 #include "front/mpiio/stage.hpp"
+#include "front/mpiio/through.hpp"
 #include "front/mpiio/unmapped.hpp"
 
 namespace millrace::front {
@@ -27,6 +28,7 @@ struct Agreement {
   std::uint64_t pure;               // some rank does not know the file's series as mixed
   std::uint64_t left;               // some rank has a handle of the file that is left to the library
   std::uint64_t library_reads;      // some rank cannot read the file without the library
+  std::uint64_t written;            // some rank has written the file by another handle
 };
 
 // A rank's message to all others at open, sent by one collective call.
@@ -113,6 +115,7 @@ Introduction introduction_of(int rank, const std::string& path, const Settings& 
   mine.agreement.company = own_company(rank, wanted);
   mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
   mine.agreement.left = others.left ? 1 : 0;
+  mine.agreement.written = others.written ? 1 : 0;
   mine.agreement.library_reads = wanted && may_read_alone(path, settings) ? 0 : 1;
   // With durability disk, close has to sync the library's writes.
   const bool leavable =
@@ -132,13 +135,14 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   const bool all_direct = stays_direct(settings, "independent") && stays_direct(settings, "collective");
   const bool wanted = opened && !path.empty() && settings.enabled && !all_direct &&
                       path_selected(settings, path) && reaches_agent(path);
-  const Handles others = wanted ? handles_of(path.c_str()) : Handles{};
+  const Handles others = wanted ? handles_of(path) : Handles{};
   int rank = 0;
   if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return false;
   Introductions heard;
   if (wanted && rank == 0) {
     client::secure_name(path, settings.file);  // the other ranks wait for rank 0 at the agreement
     heard.decision = decide(path, settings);
+    if ((amode & MPI_MODE_RDWR) != 0) heard.decision.through = through_until_written(path, settings);
   }
   client::TargetFile found;
   if (wanted) (void)found.remember(path);
@@ -158,6 +162,8 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   Apart apart = all.left != 0 ? Apart::left_before : Apart::no;
   if (apart == Apart::no && heard.members == 0)
     apart = meet_nodes(comm, heard.peers, heard.decision, meeting);
+  const bool carried = heard.decision.through != Open::Through::none && heard.members == 0 &&
+                       all.written == 0 && all.collective_direct == 0;
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = path;
@@ -165,19 +171,16 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->collective_direct = all.collective_direct != 0;
   open->file = open_everywhere(comm,
-                               {path,
-                                {},
-                                all.company.group,
-                                meeting.members,
-                                meeting.settings,
-                                true,
-                                heard.decision.costs.costs,
-                                heard.decision.costs.file_system,
-                                false,
-                                meeting.routing,
-                                false,
-                                nullptr,
-                                std::move(found)},
+                               {.path = path,
+                                .group = all.company.group,
+                                .members = meeting.members,
+                                .settings = meeting.settings,
+                                .costs = heard.decision.costs.costs,
+                                .file_system = heard.decision.costs.file_system,
+                                .routing = meeting.routing,
+                                .through = carried,
+                                .found = std::move(found),
+                                .leaves_small = true},
                                apart);
   open->left = apart != Apart::no;
   open->routed = heard.members == 0 && !open->left;
@@ -187,8 +190,13 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     open->sweep = {sieve_bytes(handle, path), costs.call_ps / costs.swept_byte_ps};
   }
   open->reads_alone = heard.members != 0 && all.library_reads == 0 && (amode & MPI_MODE_WRONLY) == 0;
+  open->until_written = open->routed && carried;
+  if (open->until_written) {
+    open->through = heard.decision.through;
+    open->reads_alone = true;
+  }
   open->looks_again = open->routed && meeting.first_of_node;
-  if (open->left) leave_same_file(path.c_str(), why(Apart::left_before));
+  if (open->left) leave_same_file(path, why(Apart::left_before));
   if (open->left && rank == 0) tell(apart, path, settings.file);
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
   add(std::move(open));

@@ -28,17 +28,21 @@ void note_read(Open& open, std::uint64_t bytes) {
 
 // True if the agents should carry this read.
 bool goes_through(const Open& open, const Target& target, const Arguments& a) {
-  if (open.through != Open::Through::small) return open.through == Open::Through::all;
+  const Open::Through reads = open.through;
+  if (reads != Open::Through::small) return reads == Open::Through::all;
   const std::uint64_t pieces =
       open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
   return target.bytes / std::max<std::uint64_t>(pieces, 1) < client::small_read_bytes;
 }
 
 // Makes a collective read find the earlier writes of all ranks. The MPI library's two-phase read has the same
-// effect. False, on all ranks alike, if the ranks have no communicator to meet.
+// effect. False, on all ranks alike, if the ranks cannot meet, or if a rank has written a file whose reads
+// the agents carry.
 bool meet(Open& open, Status& flushed) {
   flushed = open.file->publish();
-  return all_ranks(open, true);
+  if (!open.until_written) return all_ranks(open, true);
+  agree_on_writes(open);
+  return open.reads_alone;
 }
 
 }  // namespace
@@ -58,7 +62,7 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
   if (row.completion == Completion::nonblocking && a.request == nullptr) return false;
   const bool through = goes_through(open, target, a);
   // The library reads one piece as fast, and in the background if the call is non-blocking.
-  if (!through && (target.one_piece || open.through != Open::Through::none)) return false;
+  if (!through && (target.one_piece || open.until_written)) return false;
   if (const int error = examine(open, Direction::read, a); error != MPI_SUCCESS) {
     result = error;
     return true;

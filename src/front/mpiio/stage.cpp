@@ -17,9 +17,7 @@
 namespace millrace::front {
 namespace {
 
-// For stage=auto. Reading a smaller file takes no longer than the agreement of the nodes. If some node reads
-// only part of a file, direct reads are cheaper.
-constexpr std::uint64_t worth_staging_bytes = 4 * MiB;
+// For stage=auto: if some node reads only part of a file, other ways of reading are cheaper.
 constexpr std::uint32_t nearly_whole = 900;  // thousandths
 
 client::ReadShares shares;
@@ -31,6 +29,7 @@ struct ReadAgreement {
   std::uint64_t unfit;          // rank 0 finds the file too small, or on a local file system
   std::uint64_t unknown;        // some rank has not read a file of the series
   std::uint64_t library_reads;  // rank 0 cannot read the file without the library
+  std::uint64_t written;        // some rank has written the file by another handle
 };
 
 // A rank's message to all others at open, sent by one collective call.
@@ -113,7 +112,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   const Settings settings = settings_of(info, filename);
   const std::optional<std::string> path = kernel_path(filename);
   const bool wanted = handle != MPI_FILE_NULL && path && settings.enabled && path_selected(settings, *path);
-  ReadAgreement mine{own_company(rank, wanted), 0, 0, 0, 0};
+  ReadAgreement mine{own_company(rank, wanted), 0, 0, 0, 0, wanted && handles_of(*path).written ? 1u : 0u};
   const client::FileStamp stamp = wanted ? client::stamp_of(*path) : client::FileStamp{};
   const bool agents_read =
       settings.across_nodes && (settings.stage == Stage::whole || settings.direct_calls.empty());
@@ -127,7 +126,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   if (rank == 0 && wanted) {
     const bool remote = client::is_remote(*path);
     mine.wanted = static_cast<std::uint64_t>(asked) + 1;
-    mine.unfit = stamp.size < worth_staging_bytes || !remote ? 1 : 0;
+    mine.unfit = stamp.size < worth_carrying_bytes || !remote ? 1 : 0;
     mine.library_reads = !remote && settings.direct_calls.empty() ? 0 : 1;
     decision = decide(*path, settings);
     if (remote) decision.storage_host = storage_of(*path);
@@ -151,7 +150,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   const bool staged =
       may_stage &&
       stage(comm, {*path, settings, all.company.group, automatic ? nearly_whole : 0, share}, *open->reader);
-  if (!staged && stage_as != Stage::whole &&
+  if (!staged && stage_as != Stage::whole && all.written == 0 &&
       open_through(comm, {*path, all.company.group, !automatic}, peers, decision, *open))
     return add(std::move(open)), true;
   open->file =
@@ -173,7 +172,7 @@ void look_again(Open& open) {
 }
 
 void end_reading(Open& open) {
-  if (open.through != Open::Through::none) shares.add(open.path, open.bytes_read.load(), open.size_at_open);
+  if (open.until_written && !open.writable) shares.add(open.path, open.bytes_read.load(), open.size_at_open);
   if (open.reader == nullptr) return;
   shares.add(open.path, open.reader->bytes.load(), open.reader->original.size);
   close_copy(*open.reader);

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "client/stage.hpp"
 #include "client/storage_host.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/opening.hpp"
@@ -42,8 +43,17 @@ bool open_through(MPI_Comm comm, const ThroughPlan& plan, std::vector<Peer>& pee
   open.writable = false;
   open.reads_alone = true;
   open.through = plan.large || meeting.at_storage ? Open::Through::all : Open::Through::small;
+  open.until_written = true;
   open.holder = Open::Holder::both;
   return true;
+}
+
+Open::Through through_until_written(const std::string& path, const Settings& settings) {
+  if (!settings.across_nodes || !settings.direct_calls.empty()) return Open::Through::none;
+  if (settings.stage == Stage::pieces) return Open::Through::all;
+  const bool worth = settings.stage == Stage::automatic && client::is_remote(path) &&
+                     client::stamp_of(path).size >= worth_carrying_bytes;
+  return worth ? Open::Through::small : Open::Through::none;
 }
 
 }  // namespace millrace::front

@@ -15,6 +15,9 @@ namespace millrace::front {
 // node the bytes that the node's ranks want (ADR 24). A rank whose agent fails reads the file itself, with
 // the library's independent functions.
 
+// Reading a smaller file takes no longer than the agreement of the nodes.
+constexpr std::uint64_t worth_carrying_bytes = 4 * MiB;
+
 // Rank 0 calls this, for decide().
 std::uint64_t storage_of(const std::string& path);
 
@@ -28,5 +31,8 @@ struct ThroughPlan {
 };
 bool open_through(MPI_Comm comm, const ThroughPlan& plan, std::vector<Peer>& peers, const Decision& decision,
                   Open& open);
+
+// Which reads of a file that may be written the agents carry, until it is written. Rank 0 calls this.
+Open::Through through_until_written(const std::string& path, const Settings& settings);
 
 }  // namespace millrace::front

@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Hooks of functions
-// that open, close and duplicate descriptors. Write-behind has to see these calls.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hooks of functions that open, close and duplicate descriptors. Write-behind has to see these calls.
 #include <cerrno>
 #include <cstdarg>
 

@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The engine's system
-// calls. They use the real functions, never the hooks.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The engine's system calls. They use the real functions, never the hooks.
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/resource.h>

@@ -1,7 +1,9 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 For processes that
-// also use MPI-IO: a descriptor must find the bytes that MPI-IO has written to its file. When it opens its
-// first file, the library with the MPI-IO hooks (libmillrace-<mpi>.so) stores the address of a function here.
-// The hooks ask that function.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For processes that also use MPI-IO: a descriptor must find the bytes that MPI-IO has written to its file.
+// When it opens its first file, the library with the MPI-IO hooks (libmillrace-<mpi>.so) stores the address
+// of a function here. The hooks ask that function.
 #include <cerrno>
 
 #include "front/posix/hook.hpp"

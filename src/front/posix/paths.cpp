@@ -1,6 +1,8 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Hooks of functions
-// that look at files by name, start programs or end this one. They settle all files, because a name may mean
-// any of them.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hooks of functions that look at files by name, start programs or end this one. They settle all files,
+// because a name may mean any of them.
 #include <alloca.h>
 
 #include <cstdarg>

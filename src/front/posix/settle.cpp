@@ -1,6 +1,8 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Hooks of functions
-// that look at a descriptor's file, or change the meaning of a write. They settle the file first, so that the
-// file is as the program expects.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hooks of functions that look at a descriptor's file, or change the meaning of a write. They settle the file
+// first, so that the file is as the program expects.
 #include <cstdarg>
 
 #include "front/posix/hook.hpp"

@@ -1,6 +1,9 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Hooks of large writes
-// to streams. A preload does not see libc's calls inside libc. So the hook calls libc's function for one
-// piece after the other. libc still takes care of buffers, offsets, errors and the end of the file.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hooks of large writes to streams. A preload does not see libc's calls inside libc. So the hook calls libc's
+// function for one piece after the other. libc still takes care of buffers, offsets, errors and the end of
+// the file.
 #include <stdio_ext.h>
 
 #include <cerrno>

@@ -1,6 +1,8 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Hooks of reads and
-// writes with descriptors. Reads into host memory are already as fast as possible (ADR 11). Memory that the
-// system cannot access may be a device's (device.hpp).
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hooks of reads and writes with descriptors. Reads into host memory are already as fast as possible (ADR
+// 11). Memory that the system cannot access may be a device's (device.hpp).
 #include <cerrno>
 
 #include "front/posix/device.hpp"

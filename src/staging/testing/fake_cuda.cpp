@@ -1,6 +1,8 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 A libcuda.so.1 for
-// tests. Device addresses are a view of memory that the host cannot access. Each stream is a thread. A test
-// can make every call fail.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A libcuda.so.1 for tests. Device addresses are a view of memory that the host cannot access. Each stream is
+// a thread. A test can make every call fail.
 #include <sys/mman.h>
 
 #include <cstring>

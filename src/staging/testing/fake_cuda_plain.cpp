@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 Functions that
-// programs call and Millrace does not. They use the functions that Millrace calls.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions that programs call and Millrace does not. They use the functions that Millrace calls.
 #include <cstdio>
 #include <cstdlib>
 

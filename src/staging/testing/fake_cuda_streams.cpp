@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: 2026 The Millrace authors SPDX-License-Identifier: Apache-2.0 The fake driver's
-// streams and events, and the functions for tests.
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fake driver's streams and events, and the functions for tests.
 #include <sys/mman.h>
 
 #include <chrono>

@@ -31,6 +31,19 @@ inline FileSettings tiny(Strategy strategy, bool merge) {
   return settings;
 }
 
+// With merging, and a buffer in which nothing has to make room.
+inline FileSettings roomy(Strategy strategy) {
+  FileSettings settings = tiny(strategy, true);
+  settings.sort_buffer_bytes = 16 * MiB;
+  return settings;
+}
+
+inline std::vector<std::byte> random_bytes(std::mt19937_64& random, std::size_t size) {
+  std::vector<std::byte> data(size);
+  std::ranges::generate(data, [&] { return static_cast<std::byte>(random()); });
+  return data;
+}
+
 class Rig {
  public:
   explicit Rig(io::MemoryOptions options = {}, std::string journal = "/tmp")
