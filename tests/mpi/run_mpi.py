@@ -147,6 +147,29 @@ def check_coverage(page, out, calls):
     print(f"{len(passed)} tests of docs/coverage.md")
 
 
+def check_same(options, folders, millrace):
+    """Compares with the stock library. If that differs, it runs once more: once in some hundred runs, OMPIO reads
+    other bytes than it has written (device.c, independent reads into memory with holes)."""
+
+    def said(run):
+        return [line for line in run[1].split("\n") if re.fullmatch(options.same, line)]
+
+    first = None
+    for name in ("stock", "stock-again"):
+        stock = run(options, folders / name, False)
+        check_run(options, stock, "stock")
+        if said(stock) == said(millrace):
+            check_same_files(folders / name, folders / "millrace")
+            if first is not None:
+                print("the stock library's first run said something else: " + first)
+            return
+        differ = [pair for pair in zip(said(stock), said(millrace), strict=False) if pair[0] != pair[1]]
+        if first is not None or differ == []:
+            break
+        first = str(differ)
+    fail("the runs did not say the same", *map(str, differ), *said(stock), *said(millrace))
+
+
 def main():
     options = parse()
     if not os.path.exists(options.preload):
@@ -166,14 +189,7 @@ def main():
             return 0
         check_run(options, millrace, "Millrace")
         if not options.alone:
-            stock = run(options, folders / "stock", False)
-            check_run(options, stock, "stock")
-            lines = [
-                [line for line in one[1].split("\n") if re.fullmatch(options.same, line)] for one in (stock, millrace)
-            ]
-            if lines[0] != lines[1]:
-                fail("the runs did not say the same", *map(str, lines))
-            check_same_files(folders / "stock", folders / "millrace")
+            check_same(options, folders, millrace)
         calls = accelerated_calls(millrace[3])
         if options.coverage:
             check_coverage(options.coverage, millrace[1], calls)

@@ -127,6 +127,16 @@ Introduction introduction_of(int rank, const std::string& path, const Settings& 
   return mine;
 }
 
+// Completes a file that several nodes have open.
+void set_routed(Open& open, MPI_Comm comm, bool first_of_node, Open::Through carried) {
+  open.routed = true;
+  open.ranks = ranks_of(comm);
+  open.looks_again = first_of_node;
+  open.until_written = carried != Open::Through::none;
+  open.through = carried;
+  open.reads_alone = open.until_written;
+}
+
 // False: the handle is left to the MPI library.
 bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle, bool opened) {
   ask_for_threads();
@@ -162,8 +172,8 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   Apart apart = all.left != 0 ? Apart::left_before : Apart::no;
   if (apart == Apart::no && heard.members == 0)
     apart = meet_nodes(comm, heard.peers, heard.decision, meeting);
-  const bool carried = heard.decision.through != Open::Through::none && heard.members == 0 &&
-                       all.written == 0 && all.collective_direct == 0;
+  const bool carries = heard.members == 0 && all.written == 0 && all.collective_direct == 0;
+  const Open::Through carried = carries ? heard.decision.through : Open::Through::none;
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = path;
@@ -178,24 +188,17 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
                                 .costs = heard.decision.costs.costs,
                                 .file_system = heard.decision.costs.file_system,
                                 .routing = meeting.routing,
-                                .through = carried,
+                                .through = carried != Open::Through::none,
                                 .found = std::move(found),
                                 .leaves_small = true},
                                apart);
   open->left = apart != Apart::no;
-  open->routed = heard.members == 0 && !open->left;
-  if (open->routed) open->ranks = ranks_of(comm);
-  if (!open->routed && !open->left) {
+  if (heard.members != 0 && !open->left) {
     const client::Costs& costs = heard.decision.costs.costs;
     open->sweep = {sieve_bytes(handle, path), costs.call_ps / costs.swept_byte_ps};
   }
   open->reads_alone = heard.members != 0 && all.library_reads == 0 && (amode & MPI_MODE_WRONLY) == 0;
-  open->until_written = open->routed && carried;
-  if (open->until_written) {
-    open->through = heard.decision.through;
-    open->reads_alone = true;
-  }
-  open->looks_again = open->routed && meeting.first_of_node;
+  if (heard.members == 0 && !open->left) set_routed(*open, comm, meeting.first_of_node, carried);
   if (open->left) leave_same_file(path, why(Apart::left_before));
   if (open->left && rank == 0) tell(apart, path, settings.file);
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
