@@ -7,6 +7,8 @@
  * tenth case. The lines do not depend on how the bytes come. With "write", the file is open for writing too,
  * and some cases change it before they read.
  *
+ * The FILE "-" is a new one in FOLDER.
+ *
  * usage: reads FOLDER FILE FIRST COUNT [write] */
 #include <mpi.h>
 #include <stdint.h>
@@ -14,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 1 << 18, PER_OPEN = 10 };
+enum { ROOM = 1 << 18, PER_OPEN = 10, NEW_FILE = 3000017 };
 
 static int rank, ranks;
 static unsigned char data[ROOM];
@@ -157,10 +159,10 @@ static void change(MPI_File fh, MPI_Offset size) {
   told(error, &status, (size_t)bytes);
   MPI_Barrier(MPI_COMM_WORLD);
   memset(data, own(256), (size_t)bytes);
-  if (kind == 0) { /* all ranks, collectively: the next collective read sees it */
+  if (kind == 0) { /* all ranks together; OMPIO does not order such a write and another rank's next read */
     MPI_File_write_at_all(fh, mine, data, bytes, MPI_BYTE, &status);
-    error = MPI_File_read_at_all(fh, place + (MPI_Offset)bytes * ((rank + 1) % ranks), data, bytes, MPI_BYTE,
-                                 &status);
+    memset(data, 0, (size_t)bytes);
+    error = MPI_File_read_at_all(fh, mine, data, bytes, MPI_BYTE, &status);
     told(error, &status, (size_t)bytes);
   } else if (rank == writer || kind == 1) { /* one rank, or each for itself */
     MPI_File_write_at(fh, mine, data, bytes, MPI_BYTE, &status);
@@ -225,6 +227,19 @@ static void run_case(MPI_File fh, MPI_Offset size, int writes) {
   if (any(4) == 0) MPI_File_sync(fh);
 }
 
+static const char* make_file(const char* folder) {
+  static char path[4096];
+  snprintf(path, sizeof path, "%s/data", folder);
+  if (rank == 0) {
+    uint64_t state = 1;
+    FILE* file = fopen(path, "w");
+    for (int i = 0; file != NULL && i < NEW_FILE; ++i) putc((int)(next(&state) >> 56), file);
+    if (file == NULL || fclose(file) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  return path;
+}
+
 int main(int argc, char** argv) {
   char name[4096];
   MPI_Init(&argc, &argv);
@@ -232,6 +247,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc != 5 && argc != 6) MPI_Abort(MPI_COMM_WORLD, 2);
   const int writes = argc == 6, amode = writes ? MPI_MODE_RDWR : MPI_MODE_RDONLY;
+  const char* path = strcmp(argv[2], "-") == 0 ? make_file(argv[1]) : argv[2];
   snprintf(name, sizeof name, "%s/reads-%d", argv[1], rank);
   FILE* out = fopen(name, "w");
   MPI_File fh = MPI_FILE_NULL;
@@ -240,7 +256,7 @@ int main(int argc, char** argv) {
   for (int seed = first; seed < first + count; ++seed) {
     if ((seed - first) % PER_OPEN == 0) {
       if (fh != MPI_FILE_NULL) MPI_File_close(&fh);
-      if (MPI_File_open(MPI_COMM_WORLD, argv[2], amode, MPI_INFO_NULL, &fh) != MPI_SUCCESS)
+      if (MPI_File_open(MPI_COMM_WORLD, path, amode, MPI_INFO_NULL, &fh) != MPI_SUCCESS)
         MPI_Abort(MPI_COMM_WORLD, 1);
       MPI_File_get_size(fh, &size);
     }
