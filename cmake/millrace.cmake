@@ -29,6 +29,14 @@ if(MILLRACE_COVERAGE)
   add_link_options(--coverage)
 endif()
 
+# For libraries that are loaded into other people's programs: the C++ library is inside, and nobody sees it.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -Wl,--exclude-libs,ALL MILLRACE_HIDES_ARCHIVES)  # the version scripts hide the same
+set(MILLRACE_OWN_RUNTIME -static-libstdc++ -static-libgcc)
+if(MILLRACE_HIDES_ARCHIVES)
+  list(APPEND MILLRACE_OWN_RUNTIME -Wl,--exclude-libs,ALL)
+endif()
+
 # Half of the time of a compilation goes into the headers of the standard library and of GoogleTest: they are compiled
 # once. Exceptions: a compiler cache, which cannot compare such objects, and clang, which fails where options differ.
 set(precompile OFF)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/result.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -91,7 +92,8 @@ std::string Status::describe() const {
   std::string text = sentence(code_);
   if (error_ != 0) {
     text += " (";
-    text += strerrordesc_np(error_) != nullptr ? strerrordesc_np(error_) : "unknown errno";
+    std::array<char, 128> room{};
+    text += words_of_errno(error_, room);
     text += ")";
   }
   return text;

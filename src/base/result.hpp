@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -30,6 +32,11 @@ enum class Code : std::uint32_t {
   refused = 15,  // an agent of another node does not prove that it belongs to this job, or refuses this agent
 };
 inline constexpr Code last_code = Code::refused;
+
+// The system's words for an errno value. They are in `room`, or constant.
+inline const char* words_of_errno(int error, std::span<char> room) {
+  return ::strerror_r(error, room.data(), room.size());
+}
 
 // The outcome of a call: a code, and the errno behind it (0 if there is none). A status has eight bytes, so
 // it travels in a register; describe() makes the text on demand.

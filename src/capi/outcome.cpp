@@ -3,6 +3,7 @@
 #include "capi/outcome.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
@@ -72,11 +73,10 @@ Outcome::Outcome(Status status, std::string about) : value_(0) {
 const char* explanation() { return last_text; }
 
 void explain(const char* call, int error, std::string_view about) {
-  const char* name = strerrordesc_np(error);
+  std::array<char, 128> room{};
   const char* todo = advice(error);
   if (about.empty() && todo != nullptr) about = todo;
-  (void)snprintf(last_text, text_max, "%s: %s%s%.*s", call, name != nullptr ? name : "unknown error",
-                 about.empty() ? "" : ": ", static_cast<int>(std::min(about.size(), text_max)), about.data());
+  (void)snprintf(last_text, text_max, "%s: %s%s%.*s", call, words_of_errno(error, room), about.empty() ? "" : ": ", static_cast<int>(std::min(about.size(), text_max)), about.data());
   std::replace(std::begin(last_text), std::begin(last_text) + std::strlen(last_text), '\n', ' ');
 }
 

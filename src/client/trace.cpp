@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/trace.hpp"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -51,7 +52,7 @@ void trace_begin(const std::string& folder) {
 }
 
 void trace_add(const char* name, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t bytes) {
-  static thread_local const auto thread = static_cast<std::uint32_t>(::gettid());
+  static thread_local const auto thread = static_cast<std::uint32_t>(::syscall(SYS_gettid));
   const std::lock_guard lock(trace().mutex);
   if (trace().spans.size() < max_spans) {
     trace().spans.push_back({name, begin_ns, end_ns, thread, bytes});

@@ -3,6 +3,7 @@
 #include "staging/pool.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -86,9 +87,8 @@ void Pool::tell_unpinned(Status why, const Device& device) {
   if (options_.tell == nullptr) return;
   // The reason is not from describe(), whose sentences are about files.
   std::string reason = device.explain();
-  if (const char* words = strerrordesc_np(why.error());
-      reason.empty() && why.error() != 0 && words != nullptr)
-    reason = words;
+  std::array<char, 128> room{};
+  if (reason.empty() && why.error() != 0) reason = words_of_errno(why.error(), room);
   if (reason.empty()) reason = "the device refuses them";
   const std::string line =
       "staging buffers of " + std::to_string(options_.shape.bytes() / KiB) +

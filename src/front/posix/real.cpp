@@ -26,9 +26,44 @@ constinit std::array<void*, slot_count> functions = {};
   _exit(127);
 }
 
+// A glibc before 2.33 has the functions of stat() only in a form whose first argument is the version of
+// struct stat.
+#ifdef __x86_64__
+constexpr int stat_version = 1;
+#else
+constexpr int stat_version = 0;
+#endif
+int old_stat(const char* path, struct stat* about) { return real::__xstat(stat_version, path, about); }
+int old_lstat(const char* path, struct stat* about) { return real::__lxstat(stat_version, path, about); }
+int old_fstat(int fd, struct stat* about) { return real::__fxstat(stat_version, fd, about); }
+int old_fstatat(int folder, const char* path, struct stat* about, int flags) {
+  return real::__fxstatat(stat_version, folder, path, about, flags);
+}
+static_assert(sizeof(struct stat) == sizeof(struct stat64));
+
+void* function_of_old_libc(PosixSlot slot) {
+  switch (slot) {
+    case PosixSlot::stat:
+    case PosixSlot::stat64:
+      return reinterpret_cast<void*>(&old_stat);
+    case PosixSlot::lstat:
+    case PosixSlot::lstat64:
+      return reinterpret_cast<void*>(&old_lstat);
+    case PosixSlot::fstat:
+    case PosixSlot::fstat64:
+      return reinterpret_cast<void*>(&old_fstat);
+    case PosixSlot::fstatat:
+    case PosixSlot::fstatat64:
+      return reinterpret_cast<void*>(&old_fstatat);
+    default:
+      return nullptr;
+  }
+}
+
 void* look_up(unsigned index) {
   const int error = errno;
   void* function = dlsym(RTLD_NEXT, names[index]);
+  if (function == nullptr) function = function_of_old_libc(static_cast<PosixSlot>(index));
   if (function == nullptr) missing(names[index]);
   __atomic_store_n(&functions[index], function, __ATOMIC_RELAXED);
   errno = error;

@@ -40,6 +40,7 @@ int __xstat(int version, const char* path, struct stat* about) noexcept;
 int __xstat64(int version, const char* path, struct stat64* about) noexcept;
 int __fxstatat(int version, int folder, const char* path, struct stat* about, int flags) noexcept;
 int __fxstatat64(int version, int folder, const char* path, struct stat64* about, int flags) noexcept;
+int close_range(unsigned first, unsigned last, int flags) noexcept;  // declared by glibc from 2.34 on
 }
 
 namespace millrace::front {
