@@ -96,7 +96,8 @@ int start(int argc, char** argv, int rank, int ranks) {
     if (rank == 0) std::printf("deck: every rank reads an input file (JSON)\n%s", describe(table).c_str());
     return 0;
   }
-  if (settings.bytes == 0 || settings.transfer == 0) throw BadUsage("--bytes and --transfer must be more than 0");
+  if (settings.bytes == 0 || settings.transfer == 0)
+    throw BadUsage("--bytes and --transfer must be more than 0");
   if (!settings.make) return run(settings, rank, ranks, ready);
   if (rank == 0) make_file(settings);
   return 0;

@@ -178,7 +178,9 @@ class Measure:
         target = str(self._target(way))
         hosts = range(1, 1 + way.nodes)
         try:
-            self._nodes.call(0, [str(self._nodes.build / f"bin/bench/deck-{self._mpi}"), *case.arguments, "-w", "-o", target])
+            self._nodes.call(
+                0, [str(self._nodes.build / f"bin/bench/deck-{self._mpi}"), *case.arguments, "-w", "-o", target]
+            )
             time.sleep(SETTLED_S)
             forget_cached()
             settings = way.settings if way.settings is None else way.settings | {"MILLRACE_POSIX_STAGE": target}

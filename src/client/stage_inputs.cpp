@@ -30,7 +30,8 @@ std::int64_t now_ns() {
 std::vector<std::string> names_of(const std::string& pattern) {
   std::vector<std::string> names;
   glob_t found{};
-  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) names.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
+    names.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
   return names;
 }
@@ -76,7 +77,8 @@ InputStamp look_at_input(const std::string& path, struct stat& about) {
   struct statx fresh {};
   if (::statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &fresh) != 0) return {};
   if (::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
-  return {about.st_ino, static_cast<std::uint64_t>(about.st_size), ns_of(about.st_mtim), ns_of(about.st_ctim)};
+  return {about.st_ino, static_cast<std::uint64_t>(about.st_size), ns_of(about.st_mtim),
+          ns_of(about.st_ctim)};
 }
 
 FoundInputs find_inputs(const std::vector<std::string>& patterns, std::size_t most) {
@@ -87,19 +89,23 @@ FoundInputs find_inputs(const std::vector<std::string>& patterns, std::size_t mo
       any = add(found.inputs, name) || any;
       if (found.inputs.size() > most) break;
     }
-    if (!any) found.problems.push_back("posix_stage: '" + pattern + "' matches no file with bytes; nothing is copied");
+    if (!any)
+      found.problems.push_back("posix_stage: '" + pattern +
+                               "' matches no file with bytes; nothing is copied");
     if (found.inputs.size() > most) break;
   }
   if (found.inputs.size() > most) {
     found.inputs.resize(most);
-    found.problems.push_back("posix_stage: more than " + std::to_string(most) +
-                             " files match. The first ones are copied to every node, and the others are read where "
-                             "they are; name only the largest files");
+    found.problems.push_back(
+        "posix_stage: more than " + std::to_string(most) +
+        " files match. The first ones are copied to every node, and the others are read where "
+        "they are; name only the largest files");
   }
   wait_for_youngest(found.inputs);
   std::erase_if(found.inputs, [&](const Input& input) {
     if (input.stamp.inode != 0 && settled(input)) return false;
-    found.problems.push_back(input.path + " is read where it is, not copied to every node: it changes, or its time of "
+    found.problems.push_back(input.path +
+                             " is read where it is, not copied to every node: it changes, or its time of "
                              "change is in the future; check the clocks of this node and of the file server");
     return true;
   });
@@ -107,7 +113,8 @@ FoundInputs find_inputs(const std::vector<std::string>& patterns, std::size_t mo
 }
 
 HeldCopy::HeldCopy(const Fd& copy) {
-  const std::string link = "/proc/self/fd/" + std::to_string(copy.get());  // the copy has no other name any more
+  const std::string link =
+      "/proc/self/fd/" + std::to_string(copy.get());  // the copy has no other name any more
   const Fd own(::open(link.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
   if (!own.valid() || ::fstat(own.get(), &about) != 0) return;

@@ -11,8 +11,8 @@
 
 #include "base/fd.hpp"
 
-// Inputs: plain files that all ranks read, copied to every node at MPI_Init (setting posix_stage, ADR 25). This
-// header has the rank's part that needs no MPI.
+// Inputs: plain files that all ranks read, copied to every node at MPI_Init (setting posix_stage, ADR 25).
+// This header has the rank's part that needs no MPI.
 namespace millrace::client {
 
 // The state of a file, as all nodes see it. Every change of the file changes at least `status_ns`.
@@ -35,8 +35,8 @@ struct FoundInputs {
   std::vector<Input> inputs;
   std::vector<std::string> problems;  // lines for the user
 };
-// Finds the regular files with bytes in them that match the patterns, at most `most`. Waits until the youngest
-// file is two seconds old: a file system may give two changes within one second the same time.
+// Finds the regular files with bytes in them that match the patterns, at most `most`. Waits until the
+// youngest file is two seconds old: a file system may give two changes within one second the same time.
 FoundInputs find_inputs(const std::vector<std::string>& patterns, std::size_t most);
 
 // A descriptor of a copy that this process keeps. It has a high number, and exec closes it. The program may

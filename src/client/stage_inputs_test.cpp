@@ -23,7 +23,8 @@ class Inputs : public testing::Test {
   static void SetUpTestSuite() {
     folder = testing::TempDir() + "millrace-inputs-" + std::to_string(::getpid());
     std::filesystem::create_directories(folder + "/below");
-    for (const char* name : {"a.dat", "b.dat", "c.in", "below/d.dat"}) std::ofstream(folder + "/" + name) << name;
+    for (const char* name : {"a.dat", "b.dat", "c.in", "below/d.dat"})
+      std::ofstream(folder + "/" + name) << name;
     std::ofstream(folder + "/empty.dat") << "";
     std::filesystem::create_symlink(folder + "/a.dat", folder + "/link");
   }

@@ -35,10 +35,11 @@ struct Calls {
   bool (*size_limited)() = nullptr;              // true if RLIMIT_FSIZE is set
 
   // For copies.
-  int (*about)(int fd, struct stat* about) = nullptr;      // fstat
-  int (*about_now)(int fd, struct stat* about) = nullptr;  // the same, and a network file system asks its server
+  int (*about)(int fd, struct stat* about) = nullptr;  // fstat
+  int (*about_now)(int fd,
+                   struct stat* about) = nullptr;  // the same, and a network file system asks its server
   int (*open_again)(int fd, int flags) = nullptr;  // for reading, close-on-exec, with an offset of its own
-  int (*replace)(int fd, int by) = nullptr;        // fd then means the file of `by`; fd's close-on-exec flag stays
+  int (*replace)(int fd, int by) = nullptr;  // fd then means the file of `by`; fd's close-on-exec flag stays
   int (*close)(int fd) = nullptr;
 };
 

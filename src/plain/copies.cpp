@@ -11,7 +11,9 @@ namespace {
 
 FileId id_of(const struct stat& about) { return {about.st_dev, about.st_ino}; }
 
-bool same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+bool same_time(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
 
 // True if the file has not changed. Every change of bytes, owner or mode sets st_ctime.
 bool unchanged(const struct stat& a, const struct stat& b) {
@@ -83,7 +85,8 @@ void Copies::leave(int fd) {
   if (count != 0 && calls_.about(fd, &about) == 0) {
     const FileId id = id_of(about);
     for (unsigned i = 0; i < count; ++i) {
-      if (id == all_[i].id || id == id_of(all_[i].original)) all_[i].left.store(true, std::memory_order_relaxed);
+      if (id == all_[i].id || id == id_of(all_[i].original))
+        all_[i].left.store(true, std::memory_order_relaxed);
     }
   }
   errno = error;

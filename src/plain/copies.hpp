@@ -26,8 +26,8 @@ class Copies {
   // False: there are no copies, so no call needs to ask for one.
   bool any() const { return count_.load(std::memory_order_acquire) != 0; }
 
-  // `original` is the state of the file when it was copied, and `fd` has the copy open. False: the copy is not
-  // usable, or there are too many.
+  // `original` is the state of the file when it was copied, and `fd` has the copy open. False: the copy is
+  // not usable, or there are too many.
   bool add(const struct stat& original, int fd);
   // Ends the use of copies for good. Descriptors that the program has keep the copy.
   void forget();

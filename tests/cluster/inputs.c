@@ -66,7 +66,8 @@ static void by_read(const char* how, int flags) {
   }
   uint64_t sum = 14695981039346656037u;
   long long size = 0;
-  for (ssize_t got; (got = read(fd, data, sizeof data)) > 0; size += got) sum = sum_of(sum, data, (size_t)got);
+  for (ssize_t got; (got = read(fd, data, sizeof data)) > 0; size += got)
+    sum = sum_of(sum, data, (size_t)got);
   told(how, fd, sum, size);
   say(out, "offset %lld, close-on-exec %d", (long long)lseek(fd, 0, SEEK_CUR), fcntl(fd, F_GETFD));
   close(fd);
@@ -76,7 +77,8 @@ static void by_pread(void) {
   const int fd = openat(AT_FDCWD, path, O_RDONLY);
   uint64_t sum = 14695981039346656037u;
   long long size = 0;
-  for (ssize_t got; (got = pread(fd, data, 5000, size)) > 0; size += got) sum = sum_of(sum, data, (size_t)got);
+  for (ssize_t got; (got = pread(fd, data, 5000, size)) > 0; size += got)
+    sum = sum_of(sum, data, (size_t)got);
   told("pread", fd, sum, size);
   struct iovec parts[] = {{data, 100}, {data + 200, 300}};
   memset(data, 0, sizeof data);
@@ -225,9 +227,9 @@ static void finalized(void) {}
 static const struct {
   const char* name;
   void (*run)(void);
-} modes[] = {{"all", every_way},   {"changed", changed}, {"deleted", deleted}, {"forbidden", forbidden},
-             {"closed", closed},   {"forked", forked},   {"locked", locked},   {"mpi", by_mpi},
-             {"finalized", finalized}};
+} modes[] = {{"all", every_way},       {"changed", changed}, {"deleted", deleted},
+             {"forbidden", forbidden}, {"closed", closed},   {"forked", forked},
+             {"locked", locked},       {"mpi", by_mpi},      {"finalized", finalized}};
 
 int main(int argc, char** argv) {
   char name[4096];

@@ -192,4 +192,3 @@ def test_ranks_of_one_node_read_the_file_itself(nodes):
         nodes.count = nodes_before
     assert {line for one in job.folder.glob("from-*") for line in one.read_text().split()} == {"file"}
     assert job.read("err") == ""
-

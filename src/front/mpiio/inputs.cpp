@@ -21,41 +21,36 @@ namespace {
 
 constexpr std::size_t most_inputs = 64;  // plain::Copies::most
 
-// The ranks of MPI_COMM_WORLD. Errors of their calls come back to Millrace, and never reach the program.
-class World {
+// While it lives, errors of calls on MPI_COMM_WORLD come back to Millrace, and never reach the program.
+// Millrace needs no communicator of its own, because the program makes no calls yet.
+class Errors {
  public:
-  World() {
+  Errors() {
     kept_ = PMPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler_) == MPI_SUCCESS;
     PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    made_ = PMPI_Comm_rank(MPI_COMM_WORLD, &rank_) == MPI_SUCCESS &&
-            PMPI_Comm_split(MPI_COMM_WORLD, 0, rank_, &comm_) == MPI_SUCCESS;
-    if (made_) PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
   }
-  ~World() {
-    if (made_) PMPI_Comm_free(&comm_);
+  ~Errors() {
     if (!kept_) return;
     PMPI_Comm_set_errhandler(MPI_COMM_WORLD, handler_);
     PMPI_Errhandler_free(&handler_);
   }
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
-
-  bool made() const { return made_; }
-  MPI_Comm comm() const { return comm_; }
-  int rank() const { return rank_; }
+  Errors(const Errors&) = delete;
+  Errors& operator=(const Errors&) = delete;
 
  private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
-  int rank_ = 0;
-  bool kept_ = false, made_ = false;
+  bool kept_ = false;
 };
 
-// One file of rank 0's list. Its name follows in a text. Sent as bytes, because all ranks run the same build.
+// The list of files that rank 0 sends to all ranks, which run the same build. The names follow each other.
 struct Listed {
   client::InputStamp stamp;
   std::uint64_t group;
-  std::uint64_t length;
+  std::uint64_t length;  // of the name
+};
+struct List {
+  std::uint64_t count;
+  std::uint64_t names_bytes;
 };
 
 // All other ranks wait for rank 0, so it goes on without the files if it has no memory for them.
@@ -69,35 +64,59 @@ std::vector<client::Input> find(const Settings& settings) noexcept {
   }
 }
 
-// Rank 0's bytes go to all ranks, which sleep while rank 0 looks for files.
-bool broadcast(MPI_Comm comm, void* data, std::size_t bytes) {
+// The maximum over all ranks, word by word.
+bool reduce(const Company& mine, Company& all) {
+  constexpr int words = sizeof mine / sizeof(std::uint64_t);
   MPI_Request request;
-  const int started = PMPI_Ibcast(data, static_cast<int>(bytes), MPI_BYTE, 0, comm, &request);
+  const int started = PMPI_Iallreduce(&mine, &all, words, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD, &request);
   return wait_asleep(started, request);
 }
 
-// The files of rank 0, on all ranks.
-bool share(const World& world, std::vector<client::Input>& inputs, std::vector<std::uint64_t>& groups) {
-  std::vector<Listed> list;
-  std::string names;
+// Rank 0's bytes go to all ranks, which sleep while rank 0 looks for files.
+bool broadcast(std::vector<std::byte>& data) {
+  MPI_Request request;
+  const int started =
+      PMPI_Ibcast(data.data(), static_cast<int>(data.size()), MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+  return wait_asleep(started, request);
+}
+
+template <class T>
+void append(std::vector<std::byte>& data, const T* from, std::size_t bytes) {
+  const auto* first = reinterpret_cast<const std::byte*>(from);
+  data.insert(data.end(), first, first + bytes);
+}
+
+// The files of rank 0, on all ranks. `groups`: a number for each of them. A list that is not long is sent at
+// once.
+bool share(std::vector<client::Input>& inputs, std::vector<std::uint64_t>& groups) {
+  constexpr std::size_t usual_bytes = 4096;
+  std::vector<std::byte> head(usual_bytes), rest;
+  List list{inputs.size(), 0};
   for (const client::Input& input : inputs) {
-    list.push_back({input.stamp, own_company(0, true).group, input.path.size()});
-    names += input.path;
+    const Listed one{input.stamp, own_company(0, true).group, input.path.size()};
+    append(rest, &one, sizeof one);
+    list.names_bytes += input.path.size();
   }
-  std::uint64_t sizes[] = {list.size(), names.size()};
-  if (!broadcast(world.comm(), sizes, sizeof sizes)) return false;
-  list.resize(sizes[0]);
-  names.resize(sizes[1]);
-  if (list.empty()) return true;
-  if (!broadcast(world.comm(), list.data(), list.size() * sizeof(Listed)) ||
-      !broadcast(world.comm(), names.data(), names.size()))
-    return false;
+  for (const client::Input& input : inputs) append(rest, input.path.data(), input.path.size());
+  std::memcpy(head.data(), &list, sizeof list);
+  const bool fits = sizeof list + rest.size() <= head.size();
+  if (fits && !rest.empty()) std::memcpy(head.data() + sizeof list, rest.data(), rest.size());
+  if (!broadcast(head)) return false;
+  std::memcpy(&list, head.data(), sizeof list);
+  rest.resize(list.count * sizeof(Listed) + list.names_bytes);
+  const bool came = sizeof list + rest.size() <= head.size();
+  if (came)
+    rest.assign(head.begin() + sizeof list,
+                head.begin() + static_cast<std::ptrdiff_t>(sizeof list + rest.size()));
+  if (!came && !broadcast(rest)) return false;
   inputs.clear();
-  std::size_t at = 0;
-  for (const Listed& one : list) {
-    inputs.push_back({names.substr(at, one.length), one.stamp});
+  const auto* names = reinterpret_cast<const char*>(rest.data()) + list.count * sizeof(Listed);
+  for (std::size_t i = 0; i < list.count; ++i) {
+    Listed one;
+    std::memcpy(&one, rest.data() + i * sizeof one, sizeof one);
+    inputs.push_back({std::string(names, one.length), one.stamp});
     groups.push_back(one.group);
-    at += one.length;
+    names += one.length;
   }
   return true;
 }
@@ -129,30 +148,31 @@ void report(const client::Input& input, std::uint64_t group, const Settings& set
 }
 
 // Copies the files one after the other. The result says for each file whether this rank has a copy.
-std::vector<int> copy_all(const World& world, const std::vector<client::Input>& inputs,
+std::vector<int> copy_all(int rank, const std::vector<client::Input>& inputs,
                           const std::vector<std::uint64_t>& groups, const Settings& settings) {
   std::vector<int> copied;
   held().reserve(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::optional<StagedCopy> copy =
-        stage_whole(world.comm(), {inputs[i].path, settings, groups[i], 0, 0});
+        stage_whole(MPI_COMM_WORLD, {inputs[i].path, settings, groups[i], 0, 0});
     // Files that cannot be copied have their message. It is not repeated at the end.
     copied.push_back(!copy || offer(inputs[i], *copy) ? 1 : 0);
-    if (copy && world.rank() == 0) report(inputs[i], groups[i], settings);
+    if (copy && rank == 0) report(inputs[i], groups[i], settings);
   }
   return copied;
 }
 
-void tell_of_missing(const World& world, const std::vector<client::Input>& inputs, std::vector<int> copied) {
+void tell_of_missing(int rank, const std::vector<client::Input>& inputs, const std::vector<int>& copied) {
   std::vector<int> all(copied.size());
   MPI_Request request;
-  const int started = PMPI_Iallreduce(copied.data(), all.data(), static_cast<int>(all.size()), MPI_INT, MPI_MIN,
-                                      world.comm(), &request);
-  if (!wait_asleep(started, request) || world.rank() != 0) return;
+  const int started = PMPI_Iallreduce(copied.data(), all.data(), static_cast<int>(all.size()), MPI_INT,
+                                      MPI_MIN, MPI_COMM_WORLD, &request);
+  if (!wait_asleep(started, request) || rank != 0) return;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i] == 0)
-      client::log(inputs[i].path + ": some ranks read the file where it is, because it changed while it was copied, "
-                                   "or because their nodes see another file");
+      client::log(inputs[i].path +
+                  ": some ranks read the file where it is, because it changed while it was copied, "
+                  "or because their nodes see another file");
   }
 }
 
@@ -160,22 +180,24 @@ void copy_inputs() {
   const Settings& settings = client::process_settings();
   if (!settings.enabled || settings.posix_stage.empty()) return;
   ask_for_threads();
-  const World world;
-  if (!world.made()) return;
-  const Company mine = own_company(world.rank(), settings.across_nodes && posix_hooks_are_here());
+  const Errors come_back;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const Company mine = own_company(rank, settings.across_nodes && posix_hooks_are_here());
   Company all{};
-  if (!all_at_most(world.comm(), mine, all) || all.on_one_node()) return;
+  if (!reduce(mine, all) || all.on_one_node()) return;
   if (all.refused != 0) {
-    if (world.rank() == 0)
-      client::log("posix_stage has no effect: it needs libmillrace_posix.so in every rank (`millrace run` preloads "
-                  "it), and MILLRACE_ACROSS_NODES must not be 0");
+    if (rank == 0)
+      client::log(
+          "posix_stage has no effect: it needs libmillrace_posix.so in every rank (`millrace run` preloads "
+          "it), and MILLRACE_ACROSS_NODES must not be 0");
     return;
   }
   std::vector<client::Input> inputs;
-  if (world.rank() == 0) inputs = find(settings);
+  if (rank == 0) inputs = find(settings);
   std::vector<std::uint64_t> groups;
-  if (!share(world, inputs, groups) || inputs.empty()) return;
-  tell_of_missing(world, inputs, copy_all(world, inputs, groups, settings));
+  if (!share(inputs, groups) || inputs.empty()) return;
+  tell_of_missing(rank, inputs, copy_all(rank, inputs, groups, settings));
 }
 
 int after_init(const Scope& scope, int result) noexcept {

@@ -6,8 +6,8 @@
 #include "front/posix/hook.hpp"
 #include "front/posix/real.hpp"
 
-using millrace::front::drop;
 using millrace::front::before_lock;
+using millrace::front::drop;
 using millrace::front::engine;
 using millrace::front::look_for_copy;
 using millrace::front::release;
