@@ -67,9 +67,9 @@ Limits: `network` is iperf3's rate over the server's link divided by the part of
 sequential stream into the target on the server's node (bench/limit, fsync included); `server` the smaller of the two;
 `own` and `other` one stream into the mounted file system, by a process on its server's node and on another node.
 
-Bar 7: `init` is the time from the start of a process to the end of MPI_Init, `read` the time from before open to the last
-byte, and `all` the time from the start of a process to the last byte. MPI_Init makes the copies. So the rate of `posix-stage` counts
-`read`, and the time that `init` takes longer than that of `stock` in the same round.
+Bar 7: `init` is the time from the start of a process to the end of MPI_Init, `read` the time from before open to the
+last byte, and `all` the time from the start of a process to the last byte. MPI_Init makes the copies. So the rate of
+`posix-stage` counts `read`, and the time that `init` takes longer than that of `stock` in the same round.
 """
 
 
