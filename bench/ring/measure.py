@@ -88,12 +88,13 @@ def network_limit(case: Case, link: float) -> float:
 
 
 def count_init(runs: dict[str, Run]) -> None:
-    """Adds to a round's time of reading the time that its MPI_Init took longer than the stock library's."""
+    """Adds to the times of reading the time that MPI_Init took longer than the stock library's, in the median."""
     stock, staged = runs["stock"], runs["posix-stage"]
     if stock.problem or staged.problem:
         return
-    longer = max(0.0, staged.parts["init"][-1] - stock.parts["init"][-1])
-    staged.mib_s[-1] = staged.size / MIB / (staged.parts["read"][-1] + longer)
+    usual = statistics.median(stock.parts["init"])
+    times = zip(staged.parts["init"], staged.parts["read"], strict=True)
+    staged.mib_s = [staged.size / MIB / (read + max(0.0, init - usual)) for init, read in times]
 
 
 def forget_cached() -> None:
@@ -116,11 +117,11 @@ class Measure:
                 self._tell(f"{case.name}: {way.name}, round {turn + 1} of {self._rounds}")
                 if not result.runs[way.name].problem:
                     self._way(case, way, result.runs[way.name])
-            if case.inputs:
-                count_init(result.runs)
             size = max((run.size for run in result.runs.values()), default=0)
             if size:
                 self._limits(case, size, result)
+        if case.inputs:
+            count_init(result.runs)
         return result
 
     def _target(self, way: Way) -> pathlib.Path:

@@ -69,7 +69,7 @@ sequential stream into the target on the server's node (bench/limit, fsync inclu
 
 Bar 7: `init` is the time from the start of a process to the end of MPI_Init, `read` the time from before open to the
 last byte, and `all` the time from the start of a process to the last byte. MPI_Init makes the copies. So the rate of
-`posix-stage` counts `read`, and the time that `init` takes longer than that of `stock` in the same round.
+`posix-stage` counts `read`, and the time that `init` takes longer than the median of `stock`.
 """
 
 
