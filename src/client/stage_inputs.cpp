@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,27 @@ std::int64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   return ns_of(now);
+}
+
+timespec time_of(const struct statx_timestamp& time) {
+  return {time.tv_sec, static_cast<long>(time.tv_nsec)};
+}
+
+struct stat as_stat(const struct statx& found) {
+  struct stat about {};
+  about.st_dev = makedev(found.stx_dev_major, found.stx_dev_minor);
+  about.st_ino = found.stx_ino;
+  about.st_nlink = found.stx_nlink;
+  about.st_mode = found.stx_mode;
+  about.st_uid = found.stx_uid;
+  about.st_gid = found.stx_gid;
+  about.st_size = static_cast<off_t>(found.stx_size);
+  about.st_blksize = static_cast<blksize_t>(found.stx_blksize);
+  about.st_blocks = static_cast<blkcnt_t>(found.stx_blocks);
+  about.st_atim = time_of(found.stx_atime);
+  about.st_mtim = time_of(found.stx_mtime);
+  about.st_ctim = time_of(found.stx_ctime);
+  return about;
 }
 
 // The names that a pattern matches, in alphabetical order.
@@ -76,7 +98,8 @@ InputStamp look_at_input(const std::string& path, struct stat& about) {
   // NFS and FUSE answer stat from what they remember. This makes them ask.
   struct statx fresh {};
   if (::statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &fresh) != 0) return {};
-  if (::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
+  if (!S_ISREG(fresh.stx_mode) || (fresh.stx_mask & STATX_BASIC_STATS) != STATX_BASIC_STATS) return {};
+  about = as_stat(fresh);
   return {about.st_ino, static_cast<std::uint64_t>(about.st_size), ns_of(about.st_mtim),
           ns_of(about.st_ctim)};
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -94,6 +95,15 @@ TEST_F(Inputs, EachChangeChangesTheStamp) {
   EXPECT_NE(first, second);
   std::filesystem::remove(path);
   EXPECT_EQ(look_at_input(path, about), InputStamp());
+}
+
+TEST_F(Inputs, ALookDescribesTheFileAsStatDoes) {
+  struct stat looked {
+  }, told{};
+  (void)look_at_input(folder + "/a.dat", looked);
+  ASSERT_EQ(::stat((folder + "/a.dat").c_str(), &told), 0);
+  looked.st_atim = told.st_atim;
+  EXPECT_EQ(std::memcmp(&looked, &told, sizeof told), 0);
 }
 
 TEST_F(Inputs, ACopyIsHeldForReadingAtAHighNumber) {
