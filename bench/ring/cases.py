@@ -29,6 +29,7 @@ class Way:
     target: str = DISK
     settings: dict[str, str] | None = None
     arguments: tuple[str, ...] = ()  # after the case's own
+    nodes: int = 0  # bar 7: how many compute nodes run it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Case:
     peer: str = ""
     repetitions: int = 0  # of each run; 0 = as the user says
     reads: bool = False  # a new file for each run, written by the stock library, read once with cold caches
+    inputs: bool = False  # bar 7: node 0 is the file server alone, and ranks read one file with open and read
 
     @property
     def name(self) -> str:
@@ -206,10 +208,20 @@ def reading(selection: Selection, peer: str) -> list[Case]:
     return cases
 
 
+def inputs(selection: Selection, peer: str) -> list[Case]:
+    """Bar 7: all nodes' ranks read one input file in at most 1.3 times the time of one node's ranks."""
+    n = selection.nodes
+    ways = [Way("one node", peer, nodes=1), Way("stock", peer, nodes=n), Way("posix-stage", peer, {}, nodes=n)]
+    needs = [Need("posix-stage", "one node", 1 / 1.3)]
+    shape = selection.shape(n + 1)  # the file server is a node of its own
+    arguments = ["-b", selection.at_most]
+    return [Case(7, "input", shape, "deck", arguments, ways, needs, (), 1, 0, peer, 1, inputs=True)]
+
+
 def select(selection: Selection) -> list[Case]:
     cases = network(selection)
     for peer in selection.peers:
-        cases += compared(selection, peer) + reading(selection, peer)
+        cases += compared(selection, peer) + reading(selection, peer) + inputs(selection, peer)
     cases += servers(selection) + predicted(selection) + scaling(selection)
     return [case for case in cases if selection.wants(case)]
 

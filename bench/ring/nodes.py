@@ -115,19 +115,31 @@ class Nodes:
         return launch.run_json(self.words(node, command), environment | (settings or {}), timeout_s or self.timeout_s)
 
     def mpi(
-        self, program: str, mpi: str, arguments: list[str], settings: dict[str, str] | None, ranks: int = 0
+        self,
+        program: str,
+        mpi: str,
+        arguments: list[str],
+        settings: dict[str, str] | None,
+        ranks: int = 0,
+        hosts: range = range(0),
     ) -> dict:
-        """A measuring program on all nodes: with the stock library, or with Millrace where there are settings."""
+        """A measuring program on all nodes, or on some: with the stock library, or with Millrace if there are settings.
+
+        With `hosts`, each of these nodes gets as many ranks as the shape says."""
+        ranks = ranks or len(hosts) * self.shape.per_node
         ranks = ranks or self.shape.ranks
-        per_node = max(1, ranks // self.shape.nodes)
+        per_node = max(1, ranks // (len(hosts) or self.shape.nodes))
         place = {
             "mpich": ["mpiexec.hydra", "-n", str(ranks), "-ppn", str(per_node)],
             "ompi": ["mpirun.openmpi", "-n", str(ranks), "--map-by", f"ppr:{per_node}:node"],
         }[mpi]
+        if hosts:
+            names = ",".join(f"node{one}" + (f":{per_node}" if mpi == "ompi" else "") for one in hosts)
+            place += ["-hosts" if mpi == "mpich" else "--host", names]
         command = [*place, str(self.build / "bin/bench" / f"{program}-{mpi}"), *arguments]
         if settings is not None:
             command = [str(self.build / "bin/millrace"), "run", "--", *command]
-        return self.run_json(0, command, settings)
+        return self.run_json(hosts[0] if hosts else 0, command, settings)
 
     def stream(self, node: int, path: pathlib.Path, size: int, sync: bool = True) -> float:
         """MiB/s of the best way to write one sequential stream there, by a process on that node."""

@@ -49,6 +49,10 @@ def rows(result: Result) -> list[list[str]]:
         name = way.name + (f" ({way.target})" if way.target != "disk" else "")
         lines.append([*start, name, _size(run.size), spread(run.mib_s), opened, ", ".join(needed) or "-",
                       ", ".join(reached) or "-", result.verdict(way.name)])  # fmt: skip
+    for way, run in result.runs.items():
+        for part, values in run.parts.items():
+            shown = f"{statistics.median(values):.3f} s ({min(values):.3f}..{max(values):.3f})"
+            lines.append([*start, f"{way}: {part}", "", shown, "", "", "", ""])
     for name, values in result.limits.items():
         lines.append([*start, f"limit: {name}", "", spread(values), "", "", "", ""])
     return lines
@@ -62,6 +66,10 @@ LEGEND = """\
 Limits: `network` is iperf3's rate over the server's link divided by the part of the bytes that crosses it; `disk` one
 sequential stream into the target on the server's node (bench/limit, fsync included); `server` the smaller of the two;
 `own` and `other` one stream into the mounted file system, by a process on its server's node and on another node.
+
+Bar 7: `init` is the time from the start of a process to the end of MPI_Init, `read` the time from before open to the
+last byte, and `all` the time from the start of a process to the last byte. MPI_Init makes the copies. So the rate of
+`posix-stage` counts `read`, and the time that `init` takes longer than the median of `stock`.
 """
 
 

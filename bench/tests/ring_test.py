@@ -102,9 +102,15 @@ class Judgement(unittest.TestCase):
         case.servers, case.shape = 1, Shape(2)
         self.assertAlmostEqual(measure.network_limit(case, 114), 228)
 
+    def test_copies_that_mpi_init_makes_are_counted(self):
+        parts = {"stock": {"init": [0.25], "read": [4.0]}, "posix-stage": {"init": [1.25], "read": [0.5]}}
+        runs = {name: measure.Run([0.0], [1.0], 3 << 20, "", one) for name, one in parts.items()}
+        measure.count_init(runs)
+        self.assertEqual(runs["posix-stage"].mib_s, [2.0])
+
     def test_all_bars_have_cases_of_different_names(self):
-        everything = cases.select(cases.Selection({1, 2, 3, 4, 5, 6}, ["*"], ["glusterfs", "moosefs"]))
-        self.assertEqual({case.bar for case in everything}, {1, 2, 3, 4, 5, 6})
+        everything = cases.select(cases.Selection({1, 2, 3, 4, 5, 6, 7}, ["*"], ["glusterfs", "moosefs"]))
+        self.assertEqual({case.bar for case in everything}, {1, 2, 3, 4, 5, 6, 7})
         self.assertEqual(len({case.name for case in everything}), len(everything))
         for case in everything:
             known = {way.name for way in case.ways} | set(case.limits)
@@ -112,7 +118,7 @@ class Judgement(unittest.TestCase):
 
     def test_bad_use_is_refused_with_a_reason(self):
         for program, arguments, expected in (
-            (RING, ["--bars", "7"], "this program measures"),
+            (RING, ["--bars", "8"], "this program measures"),
             (RING, ["--peers", "nfs"], "there is glusterfs and moosefs"),
             (RING, ["--patterns", "none"], "no case is left"),
             (CATWALK, ["--scale", "32"], "no sort buffer may become smaller"),

@@ -70,7 +70,8 @@ def preload_value(libraries: Sequence[str], existing: str | None) -> str:
 
 def wants_posix(configuration: settings.Configuration) -> bool:
     """True if plain files are accelerated too."""
-    return configuration.values["posix"].value == "1" or configuration.values["posix_async"].value != ""
+    values = configuration.values
+    return values["posix"].value == "1" or any(values[name].value != "" for name in ("posix_async", "posix_stage"))
 
 
 def build_environment(

@@ -262,6 +262,13 @@ SETTINGS: tuple[Setting, ...] = (
         low=MIB,
         high=TIB,
     ),
+    Setting(
+        "posix_stage",
+        "paths",
+        "",
+        "Plain files that all ranks read: MPI_Init copies them to every node, where reading opens find them. Includes "
+        "--posix.",
+    ),
     Setting("stats", "path", "", "Reports, one JSON document per line, are appended here.", toml=False),
     Setting("trace", "path", "", "Directory for one trace file per process.", toml=False),
     Setting(

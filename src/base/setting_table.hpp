@@ -71,6 +71,7 @@ inline constexpr std::array setting_rules{
     SettingRule{.name = "posix_writeback", .kind = SettingKind::choice, .words = setting_words::posix_writeback},
     SettingRule{.name = "posix_async", .kind = SettingKind::paths},
     SettingRule{.name = "posix_async_memory", .kind = SettingKind::bytes, .least = 1048576, .most = 1099511627776},
+    SettingRule{.name = "posix_stage", .kind = SettingKind::paths},
     SettingRule{.name = "stats", .kind = SettingKind::path},
     SettingRule{.name = "trace", .kind = SettingKind::path},
     SettingRule{.name = "job", .kind = SettingKind::key},

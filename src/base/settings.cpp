@@ -182,6 +182,7 @@ constexpr std::array bindings{
     Binding{"posix_writeback", assign<&Settings::posix_writeback>},
     Binding{"posix_async", assign<&Settings::posix_async>},
     Binding{"posix_async_memory", assign<&Settings::posix_async_memory_bytes>},
+    Binding{"posix_stage", assign<&Settings::posix_stage>},
     Binding{"stats", assign<&Settings::stats_path>},
     Binding{"trace", assign<&Settings::trace_directory>},
     Binding{"job", assign<&Settings::job>},

@@ -96,6 +96,8 @@ struct Settings {
   std::vector<std::string> posix_async;  // glob patterns of paths with write-behind (plain/behind.hpp)
   std::uint64_t posix_async_memory_bytes =
       setting_default::posix_async_memory;  // for such writes, per process
+  std::vector<std::string>
+      posix_stage;                // patterns of glob(3): files that MPI_Init copies to every node (ADR 25)
   std::string stats_path;         // file for JSON lines; a directory: one file per node; empty = off
   std::string trace_directory;    // one trace file per process; empty = off
   std::string job;                // key of the job, which names the job's agents

@@ -80,6 +80,8 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("posix_writeback", "never").settings.posix_writeback, Early::never);
   EXPECT_THAT(attempt("posix_async", "*.out:/scratch/*").settings.posix_async,
               ElementsAre("*.out", "/scratch/*"));
+  EXPECT_THAT(attempt("posix_stage", "deck.in: tables/*").settings.posix_stage,
+              ElementsAre("deck.in", "tables/*"));
   EXPECT_EQ(attempt("posix_async_memory", "64m").settings.posix_async_memory_bytes, 64 * MiB);
   EXPECT_EQ(attempt("stats", "/tmp/s.jsonl").settings.stats_path, "/tmp/s.jsonl");
   EXPECT_EQ(attempt("trace", "t").settings.trace_directory, "t");
@@ -103,7 +105,7 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("device_buffers", "auto").settings.device_buffers, DeviceBuffers::automatic);
   EXPECT_EQ(attempt("staging_bytes", "1GiB").settings.staging_bytes, GiB);
   EXPECT_FALSE(attempt("staging_bytes", "1KiB").ok);
-  EXPECT_EQ(setting_names().size(), 34U);
+  EXPECT_EQ(setting_names().size(), 35U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {

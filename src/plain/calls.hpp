@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -32,6 +33,14 @@ struct Calls {
   char* (*memory)(std::size_t bytes) = nullptr;  // zeroed pages; nullptr: none left
   void (*install)() = nullptr;                   // installs the handlers for fork and exit; called once
   bool (*size_limited)() = nullptr;              // true if RLIMIT_FSIZE is set
+
+  // For copies.
+  int (*about)(int fd, struct stat* about) = nullptr;  // fstat
+  int (*about_now)(int fd,
+                   struct stat* about) = nullptr;  // the same, and a network file system asks its server
+  int (*open_again)(int fd, int flags) = nullptr;  // for reading, close-on-exec, with an offset of its own
+  int (*replace)(int fd, int by) = nullptr;  // fd then means the file of `by`; fd's close-on-exec flag stays
+  int (*close)(int fd) = nullptr;
 };
 
 }  // namespace millrace::plain

@@ -48,6 +48,8 @@ def test_posix_is_preloaded_where_asked_for(millrace, world, monkeypatch):
     assert seen["LD_PRELOAD"] == both and seen["MILLRACE_POSIX_WRITEBACK"] == "always"
     seen = environment_of(millrace("run", "--posix-async", "*.out", "--posix-async", "/scratch/*", "env"))
     assert seen["LD_PRELOAD"] == both and seen["MILLRACE_POSIX_ASYNC"] == "*.out:/scratch/*"
+    seen = environment_of(millrace("run", "--posix-stage", "deck.in", "--posix-stage", "tables/*", "env"))
+    assert seen["LD_PRELOAD"] == both and seen["MILLRACE_POSIX_STAGE"] == "deck.in:tables/*"
     monkeypatch.setenv("LD_PRELOAD", both + ":/usr/lib/does-not-matter.so")
     assert environment_of(millrace("run", "--posix", "env"))["LD_PRELOAD"] == both + ":/usr/lib/does-not-matter.so"
 

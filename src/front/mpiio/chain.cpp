@@ -12,6 +12,7 @@
 #include "client/file.hpp"
 #include "client/route.hpp"
 #include "front/mpiio/nodes.hpp"
+#include "front/mpiio/opening.hpp"
 
 namespace millrace::front {
 namespace {
@@ -83,8 +84,10 @@ class Staging {
   template <class T>
   bool gather(const T& mine, std::vector<T>& all) const {
     all.resize(static_cast<std::size_t>(size_));
-    return PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm_) ==
-           MPI_SUCCESS;
+    MPI_Request request;
+    const int started =
+        PMPI_Iallgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm_, &request);
+    return wait_asleep(started, request);
   }
   bool first_of_node() const { return firsts_[node_] == rank_; }
   Problem prepare();

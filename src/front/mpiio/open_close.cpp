@@ -8,6 +8,7 @@
 #include "front/mpiio/calls.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/first.hpp"
+#include "front/mpiio/inputs.hpp"
 #include "front/mpiio/linear.hpp"
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
@@ -323,6 +324,7 @@ int own_finalize(Entry entry) noexcept {
   }
   const int result = call<Slot::MPI_Finalize>(entry);
   if (!outermost) return result;
+  drop_inputs();
   try {
     client::finalize();
   } catch (...) {

@@ -24,7 +24,27 @@ bool answer(const struct stat* about, bool writes) {
   return false;
 }
 
+// The function that front/posix/copies.cpp exports.
+using TakeCopy = bool (*)(const struct stat* original, int fd, bool (*in_hook)());
+
+TakeCopy take_copy() {
+  static const auto found = reinterpret_cast<TakeCopy>(::dlsym(RTLD_DEFAULT, "millrace_posix_copy"));
+  return found;
+}
+
+bool in_hook() { return thread_state.depth != 0; }
+
 }  // namespace
+
+bool posix_hooks_are_here() { return take_copy() != nullptr; }
+
+bool offer_copy(const struct stat& original, int fd) {
+  return take_copy() != nullptr && take_copy()(&original, fd, &in_hook);
+}
+
+void end_copies() {
+  if (take_copy() != nullptr) (void)take_copy()(nullptr, -1, nullptr);
+}
 
 void meet_posix_hooks() {
   [[maybe_unused]] static const bool met = [] {

@@ -77,6 +77,8 @@ OTHERS = [
     ("MPI_File_call_errhandler", "MPI_File fh, int errorcode", "pass", "errhandler"),
     ("MPI_Register_datarep", "...", "pass", "datarep"),
     ("MPI_Register_datarep_c", "...", "pass", "datarep"),
+    ("MPI_Init", "int* argc, char*** argv", "own", "open_close"),
+    ("MPI_Init_thread", "int* argc, char*** argv, int required, int* provided", "own", "open_close"),
     ("MPI_Finalize", "", "own", "open_close"),
 ]
 

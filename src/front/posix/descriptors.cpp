@@ -8,8 +8,10 @@
 #include "front/posix/hook.hpp"
 #include "front/posix/real.hpp"
 
+using millrace::front::before_lock;
 using millrace::front::drop;
 using millrace::front::engine;
+using millrace::front::look_for_copy;
 using millrace::front::release;
 using millrace::front::release_all;
 using millrace::front::settle;
@@ -23,7 +25,9 @@ template <class Real>
 int opened(int flags, Real real) {
   if ((flags & O_TRUNC) != 0) settle_all();
   const int fd = real();
-  if (fd >= 0) engine().opened(fd, flags);
+  if (fd < 0) return fd;
+  engine().opened(fd, flags);
+  look_for_copy(fd, flags);
   return fd;
 }
 
@@ -47,6 +51,8 @@ int closed(int fd, Real real) {
 // descriptor has no write-behind.
 void before_command(int fd, int command) {
   if (command == F_GETFD || command == F_SETFD || command == F_GETFL) return;
+  if (command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW)
+    before_lock(fd);
   if (command == F_DUPFD || command == F_DUPFD_CLOEXEC || command == F_SETFL) {
     release(fd);
   } else {

@@ -5,6 +5,9 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
+
+#include <cstring>
 
 #include "front/posix/hook.hpp"
 #include "front/posix/real.hpp"
@@ -68,6 +71,36 @@ bool size_limited() {
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
+// A copy has no name, so it is opened by its descriptor.
+int open_again(int fd, int flags) {
+  char link[32];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  return real::open(link, O_RDONLY | O_CLOEXEC | flags, 0);
+}
+
+int replace(int fd, int by) {
+  const int flags = real::fcntl(fd, F_GETFD);
+  return flags < 0 ? -1 : real::dup3(by, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
+}
+
+// NFS and FUSE answer fstat from what they remember, so this asks the server.
+int about_now(int fd, struct stat* about) {
+  struct statx found;
+  constexpr unsigned wanted = STATX_BASIC_STATS;
+  if (real::statx(fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, wanted, &found) != 0) return -1;
+  if ((found.stx_mask & wanted) != wanted) return -1;
+  memset(about, 0, sizeof *about);
+  about->st_dev = makedev(found.stx_dev_major, found.stx_dev_minor);
+  about->st_ino = found.stx_ino;
+  about->st_mode = found.stx_mode;
+  about->st_uid = found.stx_uid;
+  about->st_gid = found.stx_gid;
+  about->st_size = static_cast<off_t>(found.stx_size);
+  about->st_mtim = {found.stx_mtime.tv_sec, found.stx_mtime.tv_nsec};
+  about->st_ctim = {found.stx_ctime.tv_sec, found.stx_ctime.tv_nsec};
+  return 0;
+}
+
 constexpr plain::Calls calls{
     [](int fd, const void* data, std::size_t bytes, off_t at) { return real::pwrite(fd, data, bytes, at); },
     [](int fd, off_t offset, int whence) { return real::lseek(fd, offset, whence); },
@@ -82,14 +115,21 @@ constexpr plain::Calls calls{
     memory,
     install,
     size_limited,
+    [](int fd, struct stat* about) { return real::fstat(fd, about); },
+    about_now,
+    open_again,
+    replace,
+    [](int fd) { return real::close(fd); },
 };
 
 constinit plain::Engine the_engine(calls);
+constinit plain::Copies the_copies(calls);
 
 }  // namespace
 
 constinit thread_local bool Entrance::busy = false;
 
 plain::Engine& engine() { return the_engine; }
+plain::Copies& copies() { return the_copies; }
 
 }  // namespace millrace::front

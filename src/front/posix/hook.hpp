@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <atomic>
 
+#include "plain/copies.hpp"
 #include "plain/engine.hpp"
 
 // Marks exported functions. Everything else in the library is hidden.
@@ -15,6 +17,8 @@ namespace millrace::front {
 
 // The process's engine, over the real functions.
 plain::Engine& engine();
+// The copies of files that opens for reading get (copies.cpp). There are none unless the program uses MPI.
+plain::Copies& copies();
 
 // A function of the MPI-IO hooks of this process, set at the first MPI_File_open (guests.cpp). `ask_mpi` is
 // nullptr if the process uses no MPI-IO. For a file, the function writes the pending bytes to the file and
@@ -50,6 +54,28 @@ inline void release(int fd) {
 inline void settle_named(int folder, const char* path, int flags) {
   settle_all();
   ask_for(folder, path, flags);
+}
+// Call it after fd was opened with these flags of open(2). A file that is opened for reading may have a copy.
+void take_copy(int fd);
+inline void look_for_copy(int fd, int flags) {
+  if (!copies().any()) return;
+  if ((flags & O_ACCMODE) == O_RDONLY) {
+    take_copy(fd);
+  } else {
+    copies().leave(fd);
+  }
+}
+// Call it with the result of fstat.
+void show_original(struct stat* about);
+inline int shown(int result, struct stat* about) {
+  if (result == 0 && copies().any()) [[unlikely]]
+    show_original(about);
+  return result;
+}
+// Call it before a lock on the file of fd.
+inline void before_lock(int fd) {
+  if (copies().any()) [[unlikely]]
+    copies().leave(fd);
 }
 inline void drop(int fd) { engine().behind().drop(fd); }
 inline void release_all() { engine().behind().release_all(); }

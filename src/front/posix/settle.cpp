@@ -8,11 +8,15 @@
 #include "front/posix/hook.hpp"
 #include "front/posix/real.hpp"
 
+using millrace::front::before_lock;
 using millrace::front::release;
 using millrace::front::release_all;
 using millrace::front::settle;
 using millrace::front::settle_all;
+using millrace::front::shown;
 namespace real = millrace::front::real;
+
+static_assert(sizeof(struct stat) == sizeof(struct stat64), "shown() takes both");
 
 MILLRACE_HOOK off_t lseek(int fd, off_t offset, int whence) noexcept {
   if (whence != SEEK_SET && whence != SEEK_CUR) settle(fd);
@@ -61,36 +65,39 @@ MILLRACE_HOOK int fallocate64(int fd, int mode, off64_t at, off64_t bytes) {
 
 MILLRACE_HOOK int fstat(int fd, struct stat* about) noexcept {
   settle(fd);
-  return real::fstat(fd, about);
+  return shown(real::fstat(fd, about), about);
 }
 
 MILLRACE_HOOK int fstat64(int fd, struct stat64* about) noexcept {
   settle(fd);
-  return real::fstat64(fd, about);
+  return shown(real::fstat64(fd, about), reinterpret_cast<struct stat*>(about));
 }
 
 MILLRACE_HOOK int __fxstat(int version, int fd, struct stat* about) noexcept {
   settle(fd);
-  return real::__fxstat(version, fd, about);
+  return shown(real::__fxstat(version, fd, about), about);
 }
 
 MILLRACE_HOOK int __fxstat64(int version, int fd, struct stat64* about) noexcept {
   settle(fd);
-  return real::__fxstat64(version, fd, about);
+  return shown(real::__fxstat64(version, fd, about), reinterpret_cast<struct stat*>(about));
 }
 
 MILLRACE_HOOK int flock(int fd, int operation) noexcept {
   settle(fd);
+  before_lock(fd);
   return real::flock(fd, operation);
 }
 
 MILLRACE_HOOK int lockf(int fd, int command, off_t bytes) {
   settle(fd);
+  before_lock(fd);
   return real::lockf(fd, command, bytes);
 }
 
 MILLRACE_HOOK int lockf64(int fd, int command, off64_t bytes) {
   settle(fd);
+  before_lock(fd);
   return real::lockf64(fd, command, bytes);
 }
 

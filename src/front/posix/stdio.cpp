@@ -19,6 +19,7 @@ using millrace::front::ask_mpi;
 using millrace::front::drop;
 using millrace::front::engine;
 using millrace::front::Entrance;
+using millrace::front::look_for_copy;
 using millrace::front::release;
 using millrace::front::settle;
 using millrace::front::settle_all;
@@ -53,8 +54,10 @@ FILE* opened(const char* mode, Real real) {
   device::look();
   FILE* stream = real();
   if (stream == nullptr) return nullptr;
-  const bool writes = (mode[0] == 'w') && strchr(mode, '+') == nullptr;
-  engine().opened(descriptor_of(stream), writes ? O_WRONLY : O_RDONLY);
+  const bool both = strchr(mode, '+') != nullptr;
+  const int fd = descriptor_of(stream);
+  engine().opened(fd, mode[0] == 'w' && !both ? O_WRONLY : O_RDONLY);
+  look_for_copy(fd, mode[0] == 'r' && !both ? O_RDONLY : O_RDWR);  // libc has not read anything yet
   return stream;
 }
 

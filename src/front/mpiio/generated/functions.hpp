@@ -198,6 +198,14 @@ struct Function<Slot::MPI_File_sync> {
   using type = decltype(&::MPI_File_sync);
 };
 template <>
+struct Function<Slot::MPI_Init> {
+  using type = decltype(&::MPI_Init);
+};
+template <>
+struct Function<Slot::MPI_Init_thread> {
+  using type = decltype(&::MPI_Init_thread);
+};
+template <>
 struct Function<Slot::MPI_Finalize> {
   using type = decltype(&::MPI_Finalize);
 };
