@@ -13,7 +13,7 @@ CTEST = ctest --output-on-failure -j $(TEST_JOBS)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-asan test-asan-short test-tsan test-mpis fuzz bench bench-device format lint install clean
+.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-asan test-asan-short test-tsan test-mpis fuzz bench bench-device format lint wheel test-wheel install clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,6 +91,12 @@ format: bootstrap  ## formats C, C++ and Python
 lint: bootstrap  ## formatting, clang-tidy, ruff
 	@test -f build/build.ninja || cmake --preset release
 	JOBS=$(JOBS) scripts/lint check
+
+wheel: bootstrap  ## a binary wheel in dist/ for any Linux with glibc 2.28 (ARCH=aarch64: for that processor)
+	scripts/wheel $(ARCH)
+
+test-wheel: wheel  ## that wheel in bootstrapped Debian systems without a compiler and without MPI (root, debootstrap)
+	$(VENV_PYTHON) tests/wheel/run.py dist/*manylinux*_$(shell uname -m).whl
 
 install: shipped  ## a relocatable prefix in PREFIX
 	cmake --install build --prefix "$(abspath $(DESTDIR)$(PREFIX))"

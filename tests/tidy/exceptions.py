@@ -26,6 +26,7 @@ SYSTEM_CALLS = {
     "src/client/read_pieces": "reads pieces of the program's file, as the MPI library would",
     "src/client/socket_contact": "a session's seam to the system: wakes the agent by its eventfd, pauses, stat",
     "src/client/stage": "makes and finds copies of files on the node; reads the file that is copied",
+    "src/client/trace": "gettid, which glibc has from 2.30 on",
     "src/client/start": "starts the agent: posix_spawn",
     "src/client/testing/": "jobs of forked ranks",
     "src/staging/buffers": "memory between host and device: mmap, madvise",
