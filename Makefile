@@ -46,13 +46,13 @@ test-long: build  ## thousands of random cases, hours of patience not needed
 
 test-asan: bootstrap  ## unit tests under address and undefined-behaviour sanitizers
 	$(call build_preset,build-asan,asan)
-	$(CTEST) --test-dir build-asan -L unit
+	UBSAN_OPTIONS=halt_on_error=1 $(CTEST) --test-dir build-asan -L unit
 
 ASAN_SHORT = base extent journal link pipeline agent_core recovery staging channel plain capi transport
 test-asan-short: bootstrap  ## those of them that handle what strangers and programs give, or memory by hand
 	@test -f build-asan/build.ninja || cmake --preset asan
 	@cmake --build build-asan -j $(JOBS) --target $(ASAN_SHORT:%=%_test) channel_functions fake_cuda millrace-host
-	$(CTEST) --test-dir build-asan -R "^unit\.($$(echo $(ASAN_SHORT) | tr ' ' '|'))\$$"
+	UBSAN_OPTIONS=halt_on_error=1 $(CTEST) --test-dir build-asan -R "^unit\.($$(echo $(ASAN_SHORT) | tr ' ' '|'))\$$"
 
 test-tsan: bootstrap  ## unit tests under the thread sanitizer
 	$(call build_preset,build-tsan,tsan)

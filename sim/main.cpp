@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/time.h>
+
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +14,10 @@
 namespace {
 
 using namespace millrace::sim;
+
+// With --stop, SIGPROF ends the program after this processor time in one seed: a planted bug may make a run
+// endless. A seed takes less than a second.
+constexpr itimerval seed_bound = {{}, {.tv_sec = 60, .tv_usec = 0}};
 
 constexpr const char* usage =
     "usage: millrace-sim [--trace|--stop] FIRST [COUNT]\n"
@@ -93,6 +99,7 @@ int main(int argc, char** argv) {
   const std::uint64_t count = argc > at + 1 ? std::strtoull(argv[at + 1], nullptr, 10) : 1;
   bool good = true;
   for (std::uint64_t seed = first; seed < first + count && (good || !stop); ++seed) {
+    if (stop) ::setitimer(ITIMER_PROF, &seed_bound, nullptr);
     const Scenario scenario = make_scenario(seed);
     good = report(scenario, run(scenario, trace), trace) && good;
   }

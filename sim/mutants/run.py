@@ -6,6 +6,7 @@ seed. --from: the first seed of the programs that follow."""
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,10 @@ def find(program: str, first: int) -> str | None:
     except subprocess.TimeoutExpired:
         return None
     if ended.returncode < 0:
-        return f"ended by signal {-ended.returncode}"
+        good = re.findall(r"^seed (\d+)  hash", ended.stdout, re.MULTILINE)
+        seed = int(good[-1]) + 1 if good else first
+        how = "does not end" if ended.returncode == -signal.SIGPROF else f"ended by signal {-ended.returncode}"
+        return f"seed {seed}: {how}"
     found = re.search(r"^seed (\d+) .*BAD\n\s*(.*)", ended.stdout, re.MULTILINE)
     return f"seed {found[1]}: {found[2]}" if found else None
 

@@ -114,6 +114,13 @@ TEST_P(EachDevice, AFullDiskIsTold) {
   EXPECT_EQ(umount2(disk.c_str(), MNT_DETACH), 0);
 }
 
+// GCC's thread sanitizer ends a child of a process with threads as soon as the child starts a thread.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool children_may_start_threads = false;
+#else
+constexpr bool children_may_start_threads = true;
+#endif
+
 TEST_P(EachDevice, ChildrenHaveFilesAndNothingElse) {
   const Bytes bytes = pattern(100'000);
   const Memory memory(device, bytes);
@@ -129,8 +136,9 @@ TEST_P(EachDevice, ChildrenHaveFilesAndNothingElse) {
     millrace_device* own = nullptr;
     void* address = nullptr;
     const bool opens =
-        millrace_device_open("process", &own) == 0 && millrace_alloc(own, 100, &address) == 0 &&
-        millrace_write_mem(own, address, bytes.data(), 100) == 0 && millrace_device_close(own) == 0;
+        !children_may_start_threads ||
+        (millrace_device_open("process", &own) == 0 && millrace_alloc(own, 100, &address) == 0 &&
+         millrace_write_mem(own, address, bytes.data(), 100) == 0 && millrace_device_close(own) == 0);
     _exit(right && opens ? 0 : 1);
   }
   int status = -1;

@@ -178,6 +178,19 @@ TEST(ClientFault, AnAgentThatTakesTwiceTheBoundIsWaitedFor) {
   Job job("late", {"MILLRACED_FAKE=late", "MILLRACE_TIMEOUT=400ms"});
   const std::string path = job.path("data");
   create(path);
+  // On a loaded machine an agent needs longer than this bound to start. The rank that starts it has a long
+  // bound, and the agent has the short one.
+  const Step started, ended;
+  const pid_t starter = job.start([&] {
+    ::setenv("MILLRACE_TIMEOUT", "60s", 1);
+    RANK_CHECK(process_settings().timeout_ms == 60'000);
+    ::setenv("MILLRACE_TIMEOUT", "400ms", 1);
+    RANK_CHECK(open_file(job.path("data"))->enter_pipeline({100, 1, 1}));
+    started.reach();
+    RANK_CHECK(ended.await());
+    return 0;
+  });
+  ASSERT_TRUE(started.await());
   EXPECT_EQ(job.wait(job.start([&] {
     auto file = open_file(path);
     RANK_CHECK(write_range(*file, 1, 0, 100, 100) == 0);
@@ -186,6 +199,8 @@ TEST(ClientFault, AnAgentThatTakesTwiceTheBoundIsWaitedFor) {
   }),
                      10),
             0);
+  ended.reach();
+  EXPECT_EQ(job.wait(starter), 0);
 }
 
 TEST(ClientFault, WhatAKilledRankPublishedIsWrittenAndNothingIsLeft) {

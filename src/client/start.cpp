@@ -123,8 +123,8 @@ class Starter {
     if (ended || ended.status().code() != Code::timeout) return {};
     ::kill(*child, SIGKILL);
     ::waitpid(*child, nullptr, 0);
-    why = program_ + " did not go to the background within " + std::to_string(bound_ms_ / 1000) +
-          " s: check that it is millraced, and that the node is not overloaded";
+    why = program_ + " did not go to the background within " + std::to_string(bound_ms_) +
+          " ms: check that it is millraced, and that the node is not overloaded";
     return Code::timeout;
   }
 

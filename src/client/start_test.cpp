@@ -78,7 +78,7 @@ TEST(Start, AProgramThatDoesNotEndIsEnded) {
   Job job("stays", {"MILLRACE_TIMEOUT=300ms"});
   const std::string told =
       told_by_a_rank_of(job, make_program(job, "echo $$ > " + job.path("pid") + "\nexec sleep 1000"));
-  EXPECT_NE(told.find("did not go to the background"), std::string::npos) << told;
+  EXPECT_NE(told.find("did not go to the background within 300 ms"), std::string::npos) << told;
   EXPECT_TRUE(Job::ends_within(std::atoi(text_of(job.path("pid")).c_str()), 20));
 }
 

@@ -29,6 +29,13 @@ TypeMap with_bounds(TypeMap map, std::int64_t lower, std::int64_t extent) {
   return settled(std::move(map));
 }
 
+// The map of a type whose places overflow.
+TypeMap misfit() {
+  TypeMap map;
+  map.fits = false;
+  return map;
+}
+
 // Blocks of elements of `old` at byte displacements. Equal steps between equal blocks become one run, without
 // a look at the inside of `old`.
 TypeMap from_blocks(const TypeMap& old, std::span<const Block> blocks, std::int64_t unit) {
@@ -95,11 +102,7 @@ TypeMap hvector(const TypeMap& old, std::uint64_t count, std::uint64_t block_len
 
 TypeMap vector(const TypeMap& old, std::uint64_t count, std::uint64_t block_length, std::int64_t stride) {
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(stride, old.extent, &bytes)) {
-    TypeMap map;
-    map.fits = false;
-    return map;
-  }
+  if (__builtin_mul_overflow(stride, old.extent, &bytes)) return misfit();
   return hvector(old, count, block_length, bytes);
 }
 
@@ -108,7 +111,9 @@ TypeMap hindexed(const TypeMap& old, std::span<const Block> blocks) { return fro
 TypeMap indexed(const TypeMap& old, std::span<const Block> blocks) {
   if (old.extent >= 0) return from_blocks(old, blocks, old.extent);
   std::vector<Block> bytes(blocks.begin(), blocks.end());
-  for (Block& block : bytes) block.displacement *= old.extent;
+  for (Block& block : bytes) {
+    if (__builtin_mul_overflow(block.displacement, old.extent, &block.displacement)) return misfit();
+  }
   return from_blocks(old, bytes, 1);
 }
 

@@ -152,17 +152,31 @@ TEST(TypeMap, OverflowIsNotAValidMap) {
   EXPECT_TRUE(huge.valid());
   EXPECT_FALSE(contiguous(huge, 4).valid());
   EXPECT_FALSE(hvector(contiguous_type(8), 1ull << 40, 1, 1ll << 40).valid());
+  for (const std::int64_t extent : {1ll << 40, -(1ll << 40)}) {
+    const TypeMap far = resized(contiguous_type(8), 0, extent);
+    const Block blocks[] = {{1ll << 30, 1}, {0, 1}};
+    EXPECT_FALSE(indexed(far, blocks).valid()) << extent;
+  }
 }
 
 TEST(TypeMap, NestsDeeperThanTheBoundAreNotValid) {
   TypeMap map = contiguous_type(1);
-  for (int level = 0; level < 40; ++level) {
-    // Three uneven blocks and a hole: no level can be joined with the next.
+  for (std::uint32_t level = 1; level <= TypeMap::max_depth; ++level) {
+    map = hvector(map, 2, 1, 3 * map.extent);  // the hole keeps a level from being joined with the next
+    EXPECT_TRUE(map.valid());
+    EXPECT_EQ(map.depth, level);
+  }
+  EXPECT_FALSE(hvector(map, 2, 1, 3 * map.extent).valid());
+}
+
+TEST(TypeMap, UnevenNestsWhoseExtentOverflowsAreNotValidAndSmall) {
+  TypeMap map = contiguous_type(1);
+  for (int level = 0; level < 30 && map.valid(); ++level) {
     const Block blocks[] = {{0, 1}, {2, 1}, {5, 1}};
-    map = resized(indexed(map, blocks), 0, map.extent * 7);
+    map = indexed(map, blocks);
+    EXPECT_LT(map.runs.size(), 1000u);
   }
   EXPECT_FALSE(map.valid());
-  EXPECT_LT(map.runs.size(), 1000u);
 }
 
 TEST(TypeMap, EmptyTypesKeepTheirBounds) {

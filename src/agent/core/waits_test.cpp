@@ -74,7 +74,7 @@ TEST_F(Waits,
 
 // The storage completes no request. After 25 ms it counts as slow, and the buffer takes records again.
 TEST_F(Waits, while_a_quick_storage_has_more_than_a_window_no_record_is_taken_for_25_ms) {
-  start({.max_delay_polls = 1'000'000'000});
+  start({.max_delay_polls = 1'000'000});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   constexpr std::size_t chunk = 128 * KiB, window = 256 * KiB;
   rig->step(ms);
