@@ -76,7 +76,8 @@ void explain(const char* call, int error, std::string_view about) {
   std::array<char, 128> room{};
   const char* todo = advice(error);
   if (about.empty() && todo != nullptr) about = todo;
-  (void)snprintf(last_text, text_max, "%s: %s%s%.*s", call, words_of_errno(error, room), about.empty() ? "" : ": ", static_cast<int>(std::min(about.size(), text_max)), about.data());
+  (void)snprintf(last_text, text_max, "%s: %s%s%.*s", call, words_of_errno(error, room),
+                 about.empty() ? "" : ": ", static_cast<int>(std::min(about.size(), text_max)), about.data());
   std::replace(std::begin(last_text), std::begin(last_text) + std::strlen(last_text), '\n', ' ');
 }
 

@@ -127,7 +127,8 @@ def test_random_reads_of_a_file_that_the_ranks_change(nodes, mpi, settings):
         run = RandomReading(nodes, mpi, path, 1, count, "write", stage=stage, **settings)
         seen[stage] = run.end(1200 if LONG else 120).seen
         told[stage] = sum(
-            line["through_bytes"] for line in map(stats.parse_line, run.job.read("stats").splitlines())
+            line["through_bytes"]
+            for line in map(stats.parse_line, run.job.read("stats").splitlines())
             if line and "through_bytes" in line
         )
     assert told["none"] == 0 < told["pieces"]
