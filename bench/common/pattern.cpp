@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
+#include <vector>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define BENCH_WIDE_VECTORS __attribute__((target_clones("avx2", "default"), optimize("O3")))
@@ -89,6 +91,19 @@ std::size_t mismatch(const void* data, std::size_t size, std::uint64_t offset, s
     if (in[i] != byte_at(offset + i, base)) return i;
   }
   return no_mismatch;
+}
+
+void make_file(const std::string& path, std::uint64_t bytes, std::uint64_t seed) {
+  std::FILE* out = std::fopen(path.c_str(), "wb");
+  if (out == nullptr) throw std::runtime_error("cannot write " + path);
+  std::vector<unsigned char> data(1 << 20);
+  bool good = true;
+  for (std::uint64_t at = 0; at < bytes && good; at += data.size()) {
+    const std::size_t size = std::min<std::uint64_t>(data.size(), bytes - at);
+    fill(data.data(), size, at, seed);
+    good = std::fwrite(data.data(), 1, size, out) == size;
+  }
+  if (std::fclose(out) != 0 || !good) throw std::runtime_error("cannot write " + path);
 }
 
 FileCheck check_file(const char* path, std::uint64_t begin, std::uint64_t end, std::uint64_t seed) {

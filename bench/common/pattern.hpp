@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace bench {
 
@@ -14,6 +15,9 @@ namespace bench {
 
 // Fills [data, data + size) with the content of file bytes [offset, offset + size).
 void fill(void* data, std::size_t size, std::uint64_t offset, std::uint64_t seed);
+
+// Makes the file of `bytes` bytes. Throws std::runtime_error if that fails.
+void make_file(const std::string& path, std::uint64_t bytes, std::uint64_t seed);
 
 inline constexpr std::size_t no_mismatch = ~std::size_t{0};
 

@@ -34,20 +34,6 @@ std::vector<Option> options(Settings& s) {
   };
 }
 
-void make_file(const Settings& s) {
-  std::FILE* out = std::fopen(s.file.c_str(), "wb");
-  if (out == nullptr) throw std::runtime_error("cannot write " + s.file);
-  std::vector<unsigned char> data(s.transfer);
-  bool good = true;
-  for (std::uint64_t at = 0; at < s.bytes && good; at += data.size()) {
-    const std::size_t size = std::min<std::uint64_t>(data.size(), s.bytes - at);
-    fill(data.data(), size, at, 0);
-    good = std::fwrite(data.data(), 1, size, out) == size;
-  }
-  if (std::fclose(out) != 0 || !good) throw std::runtime_error("cannot write " + s.file);
-  sync_file_system(s.file);
-}
-
 // Reads from the descriptor's offset to the end. Returns the number of bytes, and counts wrong transfers.
 std::uint64_t read_all(int fd, std::vector<unsigned char>& data, bool check, long& errors) {
   std::uint64_t at = 0;
@@ -99,7 +85,10 @@ int start(int argc, char** argv, int rank, int ranks) {
   if (settings.bytes == 0 || settings.transfer == 0)
     throw BadUsage("--bytes and --transfer must be more than 0");
   if (!settings.make) return run(settings, rank, ranks, ready);
-  if (rank == 0) make_file(settings);
+  if (rank == 0) {
+    make_file(settings.file, settings.bytes, 0);
+    sync_file_system(settings.file);
+  }
   return 0;
 }
 

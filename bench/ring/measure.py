@@ -140,9 +140,7 @@ class Measure:
         try:
             document = self._nodes.mpi(case.program, self._mpi, words, way.settings)
         except RunFailed as reason:
-            run.problem = str(reason)[:200]
-            self._nodes.restart()
-            return
+            return self._failed(run, reason)
         run.size = document["bytes"]
         if case.program == "btio":  # all time from open to close: ranks wait for data between its I/O calls too
             seconds = statistics.median(one["total_s"] for one in document["repetitions"])
@@ -151,6 +149,10 @@ class Measure:
             run.mib_s.append(document["write"]["median_mib_s"])
         opens = [one["open_s"] * 1000 for one in document.get("repetitions", document["write"].get("repetitions", []))]
         run.open_ms.append(statistics.median(opens))
+
+    def _failed(self, run: Run, reason: RunFailed) -> None:
+        run.problem = str(reason)[:200]
+        self._nodes.restart()
 
     def _cold_read(self, case: Case, way: Way, run: Run) -> None:
         """One launch reads one new file, which no node has in its memory."""
@@ -165,9 +167,7 @@ class Measure:
             document = self._nodes.mpi(case.program, self._mpi, words, way.settings)
             self._nodes.call(0, ["rm", "-f", target])
         except RunFailed as reason:
-            run.problem = str(reason)[:200]
-            self._nodes.restart()
-            return
+            return self._failed(run, reason)
         run.size = document["bytes"]
         if not document["verified"]:
             run.problem = "it read wrong bytes"
@@ -189,9 +189,7 @@ class Measure:
             document = self._nodes.mpi(case.program, self._mpi, words, settings, hosts=hosts)
             self._nodes.call(0, ["rm", "-f", target])
         except RunFailed as reason:
-            run.problem = str(reason)[:200]
-            self._nodes.restart()
-            return
+            return self._failed(run, reason)
         run.size = document["bytes"]
         if not document["verified"]:
             run.problem = "it read wrong bytes"

@@ -41,19 +41,6 @@ std::vector<Option> options(Settings& s) {
   };
 }
 
-void make_file(const Settings& s) {
-  std::FILE* out = std::fopen(s.file.c_str(), "wb");
-  if (out == nullptr) throw std::runtime_error("cannot write " + s.file);
-  std::vector<unsigned char> data(s.transfer);
-  bool good = true;
-  for (std::uint64_t at = 0; at < s.bytes && good; at += data.size()) {
-    const std::size_t size = std::min<std::uint64_t>(data.size(), s.bytes - at);
-    fill(data.data(), size, at, s.seed);
-    good = std::fwrite(data.data(), 1, size, out) == size;
-  }
-  if (std::fclose(out) != 0 || !good) throw std::runtime_error("cannot write " + s.file);
-}
-
 // Every byte of the file, a transfer at a time; the number of transfers that were wrong, if they are checked.
 long read_all(const Settings& s, MPI_File file, std::vector<unsigned char>& data, bool check) {
   long errors = 0;
@@ -72,7 +59,7 @@ long read_all(const Settings& s, MPI_File file, std::vector<unsigned char>& data
 
 int run(const Settings& s, int rank, int ranks) {
   if (rank == 0) {
-    make_file(s);
+    make_file(s.file, s.bytes, s.seed);
     sync_file_system(s.file);
   }
   std::vector<unsigned char> data(s.transfer);

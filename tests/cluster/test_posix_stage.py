@@ -4,17 +4,14 @@
 
 import json
 import os
-import random
 import signal
 import time
 
 import pytest
 from conftest import eventually
 from jobs import LAUNCHERS, TIMEOUT_S, nodes_up, port_of, shared_folder
+from test_stage import INSTEAD, LARGE, SIZE, make
 
-SIZE = 3_000_001
-LARGE = 64 << 20  # some seconds on the links
-INSTEAD = "is read where it is, not copied to every node"
 RANKS = 6
 ALL_CALLS = "independent,collective,nonblocking,split,read"
 
@@ -24,12 +21,6 @@ def nodes():
     with shared_folder() as folder, nodes_up("inputs", 3, folder, "200mbit") as up:
         up.networks = [os.readlink(f"/proc/{node['pid']}/ns/net") for node in up.cluster.status()["nodes"]]
         yield up
-
-
-def make(path, size=SIZE, seed=1):
-    path.write_bytes(random.Random(seed).randbytes(min(size, SIZE)))
-    os.truncate(path, size)
-    return path
 
 
 class Reading:
