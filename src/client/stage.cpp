@@ -37,7 +37,7 @@ FileStamp stamp(const struct stat& about) {
 // A file that this process has open.
 class OwnSource final : public Source {
  public:
-  // The kernel then reads twice as far ahead: a file of a GlusterFS mount comes at the full rate of the link.
+  // The kernel then reads twice as far ahead.
   explicit OwnSource(Fd file) : file_(std::move(file)) {
     (void)::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   }

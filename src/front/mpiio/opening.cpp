@@ -89,7 +89,7 @@ void take_most(std::uint64_t* all, const std::uint64_t* one, int words) {
 }
 
 bool wait_asleep(int started, MPI_Request& request) {
-  // A long wait has long pauses: 16 ranks that look every 250 us take a quarter of two processors.
+  // A long wait has long pauses: ranks that look often take processor time from the agents.
   constexpr long first_ns = 20'000, usual_ns = 250'000, longest_ns = 1'000'000;
   int done = 0;
   if (started != MPI_SUCCESS) return false;
