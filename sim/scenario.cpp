@@ -276,19 +276,22 @@ bool Scenario::is_benign(const Fault& fault) const {
          fault.kind == FaultKind::terminate_agent;
 }
 
+template <typename Test>
+bool Scenario::all_faults(Test test) const {
+  return std::ranges::all_of(faults, test) && std::ranges::all_of(read_faults, test);
+}
+
 bool Scenario::benign() const {
-  const auto harmless = [this](const Fault& fault) { return is_benign(fault); };
-  return dies_at_read == 0 && std::ranges::all_of(faults, harmless) &&
-         std::ranges::all_of(read_faults, harmless);
+  return dies_at_read == 0 && all_faults([this](const Fault& fault) { return is_benign(fault); });
 }
 
 bool Scenario::only_programs_die() const {
-  return std::ranges::all_of(
-      faults, [this](const Fault& fault) { return fault.kind == FaultKind::kill_ranks || is_benign(fault); });
+  return all_faults(
+      [this](const Fault& fault) { return fault.kind == FaultKind::kill_ranks || is_benign(fault); });
 }
 
 bool Scenario::writes_survive() const {
-  return settings.strategy == Strategy::journal && std::ranges::all_of(faults, [](const Fault& fault) {
+  return settings.strategy == Strategy::journal && all_faults([](const Fault& fault) {
            return fault.kind == FaultKind::kill_agent || fault.kind == FaultKind::pause ||
                   fault.kind == FaultKind::cut || fault.kind == FaultKind::delay ||
                   fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::clock_jump ||
@@ -297,27 +300,26 @@ bool Scenario::writes_survive() const {
 }
 
 bool Scenario::keeps_the_bound() const {
-  return write_within_ns < minute && std::ranges::all_of(faults, [](const Fault& fault) {
+  return write_within_ns < minute && all_faults([](const Fault& fault) {
            return fault.kind == FaultKind::kill_group || fault.kind == FaultKind::terminate_agent;
          });
 }
 
 bool Scenario::disk_fails() const {
-  return std::ranges::any_of(faults, [](const Fault& fault) {
-    return fault.kind == FaultKind::full_disk || fault.kind == FaultKind::write_error ||
-           fault.kind == FaultKind::sync_error;
+  return !all_faults([](const Fault& fault) {
+    return fault.kind != FaultKind::full_disk && fault.kind != FaultKind::write_error &&
+           fault.kind != FaultKind::sync_error;
   });
 }
 
 bool Scenario::loses_caches() const {
-  return std::ranges::any_of(faults, [](const Fault& fault) { return fault.kind == FaultKind::lose_node; });
+  return !all_faults([](const Fault& fault) { return fault.kind != FaultKind::lose_node; });
 }
 
 bool Scenario::stands_still(std::uint32_t node) const {
-  const auto stands = [node](const Fault& fault) {
-    return fault.kind == FaultKind::pause && fault.node == node && fault.for_ns > 50 * second;
-  };
-  return std::ranges::any_of(faults, stands) || std::ranges::any_of(read_faults, stands);
+  return !all_faults([node](const Fault& fault) {
+    return fault.kind != FaultKind::pause || fault.node != node || fault.for_ns <= 50 * second;
+  });
 }
 
 std::string Scenario::describe() const {

@@ -160,6 +160,8 @@ struct Scenario {
   std::string describe() const;
 
  private:
+  template <typename Test>
+  bool all_faults(Test test) const;  // also those of reads
   bool is_benign(const Fault& fault) const;
 };
 
