@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of settings, descriptions and Python are right, and every command, option and variable that a page names exists."""
+"""Settings, descriptions and Python code are right; every command, option and variable that a page names exists."""
 
 import os
 import re
