@@ -11,6 +11,7 @@
 #   lib/libmillrace-mpich.so  lib/libmillrace-ompi.so
 #   lib/libmillrace_io.so.1  lib/pkgconfig/  lib/cmake/millrace/
 #   include/millrace/  share/millrace/python/  share/doc/millrace/
+#   lib/slurm/spank_millrace.so  libexec/millrace/slurm-epilog
 #   libexec/millrace/bench/ and lib/libmillrace-bench-*.so: what `millrace demo`, `cluster` and `evaluate` run
 
 # build/bin/millrace runs the command from the source tree, bin/millrace of a prefix from share/.
@@ -68,7 +69,7 @@ foreach(mpi IN LISTS MILLRACE_MPIS)
   list(APPEND for_demo millrace_front_${mpi})
 endforeach()
 add_custom_target(for_demo DEPENDS ${for_demo})
-add_custom_target(shipped DEPENDS ${for_demo} millrace-model millrace_capi ${evaluate_programs})
+add_custom_target(shipped DEPENDS ${for_demo} millrace-model millrace_capi ${evaluate_programs} $<$<TARGET_EXISTS:spank_millrace>:spank_millrace>)
 
 # For programs that link the C API, of a prefix or of a wheel.
 install(DIRECTORY include/millrace DESTINATION include
