@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stand-in for apptainer and singularity, over chroot. usage: apptainer exec [OPTIONS] IMAGE COMMAND...
 
-IMAGE is a folder with the links /bin, /lib, /lib64 and /sbin; the machine's /usr and /etc are the rest of it. As with the real programs, a container has the
-machine's /dev, /proc, /sys, /tmp and working folder, the last two not with --contain. Binds and variables come from
-the variables that the real programs read. All mounts lie in a mount namespace of this process.
+IMAGE is a folder with the links /bin, /lib, /lib64 and /sbin; the machine's /usr and /etc are the rest of it. As with
+the real programs, a container has the machine's /dev, /proc, /sys, /tmp and working folder, the last two not with
+--contain. Binds and variables come from the variables that the real programs read. All mounts lie in a mount namespace
+of this process.
 """
 
 import os
