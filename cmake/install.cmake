@@ -12,6 +12,7 @@
 #   lib/libmillrace_io.so.1  lib/pkgconfig/  lib/cmake/millrace/
 #   include/millrace/  share/millrace/python/  share/doc/millrace/
 #   lib/slurm/spank_millrace.so  libexec/millrace/slurm-epilog
+#   share/modulefiles/millrace/
 #   libexec/millrace/bench/ and lib/libmillrace-bench-*.so: what `millrace demo`, `cluster` and `evaluate` run
 
 # build/bin/millrace runs the command from the source tree, bin/millrace of a prefix from share/.
@@ -83,3 +84,8 @@ install(FILES cmake/millrace-config.cmake ${CMAKE_BINARY_DIR}/install/millrace-c
 
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION share/doc/millrace COMPONENT command)
 install(DIRECTORY docs/ DESTINATION share/doc/millrace COMPONENT command FILES_MATCHING PATTERN "*.md")
+
+# `module use PREFIX/share/modulefiles`: Lmod takes the second file, Environment Modules the first.
+install(FILES packaging/modules/millrace.tcl DESTINATION share/modulefiles/millrace RENAME ${PROJECT_VERSION} COMPONENT command)
+install(FILES packaging/modules/millrace.lua DESTINATION share/modulefiles/millrace RENAME ${PROJECT_VERSION}.lua COMPONENT command)
+install(FILES packaging/examples/job.pbs packaging/examples/job.flux DESTINATION share/doc/millrace/examples COMPONENT command)
