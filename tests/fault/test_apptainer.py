@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace run` with programs in containers. The container program is a stand-in: see standin_apptainer.py."""
 
+import contextlib
 import json
 import os
 import re
+import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, LAUNCHERS, launch
+from conftest import BUILD, LAUNCHERS, _marked, launch
 from victim import pattern
 
 PIECES = 2000
@@ -29,6 +32,7 @@ class Site:
 
     def __init__(self, folder, mpi):
         self.folder, self.mpi, self.image = folder, mpi, folder / "image"
+        self.key = f"apptainer-{secrets.token_hex(8)}"
         self.image.mkdir()
         for name in ("bin", "lib", "lib64", "sbin"):
             (self.image / name).symlink_to(f"usr/{name}")
@@ -38,6 +42,7 @@ class Site:
             (tools / name).symlink_to(Path(__file__).parent / "standin_apptainer.py")
         shutil.copy(BUILD / "bin/tests" / f"victim_{mpi}", self.image / "app")
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE") and k != "LD_PRELOAD"}
+        self.environment["TEST_JOB"] = self.key
         self.environment["PATH"] = f"{tools}:{os.environ['PATH']}"
         # Waiting ranks of MPICH yield their core, also inside.
         shim = BUILD.resolve() / "lib/libmillrace-bench-yield.so"
@@ -45,6 +50,12 @@ class Site:
             self.environment |= {f"{name}ENV_LD_PRELOAD": str(shim) for name in ("APPTAINER", "SINGULARITY")}
         as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         self.environment |= {"MILLRACE_STRATEGY": "sort", "MILLRACE_COST_DIRECTORY": "/dev/null"} | as_root
+
+    def end(self):
+        """Ends what still runs after a failure: launchers start sessions of their own."""
+        for pid in _marked(f"TEST_JOB={self.key}"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def run(self, *words, **more):
         """A command with the container programs in its path."""
@@ -79,13 +90,17 @@ class Site:
 def site(request, tmp_path):
     if not LAUNCHERS[request.param] or not (BUILD / f"lib/libmillrace-{request.param}.so").exists():
         pytest.skip(f"no {request.param} here")
-    return Site(tmp_path, request.param)
+    made = Site(tmp_path, request.param)
+    yield made
+    made.end()
 
 
 @pytest.fixture
 def one(tmp_path):
     """For tests without an MPI program."""
-    return Site(tmp_path, next(mpi for mpi in LAUNCHERS if LAUNCHERS[mpi]))
+    made = Site(tmp_path, next(mpi for mpi in LAUNCHERS if LAUNCHERS[mpi]))
+    yield made
+    made.end()
 
 
 @pytest.fixture
