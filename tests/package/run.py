@@ -99,7 +99,7 @@ def unpack(root, dist):
 
 
 def deb(dist):
-    with system("python3", "python3-typer", "python3-rich", "mpich") as root:
+    with system("python3", "mpich") as root:
         (package,) = dist.glob("millrace_*.deb")
         shutil.copy(package, root / "opt/millrace.deb")
         before = inside(root, "find /usr /etc /var/lib -xdev | sort")
