@@ -107,7 +107,8 @@ def deb(dist):
         uses(root)
         inside(root, "dpkg --purge millrace")
         left = set(inside(root, "find /usr /etc /var/lib -xdev | sort").split("\n")) - set(before.split("\n"))
-        left = {path for path in left if "__pycache__" not in path and not path.startswith("/var/lib/dpkg/")}
+        left = {path for path in left if path.startswith("/usr/lib/millrace") or "__pycache__" not in path}
+        left = {path for path in left if not path.startswith("/var/lib/dpkg/")}
         assert not left, left
         print("deb: installed, used and removed; nothing is left")
 
