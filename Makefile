@@ -13,7 +13,7 @@ CTEST = ctest --output-on-failure -j $(TEST_JOBS)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-asan test-asan-short test-tsan test-mpis fuzz bench bench-device format lint wheel test-wheel docs install clean
+.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-asan test-asan-short test-tsan test-mpis fuzz bench bench-device format lint wheel test-wheel docs tarball package install clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,16 @@ test-wheel: wheel  ## that wheel in bootstrapped Debian systems without a compil
 
 docs: bootstrap  ## the site of docs/ in build/site; a dead link fails
 	scripts/docs
+
+tarball: shipped  ## a prefix that works at any path, in dist/*.tar.gz
+	scripts/packages tarball
+
+package: shipped  ## the tarball and a Debian package in dist/, both tested in bootstrapped Debian systems (root)
+	scripts/packages tools
+	scripts/packages tarball
+	JOBS=$(JOBS) scripts/packages deb
+	@cmake --build build -j $(JOBS) --target victim_mpich
+	$(VENV_PYTHON) tests/package/run.py dist
 
 install: shipped  ## a relocatable prefix in PREFIX
 	cmake --install build --prefix "$(abspath $(DESTDIR)$(PREFIX))"

@@ -12,6 +12,7 @@
 #   lib/libmillrace_io.so.1  lib/pkgconfig/  lib/cmake/millrace/
 #   include/millrace/  share/millrace/python/  share/doc/millrace/  share/man/
 #   share/bash-completion/completions/millrace  share/zsh/site-functions/_millrace
+#   lib/slurm/spank_millrace.so  libexec/millrace/slurm-epilog  share/modulefiles/millrace/
 #   libexec/millrace/bench/ and lib/libmillrace-bench-*.so: what `millrace demo`, `cluster` and `evaluate` run
 
 # build/bin/millrace runs the command from the source tree, bin/millrace of a prefix from share/.
@@ -69,7 +70,7 @@ foreach(mpi IN LISTS MILLRACE_MPIS)
   list(APPEND for_demo millrace_front_${mpi})
 endforeach()
 add_custom_target(for_demo DEPENDS ${for_demo})
-add_custom_target(shipped DEPENDS ${for_demo} millrace-model millrace_capi ${evaluate_programs})
+add_custom_target(shipped DEPENDS ${for_demo} millrace-model millrace_capi ${evaluate_programs} $<$<TARGET_EXISTS:spank_millrace>:spank_millrace>)
 
 # For programs that link the C API, of a prefix or of a wheel.
 install(DIRECTORY include/millrace DESTINATION include
@@ -95,3 +96,8 @@ install(DIRECTORY share/man/ DESTINATION ${share}/man COMPONENT ${share_componen
 install(FILES share/completions/millrace.bash DESTINATION ${share}/bash-completion/completions RENAME millrace
         COMPONENT ${share_component})
 install(FILES share/completions/_millrace DESTINATION ${share}/zsh/site-functions COMPONENT ${share_component})
+
+# `module use PREFIX/share/modulefiles`: Lmod takes the second file, Environment Modules the first.
+install(FILES packaging/modules/millrace.tcl DESTINATION share/modulefiles/millrace RENAME ${PROJECT_VERSION} COMPONENT command)
+install(FILES packaging/modules/millrace.lua DESTINATION share/modulefiles/millrace RENAME ${PROJECT_VERSION}.lua COMPONENT command)
+install(FILES packaging/examples/job.pbs packaging/examples/job.flux DESTINATION share/doc/millrace/examples COMPONENT command)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 
-from millrace import checks, launcher, prefix, settings
+from millrace import checks, container, launcher, prefix, settings
 from millrace.which import which
 
 TYPE_CHECKING = False  # importing typing takes longer than `run` may take
@@ -53,8 +53,10 @@ class Plan:
         environment: dict[str, str],
         notes: list[str],
         start: launcher.Launcher | None = None,
+        inside: container.Container | None = None,
     ) -> None:
         self.command, self.environment, self.notes, self.launcher = command, environment, notes, start
+        self.container = inside
 
 
 def tell(message: str) -> None:
@@ -131,11 +133,22 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
     posix = wants_posix(configuration)
     if posix and not os.path.isfile(found.posix_preload):
         raise RunError(f"{found.posix_preload} is missing; build or install Millrace again, or leave out --posix")
-    verdict = checks.all_programs(launcher.programs(request.command, start), start, found, base, mpi_only=not posix)
+    parts = launcher.commands(request.command, start)
+    inside = container.find(parts)
+    if inside and inside.apart and start:
+        options = " ".join(inside.apart)
+        note = f"{inside.name} {options} keeps the ranks of a node apart: the program runs without Millrace"
+        return Plan(request.command, dict(base), [note])
+    # Programs in containers are not looked at: their files are in the image.
+    names = [words[0] for words in parts if not (inside and container.is_container(words))]
+    verdict = checks.all_programs(names, start, found, base, mpi_only=not posix)
     if verdict.errors and not request.force:
         raise RunError("; ".join(verdict.errors))
     notes = configuration.warnings + verdict.notes + verdict.errors
     variables = build_environment(base, found, configuration)
+    if inside:
+        variables, line = container.enter(inside, found.root, variables, base, alone=not names)
+        notes.append(line)
     replaced = launcher.overriding(request.command, start, "LD_PRELOAD", base)
     if replaced:
         notes.append(
@@ -148,7 +161,7 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
     # Also MILLRACE, and variables of the agent (MILLRACED_LOG), because ranks start it on every node.
     ours = {name for name in environment if f"{name}_".startswith(("MILLRACE_", "MILLRACED_"))}
     command = launcher.forward(request.command, start, sorted(ours | variables.keys()))
-    return Plan(command, environment, notes, start)
+    return Plan(command, environment, notes, start, inside)
 
 
 def run(request: Request) -> int:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from millrace import launcher, stats, trace
+from millrace import container, launcher, stats, trace
 from millrace.run import EXIT_CANNOT_EXECUTE, Plan, Request, tell
 from millrace.signals import FORWARDED
 
@@ -51,11 +51,10 @@ def supervise(plan: Plan, request: Request) -> int:
         if request.trace is not None:
             (folder / "trace").mkdir(mode=0o700)
             plan.environment["MILLRACE_TRACE"] = str(folder / "trace")
-        command = launcher.forward(
-            plan.command,
-            plan.launcher,
-            [name for name in ("MILLRACE_STATS", "MILLRACE_TRACE") if name in plan.environment],
-        )
+        added = [name for name in ("MILLRACE_STATS", "MILLRACE_TRACE") if name in plan.environment]
+        if plan.container is not None:
+            added += container.pass_on(plan.container, plan.environment, added, str(folder))
+        command = launcher.forward(plan.command, plan.launcher, added)
         status = _child(command, plan.environment, before)
         stats.wait_for_agents(plan.environment.get("MILLRACE_JOB", ""), stop=_interrupted)
         if collector is not None:

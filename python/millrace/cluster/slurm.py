@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from millrace import prefix
 from millrace.cluster.state import ClusterError, Node, Spec, address, host_name, write_file
 
 _PROGRAMS = ("slurmctld", "slurmd", "munged", "srun", "sinfo")
@@ -35,8 +36,19 @@ def environment(spec: Spec) -> dict[str, str]:
     return {"SLURM_CONF": str(folder(spec) / "slurm.conf")}
 
 
+def own_parts() -> dict[str, str]:
+    """Millrace's plugin for `srun --millrace` and its epilog, as far as this Millrace has them."""
+    try:
+        root = prefix.find().root
+    except prefix.PrefixError:
+        return {}
+    paths = {"plugin": f"{root}/lib/slurm/spank_millrace.so", "epilog": f"{root}/libexec/millrace/slurm-epilog"}
+    return {name: path for name, path in paths.items() if os.path.isfile(path)}
+
+
 def configuration(spec: Spec) -> str:
     place = folder(spec)
+    epilog = own_parts().get("epilog")
     nodes = [
         f"NodeName={host_name(i)} NodeAddr={address(i)} CPUs={spec.slots} State=UNKNOWN" for i in range(spec.nodes)
     ]
@@ -67,6 +79,8 @@ def configuration(spec: Spec) -> str:
         "ReturnToService=2",
         "SlurmctldTimeout=30",
         "SlurmdTimeout=30",
+        f"PlugStackConfig={place}/plugstack.conf",
+        *([f"Epilog={epilog}"] if epilog else []),
         *nodes,
         "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
     ]
@@ -78,6 +92,8 @@ def write_files(spec: Spec) -> None:
     for name in ("", "state", "munge"):
         (place / name).mkdir(mode=0o700)
     write_file(place / "slurm.conf", configuration(spec), 0o644)
+    plugin = own_parts().get("plugin")
+    write_file(place / "plugstack.conf", f"optional {plugin}\n" if plugin else "", 0o644)
     # Without cgroups, because they belong to the machine and other programs may use them.
     write_file(place / "cgroup.conf", "CgroupPlugin=cgroup/v1\nConstrainCores=no\nConstrainRAMSpace=no\n", 0o644)
     key = place / "munge" / "key"

@@ -250,6 +250,8 @@ std::uint64_t Core::next_deadline_ns() const {
 
 void Core::set_write_within(std::uint64_t bound_ns) { impl_->shared.write_within_ns = bound_ns; }
 
+void Core::set_pool_bound(std::uint64_t bound_bytes) { impl_->shared.pool_bound_bytes = bound_bytes; }
+
 void Core::write_out() {
   impl_->files.each_lane([](OpenFile& file, Lane& lane) { file.write_out(lane); });
 }

@@ -18,7 +18,9 @@ static_assert(window_max_bytes >= 4 * rule_of("record_max").most,
 Status Memory::prepare(const FileSettings& settings) {
   const std::uint32_t record_max = static_cast<std::uint32_t>(settings.record_max_bytes);
   if (!shared_.pool) {
-    shared_.pool = std::make_unique<BlockPool>(settings.sort_buffer_bytes, settings.record_max_bytes);
+    const std::uint64_t bytes = std::min(settings.sort_buffer_bytes,
+                                         std::max(shared_.pool_bound_bytes, rule_of("sort_buffer").least));
+    shared_.pool = std::make_unique<BlockPool>(bytes, settings.record_max_bytes);
     shared_.record_max_bytes = 0;
   }
   const BlockPool& pool = *shared_.pool;

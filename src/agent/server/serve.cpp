@@ -19,11 +19,15 @@
 #include "agent/core/core.hpp"
 #include "agent/server/server.hpp"
 #include "base/local.hpp"
+#include "io/posix/memory_limit.hpp"
 #include "transport/socket.hpp"
 
 namespace millrace::agent {
 
 namespace {
+
+// The agent's pool takes at most a quarter of a memory limit. Ranks and their files' pages have the rest.
+constexpr std::uint64_t pool_share = 4;
 
 // A file server needs a descriptor for each agent upstream. The usual limit of a login (1,024) is too low.
 void raise_descriptors() {
@@ -55,6 +59,7 @@ int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
   if (storage) {
     core = std::make_unique<Core>(**storage, local_directory(settings));
     core->set_write_within(settings.write_within_ms * 1'000'000);
+    core->set_pool_bound(io::memory_limit_bytes() / pool_share);
     server = std::make_unique<Server>(*core, (*storage)->event_fd(), std::move(options));
     status = server->start();
   }
