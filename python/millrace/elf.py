@@ -227,6 +227,13 @@ def family_of(name: str) -> str | None:
     return next((family for pattern, family in _FAMILIES if re.match(pattern, base)), None)
 
 
+def is_mpi(name: str) -> bool:
+    """True for the C library of an MPI, known or not, and false for its companions (Fortran, C++, devices)."""
+    import re
+
+    return re.match(r"lib(mpi|mpich)(_(?!mpifh|usempi|java|cxx|gtl)\w+)?\.so", os.path.basename(name)) is not None
+
+
 def mpi_family(program: Elf, library_path: str = "") -> tuple[str | None, str]:
     """The MPI that the program links, directly or through a library, and that library."""
     for name in libraries(program, library_path):

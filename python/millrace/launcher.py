@@ -196,14 +196,19 @@ def detect(command: Sequence[str], environment: Mapping[str, str]) -> Launcher |
 
 
 def programs(command: Sequence[str], launcher: Launcher | None) -> list[str]:
-    """The programs that the command starts, as they are written (several with `:`).
+    """The programs that the command starts, as they are written (several with `:`)."""
+    return [line[0] for line in command_lines(command, launcher)]
+
+
+def command_lines(command: Sequence[str], launcher: Launcher | None) -> list[list[str]]:
+    """The programs that the command starts, each with its arguments.
 
     Best effort: an option of a launcher that this does not know may hide a program; it is then left out.
     """
     if launcher is None:
-        return [command[0]]
+        return [list(command)]
     parts = [(part, _program_at(part, launcher)) for part in _split(command[1:])]
-    return [part[place] for part, place in parts if place < len(part)]
+    return [part[place:] for part, place in parts if place < len(part)]
 
 
 def _program_at(part: Sequence[str], launcher: Launcher) -> int:
