@@ -21,7 +21,7 @@ _CACHE, _CACHE_BEGIN, _CACHE_HEADER = "/etc/ld.so.cache", b"glibc-ld.so.cache1.1
 _CACHE_ENTRY = struct.Struct("=iIIIQ")  # flags, offset of the name, offset of the path, kernel, processor
 
 # The begin of a soname -> the ABI. Intel MPI, MVAPICH and Cray MPICH (libmpi_gnu_123.so.12, libmpi_cray.so.12) have
-# MPICH's. IBM Spectrum MPI (libmpi_ibm) and Fujitsu's MPI (libmpi.so.0) are Open MPIs. Open MPI 1.10 also had number 12.
+# MPICH's. IBM Spectrum MPI (libmpi_ibm) and Fujitsu's MPI (libmpi.so.0) are Open MPIs. Open MPI 1.10 had 12, too.
 _FAMILIES = (
     (r"lib(mpich\w*|pmpich\w*)\.so", "mpich"),
     (r"libmpi_abi\.so", "abi"),

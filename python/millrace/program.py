@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace doctor -- COMMAND`: the MPI library that each program of a command would load, and what Millrace does there."""
+"""`millrace doctor -- COMMAND`: the MPI library that each program of a command would load."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _of_elf(path: str, environment: Mapping[str, str], facts: dict[str, Any]) ->
     for name, file in names.items():
         if file is None:
             facts["errors"].append(
-                f"{name} is not found, so the program does not start; load the module of its MPI, or set LD_LIBRARY_PATH"
+                f"{name} is not found, so the program does not start; load its module, or set LD_LIBRARY_PATH"
             )
         else:
             facts["libraries"].append({"soname": name, **_library(file, environment)})
@@ -153,7 +153,9 @@ def _judge(facts: dict[str, Any], start: launcher.Launcher | None, found: prefix
             )
 
 
-def _examine(words: Sequence[str], start, found: prefix.Prefix | None, environment: Mapping[str, str]) -> dict[str, Any]:
+def _examine(
+    words: Sequence[str], start, found: prefix.Prefix | None, environment: Mapping[str, str]
+) -> dict[str, Any]:
     path = which(words[0], environment.get("PATH"))
     facts: dict[str, Any] = {"program": words[0], "path": path, "libraries": [], "errors": [], "notes": []}
     if path is None:

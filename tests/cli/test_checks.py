@@ -117,7 +117,8 @@ def test_what_is_not_elf_is_an_error_and_nothing_else(tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    ("soname", "family"), [("libmpi_gnu_123.so.12", "mpich"), ("libmpi_cray.so.12", "mpich"), ("libmpi.so.0", "openmpi")]
+    ("soname", "family"),
+    [("libmpi_gnu_123.so.12", "mpich"), ("libmpi_cray.so.12", "mpich"), ("libmpi.so.0", "openmpi")],
 )
 def test_programs_of_vendors_are_told_when_their_library_is_missing(millrace, program, world, soname, family):
     app = program(soname)

@@ -20,9 +20,7 @@ MPICH, OMPI = "MPICH Version: 4.3.2", "Open MPI v5.0.11"
 
 def library(folder, soname="libmpi.so.12", text=MPICH):
     folder.mkdir(parents=True, exist_ok=True)
-    return compile_c(
-        folder / soname, LIBRARY.format(text=text), "-shared", "-fPIC", f"-Wl,-soname,{soname}"
-    )
+    return compile_c(folder / soname, LIBRARY.format(text=text), "-shared", "-fPIC", f"-Wl,-soname,{soname}")
 
 
 def app(folder, mpi, *flags):
