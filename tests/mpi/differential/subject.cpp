@@ -291,11 +291,7 @@ void Subject::transfer(bool write, Kind kind) {
     check("wait", MPI_Wait(&request, &status));
   }
   note_status(status, memory);
-  if (positioned) {
-    MPI_Offset position = -1;
-    check("position", MPI_File_get_position(file_, &position));
-    observer_.note("position", position);
-  }
+  if (positioned) note_position();
   observer_.bytes(write ? "written" : "read", memory.bytes.data(), write ? 0 : memory.bytes.size());
   release(memory);
 }
