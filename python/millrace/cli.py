@@ -74,7 +74,7 @@ def run(
         None,
         "--stats",
         metavar="[FILE]",
-        help="Print a table per file at its close; write all as JSON to FILE.",
+        help="Print a table per file after its close; or write all as JSON to FILE, and print a summary.",
     ),
     trace: Path | None = typer.Option(
         None, "--trace", metavar="FILE", help="Write a trace for Perfetto or chrome://tracing."
