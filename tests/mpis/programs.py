@@ -36,6 +36,7 @@ OWN = (
 LEFT_OUT = (
     ("openmpi-5", "threads", "now and then Open MPI 5.0.11 by itself does not end there"),
     ("openmpi-5", "pnetcdf", "Debian builds it with the C++ functions that Open MPI 5 lacks"),
+    ("mpich-4.0.3", "mpi4py", "its ROMIO ends with 'Out of memory' (flatten.c) at MPI_File_set_view"),
     ("impi", "unmapped", "Intel MPI refuses a view with an empty block and damages its memory"),
 )
 MPIIO = [SOURCE / f"src/front/mpiio/{name}.cpp" for name in ("datatype", "flatten", "contents", "placing")]
@@ -127,8 +128,8 @@ def random(mpi: Mpi, folder, millrace, native):
     script = [sys.executable, TESTS / "differential/differential.py", "--mpi", mpi.family]
     words = ["--launcher", mpi.launchers[0], "--program", folder / "differential", "--shim", folder / "yield.so"]
     preload = ["--preload", native / "lib/libmillrace.so", "--cases", RANDOM_CASES]
-    if mpi.name.startswith("impi"):  # in some of these programs Intel MPI alone does not end
-        preload += ["--chunk", 1, "--timeout", 20, "--stock-may-fail"]
+    if mpi.name.startswith("impi"):  # Intel MPI alone does not end in some of them, and reads wrong bytes in others
+        preload += ["--chunk", 1, "--timeout", 20, "--stock-may-fail", "--files-only"]
     yield "differential", [*script, *words, *preload], environment_of(mpi)
 
 
