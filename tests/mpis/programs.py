@@ -128,8 +128,8 @@ def random(mpi: Mpi, folder, millrace, native):
     script = [sys.executable, TESTS / "differential/differential.py", "--mpi", mpi.family]
     words = ["--launcher", mpi.launchers[0], "--program", folder / "differential", "--shim", folder / "yield.so"]
     preload = ["--preload", native / "lib/libmillrace.so", "--cases", RANDOM_CASES]
-    if mpi.name.startswith("impi"):  # Intel MPI alone does not end in some of them, and reads wrong bytes in others
-        preload += ["--chunk", 1, "--timeout", 20, "--stock-may-fail", "--files-only"]
+    if mpi.name.startswith("impi"):  # Intel MPI alone does not end in some of them
+        preload += ["--ranks", 3, "--chunk", 1, "--timeout", 30, "--stock-may-fail"]
     yield "differential", [*script, *words, *preload], environment_of(mpi)
 
 

@@ -48,7 +48,6 @@ def parse():
     parser.add_argument("--per-node", type=int, default=2, help="ranks of a node, with --cluster")
     parser.add_argument("--folder", help="where the files are; with --cluster, one that all nodes see")
     parser.add_argument("--stock-may-fail", action="store_true", help="leave out launches that fail without Millrace")
-    parser.add_argument("--files-only", action="store_true", help="do not compare what the ranks saw")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--self-test", action="store_true")
     return parser.parse_args()
@@ -143,12 +142,12 @@ def lines_by_case(out):
     return {int(line.split()[1]): line for line in out.split("\n") if line.startswith("case ")}
 
 
-def compare(stock, other, outs, first, last, files_only):
+def compare(stock, other, outs, first, last):
     """Seeds that differ, with a word on how."""
     cases = [lines_by_case(out) for out in outs]
     for seed in range(first, last + 1):
         words = []
-        if seed not in cases[1] or (cases[0].get(seed) != cases[1][seed] and not files_only):
+        if cases[0].get(seed) != cases[1].get(seed):
             words.append("what the ranks saw" if seed in cases[1] else "it did not end")
         for name in (f"case-{seed}-a", f"case-{seed}-b"):
             paths = stock / name, other / name
@@ -202,7 +201,7 @@ def chunk(options, folder, first, last, corrupt):
     if error:
         sys.exit(f"the stock run of seeds {first}..{last} {error}")
     with_preload, error = run(options, ranks, other, first, last, options.preload, extra)
-    wrong = list(compare(stock, other, (out, with_preload), first, last, options.files_only))
+    wrong = list(compare(stock, other, (out, with_preload), first, last))
     if error:
         print(f"seeds {first}..{last} with {settings}: {error}")
     if error:  # what came after the first case that did not end says nothing

@@ -275,10 +275,11 @@ void Subject::note_status(MPI_Status& status, const Memory& memory) {
 
 void Subject::transfer(bool write, Kind kind) {
   Memory memory = make_memory(write);
-  if (memory.size == 0 && mpich_major() == 1) {  // Intel MPI fails at no elements of a type with holes
+  if (mpich_major() == 1) {  // Intel MPI takes other bytes of memory types with holes, or fails at none
     MPI_Type_free(&memory.type);
     MPI_Type_dup(MPI_BYTE, &memory.type);
-    memory.count = 0;
+    memory.count = static_cast<int>(memory.size);
+    memory.origin = 0;
   }
   const MPI_Offset offset = fitting_offset(memory.size);
   observer_.say(path_ + (write ? " write kind " : " read kind ") + std::to_string(static_cast<int>(kind)) +
