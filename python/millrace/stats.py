@@ -15,12 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from millrace.stats_table import table_of
+from millrace.stats_table import summary_of, table_of
 
 SCHEMA = "millrace.stats/1"
 AGENT_KIND = "agent_file"
 PASSED_ON = "next agent"  # the sink of a lane whose records go to another node's agent
 _POLL_S = 0.1
+_SETTLE_S = 0.5  # ranks that wrote past the pipeline may write their lines after the agent
 _STAGES = {"gather": "waiting for other ranks", "write": "writing", "sync": "waiting for the disk"}
 _AGENT_BOUND_S = 30.0
 _OTHER_NODES_BOUND_S = 2.0  # the wait for lines of agents on other nodes after the end of the job
@@ -128,6 +129,11 @@ class FileReport:
         ranks = max(self.agent_total("opens", "ranks", first), self.agent_total("members", "ranks", first))
         return self.known() and len(self.clients) >= ranks
 
+    def lacks(self, client: dict[str, Any]) -> bool:
+        """True if the agents told of this close, and this rank has not told its part of it yet."""
+        told = {(line.get("pid"), line.get("rank")) for line in self.clients}
+        return bool(self.agents) and (client.get("pid"), client.get("rank")) not in told
+
     @property
     def route(self) -> str:
         """The path of the calls, in one word or a few."""
@@ -231,6 +237,8 @@ class FileReport:
 class Collector(threading.Thread):
     """Follows the reports while the program runs and prints a table when a file was closed.
 
+    With a `target`, it prints nothing before finish(), and then a summary.
+
     `source` is the file of reports, or a folder with one of each node. Started once, ended by finish(); everything
     is printed on stderr. Only this thread touches the reports until finish() has joined it.
     """
@@ -246,12 +254,15 @@ class Collector(threading.Thread):
         self._ended = threading.Event()
         self._open: dict[str, FileReport] = {}
         self.reports: list[FileReport] = []
+        self._latest: dict[str, FileReport] = {}  # the last complete report of each path
+        self._unshown: list[tuple[float, FileReport]] = []  # with the time of completion
         self._offsets: dict[Path, int] = {}
         self._progress: Any = None
 
     def run(self) -> None:
         while not self._ended.wait(_POLL_S):
             self._take()
+            self._show(time.monotonic() - _SETTLE_S)
 
     def finish(self) -> None:
         """Reads the remaining lines, prints the remaining tables, and writes the merged document."""
@@ -267,10 +278,13 @@ class Collector(threading.Thread):
         if self._progress is not None:
             self._progress.stop()
         for path in list(self._open):
-            self._print(path)
+            self._complete(path)
+        self._show(time.monotonic())
         if self._target is not None:
             document = {"schema": SCHEMA, "files": [report.summary() for report in self.reports]}
             self._target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+            for line in summary_of(self.reports, self._target) if self.reports else []:
+                self._console.print(line, markup=False, highlight=False, soft_wrap=True)
         if not self.reports:
             self._console.print("millrace: no report: the program closed no file of MPI-IO with Millrace loaded")
 
@@ -292,25 +306,36 @@ class Collector(threading.Thread):
                 self._file(str(document["path"]), document)
 
     def _file(self, path: str, document: dict[str, Any]) -> None:
-        """Adds one line to its file. Prints the file after its last line."""
+        """Adds one line to its file."""
         kind = document.get("kind")
         if kind == "progress":
             self._show_progress(path, document)
             return
+        latest = self._latest.get(path)
+        if kind != AGENT_KIND and path not in self._open and latest is not None and latest.lacks(document):
+            latest.clients.append(document)  # a rank of that close that wrote past the pipeline
+            return
         report = self._open.setdefault(path, FileReport(path))
         (report.agents if kind == AGENT_KIND else report.clients).append(document)
         if report.complete():
-            self._print(path)
+            self._complete(path)
 
-    def _print(self, path: str) -> None:
+    def _complete(self, path: str) -> None:
         self._end_progress(path)
-        report = self._open.pop(path)
+        report = self._latest[path] = self._open.pop(path)
         self.reports.append(report)
-        self._console.print(table_of(report))
+        self._unshown.append((time.monotonic(), report))
+
+    def _show(self, before: float) -> None:
+        """Prints the tables of reports that were complete at that time."""
+        while self._unshown and self._unshown[0][0] <= before:
+            report = self._unshown.pop(0)[1]
+            if self._target is None:
+                self._console.print(table_of(report))
 
     def _show_progress(self, path: str, document: dict[str, Any]) -> None:
         """Shows a bar for a long close or sync; agents write lines about requests that take longer than 2 s."""
-        if not self._console.is_terminal:
+        if not self._console.is_terminal or self._target is not None:
             return
         if document.get("ended"):
             self._end_progress(path)

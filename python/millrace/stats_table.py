@@ -1,12 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The table of `--stats` for one file."""
+"""The table of `--stats` for one file, and the summary of `--stats FILE`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from millrace.units import human_bytes, human_time
+
+_MOST_FILES = 9  # of the summary
 
 if TYPE_CHECKING:
     from millrace.stats import FileReport
@@ -47,12 +49,37 @@ def table_of(report: FileReport) -> Any:
         )
         table.add_row("seeks", str(facts["seeks"]))
     for stage, value in facts["stages_ns"].items():
-        table.add_row(f"time, {stage}", human_time(value))
+        table.add_row(f"time, {_summed(stage, facts)}", human_time(value))
     if facts["peak_memory_bytes"]:
         table.add_row("peak memory of the agent", human_bytes(facts["peak_memory_bytes"]))
     for error in facts["errors"]:
         table.add_row("error", error)
     return table
+
+
+def _summed(stage: str, facts: dict[str, Any]) -> str:
+    """The name of a stage, with the number of ranks or agents whose times its value adds up."""
+    who, _, what = stage.partition(": ")
+    count = facts["ranks"] if who == "ranks" else len({line.get("node") for line in facts["agents"]})
+    whom = f"sum over {count} {who.rstrip('s')}s" if count > 1 else who.rstrip("s")
+    return f"{whom}: {what}"
+
+
+def summary_of(reports: list[FileReport], target: Any) -> list[str]:
+    """At most ten lines about all files: those with errors first, then the largest."""
+    files = [report.summary() for report in reports]
+    sizes = [file["bytes_in"] + file["direct_bytes"] for file in files]
+    calls = [sum(file[name] for file in files) for name in ("calls", "direct_calls")]
+    begin = f"millrace: {len(files)} file{'s' if len(files) > 1 else ''}, {human_bytes(sum(sizes))}"
+    lines = [f"{begin}; {calls[0]} calls through the pipeline, {calls[1]} past it; all figures are in {target}"]
+    order = sorted(range(len(files)), key=lambda i: (not files[i]["errors"], -sizes[i]))
+    most = len(order) if len(order) <= _MOST_FILES else _MOST_FILES - 1
+    for file, size in ((files[i], sizes[i]) for i in order[:most]):
+        why = f"error: {file['errors'][0]}" if file["errors"] else next(iter(file["reasons"]), "")
+        lines.append(f"  {file['path']}: {file['route']}, {human_bytes(size)}" + (f"; {why}" if why else ""))
+    if most < len(order):
+        lines.append(f"  and {len(order) - most} more")
+    return [line.replace("\n", " ") for line in lines]
 
 
 def _add_reads(table: Any, facts: dict[str, Any]) -> None:

@@ -56,6 +56,17 @@ def program(world):
         ("libmpi_usempif08.so.40", "openmpi"),
         ("libmpifort.so.12", "mpich"),
         ("libmpi_abi.so.0", "abi"),
+        ("libmpi_abi.so.1", "abi"),
+        ("libmpi_gnu_123.so.12", "mpich"),
+        ("libmpi_gnu_91.so.12", "mpich"),
+        ("libmpi_cray.so.12", "mpich"),
+        ("libmpi_nvidia.so.12", "mpich"),
+        ("libmpifort_gnu_123.so.12", "mpich"),
+        ("libmpi_gtl_cuda.so.0", None),
+        ("libmpi_ibm.so.3", "openmpi"),
+        ("libmpi_ibm_mpifh.so.3", "openmpi"),
+        ("libmpi.so.0", "openmpi"),
+        ("libmpi_mpifh.so.12", None),
         ("libmpg123.so.0", None),
         ("libc.so.6", None),
     ],
@@ -103,6 +114,18 @@ def test_what_is_not_elf_is_an_error_and_nothing_else(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(elf.ElfError):
         elf.read(path)
+
+
+@pytest.mark.parametrize(
+    ("soname", "family"),
+    [("libmpi_gnu_123.so.12", "mpich"), ("libmpi_cray.so.12", "mpich"), ("libmpi.so.0", "openmpi")],
+)
+def test_programs_of_vendors_are_told_when_their_library_is_missing(millrace, program, world, soname, family):
+    app = program(soname)
+    assert millrace("run", app).stderr == ""
+    name = {"mpich": "libmillrace-mpich.so", "openmpi": "libmillrace-ompi.so"}[family]
+    (world / "prefix/lib" / name).unlink()
+    assert f"built without {name}" in millrace("run", app).stderr
 
 
 def test_wrong_launcher_is_refused_and_named(millrace, program):

@@ -57,6 +57,9 @@ def test_merges_ranks_and_agent(millrace, world):
         "ranks: wait": 10,
         "agent: writes under way": 2_000_000,
     }
+    assert len(done.stderr.splitlines()) == 2 and "/d/x: pipeline and direct, 700 B; pipeline: small" in done.stderr
+    done = millrace("run", "--stats", "--", program)
+    assert "sum over 2 ranks: wait" in done.stderr
     for text in ("/d/x", "pipeline and direct", "small pieces (2 ranks)", "1.0 MiB", "2.00 ms"):
         assert text in done.stderr
 
@@ -244,3 +247,37 @@ def test_ranks_without_lines_are_known_from_the_agent():
 
 def test_no_report_is_said(millrace):
     assert "no report" in millrace("run", "--stats", "--", "sh", "-c", "exit 0").stderr
+
+
+def client_of(rank, **more):
+    return {**CLIENT, "pid": 100 + rank, "rank": rank, **more}
+
+
+def test_ranks_that_wrote_past_the_pipeline_have_no_entry_of_their_own(tmp_path):
+    source = tmp_path / "lines"
+    source.touch()
+    out = io.StringIO()
+    collector = stats.Collector(source, None, Console(file=out, width=100))
+    direct = {"calls": 0, "bytes": 0, "reason": ["direct: large pieces"]}
+    append(source, client_of(0), client_of(1), AGENT)
+    collector._take()
+    append(source, client_of(2, **direct), client_of(3, **direct))
+    collector._take()
+    append(source, client_of(0), client_of(1), client_of(2, **direct), AGENT, client_of(3, **direct))
+    collector.start()
+    collector.finish()
+    assert [len(report.clients) for report in collector.reports] == [4, 4]
+    assert out.getvalue().count("large pieces (2 ranks)") == 2 and out.getvalue().count("/d/x") == 2
+
+
+def test_the_summary_has_ten_lines_and_comes_last(millrace, world):
+    lines = [{**CLIENT, "path": f"/d/{i}", "bytes": 0, "direct_bytes": 1000 * i} for i in range(20)]
+    lines[3]["error"] = "no space left"
+    program = reporting_program(world, *lines)
+    program.write_text(program.read_text().replace("exit 0", "sleep 2; echo its own last line >&2; exit 0"))
+    done = millrace("run", "--stats", "out.json", "--", program)
+    said = done.stderr.splitlines()
+    assert said[0] == "its own last line" and len(said) == 11
+    assert said[1].startswith("millrace: 20 files") and said[1].endswith("all figures are in out.json")
+    assert "/d/3: direct" in said[2] and "no space left" in said[2] and "/d/19" in said[3]
+    assert said[-1] == "  and 12 more"

@@ -305,8 +305,9 @@ static void test_errhandler(void) {
   CHECK(MPI_File_close(&fh));
   /* Files that cannot be, and modes that forbid. */
   int missing = MPI_File_open(MPI_COMM_WORLD, in_directory("no/such"), create, MPI_INFO_NULL, &fh);
-  /* MPICH 5 sometimes gives a code that it does not know itself. */
-  EXPECT(mpich_major() >= 5 ? missing != MPI_SUCCESS : class_of(missing) == MPI_ERR_NO_SUCH_FILE);
+  /* MPICH 5, and Intel MPI from 2021.17 on, sometimes give a code that they do not know themselves. */
+  EXPECT(mpich_major() >= 5 || mpich_major() == 1 ? missing != MPI_SUCCESS
+                                                  : class_of(missing) == MPI_ERR_NO_SUCH_FILE);
   EXPECT(MPI_File_open(MPI_COMM_WORLD, in_directory("mode"), MPI_MODE_RDONLY | MPI_MODE_RDWR, MPI_INFO_NULL,
                        &fh) != MPI_SUCCESS);
   fh = open_file("errhandler", MPI_MODE_RDONLY);

@@ -4,6 +4,7 @@
 """Runs an MPI test program with the stock library and with the preload, and compares.
 
 usage: run_mpi.py --mpi mpich|ompi --launcher PROGRAM --preload libmillrace.so [options] -- PROGRAM [ARGUMENT...]
+       run_mpi.py --mpi mpich|ompi --launcher PROGRAM --run millrace [options] -- PROGRAM [ARGUMENT...]
 
 Each run gets an empty folder as PROGRAM's last argument but those after '+'. A run has succeeded when it
 printed "end" and no "FAIL" and ended with 0. Files, and the lines "pass ..." and "answer ...", must be the
@@ -32,7 +33,8 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mpi", choices=("mpich", "ompi"), required=True)
     parser.add_argument("--launcher", required=True)
-    parser.add_argument("--preload", required=True)
+    parser.add_argument("--preload", default="")
+    parser.add_argument("--run", default="", help="start the launcher by `millrace run` of this command")
     parser.add_argument("--ranks", default="2")
     parser.add_argument("--timeout", type=float, default=280)
     parser.add_argument("--shim", help="preloaded in both runs, if it exists")
@@ -80,8 +82,9 @@ def run(options, folder, millrace):
     folder.mkdir()
     if tool:
         words = ["env", f"LD_PRELOAD={preload}", *words]
+    begin = [options.run, "run", "--"] if millrace and options.run else []
     process = subprocess.Popen(
-        [*launch(options.launcher, options.mpi, options.ranks), *words],
+        [*begin, *launch(options.launcher, options.mpi, options.ranks), *words],
         env=environment,
         stdout=subprocess.PIPE,
         text=True,
@@ -172,8 +175,8 @@ def check_same(options, folders, millrace):
 
 def main():
     options = parse()
-    if not os.path.exists(options.preload):
-        print(f"skipped: {options.preload} is not built")
+    if not os.path.exists(options.preload or options.run):
+        print(f"skipped: {options.preload or options.run} is not built")
         return SKIP
     if options.gpu and gpu.absent():
         print(f"skipped: {gpu.absent()}")

@@ -102,10 +102,9 @@ struct Flavour {
   const char* file;  // the implementation library, in the folder of libmillrace.so
 };
 constexpr Flavour flavours[] = {
-    {"Open MPI", "libmillrace-ompi.so"},
-    {"MPICH", "libmillrace-mpich.so"},
-    {"MVAPICH", "libmillrace-mpich.so"},
-    {"Intel(R) MPI", "libmillrace-mpich.so"},
+    {"Open MPI", "libmillrace-ompi.so"},                                        // also IBM Spectrum MPI
+    {"FUJITSU MPI", "libmillrace-ompi.so"}, {"MPICH", "libmillrace-mpich.so"},  // also CRAY MPICH
+    {"MVAPICH", "libmillrace-mpich.so"},    {"Intel(R) MPI", "libmillrace-mpich.so"},
 };
 
 // The name of the implementation library for this MPI. Prints a line and returns nullptr if there is none.

@@ -4,7 +4,9 @@
 
 #include <strings.h>
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "front/mpiio/datatype.hpp"
@@ -72,6 +74,19 @@ int seek_to_read(Entry entry, const Open& open, MPI_Offset offset, int whence) {
   return flushed.ok() ? result : raise(open, flushed);
 }
 
+// ROMIO answers "false" for file systems whose clients have caches of their own (NFS), because another node
+// may read old bytes until MPI_File_sync. HDF5 1.14 then refuses independent writes. If all ranks of the file
+// are on one node, they share its cache, and a read finds what any of them has written. So the answer is
+// "true" there. Without the key, or on several nodes, the library's answer stays.
+void answer_visibility(const Open& open, MPI_Info info) {
+  constexpr const char* key = "romio_visibility_immediate";
+  std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+  int there = 0;
+  if (!open.one_node || PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &there) != MPI_SUCCESS)
+    return;
+  if (there != 0 && std::string_view(value.data()) == "false") PMPI_Info_set(info, key, "true");
+}
+
 }  // namespace
 
 void order_between_nodes() noexcept {
@@ -97,6 +112,7 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
     PMPI_Info_set(*info_used, "millrace_stage", open->through != Open::Through::none ? "pieces" : "none");
     return MPI_SUCCESS;
   }
+  answer_visibility(*open, *info_used);
   try {
     const FileSettings& settings = open->file->settings();
     PMPI_Info_set(*info_used, "millrace_strategy", std::string(name_of(settings.strategy)).c_str());

@@ -52,6 +52,7 @@ struct Open {
   std::uint32_t views = 0;               // views that the program has set
   std::atomic<bool> fresh_view = false;  // no write has used the last view yet
   bool atomic = false;
+  bool one_node = false;           // all ranks of the file are on this node
   bool routed = false;             // several nodes have the file open, and their agents work together
   bool looks_again = false;        // routed, and this rank refreshes the mount of its node at close
   bool left = false;               // all ranks leave the file to the MPI library (Apart)

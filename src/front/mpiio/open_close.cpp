@@ -194,6 +194,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
                                 .leaves_small = true},
                                apart);
   open->left = apart != Apart::no;
+  open->one_node = heard.members != 0;
   if (heard.members != 0 && !open->left) {
     const client::Costs& costs = heard.decision.costs.costs;
     open->sweep = {sieve_bytes(handle, path), costs.call_ps / costs.swept_byte_ps};

@@ -74,6 +74,7 @@ class Subject {
   void release(Memory& memory);
   void check(const char* what, int error);
   void note_status(MPI_Status& status, const Memory& memory);
+  void note_position();
 
   MPI_Comm comm_;
   int rank_ = 0;
