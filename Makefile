@@ -13,7 +13,7 @@ CTEST = ctest --output-on-failure -j $(TEST_JOBS)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-asan test-asan-short test-tsan test-mpis fuzz bench bench-device format lint wheel test-wheel install clean
+.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-asan test-asan-short test-tsan test-mpis fuzz bench bench-device format lint wheel test-wheel docs install clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,6 +97,9 @@ wheel: bootstrap  ## a binary wheel in dist/ for any Linux with glibc 2.28 (ARCH
 
 test-wheel: wheel  ## that wheel in bootstrapped Debian systems without a compiler and without MPI (root, debootstrap)
 	$(VENV_PYTHON) tests/wheel/run.py dist/*manylinux*_$(shell uname -m).whl
+
+docs: bootstrap  ## the site of docs/ in build/site; a dead link fails
+	scripts/docs
 
 install: shipped  ## a relocatable prefix in PREFIX
 	cmake --install build --prefix "$(abspath $(DESTDIR)$(PREFIX))"

@@ -10,7 +10,8 @@
 #   lib/libmillrace.so  lib/libmillrace_posix.so  lib/libmillrace_device.so
 #   lib/libmillrace-mpich.so  lib/libmillrace-ompi.so
 #   lib/libmillrace_io.so.1  lib/pkgconfig/  lib/cmake/millrace/
-#   include/millrace/  share/millrace/python/  share/doc/millrace/
+#   include/millrace/  share/millrace/python/  share/doc/millrace/  share/man/
+#   share/bash-completion/completions/millrace  share/zsh/site-functions/_millrace
 #   libexec/millrace/bench/ and lib/libmillrace-bench-*.so: what `millrace demo`, `cluster` and `evaluate` run
 
 # build/bin/millrace runs the command from the source tree, bin/millrace of a prefix from share/.
@@ -82,3 +83,15 @@ install(FILES cmake/millrace-config.cmake ${CMAKE_BINARY_DIR}/install/millrace-c
 
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION share/doc/millrace COMPONENT command)
 install(DIRECTORY docs/ DESTINATION share/doc/millrace COMPONENT command FILES_MATCHING PATTERN "*.md")
+
+# Manual pages and completions lie in a wheel's data, so that pip puts them into the share/ of the environment.
+set(share share)
+set(share_component command)
+if(SKBUILD)
+  set(share ${SKBUILD_DATA_DIR}/share)
+  set(share_component native)
+endif()
+install(DIRECTORY share/man/ DESTINATION ${share}/man COMPONENT ${share_component})
+install(FILES share/completions/millrace.bash DESTINATION ${share}/bash-completion/completions RENAME millrace
+        COMPONENT ${share_component})
+install(FILES share/completions/_millrace DESTINATION ${share}/zsh/site-functions COMPONENT ${share_component})

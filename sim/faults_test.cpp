@@ -102,9 +102,9 @@ TEST(Faults, WhatWasFoundStaysRight) {
   // 189: a rank whose agent has died does not ask the agent that another rank has started since. 808, 1317:
   // the second agent, or a direct write, leaves the dead agent's ledger, which comes back later. 1002483,
   // 1003138, 1004515: the judge asked for bytes in the rings of ranks that were killed after their agent.
-  for (const std::uint64_t seed : {1125, 1459,  7990, 48,  76,  217,  1394,  10815, 166, 1306, 15909, 2313,
-                                   5485, 15389, 858,  130, 742, 6496, 29778, 77,    81,  189,  808,   1317,
-                                   1002483, 1003138, 1004515}) {
+  for (const std::uint64_t seed :
+       {1125, 1459, 7990, 48,   76,    217, 1394, 10815, 166, 1306, 15909,   2313,    5485,   15389,
+        858,  130,  742,  6496, 29778, 77,  81,   189,   808, 1317, 1002483, 1003138, 1004515}) {
     const Scenario scenario = make_scenario(seed);
     for (const std::string& problem : run(scenario).problems)
       ADD_FAILURE() << problem << "\n" << scenario.describe();

@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Callable, List, Optional
+from typing import Callable, List, Optional, Sequence
 
 import typer
 
@@ -46,11 +46,18 @@ def _parameter(setting: settings.Setting) -> inspect.Parameter:
         return inspect.Parameter(setting.name, kind, default=option, annotation=Optional[bool])
     text = f"{setting.help} ({setting.default or 'none'}; {setting.allowed})"
     metavar = _METAVARS.get(setting.kind, "NAME")
-    option = typer.Option(None, name, metavar=metavar, help=text, show_default=False)
+    option = typer.Option(
+        None, name, metavar=metavar, help=text, show_default=False, autocompletion=_choices(setting.choices)
+    )
     several = setting.kind == "paths"
     return inspect.Parameter(
         setting.name, kind, default=option, annotation=Optional[List[str]] if several else Optional[str]
     )
+
+
+def _choices(words: Sequence[str]) -> Callable[[str], List[str]] | None:
+    """Completes an option in a shell. Without it, the shell completes names of files."""
+    return (lambda incomplete: [word for word in words if word.startswith(incomplete)]) if words else None
 
 
 def _with_settings(command: Callable[..., None]) -> Callable[..., None]:

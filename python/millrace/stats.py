@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the JSON lines that clients and agents append to MILLRACE_STATS and shows one table per file.
 
-docs/stats.md is the format. Unknown fields are kept in the merged document and otherwise ignored.
+docs/reference/statistics.md is the format. Unknown fields are kept in the merged document and otherwise ignored.
 """
 
 from __future__ import annotations

@@ -2,13 +2,14 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
 """Writes what follows from the table of settings (python/millrace/setting_table.py) into the source tree:
-src/base/setting_table.hpp, include/millrace/hints.h and the table of docs/guide.md. With --check it only
-compares: exit status 1 if a file is stale."""
+src/base/setting_table.hpp, include/millrace/hints.h and the tables of docs/reference (settings, hints, environment).
+With --check it only compares: exit status 1 if a file is stale."""
 
 from __future__ import annotations
 
 import pathlib
 import sys
+from collections.abc import Callable, Iterable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -84,33 +85,49 @@ def hints_header() -> str:
     return "".join([*lines, "\n#endif\n"])
 
 
-def markdown_table() -> str:
-    lines = [
-        "| option | default | allowed | environment | hint | TOML `[run]` | what it does |\n",
-        "| --- | --- | --- | --- | --- | --- | --- |\n",
-    ]
-    for one in SETTINGS:
-        option = f"{one.option_name} / --no-{one.option_name[2:]}" if one.kind == "switch" else one.option_name
-        cells = [option, one.default, one.allowed, one.variable, one.hint_name, one.name if one.toml else ""]
-        shown = [f"`{cell}`" if cell and i != 2 else (cell or "-") for i, cell in enumerate(cells)]
-        lines.append("| " + " | ".join([*shown, one.help]) + " |\n")
+def markdown(columns: dict[str, Callable[[Setting], str]], chosen: Iterable[Setting] = SETTINGS) -> str:
+    """A table with a row for each setting, and a column for each entry of `columns`."""
+    lines = ["| " + " | ".join(columns) + " |\n", "|" + " --- |" * len(columns) + "\n"]
+    lines += ["| " + " | ".join(cell(one) or "-" for cell in columns.values()) + " |\n" for one in chosen]
     return "".join(lines)
 
 
-def with_table(document: str) -> str:
+def code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def option(one: Setting) -> str:
+    return code(f"{one.option_name} / --no-{one.option_name[2:]}" if one.kind == "switch" else one.option_name)
+
+
+WORTH = {"default": lambda one: code(one.default), "allowed": lambda one: one.allowed}
+HELP = {"what it does": lambda one: one.help}
+# Pages of docs/reference, each with a table between two marks: its columns and settings.
+PAGES = {
+    "settings": (
+        {"option": option, "TOML `[run]`": lambda one: code(one.name if one.toml else ""), **WORTH, **HELP},
+        [one for one in SETTINGS if one.option or one.toml],
+    ),
+    "hints": ({"hint": lambda one: code(one.hint_name), **WORTH, **HELP}, [one for one in SETTINGS if one.hint]),
+    "environment": ({"variable": lambda one: code(one.variable), "option": option, **WORTH, **HELP}, SETTINGS),
+}
+
+
+def with_table(document: str, table: str) -> str:
     """A Markdown document with the table between its two marks brought up to date."""
     begin, end = "<!-- settings -->\n", "<!-- /settings -->\n"
     head, rest = document.split(begin, 1)
-    return head + begin + markdown_table() + end + rest.split(end, 1)[1]
+    return head + begin + table + end + rest.split(end, 1)[1]
 
 
 def main() -> int:
-    guide = ROOT / "docs/guide.md"
     files = {
         ROOT / "src/base/setting_table.hpp": cpp_table(),
         ROOT / "include/millrace/hints.h": hints_header(),
-        guide: with_table(guide.read_text(encoding="utf-8")),
     }
+    for name, (columns, chosen) in PAGES.items():
+        page = ROOT / f"docs/reference/{name}.md"
+        files[page] = with_table(page.read_text(encoding="utf-8"), markdown(columns, chosen))
     stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         if "--check" in sys.argv[1:]:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""guide_test.py SOURCE LIBRARY CC CXX [FC]: the guide's examples compile, without warnings, and run."""
+"""guide_test.py SOURCE LIBRARY CC CXX [FC]: the examples of docs/reference compile, without warnings, and run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def main() -> int:
     }
     include = source / "include"
     module = [include / "millrace/millrace.f90"]
-    examples = EXAMPLE.findall((source / "docs/guide.md").read_text())
+    pages = [source / f"docs/reference/{name}.md" for name in ("c", "cpp", "fortran")]
+    examples = [one for page in pages for one in EXAMPLE.findall(page.read_text())]
     assert {language for language, _ in examples} == set(SUFFIX), "an example for each language"
     for number, (language, text) in enumerate(examples):
         if language not in compilers:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Settings: values, precedence, and agreement with the C++ side and the guide."""
+"""Settings: values, precedence, and agreement with the C++ side."""
 
 import os
 import re

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""What survives what with durability node and with strategy journal: docs/guide.md names these tests.
+"""What survives what with durability node and with strategy journal: docs/explanation/promises.md names these tests.
 
 A frozen disk under the file holds its writes back, so that a close has certainly returned before they are there.
 """

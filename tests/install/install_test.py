@@ -124,10 +124,22 @@ def demo(millrace: Path, work: Path) -> None:
     expect(page or "-m pip install jinja2 matplotlib" in done.stderr, "demo says what it lacks", done)
 
 
+def documents(share: Path, done: subprocess.CompletedProcess[str]) -> None:
+    """Manual pages and completions are where `man` and the shells look for them."""
+    for name in (
+        "man/man1/millrace-run.1",
+        "man/man8/millraced.8",
+        "bash-completion/completions/millrace",
+        "zsh/site-functions/_millrace",
+    ):
+        expect((share / name).is_file(), name, done)
+
+
 def prefix(source: Path, build: Path, mpi: str, program: Path, folder: Path) -> None:
     first, moved, blank = folder / "first", folder / "moved", folder / "moved here"
     done = run("cmake", "--install", build, "--prefix", first, folder=folder)
     expect(done.returncode == 0, "cmake --install", done)
+    documents(first / "share", done)
     done = run(sys.executable, source / "scripts/vendor.py", first / "share/millrace/python", folder=folder)
     if done.returncode != 0:
         print(f"skipped: {done.stderr.strip()}")
@@ -183,6 +195,7 @@ def wheel(source: Path, build: Path, mpi: str, program: Path, folder: Path) -> N
         (built,) = (folder / "wheels").glob("millrace_io-*-py3-none-*.whl")
         done = run(*pip, "install", built, folder=folder, bound_s=300)
         expect(done.returncode == 0, "pip install", done)
+        documents(environment / "share", done)
         uses(environment / "bin/millrace", folder / f"work-{number}", mpi, program)
         (native,) = environment.glob("lib/python3*/site-packages/millrace/_native")
         links(native, source, build, folder / f"linked-{number}")

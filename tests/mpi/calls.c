@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 The Millrace authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The functions that are not transfers, one test per name in docs/coverage.md, with bytes still in the
- * pipeline wherever that could make a difference. usage: calls DIRECTORY */
+ * The functions that are not transfers, one test per name in docs/reference/coverage.md, with bytes still in
+ * the pipeline wherever that could make a difference. usage: calls DIRECTORY */
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -41,7 +41,7 @@ def parse():
     parser.add_argument("--env", action="append", default=[], help="NAME=VALUE for the run with Millrace")
     parser.add_argument("--alone", action="store_true", help="no stock run, nothing to compare")
     parser.add_argument("--dies", action="store_true", help="the run with Millrace must fail, by itself")
-    parser.add_argument("--coverage", help="docs/coverage.md: what it calls accelerated must have been so")
+    parser.add_argument("--coverage", help="docs/reference/coverage.md: what it calls accelerated must have been so")
     parser.add_argument("--accelerated", choices=("yes", "no"), help="whether any call may be accelerated")
     parser.add_argument(
         "--pipeline", default="", help="files, with commas, that must have been written through the pipeline"
@@ -143,8 +143,8 @@ def check_coverage(page, out, calls):
             fail(f"{function} is said to be accelerated, but no call of test {test} was")
     named = {test for _, _, test in rows}
     if passed - named:
-        fail(f"tests that docs/coverage.md does not name: {sorted(passed - named)}")
-    print(f"{len(passed)} tests of docs/coverage.md")
+        fail(f"tests that docs/reference/coverage.md does not name: {sorted(passed - named)}")
+    print(f"{len(passed)} tests of docs/reference/coverage.md")
 
 
 def check_same(options, folders, millrace):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files are as docs/checkpoint-format.md says, others' files are read, and damage is found."""
+"""Files are as docs/reference/checkpoint-format.md says, others' files are read, and damage is found."""
 
 import json
 import os
@@ -274,7 +274,7 @@ def test_random_headers_are_refused_or_read(tmp_path, saved, dice):
 
 
 def test_the_format_is_documented_as_it_is():
-    text = (ROOT / "docs" / "checkpoint-format.md").read_text()
+    text = (ROOT / "docs/reference/checkpoint-format.md").read_text()
     from millrace.checkpoint import header
 
     assert "Version " + header.VERSION in text and f"{header.HEADER_MAX_BYTES:,}" in text

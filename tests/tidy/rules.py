@@ -128,7 +128,7 @@ def rigs(path: str, text: str) -> Iterator[str]:
 
 
 def mpi_headers(path: str, text: str) -> Iterator[str]:
-    if path.startswith(("src/front/mpiio/", "bench/", "tests/")):
+    if path.startswith(("src/front/mpiio/", "bench/", "tests/")) or path.endswith(".md"):
         return
     for quoted, angled in INCLUDE.findall(text):
         if (quoted or angled) in ("mpi.h", "mpio.h", "mpi-ext.h"):

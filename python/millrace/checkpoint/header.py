@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The header of a checkpoint: built before the data is written, checked when it is read (docs/checkpoint-format.md)."""
+"""The header of a checkpoint: built before the data is written, checked when it is read.
+
+docs/reference/checkpoint-format.md describes it."""
 
 from __future__ import annotations
 

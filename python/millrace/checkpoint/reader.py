@@ -38,12 +38,12 @@ def load(
 
     Arrays come back as the kind that they were (NumPy, torch, CuPy), contiguous, in host memory except CuPy's.
 
-    device: the device for torch and CuPy arrays, such as "cuda:0".
-    mmap: maps the file, without verification by default. Changes of arrays do not reach the file.
-    verify: True raises CheckpointError if the file has no checksums, or if they cannot be computed here. None does
-        not verify then, with a warning in the latter case. False never does.
-    arrays: "numpy", "torch" or "cupy": the kind of all arrays, whatever they were.
-    threads: the number of threads that read (default: one for each processor, at most 4).
+    - device: the device for torch and CuPy arrays, such as "cuda:0".
+    - mmap: maps the file, without verification by default. Changes of arrays do not reach the file.
+    - verify: True raises CheckpointError if the file has no checksums, or if they cannot be computed here. None does
+      not verify then, with a warning in the latter case. False never does.
+    - arrays: "numpy", "torch" or "cupy": the kind of all arrays, whatever they were.
+    - threads: the number of threads that read (default: one for each processor, at most 4).
 
     Raises CheckpointError if the file is no checkpoint, is cut off or damaged; ChecksumError names the wrong tensors.
     """

@@ -98,15 +98,15 @@ def save(
     """Saves a tree of arrays as the file `path`. At any time `path` is the complete old file or the complete new one.
 
     The tree: dictionaries, lists, tuples, numbers, strings, bytes; arrays of NumPy, torch, CuPy, or anything with
-    DLPack, __cuda_array_interface__ or the buffer protocol. The file is a safetensors file with additional metadata.
+    DLPack, `__cuda_array_interface__` or the buffer protocol. The file is a safetensors file with additional metadata.
 
-    wait: False returns while the file is being written; the result's wait() gives the outcome. Two saves can run
-        at once, but only one for each path: a further call first waits for one of them.
-    copy: with wait=False, whether arrays are copied first, so that they may be changed at once. If not, do not
-        change them until the save is done.
-    checksum: whether the file has checksums, so that load() finds changed bytes.
-    fsync: whether the file is on the disk when the save is done. If not, it survives only the end of this process.
-    threads: the number of threads that write (default: one for each processor, at most 4).
+    - wait: False returns while the file is being written; the result's wait() gives the outcome. Two saves can run
+      at once, but only one for each path: a further call first waits for one of them.
+    - copy: with wait=False, whether arrays are copied first, so that they may be changed at once. If not, do not
+      change them until the save is done.
+    - checksum: whether the file has checksums, so that load() finds changed bytes.
+    - fsync: whether the file is on the disk when the save is done. If not, it survives only the end of this process.
+    - threads: the number of threads that write (default: one for each processor, at most 4).
 
     Raises TypeError or ValueError for values that cannot be saved, OSError for errors of the file system. Then `path`
     is the file that it was before.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Trees of Python values as JSON; arrays are stored beside it (docs/checkpoint-format.md)."""
+"""Trees of Python values as JSON; arrays are stored beside it (docs/reference/checkpoint-format.md)."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def advise(
     application: Path = typer.Argument(
         ...,
         metavar="FILE",
-        help="A description of the application's writes in YAML (docs/guide.md), or a .darshan log.",
+        help="A description of the application's writes in YAML (docs/how-to/advise.md), or a .darshan log.",
     ),
     session: Path = typer.Option(
         Path("millrace-evaluation"), "--session", "-s", help="The session's folder of an evaluation."

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes generated/ and docs/coverage.md from table.py.
+"""Writes generated/ and docs/reference/coverage.md from table.py.
 
 usage: generate.py [--check] [--out DIR] [--coverage FILE]
 
@@ -303,7 +303,7 @@ def coverage():
         "(`tests/mpi/rows.c` prints these names; `ctest -R mpi.` runs them with MPICH and Open MPI). "
         "*Accelerated* means: the call takes the pipeline if the policy expects a gain, else the MPI library makes "
         "it. *Read by the rank* means: the rank itself or the agents read the bytes if that is faster than the library "
-        "(guide.md, *What Millrace does with a call* and *Reading*), also in a collective call. *Orders writes of "
+        "([How files are read across nodes](../explanation/reading.md)), also in a collective call. *Orders writes of "
         "several nodes* is about files that several nodes have open: the rank's writes before the call come before "
         "other ranks' reads and writes after it. This costs one load if no such file is open. "
         "`_c` functions exist if the MPI library has them.\n\n",
@@ -319,7 +319,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--out", type=pathlib.Path, default=HERE / "generated")
-    parser.add_argument("--coverage", type=pathlib.Path, default=HERE.parents[2] / "docs" / "coverage.md")
+    parser.add_argument("--coverage", type=pathlib.Path, default=HERE.parents[2] / "docs/reference/coverage.md")
     options = parser.parse_args()
     files = {
         options.out / "slots.hpp": slots(),
