@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "client/typemap.hpp"
@@ -20,7 +21,8 @@ constexpr std::uint64_t dying_ns = 8'000;  // a few rounds of an agent
 
 }  // namespace
 
-// Each node's first rank registers the file at open, the others at their first read.
+// Each node's first rank registers the file at open, the others at their first read. After a late meeting, only
+// first ranks at file servers register it at open.
 std::unique_ptr<client::File> Cluster::join_readers(Rank& rank) {
   if (agreements_.size() == rank.opened) agreements_.push_back(agree());
   const Agreement opening = agreements_[rank.opened++];
@@ -34,14 +36,19 @@ std::unique_ptr<client::File> Cluster::join_readers(Rank& rank) {
   request.writable = false;
   request.through = true;
   const bool first = rank.number % scenario_.ranks_per_node == 0;
-  request.late = !first;
+  bool registers = first;
   if (opening.routed) {
     request.routing = transport::routing_of(scenario_.read_plan, opening.addresses, rank.node);
     request.routing.key.fill(static_cast<std::byte>(opening.group));
+    const auto lanes = std::span(request.routing.hops).first(request.routing.lanes);
+    const auto serves = [](const transport::Hop& hop) { return hop.next.port == 0; };
+    if (scenario_.meets_late) registers = first && std::ranges::any_of(lanes, serves);
+    for (transport::Hop& hop : lanes) hop.upstreams = scenario_.meets_late ? 0 : hop.upstreams;
   }
+  request.late = !registers;
   std::unique_ptr<client::File> file;
   if (opening.routed) file = client::open(std::move(request), *rank.process);
-  const bool ready = file != nullptr && (file->registered() || !first);
+  const bool ready = file != nullptr && (file->registered() || !registers);
   if (!all_of(rank, readers_[opening.group], ready)) file = nullptr;
   return file;
 }
@@ -146,6 +153,8 @@ void Cluster::sync_reader(Rank& rank) {
 
 void Cluster::close_reader(Rank& rank) {
   if (!rank.reader_handle || rank.gone) return;
+  if (scenario_.meets_late) meet(rank);  // in the library's close
+  if (rank.gone) return;
   note(rank, "closes what it reads: rank");
   const Status status = rank.reader != nullptr ? rank.reader->close() : Status();
   if (rank.gone) return;

@@ -349,7 +349,7 @@ std::string Scenario::describe() const {
   if (!views.empty())
     text += "\n  is read through the agents: topology " +
             std::to_string(static_cast<unsigned>(read_plan.topology)) + ", " +
-            std::to_string(read_plan.lanes) + " lanes";
+            std::to_string(read_plan.lanes) + " lanes" + (meets_late ? ", a late meeting" : "");
   for (const Fault& fault : read_faults) text += sim::describe(fault);
   if (dies_at_read > 0) text += "\n  ranks die at read " + std::to_string(dies_at_read);
   for (const Opening& opening : later) {

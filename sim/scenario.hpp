@@ -140,6 +140,7 @@ struct Scenario {
   std::uint64_t dies_at_read = 0;  // the ranks of a node die while one of them makes this read; 0: none does
   std::vector<client::FileView> views;  // of these reads; the first one is the file itself
   transport::RoutePlan read_plan;       // of these opens
+  bool meets_late = false;              // at these opens, only the agents of file servers are needed
   std::vector<Opening> later;
   std::uint64_t anew_bytes = 0;  // as in Opening, but after all openings, before the last recovery
 

@@ -208,6 +208,10 @@ void calls_are_serialized();
 // any rank writes. Starts no agent. False: there are too few.
 bool reserve_descriptors();
 
+// True if this is the launcher's first process of its node, and `ranks` processes are on more than one node.
+// One process of the node can then do what all of them need.
+bool leads_node(int ranks);
+
 // The address of this node's agent for agents of other nodes. Starts the agent if there is none.
 Result<transport::TcpAddress> meet();
 // The address from an earlier meet(). Port 0: no meet() succeeded, or the agent is lost.

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -72,6 +73,19 @@ int launcher_rank() {
     if (const char* value = std::getenv(name); value != nullptr && *value != 0) return std::atoi(value);
   }
   return -1;
+}
+
+NodePlace place_on_node() {
+  constexpr std::array<std::array<const char*, 2>, 3> names{
+      {{"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+       {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+       {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"}}};
+  for (const auto& [number, count] : names) {
+    const char* const one = std::getenv(number);
+    const char* const all = std::getenv(count);
+    if (one != nullptr && all != nullptr) return {std::atoi(one), std::atoi(all)};
+  }
+  return {};
 }
 
 std::string job_key(const Settings& settings) {

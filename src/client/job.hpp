@@ -13,4 +13,12 @@ std::string job_key(const Settings& settings);
 // The number that the launcher gave to this process; -1 if there is no launcher.
 int launcher_rank();
 
+// This process among the launcher's processes on its node: number 0 is the first of `count`. Count 0: the
+// launcher does not tell.
+struct NodePlace {
+  int number = 0;
+  int count = 0;
+};
+NodePlace place_on_node();
+
 }  // namespace millrace::client

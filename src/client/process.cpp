@@ -18,6 +18,7 @@
 
 #include "client/cost_record.hpp"
 #include "client/guest.hpp"
+#include "client/job.hpp"
 #include "client/start.hpp"
 #include "client/trace.hpp"
 #include "io/posix/identity.hpp"
@@ -292,6 +293,11 @@ KnownCosts costs_of(const std::string& path) { return process().costs().of(path)
 ObservedFiles observed_files() { return process().lessons().observed.all(); }
 void learn_costs(const ObservedFiles& observed) { process().costs().learn(observed); }
 bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path); }
+
+bool leads_node(int ranks) {
+  const NodePlace place = place_on_node();
+  return place.number == 0 && place.count > 0 && ranks > place.count;
+}
 
 Result<transport::TcpAddress> meet() {
   const char* why = nullptr;

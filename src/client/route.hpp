@@ -8,6 +8,8 @@
 namespace millrace::client {
 
 using transport::chain_of;
+using transport::file_server;
+using transport::next_node;
 using transport::plan_route;
 using transport::plan_route_to;
 using transport::RoutePlan;

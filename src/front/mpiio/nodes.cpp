@@ -51,37 +51,62 @@ Nodes nodes_of(const std::vector<Peer>& peers, std::uint64_t own) {
   return nodes;
 }
 
+// A number for the agents and the way between them. Its lowest bit is set.
+std::uint64_t number_of(const Nodes& nodes, const client::RoutePlan& plan) {
+  return (checksum(nodes.agents.data(), nodes.agents.size() * sizeof(client::AgentAddress)) ^
+          checksum(&plan, sizeof plan)) |
+         1u;
+}
+
+// The agents that this node's agent calls.
+std::vector<client::AgentAddress> next_agents(const client::Routing& routing) {
+  std::vector<client::AgentAddress> next;
+  for (std::uint32_t lane = 0; lane < routing.lanes; ++lane) {
+    const client::AgentAddress& address = routing.hops[lane].next;
+    if (address.port != 0 && std::ranges::find(next, address) == next.end()) next.push_back(address);
+  }
+  return next;
+}
+
 // Finds out whether this node's agent can reach its next agents. One rank of each node tries to connect, once
 // for each route. If all ranks remember the result for all nodes, no rank tries again.
-void probe(const std::vector<Peer>& peers, const Nodes& nodes, const client::RoutePlan& plan,
-           Meeting& meeting) {
-  const std::uint64_t route =
-      (checksum(nodes.agents.data(), nodes.agents.size() * sizeof(client::AgentAddress)) ^
-       checksum(&plan, sizeof plan)) |
-      1u;
+void probe(const std::vector<Peer>& peers, Meeting& meeting) {
+  const std::uint64_t route = meeting.route;
   const auto all_know = [&](std::uint64_t what) {
     return std::ranges::all_of(peers, [what](const Peer& peer) { return peer.probed == what; });
   };
-  meeting.route = route;
   meeting.known = all_know(route) || all_know(route ^ 1u);
   if (meeting.known) {
     meeting.reaches = all_know(route);
     return;
   }
-  std::vector<client::AgentAddress> next;
-  for (std::uint32_t lane = 0; lane < meeting.routing.lanes; ++lane) {
-    const client::AgentAddress& address = meeting.routing.hops[lane].next;
-    if (address.port != 0 && std::ranges::find(next, address) == next.end()) next.push_back(address);
-  }
-  meeting.reaches = !meeting.first_of_node || client::can_reach(next, reach_bound_ms);
+  meeting.reaches = !meeting.first_of_node || client::can_reach(next_agents(meeting.routing), reach_bound_ms);
 }
 
-bool unmet(const Peer& one) { return one.agent.port == 0; }
+// True if the address of each agent that other agents call is known.
+bool knows_called(const Nodes& nodes, const client::RoutePlan& plan) {
+  const auto count = static_cast<std::uint32_t>(nodes.numbers.size());
+  for (std::uint32_t lane = 0; lane < plan.lanes; ++lane) {
+    const std::uint32_t server = client::file_server(plan, count, lane);
+    for (std::uint32_t node = 0; node < count; ++node) {
+      if (node == server) continue;
+      if (nodes.agents[client::next_node(plan.topology, count, node, server)].port == 0) return false;
+    }
+  }
+  return true;
+}
 
-// Starts this node's agent if there is none, and sends its address to all ranks.
-bool meet_agents(MPI_Comm comm, int rank, std::vector<Peer>& peers) {
-  Peer own = peers[static_cast<std::size_t>(rank)];
-  if (const Result<client::AgentAddress> agent = client::meet()) own.agent = *agent;
+// True if the address of some node's agent is not known. The first rank of each node tells it.
+bool unmet(const Nodes& nodes) {
+  return std::ranges::any_of(nodes.agents, [](const client::AgentAddress& agent) { return agent.port == 0; });
+}
+
+// The first rank of each node starts the node's agent if there is none, and sends its address to all ranks.
+bool meet_agents(MPI_Comm comm, const Peer& self, bool first_of_node, std::vector<Peer>& peers) {
+  Peer own = self;
+  if (first_of_node) {
+    if (const Result<client::AgentAddress> agent = client::meet()) own.agent = *agent;
+  }
   MPI_Request request;
   const int started =
       PMPI_Iallgather(&own, sizeof own, MPI_BYTE, peers.data(), sizeof own, MPI_BYTE, comm, &request);
@@ -112,25 +137,27 @@ bool all_of(MPI_Comm comm, bool mine) {
   return wait_asleep(started, request) && all == 1;
 }
 
-Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone) {
+Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone, bool meets) {
   static const std::uint64_t node = node_number();
   static const std::uint64_t host = client::own_host_number();
   Peer self{node, inode, last_probed.load(), alone ? 1u : 0u, host, {}};
   if (settings.across_nodes) self.agent = client::met();
+  if (!meets || self.agent.port != 0) return self;
+  if (const Result<client::AgentAddress> agent = client::meet()) self.agent = *agent;
   return self;
 }
 
-Decision decide(const std::string& path, const Settings& settings) {
+Decision decide(const std::string& path, const Settings& settings, std::uint64_t storage_host) {
   Decision decision{};
   decision.settings = settings.file;
   decision.topology = settings.topology;
   decision.file_servers = settings.file_servers;
   decision.stripe_bytes = settings.stripe_bytes;
-  decision.costs = client::costs_of(path);
+  decision.storage_host = storage_host;
   if (!settings.across_nodes) return decision;
   const auto size = static_cast<ssize_t>(decision.key.size());
   decision.wanted = ::getrandom(decision.key.data(), decision.key.size(), 0) == size ? 1 : 0;
-  decision.file_stripe_bytes = client::stripe_of(path);
+  if (storage_host == 0) decision.file_stripe_bytes = client::stripe_of(path);
   return decision;
 }
 
@@ -141,11 +168,10 @@ Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& deci
   if (decision.wanted == 0) return Apart::by_setting;
   if (any([&](const Peer& one) { return one.inode == 0 || one.inode != peers.front().inode; }))
     return Apart::other_file;
-  if (any(unmet) && !meet_agents(comm, rank, peers)) return Apart::unreachable;
-  if (any(unmet)) return Apart::no_address;
-  if (any([](const Peer& one) { return one.alone != 0; })) return Apart::alone;
-  const std::uint64_t node = peers[static_cast<std::size_t>(rank)].node;
-  const Nodes nodes = nodes_of(peers, node);
+  const Peer self = peers[static_cast<std::size_t>(rank)];
+  const auto before = std::span(peers).first(static_cast<std::size_t>(rank));
+  const bool first_of_node = std::ranges::find(before, self.node, &Peer::node) == before.end();
+  Nodes nodes = nodes_of(peers, self.node);
   Settings wishes;
   wishes.topology = decision.topology;
   wishes.file_servers = decision.file_servers;
@@ -157,16 +183,35 @@ Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& deci
       meeting.at_storage
           ? client::plan_route_to(static_cast<std::uint32_t>(holder - nodes.hosts.begin()), wishes, count)
           : client::plan_route(wishes, count, decision.file_stripe_bytes);
+  meeting.late = meeting.at_storage && knows_called(nodes, plan);
+  if (!meeting.late && unmet(nodes)) {
+    if (!meet_agents(comm, self, first_of_node, peers)) return Apart::unreachable;
+    nodes = nodes_of(peers, self.node);
+    if (unmet(nodes)) return Apart::no_address;
+  }
+  if (any([](const Peer& one) { return one.alone != 0; })) return Apart::alone;
   client::Routing routing = client::routing_of(plan, nodes.agents, nodes.own);
   routing.key = decision.key;
-  const auto before = std::span(peers).first(static_cast<std::size_t>(rank));
-  const bool first_of_node = std::ranges::find(before, node, &Peer::node) == before.end();
   meeting.routing = routing;
   meeting.members = nodes.members;
   meeting.settings = decision.settings;
   meeting.first_of_node = first_of_node;
-  probe(peers, nodes, plan, meeting);
-  return Apart::no;
+  meeting.route = number_of(nodes, plan);
+  if (!meeting.late) {
+    probe(peers, meeting);
+    return Apart::no;
+  }
+  // An agent that comes late may never come.
+  for (transport::Hop& hop : meeting.routing.hops) hop.upstreams = 0;
+  const bool failed = any([&](const Peer& one) { return one.probed == (meeting.route ^ 1u); });
+  return failed ? Apart::unreachable : Apart::no;
+}
+
+bool try_meeting(const Meeting& meeting) {
+  if (last_probed.load() == meeting.route) return true;
+  const bool reaches = client::can_reach(next_agents(meeting.routing), reach_bound_ms);
+  remember_meeting(meeting, reaches);
+  return reaches;
 }
 
 void remember_meeting(const Meeting& meeting, bool all_reach) {

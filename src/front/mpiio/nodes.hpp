@@ -44,10 +44,10 @@ struct Decision {
 };
 
 // This rank's message. It has the agent's address if an earlier file has asked for it. `alone` is the value
-// of Peer::alone.
-Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone);
-// Rank 0 calls this.
-Decision decide(const std::string& path, const Settings& settings);
+// of Peer::alone. With `meets`, the rank starts its agent, if there is none.
+Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone, bool meets);
+// Rank 0 calls this. `storage_host` is the value of Decision::storage_host. The decision has no costs.
+Decision decide(const std::string& path, const Settings& settings, std::uint64_t storage_host);
 
 // The agreement between the ranks of a file that several nodes have open.
 struct Meeting {
@@ -56,6 +56,7 @@ struct Meeting {
   FileSettings settings;      // of rank 0, for all
   bool first_of_node = false;
   bool at_storage = false;  // the only file server has the file's bytes on its node
+  bool late = false;  // each agent comes with its first rank that needs it, but for the agents that others call
   std::uint64_t route = 0;  // a number for the agents and the way between them
   bool known = false;       // all ranks remember whether all agents of the route reach each other,
   bool reaches = true;      // ... or this rank has tried, for its node
@@ -79,10 +80,13 @@ enum class Apart {
 Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting);
 
 // The same without the last agreement: the caller has to find out whether `meeting.reaches` is true on all
-// ranks.
+// ranks. If decision.storage_host is one of the nodes, and the agents that others call are known, the meeting
+// is late: no agent starts, and no rank tries to reach another node.
 Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting);
 // Remembers whether the agents of this route reach each other, for the next file.
 void remember_meeting(const Meeting& meeting, bool all_reach);
+// After a late meeting: whether this node's agent can reach its next agents. Remembers the answer.
+bool try_meeting(const Meeting& meeting);
 
 // The text of the reason for reports.
 const char* why(Apart apart);

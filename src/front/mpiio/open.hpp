@@ -39,6 +39,8 @@ struct Ranks {
   ~Ranks();
 };
 
+struct Meeting;  // nodes.hpp
+
 // Millrace's object for an MPI_File, beside the MPI library's own. MPI_File_open makes it, MPI_File_close
 // destroys it, and the table of open files owns it. As thread safe as MPI requires: transfers may run in
 // several threads. Calls that change the view or atomic mode are collective and must not run beside a
@@ -62,6 +64,9 @@ struct Open {
   std::atomic<bool> reads_alone = false;  // reads need no other rank (own_read.hpp), on all ranks alike
   enum class Through : std::uint32_t { none, small, all };
   std::atomic<Through> through = Through::none;  // which reads the agents carry (through.hpp)
+  bool late = false;                       // the agents had a late meeting (nodes.hpp), on all ranks alike
+  std::shared_ptr<const Meeting> untried;  // ... until agents_carry() tries it
+  std::atomic<bool> tried = false;
   bool until_written = false;                    // `through` was set at open, on all ranks alike
 
   bool pipeline() const { return mapped && writes_alone(); }

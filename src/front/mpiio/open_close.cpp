@@ -124,7 +124,7 @@ Introduction introduction_of(int rank, const std::string& path, const Settings& 
   mine.agreement.pure = wanted && leavable && client::is_mixed(path) ? 0 : 1;
   if (!wanted) return mine;
   mine.observed = client::observed_files();
-  mine.self = describe_self(inode, settings, others.plain && !others.routed);
+  mine.self = describe_self(inode, settings, others.plain && !others.routed, false);
   return mine;
 }
 
@@ -152,7 +152,8 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   Introductions heard;
   if (wanted && rank == 0) {
     client::secure_name(path, settings.file);  // the other ranks wait for rank 0 at the agreement
-    heard.decision = decide(path, settings);
+    heard.decision = decide(path, settings, 0);
+    heard.decision.costs = client::costs_of(path);
     if ((amode & MPI_MODE_RDWR) != 0) heard.decision.through = through_until_written(path, settings);
   }
   client::TargetFile found;
@@ -289,6 +290,7 @@ int own_close(Entry entry, MPI_File* fh) noexcept {
   int first = MPI_SUCCESS;
   Fd held;
   std::string deleted;
+  std::unique_ptr<Open> late;
   // This runs inside other hooks too, because an error handler may close the file.
   if (fh != nullptr) {
     try {
@@ -300,13 +302,23 @@ int own_close(Entry entry, MPI_File* fh) noexcept {
       if (open != nullptr) {
         held = std::move(open->stand_in);
         if (open->delete_on_close) deleted = open->path;
-        first = leave(std::move(open));
+        // Agents of other nodes may call the file server's agent until all ranks have met in the library's close.
+        if (open->late) {
+          late = std::move(open);
+        } else {
+          first = leave(std::move(open));
+        }
       }
     } catch (...) {
       first = MPI_ERR_NO_MEM;
     }
   }
   const int result = call<Slot::MPI_File_close>(entry, fh);
+  try {
+    if (late != nullptr) (void)leave(std::move(late));  // the file is only read: there is no error
+  } catch (...) {
+    first = MPI_ERR_NO_MEM;
+  }
   if (!deleted.empty()) client::remove_copy(deleted);
   return first != MPI_SUCCESS ? first : result;
 }

@@ -10,6 +10,7 @@
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/library.hpp"
 #include "front/mpiio/target.hpp"
+#include "front/mpiio/through.hpp"
 
 namespace millrace::front {
 namespace {
@@ -27,12 +28,13 @@ void note_read(Open& open, std::uint64_t bytes) {
 }
 
 // True if the agents should carry this read.
-bool goes_through(const Open& open, const Target& target, const Arguments& a) {
+bool goes_through(Open& open, const Target& target, const Arguments& a) {
   const Open::Through reads = open.through;
-  if (reads != Open::Through::small) return reads == Open::Through::all;
+  if (reads == Open::Through::all) return agents_carry(open);
+  if (reads == Open::Through::none) return false;
   const std::uint64_t pieces =
       open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
-  return target.bytes / std::max<std::uint64_t>(pieces, 1) < client::small_read_bytes;
+  return target.bytes / std::max<std::uint64_t>(pieces, 1) < client::small_read_bytes && agents_carry(open);
 }
 
 // Makes a collective read find the earlier writes of all ranks. The MPI library's two-phase read has the same

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "client/storage_host.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/chain.hpp"
 #include "front/mpiio/datatype.hpp"
@@ -27,6 +28,7 @@ struct ReadAgreement {
   Company company;
   std::uint64_t wanted;         // a Stage of rank 0, plus 1
   std::uint64_t unfit;          // rank 0 finds the file too small, or on a local file system
+  std::uint64_t bytes;          // the file's size, the largest that a rank has seen
   std::uint64_t unknown;        // some rank has not read a file of the series
   std::uint64_t library_reads;  // rank 0 cannot read the file without the library
   std::uint64_t written;        // some rank has written the file by another handle
@@ -38,19 +40,52 @@ struct Introduction {
   Peer self;
 };
 
-// The messages of all ranks. False: some rank does not want the file accelerated.
-bool introduce(MPI_Comm comm, const Introduction& mine, ReadAgreement& all, std::vector<Peer>& peers,
-               Decision& decision) {
+// The messages of all ranks, as one rank receives them.
+struct Introductions {
+  ReadAgreement agreement{};
+  std::vector<Peer> peers;
+  Decision decision{};
+};
+
+// False: some rank does not want the file accelerated.
+bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard) {
   int size = 1;
   if (PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
-  std::vector<Introduction> heard(static_cast<std::size_t>(size), mine);
-  if (size > 1 && !gather(comm, mine, heard, decision)) return false;
-  for (const Introduction& one : heard) {
-    take_most(reinterpret_cast<std::uint64_t*>(&all), reinterpret_cast<const std::uint64_t*>(&one.agreement),
-              sizeof all / sizeof(std::uint64_t));
-    peers.push_back(one.self);
+  std::vector<Introduction> all(static_cast<std::size_t>(size), mine);
+  if (size > 1 && !gather(comm, mine, all, heard.decision)) return false;
+  for (const Introduction& one : all) {
+    take_most(reinterpret_cast<std::uint64_t*>(&heard.agreement),
+              reinterpret_cast<const std::uint64_t*>(&one.agreement),
+              sizeof heard.agreement / sizeof(std::uint64_t));
+    heard.peers.push_back(one.self);
   }
-  return all.company.refused == 0;
+  return heard.agreement.company.refused == 0;
+}
+
+// This rank's part of the open.
+struct OwnOpen {
+  MPI_Comm comm;
+  MPI_File handle;
+  std::string path;
+  Settings settings;
+  client::TargetFile found;
+  std::uint32_t share = client::ReadShares::unknown;
+};
+
+// One rank of a node looks at the file system for all. On a network file system each look is a question to its
+// server.
+struct Look {
+  bool remote = false;
+  std::uint64_t bytes = 0;
+  std::uint64_t storage_host = 0;  // as in Decision
+
+  bool fit() const { return remote && bytes >= worth_carrying_bytes; }
+};
+
+Look look_at(const OwnOpen& own) {
+  const bool remote = client::is_remote(own.path);
+  const std::uint64_t bytes = client::stamp_of(own.found.lasting_path()).size;
+  return {remote, bytes, remote ? storage_of(own.path) : 0};
 }
 
 bool handle_of_copy(int fd, MPI_File& copy) {
@@ -78,18 +113,47 @@ bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
   return false;
 }
 
-void read_on_this_node(MPI_File handle, const std::string& path, std::uint64_t group,
-                       const Settings& settings) {
+void read_on_this_node(OwnOpen& own, std::uint64_t group) {
   auto open = std::make_unique<Open>();
-  open->handle = handle;
-  open->path = path;
+  open->handle = own.handle;
+  open->path = own.path;
   open->group = group;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->writable = false;
   open->reads_alone = true;
   open->holder = Open::Holder::both;
-  open->file = client::open({.path = path, .group = group, .settings = settings.file, .writable = false});
+  open->file = client::open({.path = own.path,
+                             .group = group,
+                             .settings = own.settings.file,
+                             .writable = false,
+                             .found = std::move(own.found)});
   add(std::move(open));
+}
+
+// False: the library alone reads the file, on all ranks.
+bool read_on_nodes(OwnOpen& own, Introductions& heard) {
+  const ReadAgreement& all = heard.agreement;
+  const Stage stage_as = static_cast<Stage>(all.wanted - 1);
+  const bool automatic = stage_as == Stage::automatic;
+  if (stage_as == Stage::none || (automatic && all.unfit != 0)) return false;
+  const bool may_stage = stage_as == Stage::whole || (automatic && all.unknown == 0);
+  auto open = std::make_unique<Open>();
+  open->handle = own.handle;
+  open->path = own.path;
+  open->group = all.company.group;
+  open->reader = std::make_unique<Reader>();
+  open->reader->original.size = all.bytes;
+  const StagePlan plan{own.path, own.settings, all.company.group, automatic ? nearly_whole : 0, own.share};
+  const bool staged = may_stage && stage(own.comm, plan, *open->reader);
+  if (!staged && stage_as != Stage::whole && all.written == 0 &&
+      open_through(own.comm, {own.path, all.company.group, !automatic, std::move(own.found)}, heard.peers,
+                   heard.decision, *open))
+    return add(std::move(open)), true;
+  open->file = client::open(
+      {.path = own.path, .group = all.company.group, .settings = own.settings.file, .writable = false});
+  if (staged) (void)open->file->set_direct("read from a copy on this node");
+  add(std::move(open));
+  return true;
 }
 
 }  // namespace
@@ -106,57 +170,38 @@ bool open_for_this_rank(StagedCopy& copy, Reader& reader) {
 }
 
 bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle) {
-  int rank = 0;
-  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return false;
+  int rank = 0, size = 1;
+  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
   ask_for_threads();
   const Settings settings = settings_of(info, filename);
   const std::optional<std::string> path = kernel_path(filename);
   const bool wanted = handle != MPI_FILE_NULL && path && settings.enabled && path_selected(settings, *path);
-  ReadAgreement mine{own_company(rank, wanted), 0, 0, 0, 0, wanted && handles_of(*path).written ? 1u : 0u};
-  const client::FileStamp stamp = wanted ? client::stamp_of(*path) : client::FileStamp{};
+  ReadAgreement mine{own_company(rank, wanted), 0, 0, 0, 0, 0, wanted && handles_of(*path).written ? 1u : 0u};
+  OwnOpen own{comm, handle, path.value_or(""), settings, {}};
+  if (wanted) (void)own.found.remember(own.path);
   const bool agents_read =
       settings.across_nodes && (settings.stage == Stage::whole || settings.direct_calls.empty());
   const Stage asked = agents_read ? settings.stage : Stage::none;
-  const std::uint32_t share = wanted ? shares.of(*path) : client::ReadShares::unknown;
-  mine.unknown = share == client::ReadShares::unknown ? 1 : 0;
-  ReadAgreement all{};
-  std::vector<Peer> peers;
-  Decision decision{};
-  // Rank 0 looks at the file system for all. On a network file system each look is a question to its server.
+  own.share = wanted ? shares.of(own.path) : client::ReadShares::unknown;
+  mine.unknown = own.share == client::ReadShares::unknown ? 1 : 0;
+  const bool leads = wanted && asked != Stage::none && client::leads_node(size);
+  Look look;
+  if (leads || (wanted && rank == 0)) look = look_at(own);
+  mine.bytes = look.bytes;
+  Introductions heard;
   if (rank == 0 && wanted) {
-    const bool remote = client::is_remote(*path);
     mine.wanted = static_cast<std::uint64_t>(asked) + 1;
-    mine.unfit = stamp.size < worth_carrying_bytes || !remote ? 1 : 0;
-    mine.library_reads = !remote && settings.direct_calls.empty() ? 0 : 1;
-    decision = decide(*path, settings);
-    if (remote) decision.storage_host = storage_of(*path);
+    mine.unfit = look.fit() ? 0 : 1;
+    mine.library_reads = !look.remote && settings.direct_calls.empty() ? 0 : 1;
+    heard.decision = decide(own.path, settings, look.storage_host);
   }
-  const Introduction own{mine, wanted ? describe_self(stamp.inode, settings, false) : Peer{}};
-  if (!introduce(comm, own, all, peers, decision)) return false;
-  if (all.company.on_one_node()) {
-    if (all.library_reads == 0) read_on_this_node(handle, *path, all.company.group, settings);
-    return all.library_reads == 0;
-  }
-  const Stage stage_as = static_cast<Stage>(all.wanted - 1);
-  const bool automatic = stage_as == Stage::automatic;
-  if (stage_as == Stage::none || (automatic && all.unfit != 0)) return false;
-  const bool may_stage = stage_as == Stage::whole || (automatic && all.unknown == 0);
-  auto open = std::make_unique<Open>();
-  open->handle = handle;
-  open->path = *path;
-  open->group = all.company.group;
-  open->reader = std::make_unique<Reader>();
-  open->reader->original = stamp;
-  const bool staged =
-      may_stage &&
-      stage(comm, {*path, settings, all.company.group, automatic ? nearly_whole : 0, share}, *open->reader);
-  if (!staged && stage_as != Stage::whole && all.written == 0 &&
-      open_through(comm, {*path, all.company.group, !automatic}, peers, decision, *open))
-    return add(std::move(open)), true;
-  open->file =
-      client::open({.path = *path, .group = all.company.group, .settings = settings.file, .writable = false});
-  if (staged) (void)open->file->set_direct("read from a copy on this node");
-  add(std::move(open));
+  // Other nodes need this node's agent only if it is the file server.
+  const bool serves = leads && look.fit() && look.storage_host == client::own_host_number();
+  const Peer self = wanted ? describe_self(own.found.inode(), settings, false, serves) : Peer{};
+  if (!introduce(comm, {mine, self}, heard)) return false;
+  if (!heard.agreement.company.on_one_node()) return read_on_nodes(own, heard);
+  if (heard.agreement.library_reads != 0) return false;
+  read_on_this_node(own, heard.agreement.company.group);
   return true;
 }
 

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/through.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <span>
 
 #include "client/stage.hpp"
 #include "client/storage_host.hpp"
@@ -13,7 +15,7 @@ namespace millrace::front {
 
 std::uint64_t storage_of(const std::string& path) { return client::host_number(client::storage_host(path)); }
 
-bool open_through(MPI_Comm comm, const ThroughPlan& plan, std::vector<Peer>& peers, const Decision& decision,
+bool open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, const Decision& decision,
                   Open& open) {
   Meeting meeting;
   if (plan_meeting(comm, peers, decision, meeting) != Apart::no) return false;
@@ -21,6 +23,10 @@ bool open_through(MPI_Comm comm, const ThroughPlan& plan, std::vector<Peer>& pee
   FileSettings reads = meeting.settings;
   reads.strategy = Strategy::automatic;
   reads.durability = Durability::server;
+  const auto& hops = meeting.routing.hops;
+  const bool serves = std::ranges::any_of(std::span(hops).first(meeting.routing.lanes),
+                                          [](const transport::Hop& hop) { return hop.next.port == 0; });
+  const bool registers = meeting.first_of_node && (serves || !meeting.late);
   std::unique_ptr<client::File> file = client::open({.path = plan.path,
                                                      .group = plan.group,
                                                      .members = meeting.members,
@@ -28,24 +34,38 @@ bool open_through(MPI_Comm comm, const ThroughPlan& plan, std::vector<Peer>& pee
                                                      .writable = false,
                                                      .routing = meeting.routing,
                                                      .through = true,
+                                                     .found = std::move(plan.found),
                                                      .leaves_small = true,
-                                                     .late = !meeting.first_of_node});
-  // Now each agent knows the file, so the agents may call each other.
-  if (!all_of(comm, meeting.reaches && (file->registered() || !meeting.first_of_node))) {
+                                                     .late = !registers});
+  open.late = meeting.late;
+  if (meeting.late) {
+    open.untried = std::make_shared<const Meeting>(meeting);
+  } else if (all_of(comm, meeting.reaches && (file->registered() || !registers))) {
+    remember_meeting(meeting, true);  // now each agent knows the file, so the agents may call each other
+  } else {
     (void)file->close();
     return false;
   }
-  remember_meeting(meeting, true);
   open.size_at_open = open.reader->original.size;
   open.reader.reset();
   open.file = std::move(file);
   open.view = client::FileView(0, 1, share_map(MPI_BYTE));
   open.writable = false;
   open.reads_alone = true;
-  open.through = plan.large || meeting.at_storage ? Open::Through::all : Open::Through::small;
+  open.through = plan.large ? Open::Through::all : Open::Through::small;
   open.until_written = true;
   open.holder = Open::Holder::both;
   return true;
+}
+
+bool agents_carry(Open& open) {
+  if (!open.tried.load(std::memory_order_acquire)) {
+    const std::lock_guard guard(open.pointer_lock);
+    if (open.untried != nullptr && !try_meeting(*open.untried)) open.through = Open::Through::none;
+    open.untried.reset();
+    open.tried.store(true, std::memory_order_release);
+  }
+  return open.through != Open::Through::none;
 }
 
 Open::Through through_until_written(const std::string& path, const Settings& settings) {

@@ -23,14 +23,19 @@ std::uint64_t storage_of(const std::string& path);
 
 // Lets the nodes' agents work together on such a file, and completes `open`; `peers` and `decision` are what
 // all ranks have told each other. False, on all ranks alike: they cannot, and `open` is as before.
-// Collective. `large`: the agents carry large reads too, wherever the file lies.
+// Collective. `large`: the agents carry large reads too. `found` is the file of `path`.
 struct ThroughPlan {
   std::string path;
   std::uint64_t group;
   bool large;
+  client::TargetFile found;
 };
-bool open_through(MPI_Comm comm, const ThroughPlan& plan, std::vector<Peer>& peers, const Decision& decision,
+bool open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, const Decision& decision,
                   Open& open);
+
+// True if the agents carry reads of this file. After a late meeting, the first call tries whether this node's
+// agent can reach the file servers, which takes a bounded time.
+bool agents_carry(Open& open);
 
 // Which reads of a file that may be written the agents carry, until it is written. Rank 0 calls this.
 Open::Through through_until_written(const std::string& path, const Settings& settings);
