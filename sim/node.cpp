@@ -69,7 +69,7 @@ void Node::start() {
   const auto say = [this](const std::string& line) { world_.trace.say(now(), number_, line); };
   links_ = std::make_unique<agent::Links>(world_.net.of(number_), clock_, watch, say, first_tag, times_);
   core_ = std::make_unique<agent::Core>(world_.disk.of(process_), journals_);
-  core_->set_write_within(write_within_ns_);
+  core_->set_bounds({.write_within_ns = write_within_ns_});
   core_->follow(false, false);
   rounds_ = std::make_unique<Rounds>(
       *core_, *links_, page(), clock_,

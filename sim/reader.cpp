@@ -21,8 +21,8 @@ constexpr std::uint64_t dying_ns = 8'000;  // a few rounds of an agent
 
 }  // namespace
 
-// Each node's first rank registers the file at open, the others at their first read. After a late meeting, only
-// first ranks at file servers register it at open.
+// Each node's first rank registers the file at open, the others at their first read. After a late meeting,
+// only first ranks at file servers register it at open.
 std::unique_ptr<client::File> Cluster::join_readers(Rank& rank) {
   if (agreements_.size() == rank.opened) agreements_.push_back(agree());
   const Agreement opening = agreements_[rank.opened++];

@@ -48,7 +48,8 @@ def test_reports_tell_what_was_read_and_sent(nodes):
     facts = report.summary()
     assert report.complete() and facts["route"].startswith("read through agents")
     wanted = facts["through_bytes"] + facts["wrong_bytes"]
-    assert path.stat().st_size <= facts["block_bytes"] <= wanted
+    # A block that gave way for another node is read again.
+    assert path.stat().st_size <= facts["block_bytes"] <= wanted + path.stat().st_size
     assert path.stat().st_size <= facts["read_bytes_between_nodes"] <= wanted
 
 

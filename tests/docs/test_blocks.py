@@ -16,8 +16,9 @@ BLOCKS = [block for page in pages.GUIDE for block in pages.blocks(page)]
 LANGUAGES = {"sh", "text", "c", "cpp", "fortran", "python", "toml", "yaml", "json"}
 # Options of other programs that pages name.
 FOREIGN = {"--allow-run-as-root", "--export", "--mpi", "--oversubscribe", "--ntasks-per-node", "--measure", "--"}
+FOREIGN |= {"--millrace", "--cleanenv", "--contain", "--containall", "--net", "--pid"}  # our plugin's, and Apptainer's
 # Variables that are no settings: of launchers and tools, of tests and the build.
-OTHER = {"MILLRACE_MPICC_ABI", "MILLRACE_SCREENSHOTS", "MILLRACE_SCREENSHOT_SESSION"}
+OTHER = {"MILLRACE_EPILOG_SECONDS", "MILLRACE_MPICC_ABI", "MILLRACE_SCREENSHOTS", "MILLRACE_SCREENSHOT_SESSION"}
 
 
 def of(*languages):

@@ -30,6 +30,7 @@ def test_the_report_names_path_reason_sizes_seeks_times_and_memory(job, tmp_path
     assert file["mean_in_bytes"] == 1024 and file["mean_out_bytes"] > 16 * 1024
     assert file["seeks"] <= file["records_out"] < file["records_in"] == 8192
     assert file["peak_memory_bytes"] > 0 and "agent: stable storage" in file["stages_ns"]
+    run(job, ["--stats", "--direct-above", "16k"], path, "pieces=8192", "sync=1", ranks=1)
     for text in (
         "path taken",
         "pieces below",

@@ -248,9 +248,10 @@ std::uint64_t Core::next_deadline_ns() const {
   return next;
 }
 
-void Core::set_write_within(std::uint64_t bound_ns) { impl_->shared.write_within_ns = bound_ns; }
-
-void Core::set_pool_bound(std::uint64_t bound_bytes) { impl_->shared.pool_bound_bytes = bound_bytes; }
+void Core::set_bounds(const Bounds& bounds) {
+  impl_->shared.write_within_ns = bounds.write_within_ns;
+  impl_->shared.pool_bound_bytes = bounds.pool_bytes;
+}
 
 void Core::write_out() {
   impl_->files.each_lane([](OpenFile& file, Lane& lane) { file.write_out(lane); });

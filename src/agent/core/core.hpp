@@ -148,12 +148,14 @@ class Core {
   };
   Partial partial() const;
 
-  // The longest time from a write until its bytes leave for the file although no rank asks for them
-  // (hold_bound_ns() in expiry.hpp). At first 5 s.
-  void set_write_within(std::uint64_t bound_ns);
-  // The pool has at most so many bytes, whatever sort_buffer says: a share of the node's or job's memory
-  // limit.
-  void set_pool_bound(std::uint64_t bound_bytes);
+  struct Bounds {
+    // The longest time from a write until its bytes leave for the file although no rank asks for them
+    // (hold_bound_ns() in expiry.hpp).
+    std::uint64_t write_within_ns = 5'000'000'000;
+    // The most bytes of the pool, whatever sort_buffer says: a share of the node's or job's memory limit.
+    std::uint64_t pool_bytes = UINT64_MAX;
+  };
+  void set_bounds(const Bounds& bounds);
   // The longest time between two looks at a ring that keeps this bound; UINT64_MAX: no file is open.
   std::uint64_t look_every_ns() const;
   // All records depart now, except those that a ledger keeps, because the process may be killed soon.

@@ -71,7 +71,7 @@ using Core = CoreTest;
 
 TEST_F(Core, a_setting_bounds_how_long_bytes_stay) {
   start();
-  rig->core.set_write_within(200 * ms);
+  rig->core.set_bounds({.write_within_ns = 200 * ms});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::sort, true));
   EXPECT_EQ(rig->core.look_every_ns(), 100 * ms);
   rig->fill(0, slot, 100, 50, 1);

@@ -58,8 +58,7 @@ int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
   std::unique_ptr<Server> server;
   if (storage) {
     core = std::make_unique<Core>(**storage, local_directory(settings));
-    core->set_write_within(settings.write_within_ms * 1'000'000);
-    core->set_pool_bound(io::memory_limit_bytes() / pool_share);
+    core->set_bounds({settings.write_within_ms * 1'000'000, io::memory_limit_bytes() / pool_share});
     server = std::make_unique<Server>(*core, (*storage)->event_fd(), std::move(options));
     status = server->start();
   }

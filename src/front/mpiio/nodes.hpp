@@ -56,7 +56,8 @@ struct Meeting {
   FileSettings settings;      // of rank 0, for all
   bool first_of_node = false;
   bool at_storage = false;  // the only file server has the file's bytes on its node
-  bool late = false;  // each agent comes with its first rank that needs it, but for the agents that others call
+  bool late =
+      false;  // each agent comes with its first rank that needs it, but for the agents that others call
   std::uint64_t route = 0;  // a number for the agents and the way between them
   bool known = false;       // all ranks remember whether all agents of the route reach each other,
   bool reaches = true;      // ... or this rank has tried, for its node

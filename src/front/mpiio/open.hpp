@@ -67,7 +67,7 @@ struct Open {
   bool late = false;                       // the agents had a late meeting (nodes.hpp), on all ranks alike
   std::shared_ptr<const Meeting> untried;  // ... until agents_carry() tries it
   std::atomic<bool> tried = false;
-  bool until_written = false;                    // `through` was set at open, on all ranks alike
+  bool until_written = false;  // `through` was set at open, on all ranks alike
 
   bool pipeline() const { return mapped && writes_alone(); }
   // True if writes need no other rank. They take the pipeline or the library's independent functions.

@@ -302,7 +302,8 @@ int own_close(Entry entry, MPI_File* fh) noexcept {
       if (open != nullptr) {
         held = std::move(open->stand_in);
         if (open->delete_on_close) deleted = open->path;
-        // Agents of other nodes may call the file server's agent until all ranks have met in the library's close.
+        // Agents of other nodes may call the file server's agent until all ranks have met in the library's
+        // close.
         if (open->late) {
           late = std::move(open);
         } else {

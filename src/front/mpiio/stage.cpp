@@ -72,8 +72,8 @@ struct OwnOpen {
   std::uint32_t share = client::ReadShares::unknown;
 };
 
-// One rank of a node looks at the file system for all. On a network file system each look is a question to its
-// server.
+// One rank of a node looks at the file system for all. On a network file system each look is a question to
+// its server.
 struct Look {
   bool remote = false;
   std::uint64_t bytes = 0;

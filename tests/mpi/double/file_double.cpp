@@ -212,6 +212,7 @@ class Null final : public File {
 
 Result<transport::TcpAddress> meet() { return Code::lost_agent; }
 transport::TcpAddress met() { return {}; }
+bool leads_node(int) { return false; }
 KnownCosts costs_of(const std::string& /*path*/) { return {}; }
 ObservedFiles observed_files() { return {}; }
 void learn_costs(const ObservedFiles& /*observed*/) {}

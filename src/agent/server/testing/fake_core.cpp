@@ -176,8 +176,7 @@ bool Core::advance(std::uint64_t now_ns) {
 std::uint64_t Core::next_deadline_ns() const { return impl_->answers_ns; }
 
 Core::Partial Core::partial() const { return {0, 1}; }
-void Core::set_write_within(std::uint64_t) {}
-void Core::set_pool_bound(std::uint64_t) {}
+void Core::set_bounds(const Bounds&) {}
 std::uint64_t Core::look_every_ns() const { return UINT64_MAX; }
 void Core::write_out() {}
 std::vector<Reply> Core::take_replies() {
