@@ -208,6 +208,25 @@ def reading(selection: Selection, peer: str) -> list[Case]:
     return cases
 
 
+def library_reads(selection: Selection, peer: str) -> list[Case]:
+    """Bar 8: what programs and libraries read from a new file with cold caches: at least twice as fast as stock."""
+    programs = {
+        "btio-full-W": ("btio", "-C W -m full"),
+        "btio-simple-W": ("btio", "-C W -m simple"),
+        "hdf5": ("hdf5", ""),
+        "hdf5, collective": ("hdf5", "-c"),
+        "pnetcdf": ("pnetcdf", ""),
+        "pnetcdf, queued": ("pnetcdf", "--calls queued"),
+    }
+    ways = [Way("stock", peer), Way("auto", peer, {})]
+    needs = [Need("auto", "stock", 2)]
+    shape = selection.shape()
+    return [
+        Case(8, name, shape, program, words.split(), ways, needs, ("network",), 1, 0, peer, 1, reads=True)
+        for name, (program, words) in programs.items()
+    ]
+
+
 def inputs(selection: Selection, peer: str) -> list[Case]:
     """Bar 7: all nodes' ranks read one input file in at most 1.3 times the time of one node's ranks."""
     n = selection.nodes
@@ -222,6 +241,7 @@ def select(selection: Selection) -> list[Case]:
     cases = network(selection)
     for peer in selection.peers:
         cases += compared(selection, peer) + reading(selection, peer) + inputs(selection, peer)
+        cases += library_reads(selection, peer)
     cases += servers(selection) + predicted(selection) + scaling(selection)
     return [case for case in cases if selection.wants(case)]
 

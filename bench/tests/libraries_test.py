@@ -33,6 +33,10 @@ class Libraries(BenchTest):
             self.assertEqual(document["bytes"], sizes[program])
             self.assertGreaterEqual(self.file.stat().st_size, sizes[program])
 
+    def test_a_file_that_another_launch_has_left_is_read(self):
+        for program, mpi in PROGRAMS:
+            self.assert_reads_only(program, mpi, 2, *SMALL[program])
+
     def test_other_programs_read_the_values(self):
         # The first value is start(seed); the next ones follow in steps (common/pattern.hpp).
         step = 0x9E3779B97F4A7C15
