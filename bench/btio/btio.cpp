@@ -96,7 +96,8 @@ std::vector<Option> options(Settings& s) {
        [&](auto&) { s.mark_ranks = true; }},
       {0, "no-warm", "", "do not touch and free memory before each run", [&](auto&) { s.warm = false; }},
       {'k', "keep", "", "leave the file", [&](auto&) { s.keep = true; }},
-      {'r', "read-only", "", "write nothing; read the file that a run with --keep and the same options has left",
+      {'r', "read-only", "",
+       "write nothing; read the file that a run with --keep and the same options has left",
        [&](auto&) { s.read_only = true; }},
       {'h', "help", "", "this text", [&](auto&) { s.help = true; }},
   };

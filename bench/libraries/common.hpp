@@ -31,7 +31,8 @@ inline std::vector<Option> library_options(LibrarySettings& s) {
        [&](auto& v) { s.seed = static_cast<std::uint64_t>(parse_number(v, 0, 1L << 40)); }},
       {0, "no-warm", "", "do not touch and free memory before each run", [&](auto&) { s.warm = false; }},
       {'k', "keep", "", "leave the file", [&](auto&) { s.keep = true; }},
-      {'r', "read-only", "", "write nothing; read the file that a run with --keep and the same options has left",
+      {'r', "read-only", "",
+       "write nothing; read the file that a run with --keep and the same options has left",
        [&](auto&) { s.read_only = true; }},
       {'h', "help", "", "this text", [&](auto&) { s.help = true; }},
   };

@@ -18,6 +18,7 @@ LARGE = 32 << 10  # from here on `auto` may leave pieces to the MPI library
 # A shared folder on the machine's own disk is far faster than any link: what the MPI library writes there itself
 # crosses no network. So that the way across the network is measured, all pieces take the pipeline.
 PIPELINE = {"MILLRACE_DIRECT_ABOVE": "1GiB"}
+WRITES_ONLY = "--read-every 0 --chunked-every 0"  # while HDF5 makes the file
 ONE_SERVER = {"MILLRACE_FILE_SERVERS": "1"}
 
 
@@ -213,8 +214,10 @@ def library_reads(selection: Selection, peer: str) -> list[Case]:
     programs = {
         "btio-full-W": ("btio", "-C W -m full"),
         "btio-simple-W": ("btio", "-C W -m simple"),
-        "hdf5": ("hdf5", ""),
-        "hdf5, collective": ("hdf5", "-c"),
+        "hdf5, columns": ("hdf5", f"-d 16 --rows 1024 -n 32 -a 0 {WRITES_ONLY}"),
+        "hdf5, columns, collective": ("hdf5", f"-d 16 --rows 1024 -n 32 -a 0 -c {WRITES_ONLY}"),
+        "hdf5, small": ("hdf5", WRITES_ONLY),
+        "hdf5, small, collective": ("hdf5", f"-c {WRITES_ONLY}"),
         "pnetcdf": ("pnetcdf", ""),
         "pnetcdf, queued": ("pnetcdf", "--calls queued"),
     }

@@ -8,7 +8,13 @@ from harness import BenchTest, bounded, mpis
 
 SMALL = {"hdf5": ["-d", "30", "-n", "50"], "pnetcdf": ["-v", "30", "--rows", "5", "--columns", "7"]}
 VARIANTS = {
-    "hdf5": [[], ["-c", "-e"], ["--chunked-every", "1", "--read-every", "1"]],
+    "hdf5": [
+        [],
+        ["-c", "-e"],
+        ["--rows", "3"],
+        ["--rows", "4", "-c", "--chunked-every", "2"],
+        ["--chunked-every", "1", "--read-every", "1"],
+    ],
     "pnetcdf": [["--calls", "collective", "-e"], ["--calls", "independent"], ["--calls", "queued"]],
 }
 PROGRAMS = [(program, mpi) for program in SMALL for mpi in mpis(program)]
