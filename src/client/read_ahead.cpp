@@ -134,9 +134,12 @@ void ReadAhead::ask() {
 // --- What has come ---
 
 Status ReadAhead::await(List& list) {
-  if (std::exchange(list.answered, true)) return {};
+  if (list.answered) return {};
   const TraceSpan span("wait for bytes", list.left);
-  return window_.await(list.wanted);
+  const Status come = window_.await(list.wanted);
+  // After a timeout the agent may still write to the part: it is free when the answer comes.
+  list.answered = come.code() != Code::timeout;
+  return come;
 }
 
 // The next guesses begin anew, behind the call.

@@ -55,6 +55,7 @@ class FakeWindow final : public ReadWindow {
     return wanted;
   }
   Status await(const Wanted& wanted) override {
+    if (slow_from != 0 && wanted.request >= slow_from) return Code::timeout;
     while (pending_.contains(wanted.request)) answer(std::prev(pending_.end()));
     return fails_from != 0 && wanted.request >= fails_from ? Status(Code::lost_peer) : Status();
   }
@@ -66,6 +67,7 @@ class FakeWindow final : public ReadWindow {
     reclaim();
     return true;
   }
+  bool has_free_part() { return std::ranges::find(taken_, false) != taken_.end(); }
   bool all_parts_are_free() {
     while (await_part()) {
     }
@@ -75,6 +77,7 @@ class FakeWindow final : public ReadWindow {
   std::vector<std::byte> file;
   std::uint64_t asked_bytes = 0;
   std::uint32_t fails_from = 0;
+  std::uint32_t slow_from = 0;  // the answers come after the rank has given up
   std::uint32_t usable_parts = parts;
 
  private:
@@ -266,6 +269,16 @@ TEST(ReadAhead, AfterAnErrorAllCallsFail) {
   EXPECT_EQ(rank.read_into(0, memory).code(), Code::lost_peer);
   rank.ahead.drop();
   EXPECT_TRUE(rank.window.all_parts_are_free());
+}
+
+TEST(ReadAhead, PartsOfListsThatAreTooSlowAreNotUsedAgain) {
+  Rank rank(8 * MiB);
+  rank.window.slow_from = 1;
+  std::vector<std::byte> memory(5 * MiB);
+  EXPECT_EQ(rank.read_into(0, memory).code(), Code::timeout);
+  EXPECT_FALSE(rank.window.has_free_part());  // the agent may still write to them
+  rank.window.slow_from = 0;
+  EXPECT_TRUE(rank.window.all_parts_are_free());  // it has answered
 }
 
 TEST(ReadAhead, WithoutAFreePartTheCallerReads) {
