@@ -34,6 +34,14 @@ struct Agreement {
 // A rank. Its program is straight code in a fiber of its own, over the shipped client. After an error the
 // rank writes no more, but it still meets the other ranks, and closes the file.
 struct Rank {
+  // A read through the agents.
+  struct Reading {
+    const client::FileView* view;
+    Extent positions;
+    std::vector<std::byte> memory;  // with a guard on both sides
+    std::uint32_t fresh, ordered;   // the rank's, when it began
+    std::unique_ptr<client::PendingRead> read = {};
+  };
   std::uint32_t number = 0;
   std::uint32_t node = 0;
   const std::vector<Step>* program = nullptr;
@@ -46,6 +54,7 @@ struct Rank {
   std::optional<io::Handle> reader_handle;  // the MPI library's, while that handle is open
   bool through = false;  // ... because all agents know the file; otherwise it asks as a guest
   bool blind = false;    // ... its agent had gone before: it cannot ask for the bytes of older handles
+  std::vector<Reading> readings;  // ... whose bytes are on their way
   bool had_window = false;
   bool refreshed = false;            // what it has read ahead is dropped
   std::uint32_t fresh = 0;           // the oracle's moment since when it may have read ahead
@@ -133,8 +142,11 @@ class Cluster {
   void read_through(Rank& rank, const Step& step);
   Status read_from_file(Rank& rank, const client::FileView& view, Extent positions,
                         std::span<std::byte> memory);
-  void check_pieces(const Rank& rank, const client::FileView& view, Extent positions,
-                    std::span<const std::byte> memory);
+  bool start_reading(Rank& rank, Rank::Reading& reading, Status& got);
+  void end_reading(Rank& rank, Rank::Reading reading, Status got);
+  void end_reading(Rank& rank, std::size_t which);
+  void end_readings(Rank& rank, const Step& step);
+  void check_pieces(const Rank& rank, const Rank::Reading& reading);
   void sync_reader(Rank& rank);
   void close_reader(Rank& rank);
   void check_window(Rank& rank);

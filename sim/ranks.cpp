@@ -36,6 +36,7 @@ void Cluster::pay(Rank& rank) {
 }
 
 void Cluster::take(Rank& rank, const Step& step) {
+  if (!rank.readings.empty()) end_readings(rank, step);
   const bool skips = failed_ || (!rank.error.ok() && !scenario_.heedless);
   if (step.kind == Step::Kind::barrier) return meet(rank);
   if (step.kind == Step::Kind::close) return close(rank);

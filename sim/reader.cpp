@@ -19,6 +19,15 @@ constexpr std::size_t guard_bytes = 16;  // around the memory of a read
 constexpr std::byte guard{0x5A};
 constexpr std::uint64_t dying_ns = 8'000;  // a few rounds of an agent
 
+std::span<std::byte> data_of(Rank::Reading& reading) {
+  return std::span(reading.memory).subspan(guard_bytes, reading.positions.size());
+}
+
+client::PieceSource source_of(Rank::Reading& reading) {
+  static const client::TypeMap byte = client::contiguous_type(1);
+  return {*reading.view, reading.positions.begin, byte, data_of(reading).data(), reading.positions.size()};
+}
+
 }  // namespace
 
 // Each node's first rank registers the file at open, the others at their first read. After a late meeting,
@@ -86,28 +95,75 @@ void Cluster::read_through(Rank& rank, const Step& step) {
     rank.fresh = oracle_.moment();
     rank.ordered = met_;
   }
-  std::vector<std::byte> memory(bytes + 2 * guard_bytes, guard);
-  const std::span<std::byte> data = std::span(memory).subspan(guard_bytes, bytes);
   const Status flushed = rank.reader->flush(hull);
   if (!flushed.ok() && !rank.gone && !rank.handle)
     problem(who(rank) + " cannot read, though nobody writes: " + flushed.describe());
   if (!told(rank, flushed)) return;
-  static const client::TypeMap byte = client::contiguous_type(1);
-  const client::PieceSource source(view, step.extent.begin, byte, data.data(), bytes);
-  Status got = rank.reader->read_through(view, step.extent.begin, source, hull.end);
+  Rank::Reading reading{&view, step.extent, std::vector(bytes + 2 * guard_bytes, guard), rank.fresh,
+                        rank.ordered};
+  Status got;
+  if (step.on_their_way > 0 && start_reading(rank, reading, got)) {
+    rank.readings.push_back(std::move(reading));
+    while (rank.readings.size() > step.on_their_way && !rank.gone)
+      end_reading(rank, reads_ % rank.readings.size());
+    return think(rank);
+  }
+  if (step.on_their_way == 0)
+    got = rank.reader->read_through(view, step.extent.begin, source_of(reading), hull.end);
   rank.had_window |= rank.through;
+  end_reading(rank, std::move(reading), got);
+  think(rank);
+}
+
+// False: the rank has to read the file itself.
+bool Cluster::start_reading(Rank& rank, Rank::Reading& reading, Status& got) {
+  const std::uint64_t end = reading.view->hull_of(reading.positions.begin, reading.positions.size()).end;
+  Result<std::unique_ptr<client::PendingRead>> read =
+      rank.reader->start_read_through(*reading.view, reading.positions.begin, source_of(reading), end);
+  rank.had_window |= rank.through;
+  got = read.status();
+  if (read) reading.read = *std::move(read);
+  return read.ok();
+}
+
+// `got`: whether the agents have brought the bytes.
+void Cluster::end_reading(Rank& rank, Rank::Reading reading, Status got) {
   through_ += got.ok() ? 1 : 0;
   check_patience(rank, got);
-  if (!got.ok() && !rank.gone && rank.through && scenario_.benign())
+  // Reads on their way may leave no part of the window, or want more than it has.
+  const bool crowded = got.code() == Code::no_memory || !rank.readings.empty();
+  if (!got.ok() && !rank.gone && rank.through && scenario_.benign() && !crowded)
     problem(who(rank) + " has to read the file itself, though nothing failed: " + got.describe());
-  if (!got.ok()) got = read_from_file(rank, view, step.extent, data);
+  if (!got.ok()) got = read_from_file(rank, *reading.view, reading.positions, data_of(reading));
   if (rank.gone) return;
-  if (got.ok() && !rank.blind) check_pieces(rank, view, step.extent, data);
+  if (got.ok() && !rank.blind) check_pieces(rank, reading);
   const auto spoilt = [](std::byte one) { return one != guard; };
-  if (std::ranges::any_of(std::span(memory).first(guard_bytes), spoilt) ||
-      std::ranges::any_of(std::span(memory).last(guard_bytes), spoilt))
+  const std::span<const std::byte> memory = reading.memory;
+  if (std::ranges::any_of(memory.first(guard_bytes), spoilt) ||
+      std::ranges::any_of(memory.last(guard_bytes), spoilt))
     problem(who(rank) + " has memory overwritten beside a read");
-  think(rank);
+}
+
+void Cluster::end_reading(Rank& rank, std::size_t which) {
+  Rank::Reading reading = std::move(rank.readings[which]);
+  rank.readings.erase(rank.readings.begin() + static_cast<std::ptrdiff_t>(which));
+  note(rank, "waits for a read: rank position bytes", reading.positions.begin, reading.positions.size());
+  const Status got = reading.read->finish();
+  end_reading(rank, std::move(reading), got);
+}
+
+// MPI demands that these reads end before the rank syncs or closes, or writes their bytes.
+void Cluster::end_readings(Rank& rank, const Step& step) {
+  using Kind = Step::Kind;
+  const bool goes_on = step.kind == Kind::read_through || step.kind == Kind::direct ||
+                       step.kind == Kind::pipeline || step.kind == Kind::rest || step.kind == Kind::barrier ||
+                       step.kind == Kind::arrive;
+  for (std::size_t i = 0; i < rank.readings.size() && !goes_on && !rank.gone;) {
+    const Rank::Reading& one = rank.readings[i];
+    const Extent hull = one.view->hull_of(one.positions.begin, one.positions.size());
+    const bool apart = step.kind == Kind::write && step.pieces == 1 && !step.extent.intersects(hull);
+    apart ? static_cast<void>(++i) : end_reading(rank, i);
+  }
 }
 
 // A fault of the disk may hit this read too.
@@ -128,16 +184,18 @@ Status Cluster::read_from_file(Rank& rank, const client::FileView& view, Extent 
   return {};
 }
 
-void Cluster::check_pieces(const Rank& rank, const client::FileView& view, Extent positions,
-                           std::span<const std::byte> memory) {
+void Cluster::check_pieces(const Rank& rank, const Rank::Reading& reading) {
   seen_.resize(scenario_.file_bytes);
-  client::Cursor at(view.filetype(), static_cast<std::int64_t>(view.displacement()), positions.begin);
+  std::span<const std::byte> memory =
+      std::span(reading.memory).subspan(guard_bytes, reading.positions.size());
+  client::Cursor at(reading.view->filetype(), static_cast<std::int64_t>(reading.view->displacement()),
+                    reading.positions.begin);
   while (!memory.empty()) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(at.rest(), memory.size()));
     const auto begin = static_cast<std::uint64_t>(at.offset());
     std::memcpy(seen_.data() + begin, memory.data(), size);
     const std::string wrong = oracle_.check(seen_, {begin, begin + size}, static_cast<int>(rank.number),
-                                            false, rank.fresh, rank.ordered);
+                                            false, reading.fresh, reading.ordered);
     if (!wrong.empty()) return problem(who(rank) + " reads what is wrong through the agents: " + wrong);
     memory = memory.subspan(size);
     at.advance(size);

@@ -324,6 +324,14 @@ Scenario make_reading(std::uint64_t seed) {
   for (std::uint64_t i = dice.one_in(2) ? 0 : dice.between(1, 2); i > 0; --i)
     scenario.read_faults.push_back(make_read_fault(dice, scenario, keeps || dice.one_in(2)));
   scenario.meets_late = scenario.read_plan.topology == Topology::direct && Dice(seed ^ 0x1A7E).one_in(2);
+  // Some reads return before their bytes have come.
+  Dice early(seed ^ 0x1AEAD);
+  for (auto& program : scenario.programs) {
+    for (Step& step : program) {
+      if (early.one_in(2) && step.kind == Kind::read_through && seed % 2 == 0)
+        step.on_their_way = static_cast<std::uint32_t>(early.between(1, 6));
+    }
+  }
   // A sender may go at any step of its list.
   Dice death(seed ^ 0xDEAD);
   if (death.one_in(8)) scenario.dies_at_read = death.magnitude(1, 100);

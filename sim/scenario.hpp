@@ -47,6 +47,9 @@ struct Step {
   Extent extent = {};        // write, read
   std::uint64_t stride = 0;
   std::uint32_t view = 0;  // read_through: an index of Scenario::views
+  // read_through: it returns before its bytes have come, and so many of these reads may be on their way; 0:
+  // it waits.
+  std::uint32_t on_their_way = 0;
 
   Extent piece(std::uint32_t i) const { return {extent.begin + i * stride, extent.end + i * stride}; }
 };

@@ -51,6 +51,17 @@ class FileView;
 class PieceSource;
 struct Sweep;
 
+// A read through the agents that goes on while the program computes. Its owner keeps the memory and the type
+// maps of its pieces until it has ended.
+class PendingRead {
+ public:
+  // Without finish(): no more bytes come, and all such reads of the file that have not ended fail.
+  virtual ~PendingRead() = default;
+  // Waits for the end. If it is ok, the memory has all bytes. If not, some of the memory may have changed,
+  // and the caller reads the file itself. May be called again.
+  virtual Status finish() = 0;
+};
+
 // One open file of this process, as seen by front ends. The first write through the pipeline contacts the
 // agent (and starts it). So an open that only reads costs nothing. Thread safe: calls of several threads on
 // one file or many are serialised per process.
@@ -107,6 +118,15 @@ class File {
   virtual Status read_through([[maybe_unused]] const FileView& view, [[maybe_unused]] std::uint64_t position,
                               [[maybe_unused]] const PieceSource& source,
                               [[maybe_unused]] std::uint64_t end) {
+    return Code::unsupported;
+  }
+
+  // Begins such a read and does not wait for its bytes. Not ok: no memory has changed. End the read before
+  // close().
+  virtual Result<std::unique_ptr<PendingRead>> start_read_through([[maybe_unused]] const FileView& view,
+                                                                  [[maybe_unused]] std::uint64_t position,
+                                                                  [[maybe_unused]] const PieceSource& source,
+                                                                  [[maybe_unused]] std::uint64_t end) {
     return Code::unsupported;
   }
 

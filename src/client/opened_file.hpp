@@ -49,8 +49,15 @@ class OpenedFile final : public File, private Leaver {
   }
   Status read_through(const FileView& view, std::uint64_t position, const PieceSource& source,
                       std::uint64_t end) override {
-    ReadAhead* const ahead = process_.is_child() || !carries_reads() ? nullptr : read_ahead();
+    ReadAhead* const ahead = carrier();
     return ahead != nullptr ? ahead->read(view, position, source, end) : Code::unsupported;
+  }
+  Result<std::unique_ptr<PendingRead>> start_read_through(const FileView& view, std::uint64_t position,
+                                                          const PieceSource& source,
+                                                          std::uint64_t end) override {
+    ReadAhead* const ahead = carrier();
+    if (ahead == nullptr) return Code::unsupported;
+    return ahead->start(view, position, source, end);
   }
   void end_read_through() override {
     through_.store(false);
@@ -132,6 +139,7 @@ class OpenedFile final : public File, private Leaver {
            (request_.stand_in.empty() || request_.file_bytes != 0);
   }
   ReadAhead* read_ahead();
+  ReadAhead* carrier() { return process_.is_child() || !carries_reads() ? nullptr : read_ahead(); }
   void end_reading(bool closes);
   Status make_durable() const;
   void report(Status status);

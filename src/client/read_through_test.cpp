@@ -84,6 +84,33 @@ TEST(ReadThrough, AGuessIsNotOlderThanTheOwnWriteBeforeIt) {
             0);
 }
 
+TEST(ReadThrough, AnOwnWriteWhileAReadIsOnItsWayIsReadBehindIt) {
+  if (!Job::real_agent()) GTEST_SKIP() << "needs the real agent";
+  Job job("behind", {"MILLRACE_STRATEGY=sort"});
+  EXPECT_EQ(job.run([&] {
+    const std::string path = job.path("data");
+    RANK_CHECK(fill(path) == 0);
+    auto writer = open_file(path);
+    auto reader = open_routed(path, 2, false);
+    RANK_CHECK(reader != nullptr && begin_to_read(*reader) == 0);
+    const FileView view(0, 1, std::make_shared<const TypeMap>(contiguous_type(1)));
+    std::vector<std::byte> memory(10 * piece_bytes);
+    const std::uint64_t begin = 8 * piece_bytes, at = begin + memory.size();
+    RANK_CHECK(reader->flush({begin, at}).ok());
+    const PieceSource source(view, begin, view.filetype(), memory.data(), memory.size());
+    const Result<std::unique_ptr<PendingRead>> read = reader->start_read_through(view, begin, source, at);
+    RANK_CHECK(read.ok());
+    const std::vector<std::byte> mine = pattern(2, at, piece_bytes);
+    const Piece piece{at, mine.data(), mine.size()};
+    RANK_CHECK(writer->enter_pipeline({mine.size(), 1, 1}) && writer->write({&piece, 1}).ok());
+    RANK_CHECK((*read)->finish().ok() && memory == pattern(1, begin, memory.size()));
+    RANK_CHECK(expect(*reader, at, mine) == 0);
+    RANK_CHECK(reader->close().ok() && writer->close().ok());
+    return 0;
+  }),
+            0);
+}
+
 TEST(ReadThrough, WhatIsReadAheadIsDroppedAtACollectiveFunction) {
   if (!Job::real_agent()) GTEST_SKIP() << "needs the real agent";
   Job job("ordered");

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Reads a file in random ways, by seeds. A case is a file view and a row of reads: in order, at a stride, in
- * nested loops or at random places; independent or collective, blocking, non-blocking or split.
+ * nested loops or at random places; independent or collective, blocking, non-blocking or split. Several
+ * non-blocking ones may be on their way at once, with a blocking one between them.
  * FOLDER/reads-RANK gets a line for each case, with a sum over all that came. A file is opened anew every
  * tenth case. The lines do not depend on how the bytes come. With "write", the file is open for writing too,
  * and some cases change it before they read.
@@ -16,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 1 << 18, PER_OPEN = 10, NEW_FILE = 3000017 };
+enum { ROOM = 1 << 18, PER_OPEN = 10, NEW_FILE = 3000017, SEVERAL = 9 };
 
 static int rank, ranks;
-static unsigned char data[ROOM];
+static unsigned char data[ROOM], rooms[SEVERAL][ROOM];
 static uint64_t sum;
 
 /* One row of numbers that all ranks share, and one of this rank. */
@@ -124,6 +125,67 @@ static void read_once(MPI_File fh, MPI_Offset place, int bytes) {
   told(error, &status, (size_t)bytes);
 }
 
+/* Waits for all requests, in one of the ways of MPI. */
+static void finish(MPI_Request* requests, MPI_Status* statuses, int count) {
+  MPI_Status found[SEVERAL];
+  int done = 0, which[SEVERAL], one = 0;
+  switch (any(6)) {
+    case 0: /* the last first */
+      for (int i = count - 1; i >= 0; --i) MPI_Wait(&requests[i], &statuses[i]);
+      break;
+    case 1: /* in any order */
+      for (int left = count; left > 0;) {
+        const int i = own(count);
+        if (requests[i] == MPI_REQUEST_NULL) continue;
+        MPI_Wait(&requests[i], &statuses[i]);
+        --left;
+      }
+      break;
+    case 2: /* MPICH's own requests do not bear two MPI_Testall */
+      for (int i = 0; i < count; ++i) {
+        for (done = 0; !done;) MPI_Test(&requests[i], &done, &statuses[i]);
+      }
+      break;
+    case 3:
+      for (int left = count; left > 0; --left) {
+        MPI_Waitany(count, requests, &one, &found[0]);
+        statuses[one] = found[0];
+      }
+      break;
+    case 4:
+      for (int left = count; left > 0; left -= one) {
+        MPI_Testsome(count, requests, &one, which, found);
+        for (int i = 0; i < one; ++i) statuses[which[i]] = found[i];
+      }
+      break;
+    default:
+      MPI_Waitall(count, requests, statuses);
+  }
+}
+
+/* Several reads of `bytes` bytes on their way at once. */
+static void read_several(MPI_File fh, const MPI_Offset* places, int count, int bytes) {
+  MPI_Request requests[SEVERAL];
+  MPI_Status statuses[SEVERAL], status;
+  const int together = any(4) == 0, between = any(count);
+  for (int i = 0; i < count; ++i) {
+    memset(rooms[i], 0, (size_t)bytes);
+    if (together)
+      MPI_File_iread_at_all(fh, places[i], rooms[i], bytes, MPI_BYTE, &requests[i]);
+    else
+      MPI_File_iread_at(fh, places[i], rooms[i], bytes, MPI_BYTE, &requests[i]);
+    if (i != between) continue;
+    memset(data, 0, (size_t)bytes);
+    const int error = MPI_File_read_at(fh, places[count - 1 - i], data, bytes, MPI_BYTE, &status);
+    told(error, &status, (size_t)bytes);
+  }
+  finish(requests, statuses, count);
+  for (int i = 0; i < count; ++i) {
+    memcpy(data, rooms[i], (size_t)bytes);
+    told(MPI_SUCCESS, &statuses[i], (size_t)bytes);
+  }
+}
+
 /* Keeps a read within the view's data: libraries differ in what a read with holes gives behind the end. */
 static MPI_Offset within(MPI_Offset place, int bytes, MPI_Offset limit) {
   return place + bytes <= limit ? place : place % (limit - bytes + 1);
@@ -194,6 +256,15 @@ static void run_case(MPI_File fh, MPI_Offset size, int writes) {
   MPI_Offset pointer = 0;
   for (int i = 0; i < reads; ++i) {
     const int changes = any(15) == 0, other = 1 + own(bytes);
+    if (order != 0 && any(8) == 0) {
+      MPI_Offset places[SEVERAL];
+      const int count = 1 + any(SEVERAL), random = any(3) == 0;
+      for (int k = 0; k < count; ++k)
+        places[k] = within(random ? own((int)limit) : place + (MPI_Offset)(i + k) * step, bytes, limit);
+      read_several(fh, places, count, bytes);
+      i += count - 1;
+      continue;
+    }
     switch (order) {
       case 0:
         if (changes || pointer + bytes > limit) {

@@ -3,6 +3,7 @@
 """Files whose bytes the agents bring to the nodes that want them: what ranks read is what the stock library reads."""
 
 import os
+import random
 import signal
 import time
 from itertools import product
@@ -91,6 +92,47 @@ def test_a_node_that_is_cut_off_meanwhile_reads_the_file(nodes):
     assert read.seen == stock(nodes, "ompi", path, "wait", 0, per_node=1).seen
 
 
+class Pending(Reading):
+    """One run of ireads.c. The file server's agent is stopped while the reads begin."""
+
+    program = "ireads"
+    READS = 6  # per rank
+
+    def __init__(self, nodes, mpi, mode, **more):
+        path = nodes.folder / f"pending-{mpi}-{mode}"
+        path.write_bytes(random.Random(2).randbytes(52_000_000 if mode == "large" else 13_000_000))
+        super().__init__(nodes, mpi, path, mode, stage="pieces", file_servers=1, **more)
+        self.agent = self.agents()[0]
+        assert self.says("ready", 6), self.job.told
+
+    def says(self, text, times):
+        return eventually(lambda: self.job.out.count(text) == times, 20)
+
+    def begin(self):
+        os.kill(self.agent, signal.SIGSTOP)
+        try:
+            (self.job.folder / "go").touch()
+            assert self.says(f"{self.READS} reads returned before their bytes", 6), self.job.told
+        finally:
+            os.kill(self.agent, signal.SIGCONT)
+        return self
+
+
+@pytest.mark.parametrize(("mpi", "mode"), list(product(LAUNCHERS, ("wait", "close", "finalize", "large"))))
+def test_non_blocking_reads_return_before_their_bytes(nodes, mpi, mode):
+    Pending(nodes, mpi, mode, timeout="60s").begin().end().job.expect_nothing_left()
+
+
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_a_read_on_its_way_whose_agent_dies_reads_the_file(nodes, mpi):
+    read = Pending(nodes, mpi, "lost")
+    os.kill(read.agent, signal.SIGSTOP)
+    (read.job.folder / "go").touch()
+    assert read.says("reads returned before their bytes", 6), read.job.told
+    os.kill(read.agent, signal.SIGKILL)
+    read.end()
+
+
 class RandomReading(Reading):
     """One run of reads.c."""
 
@@ -144,5 +186,5 @@ def test_a_file_of_one_node_is_read_from_all_of_them(nodes, mpi, topology):
     first = Writing(nodes, mpi, f"/tmp/given-{mpi}", "read", target="first", stage="pieces", topology=topology).end()
     assert "read back: pieces" in first.job.out and first.seen == plain.seen, first.job.told
     first.job.expect_nothing_left()
-    random = RandomReading(nodes, mpi, f"/tmp/given-{mpi}", 1, 20, target="first", stage="pieces", topology=topology)
-    assert random.end(120).seen == RandomReading(nodes, mpi, path, 1, 20, stage="none").end(120).seen
+    differing = RandomReading(nodes, mpi, f"/tmp/given-{mpi}", 1, 20, target="first", stage="pieces", topology=topology)
+    assert differing.end(120).seen == RandomReading(nodes, mpi, path, 1, 20, stage="none").end(120).seen

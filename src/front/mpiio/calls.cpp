@@ -11,6 +11,7 @@
 
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/first.hpp"
+#include "front/mpiio/pending.hpp"
 #include "front/mpiio/refused_view.hpp"
 #include "front/mpiio/stage.hpp"
 #include "front/mpiio/unmapped.hpp"
@@ -131,8 +132,9 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
 int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                  const char* datarep, MPI_Info info) noexcept {
   const Scope scope;
-  const int result = call<Slot::MPI_File_set_view>(entry, fh, disp, etype, filetype, datarep, info);
   Open* open = scope.find(fh);
+  if (open != nullptr) end_all_pending(*open);
+  const int result = call<Slot::MPI_File_set_view>(entry, fh, disp, etype, filetype, datarep, info);
   if (open == nullptr || open->visitor || result != MPI_SUCCESS) return result;
   if (open->reader != nullptr) {
     if (open->reading() == open->handle) return result;

@@ -15,12 +15,14 @@
 #include "front/mpiio/host_transfer.hpp"
 
 #include <new>
+#include <utility>
 
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/first_read.hpp"
 #include "front/mpiio/library.hpp"
 #include "front/mpiio/own_read.hpp"
+#include "front/mpiio/pending.hpp"
 #include "front/mpiio/target.hpp"
 #include "front/mpiio/write.hpp"
 
@@ -29,15 +31,22 @@ namespace {
 
 // Ends a split collective that Millrace began. False: the call is the library's.
 bool end_split(Open& open, const Row& row, const Arguments& a, int& result) {
-  const std::lock_guard guard(open.split_lock);
-  const Split split = open.split;
-  open.split = {};
+  Split split;
+  {
+    const std::lock_guard guard(open.split_lock);
+    split = std::exchange(open.split, {});
+  }
   if (split.staged) {
     Arguments end = a;
     end.status = MPI_STATUS_IGNORE;
     result = end_library(row, end, a.file);
   } else if (split.state != Split::State::ours) {
     return false;
+  }
+  if (split.pending != nullptr) {
+    const PendingResult ended = end_pending(*split.pending);
+    split.bytes = ended.bytes;
+    result = ended.error;
   }
   set_status(a.status, split.bytes);
   return true;

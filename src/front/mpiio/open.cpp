@@ -164,6 +164,13 @@ void agree_on_writes(Open& open) {
   leave_agents(open);
 }
 
+std::vector<Open*> all_files() {
+  std::vector<Open*> all;
+  const std::shared_lock guard(table().lock);
+  for (const auto& [handle, open] : table().files) all.push_back(open.get());
+  return all;
+}
+
 void order_routed_files() {
   if (table().ordered.load(std::memory_order_relaxed) == 0) return;
   const std::shared_lock guard(table().lock);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "client/file.hpp"
 #include "client/stage.hpp"
@@ -16,12 +17,15 @@
 
 namespace millrace::front {
 
+struct Pending;  // pending.hpp
+
 // The state of a split collective between its begin and its end.
 struct Split {
   enum class State { none, ours, real };
   State state = State::none;
   MPI_Count bytes = 0;  // if `ours` or staged: the count for the status of the end
   bool staged = false;  // state `real`, but the library has read no bytes, because the memory is a device's
+  std::shared_ptr<Pending> pending;  // if `ours`: a read whose bytes are on their way
 };
 
 // A file that is only read: the bytes read so far, and their source.
@@ -92,6 +96,10 @@ struct Open {
   std::mutex split_lock;
   Split split;
 
+  // Reads whose bytes are on their way (pending.hpp).
+  std::mutex pending_lock;
+  std::vector<std::shared_ptr<Pending>> pending;
+
   // For target=first, where only rank 0's node has the file. On other nodes the library has a stand-in. The
   // stand-in contains only bytes that were fetched for reads.
   enum class Location { everywhere, here, elsewhere } location = Location::everywhere;
@@ -153,6 +161,8 @@ void note_write(Open& open, bool on_all);
 // Called at MPI_File_sync, and before a collective read of a file that may be written. Collective over the
 // file, if the agents carry its reads.
 void agree_on_writes(Open& open);
+// The open files, for a thread that alone makes MPI calls.
+std::vector<Open*> all_files();
 // Brings pending bytes of files that several nodes have open to their file servers. An error stays with its
 // file.
 void order_routed_files();

@@ -13,6 +13,7 @@
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
 #include "front/mpiio/own_read.hpp"
+#include "front/mpiio/pending.hpp"
 #include "front/mpiio/posix_side.hpp"
 #include "front/mpiio/sieving.hpp"
 #include "front/mpiio/stage.hpp"
@@ -237,6 +238,15 @@ bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode
   }
 }
 
+// The program ends without a wait for these.
+void end_pending_reads() noexcept {
+  try {
+    for (Open* open : all_files()) end_all_pending(*open);
+  } catch (...) {
+    client::log("out of memory at MPI_Finalize: memory of non-blocking reads may lack bytes");
+  }
+}
+
 // Closes Millrace's part of the file. The library's own close follows in any case.
 int leave(std::unique_ptr<Open> open) {
   end_reading(*open);
@@ -300,6 +310,7 @@ int own_close(Entry entry, MPI_File* fh) noexcept {
       std::unique_ptr<Open> open = remove(*fh);
       if (scope.outermost()) order_routed_files();
       if (open != nullptr) {
+        end_all_pending(*open);
         held = std::move(open->stand_in);
         if (open->delete_on_close) deleted = open->path;
         // Agents of other nodes may call the file server's agent until all ranks have met in the library's
@@ -332,6 +343,7 @@ int own_finalize(Entry entry) noexcept {
     const Scope scope;
     outermost = scope.outermost();
     if (outermost) {
+      end_pending_reads();
       end_linear();
       end_agreements();
     }

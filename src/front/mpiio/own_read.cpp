@@ -9,6 +9,7 @@
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/library.hpp"
+#include "front/mpiio/pending.hpp"
 #include "front/mpiio/target.hpp"
 #include "front/mpiio/through.hpp"
 
@@ -47,6 +48,21 @@ bool meet(Open& open, Status& flushed) {
   return open.reads_alone;
 }
 
+client::PieceSource pieces_of(const Open& open, const Arguments& a, const Target& target) {
+  return {open.view, target.position, *target.memory, a.memory, static_cast<std::uint64_t>(a.count)};
+}
+
+// From the file.
+Status read_own(Open& open, const Arguments& a, const Target& target) {
+  client::PieceSource source = pieces_of(open, a, target);
+  return open.file->read(source);
+}
+
+// Through the agents.
+Status read_now(Open& open, const Arguments& a, const Target& target) {
+  return open.file->read_through(open.view, target.position, pieces_of(open, a, target), target.hull.end);
+}
+
 }  // namespace
 
 bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
@@ -71,16 +87,16 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
   }
   const bool moves = row.position == Position::individual;
   if (moves) reserve(open, target);
-  client::PieceSource source(open.view, target.position, *target.memory, a.memory,
-                             static_cast<std::uint64_t>(a.count));
-  const Status got = through ? open.file->read_through(open.view, target.position, source, target.hull.end)
-                             : open.file->read(source);
+  const bool pends = through && can_pend(open, row);
+  const Status got = pends     ? begin_pending(open, row, a, target, result)
+                     : through ? read_now(open, a, target)
+                               : read_own(open, a, target);
   if (!got.ok()) {
     if (moves) give_back(open, target);
     return false;
   }
   note_read(open, target.bytes);
-  result = complete(open, row, a, target.bytes);
+  if (!pends) result = complete(open, row, a, target.bytes);
   return true;
 }
 
