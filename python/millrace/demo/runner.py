@@ -64,7 +64,7 @@ class Result:
         report = self.pairs[-1][1].report if self.pairs else None
         if report is None:
             return "no report" if self.pairs else ""
-        reasons = report.reasons()
+        reasons = report.reasons(numbers=False)
         if report.route != "direct" or not reasons:
             return report.route
         return f"direct: {reasons[0].removeprefix('direct: ')}"
