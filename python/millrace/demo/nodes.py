@@ -18,13 +18,14 @@ from pathlib import Path
 from millrace.cluster import client, gluster, launchers, lifecycle, state
 from millrace.cluster.state import ClusterError
 from millrace.demo import runner
-from millrace.demo.cases import PAIRS_OF_EQUALS, Case, bench_case
+from millrace.demo.cases import Case, bench_case
 from millrace.demo.process import RunFailed, execute, undisturbed
 from millrace.prefix import Prefix
 
 NODES, PER_NODE, BANDWIDTH = 4, 4, "1gbit"
 _RANKS = NODES * PER_NODE
 _CALL_BOUND_S = 30
+PAIRS_OF_EQUALS = 5
 _PRIVATE = ("/tmp", "/dev/shm")  # each node's own
 _HINTS = "romio_no_indep_rw true\ncb_config_list node0:1\nromio_cb_write enable\n"
 
@@ -45,38 +46,33 @@ def missing() -> str:
 def cases(prefix: Prefix, quick: bool, shared: bool) -> list[Case]:
     """`shared`: for a file system that all nodes have; otherwise all calls are collective."""
     size = "4m" if quick else "16m"
+    ior = "-a MPIIO -w -e -s 1"
     solver = f"--class W --steps {10 if quick else 50} --verify none --sync --meet neighbours --mode"
-    ior = f"-a MPIIO -w -e --at-most {size}"
-    large = "-a MPIIO -w -e -t 1m -b 1m --at-least 64m"
-    about_large = "left to the library" if shared else "large pieces"
-    rows = (
-        [
-            ("4 nodes: 4 KiB pieces", "ranks interleaved", "ior-mpich", f"{ior} -t 4k -b 16k -s 1 --at-least {size}"),
+    large, about_large = f"{ior} -t 1m -b 1m --at-least 64m", "large pieces"
+    if shared:
+        rows = [
+            ("4 nodes: 1 KiB pieces", "ranks interleaved", "ior-mpich", f"{ior} -t 1k -b 1k --at-least {size}"),
             ("4 nodes: BT-IO simple", "class W: a call per row", "btio-mpich", f"{solver} simple"),
             (
                 "4 nodes: write, read back",
                 "4 KiB pieces, read by another node",
                 "ior-mpich",
-                f"{ior} -r -R -C -Q {PER_NODE} -t 4k -b 16k -s 1 --at-least {size}",
+                f"{ior} -r -R -C -Q {PER_NODE} -t 4k -b 16k --at-least {size}",
             ),
+            ("4 nodes: 1 MiB pieces", about_large, "ior-mpich", large, PAIRS_OF_EQUALS),
         ]
-        if shared
-        else [
+    else:
+        rows = [
             (
                 "4 nodes: 4 KiB pieces",
                 "ranks interleaved, collective",
                 "ior-mpich",
-                f"{ior} -c -t 4k -b 16k -s 1 --at-least {size}",
+                f"{ior} -c -t 4k -b 16k --at-least {size}",
             ),
             ("4 nodes: BT-IO full", "class W: collective, derived types", "btio-mpich", f"{solver} full"),
+            ("4 nodes: 1 MiB pieces", f"{about_large}, collective", "ior-mpich", f"{large} -c", PAIRS_OF_EQUALS),
         ]
-    )
-    made = [bench_case(prefix, _RANKS, *row) for row in rows]
-    words = large if shared else f"{large} -c"
-    return [
-        *made,
-        bench_case(prefix, _RANKS, "4 nodes: 1 MiB pieces", about_large, "ior-mpich", words, PAIRS_OF_EQUALS),
-    ]
+    return [bench_case(prefix, _RANKS, *row) for row in rows]
 
 
 class Nodes:

@@ -44,7 +44,7 @@ def draw(document: dict[str, Any]) -> str:
             lines += _bar(r, y, x)
             y += _ROW
     lines += [_text(x(tick), bottom + 16, f"{tick:g}x", "mr-small mr-middle") for tick in ticks]
-    about = "stock time / Millrace time. Blue: Millrace carried the bytes. Grey: it left them to the MPI library."
+    about = "stock time / Millrace time. Blue: agents wrote the file. Grey: the ranks did, as without Millrace."
     lines.append(_text(12, bottom + 38, about, "mr-small"))
     lines.append(
         _text(12, bottom + 54, f"{document['command']}, {document['date'][:10]}, {document['machine']}", "mr-small")

@@ -19,7 +19,7 @@ from millrace.run import tell
 MEANING = (
     "Ratio: time of the stock MPI library / time with Millrace, from open to close, with its sync; the median "
     "of pairs of runs (least to largest). Above 1, Millrace is faster. 'same': the pairs do not agree which side is "
-    "faster. 'direct': Millrace left the transfers to the MPI library, so both sides do the same work."
+    "faster. 'direct': no agent took part, the ranks wrote by themselves."
 )
 
 
