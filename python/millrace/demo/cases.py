@@ -93,7 +93,7 @@ def _bench_rows(quick: bool) -> list[tuple[str, str, str, str, int]]:
     """Rows of (name, special feature, program of bench/, its options, pairs)."""
     size, large, cube = ("16m", "16m", "128x128x128") if quick else ("64m", "64m", "192x192x192")
     btio = "W" if quick else "A"
-    solver = f"--class {btio} --verify none --sync --mode"
+    solver = f"--class {btio} --steps 50 --verify none --sync --mode"
     ior = "-a MPIIO -w -e"
     large_pieces = "left to the library: nothing to gain, nothing to lose"
     return [

@@ -191,7 +191,7 @@ def measure_limit(found: prefix.Prefix, work: Path) -> float | None:
         return None
     try:
         done = subprocess.run(
-            [str(program), "-o", str(work / "limit"), "-b", "64m", "-i", "2"],
+            [str(program), "-o", str(work / "limit"), "-b", "64m", "-i", "1"],
             capture_output=True,
             text=True,
             timeout=120,
