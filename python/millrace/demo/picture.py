@@ -35,19 +35,25 @@ def draw(document: dict[str, Any]) -> str:
     rows = len(ratios) + 1.4 * len(parts)
     bottom = 10 + rows * _ROW
     ticks = [tick for tick in _TICKS if low <= tick <= high]
-    lines = [_line(x(tick), 10, bottom, "mr-line" if tick == 1 else "mr-grid") for tick in ticks]
-    y = 10.0
+    lines, y = [], 10.0
     for part, shown in parts:
         lines.append(_text(12, y + 1.0 * _ROW, part["title"], "mr-head"))
         y += 1.4 * _ROW
+        end = y + len(shown) * _ROW
+        lines += [_line(x(tick), y, end, "mr-line" if tick == 1 else "mr-grid") for tick in ticks]
         for r in shown:
             lines += _bar(r, y, x)
             y += _ROW
     lines += [_text(x(tick), bottom + 16, f"{tick:g}x", "mr-small mr-middle") for tick in ticks]
-    about = "stock time / Millrace time. Blue: agents wrote the file. Grey: the ranks did, as without Millrace."
+    about = "stock time / Millrace time. Blue: agents wrote the file. Grey: the ranks wrote it themselves."
     lines.append(_text(12, bottom + 38, about, "mr-small"))
     lines.append(
-        _text(12, bottom + 54, f"{document['command']}, {document['date'][:10]}, {document['machine']}", "mr-small")
+        _text(
+            12,
+            bottom + 54,
+            f"{document['command']}, {document['date'][:10]}, {document['machine'].split(', Linux')[0]}",
+            "mr-small",
+        )
     )
     height = bottom + 66
     size = f'viewBox="0 0 {_WIDTH} {height:.0f}" width="{_WIDTH}" height="{height:.0f}"'
