@@ -176,7 +176,8 @@ def test_the_picture_is_an_svg_file(tmp_path, capsys):
 def test_a_signal_ends_the_program_that_runs(tmp_path, number):
     mark = tmp_path / "pid"
     code = (
-        "import sys\nfrom millrace.demo import process\n"
+        "import signal\nfrom millrace.demo import process\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"command = ['sh', '-c', 'echo $$ >{mark}; exec sleep 1000']\n"
         "with process.ended_by_signals():\n process.execute(command, {}, None)"
     )

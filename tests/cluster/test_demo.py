@@ -32,7 +32,9 @@ def folder():
 def start(folder: Path, *options: str, shared: bool) -> subprocess.Popen:
     """`millrace demo`, on node 0's disk unless `shared`."""
     hide = "" if shared else "from millrace.cluster import gluster; gluster.missing = lambda: 'not for this test'; "
-    code = f"{hide}from millrace.__main__ import main; main()"
+    # A shell's job in the background ignores Ctrl-C, and so would its children.
+    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code = f"{hear}{hide}from millrace.__main__ import main; main()"
     command = [sys.executable, "-c", code, "demo", "--quick", "--output", str(folder / "out"), *options]
     environment = {**os.environ, "MILLRACE_PREFIX": str(BUILD)}
     return subprocess.Popen(command, env=environment, stderr=(folder / "err").open("wb"), stdout=subprocess.DEVNULL)
