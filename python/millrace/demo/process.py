@@ -15,6 +15,7 @@ from millrace import scheduling
 
 RUN_BOUND_S = 120
 _END_BOUND_S = 5
+_ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 class RunFailed(RuntimeError):
@@ -25,17 +26,21 @@ def execute(
     command: list[str], environment: Mapping[str, str], group: Path | None, bound_s: float = RUN_BOUND_S
 ) -> str:
     """Returns stdout. Ends the program after the time limit, and when this process is to end."""
-    with subprocess.Popen(
-        scheduling.wrap(group, command),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        env=dict(environment),
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as child:
+    with _starting() as mask:
+        child = subprocess.Popen(
+            scheduling.wrap(group, command),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            env=dict(environment),
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, mask),
+        )
+    with child:
         try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             output, errors = child.communicate(timeout=bound_s)
         except subprocess.TimeoutExpired:
             _end(child)
@@ -49,14 +54,26 @@ def execute(
     return output
 
 
-def _end(child: subprocess.Popen[str]) -> None:
-    child.send_signal(signal.SIGTERM)  # the launcher ends its ranks
+@contextlib.contextmanager
+def _starting() -> Iterator[set[int]]:
+    """Holds signals back while a program starts: nobody else would end it. The caller then sets the mask of before."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
-        child.communicate(timeout=_END_BOUND_S)
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.communicate()
+        yield mask
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        raise
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    with undisturbed():
+        child.send_signal(signal.SIGTERM)  # the launcher ends its ranks
+        try:
+            child.communicate(timeout=_END_BOUND_S)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.communicate()
 
 
 @contextlib.contextmanager
@@ -77,7 +94,7 @@ def ended_by_signals() -> Iterator[None]:
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """A clean-up that has begun goes on to its end, also if the user presses Ctrl-C again."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
         yield
     finally:
