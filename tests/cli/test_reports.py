@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reports, traces, doctor, journal and the demo's parts."""
+"""Reports, traces, doctor and journal."""
 
 import io
 import json
@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from conftest import write_script
 from millrace import costs, doctor, machine, prefix, stats, trace
-from millrace.demo import runner
 from rich.console import Console
 
 EVENT = '{"name":"a","ph":"X","ts":%d,"dur":1,"pid":%d,"tid":1}'
@@ -154,21 +153,6 @@ def test_journal_calls_the_inspector(millrace, world):
 
 def test_version(millrace):
     assert millrace("version").stdout.startswith("millrace 0.")
-
-
-@pytest.mark.parametrize(
-    ("output", "expected"),
-    [
-        ('{"seconds": 2.0, "bytes": 10}', (2.0, 10)),
-        ('warning\n{"bytes": 5, "write": {"repetitions": [{"seconds": 0.5, "io_s": 0.1}]}}\n', (0.5, 5)),
-        ('{"bytes": 5, "repetitions": [{"io_s": 0.25}], "write": {}}', (0.25, 5)),
-        ("no json", None),
-        ("{broken", None),
-        ('{"bytes": 1}', None),
-    ],
-)
-def test_the_demo_reads_what_programs_print(output, expected):
-    assert runner.measured(output) == expected
 
 
 def test_a_long_close_has_a_bar_until_its_report_comes(world):
