@@ -15,6 +15,12 @@ import urllib.request
 
 QEMU = "/usr/bin/qemu-aarch64-static"
 AS_ROOT = {f"{who}_ALLOW_RUN_AS_ROOT{more}": "1" for who in ("OMPI", "PRTE") for more in ("", "_CONFIRM")}
+# MPI libraries copy between processes by process_vm_readv, which qemu lacks.
+NO_COPIES = {
+    "MPIR_CVAR_CH4_CMA_ENABLE": "0",
+    "OMPI_MCA_btl_sm_single_copy_mechanism": "none",
+    "UCX_TLS": "posix,self,tcp",
+}
 # An ELF file of 64 bits for processor 183 (aarch64): a program or a shared library. F: the kernel opens qemu now, so
 # that the new root needs none.
 PROGRAM = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00"
@@ -34,6 +40,7 @@ class System:
     suite: str
     mirror: str
     machine: str
+    options: tuple[str, ...] = ()  # of debootstrap
     root: pathlib.Path = pathlib.Path()
 
     @property
@@ -66,7 +73,7 @@ class System:
         """The system in a temporary folder. Nobody else sees its mounts, so the removal touches nothing else."""
         with tempfile.TemporaryDirectory(prefix="millrace-wheel-") as folder:
             self.root = pathlib.Path(folder) / self.suite
-            command = ["debootstrap", "--variant=minbase", f"--include={','.join(packages)}"]
+            command = ["debootstrap", "--variant=minbase", f"--include={','.join(packages)}", *self.options]
             if self.foreign:
                 command += ["--foreign", "--arch=arm64"]
             must(*command, self.suite, self.root, self.mirror, *self.script())
@@ -84,7 +91,7 @@ class System:
         for package in (self.root / "var/cache/apt/archives").glob("*.deb"):
             must("sh", "-c", unpack, package, self.root)
         (self.root / "proc").unlink(missing_ok=True)  # a link to the machine's own
-        for name in ("proc", "mnt", "dev/shm"):
+        for name in ("proc", "mnt", "opt", "dev/shm"):  # as base-files would, if it were configured
             (self.root / name).mkdir(parents=True, exist_ok=True)
 
     def inside(self, *command: object, bound_s: float = 600, **environment: str) -> str:
@@ -92,6 +99,7 @@ class System:
         env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C"} | AS_ROOT | environment
         steps = ['mount -t proc proc "$0/proc"', 'mount --rbind /sys "$0/sys"', 'mount -t tmpfs tmpfs "$0/dev/shm"']
         if self.foreign:
+            env |= NO_COPIES
             steps += ['mount -t binfmt_misc none "$0/mnt"', 'printf "%s" "$TRANSLATE" >"$0/mnt/register"']
         script = f'set -e\n{chr(10).join(steps)}\nunset TRANSLATE\nchroot "$0" "$@"'
         namespaces = OWN_TRANSLATORS if self.foreign else NAMESPACES
