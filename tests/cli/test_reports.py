@@ -60,6 +60,14 @@ def test_doctor_shows_the_sizes_that_millrace_costs_has_found(world):
     write_script(Path(found.costs), f"#!/bin/sh\necho '{json.dumps(COSTS)}'\n")
     lines = costs.told(costs.probe(found, world))
     assert "below about 12.0 KiB, 1.5 MiB if the program syncs" in lines[-1][1]
+    assert lines[0][1].startswith("of fs: a write call")
+
+
+def test_doctor_says_that_a_file_system_has_no_name(world):
+    """In a chroot, /proc/self/mountinfo does not have the device of its files."""
+    assert costs.told(COSTS | {"file_system": ""})[0][1].startswith("of this file system: a write call")
+    facts = machine.file_system(world) | {"type": None, "mount_point": None, "options": None}
+    assert "the kernel names neither its type nor its mount" in doctor._storage(facts)[0].value
 
 
 def test_doctor_says_whether_plain_files_are_served(world):
