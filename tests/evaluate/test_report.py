@@ -279,7 +279,7 @@ def test_orderings_weak_scaling_and_mapping_are_for_full_profiles(tmp_path, name
     found = plan.cases(plan.fit(plan.PROFILES[name], there), there, ["mpich"])
     assert {c.name.partition(".")[2] for c in found if c.section == "geofem"} == {""} | more
     assert {c.mapping for c in found if c.mapping} == ({"packed", "spread"} if more else set())
-    hybrid = [c for c in found if c.threads > 1]
+    hybrid = [c for c in found if c.section == "geofem" and c.threads > 1]
     assert (
         all(c.arguments[-2:] == ("--threads", "2") and c.ranks == 1 for c in hybrid) and len(hybrid) == len(more) // 5
     )

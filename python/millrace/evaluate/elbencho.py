@@ -39,13 +39,18 @@ def read(folder: Path, stdout: str) -> dict[str, Any]:
 
 def parse(text: str) -> dict[str, Any]:
     phases: dict[str, dict[str, float]] = {}
-    version = ""
+    version = before = ""
     for row in csv.DictReader(io.StringIO(text)):
         operation = (row.get("operation") or "").strip()
         if not operation:
             continue
         cells = {name: (row.get(column) or "").strip() for name, column in _COLUMNS.items()}
-        phases[operation] = {name: float(value) for name, value in cells.items() if value}
+        numbers = {name: float(value) for name, value in cells.items() if value}
+        if operation != "SYNC":
+            phases[operation] = numbers
+        elif before in phases:  # elbencho also syncs before the first phase
+            phases[before]["sync_ms"] = numbers.get("ms", 0)
+        before = operation
         version = row.get("version") or version
     if not phases:
         raise BadOutput(f"{CSV} has no results: elbencho ended early")

@@ -225,10 +225,10 @@ def _elbencho(case: Case, document: Mapping[str, Any]) -> list[Figure]:
         ]
     found = []
     if "WRITE" in phases:
-        write, sync = phases["WRITE"], phases.get("SYNC", {})
+        write = phases["WRITE"]
         found.append(Figure("write", write["mib_s"], "MiB/s"))
-        seconds = (write["ms"] + sync.get("ms", 0)) / 1000
-        if sync and seconds > 0:
+        seconds = (write["ms"] + write.get("sync_ms", 0)) / 1000
+        if "sync_ms" in write and seconds > 0:
             found.append(Figure("write_and_sync", write["mib"] / seconds, "MiB/s", limit=STORAGE))
     if "READ" in phases:
         found.append(Figure("read", phases["READ"]["mib_s"], "MiB/s"))

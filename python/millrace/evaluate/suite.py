@@ -66,13 +66,16 @@ class Measured(rfm.RunOnlyRegressionTest):
         if self.case.threads > 1:
             self.num_cpus_per_task = self.case.threads
         self.time_limit = self.case.timeout_s
-        self.external = external.PROGRAMS.get(self.case.program)
         program = TOOLS.program(self.case.program, self.case.mpi)
         self.executable = str(program)
         self.place = TARGET / f"millrace-evaluate-{os.getpid()}-{self.case.name}"
         self.names = {"file": str(self.place / "data"), "folder": str(self.place)}
         self.executable_opts = [word.format(**self.names) for word in self.case.arguments]
         self.env_vars = self.environment()
+
+    def standard(self):
+        """The module of a standard program. ReFrame copies attributes, and modules cannot be copied."""
+        return external.PROGRAMS.get(self.case.program)
 
     def environment(self):
         found = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PNETCDF_HINTS": "nc_driver=mpiio"}
@@ -100,9 +103,9 @@ class Measured(rfm.RunOnlyRegressionTest):
         if self.case.millrace:
             words = ["-m", "millrace", "run", *self.case.settings, "--"]
             self.job.launcher = LauncherWrapper(self.job.launcher, sys.executable, words)
-        if self.external:
+        if standard := self.standard():
             more = {**self.case.more, **self.names, "ranks": self.case.ranks}
-            self.external.prepare(Path(self.stagedir), more)
+            standard.prepare(Path(self.stagedir), more)
 
     def placement(self):
         name = self.job.launcher.registered_name
@@ -113,14 +116,14 @@ class Measured(rfm.RunOnlyRegressionTest):
     def document(self):
         """The program's output, without earlier lines of launchers."""
         text = (Path(self.stagedir) / str(self.stdout)).read_text(encoding="utf-8", errors="replace")
-        if self.external:
+        if standard := self.standard():
             if self.job.exitcode:  # such a program may have written results before it failed
                 raise ValueError(f"{self.case.program} failed")
-            return self.external.read(Path(self.stagedir), text)
+            return standard.read(Path(self.stagedir), text)
         return json.JSONDecoder().raw_decode(text, text.index("{"))[0]
 
     def why_failed(self):
-        said = self.last_words(self.stderr) or (self.last_words(self.stdout) if self.external else "")
+        said = self.last_words(self.stderr) or (self.last_words(self.stdout) if self.standard() else "")
         return f"exit status {self.job.exitcode}{': ' + said if said else ''}"
 
     def last_words(self, stream):
