@@ -38,9 +38,13 @@ def test_the_demo_reads_what_programs_print(output, expected):
     ("ratios", "word"),
     [
         ([], ""),
+        ([0.5], ""),
         ([1.1, 1.2, 1.3], "faster"),
+        ([1.05, 1.2, 1.3], "same"),
         ([1.1, 1.2, 0.9], "same"),
         ([0.9, 0.8, 0.7], "slower"),
+        ([0.93, 0.8, 0.7], "same"),
+        ([0.99] * 5, "slower"),
         ([1.1] * 7 + [0.9] * 2, "same"),
         ([1.1] * 8 + [0.9], "faster"),
         ([0.9] * 8 + [1.1], "slower"),
