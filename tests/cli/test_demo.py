@@ -150,6 +150,20 @@ def test_folders_that_nodes_have_for_themselves_are_shared(tmp_path):
     assert str(inside) not in shared and str(state.RUN) not in shared
 
 
+def test_a_signal_during_a_call_in_a_node_ends_the_demo(tmp_path, monkeypatch):
+    def run(*_):
+        os.kill(os.getpid(), signal.SIGINT)
+        return 0
+
+    monkeypatch.setattr(nodes.client, "run", run)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            nodes.Nodes(None, tmp_path).call(0, ["true"])
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def example(ratio=12.34):
     result = {"name": "4 nodes: a < b", "ratio": ratio, "route": "pipeline"}
     direct = {"name": "c", "ratio": 0.97, "route": "direct: large pieces"}

@@ -71,7 +71,7 @@ def test_nothing_is_left_of_an_interrupted_demo(folder, number):
     with start(folder, "--only", "4 nodes", shared=shared) as demo:
         name = f"demo-{demo.pid}"
         before = left(name)
-        begun = eventually(lambda: " of " in (folder / "err").read_text() or demo.poll() is not None, BOUND_S)
+        begun = eventually(lambda: "1 of " in (folder / "err").read_text() or demo.poll() is not None, BOUND_S)
         assert begun and demo.poll() is None, (folder / "err").read_text()
         demo.send_signal(number)
         assert eventually(lambda: demo.poll() is not None, 60), "it does not end"

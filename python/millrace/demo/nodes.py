@@ -148,13 +148,13 @@ class Nodes:
             environment = {word: value for word, value in os.environ.items() if word != "LD_PRELOAD"}
             words = ["timeout", str(_CALL_BOUND_S), *command]
             try:
-                ended = client.run(self._folder, state.host_name(node), words, "/", environment, streams)
+                # Otherwise a signal would go to the command alone, and this process would go on.
+                with undisturbed():
+                    ended = client.run(self._folder, state.host_name(node), words, "/", environment, streams)
             except ClusterError as error:
                 raise RunFailed(str(error)) from None
             output.seek(0)
             text = output.read().decode(errors="replace")
-        if os.WIFSIGNALED(ended):  # a signal for this process goes to the command
-            raise KeyboardInterrupt
         if ended != 0:
             tail = " / ".join(text.strip().splitlines()[-3:])
             raise RunFailed(f"{command[0]} on node {node}: {tail or os.waitstatus_to_exitcode(ended)}")
