@@ -38,9 +38,13 @@ def test_the_demo_reads_what_programs_print(output, expected):
     ("ratios", "word"),
     [
         ([], ""),
+        ([0.5], ""),
         ([1.1, 1.2, 1.3], "faster"),
+        ([1.05, 1.2, 1.3], "same"),
         ([1.1, 1.2, 0.9], "same"),
         ([0.9, 0.8, 0.7], "slower"),
+        ([0.93, 0.8, 0.7], "same"),
+        ([0.99] * 5, "slower"),
         ([1.1] * 7 + [0.9] * 2, "same"),
         ([1.1] * 8 + [0.9], "faster"),
         ([0.9] * 8 + [1.1], "slower"),
@@ -144,6 +148,20 @@ def test_folders_that_nodes_have_for_themselves_are_shared(tmp_path):
     shared = nodes._visible(found, inside)
     assert (str(tmp_path / "prefix") in shared) == str(tmp_path).startswith("/tmp")
     assert str(inside) not in shared and str(state.RUN) not in shared
+
+
+def test_a_signal_during_a_call_in_a_node_ends_the_demo(tmp_path, monkeypatch):
+    def run(*_):
+        os.kill(os.getpid(), signal.SIGINT)
+        return 0
+
+    monkeypatch.setattr(nodes.client, "run", run)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            nodes.Nodes(None, tmp_path).call(0, ["true"])
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def example(ratio=12.34):

@@ -21,7 +21,8 @@ from millrace.demo.process import RunFailed, execute
 from millrace.prefix import Prefix
 
 STOCK, MILLRACE = "stock", "millrace"
-_BY_CHANCE = 0.05  # so rarely may pairs of equal programs all lie on one side
+_BY_CHANCE = 0.05  # how often pairs of equal programs may seem to agree
+_PAIRS_OF_TEST = 5
 _PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
@@ -108,16 +109,18 @@ class Result:
 
 
 def verdict(ratios: list[float]) -> str:
-    """`faster` or `slower` if the pairs agree, else `same`.
+    """`faster` or `slower` if the pairs agree, else `same`; nothing for a single pair.
 
-    Pairs agree if a sign test with 5% says so; with fewer than five pairs, if all lie on one side.
+    Pairs agree if a sign test with 5% says so. Fewer than five pairs cannot pass it: all have to differ by a tenth, to
+    the same side.
     """
     count = len(ratios)
-    if not count:
+    if count < 2:
         return ""
+    if count < _PAIRS_OF_TEST:
+        return "faster" if min(ratios) >= 1.1 else "slower" if max(ratios) <= 1 / 1.1 else "same"
     for word, agree in (("faster", sum(r > 1 for r in ratios)), ("slower", sum(r < 1 for r in ratios))):
-        by_chance = sum(math.comb(count, k) for k in range(agree, count + 1)) / 2**count
-        if agree == count or by_chance <= _BY_CHANCE:
+        if sum(math.comb(count, k) for k in range(agree, count + 1)) / 2**count <= _BY_CHANCE:
             return word
     return "same"
 
