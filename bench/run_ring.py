@@ -24,16 +24,16 @@ from millrace.cluster import lifecycle, state  # noqa: E402
 from ring import cases, measure, peers, report  # noqa: E402
 from ring.nodes import Nodes  # noqa: E402
 
-BARS = (1, 2, 3, 4, 5, 6, 7)
+BARS = (1, 2, 3, 4, 5, 6, 7, 8)
 
 
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bars", default="1,2,3,5", help="which bars of 1 to 7 (1,2,3,5)")
+    parser.add_argument("--bars", default="1,2,3,5", help="which bars of 1 to 8 (1,2,3,5)")
     parser.add_argument("--patterns", default="*", help="patterns, with wildcards, by commas (*)")
-    parser.add_argument("--peers", default="glusterfs", help="of bars 2, 6 and 7 (glusterfs; glusterfs,moosefs)")
+    parser.add_argument("--peers", default="glusterfs", help="of bars 2 and 6 to 8 (glusterfs; glusterfs,moosefs)")
     parser.add_argument("--mpi", default="mpich", help="which MPI libraries (mpich; mpich,ompi)")
-    parser.add_argument("--nodes", type=int, default=4, help="nodes of bars 1 to 3, 6 and 7 (4)")
+    parser.add_argument("--nodes", type=int, default=4, help="nodes of bars 1 to 3 and 6 to 8 (4)")
     parser.add_argument("--per-node", type=int, default=4, help="ranks on each of them (4)")
     parser.add_argument("--bandwidth", default="1gbit", help="of each node's link (1gbit)")
     parser.add_argument("--at-most", default="64m", help="largest file of a run (64m; bar 3: 256m)")
@@ -53,7 +53,7 @@ def selection(parser: argparse.ArgumentParser, options: argparse.Namespace) -> c
     except ValueError:
         parser.error(f"--bars: '{options.bars}' is not a list of whole numbers")
     if bars - set(BARS):
-        parser.error("--bars: this program measures 1 to 7; run_bars.py and run_catwalk.py have others")
+        parser.error("--bars: this program measures 1 to 8; run_bars.py and run_catwalk.py have others")
     wanted = options.peers.split(",") if options.peers else []
     if set(wanted) - set(peers.NAMES):
         parser.error(f"--peers: there is {' and '.join(peers.NAMES)}, not '{options.peers}'")

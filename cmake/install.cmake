@@ -63,14 +63,14 @@ if(TARGET bench_limit)
   install(TARGETS millrace-bench-yield millrace-bench-finalize LIBRARY DESTINATION lib COMPONENT command)
 endif()
 
-# What `millrace demo` runs; and what is installed and no more, without tests.
-set(for_demo millraced millrace-journal millrace-recover millrace-host millrace-costs millrace_hook millrace_posix
-    millrace_device millrace_bytecode ${demo_programs})
+# What `millrace demo` runs, with the measuring of costs for `millrace doctor`; and all that is installed, without tests.
+set(for_demo millraced millrace-costs millrace_hook millrace_bytecode ${demo_programs})
 foreach(mpi IN LISTS MILLRACE_MPIS)
   list(APPEND for_demo millrace_front_${mpi})
 endforeach()
 add_custom_target(for_demo DEPENDS ${for_demo})
-add_custom_target(shipped DEPENDS ${for_demo} millrace-model millrace_capi ${evaluate_programs} $<$<TARGET_EXISTS:spank_millrace>:spank_millrace>)
+add_custom_target(shipped DEPENDS ${for_demo} millrace-journal millrace-recover millrace-host millrace_posix millrace_device
+  millrace-model millrace_capi ${evaluate_programs} $<$<TARGET_EXISTS:spank_millrace>:spank_millrace>)
 
 # For programs that link the C API, of a prefix or of a wheel.
 install(DIRECTORY include/millrace DESTINATION include

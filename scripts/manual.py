@@ -28,7 +28,7 @@ STATUS = {
     "journal": "0: the journal is sound. 1: it is corrupt or no journal. 2: wrong use, or the file cannot be read.",
     "recover": "0: all records are in their files. 1: some are not. 2: wrong use.",
     "drain": "0: all bytes are in their files. 1: some are not. 2: wrong use.",
-    "compare": "0: no figure is worse. 1: a figure is worse beyond noise.",
+    "compare": "0: no figure is worse, or with --sites. 1: a figure is worse beyond noise. 2: the sessions cannot be read or compared.",
     "checkpoint": "0: every byte is right. 1: one is wrong, or the file is no checkpoint.",
     "cluster exec": "That of the command.",
 }

@@ -106,7 +106,7 @@ class Cluster {
   void read(Rank& rank, Extent extent);
   void sync(Rank& rank);
   void arrive(Rank& rank);
-  void turn(Rank& rank, const char* why_direct);
+  void turn(Rank& rank, client::Reason why_direct);
   void close(Rank& rank);
   void note(Rank& rank, const char* what, std::uint64_t first = 0, std::uint64_t second = 0);
   bool told(Rank& rank, Status status);

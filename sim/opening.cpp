@@ -69,7 +69,7 @@ Status Cluster::open(Rank& rank) {
   if (scenario_.start) request.costs.start_ps = scenario_.start->costs_ps;
   // Large pieces take the pipeline too, because the run tests the agents.
   if (scenario_.settings.strategy == Strategy::sort) request.costs.call_ps = 1'000'000'000'000;
-  if (scenario_.nodes > 1 && !opening.routed) request.left = "nodes do not work together";
+  if (scenario_.nodes > 1 && !opening.routed) request.left = client::Reason::nodes_set_apart;
   if (opening.routed) {
     request.routing = transport::routing_of(scenario_.plan, opening.addresses, rank.node);
     request.routing.key = key_of(scenario_.seed, opening.group);

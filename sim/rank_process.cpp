@@ -63,9 +63,9 @@ Status RankProcess::join(std::unique_ptr<client::Session>& session) {
 }
 
 // Follows client/process.
-client::Session* RankProcess::session(bool may_start, const char*& why) {
+client::Session* RankProcess::session(bool may_start, client::Reason& why) {
   if (unable_ && may_start) {
-    why = "no agent could be started";
+    why = client::Reason::agent_cannot_start;
     return nullptr;
   }
   if (session_ != nullptr) return session_.get();
@@ -73,7 +73,7 @@ client::Session* RankProcess::session(bool may_start, const char*& why) {
   if (!may_start && begin_ns < look_at_ns_) return nullptr;
   if (find_agent(may_start) && join().ok()) return session_.get();
   look_at_ns_ = begin_ns + transport::look_again_ns;
-  if (may_start) why = "no agent answers";
+  if (may_start) why = client::Reason::agent_silent;
   return nullptr;
 }
 

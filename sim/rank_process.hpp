@@ -60,7 +60,7 @@ class RankProcess final : public client::Process {
   // --- client::Process ---
 
   const Settings& settings() const override { return settings_; }
-  client::Session* session(bool may_start, const char*& why) override;
+  client::Session* session(bool may_start, client::Reason& why) override;
   bool agent_has_gone() override { return session_ != nullptr && session_->gone(); }
   client::Session* successor() override;
   void add(client::Leaver*) override {}  // every program closes its files

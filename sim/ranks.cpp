@@ -52,9 +52,9 @@ void Cluster::take(Rank& rank, const Step& step) {
     case Step::Kind::sync:
       return sync(rank);
     case Step::Kind::direct:
-      return turn(rank, "atomic mode");
+      return turn(rank, client::Reason::atomic_mode);
     case Step::Kind::pipeline:
-      return turn(rank, nullptr);
+      return turn(rank, client::Reason::none);
     case Step::Kind::read_through:
       return read_through(rank, step);
     case Step::Kind::sync_reader:
@@ -187,10 +187,10 @@ void Cluster::arrive(Rank& rank) {
   think(rank);
 }
 
-void Cluster::turn(Rank& rank, const char* why_direct) {
+void Cluster::turn(Rank& rank, client::Reason why_direct) {
   if (rank.file == nullptr || is_elsewhere(rank)) return;
-  note(rank, "turns: rank direct", why_direct != nullptr ? 1 : 0);
-  (void)told(rank, rank.file->set_direct(why_direct));
+  note(rank, "turns: rank direct", why_direct != client::Reason::none ? 1 : 0);
+  (void)told(rank, rank.file->set_direct({why_direct}));
 }
 
 void Cluster::close(Rank& rank) {

@@ -33,7 +33,7 @@ class Settling final : public client::Process {
   // --- client::Process ---
 
   const Settings& settings() const override { return settings_; }
-  client::Session* session(bool, const char*&) override { return nullptr; }
+  client::Session* session(bool, client::Reason&) override { return nullptr; }
   bool agent_has_gone() override { return false; }
   client::Session* successor() override { return nullptr; }
   void add(client::Leaver*) override {}

@@ -21,7 +21,7 @@ using namespace bench;
 struct Settings {
   char problem = 'S';
   int n = 12, steps = 60, interval = 5;
-  bool full = true, sync = false, warm = true, keep = false, help = false;
+  bool full = true, sync = false, warm = true, keep = false, read_only = false, help = false;
   bool check_mpi_read = true, check_plain = true, busy = true, mark_ranks = false, barrier = true;
   long compute_ms = 0, repetitions = 1;
   std::uint64_t seed = 0;
@@ -96,11 +96,15 @@ std::vector<Option> options(Settings& s) {
        [&](auto&) { s.mark_ranks = true; }},
       {0, "no-warm", "", "do not touch and free memory before each run", [&](auto&) { s.warm = false; }},
       {'k', "keep", "", "leave the file", [&](auto&) { s.keep = true; }},
+      {'r', "read-only", "",
+       "write nothing; read the file that a run with --keep and the same options has left",
+       [&](auto&) { s.read_only = true; }},
       {'h', "help", "", "this text", [&](auto&) { s.help = true; }},
   };
 }
 
-enum { open_s, view_s, write_s, sync_s, close_s, io_s, total_s, read_s, time_count };
+// read_s counts the reads alone; read_back_s counts open, view and close too.
+enum { open_s, view_s, write_s, sync_s, close_s, io_s, total_s, read_s, read_back_s, time_count };
 
 // One whole run: open, outputs between computations, close, read back.
 class Run {
@@ -141,15 +145,18 @@ class Run {
 
   long read_back() {
     long wrong = 0;
-    file_ = open_mpi_file(s_.file, MPI_MODE_RDONLY, s_.hints);
-    set_view();
+    timed(read_back_s, [&] {
+      file_ = open_mpi_file(s_.file, MPI_MODE_RDONLY, s_.hints);
+      set_view();
+    });
     for (int dump = 0; dump < s_.dumps(); dump++) {
       field_.clear();
       MPI_Barrier(MPI_COMM_WORLD);
       timed(read_s, [&] { s_.full ? read_full(dump) : read_simple(dump); });
       wrong += field_.wrong_rows(dump);
     }
-    check_mpi(MPI_File_close(&file_), "MPI_File_close");
+    timed(read_back_s, [&] { check_mpi(MPI_File_close(&file_), "MPI_File_close"); });
+    times[read_back_s] += times[read_s];
     return wrong;
   }
 
@@ -243,11 +250,13 @@ void report(const Settings& s, int ranks, const std::vector<std::vector<double>>
       .put("warm", s.warm);
   json.put("repetitions", s.repetitions).put("seed", s.seed).close();
   json.put("bytes", s.file_bytes()).put("calls", calls);
-  std::vector<double> io, mib_s;
+  std::vector<double> io, mib_s, read_mib_s;
+  const double mib = static_cast<double>(s.file_bytes()) / (1 << 20);
   json.list("repetitions");
   for (const std::vector<double>& t : runs) {
     io.push_back(t[io_s]);
-    mib_s.push_back(static_cast<double>(s.file_bytes()) / (1 << 20) / t[io_s]);
+    mib_s.push_back(mib / t[io_s]);
+    read_mib_s.push_back(mib / t[read_back_s]);
     json.object()
         .put("io_s", t[io_s])
         .put("mib_s", mib_s.back())
@@ -258,12 +267,19 @@ void report(const Settings& s, int ranks, const std::vector<std::vector<double>>
         .put("sync_s", t[sync_s])
         .put("close_s", t[close_s])
         .put("total_s", t[total_s]);
-    json.put("mop_s", mega_operations(s) / t[total_s]).put("read_s", t[read_s]).close();
+    json.put("mop_s", mega_operations(s) / t[total_s]);
+    json.put("read_s", t[read_s]).put("read_back_s", t[read_back_s]).close();
   }
   json.close();
-  const Spread a = spread(io), b = spread(mib_s);
-  json.object("write").put("min_mib_s", b.min).put("median_mib_s", b.median).put("max_mib_s", b.max);
-  json.put("min_io_s", a.min).put("median_io_s", a.median).put("max_io_s", a.max).close();
+  if (!s.read_only) {
+    const Spread a = spread(io), b = spread(mib_s);
+    json.object("write").put("min_mib_s", b.min).put("median_mib_s", b.median).put("max_mib_s", b.max);
+    json.put("min_io_s", a.min).put("median_io_s", a.median).put("max_io_s", a.max).close();
+  }
+  if (s.check_mpi_read) {
+    const Spread c = spread(read_mib_s);
+    json.object("read").put("min_mib_s", c.min).put("median_mib_s", c.median).put("max_mib_s", c.max).close();
+  }
   const bool checked = s.check_mpi_read || s.check_plain;
   json.put("checked", checked).put("errors", errors).put("verified", checked && errors == 0);
   std::fputs(json.finish().c_str(), stdout);
@@ -274,9 +290,9 @@ int run(const Settings& s, int rank, int ranks) {
   std::vector<std::vector<double>> runs;
   long calls = 0, errors = 0;
   for (long i = 0; i < s.repetitions; i++) {
-    prepare_run(s.file, s.file_bytes(), s.warm, rank, ranks);
+    if (!s.read_only) prepare_run(s.file, s.file_bytes(), s.warm, rank, ranks);
     Run one(s, field);
-    one.write();
+    if (!s.read_only) one.write();
     MPI_Barrier(MPI_COMM_WORLD);
     if (s.check_plain) errors += check_share(s.file, s.file_bytes(), s.seed, rank, ranks);
     if (s.check_mpi_read) errors += one.read_back();
@@ -301,7 +317,10 @@ int start(int argc, char** argv, int rank, int ranks) {
   }
   const int p = square_root(ranks);
   if (p * p != ranks) throw BadUsage("the number of ranks must be a square, not " + std::to_string(ranks));
+  if (settings.mark_ranks && settings.read_only)
+    throw BadUsage("--read-only verifies the values, which --mark-ranks replaces: use one of them");
   if (settings.mark_ranks) settings.check_mpi_read = settings.check_plain = false;
+  if (settings.read_only) settings.check_mpi_read = true;
   if (settings.n / p < 3)
     throw BadUsage("cells would be smaller than 3 points: use fewer ranks or a larger class");
   return run(settings, rank, ranks);

@@ -16,7 +16,7 @@ namespace bench {
 
 struct LibrarySettings {
   std::string file;
-  bool sync = false, warm = true, keep = false, help = false;
+  bool sync = false, warm = true, keep = false, read_only = false, help = false;
   long repetitions = 1;
   std::uint64_t seed = 0;
 };
@@ -31,6 +31,9 @@ inline std::vector<Option> library_options(LibrarySettings& s) {
        [&](auto& v) { s.seed = static_cast<std::uint64_t>(parse_number(v, 0, 1L << 40)); }},
       {0, "no-warm", "", "do not touch and free memory before each run", [&](auto&) { s.warm = false; }},
       {'k', "keep", "", "leave the file", [&](auto&) { s.keep = true; }},
+      {'r', "read-only", "",
+       "write nothing; read the file that a run with --keep and the same options has left",
+       [&](auto&) { s.read_only = true; }},
       {'h', "help", "", "this text", [&](auto&) { s.help = true; }},
   };
 }
@@ -70,13 +73,15 @@ inline int run_library(const LibrarySettings& s, const LibraryProgram& program, 
   std::vector<double> write_s, read_s;
   long errors = 0;
   for (long i = 0; i < s.repetitions; i++) {
-    prepare_run(s.file, program.bytes, s.warm, rank, ranks);
     std::vector<double> times(2);
-    double begin = now_s();
-    errors += program.write();
-    times[0] = now_s() - begin;
+    if (!s.read_only) {
+      prepare_run(s.file, program.bytes, s.warm, rank, ranks);
+      const double begin = now_s();
+      errors += program.write();
+      times[0] = now_s() - begin;
+    }
     MPI_Barrier(MPI_COMM_WORLD);
-    begin = now_s();
+    const double begin = now_s();
     errors += program.read();
     times[1] = now_s() - begin;
     times = max_over_ranks(times);
@@ -91,7 +96,7 @@ inline int run_library(const LibrarySettings& s, const LibraryProgram& program, 
     program.put_parameters(json);
     json.put("file", s.file).put("sync", s.sync).put("warm", s.warm).put("seed", s.seed);
     json.put("repetitions", s.repetitions).close().put("bytes", program.bytes);
-    report_rates(json, "write", program.bytes, write_s);
+    if (!s.read_only) report_rates(json, "write", program.bytes, write_s);
     report_rates(json, "read", program.bytes, read_s);
     json.put("checked", true).put("errors", errors).put("verified", errors == 0);
     std::fputs(json.finish().c_str(), stdout);

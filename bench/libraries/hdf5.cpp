@@ -12,14 +12,17 @@ namespace {
 using namespace bench;
 
 struct Settings : LibrarySettings {
-  long datasets = 400, elements = 512, attributes = 4, group = 20, read_every = 3, chunked_every = 4;
+  long datasets = 400, rows = 1, elements = 512, attributes = 4, group = 20, read_every = 3,
+       chunked_every = 4;
   bool collective = false;
 };
 
 std::vector<Option> options(Settings& s) {
   std::vector<Option> all = {
       {'d', "datasets", "N", "datasets (400)", [&](auto& v) { s.datasets = parse_number(v, 1, 1000000); }},
-      {'n', "elements", "N", "values of 8 bytes per dataset and rank (512)",
+      {0, "rows", "N", "rows of a dataset; each rank has a block of columns (1)",
+       [&](auto& v) { s.rows = parse_number(v, 1, 1L << 20); }},
+      {'n', "elements", "N", "values of 8 bytes per row and rank (512)",
        [&](auto& v) { s.elements = parse_number(v, 1, 1L << 28); }},
       {'a', "attributes", "N", "attributes per dataset (4)",
        [&](auto& v) { s.attributes = parse_number(v, 0, 1000); }},
@@ -61,7 +64,7 @@ class Program {
       : s_(s),
         rank_(rank),
         ranks_(ranks),
-        own_(static_cast<std::size_t>(s.elements)),
+        own_(static_cast<std::size_t>(s.rows * s.elements)),
         access_(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "H5Pcreate"),
         transfer_(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "H5Pcreate") {
     good(H5Pset_fapl_mpio(access_, MPI_COMM_WORLD, MPI_INFO_NULL), "H5Pset_fapl_mpio");
@@ -95,13 +98,10 @@ class Program {
   }
 
  private:
-  std::uint64_t per_dataset() const {
-    return static_cast<std::uint64_t>(s_.elements) * static_cast<unsigned>(ranks_);
-  }
+  std::uint64_t per_dataset() const { return own_.size() * static_cast<unsigned>(ranks_); }
   // The values of a dataset are numbered from here; those of its attributes from beyond all datasets.
   std::uint64_t first(long d, int rank) const {
-    return static_cast<std::uint64_t>(d) * per_dataset() +
-           static_cast<std::uint64_t>(s_.elements) * static_cast<unsigned>(rank);
+    return static_cast<std::uint64_t>(d) * per_dataset() + own_.size() * static_cast<unsigned>(rank);
   }
   std::uint64_t attribute(long d, long a) const {
     return first(s_.datasets, 0) + static_cast<std::uint64_t>(d * s_.attributes + a);
@@ -110,11 +110,14 @@ class Program {
   std::string name(long d) const { return group_name(d) + "/dataset-" + std::to_string(d); }
 
   void write_dataset(hid_t file, long d) {
-    const hsize_t all = per_dataset(), part = own_.size();
-    const Handle space(H5Screate_simple(1, &all, nullptr), H5Sclose, "H5Screate_simple");
+    const hsize_t part = own_.size();
+    const auto columns = static_cast<hsize_t>(s_.elements);
+    const hsize_t all[] = {static_cast<hsize_t>(s_.rows), columns * static_cast<unsigned>(ranks_)};
+    const hsize_t chunk[] = {static_cast<hsize_t>(s_.rows), columns};
+    const Handle space(H5Screate_simple(2, all, nullptr), H5Sclose, "H5Screate_simple");
     const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "H5Pcreate");
     if (s_.chunked_every > 0 && d % s_.chunked_every == s_.chunked_every - 1) {
-      good(H5Pset_chunk(layout, 1, &part), "H5Pset_chunk");
+      good(H5Pset_chunk(layout, 2, chunk), "H5Pset_chunk");
     }
     const Handle dataset(
         H5Dcreate2(file, name(d).c_str(), H5T_NATIVE_ULLONG, space, H5P_DEFAULT, layout, H5P_DEFAULT),
@@ -154,8 +157,9 @@ class Program {
   static std::string attribute_name(long a) { return "attribute-" + std::to_string(a); }
 
   void select(hid_t space, int of_rank) const {
-    const hsize_t count = own_.size(), start = count * static_cast<unsigned>(of_rank);
-    good(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, nullptr, &count, nullptr), "H5Sselect_hyperslab");
+    const hsize_t count[] = {static_cast<hsize_t>(s_.rows), static_cast<hsize_t>(s_.elements)};
+    const hsize_t start[] = {0, count[1] * static_cast<unsigned>(of_rank)};
+    good(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr), "H5Sselect_hyperslab");
   }
 
   const Settings& s_;
@@ -176,7 +180,10 @@ int start(int argc, char** argv, int rank, int ranks) {
   }
   Program program(s, rank, ranks);
   const auto parameters = [&](Json& json) {
-    json.put("datasets", s.datasets).put("elements", s.elements).put("attributes", s.attributes);
+    json.put("datasets", s.datasets)
+        .put("rows", s.rows)
+        .put("elements", s.elements)
+        .put("attributes", s.attributes);
     json.put("group", s.group).put("read_every", s.read_every).put("chunked_every", s.chunked_every);
     json.put("collective", s.collective);
   };

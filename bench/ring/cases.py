@@ -18,6 +18,7 @@ LARGE = 32 << 10  # from here on `auto` may leave pieces to the MPI library
 # A shared folder on the machine's own disk is far faster than any link: what the MPI library writes there itself
 # crosses no network. So that the way across the network is measured, all pieces take the pipeline.
 PIPELINE = {"MILLRACE_DIRECT_ABOVE": "1GiB"}
+WRITES_ONLY = "--read-every 0 --chunked-every 0"  # while HDF5 makes the file
 ONE_SERVER = {"MILLRACE_FILE_SERVERS": "1"}
 
 
@@ -208,6 +209,27 @@ def reading(selection: Selection, peer: str) -> list[Case]:
     return cases
 
 
+def library_reads(selection: Selection, peer: str) -> list[Case]:
+    """Bar 8: what programs and libraries read from a new file with cold caches: at least twice as fast as stock."""
+    programs = {
+        "btio-full-W": ("btio", "-C W -m full"),
+        "btio-simple-W": ("btio", "-C W -m simple"),
+        "hdf5, columns": ("hdf5", f"-d 16 --rows 1024 -n 32 -a 0 {WRITES_ONLY}"),
+        "hdf5, columns, collective": ("hdf5", f"-d 16 --rows 1024 -n 32 -a 0 -c {WRITES_ONLY}"),
+        "hdf5, small": ("hdf5", WRITES_ONLY),
+        "hdf5, small, collective": ("hdf5", f"-c {WRITES_ONLY}"),
+        "pnetcdf": ("pnetcdf", ""),
+        "pnetcdf, queued": ("pnetcdf", "--calls queued"),
+    }
+    ways = [Way("stock", peer), Way("auto", peer, {})]
+    needs = [Need("auto", "stock", 2)]
+    shape = selection.shape()
+    return [
+        Case(8, name, shape, program, words.split(), ways, needs, ("network",), 1, 0, peer, 1, reads=True)
+        for name, (program, words) in programs.items()
+    ]
+
+
 def inputs(selection: Selection, peer: str) -> list[Case]:
     """Bar 7: all nodes' ranks read one input file in at most 1.3 times the time of one node's ranks."""
     n = selection.nodes
@@ -222,6 +244,7 @@ def select(selection: Selection) -> list[Case]:
     cases = network(selection)
     for peer in selection.peers:
         cases += compared(selection, peer) + reading(selection, peer) + inputs(selection, peer)
+        cases += library_reads(selection, peer)
     cases += servers(selection) + predicted(selection) + scaling(selection)
     return [case for case in cases if selection.wants(case)]
 

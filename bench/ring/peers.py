@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networked file systems to compare with: the server on node 0, a mount on every node. They die with the nodes.
 
-Both are told not to keep file attributes: with their caches of one second a node sees another one's file too
-short right after its close, with the stock library too, and nothing could be verified.
+Neither keeps file attributes: see millrace.cluster.gluster.
 """
 
 from __future__ import annotations
@@ -11,28 +10,11 @@ from __future__ import annotations
 import pathlib
 import shutil
 
+from millrace.cluster import gluster
+
 from .nodes import Nodes
 
-PLACE = pathlib.Path("/local/peer")  # of each node's own
-MOUNT = PLACE / "mount"
-
-# What its daemons keep is the machine's for all nodes, unless each node has its own.
-_GLUSTER_EACH = f"""
-set -e
-mkdir -p {PLACE}/state {PLACE}/run {PLACE}/log {PLACE}/brick {MOUNT} /var/lib/glusterd /run/gluster /var/log/glusterfs
-cp -a /var/lib/glusterd/. {PLACE}/state/
-mount --bind {PLACE}/state /var/lib/glusterd
-mount --bind {PLACE}/run /run/gluster
-mount --bind {PLACE}/log /var/log/glusterfs
-"""
-_GLUSTER_SERVER = f"""
-set -e
-glusterd -p {PLACE}/glusterd.pid
-gluster --mode=script volume create bench transport tcp node0:{PLACE}/brick force
-gluster --mode=script volume set bench performance.stat-prefetch off
-gluster --mode=script volume start bench
-"""
-_GLUSTER_MOUNT = f"mount -t glusterfs -o attribute-timeout=0,entry-timeout=0 node0:/bench {MOUNT}"
+PLACE, MOUNT = gluster.PLACE, gluster.MOUNT
 
 _MOOSE_SERVER = f"""
 set -e
@@ -49,18 +31,19 @@ done
 """
 _MOOSE_MOUNT = f"mfsmount {MOUNT} -H node0 -o mfsattrcacheto=0,mfsentrycacheto=0,mfsdirentrycacheto=0"
 
-_PROGRAMS = {
-    "glusterfs": (("glusterd", "gluster", "glusterfs"), "glusterfs-server glusterfs-client"),
-    "moosefs": (("mfsmaster", "mfschunkserver", "mfsmount"), "moosefs-master moosefs-chunkserver moosefs-client"),
-}
-NAMES = tuple(_PROGRAMS)
+_MOOSE_PROGRAMS = ("mfsmaster", "mfschunkserver", "mfsmount")
+NAMES = ("glusterfs", "moosefs")
 
 
 def missing(name: str) -> str:
     """Why it cannot be measured here; empty if it can."""
-    programs, packages = _PROGRAMS[name]
-    absent = [p for p in programs if shutil.which(p, path="/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin") is None]
+    if name == "glusterfs":
+        return gluster.missing()
+    absent = [
+        p for p in _MOOSE_PROGRAMS if shutil.which(p, path="/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin") is None
+    ]
     if absent:
+        packages = "moosefs-master moosefs-chunkserver moosefs-client"
         return f"{', '.join(absent)} not found (Debian, Ubuntu: apt install {packages})"
     return "" if pathlib.Path("/dev/fuse").exists() else "this kernel has no FUSE (/dev/fuse is not there)"
 
@@ -68,15 +51,9 @@ def missing(name: str) -> str:
 def set_up(name: str, nodes: Nodes) -> None:
     """Starts the servers and mounts it on all nodes; RunFailed says what went wrong."""
     if name == "glusterfs":
-        nodes.everywhere(["bash", "-c", _GLUSTER_EACH])
-        nodes.call(0, ["bash", "-c", _GLUSTER_SERVER])
-        nodes.everywhere(["bash", "-c", _GLUSTER_MOUNT])
-    else:
-        nodes.everywhere(["mkdir", "-p", str(MOUNT)])
-        nodes.call(0, ["bash", "-c", _MOOSE_SERVER])
-        nodes.everywhere(["bash", "-c", _MOOSE_MOUNT])
-    # Servers take writes a moment after they have started.
-    mounted = f"grep -q ' {MOUNT} fuse' /proc/mounts || {{ echo nothing is mounted on {MOUNT}; exit 1; }}"
-    probe = f"for i in $(seq 100); do echo x > {MOUNT}/probe && sync {MOUNT}/probe && exit 0; sleep 0.1; done; exit 1"
-    nodes.everywhere(["bash", "-c", mounted])
-    nodes.everywhere(["bash", "-c", probe])
+        gluster.set_up(nodes.call, nodes.shape.nodes)
+        return
+    nodes.everywhere(["mkdir", "-p", str(MOUNT)])
+    nodes.call(0, ["bash", "-c", _MOOSE_SERVER])
+    nodes.everywhere(["bash", "-c", _MOOSE_MOUNT])
+    gluster.wait_until_mounted(nodes.call, nodes.shape.nodes, MOUNT)

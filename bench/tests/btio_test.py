@@ -139,10 +139,15 @@ class Btio(BenchTest):
         step = 0x9E3779B97F4A7C15
         self.assertEqual([(w - words[0]) % 2**64 for w in words], [0, step, 2 * step % 2**64])
 
+    def test_a_file_that_another_launch_has_left_is_read(self):
+        for mode in ("full", "simple"):
+            self.assert_reads_only("btio", mpis("btio")[0], 4, "-C", "S", "-m", mode, "--verify", "mpi")
+
     def test_bad_use_is_refused_with_a_reason(self):
         self.assert_refused("there are classes S, W, A, B and C", "btio", "-C", "Q")
         self.assert_refused("is neither full nor simple", "btio", "-m", "half")
         self.assert_refused("must be a multiple of 5", "btio", "--steps", "7")
+        self.assert_refused("use one of them", "btio", "--mark-ranks", "-r")
         status, _, err = self.start("btio", mpis("btio")[0], 3, "-C", "S", "-o", self.file)
         self.assertEqual(status, 2)
         self.assertIn("must be a square, not 3", err)

@@ -64,6 +64,21 @@ class BenchTest(unittest.TestCase):
         )
         return document
 
+    def assert_reads_only(self, program, mpi, ranks, *arguments):
+        """With -r, a launch reads and checks the file that another one has left, and finds other values in it."""
+        words = [*arguments, "--no-warm", "-k", "-o", self.file]
+        self.run_ok(program, mpi, ranks, *words)
+        before = self.file.stat()
+        document = self.run_ok(program, mpi, ranks, *words, "-r")
+        after = self.file.stat()
+        self.assertEqual((before.st_ino, before.st_mtime_ns), (after.st_ino, after.st_mtime_ns))
+        self.assertTrue(document["verified"])
+        self.assertNotIn("write", document)
+        self.assertGreater(document["read"]["median_mib_s"], 0)
+        status, out, _ = self.start(program, mpi, ranks, *words, "-r", "-G", "1")
+        self.assertEqual(status, 1)
+        self.assertIn('"verified": false', out)
+
     def assert_refused(self, expected, program, *arguments):
         """Bad use: one clear message, status 2, nothing on stdout. Without a launcher, as a single rank."""
         for mpi in mpis(program):

@@ -8,7 +8,13 @@ from harness import BenchTest, bounded, mpis
 
 SMALL = {"hdf5": ["-d", "30", "-n", "50"], "pnetcdf": ["-v", "30", "--rows", "5", "--columns", "7"]}
 VARIANTS = {
-    "hdf5": [[], ["-c", "-e"], ["--chunked-every", "1", "--read-every", "1"]],
+    "hdf5": [
+        [],
+        ["-c", "-e"],
+        ["--rows", "3"],
+        ["--rows", "4", "-c", "--chunked-every", "2"],
+        ["--chunked-every", "1", "--read-every", "1"],
+    ],
     "pnetcdf": [["--calls", "collective", "-e"], ["--calls", "independent"], ["--calls", "queued"]],
 }
 PROGRAMS = [(program, mpi) for program in SMALL for mpi in mpis(program)]
@@ -32,6 +38,10 @@ class Libraries(BenchTest):
             document = self.run_ok(program, mpi, 2, *SMALL[program], "--no-warm", "-k", "-o", self.file)
             self.assertEqual(document["bytes"], sizes[program])
             self.assertGreaterEqual(self.file.stat().st_size, sizes[program])
+
+    def test_a_file_that_another_launch_has_left_is_read(self):
+        for program, mpi in PROGRAMS:
+            self.assert_reads_only(program, mpi, 2, *SMALL[program])
 
     def test_other_programs_read_the_values(self):
         # The first value is start(seed); the next ones follow in steps (common/pattern.hpp).

@@ -239,15 +239,16 @@ def demo(
     only: str | None = typer.Option(
         None, "--only", metavar="TEXT", help="Run only the cases whose name contains TEXT."
     ),
-    budget: float = typer.Option(220.0, "--budget", metavar="SECONDS", help="Start no further run after this time."),
-    picture: Path | None = typer.Option(
-        None, "--picture", metavar="FILE", help="Save the figure too, as .svg or .png."
+    budget: float = typer.Option(150.0, "--budget", metavar="SECONDS", help="Start no further run after this time."),
+    picture: Path | None = typer.Option(None, "--picture", metavar="FILE", help="Save the figure too, as .svg."),
+    nodes: bool = typer.Option(
+        True, "--nodes/--no-nodes", help="Run on 4 virtual nodes too, where this user may make them (root)."
     ),
 ) -> None:
     """Run real programs with the stock MPI library and with Millrace, compare files and times."""
     from millrace.demo import main as demonstration
 
-    raise typer.Exit(demonstration.run(output, quick, only, budget, picture))
+    raise typer.Exit(demonstration.run(demonstration.Options(output, quick, only, budget, picture, nodes)))
 
 
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})

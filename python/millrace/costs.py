@@ -49,9 +49,9 @@ def told(costs: Mapping[str, Any]) -> list[tuple[str, str, bool, str]]:
     return [
         (
             "costs",
-            f"of {costs['file_system']}: a write call {costs['call_ps'] / 1e6:.1f} us, its bytes at {cache:,.0f} "
-            f"MiB/s, from there to the disk {disk:,.0f} MiB/s; a record on its way through the pipeline "
-            f"{costs['record_ps'] / 1000:.0f} ns, its bytes {ring:,.0f} MiB/s ({when})",
+            f"of {costs['file_system'] or 'this file system'}: a write call {costs['call_ps'] / 1e6:.1f} us, "
+            f"its bytes at {cache:,.0f} MiB/s, from there to the disk {disk:,.0f} MiB/s; a record on its way through "
+            f"the pipeline {costs['record_ps'] / 1000:.0f} ns, its bytes {ring:,.0f} MiB/s ({when})",
             bool(costs.get("note")),
             str(costs.get("note", "")),
         ),

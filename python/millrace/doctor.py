@@ -213,13 +213,10 @@ def _storage(fs: Mapping[str, Any]) -> list[Finding]:
     kind = "networked" if fs["networked"] else "in memory" if fs["in_memory"] else "local"
     # Virtual disks often claim to rotate.
     disk = {True: ", reported as rotating", False: ", does not rotate", None: ""}[fs["rotational"]]
-    findings = [
-        Finding(
-            "file system",
-            f"{fs['path']} on {fs.get('type')} ({kind}{disk}), mounted at "
-            f"{fs.get('mount_point')} with {fs.get('options')}",
-        )
-    ]
+    told = f"{fs.get('type')} ({kind}{disk}), mounted at {fs.get('mount_point')} with {fs.get('options')}"
+    if not fs.get("type"):  # in a chroot, for example
+        told = "a file system of which the kernel names neither its type nor its mount"
+    findings = [Finding("file system", f"{fs['path']} on {told}")]
     if not fs["writable"]:
         findings.append(Finding("write access", "none", BAD, "choose a folder that you may write to"))
     findings.append(

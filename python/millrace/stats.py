@@ -15,6 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from millrace import stats_plain
+from millrace.stats_plain import PlainFile
+from millrace.stats_reasons import reasons_of
 from millrace.stats_table import summary_of, table_of
 
 SCHEMA = "millrace.stats/1"
@@ -134,6 +137,12 @@ class FileReport:
         told = {(line.get("pid"), line.get("rank")) for line in self.clients}
         return bool(self.agents) and (client.get("pid"), client.get("rank")) not in told
 
+    def closed_before(self, client: dict[str, Any]) -> bool:
+        """True if this is a second close by the same rank, of a file that no agent tells about."""
+        told = {(line.get("pid"), line.get("rank")) for line in self.clients}
+        alone = not self.agents and not self.total("calls") and not self.total("through_lists")
+        return alone and client.get("pid") is not None and (client.get("pid"), client.get("rank")) in told
+
     @property
     def route(self) -> str:
         """The path of the calls, in one word or a few."""
@@ -145,16 +154,9 @@ class FileReport:
         }
         return " and ".join(path for path, taken in paths.items() if taken) or "direct"
 
-    def reasons(self) -> list[str]:
-        """The reasons, the most frequent first, with the number of ranks."""
-        counts: dict[str, int] = {}
-        for line in self.clients:
-            reason = line.get("reason")
-            for text in reason if isinstance(reason, list) else [reason]:
-                if text:
-                    counts[str(text)] = counts.get(str(text), 0) + 1
-        order = sorted(counts, key=lambda text: -counts[text])
-        return [f"{text} ({counts[text]} rank{'s' if counts[text] > 1 else ''})" for text in order]
+    def reasons(self, numbers: bool = True) -> list[str]:
+        """The reasons, the most frequent first, with the number of ranks; `numbers`: and the grounds of each."""
+        return reasons_of(self.clients, numbers)
 
     def stages(self) -> dict[str, int]:
         """Time per stage in nanoseconds. Sums over ranks and requests: they may exceed the time of the run."""
@@ -258,6 +260,7 @@ class Collector(threading.Thread):
         self._unshown: list[tuple[float, FileReport]] = []  # with the time of completion
         self._offsets: dict[Path, int] = {}
         self._progress: Any = None
+        self._plain: dict[str, PlainFile] = {}
 
     def run(self) -> None:
         while not self._ended.wait(_POLL_S):
@@ -280,13 +283,26 @@ class Collector(threading.Thread):
         for path in list(self._open):
             self._complete(path)
         self._show(time.monotonic())
+        plain = self.plain_files()
         if self._target is not None:
-            document = {"schema": SCHEMA, "files": [report.summary() for report in self.reports]}
+            document: dict[str, Any] = {"schema": SCHEMA, "files": [report.summary() for report in self.reports]}
+            if plain:
+                document["plain_files"] = [file.summary() for file in plain]
             self._target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-            for line in summary_of(self.reports, self._target) if self.reports else []:
+            for line in summary_of(self.reports, plain, self._target) if self.reports or plain else []:
                 self._console.print(line, markup=False, highlight=False, soft_wrap=True)
-        if not self.reports:
-            self._console.print("millrace: no report: the program closed no file of MPI-IO with Millrace loaded")
+        elif plain:
+            self._console.print(stats_plain.table_of(plain))
+        if not self.reports and not plain:
+            self._console.print(
+                "millrace: no report: with Millrace loaded, the program closed no file of MPI-IO, and with --posix no "
+                "plain file that it wrote in pieces of 64 KiB or more"
+            )
+
+    def plain_files(self) -> list[PlainFile]:
+        """Plain files of the program. The MPI library writes its own files by the same calls."""
+        own = {report.path for report in self.reports} | set(self._open)
+        return [file for path, file in self._plain.items() if path not in own]
 
     def _take(self) -> None:
         for source in sorted(self._source.glob("*.jsonl")) if self._source.is_dir() else [self._source]:
@@ -308,6 +324,9 @@ class Collector(threading.Thread):
     def _file(self, path: str, document: dict[str, Any]) -> None:
         """Adds one line to its file."""
         kind = document.get("kind")
+        if kind == stats_plain.KIND:
+            self._plain.setdefault(path, PlainFile(path)).lines.append(document)
+            return
         if kind == "progress":
             self._show_progress(path, document)
             return
@@ -315,6 +334,8 @@ class Collector(threading.Thread):
         if kind != AGENT_KIND and path not in self._open and latest is not None and latest.lacks(document):
             latest.clients.append(document)  # a rank of that close that wrote past the pipeline
             return
+        if kind != AGENT_KIND and path in self._open and self._open[path].closed_before(document):
+            self._complete(path)
         report = self._open.setdefault(path, FileReport(path))
         (report.agents if kind == AGENT_KIND else report.clients).append(document)
         if report.complete():

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from millrace import stats_plain
 from millrace.units import human_bytes, human_time
 
 _MOST_FILES = 9  # of the summary
 
 if TYPE_CHECKING:
     from millrace.stats import FileReport
+    from millrace.stats_plain import PlainFile
 
 
 def table_of(report: FileReport) -> Any:
@@ -65,21 +67,36 @@ def _summed(stage: str, facts: dict[str, Any]) -> str:
     return f"{whom}: {what}"
 
 
-def summary_of(reports: list[FileReport], target: Any) -> list[str]:
+def summary_of(reports: list[FileReport], plain: list[PlainFile], target: Any) -> list[str]:
     """At most ten lines about all files: those with errors first, then the largest."""
     files = [report.summary() for report in reports]
     sizes = [file["bytes_in"] + file["direct_bytes"] for file in files]
-    calls = [sum(file[name] for file in files) for name in ("calls", "direct_calls")]
-    begin = f"millrace: {len(files)} file{'s' if len(files) > 1 else ''}, {human_bytes(sum(sizes))}"
-    lines = [f"{begin}; {calls[0]} calls through the pipeline, {calls[1]} past it; all figures are in {target}"]
-    order = sorted(range(len(files)), key=lambda i: (not files[i]["errors"], -sizes[i]))
-    most = len(order) if len(order) <= _MOST_FILES else _MOST_FILES - 1
-    for file, size in ((files[i], sizes[i]) for i in order[:most]):
-        why = f"error: {file['errors'][0]}" if file["errors"] else next(iter(file["reasons"]), "")
-        lines.append(f"  {file['path']}: {file['route']}, {human_bytes(size)}" + (f"; {why}" if why else ""))
-    if most < len(order):
-        lines.append(f"  and {len(order) - most} more")
+    rows = [(not file["errors"], -size, _line(file, size)) for file, size in zip(files, sizes, strict=True)]
+    rows += [(True, -file.total("bytes"), stats_plain.line_of(file)) for file in plain]
+    rows.sort(key=lambda row: row[:2])
+    most = len(rows) if len(rows) <= _MOST_FILES else _MOST_FILES - 1
+    lines = [f"{_counted(files, sizes, plain)}; all figures are in {target}", *(row[2] for row in rows[:most])]
+    if most < len(rows):
+        lines.append(f"  and {len(rows) - most} more")
     return [line.replace("\n", " ") for line in lines]
+
+
+def _line(file: dict[str, Any], size: int) -> str:
+    why = f"error: {file['errors'][0]}" if file["errors"] else next(iter(file["reasons"]), "")
+    return f"  {file['path']}: {file['route']}, {human_bytes(size)}" + (f"; {why}" if why else "")
+
+
+def _counted(files: list[dict[str, Any]], sizes: list[int], plain: list[PlainFile]) -> str:
+    """All files together."""
+    parts = []
+    if files:
+        calls = [sum(file[name] for file in files) for name in ("calls", "direct_calls")]
+        count = f"{len(files)} file{'s' if len(files) > 1 else ''}, {human_bytes(sum(sizes))}"
+        parts.append(f"{count}; {calls[0]} calls through the pipeline, {calls[1]} past it")
+    if plain:
+        size = human_bytes(sum(file.total("bytes") for file in plain))
+        parts.append(f"{len(plain)} plain file{'s' if len(plain) > 1 else ''}, {size}")
+    return f"millrace: {'; '.join(parts)}"
 
 
 def _add_reads(table: Any, facts: dict[str, Any]) -> None:

@@ -99,8 +99,11 @@ std::string cost_directory(const Settings& settings) {
   };
   const std::string cache = from("XDG_CACHE_HOME");
   if (!cache.empty()) return cache + "/millrace";
+  // The home of `nobody` and of daemons does not exist, and root could make it.
   const std::string home = from("HOME");
-  return home.empty() ? home : home + "/.cache/millrace";
+  struct stat about {};
+  const bool exists = ::stat(home.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
+  return exists ? home + "/.cache/millrace" : std::string();
 }
 
 std::string cost_record(const std::string& directory, const std::string& file_system) {

@@ -24,7 +24,7 @@ std::string file_system_of(const std::string& path);
 std::uint64_t number_of_file_system(const std::string& file_system);
 
 // The folder of the records: the setting cost_directory, else millrace in XDG_CACHE_HOME or in ~/.cache.
-// Empty: there is none.
+// Empty: there is none, also if HOME is not a folder.
 std::string cost_directory(const Settings& settings);
 
 // The path of a file system's record.

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 namespace millrace::client {
 namespace {
@@ -74,6 +76,23 @@ TEST_F(CostRecordTest, ARecordThatIsCutOrNonsenseIsNone) {
 TEST_F(CostRecordTest, WhereNothingCanBeKeptThatIsSaid) {
   settings_.cost_directory = "/dev/null";
   EXPECT_FALSE(store_costs(cost_record(cost_directory(settings_), "a b"), "a b", Costs()).ok());
+}
+
+TEST_F(CostRecordTest, AHomeThatDoesNotExistGetsNoRecord) {
+  // Whatever the environment had is put back: other tests of this process read it.
+  const std::array names = {"HOME", "XDG_CACHE_HOME"};
+  std::array<std::optional<std::string>, 2> before;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (const char* value = std::getenv(names[i])) before[i] = value;
+    ::unsetenv(names[i]);
+  }
+  settings_.cost_directory.clear();
+  ::setenv("HOME", folder_.c_str(), 1);
+  EXPECT_EQ(cost_directory(settings_), folder_ + "/.cache/millrace");
+  ::setenv("HOME", (folder_ + "/none").c_str(), 1);
+  EXPECT_EQ(cost_directory(settings_), "");
+  for (std::size_t i = 0; i < names.size(); ++i)
+    before[i] ? ::setenv(names[i], before[i]->c_str(), 1) : ::unsetenv(names[i]);
 }
 
 TEST_F(CostRecordTest, TheBookGoesByTheRecordAndAddsWhatFilesTook) {

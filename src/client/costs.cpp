@@ -70,6 +70,12 @@ Expected expected(const Costs& costs, const Transfer& transfer) {
   return {scaled(direct, costs.taught_direct), scaled(pipeline, costs.taught_pipeline)};
 }
 
+bool Costs::measured() const {
+  const Costs typical = typical_costs();
+  return std::ranges::any_of(names,
+                             [&](const Name& one) { return this->*one.member != typical.*one.member; });
+}
+
 std::string to_text(const Costs& costs) {
   std::string text;
   for (const Name& one : names)

@@ -53,6 +53,9 @@ struct Costs {
 
   static constexpr std::uint64_t taught_nothing = 1024;
   static constexpr std::uint64_t start_of_an_agent_ps = 6'000'000'000;
+
+  // True if they come from a record, not from this file.
+  bool measured() const;
 };
 
 // The costs of a file system without a record.

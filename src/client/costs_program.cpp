@@ -44,9 +44,13 @@ int costs_program(const std::vector<std::string>& arguments, std::ostream& out, 
     costs = *measured;
     const Status stored = record.empty() || file_system.empty() ? Status(Code::unsupported)
                                                                 : store_costs(record, file_system, costs);
-    if (!stored.ok())
+    if (file_system.empty())
+      errors << "millrace-costs: the measured costs were not recorded: the kernel does not name the file "
+                "system of "
+             << folder << "\n";
+    else if (!stored.ok())
       errors << "millrace-costs: the measured costs were not recorded: "
-             << (record.empty() ? "no HOME" : record) << ": " << stored.describe()
+             << (record.empty() ? "HOME is not a folder" : record + ": " + stored.describe())
              << "; set MILLRACE_COST_DIRECTORY to another folder\n";
   }
   report::JsonObject json;

@@ -20,13 +20,12 @@ namespace {
 
 using transport::Kind;
 
-constexpr const char* read_too_often = "files of this name are read after every few writes";
 constexpr std::uint64_t early_bytes =
     4 * MiB;  // of direct writes; the kernel writes back fewer bytes by itself
 
 }  // namespace
 
-OpenedFile::OpenedFile(OpenRequest request, const char* barred, Process& process)
+OpenedFile::OpenedFile(OpenRequest request, Reason barred, Process& process)
     : process_(process),
       request_(std::move(request)),
       barred_(barred),
@@ -35,34 +34,36 @@ OpenedFile::OpenedFile(OpenRequest request, const char* barred, Process& process
       account_(request_.costs),
       through_(request_.through) {
   if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
-    turned_off_.store(read_too_often);
+    turned_off_.store(Reason::name_read_often);
   const std::string& name = request_.stand_in.empty() ? request_.path : request_.stand_in;
   if (request_.found.number() != 0) {
     target_ = std::move(request_.found);
-  } else if (request_.left != nullptr) {
+  } else if (request_.left != Reason::none && request_.writable) {
     (void)target_.remember(name);  // for close to make it durable
-  } else if (barred != nullptr) {
+  } else if (barred != Reason::none) {
     if (process_.settings().enabled) (void)target_.number_of(name);
   } else if (!target_.remember(name, request_.stand_in.empty())) {
-    barred_.store("the file cannot be found by its name");
+    barred_.store(Reason::no_such_name);
   }
   // An agent that has gone held no bytes of this open. Bytes under the same number belong to another file.
-  if (barred == nullptr && process_.agent_has_gone()) barred_.store("the agent has gone");
+  if (barred == Reason::none && process_.agent_has_gone()) barred_.store(Reason::agent_gone);
   process_.add(this);
 }
 
 Choice OpenedFile::decide(const Transfer& transfer) {
-  if (!request_.stand_in.empty() && request_.routing.lanes > 0) return {true, "the file is on another node"};
-  if (process_.is_child()) return {false, "a child of fork() writes past the pipeline"};
-  if (const char* why = barred_.load(std::memory_order_relaxed)) return {false, why};
-  if (const char* why = turned_off_.load(std::memory_order_relaxed)) return {false, why};
+  if (!request_.stand_in.empty() && request_.routing.lanes > 0) return {true, {Reason::on_another_node}};
+  if (process_.is_child()) return {false, {Reason::child_of_fork}};
+  if (const Reason why = barred_.load(std::memory_order_relaxed); why != Reason::none) return {false, {why}};
+  if (const Reason why = turned_off_.load(std::memory_order_relaxed); why != Reason::none)
+    return {false, {why}};
   const Choice choice = choose(process_.settings(), request_.settings, transfer, request_.costs);
   if (!choice.pipeline || transfer.bytes == 0 || registered()) return choice;
   if (choice.by_costs && !account_.pays_for_start(choice.expected, request_.members, transfer.crowding) &&
       process_.joined() == nullptr)
-    return {false, "too little so far to start an agent for", true, choice.expected};
+    return {false, account_.too_little(choice.ground.piece_bytes, request_.members, transfer.crowding), true,
+            choice.expected};
   if (enroll(true)) return choice;
-  return {false, barred_.load(std::memory_order_relaxed)};
+  return {false, {barred_.load(std::memory_order_relaxed)}};
 }
 
 bool OpenedFile::enter_pipeline(const Transfer& transfer) {
@@ -79,11 +80,11 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   if (learns()) stint_.moved(choice.pipeline, transfer.bytes, choice.expected, transfer.nonblocking);
   const std::uint64_t calls = transfer.goes_on ? 0 : 1;
   if (choice.pipeline) {
-    why_pipeline_.store(choice.why, std::memory_order_relaxed);
+    why_pipeline_.store(choice.ground);
     account_.add(choice.expected);
     add(calls_, calls);
   } else {
-    why_direct_.store(choice.why, std::memory_order_relaxed);
+    why_direct_.store(choice.ground);
     add(direct_calls_, calls);
     add(direct_bytes_, transfer.bytes);
   }
@@ -94,26 +95,26 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
 bool OpenedFile::enroll(bool may_start) {
   const std::lock_guard lock(enroll_mutex_);
   if (registered()) return true;
-  if (barred_.load() != nullptr) return false;
-  const char* why = nullptr;
+  if (barred_.load() != Reason::none) return false;
+  Reason why = Reason::none;
   Session* session = process_.session(may_start, why);
   std::uint64_t seen = 0;
   if (session != nullptr && !session->lost() && !session->view().knows(target_.number(), seen))
     settle_dead_ledgers();
   if (session != nullptr) why = enroll_with(*session);
-  if (why != nullptr) barred_.store(why);
+  if (why != Reason::none) barred_.store(why);
   return registered();
 }
 
-// Returns nullptr, or the reason why the agent does not have the file.
-const char* OpenedFile::enroll_with(Session& session) {
+// Returns none, or the reason why the agent does not have the file.
+Reason OpenedFile::enroll_with(Session& session) {
   struct stat status = {};
   // The descriptor stays open until close(): its close would drop the process's fcntl locks on the file.
   // The agent opens a file that the agents only read, if it has to read it at all.
   const bool held = target_.holds_open() || (carries_reads() && only_reads() && target_.held().valid()) ||
                     target_.hold_open(O_RDWR) || target_.hold_open(request_.writable ? O_WRONLY : O_RDONLY);
-  if (!held || ::fstat(target_.held().get(), &status) != 0) return "the file cannot be opened a second time";
-  if (!S_ISREG(status.st_mode)) return "not a regular file";
+  if (!held || ::fstat(target_.held().get(), &status) != 0) return Reason::cannot_open_again;
+  if (!S_ISREG(status.st_mode)) return Reason::not_regular;
   transport::Register registration{};
   registration.group = request_.group;
   registration.members = request_.members;
@@ -126,7 +127,7 @@ const char* OpenedFile::enroll_with(Session& session) {
   if (!slot) {
     process_.say(request_.path + ": the agent refused the file: " + slot.status().describe());
     bereft_.store(session.lost() && session.view().holds(target_.number()));
-    return "the agent refused the file";
+    return Reason::agent_refused;
   }
   slot_ = *slot;
   if (request_.settings.strategy == Strategy::journal)
@@ -134,7 +135,7 @@ const char* OpenedFile::enroll_with(Session& session) {
                                                  process_.identify(target_.held()))});
   file_bytes_ = request_.file_bytes != 0 ? request_.file_bytes : static_cast<std::uint64_t>(status.st_size);
   session_.store(&session, std::memory_order_release);
-  return nullptr;
+  return Reason::none;
 }
 
 Status OpenedFile::write(std::span<const Piece> pieces) {
@@ -157,7 +158,7 @@ Status OpenedFile::ask(Session& session, Kind kind, Extent extent) {
 
 // True if some rank of this node has the file open through the pipeline. Costs no system call.
 bool OpenedFile::known_to_agent() {
-  if (barred_.load(std::memory_order_relaxed) != nullptr) return false;
+  if (barred_.load(std::memory_order_relaxed) != Reason::none) return false;
   Session* session = process_.joined();
   if (session == nullptr) return false;
   const std::lock_guard lock(known_mutex_);
@@ -204,7 +205,7 @@ Status OpenedFile::prepare_direct_write(Extent extent) {
 
 Status OpenedFile::prepare_own_direct_write(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
-  if (session == nullptr && barred_.load(std::memory_order_relaxed) != nullptr) {
+  if (session == nullptr && barred_.load(std::memory_order_relaxed) != Reason::none) {
     const Status status = guest_.before_writing(target_.number(), extent);
     settle_dead_ledgers();
     return status.ok() ? without_agent() : status;
@@ -221,7 +222,7 @@ void OpenedFile::note_direct_write(Extent extent) {
   if (process_.is_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes)
     return;
   Session* session = session_.load(std::memory_order_acquire);
-  if (session == nullptr && barred_.load(std::memory_order_relaxed) == nullptr && enroll(true))
+  if (session == nullptr && barred_.load(std::memory_order_relaxed) == Reason::none && enroll(true))
     session = session_.load();
   if (session != nullptr) session->note(slot_, extent);
 }
@@ -250,22 +251,27 @@ Status OpenedFile::sync() {
   return ask(*session, Kind::sync, everything);
 }
 
-Status OpenedFile::set_direct(const char* reason) {
-  turned_off_.store(reason);
-  if (reason == nullptr) return {};
-  why_direct_.store(reason);
-  return keeps_ledger(request_.settings) && barred_.load() == nullptr ? empty_ledger() : flush(everything);
+Status OpenedFile::set_direct(const Ground& ground) {
+  turned_off_.store(ground.reason);
+  if (ground.reason == Reason::none) return {};
+  why_direct_.store(ground);
+  return keeps_ledger(request_.settings) && barred_.load() == Reason::none ? empty_ledger()
+                                                                           : flush(everything);
 }
 
 void OpenedFile::report(Status status) {
   const std::string& path = process_.settings().stats_path;
   if (path.empty()) return;
-  const char* pipeline = why_pipeline_.load();
-  const char* direct = why_direct_.load() != nullptr ? why_direct_.load() : barred_.load();
-  if (request_.mixed) direct = turned_off_.load();
+  Ground direct = why_direct_.load();
+  if (direct.reason == Reason::none) direct = {barred_.load()};
+  if (request_.mixed) direct = {turned_off_.load()};
+  if (direct.reason == Reason::read_often) direct.value = flushes_.load();
   report::append_line(path, to_json({request_.path,
-                                     pipeline != nullptr ? pipeline : "",
-                                     direct != nullptr ? direct : "",
+                                     why_pipeline_.load(),
+                                     direct,
+                                     why_through_.load(),
+                                     why_not_through_.load(),
+                                     request_.costs.measured(),
                                      request_.settings.strategy,
                                      tally_.counters,
                                      flushes_.load(),
@@ -349,21 +355,21 @@ void OpenedFile::leave(bool at_exit) {
 
 std::unique_ptr<File> open(OpenRequest request, Process& process) {
   const Settings& settings = process.settings();
-  const char* barred = nullptr;
+  Reason barred = Reason::none;
   if (!settings.enabled) {
-    barred = "turned off";
+    barred = Reason::turned_off;
   } else if (!request.writable && !request.through) {
-    barred = "opened for reading only";
+    barred = request.left != Reason::none ? request.left : Reason::only_reads;
   } else if (!path_selected(settings, request.path)) {
-    barred = "the path is set to stay direct";
-  } else if (request.left != nullptr) {
+    barred = Reason::path_set_direct;
+  } else if (request.left != Reason::none) {
     barred = request.left;
   }
   const bool routed = request.routing.lanes > 0;
   const bool late = request.late;
   auto file = std::make_unique<OpenedFile>(std::move(request), barred, process);
   // Agents of other nodes wait for this node's agent, whether or not a rank here writes.
-  if (routed && barred == nullptr && !late) (void)file->enroll(true);
+  if (routed && barred == Reason::none && !late) (void)file->enroll(true);
   return file;
 }
 

@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "base/settings.hpp"
 #include "client/costs.hpp"
+#include "client/reasons.hpp"
 #include "client/stint.hpp"
 #include "client/target_file.hpp"
 #include "extent/extent.hpp"
@@ -33,7 +34,7 @@ struct OpenRequest {
       false;  // all ranks know the file's series as mixed (is_mixed()); the open is for the report only
   transport::Routing routing = {};  // for ranks on several nodes whose agents work together
   bool through = false;             // the agents carry reads too
-  const char* left = nullptr;       // why all ranks leave the file to the MPI library; a literal
+  Reason left = Reason::none;       // why all ranks leave the file to the MPI library
   TargetFile found = {};            // the file of `path`, if the front end has already looked for it
   std::uint64_t file_bytes = 0;     // size of a file that is elsewhere and only read; 0: not known
   bool leaves_small = false;        // read_through() leaves small reads that nobody can foresee to the caller
@@ -130,6 +131,9 @@ class File {
     return Code::unsupported;
   }
 
+  // Keeps the reason for the way of a read, for the report.
+  virtual void explain_read([[maybe_unused]] bool through, [[maybe_unused]] const Ground& ground) {}
+
   // The agents carry no more reads of this open: a rank has written the file.
   virtual void end_read_through() {}
 
@@ -157,12 +161,12 @@ class File {
   virtual bool registered() const = 0;
 
   // Turns the pipeline off for the rest of this open (atomic mode, shared pointers, ...), after a flush.
-  // `reason` goes into the report; nullptr turns the pipeline on again.
-  virtual Status set_direct(const char* reason) = 0;
+  // `ground` goes into the report; without a reason, the pipeline is on again.
+  virtual Status set_direct(const Ground& ground) = 0;
 
   // Turns the pipeline off for good. Another handle of the file never takes the pipeline, and the writes of
   // both handles have to stay in order.
-  virtual Status bar(const char* reason) { return set_direct(reason); }
+  virtual Status bar(Reason reason) { return set_direct({reason}); }
 
   virtual const FileSettings& settings() const = 0;
 

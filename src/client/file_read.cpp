@@ -35,7 +35,7 @@ Status OpenedFile::flush_own(Extent extent) {
   const TraceSpan span("flush", extent.size());
   flushes_.fetch_add(1, std::memory_order_relaxed);
   if (dirty && may_turn_off() && !account_.pays_for_question()) {
-    turned_off_.store("read after every few writes");
+    turned_off_.store(Reason::read_often);
     process_.lessons().mixed.add(request_.path);
   }
   const Status status = ask(*session, Kind::flush, extent);

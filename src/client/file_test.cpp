@@ -129,9 +129,10 @@ TEST(File, AFileThatIsLeftToTheLibraryIsNeverTheAgentsAndIsDurableAtClose) {
     const std::string path = job.path("data");
     create(path);
     EXPECT_EQ(job.run([&] {
-      auto file = open({.path = path, .group = 1, .settings = process_settings().file, .left = "a reason"});
+      auto file =
+          open({.path = path, .group = 1, .settings = process_settings().file, .left = Reason::other_file});
       RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
-      RANK_CHECK(file->prepare_direct_write(everything).ok() && file->set_direct(nullptr).ok());
+      RANK_CHECK(file->prepare_direct_write(everything).ok() && file->set_direct({}).ok());
       RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
       RANK_CHECK(!file->registered() && datasyncs == 0);
       RANK_CHECK(file->close().ok());
@@ -152,7 +153,7 @@ TEST(File, WhatIsSyncedAtCloseIsOlderThanTheWrites) {
       auto file = open({.path = path,
                         .group = 1,
                         .settings = process_settings().file,
-                        .left = left ? "a reason" : nullptr});
+                        .left = left ? Reason::other_file : Reason::none});
       file->note_direct_call(100);
       RANK_CHECK(file->prepare_direct_write({0, 100}).ok());
       int next = 0;
@@ -174,9 +175,9 @@ TEST(File, AFileIsBarredForGood) {
   EXPECT_EQ(job.run([&] {
     auto file = open_file(path);
     RANK_CHECK(write_range(*file, 7, 0, 10'000, 100) == 0);
-    RANK_CHECK(file->bar("a reason").ok());
+    RANK_CHECK(file->bar(Reason::left_before).ok());
     RANK_CHECK(contents(path) == pattern(7, 0, 10'000));
-    RANK_CHECK(file->set_direct(nullptr).ok());
+    RANK_CHECK(file->set_direct({}).ok());
     RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
     return 0;
   }),

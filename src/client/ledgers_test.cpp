@@ -30,7 +30,7 @@ class Scripted final : public Process {
   explicit Scripted(const std::string& directory) { settings_.journal_directory = directory; }
 
   const Settings& settings() const override { return settings_; }
-  Session* session(bool, const char*&) override { return agent.get(); }
+  Session* session(bool, Reason&) override { return agent.get(); }
   bool agent_has_gone() override { return false; }
   Session* successor() override { return nullptr; }
   void add(Leaver*) override {}

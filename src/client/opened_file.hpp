@@ -25,7 +25,7 @@ namespace millrace::client {
 // One open of a file. Transfers may enter the pipeline; the report counts all calls, even if none enters it.
 class OpenedFile final : public File, private Leaver {
  public:
-  OpenedFile(OpenRequest request, const char* barred, Process& process);
+  OpenedFile(OpenRequest request, Reason barred, Process& process);
   ~OpenedFile() override { (void)close(); }
 
   bool enter_pipeline(const Transfer& transfer) override;
@@ -73,8 +73,11 @@ class OpenedFile final : public File, private Leaver {
   Status sync() override;
   Status close() override;
   bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
-  Status set_direct(const char* reason) override;
-  Status bar(const char* reason) override { return barred_.store(reason), set_direct(reason); }
+  Status set_direct(const Ground& ground) override;
+  Status bar(Reason reason) override { return barred_.store(reason), set_direct({reason}); }
+  void explain_read(bool through, const Ground& ground) override {
+    (through ? why_through_ : why_not_through_).store(ground);
+  }
   std::uint64_t start_timing() override { return learns() ? process_.now_ns() : 0; }
   void stop_timing(std::uint64_t start) override {
     if (start != 0) stint_.took(process_.now_ns() - start);
@@ -94,7 +97,7 @@ class OpenedFile final : public File, private Leaver {
   // Both counts are needed: the bytes of some calls are unknown, and some bytes belong to a call that began
   // in the pipeline.
   bool has_direct_calls() const { return direct_calls_.load() != 0 || direct_bytes_.load() != 0; }
-  const char* enroll_with(Session& session);
+  Reason enroll_with(Session& session);
   // Returns a descriptor of the file for reading, and for writing too if this open may write. -1: the file
   // cannot be opened so.
   int readable() {
@@ -147,10 +150,10 @@ class OpenedFile final : public File, private Leaver {
   Process& process_;
   OpenRequest request_;
   TargetFile target_;
-  std::atomic<const char*> barred_;                 // why this open cannot take the pipeline, for good
-  std::atomic<const char*> turned_off_{nullptr};    // why it does not at present
-  std::atomic<const char*> why_pipeline_{nullptr};  // the last reasons, for the report
-  std::atomic<const char*> why_direct_{nullptr};
+  std::atomic<Reason> barred_;                    // why this open cannot take the pipeline, for good
+  std::atomic<Reason> turned_off_{Reason::none};  // why it does not at present
+  LastGround why_pipeline_, why_direct_;          // of writes, for the report
+  LastGround why_through_, why_not_through_;      // of reads that the agents may carry
   std::mutex enroll_mutex_;
   std::mutex known_mutex_;
   std::uint64_t openings_seen_ = 0;         // for Session::knows()

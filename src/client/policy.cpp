@@ -28,33 +28,31 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
               const Costs& costs) {
   if (!process.direct_calls.empty()) {
     if (is_direct_call(process, transfer.collective ? "collective" : "independent")) {
-      return {false, "such calls are set to stay direct"};
+      return {false, {Reason::call_set_direct}};
     }
     if (transfer.nonblocking && is_direct_call(process, "nonblocking")) {
-      return {false, "non-blocking calls are set to stay direct"};
+      return {false, {Reason::nonblocking_set_direct}};
     }
   }
   const Expected both = expected(costs, transfer);
-  const auto asked_for = [&both](bool pipeline, const char* why) {
-    return Choice{pipeline, why, false, both};
-  };
-  if (file.durability == Durability::node)
-    return asked_for(true, "durability node: the node keeps what is written");
   const std::uint64_t mean = transfer.bytes / std::max<std::uint64_t>(transfer.pieces, 1);
+  const auto asked_for = [&](bool pipeline, Reason why, std::uint64_t bound = 0) {
+    return Choice{pipeline, {why, mean, mean, bound}, false, both};
+  };
+  if (file.durability == Durability::node) return asked_for(true, Reason::durability_node);
   // The pipeline would cut a large piece into records and join them again. On one node, such pieces need no
   // sorting.
   const bool sorts_nothing =
       file.strategy == Strategy::sort && mean >= file.record_max_bytes && !transfer.routed;
-  if (file.strategy != Strategy::automatic && !sorts_nothing)
-    return asked_for(true, "the strategy was chosen");
-  if (transfer.bytes == 0) return asked_for(true, "nothing to write");
-  if (process.direct_above_bytes != 0) {
-    return mean < process.direct_above_bytes ? asked_for(true, "pieces below direct_above")
-                                             : asked_for(false, "pieces of direct_above or more");
+  if (file.strategy != Strategy::automatic && !sorts_nothing) return asked_for(true, Reason::strategy_chosen);
+  if (transfer.bytes == 0) return asked_for(true, Reason::nothing_to_write);
+  if (const std::uint64_t above = process.direct_above_bytes; above != 0) {
+    return mean < above ? asked_for(true, Reason::below_direct_above, above)
+                        : asked_for(false, Reason::direct_above, above);
   }
-  if (both.direct_ps > both.pipeline_ps + both.pipeline_ps / least_gain)
-    return {true, "expected to take less time", true, both};
-  return {false, "the MPI library is expected to take no longer", true, both};
+  const bool faster = both.direct_ps > both.pipeline_ps + both.pipeline_ps / least_gain;
+  const Reason why = faster ? Reason::pipeline_faster : Reason::library_as_fast;
+  return {faster, {why, mean, both.direct_ps / 1000, both.pipeline_ps / 1000}, true, both};
 }
 
 std::uint64_t break_even(const Costs& costs, bool made_stable) {
@@ -73,11 +71,20 @@ std::uint64_t break_even(const Costs& costs, bool made_stable) {
   return from;
 }
 
+std::uint64_t Account::share_ps(std::uint32_t members, std::uint64_t crowding) const {
+  const std::uint64_t start = costs_.start_ps + costs_.start_ps / 1024 * crowding;
+  return start / std::max<std::uint32_t>(members, 1);
+}
+
 bool Account::pays_for_start(const Expected& expected, std::uint32_t members, std::uint64_t crowding) {
   const std::uint64_t missed = missed_ps_.load(std::memory_order_relaxed) + saving(expected);
   missed_ps_.store(missed, std::memory_order_relaxed);
-  const std::uint64_t start = costs_.start_ps + costs_.start_ps / 1024 * crowding;
-  return missed >= start / std::max<std::uint32_t>(members, 1);
+  return missed >= share_ps(members, crowding);
+}
+
+Ground Account::too_little(std::uint64_t piece_bytes, std::uint32_t members, std::uint64_t crowding) const {
+  return {Reason::too_little_for_agent, piece_bytes, missed_ps_.load(std::memory_order_relaxed) / 1000,
+          share_ps(members, crowding) / 1000};
 }
 
 void Account::add(const Expected& expected) {

@@ -7,13 +7,14 @@
 
 #include "base/settings.hpp"
 #include "client/costs.hpp"
+#include "client/reasons.hpp"
 
 // Decides which transfers take the pipeline: by the user's settings, or else by the expected time.
 namespace millrace::client {
 
 struct Choice {
   bool pipeline;
-  const char* why;        // a literal, for the report
+  Ground ground;          // for the report
   bool by_costs = false;  // the costs decided, not a setting
   Expected expected = {};
 };
@@ -40,12 +41,16 @@ class Account {
   // would by now have saved this rank's share of the agent's start, one part in `members`. A rank that waits
   // until then loses at most this share. Polling ranks delay the start as they delay all work of an agent.
   bool pays_for_start(const Expected& expected, std::uint32_t members, std::uint64_t crowding = 0);
+  // The reason after that answer was false: the time that the agent would have saved, and this rank's share.
+  Ground too_little(std::uint64_t piece_bytes, std::uint32_t members, std::uint64_t crowding) const;
   // Counts a transfer through the pipeline.
   void add(const Expected& expected);
   // Counts a read that has to ask the agent. False: the file's questions cost more than its transfers save.
   bool pays_for_question();
 
  private:
+  std::uint64_t share_ps(std::uint32_t members, std::uint64_t crowding) const;
+
   // The questions that a file may ask before it has saved anything, and the most that it can save up.
   static constexpr std::uint64_t first_questions = 3, most_questions = 64;
 

@@ -159,5 +159,66 @@ TEST(Account, WhatIsSavedUpIsBounded) {
   EXPECT_GE(questions, 60);
 }
 
+TEST(Reasons, ADecisionByCostsNamesBothTimesAndThePieces) {
+  const Choice direct = way_of({MiB, 16, 16});
+  EXPECT_EQ(direct.ground.reason, Reason::library_as_fast);
+  EXPECT_EQ(direct.ground.piece_bytes, 64 * KiB);
+  EXPECT_EQ(direct.ground.value, direct.expected.direct_ps / 1000);
+  EXPECT_EQ(direct.ground.bound, direct.expected.pipeline_ps / 1000);
+  EXPECT_EQ(way_of({256, 1, 1}).ground.reason, Reason::pipeline_faster);
+}
+
+TEST(Reasons, DirectAboveIsTheBoundOfADecisionByIt) {
+  Settings settings;
+  settings.direct_above_bytes = 4 * KiB;
+  const Ground large = way_of({8 * KiB, 1, 1}, settings).ground;
+  EXPECT_EQ(large.reason, Reason::direct_above);
+  EXPECT_EQ(large.value, 8 * KiB);
+  EXPECT_EQ(large.bound, 4 * KiB);
+  EXPECT_EQ(way_of({KiB, 1, 1}, settings).ground.reason, Reason::below_direct_above);
+}
+
+// The text after "--direct-above ", as bytes; 0: the setting is another one.
+std::uint64_t proposed(const Choice& choice) {
+  const std::string text = setting_for(choice.ground, choice.pipeline);
+  const std::string option = "--direct-above ";
+  if (!text.starts_with(option)) return 0;
+  const Result<std::uint64_t> bytes = parse_bytes(text.substr(option.size()));
+  return bytes ? *bytes : 0;
+}
+
+TEST(Reasons, TheProposedSettingChangesTheWay) {
+  for (const std::uint64_t size :
+       {1ul, 3ul, 100ul, 4 * KiB, 16 * KiB, 17 * KiB, 64 * KiB, MiB, 3 * MiB + 1, GiB}) {
+    const Choice by_costs = way_of({size, 1, 1});
+    Settings settings;
+    settings.direct_above_bytes = proposed(by_costs);
+    ASSERT_NE(settings.direct_above_bytes, 0) << size;
+    const Choice changed = way_of({size, 1, 1}, settings);
+    EXPECT_NE(changed.pipeline, by_costs.pipeline) << size;
+    settings.direct_above_bytes = proposed(changed);
+    EXPECT_EQ(way_of({size, 1, 1}, settings).pipeline, by_costs.pipeline) << size;
+  }
+}
+
+TEST(Reasons, AnAccountTellsWhatItHasSavedOfTheStart) {
+  Costs costs;
+  costs.start_ps = 10'000'000;
+  Account account(costs);
+  EXPECT_FALSE(account.pays_for_start({1'000'000, 0}, 2));
+  const Ground ground = account.too_little(512, 2, 0);
+  EXPECT_EQ(ground.reason, Reason::too_little_for_agent);
+  EXPECT_EQ(ground.value, 1'000);
+  EXPECT_EQ(ground.bound, 5'000);
+  EXPECT_EQ(setting_for(ground, false), "--direct-above 1KiB");
+}
+
+TEST(Reasons, TypicalCostsAreNotMeasured) {
+  Costs costs = typical_costs();
+  EXPECT_FALSE(costs.measured());
+  costs.byte_ps += 1;
+  EXPECT_TRUE(costs.measured());
+}
+
 }  // namespace
 }  // namespace millrace::client

@@ -38,7 +38,7 @@ class OwnProcess final : public Process {
       : settings_(std::move(settings)), costs_(settings_), agent_(agent_name(settings_)) {}
 
   const Settings& settings() const override { return settings_; }
-  Session* session(bool may_start, const char*& why) override;
+  Session* session(bool may_start, Reason& why) override;
   bool agent_has_gone() override;
   Session* successor() override;
   void add(Leaver* leaver) override;
@@ -76,7 +76,7 @@ class OwnProcess final : public Process {
   transport::Lookout agent_;
   std::unique_ptr<Session> session_;
   std::atomic<Session*> ready_{nullptr};
-  const char* unable_ = nullptr;
+  Reason unable_ = Reason::none;
   std::atomic<std::uint64_t> look_at_ns_{0};  // the time of the next look for an agent
   std::vector<std::unique_ptr<Session>> successors_;
   std::atomic<Session*> successor_{nullptr};  // the last of successors_
@@ -104,21 +104,20 @@ OwnProcess& process() {
   return one;
 }
 
-const char* words_for(Status status) {
+Reason reason_for(Status status) {
   switch (status.code()) {
     case Code::not_found:
-      return "the agent's program, millraced, was not found; set MILLRACE_AGENT to its path";
+      return Reason::agent_not_found;
     case Code::access:
-      return "the agent's program cannot be run, or the agent belongs to another user; "
-             "check MILLRACE_AGENT, and give each user's job its own MILLRACE_JOB";
+      return Reason::agent_not_runnable;
     case Code::unsupported:
-      return "the agent on this node is of another version; give each job its own MILLRACE_JOB";
+      return Reason::agent_of_other_version;
     case Code::timeout:
-      return "the agent did not answer within 10 s: is the node overloaded?";
+      return Reason::agent_silent;
     case Code::refused:
-      return "the agent's program is not millraced, or another process has the agent's name";
+      return Reason::agent_is_another;
     default:
-      return "no agent could be started; run millrace doctor to see what this machine lacks";
+      return Reason::agent_cannot_start;
   }
 }
 
@@ -129,20 +128,20 @@ void OwnProcess::in_child() {
 }
 
 // If this rank could not start an agent, another rank may have started one since. This rank then joins it.
-Session* OwnProcess::session(bool may_start, const char*& why) {
+Session* OwnProcess::session(bool may_start, Reason& why) {
   if (Session* session = ready_.load(std::memory_order_acquire)) return session;
   if (!may_start && now_ns() < look_at_ns_.load(std::memory_order_relaxed)) return nullptr;
   const std::lock_guard lock(mutex_);
   if (Session* session = ready_.load()) return session;
-  if (left_) why = "MPI has been finalized";
+  if (left_) why = Reason::finalized;
   if (left_) return nullptr;
-  const bool starts = may_start && unable_ == nullptr;
+  const bool starts = may_start && unable_ == Reason::none;
   const std::uint64_t begin_ns = now_ns();
   if (!starts && !agent_.anybody_listens()) {
     // The time counts from before the look. An agent that starts later serves no rank before this rank looks
     // again (transport::grace_ns).
     look_at_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
-    why = may_start ? unable_ : nullptr;
+    why = may_start ? unable_ : Reason::none;
     return nullptr;
   }
   const TraceSpan span("connect");
@@ -155,11 +154,12 @@ Session* OwnProcess::session(bool may_start, const char*& why) {
     look_at_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
     if (reserved) (void)hold_places();
     const bool none = !starts && session.status().code() == Code::not_found;
-    if (none) why = may_start ? unable_ : nullptr;
+    if (none) why = may_start ? unable_ : Reason::none;
     if (none) return nullptr;
-    why = words_for(session.status());
+    why = reason_for(session.status());
     if (starts) unable_ = why;
-    say("files are written by the MPI library alone: " + (detail.empty() ? std::string(why) : detail));
+    say("files are written by the MPI library alone: " +
+        (detail.empty() ? std::string(text_of(why).text) : detail));
     return nullptr;
   }
   session_ = *std::move(session);
@@ -300,7 +300,7 @@ bool leads_node(int ranks) {
 }
 
 Result<transport::TcpAddress> meet() {
-  const char* why = nullptr;
+  Reason why = Reason::none;
   Session* session = process().session(true, why);
   if (session == nullptr) return Code::lost_agent;
   Result<transport::TcpAddress> own = own_address();

@@ -84,11 +84,11 @@ class Process {
   // Returns the session; the first call that needs a session makes it. nullptr: there is none, and `why` may
   // have the reason for the report. With `may_start` false, the process only joins an agent that already
   // runs. It looks for an agent at most once per millisecond, even after failures.
-  virtual Session* session(bool may_start, const char*& why) = 0;
+  virtual Session* session(bool may_start, Reason& why) = 0;
 
   // As session(false, why), for callers that need no reason.
   Session* joined() {
-    const char* why = nullptr;
+    Reason why = Reason::none;
     return session(false, why);
   }
 

@@ -16,15 +16,10 @@ constexpr std::size_t list_payload_max = 8 * KiB;  // fits into the smallest rin
 // Guesses that are on their way: a share of the bytes that the program has read, within these bounds.
 constexpr std::uint64_t guess_share = 8;
 constexpr std::uint64_t guess_least_bytes = 64 * KiB;
-constexpr std::uint64_t guess_most_bytes = 2 * MiB;
+constexpr std::uint64_t guess_most_bytes = ReadOrder::known_bytes;
 // A smaller read that nobody can foresee is one question to the file server. The library asks it too, and the
 // kernel may have the bytes already.
 constexpr std::uint64_t small_bytes = 64 * KiB;
-
-bool same(const FileView& one, const FileView& other) {
-  return one.displacement() == other.displacement() && one.etype_size() == other.etype_size() &&
-         &one.filetype() == &other.filetype();
-}
 
 }  // namespace
 
@@ -45,31 +40,9 @@ bool ReadAhead::next_wanted(Extent& extent) {
 // The bytes of guesses that may be on the way: a share of what the program has read, and no more than what it
 // has read in the order that is expected to go on. 0: too many guesses were wrong.
 std::uint64_t ReadAhead::guess_limit() const {
-  const std::uint64_t share = counters_.bytes / guess_share;
+  const std::uint64_t share = (counters_.bytes + left_bytes_) / guess_share;
   if (counters_.wrong_bytes > share + guess_least_bytes) return 0;
-  return std::min(std::clamp(share, guess_least_bytes, guess_most_bytes), in_order_);
-}
-
-// The next extent that the rank is expected to read, up to the end of the file.
-bool ReadAhead::next_guess(Extent& extent) {
-  while (guess_left_ == 0) {
-    const std::optional<Foresight::Transfer> next = foresight_ ? foresight_->next() : std::nullopt;
-    if (!next || next->bytes == 0) return false;
-    if (next->position > UINT64_MAX / 4 || next->bytes > UINT64_MAX / 4) return false;
-    guess_.emplace(view_->filetype(), static_cast<std::int64_t>(view_->displacement()), next->position);
-    guess_left_ = next->bytes;
-  }
-  const auto begin = static_cast<std::uint64_t>(guess_->offset());
-  const std::uint64_t size = std::min(guess_->rest(), guess_left_);
-  if (begin >= file_bytes_ || size > file_bytes_ - begin) {
-    foresight_.reset();
-    guess_left_ = 0;
-    return false;
-  }
-  extent = {begin, begin + size};
-  guess_left_ -= size;
-  guess_->advance(size);
-  return true;
+  return std::min(std::clamp(share, guess_least_bytes, guess_most_bytes), order_.in_order());
 }
 
 // Fills one list from `next`, as far as it ascends, up to `most` bytes. False: there is nothing to ask for,
@@ -117,14 +90,11 @@ bool ReadAhead::send_list(std::uint64_t most, bool guessed, Next&& next) {
 // flush that comes before a call begins. Otherwise they might lack writes of this process since then.
 void ReadAhead::ask(bool guesses) {
   const auto of_calls = [this](Extent& extent) { return next_wanted(extent); };
-  const auto expected = [this](Extent& extent) { return next_guess(extent); };
+  const auto expected = [this](Extent& extent) { return order_.next(file_bytes_, extent); };
   while (broken_.ok() && send_list(ReadWindow::part_bytes, false, of_calls)) {
   }
   if (!guesses || !held_.empty()) return;
   for (std::uint64_t limit = guess_limit(); broken_.ok() && guessed_ <= limit / 2 && limit > 0;) {
-    if (!foreseen_) foresight_ = sequence_.foresee();
-    foreseen_ = foreseen_ || foresight_.has_value();
-    if (!foreseen_) return;
     if (!send_list(std::min((limit + 1) / 2, ReadWindow::part_bytes), true, expected)) return;
   }
 }
@@ -156,9 +126,7 @@ void ReadAhead::forget_guesses() {
     list.extents.resize(list.guess_index + 1);
     list.extents.back().end = list.guess.begin;
   }
-  foreseen_ = false;
-  foresight_.reset();
-  guess_left_ = 0;
+  order_.restart();
   held_guess_ = {};
 }
 
@@ -259,22 +227,13 @@ Status ReadAhead::begin(const FileView& view, std::uint64_t position, const Piec
                         std::uint64_t end, Call& call) {
   if (!broken_.ok()) return broken_;
   if (end > file_bytes_) return Code::unsupported;
-  if (!view_ || !same(view, *view_)) {
-    forget_guesses();
-    guess_.reset();
-    view_ = view;
-    // The view tells where the next bytes lie.
-    const bool follows = !view.filetype().contiguous;
-    sequence_ = Sequence(follows);
-    in_order_ = follows ? guess_most_bytes : 0;
-  }
   const std::uint64_t bytes = source.bytes_left();
-  if (!sequence_.expects(position)) in_order_ = 0;
-  sequence_.add(position, bytes);
-  in_order_ += bytes;
-  if (!expects(source)) forget_guesses();
-  if (leaves_small_ && guessed_ == 0 && bytes < small_bytes && (guess_limit() == 0 || !sequence_.foresee()))
+  const bool anew = order_.add(view, position, bytes, end);
+  if (anew || !expects(source)) forget_guesses();
+  if (leaves_small_ && guessed_ == 0 && bytes < small_bytes && (guess_limit() == 0 || !order_.foresees())) {
+    left_bytes_ += bytes;
     return Code::unsupported;
+  }
   call.ended = bytes == 0;
   if (call.ended) return {};
   if (!claim(call)) forget_guesses();

@@ -11,8 +11,8 @@
 
 #include "base/result.hpp"
 #include "client/file.hpp"
+#include "client/read_order.hpp"
 #include "client/read_window.hpp"
-#include "client/sequence.hpp"
 #include "client/view.hpp"
 #include "extent/extent.hpp"
 #include "transport/want_list.hpp"
@@ -105,7 +105,6 @@ class ReadAhead {
   template <class Next>
   bool send_list(std::uint64_t most, bool guessed, Next&& next);
   bool next_wanted(Extent& extent);
-  bool next_guess(Extent& extent);
   std::uint64_t guess_limit() const;
   void forget(const List& list);
   void forget_guesses();
@@ -116,19 +115,14 @@ class ReadAhead {
   const std::uint64_t file_bytes_;
   const bool leaves_small_;
   std::mutex mutex_;
-  std::optional<FileView> view_;  // of the last call
-  Sequence sequence_;
-  std::uint64_t in_order_ = 0;  // bytes that the program has read in the order that was expected
-  std::deque<List> lists_;      // in the order in which the rank is to read
-  std::deque<Call*> calls_;     // that have not ended, as many as the program has begun
-  std::size_t asking_ = 0;      // the first of these that may have pieces to ask for
-  Extent held_{};               // the rest of the last extent that was taken from a call
-  bool foreseen_ = false;       // the guesses go on behind lists_, if there are more
-  std::optional<Foresight> foresight_;
-  std::optional<Cursor> guess_;   // within one expected transfer
-  std::uint64_t guess_left_ = 0;  // bytes of it
+  ReadOrder order_;
+  std::deque<List> lists_;        // in the order in which the rank is to read
+  std::deque<Call*> calls_;       // that have not ended, as many as the program has begun
+  std::size_t asking_ = 0;        // the first of these that may have pieces to ask for
+  Extent held_{};                 // the rest of the last extent that was taken from a call
   Extent held_guess_{};           // the rest of the last extent that was guessed
   std::uint64_t guessed_ = 0;     // bytes in lists_ that no call has claimed
+  std::uint64_t left_bytes_ = 0;  // of small reads that the caller does itself
   Status broken_;                 // the agents' first error
   ReadCounters counters_;
 };

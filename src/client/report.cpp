@@ -11,15 +11,39 @@
 
 namespace millrace::client {
 
+namespace {
+
+report::JsonObject described(const char* way, const Ground& ground, bool pipeline, bool measured) {
+  const ReasonText& text = text_of(ground.reason);
+  report::JsonObject json;
+  json.put("way", way).put("reason", text.text).put("setting", setting_for(ground, pipeline));
+  if (ground.piece_bytes != 0) json.put("piece_bytes", ground.piece_bytes);
+  if (text.unit == Unit::none || ground.value == 0) return json;
+  json.put("value", ground.value).put("bound", ground.bound).put("unit", name_of(text.unit));
+  if (text.unit == Unit::ns || text.unit == Unit::ns_saved)
+    json.put("costs", measured ? "measured" : "typical");
+  return json;
+}
+
+}  // namespace
+
 std::string to_json(const FileReport& report) {
   const transport::ClientCounters& c = report.counters;
   std::vector<std::string> reasons;
-  if (!report.why_pipeline.empty()) reasons.push_back("pipeline: " + report.why_pipeline);
-  if (!report.why_direct.empty()) reasons.push_back("direct: " + report.why_direct);
+  std::vector<report::JsonObject> grounds;
+  const auto add = [&](const char* way, const Ground& ground, bool pipeline) {
+    if (ground.reason == Reason::none) return;
+    reasons.push_back(std::string(way) + ": " + std::string(text_of(ground.reason).text));
+    grounds.push_back(described(way, ground, pipeline, report.costs_measured));
+  };
+  add("pipeline", report.pipeline, true);
+  add("direct", report.direct, false);
+  add("read through agents", report.read_through, true);
+  add("read by the library", report.read_direct, false);
   report::JsonObject json;
   json.put("schema", 1).put("kind", "client").put("path", report.path);
   json.put("rank", launcher_rank()).put("pid", ::getpid());
-  json.put("strategy", name_of(report.strategy)).put("reason", reasons);
+  json.put("strategy", name_of(report.strategy)).put("reason", reasons).put("grounds", grounds);
   json.put("calls", c.calls).put("direct_calls", c.direct_calls).put("pieces", c.pieces);
   json.put("bytes", c.bytes).put("direct_bytes", c.direct_bytes);
   json.put("reads", report.reads).put("read_bytes", report.read_bytes);

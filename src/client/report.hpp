@@ -6,6 +6,7 @@
 
 #include "client/costs.hpp"
 #include "client/read_ahead.hpp"
+#include "client/reasons.hpp"
 #include "transport/frame.hpp"
 
 namespace millrace::client {
@@ -13,8 +14,11 @@ namespace millrace::client {
 // The report of one open file of this process, at its close.
 struct FileReport {
   std::string path;
-  std::string why_pipeline;  // the last reason; empty = never taken
-  std::string why_direct;
+  Ground pipeline;  // the last ones; without a reason: this way was never taken
+  Ground direct;
+  Ground read_through;
+  Ground read_direct;
+  bool costs_measured = false;
   Strategy strategy = Strategy::automatic;
   transport::ClientCounters counters{};
   std::uint64_t flushes = 0;

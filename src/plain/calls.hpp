@@ -33,6 +33,7 @@ struct Calls {
   char* (*memory)(std::size_t bytes) = nullptr;  // zeroed pages; nullptr: none left
   void (*install)() = nullptr;                   // installs the handlers for fork and exit; called once
   bool (*size_limited)() = nullptr;              // true if RLIMIT_FSIZE is set
+  void (*append_report)(char* line, std::size_t bytes) = nullptr;  // to MILLRACE_STATS, with a newline
 
   // For copies.
   int (*about)(int fd, struct stat* about) = nullptr;  // fstat

@@ -30,6 +30,10 @@ EarlyWriteback::Slot& EarlyWriteback::slot_of(int fd) {
 }
 
 void EarlyWriteback::wrote(const Calls& calls, int fd, off_t begin, std::size_t bytes) {
+  if (notes_ != nullptr) {
+    notes_->wrote(fd, bytes);
+    if (on()) notes_->offered(fd, bytes);
+  }
   if (mode_.load(std::memory_order_relaxed) == Early::never) return;
   if (busy_.exchange(true, std::memory_order_acquire))
     return;  // another thread is inside: missing advice does no harm
@@ -47,6 +51,7 @@ void EarlyWriteback::wrote(const Calls& calls, int fd, off_t begin, std::size_t 
   }
   busy_.store(false, std::memory_order_release);
   if (to == from) return;
+  if (notes_ != nullptr) notes_->went_early(fd, to - from);
   if (mode_.load(std::memory_order_relaxed) == Early::automatic) {
     const std::uint64_t left = budget_bytes_.load(std::memory_order_relaxed);
     if (left < to - from) learned_.store(false, std::memory_order_relaxed);

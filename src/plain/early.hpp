@@ -9,6 +9,7 @@
 
 #include "base/settings.hpp"
 #include "plain/calls.hpp"
+#include "plain/notes.hpp"
 
 namespace millrace::plain {
 
@@ -25,6 +26,9 @@ class EarlyWriteback {
  public:
   explicit constexpr EarlyWriteback(Early mode = Early::automatic) : mode_(mode) {}
   void set_mode(Early mode) { mode_.store(mode, std::memory_order_relaxed); }
+  Early mode() const { return mode_.load(std::memory_order_relaxed); }
+  // `notes` counts all bytes of wrote(), and those that go early. It must live as long as this object.
+  constexpr void set_notes(Notes* notes) { notes_ = notes; }
 
   // Smaller writes are ignored.
   static constexpr std::size_t noticed_bytes = 64 << 10;
@@ -54,6 +58,7 @@ class EarlyWriteback {
   Slot& slot_of(int fd);
 
   std::atomic<Early> mode_;
+  Notes* notes_ = nullptr;
   std::atomic<bool> learned_{false};
   std::atomic<std::uint64_t> budget_bytes_{0};  // bytes that may go early before the next sync
   std::atomic<bool> busy_{false};

@@ -16,6 +16,23 @@ namespace {
 
 constexpr std::size_t default_memory_bytes = 128 << 20;
 
+struct Words {
+  const char* why;
+  const char* setting;  // would change it
+};
+
+// The table of docs/reference/statistics.md.
+Words words_for(const Noted& noted, const EarlyWriteback& early) {
+  if (noted.behind_bytes != 0) return {"write-behind: posix_async names the file", "--posix-async"};
+  if (early.mode() == Early::never) return {"early writeback is turned off", "--posix-writeback auto"};
+  if (noted.early_bytes != 0 && early.mode() == Early::always)
+    return {"early writeback is set to always", "--posix-writeback auto"};
+  if (noted.early_bytes != 0)
+    return {"early writeback: the program syncs its files", "--posix-writeback never"};
+  if (noted.offered_bytes != 0) return {"fewer than 2 MiB were written in a row", ""};
+  return {"the program had not synced a file of 4 MiB or more before", "--posix-writeback always"};
+}
+
 }  // namespace
 
 // This function does not use the parser of settings, because it may run in a signal handler. `millrace run`
@@ -46,6 +63,19 @@ void Engine::configure_behind() {
   }
   asked_.store(true, std::memory_order_release);
   pthread_mutex_unlock(&once);
+}
+
+void Engine::closing(int fd) {
+  const Noted noted = notes_.take(fd);
+  if (noted.bytes == 0 && noted.behind_bytes == 0) return;
+  const int error = errno;
+  char path[path_max], line[line_max];
+  const Words words = words_for(noted, early_);
+  if (calls_.path_of(fd, path, sizeof path) && calls_.regular(fd)) {
+    const std::size_t length = describe(noted, path, words.why, words.setting, line, sizeof line);
+    if (length != 0) calls_.append_report(line, length);
+  }
+  errno = error;
 }
 
 off_t Engine::position(int fd) const {

@@ -13,6 +13,7 @@
 #include "plain/calls.hpp"
 #include "plain/early.hpp"
 #include "plain/large.hpp"
+#include "plain/notes.hpp"
 
 namespace millrace::plain {
 
@@ -20,7 +21,9 @@ namespace millrace::plain {
 // may call it. A hook asks notices() first, so that small calls cost one comparison.
 class Engine {
  public:
-  explicit constexpr Engine(const Calls& calls) : calls_(calls), behind_(calls, early_) {}
+  explicit constexpr Engine(const Calls& calls) : calls_(calls), behind_(calls, early_) {
+    early_.set_notes(&notes_);
+  }
 
   bool notices(std::size_t bytes) const { return bytes >= EarlyWriteback::noticed_bytes; }
 
@@ -36,8 +39,13 @@ class Engine {
   // settled, and the caller makes the write.
   std::optional<ssize_t> write_behind(int fd, const void* data, std::size_t bytes, off_t at) {
     const iovec piece{const_cast<void*>(data), bytes};
-    const auto taken = behind_.write(fd, &piece, 1, at);
+    const auto taken = write_behind(fd, &piece, 1, at);
     if (!taken) behind_.settle(fd);
+    return taken;
+  }
+  std::optional<ssize_t> write_behind(int fd, const iovec* pieces, int count, off_t at) {
+    const auto taken = behind_.write(fd, pieces, count, at);
+    if (taken && *taken > 0) notes_.went_behind(fd, static_cast<std::size_t>(*taken));
     return taken;
   }
 
@@ -96,6 +104,16 @@ class Engine {
 
   void synced(int fd) { early_.synced(fd); }
 
+  // True if closes are reported.
+  bool reports() { return notes_.on(); }
+  // Call it before fd is closed, after its write-behind has ended. Appends a line to the report if Millrace
+  // has noticed writes. Keeps errno.
+  void closing(int fd);
+  // The same for all files that are open at the end of the process.
+  void leaving() {
+    notes_.each([this](int fd) { closing(fd); });
+  }
+
  private:
   // True if writes go to the disk early. Reads the environment at the first call.
   bool early() {
@@ -107,6 +125,7 @@ class Engine {
   off_t position(int fd) const;
 
   const Calls& calls_;
+  Notes notes_;
   EarlyWriteback early_;
   Behind behind_;
   std::atomic<bool> ready_{false};

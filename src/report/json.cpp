@@ -71,4 +71,10 @@ JsonObject& JsonObject::put(std::string_view name, const std::vector<std::string
   return raw(name, "[" + items + "]");
 }
 
+JsonObject& JsonObject::put(std::string_view name, const std::vector<JsonObject>& list) {
+  std::string items;
+  for (const JsonObject& item : list) items += (items.empty() ? "" : ",") + item.text();
+  return raw(name, "[" + items + "]");
+}
+
 }  // namespace millrace::report

@@ -20,6 +20,7 @@ class JsonObject {
   JsonObject& put(std::string_view name, double value);
   JsonObject& put(std::string_view name, const std::vector<std::string>& list);
   JsonObject& put(std::string_view name, const JsonObject& inner) { return raw(name, inner.text()); }
+  JsonObject& put(std::string_view name, const std::vector<JsonObject>& list);
   template <std::integral T>
   JsonObject& put(std::string_view name, T value) {
     return raw(name, std::to_string(value));

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reports, traces, doctor, journal and the demo's parts."""
+"""Reports, traces, doctor and journal."""
 
 import io
 import json
@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from conftest import write_script
 from millrace import costs, doctor, machine, prefix, stats, trace
-from millrace.demo import runner
 from rich.console import Console
 
 EVENT = '{"name":"a","ph":"X","ts":%d,"dur":1,"pid":%d,"tid":1}'
@@ -61,6 +60,14 @@ def test_doctor_shows_the_sizes_that_millrace_costs_has_found(world):
     write_script(Path(found.costs), f"#!/bin/sh\necho '{json.dumps(COSTS)}'\n")
     lines = costs.told(costs.probe(found, world))
     assert "below about 12.0 KiB, 1.5 MiB if the program syncs" in lines[-1][1]
+    assert lines[0][1].startswith("of fs: a write call")
+
+
+def test_doctor_says_that_a_file_system_has_no_name(world):
+    """In a chroot, /proc/self/mountinfo does not have the device of its files."""
+    assert costs.told(COSTS | {"file_system": ""})[0][1].startswith("of this file system: a write call")
+    facts = machine.file_system(world) | {"type": None, "mount_point": None, "options": None}
+    assert "the kernel names neither its type nor its mount" in doctor._storage(facts)[0].value
 
 
 def test_doctor_says_whether_plain_files_are_served(world):
@@ -154,21 +161,6 @@ def test_journal_calls_the_inspector(millrace, world):
 
 def test_version(millrace):
     assert millrace("version").stdout.startswith("millrace 0.")
-
-
-@pytest.mark.parametrize(
-    ("output", "expected"),
-    [
-        ('{"seconds": 2.0, "bytes": 10}', (2.0, 10)),
-        ('warning\n{"bytes": 5, "write": {"repetitions": [{"seconds": 0.5, "io_s": 0.1}]}}\n', (0.5, 5)),
-        ('{"bytes": 5, "repetitions": [{"io_s": 0.25}], "write": {}}', (0.25, 5)),
-        ("no json", None),
-        ("{broken", None),
-        ('{"bytes": 1}', None),
-    ],
-)
-def test_the_demo_reads_what_programs_print(output, expected):
-    assert runner.measured(output) == expected
 
 
 def test_a_long_close_has_a_bar_until_its_report_comes(world):

@@ -6,7 +6,7 @@ import io
 import json
 
 from conftest import write_script
-from millrace import stats
+from millrace import stats, stats_reasons
 from rich.console import Console
 
 CLIENT = {
@@ -281,3 +281,100 @@ def test_the_summary_has_ten_lines_and_comes_last(millrace, world):
     assert said[1].startswith("millrace: 20 files") and said[1].endswith("all figures are in out.json")
     assert "/d/3: direct" in said[2] and "no space left" in said[2] and "/d/19" in said[3]
     assert said[-1] == "  and 12 more"
+
+
+LARGE = {
+    "way": "direct",
+    "reason": "the MPI library is expected to take no longer",
+    "setting": "--direct-above 32KiB",
+    "piece_bytes": 16 << 10,
+    "value": 1000,
+    "bound": 1300,
+    "unit": "ns",
+    "costs": "measured",
+}
+
+
+def reasons(*grounds, numbers=True):
+    """The words for ranks with one reason each."""
+    clients = [{"reason": [f"{g['way']}: {g['reason']}"], "grounds": [g]} for g in grounds]
+    return stats_reasons.reasons_of(clients, numbers)
+
+
+def test_a_reason_has_the_number_that_decided_and_the_setting():
+    (text,) = reasons(LARGE, LARGE)
+    assert text == (
+        "direct: the MPI library is expected to take no longer: pieces of 16.0 KiB, here the library is faster by 1.30 "
+        "(costs measured on this machine; --direct-above 32KiB would change it) (2 ranks)"
+    )
+    assert reasons(LARGE, numbers=False) == ["direct: the MPI library is expected to take no longer (1 rank)"]
+    (text,) = reasons({**LARGE, "bound": 980, "costs": "typical"})
+    assert "the pipeline is faster by 1.02, which is too little" in text and "`millrace doctor` measures" in text
+
+
+def test_the_setting_of_ranks_with_several_sizes_changes_the_way_of_all():
+    larger = {**LARGE, "piece_bytes": 128 << 10, "setting": "--direct-above 256KiB"}
+    (text,) = reasons(LARGE, larger, LARGE)
+    assert "pieces of 16.0 KiB to 128.0 KiB" in text and "--direct-above 256KiB" in text
+    small = {**LARGE, "way": "pipeline", "reason": "expected to take less time", "value": 2600}
+    smaller = {**small, "piece_bytes": 512, "setting": "--direct-above 512"}
+    (text,) = reasons(small, smaller)
+    assert "--direct-above 512 would" in text and "here the pipeline is faster by 2.00" in text
+
+
+def test_each_unit_has_its_words():
+    def words(**ground):
+        return reasons({"way": "direct", "reason": "r", "setting": "", **ground})[0]
+
+    assert words(value=2, bound=4, unit="ns_saved") == (
+        "direct: r: the pipeline would have saved a rank 2 ns so far, its share of the start is 4 ns (1 rank)"
+    )
+    assert words(value=5, bound=0, unit="questions") == (
+        "direct: r: 5 questions to the agent cost more than the pipeline saved (1 rank)"
+    )
+    assert "read to 95 %, the bound is 90 %" in words(value=950, bound=900, unit="thousandths")
+    assert words(value=1024, bound=4096, unit="bytes") == "direct: r: 1.0 KiB, the bound is 4.0 KiB (1 rank)"
+    assert "pieces of 1.0 KiB, the bound is 4.0 KiB" in words(value=1024, piece_bytes=1024, bound=4096, unit="bytes")
+    assert words(setting="--stage pieces") == "direct: r (--stage pieces would change it) (1 rank)"
+    assert words() == "direct: r (1 rank)"
+
+
+def test_each_close_of_a_file_that_stayed_direct_is_an_entry(tmp_path):
+    source = tmp_path / "lines"
+    source.touch()
+    collector = stats.Collector(source, tmp_path / "out.json", Console(file=io.StringIO()))
+    direct = {"calls": 0, "bytes": 0, "reason": ["direct: large pieces"]}
+    append(source, client_of(0, **direct), client_of(1, **direct), client_of(1, **direct), client_of(0, **direct))
+    append(source, client_of(0), client_of(1), AGENT, client_of(0, **direct))
+    collector.start()
+    collector.finish()
+    assert [len(report.clients) for report in collector.reports] == [2, 2, 2, 1]
+    assert [len(report.agents) for report in collector.reports] == [0, 0, 1, 0]
+
+
+def plain_line(path, size, **more):
+    facts = {"early_bytes": 0, "behind_bytes": 0, "reason": "not synced", "setting": "--posix-writeback always"}
+    return {"schema": 1, "kind": "plain", "path": path, "pid": 1, "bytes": size, **facts, **more}
+
+
+def test_plain_files_have_a_table_an_entry_and_a_line(millrace, world):
+    early = {"pid": 2, "early_bytes": 1 << 20, "reason": "synced", "setting": ""}
+    lines = [plain_line("/d/p", 1 << 20), plain_line("/d/p", 3 << 20, **early), plain_line("/d/x", 5), CLIENT, AGENT]
+    program = reporting_program(world, *lines)
+    done = millrace("run", "--stats", "out.json", "--", program)
+    document = json.loads((world / "work/out.json").read_text())
+    (plain,) = document["plain_files"]
+    assert plain["path"] == "/d/p", "the MPI library's own writes are no plain files"
+    assert (plain["bytes"], plain["early_bytes"], plain["closes"], plain["processes"]) == (4 << 20, 1 << 20, 2, 2)
+    assert "not synced (--posix-writeback always would change it) (1 close)" in plain["reasons"]
+    said = done.stderr.splitlines()
+    assert said[0].startswith("millrace: 1 file,") and "1 plain file, 4.0 MiB" in said[0] and len(said) == 3
+    assert "/d/p: plain file, 4.0 MiB, 1.0 MiB early; " in done.stderr
+    done = millrace("run", "--stats", "--", program)
+    assert "plain files" in done.stderr and "/d/p" in done.stderr
+
+
+def test_a_program_with_plain_files_alone_has_a_report(millrace, world):
+    done = millrace("run", "--stats", "out.json", "--", reporting_program(world, plain_line("/d/p", 1 << 20)))
+    assert done.stderr.splitlines()[0] == "millrace: 1 plain file, 1.0 MiB; all figures are in out.json"
+    assert "no report" not in done.stderr

@@ -25,7 +25,10 @@ def test_the_report_names_path_reason_sizes_seeks_times_and_memory(job, tmp_path
     run(job, ["--stats", stats, "--direct-above", "16k"], path, "pieces=8192", "sync=1", ranks=1)
     (file,) = json.loads(stats.read_text())["files"]
     assert file["path"] == str(path) and file["route"] == "pipeline" and file["errors"] == []
-    assert file["reasons"] == ["pipeline: pieces below direct_above (1 rank)"]
+    assert file["reasons"] == [
+        "pipeline: pieces below direct_above: pieces of 1.0 KiB, the bound is 16.0 KiB "
+        "(--direct-above 1KiB would change it) (1 rank)"
+    ]
     assert file["bytes_in"] == file["bytes_out"] == 8 << 20
     assert file["mean_in_bytes"] == 1024 and file["mean_out_bytes"] > 16 * 1024
     assert file["seeks"] <= file["records_out"] < file["records_in"] == 8192
@@ -49,7 +52,15 @@ def test_a_file_that_was_written_directly_says_why(job, tmp_path):
     run(job, ["--stats", stats], tmp_path / "data", "pieces=4", "piece=1048576")
     (file,) = json.loads(stats.read_text())["files"]
     assert (file["route"], file["direct_bytes"]) == ("direct", 8 << 20)
-    assert file["reasons"] == ["direct: the MPI library is expected to take no longer (2 ranks)"]
+    (reason,) = file["reasons"]
+    assert reason.startswith(
+        "direct: the MPI library is expected to take no longer: pieces of 1.0 MiB, here the library"
+    )
+    assert reason.endswith("--direct-above 2MiB would change it) (2 ranks)")
+    assert "pieces of 1.0 MiB" in job.err, "the summary has it too"
+    run(job, ["--stats", stats, "--direct-above", "2MiB"], tmp_path / "data", "pieces=4", "piece=1048576")
+    (file,) = json.loads(stats.read_text())["files"]
+    assert file["route"] == "pipeline", "the setting does what the reason promised"
 
 
 def test_the_trace_has_the_stages_of_the_agent_beside_the_ranks(job, tmp_path):
@@ -74,12 +85,17 @@ def test_an_agent_is_started_when_small_pieces_would_have_paid_for_it(job, tmp_p
     run(job, ["--stats", stats], tmp_path / "few", "pieces=16")
     (few,) = json.loads(stats.read_text())["files"]
     assert few["route"] == "direct" and few["agents"] == []
-    assert few["reasons"] == ["direct: too little so far to start an agent for (2 ranks)"]
+    (reason,) = few["reasons"]
+    assert reason.startswith(
+        "direct: too little so far to start an agent for: pieces of 1.0 KiB, the pipeline would have"
+    )
+    (ground,) = few["clients"][0]["grounds"]
+    assert 0 < ground["value"] < ground["bound"] and ground["unit"] == "ns_saved"
     run(job, ["--stats", stats], tmp_path / "many", "pieces=8192")
     (many,) = json.loads(stats.read_text())["files"]
     assert many["route"] == "pipeline and direct" and many["direct_bytes"] < many["bytes_in"]
     assert many["expected_direct_ns"] > many["expected_pipeline_ns"] > 0
-    assert "pipeline: expected to take less time (2 ranks)" in many["reasons"]
+    assert any(reason.startswith("pipeline: expected to take less time: ") for reason in many["reasons"])
     whole = (many["direct_bytes"] + many["bytes_in"], (tmp_path / "many").stat().st_size)
     assert whole == (16 << 20, 16 << 20)
 

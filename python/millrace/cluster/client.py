@@ -54,8 +54,15 @@ def control(folder: Path, request: Mapping[str, Any]) -> None:
         raise ClusterError(answer["error"], answer["status"])
 
 
-def run(folder: Path, node: str, argv: Sequence[str], cwd: str, environment: Mapping[str, str]) -> int:
-    """Runs a command in a node with this process's stdin, stdout and stderr; its wait status.
+def run(
+    folder: Path,
+    node: str,
+    argv: Sequence[str],
+    cwd: str,
+    environment: Mapping[str, str],
+    streams: tuple[int, ...] | None = None,
+) -> int:
+    """Runs a command in a node with this process's stdin, stdout and stderr, or with `streams`; its wait status.
 
     Raises ClusterError if it cannot be started.
     """
@@ -68,7 +75,7 @@ def run(folder: Path, node: str, argv: Sequence[str], cwd: str, environment: Map
     }
     with connect(folder, "run") as link, _signals() as arrived:
         with contextlib.suppress(OSError):  # the answer, or its absence, has the reason
-            wire.send(link, request, _standard_streams())
+            wire.send(link, request, streams or _standard_streams())
         while True:
             ready, _, _ = select.select([link, arrived], [], [])
             if arrived in ready:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Drives the demo: cases in turns within a budget of time, then table, JSON and page."""
+"""Drives the demo: first on this machine, then on virtual nodes, in turns within a budget of time."""
 
 from __future__ import annotations
 
@@ -13,85 +13,185 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-
 from millrace import __version__, machine, prefix, scheduling
-from millrace.demo import cases, runner
+from millrace.cluster.state import ClusterError
+from millrace.demo import cases, nodes, report, runner
+from millrace.demo.here import Here
+from millrace.demo.process import RunFailed, ended_by_signals
 from millrace.run import EXIT_BAD_USE, tell
 
-SCHEMA = "millrace.demo/1"
-_PAIRS = {True: 1, False: 3}
+SCHEMA = "millrace.demo/2"
+_PART_OF_MACHINE = 0.6  # of the time, if virtual nodes follow
 
 
-def run(output: Path, quick: bool, only: str | None, budget_s: float, picture: Path | None) -> int:
+@dataclass
+class Options:
+    output: Path
+    quick: bool = False
+    only: str | None = None
+    budget_s: float = 150
+    picture: Path | None = None
+    nodes: bool = True
+
+
+@dataclass
+class Part:
+    """The results of one place."""
+
+    key: str
+    title: str
+    stock: str = ""
+    skipped: str = ""
+    results: list[runner.Result] = field(default_factory=list)
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "place": self.key,
+            "title": self.title,
+            "stock": self.stock,
+            "skipped": self.skipped or None,
+            "results": [result.document() for result in self.results],
+        }
+
+
+class Demo:
+    """One demo, and what it has found so far."""
+
+    def __init__(self, options: Options, found: prefix.Prefix, work: Path) -> None:
+        self._options, self._prefix, self._work = options, found, work
+        self._begin = time.monotonic()
+        self.parts: list[Part] = []
+        self.notes: list[str] = []
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._begin
+
+    def run(self, group: Path | None) -> None:
+        reason = self._no_nodes()
+        share = 1 if reason else _PART_OF_MACHINE
+        here = Here(self._prefix, self._work)
+        chosen = self._chosen(cases.all_cases(self._prefix, self._options.quick))
+        if chosen:
+            self._part("machine", here, chosen, group, self._begin + share * self._options.budget_s)
+        if reason:
+            self.parts.append(Part("nodes", f"{nodes.NODES} virtual nodes", skipped=reason))
+        elif self._chosen(nodes.cases(self._prefix, True, True) + nodes.cases(self._prefix, True, False)):
+            self._on_nodes(group)
+
+    def _no_nodes(self) -> str:
+        """Why the virtual nodes are left out; empty if they are not."""
+        if not self._options.nodes:
+            return "--no-nodes was given"
+        return nodes.missing()
+
+    def _chosen(self, all_of: list[cases.Case]) -> list[cases.Case]:
+        return [case for case in all_of if self._options.only is None or self._options.only in case.name]
+
+    def _on_nodes(self, group: Path | None) -> None:
+        tell(f"{nodes.NODES} virtual nodes start, {self.seconds:.0f} s")
+        try:
+            with nodes.up(self._prefix, self._work, group) as made:
+                self.notes += [made.note] if made.note else []
+                chosen = self._chosen(nodes.cases(self._prefix, self._options.quick, made.shared))
+                self._part("nodes", made, chosen, group, self._begin + self._options.budget_s)
+        except (RunFailed, ClusterError) as error:
+            self.parts.append(Part("nodes", f"{nodes.NODES} virtual nodes", skipped=f"they do not start: {error}"))
+
+    def _part(
+        self, key: str, place: runner.Place, chosen: list[cases.Case], group: Path | None, deadline: float
+    ) -> None:
+        """Runs round by round, so that at the end of the time each case has pairs."""
+        part = Part(key, place.title, place.stock, results=[runner.Result(case) for case in chosen])
+        self.parts.append(part)
+        print(f"{place.title}; stock is {place.stock}", file=sys.stderr, flush=True)
+        runnable = [result for result in part.results if not result.case.missing]
+        for result in part.results:
+            if result.case.missing:
+                tell(f"{result.case.name}: skipped, {result.case.missing}")
+        counts = {id(result): 1 if self._options.quick else result.case.pairs for result in runnable}
+        total, number = 2 * sum(counts.values()), 0
+        for turn in range(max(counts.values(), default=0)):
+            first = runner.STOCK if turn % 2 == 0 else runner.MILLRACE
+            for result in (one for one in runnable if turn < counts[id(one)]):
+                if result.error or time.monotonic() > deadline:
+                    number += 2
+                    continue
+
+                def told(side: str, result: runner.Result = result) -> None:
+                    nonlocal number
+                    number += 1
+                    name = {runner.STOCK: "stock", runner.MILLRACE: "Millrace"}[side]
+                    line = f"{number} of {total}: {result.case.name}, {name}, {self.seconds:.0f} s"
+                    print(line, file=sys.stderr, flush=True)
+
+                runner.pair(result, place, first, group, told)
+                if result.error:
+                    tell(f"{result.case.name}: {result.error}")
+        waiting = [one.case.name for one in runnable if not one.pairs and not one.error]
+        if waiting:
+            self.notes.append(f"Not run, because the time had run out: {', '.join(waiting)}.")
+        short = [one.case.name for one in runnable if one.pairs and len(one.pairs) < counts[id(one)] and not one.error]
+        if short:
+            self.notes.append(f"Fewer pairs than planned, because the time had run out: {', '.join(short)}.")
+
+    def document(self, limit: float | None) -> dict[str, Any]:
+        memory = machine.memory()["total"] or 0
+        ran = [result for part in self.parts for result in part.results if result.pairs]
+        if ran and all(result.route().startswith("direct") for result in ran):
+            self.notes.append(
+                "Millrace handled no call of these programs, so this compares the MPI library with "
+                "itself. Run `millrace doctor` to see why."
+            )
+        return {
+            "schema": SCHEMA,
+            "version": __version__,
+            "quick": self._options.quick,
+            "seconds": self.seconds,
+            "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+            "machine": f"{os.cpu_count()} cores, {memory / 2**30:.0f} GiB, Linux {platform.release()}",
+            "command": "millrace demo" + (" --quick" if self._options.quick else ""),
+            "notes": self.notes,
+            "limit_mib_s": limit,
+            "parts": [part.document() for part in self.parts],
+        }
+
+
+def run(options: Options) -> int:
     """The whole demo; 0 if every program that ran gave identical files."""
-    if picture is not None and picture.suffix not in (".svg", ".png"):
-        tell(f"--picture {picture}: write it as .svg or .png")
+    if options.picture is not None and options.picture.suffix != ".svg":
+        tell(f"--picture {options.picture}: the picture is an SVG file; give a name that ends with .svg")
         return EXIT_BAD_USE
     try:
         found = prefix.find()
-        output.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix="work-", dir=output))
+        options.output.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix="work-", dir=options.output.absolute()))
     except (prefix.PrefixError, OSError) as error:
         tell(str(error))
         return EXIT_BAD_USE
-    begin = time.monotonic()
-    try:
-        chosen = [case for case in cases.all_cases(found, work, quick) if only is None or only in case.name]
-        results = [runner.Result(case) for case in chosen]
-        limit = measure_limit(found, work, quick)
-        with scheduling.one_group() as group:
-            _run_all(results, work, found, _PAIRS[quick], begin + budget_s, group)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    document = _document(results, limit, quick, time.monotonic() - begin)
-    return _publish(document, output, picture)
+    with ended_by_signals():
+        try:
+            demo = Demo(options, found, work)
+            limit = measure_limit(found, work)
+            with scheduling.one_group() as group:
+                demo.run(group)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    return report.publish(demo.document(limit), options.output, options.picture)
 
 
-def _run_all(
-    results: list[runner.Result],
-    work: Path,
-    found: prefix.Prefix,
-    pairs: int,
-    deadline: float,
-    group: Path | None,
-) -> None:
-    """Runs round by round, so that at the end of the budget each case has pairs."""
-    runnable = [result for result in results if not result.case.missing]
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not Console(stderr=True).is_terminal,
-    )
-    with progress:
-        task = progress.add_task("", total=pairs * len(runnable))
-        for number in range(pairs):
-            for result in runnable:
-                progress.update(task, description=f"{result.case.name} ({number + 1} of {pairs})")
-                if not result.error and time.monotonic() < deadline:
-                    first = runner.STOCK if number % 2 == 0 else runner.MILLRACE
-                    runner.pair(result, work, found, first, group)
-                progress.advance(task)
-
-
-def measure_limit(found: prefix.Prefix, work: Path, quick: bool) -> float | None:
+def measure_limit(found: prefix.Prefix, work: Path) -> float | None:
     """MiB/s of one sequential stream with fsync, by bench/limit; None if it is not built."""
     program = cases.bench_program(found, "limit")
     if not program.is_file():
         return None
     try:
         done = subprocess.run(
-            [str(program), "-o", str(work / "limit"), "-b", "64m" if quick else "256m", "-i", "3"],
+            [str(program), "-o", str(work / "limit"), "-b", "64m", "-i", "1"],
             capture_output=True,
             text=True,
             timeout=120,
@@ -100,87 +200,3 @@ def measure_limit(found: prefix.Prefix, work: Path, quick: bool) -> float | None
         return float(json.loads(done.stdout)["limit_mib_s"])
     except (subprocess.SubprocessError, OSError, ValueError, KeyError):
         return None
-
-
-def _notes(results: list[runner.Result]) -> list[str]:
-    notes = []
-    ran = [result for result in results if result.pairs]
-    if ran and not any("pipeline" in result.route() for result in ran):
-        notes.append(
-            "Millrace handled no call of these programs, so this compares the MPI library with "
-            "itself. Run `millrace doctor` to see why."
-        )
-    waiting = [result.case.name for result in results if not (result.pairs or result.error or result.case.missing)]
-    if waiting:
-        notes.append(f"Not run, because the time had run out: {', '.join(waiting)}.")
-    fewest = min((len(result.pairs) for result in ran), default=0)
-    most = max((len(result.pairs) for result in ran), default=0)
-    if fewest < most:
-        notes.append(f"Some programs have only {fewest} pairs: the time was up, or a run failed.")
-    return notes
-
-
-def _document(results: list[runner.Result], limit: float | None, quick: bool, seconds: float) -> dict[str, Any]:
-    memory = machine.memory()["total"] or 0
-    pairs = max((len(result.pairs) for result in results), default=0)
-    return {
-        "schema": SCHEMA,
-        "version": __version__,
-        "quick": quick,
-        "seconds": seconds,
-        "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
-        "machine": f"{os.cpu_count()} cores, {memory / 2**30:.0f} GiB, Linux {platform.release()}",
-        "command": "millrace demo" + (" --quick" if quick else ""),
-        "notes": _notes(results),
-        "pairs_text": f"{pairs} pair{'s' if pairs != 1 else ''} of runs each",
-        "limit_mib_s": limit,
-        "results": [result.document() for result in results],
-    }
-
-
-def _table(document: dict[str, Any]) -> Table:
-    table = Table("program", "MPI", "ranks", "stock MiB/s", "Millrace MiB/s", "ratio", "files", "path taken")
-    for r in document["results"]:
-        head = (r["name"], r["mpi"], str(r["ranks"]))
-        if r["ratio"] is None:
-            text = f"skipped: {r['skipped']}" if r["skipped"] else f"failed: {r['error']}" if r["error"] else "not run"
-            table.add_row(*head, "", "", "", "", escape(text))
-            continue
-        files = "[green]identical[/]" if r["identical"] else "[red]DIFFERENT[/]"
-        route = r["route"] + (f" (then: {r['error']})" if r["error"] else "")
-        table.add_row(
-            *head,
-            f"{r['stock_mib_s']:.0f}",
-            f"{r['millrace_mib_s']:.0f}",
-            f"{r['ratio']:.2f}",
-            files,
-            escape(route),
-        )
-    return table
-
-
-def _publish(document: dict[str, Any], output: Path, picture: Path | None) -> int:
-    console = Console()
-    console = console if console.is_terminal else Console(width=150)
-    console.print(_table(document))
-    for note in document["notes"]:
-        console.print(note, markup=False)
-    (output / "results.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    details = output / "results.json"
-    try:
-        from millrace.demo import page
-    except ImportError as error:
-        tell(
-            f"no page and no picture, because Python's package {error.name} is missing: "
-            f"{sys.executable} -m pip install jinja2 matplotlib"
-        )
-    else:
-        details = output / "index.html"
-        page.write(details, document)
-        if picture is not None:
-            picture.parent.mkdir(parents=True, exist_ok=True)
-            page.save_picture(picture, document)
-    console.print(f"{document['seconds']:.0f} s; details: {details}", markup=False)
-    bad = [r for r in document["results"] if r["error"] or r["identical"] is False]
-    ran = any(r["ratio"] is not None for r in document["results"])
-    return 1 if bad or not ran else 0

@@ -11,7 +11,7 @@ from typing import Any
 
 # The sections in the order of the report.
 SECTIONS = ("memory", "compute", "geofem", "link", "storage", "shared-file", "ranks", "size", "strategy", "mapping")
-SECTIONS += ("checkpoint", "file-per-process", "metadata", "ipc", "device")
+SECTIONS += ("checkpoint", "file-per-process", "metadata", "io500", "elbencho", "ipc", "device")
 OWN_FILES = "a file per rank"  # a method; the other ones write one shared file
 
 
@@ -21,7 +21,7 @@ class Case:
 
     name: str
     section: str
-    program: str  # a program of bench/, or hpcc
+    program: str  # a program of bench/, or a standard one (external.py)
     arguments: tuple[str, ...] = ()
     ranks: int = 0  # 0: no MPI program
     mpi: str = ""  # mpich, openmpi

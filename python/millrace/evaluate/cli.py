@@ -82,11 +82,18 @@ def compare(
     b: Path = typer.Argument(..., help="The other one."),
     tolerance: float = typer.Option(0.05, "--tolerance", help="Ignore differences up to this share."),
     everything: bool = typer.Option(False, "--all", help="Also show figures that are the same."),
+    sites: bool = typer.Option(
+        False, "--sites", help="Show two machines side by side, each figure beside its own limit; judge nothing."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """Compare two evaluations: figures that differ by more than their noise; status 1 if something is worse in B."""
     from millrace.evaluate import compare as comparison
 
+    if sites:
+        from millrace.evaluate import sites as beside
+
+        raise typer.Exit(beside.run(a, b, as_json))
     raise typer.Exit(comparison.run(a, b, tolerance, everything, as_json))
 
 

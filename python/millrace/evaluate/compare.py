@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace compare A B`: which figures differ by more than their noise.
+"""`millrace compare A B`: which figures differ by more than their noise; with `--sites`, two machines side by side.
 
 For every figure that both sessions have: the ratio B / A of the medians of the samples, with a 95 % bootstrap interval
 (fixed seed: the same sessions give the same answer). A figure is better or worse only if the whole interval lies beyond
@@ -75,25 +75,39 @@ def difference(case: str, a: dict[str, Any], b: dict[str, Any], tolerance: float
     return Difference(case, a["name"], a["unit"], medians[0], medians[1], ratio, low, high, verdict)
 
 
-def load(path: Path) -> tuple[str, dict[str, dict[str, dict[str, Any]]]]:
-    """Name, and case -> figure name -> figure, of a session's folder or its JSON export."""
+@dataclass(frozen=True)
+class Side:
+    """One of the two sessions."""
+
+    name: str
+    machine: dict[str, Any]
+    document: dict[str, Any]  # session.json
+    cases: dict[str, dict[str, dict[str, Any]]]  # case -> figure name -> figure, of cases that passed
+    limits: frozenset[str]  # the cases that measure limits
+
+
+def load(path: Path) -> Side:
+    """A session's folder, or its JSON export."""
     if path.is_dir():
         session = Session.open(path)
-        name, results = session.name, session.results()
+        name, machine, document, results = session.name, session.machine, session.document, session.results()
     else:
-        document = read_json(path, "an exported session")
-        if document.get("schema") != EXPORT_SCHEMA:
+        whole = read_json(path, "an exported session")
+        if whole.get("schema") != EXPORT_SCHEMA:
             raise EvaluationError(f"{path} is neither a session's folder nor a file of --format json")
-        name, results = document["session"].get("name", path.stem), document["results"]
-    found = {r["case"]["name"]: {f["name"]: f for f in r.get("figures", [])} for r in results if r["status"] == PASSED}
+        document, results = whole["session"], whole["results"]
+        name, machine = str(document.get("name") or path.stem), document.get("machine") or {}
+    passed = [r for r in results if r["status"] == PASSED]
+    found = {r["case"]["name"]: {f["name"]: f for f in r.get("figures", [])} for r in passed}
     if not found:
         raise EvaluationError(f"{path}: no case of this session has passed; there is nothing to compare")
-    return name, found
+    limits = frozenset(r["case"]["name"] for r in passed if r["case"].get("limit"))
+    return Side(name, machine, document, found, limits)
 
 
 def compare(a: Path, b: Path, tolerance: float) -> tuple[list[Difference], list[str]]:
     """Differences, worst first, and the cases that only one of the two has."""
-    (_, first), (_, second) = load(a), load(b)
+    first, second = load(a).cases, load(b).cases
     found = []
     for case in first.keys() & second.keys():
         for name in first[case].keys() & second[case].keys():

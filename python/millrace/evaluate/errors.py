@@ -5,3 +5,7 @@
 
 class EvaluationError(RuntimeError):
     """The evaluation cannot go on; the text is for the user."""
+
+
+class BadOutput(ValueError):
+    """The output of a standard program is not that of a complete run."""

@@ -186,6 +186,55 @@ def _mdtest(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     return found
 
 
+# IO500's phases whose limit is measured in the same session; it measures none for reads and for find.
+_IO500_LIMITS = {
+    "ior-easy-write": STORAGE,
+    "ior-hard-write": STORAGE,
+    "mdtest-easy-write": "limit.metadata:file_create",
+    "mdtest-easy-stat": "limit.metadata:file_stat",
+    "mdtest-hard-stat": "limit.metadata:file_stat",
+    "mdtest-easy-delete": "limit.metadata:file_remove",
+}
+
+
+def _io500(case: Case, document: Mapping[str, Any]) -> list[Figure]:
+    score = document["score"]
+    found = [
+        Figure("score", score["total"], "IO500"),
+        Figure("score_bandwidth", score["bandwidth_gib_s"] * 1024, "MiB/s"),
+        Figure("score_iops", score["kiops"] * 1000, "operations/s"),
+    ]
+    for name, row in document["results"].items():
+        factor, unit = (1024, "MiB/s") if row["unit"] == "GiB/s" else (1000, "operations/s")
+        if row["value"] > 0:  # a phase that did not run
+            found.append(Figure(name, row["value"] * factor, unit, limit=_IO500_LIMITS.get(name, "")))
+    return found
+
+
+# elbencho's phases on files without bytes -> our name; the same as in bench/metadata.
+_ELBENCHO_ENTRIES = {"WRITE": "file_create", "STAT": "file_stat", "RMFILES": "file_remove"}
+
+
+def _elbencho(case: Case, document: Mapping[str, Any]) -> list[Figure]:
+    phases = document["phases"]
+    if case.pattern == "metadata":
+        return [
+            Figure(ours, phases[theirs]["entries_s"], "operations/s", limit=f"limit.metadata:{ours}")
+            for theirs, ours in _ELBENCHO_ENTRIES.items()
+            if theirs in phases
+        ]
+    found = []
+    if "WRITE" in phases:
+        write, sync = phases["WRITE"], phases.get("SYNC", {})
+        found.append(Figure("write", write["mib_s"], "MiB/s"))
+        seconds = (write["ms"] + sync.get("ms", 0)) / 1000
+        if sync and seconds > 0:
+            found.append(Figure("write_and_sync", write["mib"] / seconds, "MiB/s", limit=STORAGE))
+    if "READ" in phases:
+        found.append(Figure("read", phases["READ"]["mib_s"], "MiB/s"))
+    return found
+
+
 def _metadata(case: Case, document: Mapping[str, Any]) -> list[Figure]:
     return [
         Figure(row["operation"], row["per_s"]["median"], "operations/s", tuple(row["samples_per_s"]))
@@ -207,6 +256,8 @@ READERS: dict[str, Callable[[Case, Mapping[str, Any]], list[Figure]]] = {
     "geofem": _geofem,
     "mdtest": _mdtest,
     "metadata": _metadata,
+    "io500": _io500,
+    "elbencho": _elbencho,
 }
 
 

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from millrace.evaluate.errors import BadOutput
+
+ABSENT = "hpcc is not installed (Debian and Ubuntu: apt-get install hpcc libopenblas0-serial)"
 INPUT, OUTPUT = "hpccinf.txt", "hpccoutf.txt"
 # Parts of the paths of fast BLAS libraries; Debian's reference BLAS has none of them.
 _FAST_BLAS = ("openblas", "mkl", "blis", "atlas", "armpl", "essl", "nvpl")
@@ -100,8 +103,12 @@ def is_fast(library: str) -> bool:
     return any(word in library.lower() for word in _FAST_BLAS)
 
 
-class BadOutput(ValueError):
-    """hpccoutf.txt is not the output of a complete run."""
+def prepare(folder: Path, more: dict[str, Any]) -> None:
+    (folder / INPUT).write_text(problem(int(more["ranks"]), int(more["matrix_bytes"])).text(), encoding="utf-8")
+
+
+def read(folder: Path, stdout: str) -> dict[str, Any]:
+    return parse((folder / OUTPUT).read_text(encoding="utf-8", errors="replace"))
 
 
 def parse(text: str) -> dict[str, Any]:

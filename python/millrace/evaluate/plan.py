@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from millrace.evaluate import standard
 from millrace.evaluate.case import OWN_FILES, Case
 from millrace.evaluate.tools import Tools
 from millrace.units import format_bytes, human_bytes
@@ -47,7 +48,8 @@ class Profile:
     ipc_methods: str
     languages: tuple[str, ...]
     cube: int  # GeoFEM-Cube: nodes along an edge, for each processor
-    items: int  # MDTEST: files and directories of each rank; twice as many for one rank alone
+    items: int  # MDTEST, IO500, elbencho: files of each rank; MDTEST: twice as many for one rank alone
+    io500_s: int  # the longest time of IO500's writing phases; its list asks for 300
 
 
 _FINE = ("256 B", "256", "256")
@@ -56,16 +58,16 @@ _QUICK_WAYS = "pipe,unix-stream,posix-memory,mpi"
 PROFILES = {
     "quick": Profile(
         "quick", 128 * MIB, 64 * MIB, 32 * MIB, 128 * MIB, (1, 32), _PATTERNS[1:], "W", 0, 3, 7, 60, "8,64k,4m",
-        _QUICK_WAYS, ("c",), 20, 500,
+        _QUICK_WAYS, ("c",), 20, 500, 1,
     ),
     "full": Profile(
         "full", GIB, 2 * GIB, 512 * MIB, GIB, (1, 32, 256), (*_PATTERNS, _FINE), "A", 0, 5, 7, 200, "", "",
-        ("c", "fortran"), 40, 5000,
+        ("c", "fortran"), 40, 5000, 10,
     ),
     # STREAM N = 80,000,512; HPL N = 56,000; IOR 1 GiB and more; files of 1 MB to 1 GB per rank; 16 ranks and more.
     "paper": Profile(
         "paper", 80_000_512 * 8, 56_000**2 * 8, 4 * GIB, 4 * GIB, (1, 8, 32, 128, 512, 1024), (*_PATTERNS, _FINE), "B",
-        16, 5, 5, 500, "", "", ("c", "fortran"), 40, 5000,
+        16, 5, 5, 500, "", "", ("c", "fortran"), 40, 5000, 300,
     ),
 }  # fmt: skip
 
@@ -328,6 +330,7 @@ def cases(profile: Profile, tools: Tools, mpis: Iterable[str]) -> list[Case]:
         for make in (_shared_files, _strategies, _checkpoints):
             found += make(profile, mpi)
         found += _mappings(profile, mpi, tools.processors)
+    found += standard.cases(profile, tools, first or "mpich")
     found += _own_files(profile, first or "mpich", tools)
     found += _inside(profile, first or "mpich")
     found.append(Case("transfer", "device", "transfer", about="Copies to and from a device's memory"))

@@ -19,7 +19,7 @@ from reframe.core.builtins import fixture, parameter, run_after, run_before, san
 from reframe.core.launchers import LauncherWrapper
 
 from millrace import prefix
-from millrace.evaluate import figures, hpcc, launchers, session, site
+from millrace.evaluate import external, figures, launchers, session, site
 from millrace.evaluate.tools import SUFFIX, Tools
 
 SESSION = session.Session.open(Path(os.environ["MILLRACE_EVALUATE_SESSION"]))
@@ -51,7 +51,7 @@ class Node(rfm.RunOnlyRegressionTest):
 
 
 class Measured(rfm.RunOnlyRegressionTest):
-    """A program of bench/, or hpcc; its own check of its data is the sanity check."""
+    """A program of bench/, or a standard one; its own check of its data is the sanity check."""
 
     case_name = parameter(WAITING)
     valid_prog_environs = ["*"]
@@ -66,11 +66,12 @@ class Measured(rfm.RunOnlyRegressionTest):
         if self.case.threads > 1:
             self.num_cpus_per_task = self.case.threads
         self.time_limit = self.case.timeout_s
-        program = TOOLS.program(self.case.program, "" if self.case.program == "hpcc" else self.case.mpi)
+        self.external = external.PROGRAMS.get(self.case.program)
+        program = TOOLS.program(self.case.program, self.case.mpi)
         self.executable = str(program)
         self.place = TARGET / f"millrace-evaluate-{os.getpid()}-{self.case.name}"
-        names = {"file": str(self.place / "data"), "folder": str(self.place)}
-        self.executable_opts = [word.format(**names) for word in self.case.arguments]
+        self.names = {"file": str(self.place / "data"), "folder": str(self.place)}
+        self.executable_opts = [word.format(**self.names) for word in self.case.arguments]
         self.env_vars = self.environment()
 
     def environment(self):
@@ -99,9 +100,9 @@ class Measured(rfm.RunOnlyRegressionTest):
         if self.case.millrace:
             words = ["-m", "millrace", "run", *self.case.settings, "--"]
             self.job.launcher = LauncherWrapper(self.job.launcher, sys.executable, words)
-        if self.case.program == "hpcc":
-            problem = hpcc.problem(self.case.ranks, int(self.case.more["matrix_bytes"]))
-            (Path(self.stagedir) / hpcc.INPUT).write_text(problem.text(), encoding="utf-8")
+        if self.external:
+            more = {**self.case.more, **self.names, "ranks": self.case.ranks}
+            self.external.prepare(Path(self.stagedir), more)
 
     def placement(self):
         name = self.job.launcher.registered_name
@@ -111,16 +112,21 @@ class Measured(rfm.RunOnlyRegressionTest):
 
     def document(self):
         """The program's output, without earlier lines of launchers."""
-        if self.case.program == "hpcc":
-            return hpcc.parse((Path(self.stagedir) / hpcc.OUTPUT).read_text(encoding="utf-8", errors="replace"))
         text = (Path(self.stagedir) / str(self.stdout)).read_text(encoding="utf-8", errors="replace")
+        if self.external:
+            if self.job.exitcode:  # such a program may have written results before it failed
+                raise ValueError(f"{self.case.program} failed")
+            return self.external.read(Path(self.stagedir), text)
         return json.JSONDecoder().raw_decode(text, text.index("{"))[0]
 
     def why_failed(self):
-        errors = Path(self.stagedir) / str(self.stderr)
-        lines = errors.read_text(encoding="utf-8", errors="replace").splitlines() if errors.is_file() else []
-        said = " | ".join(line for line in lines if line.strip() and not line.startswith("--"))[-400:]
+        said = self.last_words(self.stderr) or (self.last_words(self.stdout) if self.external else "")
         return f"exit status {self.job.exitcode}{': ' + said if said else ''}"
+
+    def last_words(self, stream):
+        path = Path(self.stagedir) / str(stream)
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+        return " | ".join(line for line in lines if line.strip() and not line.startswith("--"))[-400:]
 
     @sanity_function
     def verified(self):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace import machine
-from millrace.evaluate import hpcc
+from millrace.evaluate import external, hpcc
 from millrace.prefix import Prefix
 
 LAUNCHERS = {"mpich": ("mpiexec.hydra", "mpiexec.mpich"), "openmpi": ("mpirun.openmpi", "orterun")}
@@ -62,9 +62,9 @@ class Tools:
         )
 
     def program(self, name: str, mpi: str = "") -> Path | None:
-        """One of bench/'s programs, in a build tree or installed; hpcc is searched in PATH."""
-        if name == "hpcc":
-            found = hpcc.program()
+        """One of bench/'s programs, in a build tree or installed; a standard program is searched in PATH."""
+        if name in external.PROGRAMS:
+            found = external.PROGRAMS[name].program()
             return Path(found) if found else None
         full = f"{name}-{SUFFIX[mpi]}" if mpi else name
         for folder in ("bin/bench", "libexec/millrace/bench", "lib/millrace/bench"):
@@ -83,8 +83,8 @@ class Tools:
         """The reason why the program cannot run here; empty if it can."""
         if mpi and not self.scheduler and launcher_of(mpi) is None:
             return f"no launcher of {mpi} ({' or '.join(LAUNCHERS[mpi])}) on PATH: install it or load its module"
-        if self.program(program, mpi if program != "hpcc" else "") is None:
-            if program == "hpcc":
-                return "hpcc is not installed (Debian and Ubuntu: apt-get install hpcc libopenblas0-serial)"
+        if self.program(program, mpi) is None:
+            if program in external.PROGRAMS:
+                return external.PROGRAMS[program].ABSENT
             return f"{program}{f' for {mpi}' if mpi else ''} is not built: build Millrace with its bench/ programs"
         return ""

@@ -61,7 +61,7 @@ class NullProcess final : public Process {
   explicit NullProcess(NullAgent& agent) : agent_(agent) {}
 
   const Settings& settings() const override { return settings_; }
-  Session* session(bool, const char*&) override { return agent_.session.get(); }
+  Session* session(bool, Reason&) override { return agent_.session.get(); }
   bool agent_has_gone() override { return false; }
   Session* successor() override { return nullptr; }
   void add(Leaver*) override {}

@@ -45,9 +45,9 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
   }
   if (!taken) return Code::io;
   if (open.pipeline() == usable) return {};
-  return open.file->set_direct(open.pipeline() ? nullptr
-                               : open.foreign  ? "a data representation other than native"
-                                               : reason_for_no_view(filetype, open.path));
+  if (open.pipeline()) return open.file->set_direct({});
+  return open.file->set_direct(
+      {open.foreign ? client::Reason::foreign_data : reason_for_no_view(filetype, open.path)});
 }
 
 // Moves the individual pointer without the library. False if the library has to do it.
@@ -228,11 +228,11 @@ int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
   if (open == nullptr || open->visitor) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
   if (open->location != Open::Location::everywhere && flag != 0) return not_on_first(*open, "atomic mode");
   // The flush comes first. After the library's collective call, every write must be visible at once.
-  Status status = flag != 0 ? open->file->set_direct("atomic mode") : Status{};
+  Status status = flag != 0 ? open->file->set_direct({client::Reason::atomic_mode}) : Status{};
   const int result = call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
   if (result == MPI_SUCCESS) {
     open->atomic = flag != 0;
-    if (flag == 0 && open->pipeline()) status = open->file->set_direct(nullptr);
+    if (flag == 0 && open->pipeline()) status = open->file->set_direct({});
   }
   return status.ok() ? result : raise(*open, status);
 }

@@ -63,7 +63,7 @@ int read_first(const Opening& how) {
   open->group = how.plan.group;
   open->file = client::open(
       {.path = open->path, .group = open->group, .settings = how.plan.settings.file, .writable = false});
-  (void)open->file->set_direct("read from a copy on this node");
+  (void)open->file->set_direct({client::Reason::copy_on_node});
   add(std::move(open));
   return MPI_SUCCESS;
 }

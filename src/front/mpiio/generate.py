@@ -299,6 +299,11 @@ def coverage():
         "<!-- " + "; ".join(SPDX) + " -->\n",
         f"<!-- {MADE} -->\n",
         "# Coverage of the MPI_File API\n\n",
+        "| calls | Millrace |\n| --- | --- |\n"
+        "| writes: independent, collective, non-blocking, split | accelerated |\n"
+        "| reads: the same kinds | read by the rank or by the agents, else by the MPI library |\n"
+        "| shared file pointers: `_shared`, `_ordered` | the MPI library's, after a flush of pending bytes |\n"
+        "| all transfers in atomic mode | the MPI library's |\n\n",
         "The treatment of each function of MPI 4.0, and the test that proves it "
         "(`tests/mpi/rows.c` prints these names; `ctest -R mpi.` runs them with MPICH and Open MPI). "
         "*Accelerated* means: the call takes the pipeline if the policy expects a gain, else the MPI library makes "

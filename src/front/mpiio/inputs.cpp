@@ -142,7 +142,7 @@ bool offer(const client::Input& input, const StagedCopy& copy) {
 void report(const client::Input& input, std::uint64_t group, const Settings& settings) {
   const auto file =
       client::open({.path = input.path, .group = group, .settings = settings.file, .writable = false});
-  (void)file->set_direct("copied to every node at MPI_Init");
+  (void)file->set_direct({client::Reason::input_copied, 0, input.stamp.size});
   file->note_read(input.stamp.size);
   (void)file->close();
 }

@@ -228,27 +228,27 @@ Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decisi
   return Apart::unreachable;
 }
 
-const char* why(Apart apart) {
+client::Reason why(Apart apart) {
+  using client::Reason;
   switch (apart) {
     case Apart::no:
       break;
     case Apart::by_setting:
-      return "nodes are set not to work together";
+      return Reason::nodes_set_apart;
     case Apart::other_file:
-      return "its nodes do not see the same file";
+      return Reason::other_file;
     case Apart::no_address:
-      return "a node has no agent that other nodes can reach; check MILLRACE_INTERFACES";
+      return Reason::no_address;
     case Apart::alone:
-      return "a rank has the file open already, without the ranks of other nodes";
+      return Reason::open_alone;
     case Apart::unreachable:
-      return "the agents of its nodes cannot reach each other; check MILLRACE_INTERFACES, and whether a "
-             "firewall is between the nodes";
+      return Reason::unreachable;
     case Apart::refused:
-      return "an agent refused the file";
+      return Reason::refused_elsewhere;
     case Apart::left_before:
-      return "another handle of the file is left to the MPI library";
+      return Reason::left_before;
   }
-  return nullptr;
+  return Reason::none;
 }
 
 void tell(Apart apart, const std::string& path, const FileSettings& settings) {
@@ -256,7 +256,8 @@ void tell(Apart apart, const std::string& path, const FileSettings& settings) {
   const std::uint32_t reason = 1u << static_cast<unsigned>(apart);
   if (apart == Apart::by_setting || apart == Apart::left_before || (told.fetch_or(reason) & reason) != 0)
     return;
-  std::string line = path + ", which several nodes have open, is left to the MPI library: " + why(apart) +
+  std::string line = path + ", which several nodes have open, is left to the MPI library: " +
+                     std::string(client::text_of(why(apart)).text) +
                      ". It is written as without Millrace, and so are other such files";
   if (ends_on_disk(settings)) line += "; each rank syncs its bytes at close";
   if (keeps_ledger(settings)) line += "; the nodes keep no journals for `millrace recover`";

@@ -89,8 +89,8 @@ void remember_meeting(const Meeting& meeting, bool all_reach);
 // After a late meeting: whether this node's agent can reach its next agents. Remembers the answer.
 bool try_meeting(const Meeting& meeting);
 
-// The text of the reason for reports.
-const char* why(Apart apart);
+// The reason for reports.
+client::Reason why(Apart apart);
 // Prints one line on stderr for each reason, about the first such file. Prints nothing if a setting is the
 // reason.
 void tell(Apart apart, const std::string& path, const FileSettings& settings);

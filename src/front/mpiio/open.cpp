@@ -140,7 +140,7 @@ Handles handles_of(const std::string& path) {
   return found;
 }
 
-void leave_same_file(const std::string& path, const char* reason) {
+void leave_same_file(const std::string& path, client::Reason reason) {
   each_of_same_file(path, any, [reason](const Open& open) {
     if (!open.left) (void)open.file->bar(reason);
   });

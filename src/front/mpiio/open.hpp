@@ -151,7 +151,7 @@ struct Handles {
 };
 Handles handles_of(const std::string& path);
 // Turns the pipeline off for these handles, because another handle of the file is left to the MPI library.
-void leave_same_file(const std::string& path, const char* reason);
+void leave_same_file(const std::string& path, client::Reason reason);
 // Agents carry reads of a file until it is written. A direct write goes through the writer's own node, and
 // another node's cache may lack it. So a rank reads by itself after its first write, and all ranks leave
 // reads to the library once all of them know of a write.

@@ -31,11 +31,20 @@ void note_read(Open& open, std::uint64_t bytes) {
 // True if the agents should carry this read.
 bool goes_through(Open& open, const Target& target, const Arguments& a) {
   const Open::Through reads = open.through;
-  if (reads == Open::Through::all) return agents_carry(open);
   if (reads == Open::Through::none) return false;
+  if (reads == Open::Through::all) {
+    const bool carried = agents_carry(open);
+    if (carried) open.file->explain_read(true, {client::Reason::pieces_asked_for});
+    return carried;
+  }
   const std::uint64_t pieces =
       open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
-  return target.bytes / std::max<std::uint64_t>(pieces, 1) < client::small_read_bytes && agents_carry(open);
+  const std::uint64_t mean = target.bytes / std::max<std::uint64_t>(pieces, 1);
+  const bool small = mean < client::small_read_bytes;
+  const bool carried = small && agents_carry(open);
+  const client::Reason why = small ? client::Reason::small_reads : client::Reason::large_reads;
+  if (carried || !small) open.file->explain_read(carried, {why, mean, mean, client::small_read_bytes});
+  return carried;
 }
 
 // Makes a collective read find the earlier writes of all ranks. The MPI library's two-phase read has the same

@@ -8,7 +8,7 @@
 
 namespace millrace::front {
 
-const char* reason_for_no_view(MPI_Datatype filetype, const std::string& path) {
+client::Reason reason_for_no_view(MPI_Datatype filetype, const std::string& path) {
   static_assert(most_map_bytes == std::uint64_t{1} << 30, "the texts name the limit");
   switch (why_unmapped(filetype)) {
     case Unmapped::too_large:
@@ -20,19 +20,19 @@ const char* reason_for_no_view(MPI_Datatype filetype, const std::string& path) {
           "while "
           "the view is set. For acceleration, write in several calls, each with a part of the view, or by "
           "more ranks");
-      return "a view that takes more than 1 GiB to describe";
+      return client::Reason::view_too_large;
     case Unmapped::unknown:
-      return "a view by a datatype that Millrace does not know";
+      return client::Reason::view_unknown;
     case Unmapped::disputed:
-      return "a view with empty blocks, which MPI libraries place differently";
+      return client::Reason::view_disputed;
     case Unmapped::unordered:
-      return "a view whose pieces overlap or descend";
+      return client::Reason::view_unordered;
     case Unmapped::misplaced:
-      return "a view that the MPI library places elsewhere than the MPI standard";
+      return client::Reason::view_misplaced;
     case Unmapped::other:
       break;
   }
-  return "a view that cannot be mapped";
+  return client::Reason::view_unmapped;
 }
 
 }  // namespace millrace::front

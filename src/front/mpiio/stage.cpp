@@ -27,7 +27,7 @@ client::ReadShares shares;
 struct ReadAgreement {
   Company company;
   std::uint64_t wanted;         // a Stage of rank 0, plus 1
-  std::uint64_t unfit;          // rank 0 finds the file too small, or on a local file system
+  std::uint64_t unfit;          // why rank 0 finds that the file needs no agents: a Reason, or 0
   std::uint64_t bytes;          // the file's size, the largest that a rank has seen
   std::uint64_t unknown;        // some rank has not read a file of the series
   std::uint64_t library_reads;  // rank 0 cannot read the file without the library
@@ -79,7 +79,10 @@ struct Look {
   std::uint64_t bytes = 0;
   std::uint64_t storage_host = 0;  // as in Decision
 
-  bool fit() const { return remote && bytes >= worth_carrying_bytes; }
+  client::Reason unfit() const {
+    if (!remote) return client::Reason::file_local;
+    return bytes >= worth_carrying_bytes ? client::Reason::none : client::Reason::file_small;
+  }
 };
 
 Look look_at(const OwnOpen& own) {
@@ -130,12 +133,27 @@ void read_on_this_node(OwnOpen& own, std::uint64_t group) {
   add(std::move(open));
 }
 
+// For the report: the library alone reads the file.
+void report_left(const OwnOpen& own, const ReadAgreement& all, client::Reason why) {
+  if (client::process_settings().stats_path.empty()) return;
+  const std::unique_ptr<client::File> file = client::open(
+      {.path = own.path, .group = all.company.group, .settings = own.settings.file, .writable = false});
+  const bool small = why == client::Reason::file_small;
+  (void)file->set_direct({why, 0, small ? all.bytes : 0, small ? worth_carrying_bytes : 0});
+  (void)file->close();
+}
+
 // False: the library alone reads the file, on all ranks.
 bool read_on_nodes(OwnOpen& own, Introductions& heard) {
   const ReadAgreement& all = heard.agreement;
   const Stage stage_as = static_cast<Stage>(all.wanted - 1);
   const bool automatic = stage_as == Stage::automatic;
-  if (stage_as == Stage::none || (automatic && all.unfit != 0)) return false;
+  if (stage_as == Stage::none || (automatic && all.unfit != 0)) {
+    report_left(
+        own, all,
+        stage_as == Stage::none ? client::Reason::stage_none : static_cast<client::Reason>(all.unfit));
+    return false;
+  }
   const bool may_stage = stage_as == Stage::whole || (automatic && all.unknown == 0);
   auto open = std::make_unique<Open>();
   open->handle = own.handle;
@@ -145,13 +163,22 @@ bool read_on_nodes(OwnOpen& own, Introductions& heard) {
   open->reader->original.size = all.bytes;
   const StagePlan plan{own.path, own.settings, all.company.group, automatic ? nearly_whole : 0, own.share};
   const bool staged = may_stage && stage(own.comm, plan, *open->reader);
-  if (!staged && stage_as != Stage::whole && all.written == 0 &&
-      open_through(own.comm, {own.path, all.company.group, !automatic, std::move(own.found)}, heard.peers,
-                   heard.decision, *open))
-    return add(std::move(open)), true;
-  open->file = client::open(
-      {.path = own.path, .group = all.company.group, .settings = own.settings.file, .writable = false});
-  if (staged) (void)open->file->set_direct("read from a copy on this node");
+  client::Reason why = all.written != 0 ? client::Reason::written_before : client::Reason::none;
+  if (!staged && stage_as != Stage::whole && all.written == 0) {
+    const Apart apart =
+        open_through(own.comm, {own.path, all.company.group, !automatic, std::move(own.found)}, heard.peers,
+                     heard.decision, *open);
+    if (apart == Apart::no) return add(std::move(open)), true;
+    why = front::why(apart);
+  }
+  open->file = client::open({.path = own.path,
+                             .group = all.company.group,
+                             .settings = own.settings.file,
+                             .writable = false,
+                             .left = why});
+  if (staged)
+    (void)open->file->set_direct(
+        {client::Reason::copy_on_node, 0, automatic ? own.share : 0, plan.least_share});
   add(std::move(open));
   return true;
 }
@@ -191,12 +218,13 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   Introductions heard;
   if (rank == 0 && wanted) {
     mine.wanted = static_cast<std::uint64_t>(asked) + 1;
-    mine.unfit = look.fit() ? 0 : 1;
+    mine.unfit = static_cast<std::uint64_t>(look.unfit());
     mine.library_reads = !look.remote && settings.direct_calls.empty() ? 0 : 1;
     heard.decision = decide(own.path, settings, look.storage_host);
   }
   // Other nodes need this node's agent only if it is the file server.
-  const bool serves = leads && look.fit() && look.storage_host == client::own_host_number();
+  const bool serves =
+      leads && look.unfit() == client::Reason::none && look.storage_host == client::own_host_number();
   const Peer self = wanted ? describe_self(own.found.inode(), settings, false, serves) : Peer{};
   if (!introduce(comm, {mine, self}, heard)) return false;
   if (!heard.agreement.company.on_one_node()) return read_on_nodes(own, heard);
@@ -213,7 +241,7 @@ void look_again(Open& open) {
   if (PMPI_File_get_position(reader.copy, &position) == MPI_SUCCESS)
     call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, position, MPI_SEEK_SET);
   close_copy(reader);
-  (void)open.file->set_direct("the file has changed since it was copied");
+  (void)open.file->set_direct({client::Reason::copy_outdated});
 }
 
 void end_reading(Open& open) {

@@ -15,10 +15,10 @@ namespace millrace::front {
 
 std::uint64_t storage_of(const std::string& path) { return client::host_number(client::storage_host(path)); }
 
-bool open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, const Decision& decision,
-                  Open& open) {
+Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, const Decision& decision,
+                   Open& open) {
   Meeting meeting;
-  if (plan_meeting(comm, peers, decision, meeting) != Apart::no) return false;
+  if (const Apart apart = plan_meeting(comm, peers, decision, meeting); apart != Apart::no) return apart;
   // Nothing is written: there is nothing to keep or to bring to a disk.
   FileSettings reads = meeting.settings;
   reads.strategy = Strategy::automatic;
@@ -44,7 +44,7 @@ bool open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, con
     remember_meeting(meeting, true);  // now each agent knows the file, so the agents may call each other
   } else {
     (void)file->close();
-    return false;
+    return Apart::unreachable;
   }
   open.size_at_open = open.reader->original.size;
   open.reader.reset();
@@ -55,7 +55,7 @@ bool open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, con
   open.through = plan.large ? Open::Through::all : Open::Through::small;
   open.until_written = true;
   open.holder = Open::Holder::both;
-  return true;
+  return Apart::no;
 }
 
 bool agents_carry(Open& open) {

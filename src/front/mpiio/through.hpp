@@ -22,16 +22,16 @@ constexpr std::uint64_t worth_carrying_bytes = 4 * MiB;
 std::uint64_t storage_of(const std::string& path);
 
 // Lets the nodes' agents work together on such a file, and completes `open`; `peers` and `decision` are what
-// all ranks have told each other. False, on all ranks alike: they cannot, and `open` is as before.
-// Collective. `large`: the agents carry large reads too. `found` is the file of `path`.
+// all ranks have told each other. Apart::no: they do. Otherwise `open` is as before. The answer is the same
+// on all ranks. Collective. `large`: the agents carry large reads too. `found` is the file of `path`.
 struct ThroughPlan {
   std::string path;
   std::uint64_t group;
   bool large;
   client::TargetFile found;
 };
-bool open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, const Decision& decision,
-                  Open& open);
+Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, const Decision& decision,
+                   Open& open);
 
 // True if the agents carry reads of this file. After a late meeting, the first call tries whether this node's
 // agent can reach the file servers, which takes a bounded time.

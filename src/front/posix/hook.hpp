@@ -77,7 +77,11 @@ inline void before_lock(int fd) {
   if (copies().any()) [[unlikely]]
     copies().leave(fd);
 }
-inline void drop(int fd) { engine().behind().drop(fd); }
+// Call it before fd is closed, or gets another meaning.
+inline void drop(int fd) {
+  engine().behind().drop(fd);
+  engine().closing(fd);
+}
 inline void release_all() { engine().behind().release_all(); }
 
 // True for the outermost hook of this thread. Calls of a signal handler that interrupts a hook, and calls of

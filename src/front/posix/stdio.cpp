@@ -63,7 +63,7 @@ FILE* opened(const char* mode, Real real) {
 
 template <class Real>
 FILE* reopened(const char* mode, FILE* stream, Real real) {
-  if (engine().behind().any()) drop(descriptor_of(stream));
+  if (engine().behind().any() || engine().reports()) drop(descriptor_of(stream));
   return opened(mode, real);
 }
 
@@ -229,7 +229,7 @@ MILLRACE_HOOK FILE* fdopen(int fd, const char* mode) noexcept {
 }
 
 MILLRACE_HOOK int fclose(FILE* stream) {
-  const int fd = engine().behind().any() ? descriptor_of(stream) : -1;
+  const int fd = engine().behind().any() || engine().reports() ? descriptor_of(stream) : -1;
   const int late = engine().behind().settle_to_tell(fd);
   drop(fd);
   const int result = real::fclose(stream);

@@ -92,7 +92,7 @@ ssize_t put_vector(int fd, const iovec* pieces, int count, off_t at, int flags, 
     if (flags == 0 && any_of_a_device(pieces, count))
       return staged_vector(Way::write, fd, pieces, count, at, 0);
     if (flags == 0) {
-      if (const auto taken = engine().behind().write(fd, pieces, count, at)) return *taken;
+      if (const auto taken = engine().write_behind(fd, pieces, count, at)) return *taken;
     }
     settle(fd);
   }

@@ -130,9 +130,9 @@ class Double final : public File {
 
   bool registered() const override { return registered_; }
 
-  Status set_direct(const char* reason) override {
+  Status set_direct(const Ground& ground) override {
     const Status status = flush(everything);
-    direct_ = reason != nullptr;
+    direct_ = ground.reason != Reason::none;
     return status;
   }
 
@@ -186,7 +186,7 @@ class Visitor final : public File {
   Status sync() override { return {}; }
   Status close() override { return {}; }
   bool registered() const override { return false; }
-  Status set_direct(const char*) override { return flush_all_of(identity_); }
+  Status set_direct(const Ground&) override { return flush_all_of(identity_); }
   const FileSettings& settings() const override { return process_settings().file; }
 
  private:
@@ -204,7 +204,7 @@ class Null final : public File {
   Status sync() override { return {}; }
   Status close() override { return {}; }
   bool registered() const override { return true; }
-  Status set_direct(const char*) override { return {}; }
+  Status set_direct(const Ground&) override { return {}; }
   const FileSettings& settings() const override { return process_settings().file; }
 };
 

@@ -60,6 +60,17 @@ _TITLES = {
         "Creating, looking at and removing files and folders, as MDTEST does: first by one process with plain system "
         "calls, the limit, then by ranks with a folder each. Several ranks may pass the limit.",
     ),
+    "io500": (
+        "IO500",
+        "The standard benchmark of storage for parallel programs, from easy (a file per rank, large pieces) to hard "
+        "(one file, pieces of 47,008 bytes), beside the limits of this session. Reads have no limit here, because "
+        "they may come from memory. Only runs of five minutes are valid for the list of IO500.",
+    ),
+    "elbencho": (
+        "elbencho",
+        "A storage benchmark with threads instead of ranks, on this node, beside the limits of this session. Only the "
+        "rate with sync is comparable with the limit.",
+    ),
     "ipc": ("Between processes", "Bytes from one process to another of the same node, against a copy in memory."),
     "device": ("Device memory", "Copies between this host's memory and a device's; pinned copies are the limit."),
 }
@@ -152,6 +163,32 @@ def _patterns(results: list[Result]) -> list[tuple[str, str]]:
     return found
 
 
+def _standard(results: list[Result]) -> list[tuple[str, str]]:
+    """IO500 and elbencho: bandwidth beside the stream to the storage, operations beside one process's own."""
+    found = []
+    for result in results:
+        case = result["case"]
+        for unit, what in (("MiB/s", "one sequential stream"), ("operations/s", "")):
+            same = [f for f in result["figures"] if f["unit"] == unit and not f["name"].startswith("score")]
+            rows = [bar(f, f["name"].replace("_", " "), kind_of(case)) for f in same]
+            limits = [f["limit_value"] for f in same if f["limit_value"]] if what else []
+            if rows:
+                drawn = charts.bars(rows, unit, max(limits, default=None), what)
+                found.append((f"{case['name']} \u2013 {case['about']}", drawn))
+        if case["program"] == "io500":
+            found.append((f"{case['name']}: score", charts.remark(_score(result))))
+    return found
+
+
+def _score(result: Result) -> str:
+    score = result["raw"]["score"]
+    words = "" if score["valid"] else " (not valid for the list: a phase was shorter than five minutes)"
+    return (
+        f"Score {story.number(score['total'])}{words}: bandwidth {story.number(score['bandwidth_gib_s'])} GiB/s, "
+        f"{story.number(score['kiops'])} kIOPS, both geometric means."
+    )
+
+
 def _own_files(results: list[Result]) -> list[tuple[str, str]]:
     found = []
     for language in dict.fromkeys(r["case"]["pattern"] for r in results):
@@ -202,6 +239,8 @@ _DRAW: dict[str, Callable[[list[Result]], list[tuple[str, str]]]] = {
     "size": _patterns,
     "checkpoint": _patterns,
     "file-per-process": _own_files,
+    "io500": _standard,
+    "elbencho": _standard,
     "ipc": _ipc,
     "device": _device,
 }

@@ -7,8 +7,8 @@ from spack.package import *
 
 
 class Millrace(CMakePackage):
-    """Accelerates the file I/O of unmodified MPI programs: a library is preloaded, and an agent on each node writes
-    the files."""
+    """Accelerates the file I/O of unmodified MPI programs: a library is preloaded, and an agent
+    on each node writes the files."""
 
     homepage = "https://millrace.example"
 
@@ -18,7 +18,11 @@ class Millrace(CMakePackage):
     version("main", branch="main", git="file:///opt/src/millrace")
 
     variant("mpi", default=True, description="Build the library for the MPI of this installation")
-    variant("cuda", default=False, description="Take memory of NVIDIA GPUs: the driver is loaded while a program runs")
+    variant(
+        "cuda",
+        default=False,
+        description="Take memory of NVIDIA GPUs: the driver is loaded while a program runs",
+    )
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -26,9 +30,9 @@ class Millrace(CMakePackage):
     depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("python@3.10:", type=("build", "run"))
-    depends_on("py-typer", type="run")
-    depends_on("py-rich", type="run")
-    depends_on("py-tomli", type="run", when="^python@:3.10")
+    depends_on("py-typer@0.12:", type="run")
+    depends_on("py-rich@13:", type="run")
+    depends_on("py-tomli@2:", type="run", when="^python@:3.10")
     depends_on("liburing")
     depends_on("libsodium")
     depends_on("xxhash")

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// The reasons why transfers or whole files take a way, for reports (docs/reference/statistics.md).
+namespace millrace::client {
+
+enum class Reason : std::uint8_t {
+  none,
+  // Of a transfer.
+  call_set_direct,
+  nonblocking_set_direct,
+  durability_node,
+  strategy_chosen,
+  nothing_to_write,
+  below_direct_above,
+  direct_above,
+  pipeline_faster,
+  library_as_fast,
+  too_little_for_agent,
+  on_another_node,
+  child_of_fork,
+  // Of a file.
+  turned_off,
+  only_reads,
+  path_set_direct,
+  no_such_name,
+  agent_gone,
+  cannot_open_again,
+  not_regular,
+  agent_refused,
+  read_often,
+  name_read_often,
+  atomic_mode,
+  input_copied,
+  // Of a process without an agent.
+  finalized,
+  agent_not_found,
+  agent_not_runnable,
+  agent_of_other_version,
+  agent_silent,
+  agent_is_another,
+  agent_cannot_start,
+  // Of a file that several nodes open.
+  nodes_set_apart,
+  other_file,
+  no_address,
+  open_alone,
+  unreachable,
+  refused_elsewhere,
+  left_before,
+  // Of a view.
+  foreign_data,
+  view_too_large,
+  view_unknown,
+  view_disputed,
+  view_unordered,
+  view_misplaced,
+  view_unmapped,
+  // Of reads.
+  stage_none,
+  file_small,
+  file_local,
+  written_before,
+  copy_on_node,
+  copy_outdated,
+  small_reads,
+  large_reads,
+  pieces_asked_for,
+  end_of_list
+};
+
+// The meaning of a reason's two numbers: the one that decided, and the one that it was compared with.
+enum class Unit : std::uint8_t {
+  none,
+  bytes,
+  ns,           // the expected times of the transfer: by the MPI library, and through the pipeline
+  ns_saved,     // the time that the pipeline would have saved so far, and the time that it has to save
+  questions,    // to the agent; they are compared with nothing
+  thousandths,  // of a file
+};
+
+struct ReasonText {
+  Reason reason;
+  std::string_view text;
+  std::string_view setting;  // would change the way; empty: no setting does
+  Unit unit = Unit::none;
+};
+
+const ReasonText& text_of(Reason reason);
+std::string_view name_of(Unit unit);
+
+// A reason, with the numbers of the decision.
+struct Ground {
+  Reason reason = Reason::none;
+  std::uint64_t piece_bytes = 0;  // mean size of the contiguous pieces; 0: unknown
+  std::uint64_t value = 0;
+  std::uint64_t bound = 0;
+};
+
+// The setting that would change the way, with its value; empty if there is none. `pipeline`: the ground led
+// into the pipeline.
+std::string setting_for(const Ground& ground, bool pipeline);
+
+// The last ground of one way. Thread safe; the numbers may come from another call at the same time.
+class LastGround {
+ public:
+  void store(const Ground& ground) {
+    piece_bytes_.store(ground.piece_bytes, std::memory_order_relaxed);
+    value_.store(ground.value, std::memory_order_relaxed);
+    bound_.store(ground.bound, std::memory_order_relaxed);
+    reason_.store(ground.reason, std::memory_order_relaxed);
+  }
+  Ground load() const {
+    return {reason_.load(std::memory_order_relaxed), piece_bytes_.load(std::memory_order_relaxed),
+            value_.load(std::memory_order_relaxed), bound_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  std::atomic<Reason> reason_{Reason::none};
+  std::atomic<std::uint64_t> piece_bytes_{0}, value_{0}, bound_{0};
+};
+
+}  // namespace millrace::client
