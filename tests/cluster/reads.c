@@ -127,9 +127,9 @@ static void read_once(MPI_File fh, MPI_Offset place, int bytes) {
 
 /* Waits for all requests, in one of the ways of MPI. */
 static void finish(MPI_Request* requests, MPI_Status* statuses, int count) {
-  MPI_Status found[SEVERAL];
-  int done = 0, which[SEVERAL], one = 0;
-  switch (any(6)) {
+  MPI_Status found;
+  int done = 0, one = 0;
+  switch (any(5)) {
     case 0: /* the last first */
       for (int i = count - 1; i >= 0; --i) MPI_Wait(&requests[i], &statuses[i]);
       break;
@@ -141,21 +141,15 @@ static void finish(MPI_Request* requests, MPI_Status* statuses, int count) {
         --left;
       }
       break;
-    case 2: /* MPICH's own requests do not bear two MPI_Testall */
+    case 2: /* one after the other: a second MPI_Testall of MPICH's own requests fails */
       for (int i = 0; i < count; ++i) {
         for (done = 0; !done;) MPI_Test(&requests[i], &done, &statuses[i]);
       }
       break;
     case 3:
       for (int left = count; left > 0; --left) {
-        MPI_Waitany(count, requests, &one, &found[0]);
-        statuses[one] = found[0];
-      }
-      break;
-    case 4:
-      for (int left = count; left > 0; left -= one) {
-        MPI_Testsome(count, requests, &one, which, found);
-        for (int i = 0; i < one; ++i) statuses[which[i]] = found[i];
+        MPI_Waitany(count, requests, &one, &found);
+        statuses[one] = found;
       }
       break;
     default:
@@ -163,17 +157,15 @@ static void finish(MPI_Request* requests, MPI_Status* statuses, int count) {
   }
 }
 
-/* Several reads of `bytes` bytes on their way at once. */
+/* Several reads of `bytes` bytes on their way at once. Only independent ones: of several non-blocking
+ * collective ones, MPICH aborts. */
 static void read_several(MPI_File fh, const MPI_Offset* places, int count, int bytes) {
   MPI_Request requests[SEVERAL];
   MPI_Status statuses[SEVERAL], status;
-  const int together = any(4) == 0, between = any(count);
+  const int between = any(count);
   for (int i = 0; i < count; ++i) {
     memset(rooms[i], 0, (size_t)bytes);
-    if (together)
-      MPI_File_iread_at_all(fh, places[i], rooms[i], bytes, MPI_BYTE, &requests[i]);
-    else
-      MPI_File_iread_at(fh, places[i], rooms[i], bytes, MPI_BYTE, &requests[i]);
+    MPI_File_iread_at(fh, places[i], rooms[i], bytes, MPI_BYTE, &requests[i]);
     if (i != between) continue;
     memset(data, 0, (size_t)bytes);
     const int error = MPI_File_read_at(fh, places[count - 1 - i], data, bytes, MPI_BYTE, &status);
