@@ -41,13 +41,13 @@ def run(system, mpi, name, launch, **environment):
 
 
 def accelerated(system, mpi, strategy, command, launch):
-    """A run with Millrace. `command` is what stands before the launcher, but for the file of the statistics."""
+    """A run with Millrace. `command` is what stands before the launcher, with @ for the file of the statistics."""
     stats = f"/tmp/stats-{mpi}-{strategy}"
     run(
         system,
         mpi,
         strategy,
-        [*(word.replace("STATS", stats) for word in command), *launch],
+        [*(word.replace("@", stats) for word in command), *launch],
         MILLRACE_STRATEGY=strategy,
     )
     text = (system.root / stats[1:]).read_text()
@@ -93,7 +93,7 @@ def with_command(system, wheel):
         system.inside("python3", "-m", "venv", venv)
         pip = [f"{venv}/bin/pip", "install", "--quiet", "--no-index", "--find-links=/opt/wheels"]
         system.inside(*pip, "millrace-io", package)
-        command = [f"{venv}/bin/millrace", "run", "--stats", "STATS", "--"]
+        command = [f"{venv}/bin/millrace", "run", "--stats", "@", "--"]
         accelerated(system, mpi, STRATEGIES[0], command, launch)
         took_s = time.monotonic() - begin
         print(f"{system.suite}, {system.machine}: {mpi}: {took_s:.0f} s from no environment to an accelerated run")
@@ -116,7 +116,7 @@ def with_preload(system, wheel):
     for mpi, (launcher, options) in MPIS.items():
         folder = shutil.copytree(BUILD / "mpi-wheels" / mpi, system.root / f"opt/{mpi}", symlinks=True)
         build_program(system, mpi, folder / "include", next(folder.glob("lib/libmpi.so.[0-9]*")))
-        command = ["env", f"LD_PRELOAD={preload}", "MILLRACE_STATS=STATS"]
+        command = ["env", f"LD_PRELOAD={preload}", "MILLRACE_STATS=@"]
         compare(system, mpi, command, [f"/opt/{mpi}/bin/{launcher}", *options, "-n", RANKS])
 
 
