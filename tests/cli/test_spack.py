@@ -67,7 +67,8 @@ def test_it_sets_variables_that_the_build_reads(recipe, words, expected):
     made = recipe[0]()
     made.spec = Spec(*words)
     arguments = made.cmake_args()
-    assert {word for word in arguments if "MPICC" in word} == ({expected} if expected else set())
+    assert {word for word in arguments if "MILLRACE_MPICC" in word} == ({expected} if expected else set())
+    assert {f"-DMILLRACE_FOUND_{name}=" for name in ("MPICH", "OMPI", "MPICC")} <= set(arguments)
     build = "".join(path.read_text() for path in [ROOT / "CMakeLists.txt", *(ROOT / "cmake").glob("*.cmake")])
     for name in re.findall(r"-D(\w+)=", " ".join(arguments)):
         assert re.search(rf"\b{name}\b", build), name

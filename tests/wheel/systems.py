@@ -7,15 +7,15 @@ import dataclasses
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.request
 
 QEMU = "/usr/bin/qemu-aarch64-static"
 AS_ROOT = {f"{who}_ALLOW_RUN_AS_ROOT{more}": "1" for who in ("OMPI", "PRTE") for more in ("", "_CONFIRM")}
-# MPI libraries copy between processes by process_vm_readv, which qemu lacks.
+# The MPI libraries must not use process_vm_readv to copy between processes: qemu lacks it.
 NO_COPIES = {
     "MPIR_CVAR_CH4_CMA_ENABLE": "0",
     "OMPI_MCA_btl_sm_single_copy_mechanism": "none",
@@ -33,14 +33,17 @@ OWN_TRANSLATORS = [*NAMESPACES, "--user", "--map-root-user"]
 SCRIPTS = pathlib.Path("/usr/share/debootstrap/scripts")
 
 
+class Unavailable(Exception):
+    """Why a system cannot be bootstrapped here."""
+
+
 @dataclasses.dataclass
 class System:
     """A release of Debian or Ubuntu, for the machine of the wheel."""
 
     suite: str
-    mirror: str
+    ubuntu: bool
     machine: str
-    options: tuple[str, ...] = ()  # of debootstrap
     root: pathlib.Path = pathlib.Path()
 
     @property
@@ -53,10 +56,6 @@ class System:
             return "it needs root, to bootstrap a system"
         if shutil.which("debootstrap") is None:
             return "debootstrap is not installed"
-        try:
-            urllib.request.urlopen(f"{self.mirror}/dists/{self.suite}/Release", timeout=30).close()
-        except OSError as error:
-            return f"its packages cannot be had from {self.mirror}: {error}"
         return self.missing_translator() if self.foreign else ""
 
     @staticmethod
@@ -71,19 +70,34 @@ class System:
     @contextlib.contextmanager
     def bootstrapped(self, *packages: str):
         """The system in a temporary folder. Nobody else sees its mounts, so the removal touches nothing else."""
+        if reason := self.missing():
+            raise Unavailable(reason)
         with tempfile.TemporaryDirectory(prefix="millrace-wheel-") as folder:
             self.root = pathlib.Path(folder) / self.suite
-            command = ["debootstrap", "--variant=minbase", f"--include={','.join(packages)}", *self.options]
+            command = ["debootstrap", "--variant=minbase", f"--include={','.join(packages)}"]
             if self.foreign:
                 command += ["--foreign", "--arch=arm64"]
-            must(*command, self.suite, self.root, self.mirror, *self.script())
+            if self.ubuntu:
+                command.append("--components=main,universe")
+            done = attempt(*command, self.suite, self.root, *self.source())
+            if "Failed getting release file" in done.stderr + done.stdout:
+                raise Unavailable("its packages cannot be had")
+            check(command, done)
             if self.foreign:
                 self.unpack()
             yield self
 
-    def script(self) -> list[str]:
-        """debootstrap's script, if it does not know the suite: those of newer Ubuntus are the same."""
-        return [] if (SCRIPTS / self.suite).exists() else ["jammy"]
+    def source(self) -> list[str]:
+        """Ubuntu's mirror and script, as this debootstrap knows them. All newer Ubuntus have one script.
+
+        Without Ubuntu's keyring debootstrap would ask Debian's mirror. TLS vouches for the packages then.
+        """
+        known = SCRIPTS / "jammy"
+        if not self.ubuntu:
+            return []
+        if not known.exists():
+            raise Unavailable("this debootstrap does not know Ubuntu 22.04")
+        return [f"https://{re.findall(r'default_mirror http://(archive.*)', known.read_text())[0]}", "jammy"]
 
     def unpack(self) -> None:
         """Unpacks the packages that debootstrap has fetched. Translated, their configuration would take minutes."""
@@ -107,8 +121,16 @@ class System:
         return must(*namespaces, "sh", "-c", script, self.root, *command, env=env, timeout=bound_s)
 
 
-def must(*command: object, **more) -> str:
-    done = subprocess.run([str(word) for word in command], text=True, capture_output=True, check=False, **more)
+def attempt(*command: object, **more) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(word) for word in command], text=True, capture_output=True, check=False, **more)
+
+
+def check(command, done: subprocess.CompletedProcess[str]) -> None:
     if done.returncode != 0:
         sys.exit(f"failed: {command}\n{done.stdout}\n{done.stderr}")
+
+
+def must(*command: object, **more) -> str:
+    done = attempt(*command, **more)
+    check(command, done)
     return done.stdout

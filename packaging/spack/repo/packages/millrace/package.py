@@ -49,6 +49,8 @@ class Millrace(CMakePackage):
             self.define("MILLRACE_WERROR", False),
             self.define("Python3_EXECUTABLE", self.spec["python"].command.path),
         ]
+        # Empty, so that the build takes no MPI of the system.
+        args += [self.define(f"MILLRACE_FOUND_{name}", "") for name in ("MPICH", "OMPI", "MPICC")]
         if self.spec.satisfies("+mpi"):
             ours = "OMPI" if self.spec["mpi"].satisfies("openmpi") else "MPICH"
             args.append(self.define(f"MILLRACE_MPICC_{ours}", self.spec["mpi"].mpicc))
