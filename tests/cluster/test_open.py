@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Opens for reading on a network file system whose server is one of the nodes."""
+
+from itertools import product
+
+import pytest
+from jobs import LAUNCHERS, nodes_up, shared_folder
+from millrace.cluster import gluster
+
+if gluster.missing():
+    pytest.skip(gluster.missing(), allow_module_level=True)
+
+FILE = gluster.MOUNT / "file"
+MAKE = f"open('{FILE}', 'wb').write(bytes((i // 4096 + i % 251) & 255 for i in range(5_000_000)))"
+# A second mount on each node. What a node looks at too early is out of date for a second.
+CACHED = gluster.PLACE / "cached"
+CACHES = "attribute-timeout=1,entry-timeout=1,negative-timeout=1"
+LEAVES = "leaves: no rank is connected"
+
+
+@pytest.fixture(scope="module")
+def nodes():
+    with gluster.without_traces(), shared_folder() as folder, nodes_up("open", 2, folder) as up:
+
+        def call(node, command):
+            done = up.cluster.run(node, *command)
+            assert done.returncode == 0, done.stderr
+
+        gluster.set_up(call, up.count)
+        for node in range(up.count):
+            call(node, ["bash", "-c", f"mkdir -p {CACHED} && mount -t glusterfs -o {CACHES} node0:/bench {CACHED}"])
+        up.cluster.python(0, MAKE)
+        yield up
+
+
+def opens(nodes, mpi, mode, path=FILE, **settings):
+    job = nodes.job(mpi).run("opens", path, mode, **settings)
+    assert "FAIL" not in job.out and "end" in job.out, job.told
+    if "enabled" not in settings:
+        assert "millrace:" not in job.read("err"), job.told
+    return job
+
+
+def agents_of(job):
+    """How many agents the job had. All of them have left."""
+    job.expect_nothing_left()
+    return job.read("agents").count(LEAVES)
+
+
+@pytest.mark.parametrize("mode", ["read", "two", "threads", "rest"])
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_reads_give_the_file_and_each_node_has_one_agent(nodes, mpi, mode):
+    assert agents_of(opens(nodes, mpi, mode)) == 2
+
+
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_refused_opens_have_the_library_s_errors_and_start_no_agent(nodes, mpi):
+    job, stock = opens(nodes, mpi, "errors"), opens(nodes, mpi, "errors", enabled=0)
+    assert sorted(job.out.splitlines()) == sorted(stock.out.splitlines())
+    assert job.out.count("error class") >= 4 * 4
+    assert agents_of(job) == agents_of(stock) == 0
+
+
+@pytest.mark.parametrize("settings", [{}, {"enabled": 0}], ids=["auto", "off"])
+@pytest.mark.parametrize(("mpi", "mode"), list(product(LAUNCHERS, ("new", "replaced"))))
+def test_no_node_looks_at_the_file_before_all_ranks_are_in_the_open(nodes, mpi, mode, settings):
+    """A rank may make or replace the file just before its own open. Stock libraries meet all ranks before they look."""
+    name = CACHED / f"{mpi}-{len(nodes.jobs)}"
+    opens(nodes, mpi, mode, name, **settings)
+
+
+@pytest.mark.parametrize("settings", [{"enabled": 0}, {"direct_paths": "*/file"}, {"stage": "none"}], ids=str)
+def test_settings_that_leave_reads_to_the_library_start_no_agent(nodes, settings):
+    assert agents_of(opens(nodes, "mpich", "read", **settings)) == 0
