@@ -100,7 +100,9 @@ def count_init(runs: dict[str, Run]) -> None:
 def cold_words(case: Case) -> tuple[list[str], list[str]]:
     """The arguments of the launch that writes the file, and of the launch that reads it."""
     if case.program != "ior":
-        return [*case.arguments, "-e"], [*case.arguments, "-r"]
+        # Many small independent writes would take minutes on a network file system.
+        written = ["-e", "-c"] if case.program == "hdf5" and "-c" not in case.arguments else ["-e"]
+        return [*case.arguments, *written], [*case.arguments, "-r"]
     mib = int(case.arguments[case.arguments.index("--at-least") + 1].removesuffix("m"))
     block = mib * 1024 // case.shape.ranks  # KiB of each rank
     written = ["-t", f"{min(block, 1024)}k", "-b", f"{block}k", "-w", "-W", "-e"]
