@@ -194,10 +194,10 @@ def test_the_picture_is_an_svg_file(tmp_path, capsys):
 def test_a_signal_ends_the_program_that_runs(tmp_path, number):
     mark = tmp_path / "pid"
     code = (
-        "import signal\nfrom millrace.demo import process\n"
+        "import signal\nfrom millrace import signals\nfrom millrace.demo import process\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"command = ['sh', '-c', 'echo $$ >{mark}; exec sleep 1000']\n"
-        "with process.ended_by_signals():\n process.execute(command, {}, None)"
+        "with signals.ended_by_signals():\n process.execute(command, {}, None)"
     )
     python = str(Path(process.__file__).resolve().parents[2])
     environment = {**os.environ, "PYTHONPATH": python}

@@ -12,12 +12,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from millrace.cluster import client, keeper, launchers, network, slow_disk, slurm, state, system
 from millrace.cluster.state import ClusterError, Spec, State
+from millrace.signals import ended_by_signals
 
 _KEEPER = "millrace-cluster-keeper"  # `down --all` looks for this in command lines
 _START = (
@@ -61,7 +61,7 @@ def check_rights() -> None:
 def up(spec: Spec) -> State:
     """Starts a cluster. If it fails, nothing of it is left."""
     check(spec)
-    with state.locked(), _ended_by_signals():
+    with state.locked(), ended_by_signals():
         found = state.read(spec.name)
         if found is not None and found.running:
             raise ClusterError(
@@ -79,21 +79,6 @@ def up(spec: Spec) -> State:
     if made is None:
         raise ClusterError("the cluster ended right after its start", 1)
     return made
-
-
-@contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Turns signals that end this process into exceptions, as Ctrl-C is, so that the clean-up runs."""
-
-    def end(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _make_folders(spec: Spec) -> None:

@@ -21,8 +21,9 @@ from millrace import __version__, machine, prefix, scheduling
 from millrace.cluster.state import ClusterError
 from millrace.demo import cases, nodes, report, runner
 from millrace.demo.here import Here
-from millrace.demo.process import RunFailed, ended_by_signals
+from millrace.demo.process import RunFailed
 from millrace.run import EXIT_BAD_USE, tell
+from millrace.signals import ended_by_signals
 
 SCHEMA = "millrace.demo/2"
 _PART_OF_MACHINE = 0.6  # of the time, if virtual nodes follow

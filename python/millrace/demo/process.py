@@ -77,21 +77,6 @@ def _end(child: subprocess.Popen[str]) -> None:
 
 
 @contextlib.contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Turns signals that end this process into exceptions, as Ctrl-C is, so that nothing of the demo stays."""
-
-    def end(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """A clean-up that has begun goes on to its end, also if the user presses Ctrl-C again."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
