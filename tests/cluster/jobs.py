@@ -30,6 +30,7 @@ LAUNCHERS = {
 LONG = bool(os.environ.get("TEST_LONG"))
 TIMEOUT_S = 5  # MILLRACE_TIMEOUT where something is to break
 LINGER_MS = 500
+AWAITED_S = 90  # for agents to leave: one may wait a minute for another that has died before it came
 _LISTENS = "0A"
 
 
@@ -136,7 +137,7 @@ class Job:
             found.setdefault(int(rank), []).append(f"{call} {name}")
         return found
 
-    def expect_nothing_left(self, bound_s: float = 30) -> None:
+    def expect_nothing_left(self, bound_s: float = AWAITED_S) -> None:
         assert eventually(lambda: not self.processes(), bound_s), f"left: {self.processes()}\n{self.told}"
 
     def end(self) -> None:

@@ -20,7 +20,6 @@ NODES, PER_NODE = 3, 2
 PIECE, PIECES, STOP = 1024, 2000, 500
 WHOLE = NODES * PER_NODE * PIECE * PIECES
 BOUND_S = 60
-AWAITED_S = 90  # for agents to leave: one may wait a minute for another that never comes
 FIRST = int(os.environ.get("TEST_FIRST_SEED", "1"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("TEST_POINTS", "50" if LONG else "2")))
 
@@ -133,7 +132,7 @@ def test_what_a_rank_closed_well_is_there_after_recovery_whichever_agent_dies_wh
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
     job.wait(BOUND_S)
-    job.expect_nothing_left(AWAITED_S)
+    job.expect_nothing_left()
     on_each_node(nodes, "recover")
     closed = [int(rank) for rank in re.findall(r"closed (\d+) MPI_SUCCESS", job.out)]
     there, expected = path.read_bytes(), pattern(0, WHOLE)

@@ -17,7 +17,6 @@ from victim import pattern
 NODES, PER_NODE = 3, 2
 PIECE, PIECES = 1024, 4000
 BOUND_S = 45  # for a job to end, with MILLRACE_TIMEOUT of TIMEOUT_S; also where tests share the processors
-AWAITED_S = 75  # for agents to leave: one may wait a minute for another that never comes
 FIRST = int(os.environ.get("TEST_FIRST_SEED", "1"))
 POINTS = range(FIRST, FIRST + int(os.environ.get("TEST_POINTS", "50" if LONG else "2")))
 
@@ -81,7 +80,7 @@ def strike(nodes, seed, kind, fault):
     if undo is not None:
         undo()
     victim.expect_told(victim.end(began))
-    victim.job.expect_nothing_left(AWAITED_S)
+    victim.job.expect_nothing_left()
     return victim
 
 
