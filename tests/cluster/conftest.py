@@ -86,6 +86,14 @@ def traces(name: str) -> dict[str, object]:
     }
 
 
+def more(before: dict[str, object], now: dict[str, object]) -> dict[str, object]:
+    """What is there now and was not before. Traces of other tests' clusters may have gone meanwhile."""
+    added = {
+        key: found - before[key] if isinstance(found, set) else found and not before[key] for key, found in now.items()
+    }
+    return {key: found for key, found in added.items() if found}
+
+
 class Cluster:
     """A cluster of a name that no other test uses."""
 
@@ -144,7 +152,7 @@ def cluster() -> Iterator[Cluster]:
     done = one("down")
     assert done.returncode == 0, done.stderr
     now = {}
-    assert eventually(lambda: now.update(traces(one.name)) or now == before), f"left behind: before {before}, now {now}"
+    assert eventually(lambda: now.update(traces(one.name)) or not more(before, now)), f"left: {more(before, now)}"
 
 
 @pytest.fixture

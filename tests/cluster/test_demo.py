@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, RUN, STORAGE, eventually, traces
+from conftest import BUILD, RUN, STORAGE, eventually, more, traces
 from jobs import LAUNCHERS, shared_folder
 from millrace.cluster import gluster
 
@@ -47,6 +47,11 @@ def left(name: str) -> dict[str, object]:
     return found | {"mounts": {place for place in found["mounts"] if place.startswith(ours)}}
 
 
+def expect_no_more(before: dict[str, object], name: str) -> None:
+    now: dict[str, object] = {}
+    assert eventually(lambda: now.update(left(name)) or not more(before, now)), f"left: {more(before, now)}"
+
+
 @pytest.mark.parametrize("shared", [False, True], ids=["disk-of-node-0", "glusterfs"])
 def test_programs_run_on_four_nodes_with_identical_files(folder, shared):
     if shared and gluster.missing():
@@ -61,8 +66,7 @@ def test_programs_run_on_four_nodes_with_identical_files(folder, shared):
     for result in part["results"]:
         assert result["identical"] and not result["error"] and result["ranks"] == 16, result
     assert any(result["route"] == "pipeline" for result in part["results"])
-    now = {}
-    assert eventually(lambda: now.update(left(name)) or now == before), f"left: before {before}, now {now}"
+    expect_no_more(before, name)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -76,6 +80,5 @@ def test_nothing_is_left_of_an_interrupted_demo(folder, number):
         demo.send_signal(number)
         assert eventually(lambda: demo.poll() is not None, 60), "it does not end"
         assert demo.returncode != 0
-    now = {}
-    assert eventually(lambda: now.update(left(name)) or now == before), f"left: before {before}, now {now}"
+    expect_no_more(before, name)
     assert not list((folder / "out").glob("work-*"))
