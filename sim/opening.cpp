@@ -75,8 +75,10 @@ Status Cluster::open(Rank& rank) {
     request.routing.key = key_of(scenario_.seed, opening.group);
     request.routing.stands_in = scenario_.stands_in ? 1 : 0;
   }
+  request.late = scenario_.joins_late && opening.routed && rank.number % scenario_.ranks_per_node != 0;
+  const bool waits = opening.routed && !request.late;  // for its agent's answer
   rank.file = client::open(std::move(request), *rank.process);
-  return rank.file->registered() || !opening.routed ? Status() : Status(Code::lost_agent);
+  return rank.file->registered() || !waits ? Status() : Status(Code::lost_agent);
 }
 
 // If only the first node sees the file, every other node gets a new stand-in at each opening.

@@ -194,6 +194,7 @@ void Cluster::turn(Rank& rank, client::Reason why_direct) {
 }
 
 void Cluster::close(Rank& rank) {
+  if (scenario_.joins_late) meet(rank);
   if (!rank.handle || rank.gone) return;
   note(rank, "closes: rank");
   const Status status = rank.file != nullptr ? rank.file->close() : Status();

@@ -144,6 +144,7 @@ struct Scenario {
   std::vector<client::FileView> views;  // of these reads; the first one is the file itself
   transport::RoutePlan read_plan;       // of these opens
   bool meets_late = false;              // at these opens, only the agents of file servers are needed
+  bool joins_late = false;  // only each node's first rank registers the file that is written at its open
   std::vector<Opening> later;
   std::uint64_t anew_bytes = 0;  // as in Opening, but after all openings, before the last recovery
 

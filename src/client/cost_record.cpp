@@ -67,9 +67,7 @@ void make_folders(const std::string& path) {
 
 // A line of mountinfo: ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [FIELDS...] - TYPE SOURCE OPTIONS. If a
 // device has several mounts, the first one is enough: all have the same type and source.
-std::string file_system_of(const std::string& path) {
-  dev_t device = 0;
-  if (!device_of(path, device)) return {};
+std::string file_system_of(std::uint64_t device) {
   const std::string wanted = std::to_string(major(device)) + ":" + std::to_string(minor(device));
   const std::string mounts = contents("/proc/self/mountinfo", mounts_most_bytes);
   for (std::string_view rest = mounts; !rest.empty();) {
@@ -85,6 +83,11 @@ std::string file_system_of(const std::string& path) {
     if (!source.empty()) return std::string(type) + " " + std::string(source);
   }
   return {};
+}
+
+std::string file_system_of(const std::string& path) {
+  dev_t device = 0;
+  return device_of(path, device) ? file_system_of(device) : std::string();
 }
 
 std::uint64_t number_of_file_system(const std::string& file_system) {
@@ -135,8 +138,7 @@ Status store_costs(const std::string& record, const std::string& file_system, co
   return Status::from_errno(reason);
 }
 
-KnownCosts CostBook::of(const std::string& path) {
-  const std::string file_system = file_system_of(path);
+KnownCosts CostBook::of(const std::string& file_system) {
   const std::lock_guard lock(mutex_);
   if (file_system == file_system_ && known_.file_system != 0) return known_;
   store_locked();

@@ -19,6 +19,8 @@ namespace millrace::client {
 // The type and the source of a path's file system, such as "ext4 /dev/vda1". The path need not exist yet.
 // Empty: the kernel does not name the file system.
 std::string file_system_of(const std::string& path);
+// The same of a device (st_dev), without a question to the file system.
+std::string file_system_of(std::uint64_t device);
 
 // Never 0.
 std::uint64_t number_of_file_system(const std::string& file_system);
@@ -40,9 +42,9 @@ class CostBook {
  public:
   explicit CostBook(const Settings& settings) : settings_(settings) {}
 
-  // The costs for a file, from the record or typical ones. A program writes to one or a few file systems, so
-  // the book remembers only the costs of the last one.
-  KnownCosts of(const std::string& path);
+  // The costs of a file system (file_system_of), from the record or typical ones. A program writes to one or
+  // a few file systems, so the book remembers only the costs of the last one.
+  KnownCosts of(const std::string& file_system);
   // Takes the times of the process's files so far. They are sums and replace the earlier ones.
   void learn(const ObservedFiles& observed);
   // Adds these times to the record. An error is ignored: without a record, typical costs apply the next time.

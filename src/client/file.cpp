@@ -134,6 +134,8 @@ Reason OpenedFile::enroll_with(Session& session) {
     session.protect({slot_, journal::identity_of(journal::Kind::rescue, target_.held(),
                                                  process_.identify(target_.held()))});
   file_bytes_ = request_.file_bytes != 0 ? request_.file_bytes : static_cast<std::uint64_t>(status.st_size);
+  // What the guest has learned about other nodes counts from now on for this open.
+  if (request_.late && request_.writable) elsewhere_.store(true, std::memory_order_relaxed);
   session_.store(&session, std::memory_order_release);
   return Reason::none;
 }
@@ -232,10 +234,17 @@ void OpenedFile::note_direct_call(std::uint64_t bytes) {
   direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
+bool OpenedFile::is_awaited() {
+  if (registered() || request_.members <= 1) return false;
+  if (!request_.late) return known_to_agent();
+  Session* const session = request_.writable ? process_.joined() : nullptr;
+  return session != nullptr && session->view().pending_in(target_.number(), everything);
+}
+
 // For collective requests: a rank that wrote nothing joins an agent too, because other ranks wait for it.
 Session* OpenedFile::session_of_group() {
   if (process_.is_child()) return nullptr;
-  if (!registered() && request_.members > 1 && !request_.late && known_to_agent()) (void)enroll(false);
+  if (is_awaited()) (void)enroll(false);
   return session_.load(std::memory_order_acquire);
 }
 
@@ -245,6 +254,7 @@ Status OpenedFile::sync() {
   if (!goes_to_disk()) stint_.spoil();
   process_.lessons().syncs.store(true, std::memory_order_relaxed);
   Session* session = session_of_group();
+  if (session == nullptr && request_.routing.lanes > 0) process_.look_again(target_.path());
   if (session == nullptr) return without_agent();
   on_the_way_.store(false, std::memory_order_relaxed);
   const TraceSpan span("sync");
@@ -305,7 +315,9 @@ Status OpenedFile::settle(Kind kind, Extent extent) {
   tally_.counters.calls = calls_.load();
   tally_.counters.direct_calls = direct_calls_.load();
   tally_.counters.direct_bytes = direct_bytes_.load();
-  Session* session = kind == Kind::close ? session_of_group() : session_.load();
+  // A rank that has not registered the file late must not do so now: its node's agent may have ended the
+  // file.
+  Session* session = kind == Kind::close && !request_.late ? session_of_group() : session_.load();
   report(session != nullptr ? session->status(slot_) : without_agent());
   if (session == nullptr) return without_agent();
   const TraceSpan span("close");

@@ -38,7 +38,7 @@ struct OpenRequest {
   TargetFile found = {};            // the file of `path`, if the front end has already looked for it
   std::uint64_t file_bytes = 0;     // size of a file that is elsewhere and only read; 0: not known
   bool leaves_small = false;        // read_through() leaves small reads that nobody can foresee to the caller
-  bool late = false;                // this rank registers the file with its agent at its first read
+  bool late = false;                // this rank registers the file with its agent at its first need
 };
 
 // One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.
@@ -159,6 +159,8 @@ class File {
 
   // True once this rank has registered the file with the agent.
   virtual bool registered() const = 0;
+  // True once a write of this rank has taken the pipeline.
+  virtual bool used_pipeline() const = 0;
 
   // Turns the pipeline off for the rest of this open (atomic mode, shared pointers, ...), after a flush.
   // `ground` goes into the report; without a reason, the pipeline is on again.
@@ -181,7 +183,7 @@ struct KnownCosts {
   Costs costs;
   std::uint64_t file_system = 0;
 };
-KnownCosts costs_of(const std::string& path);
+KnownCosts costs_of(const TargetFile& target);
 // The times of this rank's files.
 ObservedFiles observed_files();
 // For rank 0: adds the times of all ranks' files to the record when the program ends.
@@ -235,6 +237,8 @@ bool reserve_descriptors();
 // True if this is the launcher's first process of its node, and `ranks` processes are on more than one node.
 // One process of the node can then do what all of them need.
 bool leads_node(int ranks);
+// The same of the last process of its node.
+bool is_last_of_node(int ranks);
 
 // The address of this node's agent for agents of other nodes. Starts the agent if there is none.
 Result<transport::TcpAddress> meet();

@@ -23,6 +23,8 @@ Status OpenedFile::flush_own(Extent extent) {
   if (only_reads()) return ask_before_reading(extent);
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr) {
+    // A rank that registers late asks as a guest, because to register is to open the file again.
+    if (request_.late) return ask_before_reading(extent);
     // Another rank may have bytes pending, though this one never wrote.
     if (!known_to_agent() || !enroll(false)) return ask_before_reading(extent);
     session = session_.load();

@@ -73,6 +73,7 @@ class OpenedFile final : public File, private Leaver {
   Status sync() override;
   Status close() override;
   bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
+  bool used_pipeline() const override { return calls_.load() != 0; }
   Status set_direct(const Ground& ground) override;
   Status bar(Reason reason) override { return barred_.store(reason), set_direct({reason}); }
   void explain_read(bool through, const Ground& ground) override {
@@ -109,6 +110,9 @@ class OpenedFile final : public File, private Leaver {
   // For a rank without a part in the pipeline: the dead agent may have lost bytes of other ranks of the node.
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
   bool known_to_agent();
+  // True if the agent may wait for a request of this rank, which has not registered the file. For a rank that
+  // comes late, it waits only while bytes of the file are pending.
+  bool is_awaited();
   Status ask_before_reading(Extent extent);
   Status flush_own(Extent extent);
   Status prepare_own_direct_write(Extent extent);

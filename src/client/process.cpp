@@ -289,7 +289,9 @@ void secure_name(const std::string& path, const FileSettings& settings) {
 }
 
 std::unique_ptr<File> visit(const std::string& path) { return visit(path, process()); }
-KnownCosts costs_of(const std::string& path) { return process().costs().of(path); }
+KnownCosts costs_of(const TargetFile& target) {
+  return process().costs().of(file_system_of(target.device()));
+}
 ObservedFiles observed_files() { return process().lessons().observed.all(); }
 void learn_costs(const ObservedFiles& observed) { process().costs().learn(observed); }
 bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path); }
@@ -297,6 +299,11 @@ bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path
 bool leads_node(int ranks) {
   const NodePlace place = place_on_node();
   return place.number == 0 && place.count > 0 && ranks > place.count;
+}
+
+bool is_last_of_node(int ranks) {
+  const NodePlace place = place_on_node();
+  return place.number + 1 == place.count && ranks > place.count;
 }
 
 Result<transport::TcpAddress> meet() {

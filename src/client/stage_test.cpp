@@ -38,6 +38,7 @@ class Sent final : public File {
   Status sync() override { return {}; }
   Status close() override { return {}; }
   bool registered() const override { return true; }
+  bool used_pipeline() const override { return true; }
   Status set_direct(const Ground&) override { return {}; }
   const FileSettings& settings() const override { return settings_; }
 

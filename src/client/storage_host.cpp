@@ -38,12 +38,13 @@ std::string mounted_host(std::string_view file_system) {
   return std::string(user == std::string_view::npos ? source : source.substr(user + 1));
 }
 
-std::string storage_host(const std::string& path) {
-  const std::string file_system = file_system_of(path);
-  if (!file_system.starts_with("fuse.glusterfs ")) return mounted_host(file_system);
+std::uint64_t storage_host(const TargetFile& target) {
+  const std::string file_system = file_system_of(target.device());
+  if (!file_system.starts_with("fuse.glusterfs ")) return host_number(mounted_host(file_system));
   std::array<char, 4096> info;
-  const ssize_t size = ::getxattr(path.c_str(), "glusterfs.pathinfo", info.data(), info.size());
-  return size > 0 ? gluster_host({info.data(), static_cast<std::size_t>(size)}) : std::string();
+  const ssize_t size =
+      ::getxattr(target.lasting_path().c_str(), "glusterfs.pathinfo", info.data(), info.size());
+  return size > 0 ? host_number(gluster_host({info.data(), static_cast<std::size_t>(size)})) : 0;
 }
 
 std::uint64_t host_number(std::string_view name) {

@@ -6,13 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "client/target_file.hpp"
+
 namespace millrace::client {
 
-// A file of a network file system may lie on one of the nodes that read it. That node is the best file
-// server: all others then get each byte over one link.
+// A file of a network file system may lie on one of the nodes that have it open. That node is the best file
+// server: each byte of the other nodes then crosses one link.
 
-// The name of the only machine that has the bytes of a file; empty if the file system does not tell.
-std::string storage_host(const std::string& path);
+// The number (host_number) of the only machine that has the bytes of a file; 0: the file system does not
+// tell. Asks only GlusterFS.
+std::uint64_t storage_host(const TargetFile& target);
 
 // From GlusterFS's attribute "glusterfs.pathinfo", which names each brick of the file as
 // "<POSIX(brick):host:path>". Empty if there are several hosts.

@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/stripe.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
 #include <array>
 #include <bit>
 #include <cstring>
+#include <string>
 
 #include "base/settings.hpp"
+#include "client/cost_record.hpp"
 
 namespace millrace::client {
 
@@ -34,17 +37,20 @@ std::uint64_t lustre_stripe(std::span<const std::byte> layout) {
   return magic == lustre_plain || magic == lustre_pooled ? if_usable(stripe) : 0;
 }
 
-std::uint64_t stripe_of(const std::string& path) {
-  std::array<std::byte, 4096> layout;
-  const ssize_t size = ::getxattr(path.c_str(), "lustre.lov", layout.data(), layout.size());
-  if (size > 0) {
-    const std::uint64_t stripe = lustre_stripe(std::span(layout).first(static_cast<std::size_t>(size)));
+std::uint64_t stripe_of(const TargetFile& target) {
+  const std::string path = target.lasting_path();
+  if (file_system_of(target.device()).starts_with("lustre ")) {
+    std::array<std::byte, 4096> layout;
+    const ssize_t size = ::getxattr(path.c_str(), "lustre.lov", layout.data(), layout.size());
+    const std::uint64_t stripe =
+        size > 0 ? lustre_stripe(std::span(layout).first(static_cast<std::size_t>(size))) : 0;
     if (stripe != 0) return stripe;
   }
   // Parallel file systems such as GPFS give the size of their block here. Local file systems and FUSE give
   // far less than a MiB.
-  struct stat about {};
-  return ::stat(path.c_str(), &about) == 0 ? if_usable(static_cast<std::uint64_t>(about.st_blksize)) : 0;
+  struct statx about {};
+  const bool known = ::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC, STATX_TYPE, &about) == 0;
+  return known ? if_usable(about.stx_blksize) : 0;
 }
 
 }  // namespace millrace::client

@@ -36,8 +36,11 @@ TEST(Stripe, WhatCanNotBeAStripeIsNot) {
 }
 
 TEST(Stripe, ALocalFileSystemTellsNone) {
-  EXPECT_EQ(stripe_of("/proc/self/exe"), 0u);
-  EXPECT_EQ(stripe_of("/nowhere"), 0u);
+  TargetFile file, none;
+  ASSERT_TRUE(file.remember("/proc/self/exe"));
+  EXPECT_EQ(stripe_of(file), 0u);
+  EXPECT_FALSE(none.remember("/nowhere"));
+  EXPECT_EQ(stripe_of(none), 0u);
 }
 
 }  // namespace

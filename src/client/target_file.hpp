@@ -38,6 +38,7 @@ class TargetFile {
   // A name that means this file as long as this object has its descriptor.
   std::string lasting_path() const;
   std::uint64_t number() const { return number_; }  // transport::file_number()
+  std::uint64_t device() const { return identity_.device; }
   std::uint64_t inode() const { return identity_.inode; }
 
  private:

@@ -34,6 +34,7 @@ class Visitor final : public File {
   Status sync() override { return {}; }  // this handle has written no bytes through the pipeline
   Status close() override { return {}; }
   bool registered() const override { return false; }
+  bool used_pipeline() const override { return false; }
   Status set_direct(const Ground&) override { return flush(everything); }
   const FileSettings& settings() const override { return process_.settings().file; }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "front/mpiio/nodes.hpp"
+#include "front/mpiio/opening.hpp"
 
 namespace millrace::front {
 namespace {
@@ -65,14 +66,14 @@ bool calls_may_overlap() {
   return PMPI_Query_thread(&provided) != MPI_SUCCESS || provided == MPI_THREAD_MULTIPLE;
 }
 
+// Calls the program's attribute callbacks once more: the library's own open copies the communicator too.
+// MPI_Comm_split calls none, but its ranks poll while they wait, and keep the agents from the processors.
 Held new_ranks(MPI_Comm comm) {
   auto ranks = std::make_shared<Ranks>();
-  int rank = 0;
-  // Unlike MPI_Comm_dup, MPI_Comm_split does not call the program's attribute callbacks.
-  const bool made = PMPI_Comm_size(comm, &ranks->size) == MPI_SUCCESS &&
-                    PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS &&
-                    PMPI_Comm_split(comm, 0, rank, &ranks->comm) == MPI_SUCCESS;
-  return made ? ranks : nullptr;
+  if (PMPI_Comm_size(comm, &ranks->size) != MPI_SUCCESS) return nullptr;
+  MPI_Request request;
+  const int started = PMPI_Comm_idup(comm, &ranks->comm, &request);
+  return wait_asleep(started, request) ? ranks : nullptr;
 }
 
 }  // namespace

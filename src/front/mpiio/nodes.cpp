@@ -129,12 +129,11 @@ std::uint64_t node_number() {
   return checksum(text, size);
 }
 
-bool all_of(MPI_Comm comm, bool mine) {
-  int own = mine ? 1 : 0;
+int least_of(MPI_Comm comm, int mine) {
   int all = 0;
   MPI_Request request;
-  const int started = PMPI_Iallreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm, &request);
-  return wait_asleep(started, request) && all == 1;
+  const int started = PMPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm, &request);
+  return wait_asleep(started, request) ? all : 0;
 }
 
 Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone, bool meets) {
@@ -147,7 +146,7 @@ Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone, bo
   return self;
 }
 
-Decision decide(const std::string& path, const Settings& settings, std::uint64_t storage_host) {
+Decision decide(const client::TargetFile& target, const Settings& settings, std::uint64_t storage_host) {
   Decision decision{};
   decision.settings = settings.file;
   decision.topology = settings.topology;
@@ -157,11 +156,12 @@ Decision decide(const std::string& path, const Settings& settings, std::uint64_t
   if (!settings.across_nodes) return decision;
   const auto size = static_cast<ssize_t>(decision.key.size());
   decision.wanted = ::getrandom(decision.key.data(), decision.key.size(), 0) == size ? 1 : 0;
-  if (storage_host == 0) decision.file_stripe_bytes = client::stripe_of(path);
+  if (storage_host == 0) decision.file_stripe_bytes = client::stripe_of(target);
   return decision;
 }
 
-Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting) {
+Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, bool may_be_late,
+                   Meeting& meeting) {
   int rank = 0;
   if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return Apart::unreachable;
   const auto any = [&](auto&& what) { return std::ranges::any_of(peers, what); };
@@ -178,12 +178,12 @@ Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& deci
   wishes.stripe_bytes = decision.stripe_bytes;
   const auto count = static_cast<std::uint32_t>(nodes.numbers.size());
   const auto holder = std::ranges::find(nodes.hosts, decision.storage_host);
-  meeting.at_storage = decision.storage_host != 0 && holder != nodes.hosts.end();
+  const bool at_storage = decision.storage_host != 0 && holder != nodes.hosts.end();
   const client::RoutePlan plan =
-      meeting.at_storage
+      at_storage
           ? client::plan_route_to(static_cast<std::uint32_t>(holder - nodes.hosts.begin()), wishes, count)
           : client::plan_route(wishes, count, decision.file_stripe_bytes);
-  meeting.late = meeting.at_storage && knows_called(nodes, plan);
+  meeting.late = may_be_late && at_storage && knows_called(nodes, plan);
   if (!meeting.late && unmet(nodes)) {
     if (!meet_agents(comm, self, first_of_node, peers)) return Apart::unreachable;
     nodes = nodes_of(peers, self.node);
@@ -199,7 +199,7 @@ Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& deci
   meeting.route = number_of(nodes, plan);
   if (!meeting.late) {
     probe(peers, meeting);
-    return Apart::no;
+    return meeting.known && !meeting.reaches ? Apart::unreachable : Apart::no;
   }
   // An agent that comes late may never come.
   for (transport::Hop& hop : meeting.routing.hops) hop.upstreams = 0;
@@ -216,16 +216,6 @@ bool try_meeting(const Meeting& meeting) {
 
 void remember_meeting(const Meeting& meeting, bool all_reach) {
   last_probed.store(all_reach ? meeting.route : meeting.route ^ 1u);
-}
-
-Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting) {
-  const Apart apart = plan_meeting(comm, peers, decision, meeting);
-  if (apart != Apart::no) return apart;
-  const bool all = meeting.known ? meeting.reaches : all_of(comm, meeting.reaches);
-  if (!meeting.known) remember_meeting(meeting, all);
-  if (all) return Apart::no;
-  meeting.routing = {};
-  return Apart::unreachable;
 }
 
 client::Reason why(Apart apart) {

@@ -23,7 +23,7 @@ std::uint64_t node_number();
 struct Peer {
   std::uint64_t node;
   std::uint64_t inode;         // of the file on this node; 0: the node does not see the file
-  std::uint64_t probed;        // the result of an earlier probe: see find_out()
+  std::uint64_t probed;        // the result of an earlier probe: see last_probed
   std::uint64_t alone;         // 1: the rank has a handle of the file without ranks of other nodes
   std::uint64_t host;          // client::own_host_number()
   client::AgentAddress agent;  // port 0: not known
@@ -47,7 +47,7 @@ struct Decision {
 // of Peer::alone. With `meets`, the rank starts its agent, if there is none.
 Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone, bool meets);
 // Rank 0 calls this. `storage_host` is the value of Decision::storage_host. The decision has no costs.
-Decision decide(const std::string& path, const Settings& settings, std::uint64_t storage_host);
+Decision decide(const client::TargetFile& target, const Settings& settings, std::uint64_t storage_host);
 
 // The agreement between the ranks of a file that several nodes have open.
 struct Meeting {
@@ -55,7 +55,6 @@ struct Meeting {
   std::uint32_t members = 0;  // ranks on this node
   FileSettings settings;      // of rank 0, for all
   bool first_of_node = false;
-  bool at_storage = false;  // the only file server has the file's bytes on its node
   bool late =
       false;  // each agent comes with its first rank that needs it, but for the agents that others call
   std::uint64_t route = 0;  // a number for the agents and the way between them
@@ -77,13 +76,12 @@ enum class Apart {
 
 // Starts the agents that `peers` (one of each rank) does not name yet, and tells all ranks their addresses.
 // Then each rank knows its agent's part of the route. The answer is the same on all ranks. Collective. Call
-// it only if all ranks know that they are on several nodes.
-Apart meet_nodes(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting);
-
-// The same without the last agreement: the caller has to find out whether `meeting.reaches` is true on all
-// ranks. If decision.storage_host is one of the nodes, and the agents that others call are known, the meeting
-// is late: no agent starts, and no rank tries to reach another node.
-Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, Meeting& meeting);
+// it only if all ranks know that they are on several nodes. The caller has to find out whether
+// `meeting.reaches` is true on all ranks. If decision.storage_host is one of the nodes, its agent is the file
+// server. If the agents that others call are then known, the meeting of a file that is only read
+// (`may_be_late`) is late: no agent starts, and no rank tries to reach another node.
+Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, bool may_be_late,
+                   Meeting& meeting);
 // Remembers whether the agents of this route reach each other, for the next file.
 void remember_meeting(const Meeting& meeting, bool all_reach);
 // After a late meeting: whether this node's agent can reach its next agents. Remembers the answer.
@@ -95,7 +93,9 @@ client::Reason why(Apart apart);
 // reason.
 void tell(Apart apart, const std::string& path, const FileSettings& settings);
 
+// The least of all ranks' values, which are not negative; 0 after an MPI error. Collective.
+int least_of(MPI_Comm comm, int mine);
 // True if `mine` is true on every rank of the communicator. Collective.
-bool all_of(MPI_Comm comm, bool mine);
+inline bool all_of(MPI_Comm comm, bool mine) { return least_of(comm, mine ? 1 : 0) == 1; }
 
 }  // namespace millrace::front

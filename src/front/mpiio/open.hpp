@@ -61,6 +61,7 @@ struct Open {
   bool one_node = false;           // all ranks of the file are on this node
   bool routed = false;             // several nodes have the file open, and their agents work together
   bool looks_again = false;        // routed, and this rank refreshes the mount of its node at close
+  bool joins_late = false;         // routed, and ranks register the file at their first need
   bool left = false;               // all ranks leave the file to the MPI library (Apart)
   bool foreign = false;            // a data representation other than native
   client::Sweep sweep;             // for direct writes with holes (sieving.hpp); window 0: no data sieving

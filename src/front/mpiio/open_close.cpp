@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "client/storage_host.hpp"
 #include "front/device/door.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/calls.hpp"
@@ -79,22 +80,38 @@ bool argument_error(int error) {
          value == MPI_ERR_NOT_SAME || value == MPI_ERR_FILE;
 }
 
-// The last step of an open: all ranks have agreed, and only the agents' answers are missing. Sets `apart` if
-// some node's agent refuses the file.
-std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest request, Apart& apart) {
+// A rank may register the file of several nodes late, at its first write that takes the pipeline. Until then
+// it asks for pending bytes as a guest. A ledger knows the bytes of registered ranks only.
+bool may_join_late(const FileSettings& settings) {
+  return settings.strategy == Strategy::automatic && !keeps_ledger(settings);
+}
+
+// Whether a node's agent is ready for the file, as the node's first rank finds.
+enum Ready : int { unreachable, refused, ready };
+
+// The last step of an open: only the agents' answers are missing. Sets `apart` if some node's agent refuses
+// the file, or cannot reach another node.
+std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest request,
+                                              const Meeting& meeting, Apart& apart) {
   const bool across = request.routing.lanes > 0;
-  request.left = why(apart);
+  request.left = why(meeting.reaches ? apart : Apart::unreachable);
+  request.late = across && !meeting.first_of_node && may_join_late(request.settings);
   client::OpenRequest again{.path = request.path,
                             .group = request.group,
                             .members = request.members,
                             .settings = request.settings,
                             .costs = request.costs,
                             .file_system = request.file_system};
+  const bool late = request.late;
   std::unique_ptr<client::File> file = client::open(std::move(request));
+  if (!across) return file;
+  const Ready own = !meeting.reaches ? unreachable : late || file->registered() ? ready : refused;
+  const int all = least_of(comm, own);
+  if (!meeting.known) remember_meeting(meeting, all != unreachable);
   // Now each agent knows the file, so the agents may call each other.
-  if (!across || all_of(comm, file->registered())) return file;
+  if (all == ready) return file;
   (void)file->close();  // an agent of another node lacks the file; no rank has written yet
-  apart = Apart::refused;
+  apart = all == refused ? Apart::refused : Apart::unreachable;
   again.left = why(apart);
   return client::open(std::move(again));
 }
@@ -110,9 +127,11 @@ bool reaches_agent(const std::string& path) {
   return false;
 }
 
-// This rank's message about a file that it `wants` accelerated.
-Introduction introduction_of(int rank, const std::string& path, const Settings& settings, bool wanted,
-                             std::uint64_t inode, const Handles& others) {
+// This rank's message about a file that it `wants` accelerated. If the file has ranks on several nodes, one
+// rank of each node starts the agent now, so that all ranks hear its address. That is not rank 0, which has
+// more to do.
+Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, const Settings& settings,
+                             bool wanted, std::uint64_t inode, const Handles& others) {
   Introduction mine{};
   mine.agreement.company = own_company(rank, wanted);
   mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
@@ -125,7 +144,10 @@ Introduction introduction_of(int rank, const std::string& path, const Settings& 
   mine.agreement.pure = wanted && leavable && client::is_mixed(path) ? 0 : 1;
   if (!wanted) return mine;
   mine.observed = client::observed_files();
-  mine.self = describe_self(inode, settings, others.plain && !others.routed, false);
+  int size = 1;
+  const bool starts = settings.across_nodes && mine.agreement.pure != 0 && mine.agreement.left == 0 &&
+                      PMPI_Comm_size(comm, &size) == MPI_SUCCESS && client::is_last_of_node(size);
+  mine.self = describe_self(inode, settings, others.plain && !others.routed, starts);
   return mine;
 }
 
@@ -134,6 +156,7 @@ void set_routed(Open& open, MPI_Comm comm, bool first_of_node, Open::Through car
   open.routed = true;
   open.ranks = ranks_of(comm);
   open.looks_again = first_of_node;
+  open.joins_late = may_join_late(open.file->settings());
   open.until_written = carried != Open::Through::none;
   open.through = carried;
   open.reads_alone = open.until_written;
@@ -150,16 +173,16 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   const Handles others = wanted ? handles_of(path) : Handles{};
   int rank = 0;
   if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return false;
+  client::TargetFile found;
+  if (wanted) (void)found.remember(path);
   Introductions heard;
   if (wanted && rank == 0) {
     client::secure_name(path, settings.file);  // the other ranks wait for rank 0 at the agreement
-    heard.decision = decide(path, settings, 0);
-    heard.decision.costs = client::costs_of(path);
+    heard.decision = decide(found, settings, client::storage_host(found));
+    heard.decision.costs = client::costs_of(found);
     if ((amode & MPI_MODE_RDWR) != 0) heard.decision.through = through_until_written(path, settings);
   }
-  client::TargetFile found;
-  if (wanted) (void)found.remember(path);
-  const Introduction mine = introduction_of(rank, path, settings, wanted, found.inode(), others);
+  const Introduction mine = introduction_of(comm, rank, path, settings, wanted, found.inode(), others);
   if (!introduce(comm, mine, heard) || !opened) return false;
   if (rank == 0) client::learn_costs(heard.observed);
   const Agreement& all = heard.agreement;
@@ -174,7 +197,8 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   Meeting meeting{{}, heard.members, settings.file, false};
   Apart apart = all.left != 0 ? Apart::left_before : Apart::no;
   if (apart == Apart::no && heard.members == 0)
-    apart = meet_nodes(comm, heard.peers, heard.decision, meeting);
+    apart = plan_meeting(comm, heard.peers, heard.decision, false, meeting);
+  if (apart != Apart::no) meeting.routing = {};
   const bool carries = heard.members == 0 && all.written == 0 && all.collective_direct == 0;
   const Open::Through carried = carries ? heard.decision.through : Open::Through::none;
   auto open = std::make_unique<Open>();
@@ -194,7 +218,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
                                 .through = carried != Open::Through::none,
                                 .found = std::move(found),
                                 .leaves_small = true},
-                               apart);
+                               meeting, apart);
   open->left = apart != Apart::no;
   open->one_node = heard.members != 0;
   if (heard.members != 0 && !open->left) {
@@ -250,8 +274,10 @@ void end_pending_reads() noexcept {
 // Closes Millrace's part of the file. The library's own close follows in any case.
 int leave(std::unique_ptr<Open> open) {
   end_reading(*open);
+  // A rank may register the file as long as it writes. No node's agent may have ended the file by then.
+  const bool unused = open->joins_late && all_ranks(*open, !open->file->used_pipeline());
   const Status status = open->file->close();
-  if (open->routed) {  // so the next open finds all nodes' writes
+  if (open->routed && !unused) {  // so the next open finds all nodes' writes
     (void)all_ranks(*open, true);
     // All ranks of a node share its mount. The other ranks wait for this one in the library's close, which is
     // collective.

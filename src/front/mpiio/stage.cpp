@@ -88,7 +88,7 @@ struct Look {
 Look look_at(const OwnOpen& own) {
   const bool remote = client::is_remote(own.path);
   const std::uint64_t bytes = client::stamp_of(own.found.lasting_path()).size;
-  return {remote, bytes, remote ? storage_of(own.path) : 0};
+  return {remote, bytes, remote ? client::storage_host(own.found) : 0};
 }
 
 bool handle_of_copy(int fd, MPI_File& copy) {
@@ -220,7 +220,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
     mine.wanted = static_cast<std::uint64_t>(asked) + 1;
     mine.unfit = static_cast<std::uint64_t>(look.unfit());
     mine.library_reads = !look.remote && settings.direct_calls.empty() ? 0 : 1;
-    heard.decision = decide(own.path, settings, look.storage_host);
+    heard.decision = decide(own.found, settings, look.storage_host);
   }
   // Other nodes need this node's agent only if it is the file server.
   const bool serves =

@@ -7,18 +7,16 @@
 #include <span>
 
 #include "client/stage.hpp"
-#include "client/storage_host.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/opening.hpp"
 
 namespace millrace::front {
 
-std::uint64_t storage_of(const std::string& path) { return client::host_number(client::storage_host(path)); }
-
 Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, const Decision& decision,
                    Open& open) {
   Meeting meeting;
-  if (const Apart apart = plan_meeting(comm, peers, decision, meeting); apart != Apart::no) return apart;
+  if (const Apart apart = plan_meeting(comm, peers, decision, true, meeting); apart != Apart::no)
+    return apart;
   // Nothing is written: there is nothing to keep or to bring to a disk.
   FileSettings reads = meeting.settings;
   reads.strategy = Strategy::automatic;

@@ -18,9 +18,6 @@ namespace millrace::front {
 // Reading a smaller file takes no longer than the agreement of the nodes.
 constexpr std::uint64_t worth_carrying_bytes = 4 * MiB;
 
-// Rank 0 calls this, for decide().
-std::uint64_t storage_of(const std::string& path);
-
 // Lets the nodes' agents work together on such a file, and completes `open`; `peers` and `decision` are what
 // all ranks have told each other. Apart::no: they do. Otherwise `open` is as before. The answer is the same
 // on all ranks. Collective. `large`: the agents carry large reads too. `found` is the file of `path`.

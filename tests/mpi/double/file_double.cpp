@@ -129,6 +129,7 @@ class Double final : public File {
   }
 
   bool registered() const override { return registered_; }
+  bool used_pipeline() const override { return false; }
 
   Status set_direct(const Ground& ground) override {
     const Status status = flush(everything);
@@ -186,6 +187,7 @@ class Visitor final : public File {
   Status sync() override { return {}; }
   Status close() override { return {}; }
   bool registered() const override { return false; }
+  bool used_pipeline() const override { return false; }
   Status set_direct(const Ground&) override { return flush_all_of(identity_); }
   const FileSettings& settings() const override { return process_settings().file; }
 
@@ -204,6 +206,7 @@ class Null final : public File {
   Status sync() override { return {}; }
   Status close() override { return {}; }
   bool registered() const override { return true; }
+  bool used_pipeline() const override { return false; }
   Status set_direct(const Ground&) override { return {}; }
   const FileSettings& settings() const override { return process_settings().file; }
 };
@@ -213,7 +216,8 @@ class Null final : public File {
 Result<transport::TcpAddress> meet() { return Code::lost_agent; }
 transport::TcpAddress met() { return {}; }
 bool leads_node(int) { return false; }
-KnownCosts costs_of(const std::string& /*path*/) { return {}; }
+bool is_last_of_node(int) { return false; }
+KnownCosts costs_of(const TargetFile& /*target*/) { return {}; }
 ObservedFiles observed_files() { return {}; }
 void learn_costs(const ObservedFiles& /*observed*/) {}
 void refresh(const std::string& /*path*/) {}
