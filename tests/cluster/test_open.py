@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Opens for reading on a network file system whose server is one of the nodes."""
+"""Opens on a network file system whose server is one of the nodes."""
 
+import json
 import re
 from itertools import product
 
@@ -75,3 +76,34 @@ def test_no_node_looks_at_the_file_before_all_ranks_are_in_the_open(nodes, mpi, 
 @pytest.mark.parametrize("settings", [{"enabled": 0}, {"direct_paths": "*/file"}, {"stage": "none"}], ids=str)
 def test_settings_that_leave_reads_to_the_library_start_no_agent(nodes, settings):
     assert agents_of(opens(nodes, "mpich", "read", **settings)) == 0
+
+
+@pytest.mark.parametrize(("piece", "ranks"), [("1m", 1), ("4k", 2)])
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_one_rank_of_each_node_registers_a_file_that_is_written_and_others_when_they_need_it(nodes, mpi, piece, ranks):
+    """Pieces of 1 MiB stay with the library, those of 4 KiB take the pipeline to the node of the brick."""
+    job = nodes.job(mpi)
+    words = [
+        "-a",
+        "MPIIO",
+        "-w",
+        "-W",
+        "-e",
+        "-s",
+        1,
+        "-t",
+        piece,
+        "-b",
+        piece,
+        "--at-least",
+        "4m",
+        "--no-warm",
+        "-i",
+        1,
+    ]
+    job.run("ior", *words, "-o", gluster.MOUNT / f"written-{mpi}-{piece}")
+    assert agents_of(job) == 2 and "millrace:" not in job.read("err"), job.told
+    lines = [json.loads(line) for line in job.read("stats").splitlines()]
+    found = [one for one in lines if one["kind"] == "agent_file"]
+    assert sorted((one["node"], one["lanes"], one["ranks"]["opens"]) for one in found) == [(0, 1, ranks), (1, 1, ranks)]
+    assert {one["sink"] for one in found if one["node"] == 1} == {"next agent"}
