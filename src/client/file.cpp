@@ -134,7 +134,7 @@ Reason OpenedFile::enroll_with(Session& session) {
     session.protect({slot_, journal::identity_of(journal::Kind::rescue, target_.held(),
                                                  process_.identify(target_.held()))});
   file_bytes_ = request_.file_bytes != 0 ? request_.file_bytes : static_cast<std::uint64_t>(status.st_size);
-  // What the guest has learned about other nodes counts from now on for this open.
+  // The guest may know of writes on other nodes. From now on this open has to ask for them.
   if (request_.late && request_.writable) elsewhere_.store(true, std::memory_order_relaxed);
   session_.store(&session, std::memory_order_release);
   return Reason::none;

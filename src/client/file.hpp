@@ -237,7 +237,7 @@ bool reserve_descriptors();
 // True if this is the launcher's first process of its node, and `ranks` processes are on more than one node.
 // One process of the node can then do what all of them need.
 bool leads_node(int ranks);
-// The same of the last process of its node.
+// True if this is the launcher's last process of its node, and `ranks` processes are on more than one node.
 bool is_last_of_node(int ranks);
 
 // The address of this node's agent for agents of other nodes. Starts the agent if there is none.

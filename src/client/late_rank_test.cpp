@@ -7,7 +7,6 @@
 #include <string>
 
 #include "client/testing/ranks.hpp"
-#include "transport/topology.hpp"
 
 namespace millrace::client {
 namespace {
@@ -19,14 +18,9 @@ using testing::Step;
 using testing::write_range;
 
 std::unique_ptr<File> open_routed(const std::string& path, bool late) {
-  const Result<transport::TcpAddress> address = meet();
-  if (!address) return nullptr;
-  OpenRequest request;
-  request.path = path;
-  request.group = 7;
+  OpenRequest request = testing::routed_request(path, 7);
+  if (request.routing.lanes == 0) return nullptr;
   request.members = 2;
-  request.settings = process_settings().file;
-  request.routing = transport::routing_of({Topology::direct, 1, MiB}, std::vector{*address}, 0);
   request.late = late;
   return open(std::move(request));
 }

@@ -9,7 +9,6 @@
 #include "client/testing/ranks.hpp"
 #include "client/typemap.hpp"
 #include "client/view.hpp"
-#include "transport/topology.hpp"
 
 namespace millrace::client {
 namespace {
@@ -22,17 +21,11 @@ using testing::pattern;
 constexpr std::uint64_t piece_bytes = 4 * KiB;
 constexpr std::uint64_t file_bytes = 1 * MiB;
 
-// The agent of this node is the only file server.
 std::unique_ptr<File> open_routed(const std::string& path, std::uint64_t group, bool writable) {
-  const Result<transport::TcpAddress> address = meet();
-  if (!address) return nullptr;
-  OpenRequest request;
-  request.path = path;
-  request.group = group;
-  request.settings = process_settings().file;
+  OpenRequest request = testing::routed_request(path, group);
+  if (request.routing.lanes == 0) return nullptr;
   request.writable = writable;
   request.through = !writable;
-  request.routing = transport::routing_of({Topology::direct, 1, MiB}, std::vector{*address}, 0);
   return open(std::move(request));
 }
 

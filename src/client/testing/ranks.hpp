@@ -17,6 +17,7 @@
 #include "base/fd.hpp"
 #include "client/file.hpp"
 #include "client/testing/job.hpp"
+#include "transport/topology.hpp"
 
 // Calls for ranks of tests. All of them except create() belong into the body of a rank.
 namespace millrace::client::testing {
@@ -43,6 +44,18 @@ inline std::unique_ptr<File> open_file(const std::string& path, std::uint32_t me
   request.members = members;
   request.settings = process_settings().file;
   return open(std::move(request));
+}
+
+// A request for a file of several nodes. The agent of this node, which the call starts, is the only file
+// server.
+inline OpenRequest routed_request(const std::string& path, std::uint64_t group) {
+  OpenRequest request;
+  request.path = path;
+  request.group = group;
+  request.settings = process_settings().file;
+  if (const Result<transport::TcpAddress> address = meet())
+    request.routing = transport::routing_of({Topology::direct, 1, MiB}, std::vector{*address}, 0);
+  return request;
 }
 
 // Writes [begin, end) in pieces of at most `most` bytes.

@@ -274,7 +274,8 @@ void end_pending_reads() noexcept {
 // Closes Millrace's part of the file. The library's own close follows in any case.
 int leave(std::unique_ptr<Open> open) {
   end_reading(*open);
-  // A rank may register the file as long as it writes. No node's agent may have ended the file by then.
+  // A rank may register the file as long as it writes. So no node's agent may end the file before all ranks
+  // are here.
   const bool unused = open->joins_late && all_ranks(*open, !open->file->used_pipeline());
   const Status status = open->file->close();
   if (open->routed && !unused) {  // so the next open finds all nodes' writes
