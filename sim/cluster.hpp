@@ -56,9 +56,10 @@ struct Rank {
   bool blind = false;    // ... its agent had gone before: it cannot ask for the bytes of older handles
   std::vector<Reading> readings;  // ... whose bytes are on their way
   bool had_window = false;
-  bool refreshed = false;            // what it has read ahead is dropped
-  std::uint32_t fresh = 0;           // the oracle's moment since when it may have read ahead
-  std::uint32_t ordered = 0;         // when the ranks had last met before
+  bool written = false;       // this open has written the file, which is read through the agents until then
+  bool refreshed = false;     // what it has read ahead is dropped
+  std::uint32_t fresh = 0;    // the oracle's moment since when it may have read ahead
+  std::uint32_t ordered = 0;  // when the ranks had last met before
   std::optional<io::Handle> handle;  // the MPI library's, of the same file, while it is open
   std::vector<std::byte> memory;     // the source of its writes
   std::vector<client::Piece> pieces;
@@ -137,6 +138,8 @@ class Cluster {
   void begin_again(const Opening& opening);
   static bool stays(const Rank& rank, const Opening& next);
   // For reads through the agents (reader.cpp).
+  void show_size();
+  void plan_read_faults();
   void open_reader(Rank& rank);
   std::unique_ptr<client::File> join_readers(Rank& rank);
   void read_through(Rank& rank, const Step& step);
@@ -149,6 +152,8 @@ class Cluster {
   void check_pieces(const Rank& rank, const Rank::Reading& reading);
   void sync_reader(Rank& rank);
   void close_reader(Rank& rank);
+  void leave_agents(Rank& rank);
+  void tell_writes(Rank& rank);
   void check_window(Rank& rank);
   // For a staged file (staging.cpp).
   void stage(Rank& rank);
@@ -200,9 +205,11 @@ class Cluster {
   bool anew_ = false;                                // another file has taken the first one's name
   bool crashed_ = false;                             // an agent, or a node with it
   std::uint32_t met_ = 0;                            // the oracle's moment when the ranks last met
+  bool written_ = false;                             // when they last met, a rank had written
   bool failed_ = false;  // a rank has met the others with an error, so no rank writes any more
   std::uint32_t errors_ = 0;
   std::uint32_t copies_ = 0;
+  bool reads_began_ = false;                        // the times of their faults count from then on
   std::uint64_t reads_ = 0;                         // begun, of handles that read through the agents
   std::uint64_t through_ = 0;                       // reads through the agents
   std::map<std::uint64_t, std::uint32_t> readers_;  // ranks that have opened it, by the group of the open

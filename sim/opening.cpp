@@ -75,9 +75,14 @@ Status Cluster::open(Rank& rank) {
     request.routing.key = key_of(scenario_.seed, opening.group);
     request.routing.stands_in = scenario_.stands_in ? 1 : 0;
   }
+  request.through = scenario_.until_written;
   request.late = scenario_.joins_late && opening.routed && rank.number % scenario_.ranks_per_node != 0;
   const bool waits = opening.routed && !request.late;  // for its agent's answer
+  if (scenario_.until_written) show_size();
   rank.file = client::open(std::move(request), *rank.process);
+  rank.through = scenario_.until_written;
+  rank.written = false;
+  rank.refreshed = true;
   return rank.file->registered() || !waits ? Status() : Status(Code::lost_agent);
 }
 

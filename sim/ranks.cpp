@@ -43,6 +43,7 @@ void Cluster::take(Rank& rank, const Step& step) {
   if (step.kind == Step::Kind::stage) return stage(rank);
   if (step.kind == Step::Kind::open_reader) return open_reader(rank);
   if (step.kind == Step::Kind::close_reader) return close_reader(rank);
+  if (step.kind == Step::Kind::tell_writes) return tell_writes(rank);
   if (skips || rank.gone) return;
   switch (step.kind) {
     case Step::Kind::write:
@@ -59,6 +60,8 @@ void Cluster::take(Rank& rank, const Step& step) {
       return read_through(rank, step);
     case Step::Kind::sync_reader:
       return sync_reader(rank);
+    case Step::Kind::leave:
+      return leave_agents(rank);
     case Step::Kind::rest:
       note(rank, "computes: rank ns", step.stride);
       return rank.process->seat().sleep_until(timeline_.now_ns() + step.stride);
@@ -67,6 +70,7 @@ void Cluster::take(Rank& rank, const Step& step) {
       return client::settle_ledgers(path_.c_str(), true, *rank.process);
     case Step::Kind::open:
       note(rank, "opens: rank");
+      if (scenario_.until_written) plan_read_faults();
       return (void)told(rank, open(rank));
     default:
       return arrive(rank);
@@ -86,6 +90,8 @@ void Cluster::write(Rank& rank, const Step& step) {
     rank.pieces.push_back({extent.begin, memory.data(), memory.size()});
   }
   note(rank, "writes: rank pieces bytes", step.pieces, step.pieces * bytes);
+  rank.written = true;
+  leave_agents(rank);
   const Status status = write(rank, step.pieces * bytes);
   if (!told(rank, status)) return;
   for (std::uint32_t i = 0; i < step.pieces; ++i) oracle_.finish(number - i, timeline_.now_ns());
@@ -169,6 +175,7 @@ void Cluster::sync(Rank& rank) {
   const Status library = rank.process->sync(*rank.handle);
   if (status.ok()) status = library;
   if (told(rank, status)) acknowledge(rank, true, true);
+  if (scenario_.until_written) rank.refreshed = true;
   think(rank);
 }
 
@@ -203,6 +210,7 @@ void Cluster::close(Rank& rank) {
   rank.second = nullptr;
   rank.process->close(*rank.handle);
   rank.handle.reset();
+  check_window(rank);
   if (!told(rank, status) || !rank.error.ok()) return;
   acknowledge(rank, ends_on_disk(scenario_.settings), scenario_.settings.durability != Durability::node);
 }
@@ -242,6 +250,7 @@ void Cluster::release() {
   failed_ |= !scenario_.heedless &&
              std::ranges::any_of(ranks_, [](const Rank& one) { return one.gone || !one.error.ok(); });
   met_ = oracle_.moment();
+  written_ = std::ranges::any_of(ranks_, [](const Rank& one) { return one.written; });
   for (Rank& one : ranks_) {
     if (!one.gone && std::exchange(one.at_barrier, false))
       one.process->seat().rouse_after(1 + timeline_.below(think_ns));

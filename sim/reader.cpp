@@ -62,14 +62,19 @@ std::unique_ptr<client::File> Cluster::join_readers(Rank& rank) {
   return file;
 }
 
+// The real file gets the size of the virtual one: the client asks the kernel for it.
+void Cluster::show_size() { (void)::truncate(path_.c_str(), static_cast<off_t>(disk_.contents(0).size())); }
+
+void Cluster::plan_read_faults() {
+  if (std::exchange(reads_began_, true)) return;
+  for (const Fault& fault : scenario_.read_faults)
+    planned_.push_back(timeline_.after(fault.at_ns, [this, fault] { befall(fault); }));
+}
+
 void Cluster::open_reader(Rank& rank) {
   note(rank, "opens for reading: rank");
-  if (readers_.empty()) {
-    for (const Fault& fault : scenario_.read_faults)
-      planned_.push_back(timeline_.after(fault.at_ns, [this, fault] { befall(fault); }));
-  }
-  // The real file has the size of the virtual one: the client asks the kernel for it.
-  (void)::truncate(path_.c_str(), static_cast<off_t>(disk_.contents(0).size()));
+  plan_read_faults();
+  show_size();
   const Result<io::Handle> handle = rank.process->open(file_);
   if (handle) rank.reader_handle = *handle;
   rank.refreshed = true;
@@ -82,7 +87,8 @@ void Cluster::open_reader(Rank& rank) {
 }
 
 void Cluster::read_through(Rank& rank, const Step& step) {
-  if (rank.reader == nullptr) return;
+  client::File* const by = scenario_.until_written ? rank.file.get() : rank.reader.get();
+  if (by == nullptr) return;
   const client::FileView& view = scenario_.views[step.view];
   const std::uint64_t bytes = step.extent.size();
   const Extent hull = view.hull_of(step.extent.begin, bytes);
@@ -91,25 +97,26 @@ void Cluster::read_through(Rank& rank, const Step& step) {
     planned_.push_back(timeline_.after(timeline_.below(dying_ns), [this, node = rank.node] {
       befall({FaultKind::kill_ranks, 0, 0, node});
     }));
-  if (std::exchange(rank.refreshed, false)) {
+  // A rank that reads the file itself has read nothing ahead.
+  if (std::exchange(rank.refreshed, false) || !rank.through) {
     rank.fresh = oracle_.moment();
     rank.ordered = met_;
   }
-  const Status flushed = rank.reader->flush(hull);
+  const Status flushed = by->flush(hull);
   if (!flushed.ok() && !rank.gone && !rank.handle)
     problem(who(rank) + " cannot read, though nobody writes: " + flushed.describe());
   if (!told(rank, flushed)) return;
   Rank::Reading reading{&view, step.extent, std::vector(bytes + 2 * guard_bytes, guard), rank.fresh,
                         rank.ordered};
-  Status got;
-  if (step.on_their_way > 0 && start_reading(rank, reading, got)) {
+  Status got = Code::unsupported;
+  if (rank.through && step.on_their_way > 0 && start_reading(rank, reading, got)) {
     rank.readings.push_back(std::move(reading));
     while (rank.readings.size() > step.on_their_way && !rank.gone)
       end_reading(rank, reads_ % rank.readings.size());
     return think(rank);
   }
-  if (step.on_their_way == 0)
-    got = rank.reader->read_through(view, step.extent.begin, source_of(reading), hull.end);
+  if (rank.through && step.on_their_way == 0)
+    got = by->read_through(view, step.extent.begin, source_of(reading), hull.end);
   rank.had_window |= rank.through;
   end_reading(rank, std::move(reading), got);
   think(rank);
@@ -118,8 +125,9 @@ void Cluster::read_through(Rank& rank, const Step& step) {
 // False: the rank has to read the file itself.
 bool Cluster::start_reading(Rank& rank, Rank::Reading& reading, Status& got) {
   const std::uint64_t end = reading.view->hull_of(reading.positions.begin, reading.positions.size()).end;
+  client::File& by = scenario_.until_written ? *rank.file : *rank.reader;
   Result<std::unique_ptr<client::PendingRead>> read =
-      rank.reader->start_read_through(*reading.view, reading.positions.begin, source_of(reading), end);
+      by.start_read_through(*reading.view, reading.positions.begin, source_of(reading), end);
   rank.had_window |= rank.through;
   got = read.status();
   if (read) reading.read = *std::move(read);
@@ -157,7 +165,7 @@ void Cluster::end_readings(Rank& rank, const Step& step) {
   using Kind = Step::Kind;
   const bool goes_on = step.kind == Kind::read_through || step.kind == Kind::direct ||
                        step.kind == Kind::pipeline || step.kind == Kind::rest || step.kind == Kind::barrier ||
-                       step.kind == Kind::arrive;
+                       step.kind == Kind::arrive || step.kind == Kind::leave;
   for (std::size_t i = 0; i < rank.readings.size() && !goes_on && !rank.gone;) {
     const Rank::Reading& one = rank.readings[i];
     const Extent hull = one.view->hull_of(one.positions.begin, one.positions.size());
@@ -172,7 +180,8 @@ Status Cluster::read_from_file(Rank& rank, const client::FileView& view, Extent 
   const Extent hull = view.hull_of(positions.begin, positions.size());
   note(rank, "reads the file itself: rank offset bytes", hull.begin, hull.size());
   std::vector<std::byte> all(hull.size());
-  const Result<std::size_t> read = rank.process->read(*rank.reader_handle, hull.begin, all);
+  const io::Handle handle = scenario_.until_written ? *rank.handle : *rank.reader_handle;
+  const Result<std::size_t> read = rank.process->read(handle, hull.begin, all);
   if (!read) return read.status();
   client::Cursor at(view.filetype(), static_cast<std::int64_t>(view.displacement()), positions.begin);
   while (!memory.empty()) {
@@ -207,6 +216,19 @@ void Cluster::sync_reader(Rank& rank) {
   if (rank.reader != nullptr) (void)told(rank, rank.reader->sync());
   rank.refreshed = true;
   think(rank);
+}
+
+// From now on the rank reads the file itself.
+void Cluster::leave_agents(Rank& rank) {
+  if (!scenario_.until_written || !std::exchange(rank.through, false)) return;
+  note(rank, "reads through agents no more: rank");
+  if (rank.file != nullptr) rank.file->end_read_through();
+}
+
+// In the front, this is a part of MPI_File_sync and of collective reads.
+void Cluster::tell_writes(Rank& rank) {
+  meet(rank);
+  if (!rank.gone && written_) leave_agents(rank);
 }
 
 void Cluster::close_reader(Rank& rank) {

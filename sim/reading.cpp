@@ -34,6 +34,7 @@ class Programs {
   }
 
   void make();
+  void make_until_written();
 
  private:
   // A view of the file, and what a read needs to know about it.
@@ -219,8 +220,12 @@ void Programs::read_phase(bool writes) {
 // effect.
 void Programs::order() {
   const bool syncs = !dice_.one_in(3);
-  all({syncs ? Kind::sync : Kind::arrive, Kind::barrier});
-  if (syncs) all({Kind::sync_reader});
+  all({syncs ? Kind::sync : Kind::arrive});
+  if (syncs && scenario_.until_written) all({Kind::tell_writes});
+  all({Kind::barrier});
+  if (syncs && !scenario_.until_written) all({Kind::sync_reader});
+  // Ranks read what they know to be written by themselves. After an arrive they may know of nothing.
+  if (scenario_.until_written && dice_.one_in(6)) all({Kind::leave});
 }
 
 // The ranks go on where they were after each order, and bytes that they have asked for have changed.
@@ -285,6 +290,19 @@ void Programs::make() {
   if (keeps) all({Kind::close});
 }
 
+// A first opening fills the file. The further ones read it, and go on after some ranks have written.
+void Programs::make_until_written() {
+  fill();
+  all({Kind::sync, Kind::barrier, Kind::close});
+  for (std::uint64_t round = dice_.between(1, 3); round > 0; --round) {
+    all({Kind::settle, Kind::barrier, Kind::open, Kind::barrier});
+    const bool writes = !dice_.one_in(4);
+    dice_.one_in(2) ? read_one_sequence(writes) : read_phases(writes);
+    if (dice_.one_in(2)) all({Kind::sync, Kind::tell_writes, Kind::barrier});
+    all({Kind::close});
+  }
+}
+
 // The times of the faults are those of the reads.
 Fault make_read_fault(Dice& dice, const Scenario& scenario, bool writes) {
   Fault fault = make_fault(dice, scenario);
@@ -319,11 +337,19 @@ Scenario make_reading(std::uint64_t seed) {
       dice.pick({Topology::direct, Topology::direct, Topology::ring, Topology::tree});
   scenario.read_plan.lanes = static_cast<std::uint32_t>(dice.between(1, std::min(scenario.nodes, 4U)));
   scenario.programs.resize(std::size_t{scenario.nodes} * scenario.ranks_per_node);
-  Programs(dice, scenario).make();
+  scenario.until_written = seed >= first_until_written_seed;
+  Programs programs(dice, scenario);
+  scenario.until_written ? programs.make_until_written() : programs.make();
   const bool keeps = scenario.programs.front().back().kind == Kind::close;
   for (std::uint64_t i = dice.one_in(2) ? 0 : dice.between(1, 2); i > 0; --i)
     scenario.read_faults.push_back(make_read_fault(dice, scenario, keeps || dice.one_in(2)));
-  scenario.meets_late = scenario.read_plan.topology == Topology::direct && Dice(seed ^ 0x1A7E).one_in(2);
+  if (scenario.until_written) {
+    scenario.read_plan = scenario.plan;
+    scenario.joins_late =
+        scenario.settings.strategy == Strategy::automatic && !keeps_ledger(scenario.settings);
+  }
+  scenario.meets_late = !scenario.until_written && scenario.read_plan.topology == Topology::direct &&
+                        Dice(seed ^ 0x1A7E).one_in(2);
   // Some reads return before their bytes have come.
   Dice early(seed ^ 0x1AEAD);
   for (auto& program : scenario.programs) {

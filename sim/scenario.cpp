@@ -350,8 +350,8 @@ std::string Scenario::describe() const {
   if (anew_bytes > 0) text += "\n  is made anew at the end, with " + std::to_string(anew_bytes) + " bytes";
   for (const Fault& fault : faults) text += sim::describe(fault);
   if (!views.empty())
-    text += "\n  is read through the agents: topology " +
-            std::to_string(static_cast<unsigned>(read_plan.topology)) + ", " +
+    text += "\n  is read through the agents" + std::string(until_written ? " until it is written" : "") +
+            ": topology " + std::to_string(static_cast<unsigned>(read_plan.topology)) + ", " +
             std::to_string(read_plan.lanes) + " lanes" + (meets_late ? ", a late meeting" : "");
   for (const Fault& fault : read_faults) text += sim::describe(fault);
   if (dies_at_read > 0) text += "\n  ranks die at read " + std::to_string(dies_at_read);

@@ -41,6 +41,9 @@ struct Step {
     read_through,  // reads the positions `extent` of a view's data by that handle
     sync_reader,
     close_reader,
+    // Of a file that is read until it is written:
+    tell_writes,  // the ranks tell each other whether they have written, also after errors
+    leave,        // begins a collective write
   };
   Kind kind;
   std::uint32_t pieces = 1;  // write: the pieces of one call, each further on by a stride
@@ -145,6 +148,9 @@ struct Scenario {
   transport::RoutePlan read_plan;       // of these opens
   bool meets_late = false;              // at these opens, only the agents of file servers are needed
   bool joins_late = false;  // only each node's first rank registers the file that is written at its open
+  // Ranks open the file for reading and writing. They read it through the agents, by read_through, until they
+  // know of a write.
+  bool until_written = false;
   std::vector<Opening> later;
   std::uint64_t anew_bytes = 0;  // as in Opening, but after all openings, before the last recovery
 

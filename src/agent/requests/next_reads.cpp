@@ -23,6 +23,12 @@ class NextReads final : public Reads {
     std::ranges::for_each(waiting_, mark);
     for (Batch& batch : batches_) std::ranges::for_each(batch.readers, mark);
   }
+  void drop() override {
+    for (Reader& reader : std::exchange(waiting_, {})) {
+      if (!reader.over()) reader.status = Code::unsupported;
+      end(reader);
+    }
+  }
   bool pass(FetchTaker& to) override;
   bool in_flight() const override { return false; }
   bool empty() const override { return waiting_.empty() && batches_.empty(); }

@@ -47,6 +47,9 @@ class Reads {
   virtual void begin(WaiterId waiter, ReadList list) = 0;
   // The sender has gone: nothing is handed out to it any more.
   virtual void abandon(SenderId sender) = 0;
+  // The next agent takes no more lists: those that it has not got end with an error. All members close the
+  // file, so these lists are guesses that nobody needs.
+  virtual void drop() {}
   // Starts what can be started, and hands out bytes as far as there is room. True if anything moved.
   virtual bool pass(FetchTaker& to) = 0;
 

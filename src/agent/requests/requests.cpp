@@ -275,6 +275,7 @@ void Requests::begin_settling() {
                              : transport::Kind::arrive;
   settle_ticket_ = pipeline_.settle(kind, stable || last ? everything : extent);
   passed_close_ |= last;
+  if (last && reads_ != nullptr) reads_->drop();
 }
 
 // All members have gone, some perhaps without a close. Their bytes are written nevertheless.
