@@ -178,6 +178,9 @@ def nodes_up(name: str, count: int, folder: Path, bandwidth: str = "1gbit", *opt
     nodes = Nodes(cluster, count, folder)
     try:
         yield nodes
+        # An agent stays a while after its last rank. So this looks once at all jobs, not after each job.
+        for job in nodes.jobs:
+            job.expect_nothing_left()
     finally:
         for job in nodes.jobs:
             job.end()

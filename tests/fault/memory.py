@@ -94,7 +94,8 @@ def measure(folder: Path, mpi: str, ranks: int, name: str, size: int, preload: b
     words = [word.format(share=share, segments=share // 1024) for word in PATTERNS[name]]
     program, path = BUILD / "bin/bench" / f"ior-{mpi}", folder / "data"
     try:
-        command = [program, "-a", "MPIIO", "-w", "-k", "--no-warm", "-o", path, *words]
+        # Twice, with a second in between in which the file is there: the watcher may sleep through a short run.
+        command = [program, "-a", "MPIIO", "-w", "-k", "--no-warm", "-i", 2, "-d", 1, "-o", path, *words]
         job.start(*command, ranks=ranks, preload=preload, **settings)
         watcher = _Watcher(job, program.name, path)
         watcher.start()

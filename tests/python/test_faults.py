@@ -15,6 +15,7 @@ import time
 import millrace
 import pytest
 from conftest import Child
+from millrace.checkpoint import saving
 from millrace.checkpoint.writer import CALL_BYTES
 
 np = pytest.importorskip("numpy")
@@ -259,6 +260,28 @@ def test_a_reader_keeps_the_file_that_it_has_mapped(path):
     millrace.save(path, OLD)
     assert found["a"][0] == 5 and np.array_equal(found["a"][1:], np.arange(1, 1000))
     assert is_old(path)
+
+
+def test_ctrl_c_just_after_the_save_has_begun(path, monkeypatch):
+    millrace.save(path, OLD)
+    real, write = saving._begin, os.pwritev
+
+    def begin(new):
+        real(new)
+        raise KeyboardInterrupt
+
+    def slow(*words):
+        time.sleep(0.005)
+        return write(*words)
+
+    for wait in (True, False):
+        with monkeypatch.context() as patched:
+            patched.setattr(saving, "_begin", begin)
+            patched.setattr(os, "pwritev", slow)
+            with pytest.raises(KeyboardInterrupt):
+                millrace.save(path, np.ones(10 << 20), wait=wait)
+        assert threading.active_count() == 1 and is_old(path)
+    millrace.save(path, OLD)  # nobody waits for what was abandoned
 
 
 def test_ctrl_c(path, monkeypatch):

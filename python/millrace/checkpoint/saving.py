@@ -33,17 +33,10 @@ class Saving:
         self._process = os.getpid()
         self._over = threading.Event()
         self._error: BaseException | None = None
-        self._team = Team(threads)
-        self._begun = True
-        try:
-            writer = Writer(plan, path, sync)
-            self._thread = threading.Thread(target=self._run, args=(writer,), name="millrace-checkpoint")
-            self._thread.start()
-        except BaseException as error:
-            self._begun = False  # if Ctrl-C comes while the thread starts, the thread does nothing
-            self._team.stop(error)
-            self._team.close()
-            raise
+        self._abandoned = False
+        self._threads = threads
+        self._team: Team | None = None
+        self._thread = threading.Thread(target=self._run, args=(Writer(plan, path, sync),), name="millrace-checkpoint")
 
     def done(self) -> bool:
         """True if wait() would return or raise at once."""
@@ -60,6 +53,11 @@ class Saving:
         if self._error is not None:
             raise self._error
 
+    def _start(self) -> None:
+        """Call it once. Ctrl-C may come at any point: the caller then has to abandon this save."""
+        self._team = Team(self._threads)
+        self._thread.start()
+
     def _run(self, writer: Writer) -> None:
         begin = time.monotonic()
         try:
@@ -73,16 +71,23 @@ class Saving:
             self.seconds = time.monotonic() - begin
             with _lock:
                 _under_way.pop(id(self), None)
-                if self._error is not None and self._begun:
+                if self._error is not None and not self._abandoned:
                     _unheard[id(self)] = self
             self._over.set()
 
     def _abandon(self, reason: BaseException) -> None:
-        """Ends the write. A nameless file vanishes."""
-        self._team.stop(reason)
-        self._thread.join()
+        """Ends the write, if it has begun. A nameless file vanishes. May be called again."""
+        self._abandoned = True
+        if self._team is not None:
+            self._team.stop(reason)
+            if self._thread.is_alive():
+                self._thread.join()
+            else:
+                self._team.close()  # a thread that is just being started finds no task and ends
         with _lock:
+            _under_way.pop(id(self), None)
             _unheard.pop(id(self), None)
+        self._over.set()
 
 
 def save(
@@ -116,8 +121,9 @@ def save(
         name = os.fsdecode(name)
     plan = Plan(tree, checksum)
     if wait:
-        saving = _begin(name, plan, fsync, threads, False)
+        saving = Saving(name, plan, fsync, threads, False)
         try:
+            _begin(saving)
             saving.wait()
         except BaseException as error:
             saving._abandon(error)
@@ -126,17 +132,24 @@ def save(
     if copy:
         _await_turn(name, True)
         plan.snapshot(threads)
-    return _begin(name, plan, fsync, threads, True)
+    saving = Saving(name, plan, fsync, threads, True)
+    try:
+        _begin(saving)
+    except BaseException as error:
+        saving._abandon(error)
+        raise
+    return saving
 
 
-def _begin(path: str, plan: Plan, sync: bool, threads: int | None, in_background: bool) -> Saving:
+def _begin(saving: Saving) -> None:
+    """Starts the save when it is its turn."""
     while True:
-        _await_turn(path, in_background)
+        _await_turn(saving.path, saving._in_background)
         with _lock:
-            if _ahead(path, in_background) is None:
-                saving = Saving(path, plan, sync, threads, in_background)
+            if _ahead(saving.path, saving._in_background) is None:
                 _under_way[id(saving)] = saving
-                return saving
+                saving._start()
+                return
 
 
 def _await_turn(path: str, in_background: bool) -> None:
