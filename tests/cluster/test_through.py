@@ -139,12 +139,23 @@ class RandomReading(Reading):
     program = "reads"
 
 
-def same_lines(seen, count):
-    """The runs with the stages "none" and "pieces" have read the same bytes in each of `count` cases."""
-    assert len(seen["none"]) == 6 and all(text.count("\n") == count for text in seen["none"].values())
-    for name, text in seen["none"].items():
-        pairs = zip(text.splitlines(), seen["pieces"][name].splitlines(), strict=True)
-        assert [f"{name}: {one}" for one, other in pairs if one != other] == []
+def lines(seen):
+    return [f"{name}: {line}" for name, text in sorted(seen.items()) for line in text.splitlines()]
+
+
+def same_lines(plain, read, count, second=None):
+    """The run `read` has read the bytes of the run `plain` in each of `count` cases.
+
+    OMPIO's collective reads are wrong in a few cases (822 of those that change the file). What differs from OMPIO's
+    bytes has to be what `second` reads, a run with MPICH.
+    """
+    assert len(plain) == 6 and all(text.count("\n") == count for text in plain.values())
+    different = [one for one, other in zip(lines(read), lines(plain), strict=True) if one != other]
+    if different and second is not None:
+        assert len(different) <= 2, different
+        known = set(lines(second()))
+        different = [one for one in different if one not in known]
+    assert different == []
 
 
 @pytest.mark.parametrize("mpi", list(LAUNCHERS))
@@ -152,30 +163,31 @@ def test_random_reads_give_what_the_library_gives(nodes, mpi):
     """What one rank reads of a case is one line. A case repeats with its seed alone."""
     path, count = make(nodes.folder / f"random-{mpi}"), 1000 if LONG else 100
     patience = 1200 if LONG else 120
-    same_lines(
-        {
-            stage: RandomReading(nodes, mpi, path, 1, count, stage=stage).end(patience).seen
-            for stage in ("none", "pieces")
-        },
-        count,
-    )
+
+    def seen(mpi, stage):
+        return RandomReading(nodes, mpi, path, 1, count, stage=stage).end(patience).seen
+
+    second = (lambda: seen("mpich", "none")) if mpi == "ompi" and LAUNCHERS["mpich"] else None
+    same_lines(seen(mpi, "none"), seen(mpi, "pieces"), count, second)
 
 
 @pytest.mark.parametrize(("mpi", "settings"), [("mpich", {}), ("ompi", {}), ("mpich", {"strategy": "sort"})])
 def test_random_reads_of_a_file_that_the_ranks_change(nodes, mpi, settings):
     """The file is open for reading and writing, and the writes take the library's way or the agents'."""
-    count, seen, told = 1000 if LONG else 60, {}, {}
-    for stage in ("none", "pieces"):
+    count = 1000 if LONG else 60
+
+    def run(mpi, stage):
         path = make(nodes.folder / f"mixed-{mpi}-{stage}-{len(settings)}")
-        run = RandomReading(nodes, mpi, path, 1, count, "write", stage=stage, **settings)
-        seen[stage] = run.end(1200 if LONG else 120).seen
-        told[stage] = sum(
-            line["through_bytes"]
-            for line in map(stats.parse_line, run.job.read("stats").splitlines())
-            if line and "through_bytes" in line
-        )
-    assert told["none"] == 0 < told["pieces"]
-    same_lines(seen, count)
+        return RandomReading(nodes, mpi, path, 1, count, "write", stage=stage, **settings).end(1200 if LONG else 120)
+
+    def through_bytes(run):
+        told = filter(None, map(stats.parse_line, run.job.read("stats").splitlines()))
+        return sum(line.get("through_bytes", 0) for line in told)
+
+    plain, read = run(mpi, "none"), run(mpi, "pieces")
+    assert through_bytes(plain) == 0 < through_bytes(read)
+    second = (lambda: run("mpich", "none").seen) if mpi == "ompi" and LAUNCHERS["mpich"] else None
+    same_lines(plain.seen, read.seen, count, second)
 
 
 @pytest.mark.parametrize(("mpi", "topology"), [("mpich", "direct"), ("ompi", "ring")])

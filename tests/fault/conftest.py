@@ -28,7 +28,6 @@ LAUNCHERS = {
     "mpich": os.environ.get("TEST_MPIEXEC_MPICH") or shutil.which("mpiexec.hydra") or "",
     "ompi": os.environ.get("TEST_MPIEXEC_OMPI") or shutil.which("mpirun.openmpi") or "",
 }
-LINGER_MS = 1000
 STRAY_BOUND_S = 20.0  # in which the agent has drained and left after the last rank
 _TICK_S = 0.02
 sys.path.insert(0, str(Path(__file__).parent))
@@ -67,6 +66,7 @@ class Job:
         self.temporary = folder / "tmp"
         self.temporary.mkdir(mode=0o777)
         self.stats = folder / "stats"
+        self.linger_ms = 200  # that the agent stays after its last rank
         self._sockets: set[str] = set()
         self._process: subprocess.Popen | None = None
 
@@ -94,7 +94,7 @@ class Job:
             libraries.append(BUILD / "lib/libmillrace.so")
             environment["MILLRACE_JOB"] = self.key
             environment["MILLRACE_STATS"] = str(self.stats)
-            environment["MILLRACED_LINGER_MS"] = str(LINGER_MS)
+            environment["MILLRACED_LINGER_MS"] = str(self.linger_ms)
             environment["MILLRACE_COST_DIRECTORY"] = "/dev/null"
             environment["MILLRACE_DIRECT_ABOVE"] = "16KiB"  # these programs are over before an agent pays
             environment["MILLRACE_JOURNAL_DIRECTORY"] = str(self.temporary)

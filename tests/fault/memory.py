@@ -90,6 +90,7 @@ def measure(folder: Path, mpi: str, ranks: int, name: str, size: int, preload: b
     """Runs one pattern; `size` is that of the file."""
     folder.mkdir()
     job = Job(folder, mpi)
+    job.linger_ms = 1000
     share = size // ranks
     words = [word.format(share=share, segments=share // 1024) for word in PATTERNS[name]]
     program, path = BUILD / "bin/bench" / f"ior-{mpi}", folder / "data"
