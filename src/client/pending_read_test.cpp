@@ -16,6 +16,7 @@ namespace {
 using testing::blocks;
 using testing::bytes_map;
 using testing::Rank;
+using testing::seeds;
 
 constexpr std::uint64_t file_bytes = 16 * MiB;
 constexpr std::byte untouched{0x55};
@@ -162,7 +163,7 @@ TEST(PendingRead, BeginsOnlyIfSomethingIsOnItsWay) {
 
 // Calls that begin and end in any order, with blocking reads, other views and drops between them.
 TEST(PendingRead, RandomCallsAreRight) {
-  for (unsigned seed = 1; seed <= 100; ++seed) {
+  for (unsigned seed = 1; seed <= seeds(30); ++seed) {
     std::mt19937_64 random(seed);
     Rank rank(file_bytes, random() % 2 == 0);
     rank.window.usable_parts = 1 + static_cast<std::uint32_t>(random() % ReadWindow::parts);

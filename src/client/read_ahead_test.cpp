@@ -15,6 +15,7 @@ namespace {
 using testing::blocks;
 using testing::bytes_map;
 using testing::Rank;
+using testing::seeds;
 
 TEST(ReadAhead, AStrideIsReadAheadAndRight) {
   Rank rank(8 * MiB);
@@ -45,7 +46,7 @@ TEST(ReadAhead, WhereTheCallerCannotReadTheFileSmallReadsAreNotLeftToIt) {
 }
 
 TEST(ReadAhead, RandomTransfersAreRightAndCostLittle) {
-  for (unsigned seed = 1; seed <= 20; ++seed) {
+  for (unsigned seed = 1; seed <= seeds(10); ++seed) {
     Rank rank(4 * MiB);
     std::mt19937_64 random(seed);
     for (int i = 0; i < 300; ++i) {
@@ -59,7 +60,7 @@ TEST(ReadAhead, RandomTransfersAreRightAndCostLittle) {
 
 // A program that reads in one order for a while, then in another one.
 TEST(ReadAhead, PatternsThatChangeAreRightAndWrongGuessesAreFew) {
-  for (unsigned seed = 1; seed <= 60; ++seed) {
+  for (unsigned seed = 1; seed <= seeds(20); ++seed) {
     Rank rank(16 * MiB);
     std::mt19937_64 random(seed);
     rank.window.usable_parts = 1 + static_cast<std::uint32_t>(random() % ReadWindow::parts);

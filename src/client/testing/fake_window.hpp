@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -19,6 +20,11 @@
 #include "transport/want_list.hpp"
 
 namespace millrace::client::testing {
+
+// How many seeds a random test has: `usual`, and ten times as many with MILLRACE_TEST_LONG.
+inline unsigned seeds(unsigned usual) {
+  return std::getenv("MILLRACE_TEST_LONG") != nullptr ? 10 * usual : usual;
+}
 
 // An agent in this process. Lists are answered when somebody waits for one, the last ones first; until then
 // their parts of the window have other bytes.
