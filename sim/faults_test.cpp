@@ -88,7 +88,7 @@ TEST(Reads, ThroughAgentsAreRightUnderEverySeed) {
 }
 
 TEST(Reads, OfAFileUntilItIsWrittenAreRightUnderEverySeed) {
-  read_through_agents(first_until_written_seed, number("MILLRACE_TEST_SEEDS", 320));
+  read_through_agents(first_until_written_seed, number("MILLRACE_TEST_SEEDS", 120));
 }
 
 // Seeds that have found bugs.
