@@ -138,6 +138,7 @@ class Cluster {
   void begin_again(const Opening& opening);
   static bool stays(const Rank& rank, const Opening& next);
   // For reads through the agents (reader.cpp).
+  client::File* reader_of(const Rank& rank) const;
   void show_size();
   void plan_read_faults();
   void open_reader(Rank& rank);

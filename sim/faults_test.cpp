@@ -67,7 +67,8 @@ TEST(Faults, EveryPromiseHoldsUnderEverySeed) {
 }
 
 // Runs in which ranks read through the agents.
-void read_through_agents(std::uint64_t first, std::uint64_t seeds) {
+// `least`: reads that the agents carry in a run, on average.
+void read_through_agents(std::uint64_t first, std::uint64_t seeds, std::uint64_t least) {
   std::uint64_t faulty = 0, through = 0, bad = 0;
   for (std::uint64_t seed = first; seed < first + seeds && bad < 5; ++seed) {
     const Scenario scenario = make_scenario(seed);
@@ -80,15 +81,15 @@ void read_through_agents(std::uint64_t first, std::uint64_t seeds) {
   }
   std::cout << seeds << " seeds, " << faulty << " with faults, " << through << " reads through agents\n";
   EXPECT_GT(faulty, seeds / 4);
-  EXPECT_GT(through, 50 * seeds);
+  EXPECT_GT(through, least * seeds);
 }
 
 TEST(Reads, ThroughAgentsAreRightUnderEverySeed) {
-  read_through_agents(first_reading_seed, number("MILLRACE_TEST_SEEDS", 320));
+  read_through_agents(first_reading_seed, number("MILLRACE_TEST_SEEDS", 320), 100);
 }
 
 TEST(Reads, OfAFileUntilItIsWrittenAreRightUnderEverySeed) {
-  read_through_agents(first_until_written_seed, number("MILLRACE_TEST_SEEDS", 120));
+  read_through_agents(first_until_written_seed, number("MILLRACE_TEST_SEEDS", 120), 50);
 }
 
 // Seeds that have found bugs.

@@ -62,6 +62,11 @@ std::unique_ptr<client::File> Cluster::join_readers(Rank& rank) {
   return file;
 }
 
+// The handle that reads through the agents; nullptr: it is not open.
+client::File* Cluster::reader_of(const Rank& rank) const {
+  return scenario_.until_written ? rank.file.get() : rank.reader.get();
+}
+
 // The real file gets the size of the virtual one: the client asks the kernel for it.
 void Cluster::show_size() { (void)::truncate(path_.c_str(), static_cast<off_t>(disk_.contents(0).size())); }
 
@@ -87,7 +92,7 @@ void Cluster::open_reader(Rank& rank) {
 }
 
 void Cluster::read_through(Rank& rank, const Step& step) {
-  client::File* const by = scenario_.until_written ? rank.file.get() : rank.reader.get();
+  client::File* const by = reader_of(rank);
   if (by == nullptr) return;
   const client::FileView& view = scenario_.views[step.view];
   const std::uint64_t bytes = step.extent.size();
@@ -125,9 +130,8 @@ void Cluster::read_through(Rank& rank, const Step& step) {
 // False: the rank has to read the file itself.
 bool Cluster::start_reading(Rank& rank, Rank::Reading& reading, Status& got) {
   const std::uint64_t end = reading.view->hull_of(reading.positions.begin, reading.positions.size()).end;
-  client::File& by = scenario_.until_written ? *rank.file : *rank.reader;
   Result<std::unique_ptr<client::PendingRead>> read =
-      by.start_read_through(*reading.view, reading.positions.begin, source_of(reading), end);
+      reader_of(rank)->start_read_through(*reading.view, reading.positions.begin, source_of(reading), end);
   rank.had_window |= rank.through;
   got = read.status();
   if (read) reading.read = *std::move(read);

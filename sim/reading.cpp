@@ -224,7 +224,7 @@ void Programs::order() {
   if (syncs && scenario_.until_written) all({Kind::tell_writes});
   all({Kind::barrier});
   if (syncs && !scenario_.until_written) all({Kind::sync_reader});
-  // Ranks read what they know to be written by themselves. After an arrive they may know of nothing.
+  // A collective write begins: from now on all ranks read the file themselves.
   if (scenario_.until_written && dice_.one_in(6)) all({Kind::leave});
 }
 

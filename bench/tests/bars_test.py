@@ -70,7 +70,7 @@ class Driver(BenchTest):
             "--bars",
             "3",
             "--patterns",
-            "fine-4k,btio-full*",
+            "fine-4k,btio-simple*",
             "--mpi",
             mpis("ior")[0],
             "--millrace",

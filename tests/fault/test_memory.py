@@ -6,7 +6,7 @@ import pytest
 from conftest import LAUNCHERS
 from memory import AGENT_EXTRA_MIB, MIB, PATTERNS, RANK_MIB, measure
 
-SIZE = 128 * MIB
+SIZE = 256 * MIB
 
 
 @pytest.mark.parametrize("name", PATTERNS)

@@ -70,9 +70,9 @@ def test_sigterm_brings_to_the_file_what_the_agent_has(job, tmp_path):
 
 def test_after_sigterm_the_agent_leaves_with_its_last_rank(job, tmp_path):
     # Not seconds later, as it would to spare the next program of the job its start.
-    job.linger_ms = 10_000
+    job.linger_ms = 1000
     path, agent = begin(job, tmp_path, hold="unused")
     os.kill(agent, signal.SIGTERM)
     job.go()
     expect_all_is_well(job, path)
-    assert eventually(lambda: not job.agents(), 8)
+    assert eventually(lambda: not job.agents(), job.linger_ms / 1000 * 0.8)

@@ -120,21 +120,14 @@ def save(
     if not isinstance(name, str):
         name = os.fsdecode(name)
     plan = Plan(tree, checksum)
-    if wait:
-        saving = Saving(name, plan, fsync, threads, False)
-        try:
-            _begin(saving)
-            saving.wait()
-        except BaseException as error:
-            saving._abandon(error)
-            raise
-        return saving
-    if copy:
+    if copy and not wait:
         _await_turn(name, True)
         plan.snapshot(threads)
-    saving = Saving(name, plan, fsync, threads, True)
+    saving = Saving(name, plan, fsync, threads, not wait)
     try:
         _begin(saving)
+        if wait:
+            saving.wait()
     except BaseException as error:
         saving._abandon(error)
         raise
