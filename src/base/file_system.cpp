@@ -11,21 +11,30 @@ namespace millrace {
 
 namespace {
 
-constexpr std::uint32_t tmpfs = 0x01021994, ramfs = 0x858458F6;
-constexpr std::array<std::uint32_t, 14> local_types{
-    0xEF53,      // ext2, ext3, ext4
-    0x58465342,  // xfs
-    0x9123683E,  // btrfs
-    tmpfs,      ramfs,
-    0x2FC12FC1,  // zfs
-    0xF2F52010,  // f2fs
-    0x794C7630,  // overlay
-    0x3153464A,  // jfs
-    0x52654973,  // reiserfs
-    0x4D44,      // fat
-    0x2011BAB0,  // exfat
-    0xCA451A4E,  // bcachefs
-    0x9FA0,      // proc
+// The number is f_type of statfs(2), the name that of the table of mounts.
+struct Type {
+  std::uint32_t number;
+  std::string_view name;
+};
+constexpr std::uint32_t tmpfs = 0x01021994, ramfs = 0x858458F6, ext4 = 0xEF53, fat = 0x4D44;
+constexpr std::array local_types{
+    Type{ext4, "ext4"},
+    Type{ext4, "ext3"},
+    Type{ext4, "ext2"},
+    Type{0x58465342, "xfs"},
+    Type{0x9123683E, "btrfs"},
+    Type{tmpfs, "tmpfs"},
+    Type{ramfs, "ramfs"},
+    Type{0x2FC12FC1, "zfs"},
+    Type{0xF2F52010, "f2fs"},
+    Type{0x794C7630, "overlay"},
+    Type{0x3153464A, "jfs"},
+    Type{0x52654973, "reiserfs"},
+    Type{fat, "vfat"},
+    Type{fat, "msdos"},
+    Type{0x2011BAB0, "exfat"},
+    Type{0xCA451A4E, "bcachefs"},
+    Type{0x9FA0, "proc"},
 };
 
 }  // namespace
@@ -40,7 +49,13 @@ std::uint32_t type_of_file_system(int file) {
   return ::fstatfs(file, &about) == 0 ? static_cast<std::uint32_t>(about.f_type) : 0;
 }
 
-bool is_local_type(std::uint32_t type) { return std::ranges::find(local_types, type) != local_types.end(); }
+bool is_local_type(std::uint32_t type) {
+  return std::ranges::find(local_types, type, &Type::number) != local_types.end();
+}
+
+bool is_local_type(std::string_view name) {
+  return std::ranges::find(local_types, name, &Type::name) != local_types.end();
+}
 
 bool is_memory_type(std::uint32_t type) { return type == tmpfs || type == ramfs; }
 

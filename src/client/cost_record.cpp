@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,19 +23,6 @@ namespace {
 
 constexpr std::string_view first_line = "millrace-costs 1\n";
 constexpr std::size_t most_bytes = 4096;  // the most bytes of a record
-constexpr std::size_t mounts_most_bytes = std::size_t{1} << 20;
-
-// The device of the path, or of its folder if the path does not exist yet.
-bool device_of(const std::string& path, dev_t& device) {
-  struct stat about {};
-  if (::stat(path.c_str(), &about) != 0) {
-    const std::size_t slash = path.rfind('/');
-    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    if (::stat(folder.c_str(), &about) != 0) return false;
-  }
-  device = about.st_dev;
-  return true;
-}
 
 // Takes only as much memory as the file needs, because fresh pages cost an open more time than the file does.
 std::string contents(const char* path, std::size_t most) {
@@ -51,44 +37,12 @@ std::string contents(const char* path, std::size_t most) {
   return text;
 }
 
-// The fields of a line, one after the other; empty when there are no more.
-std::string_view take_field(std::string_view& line) {
-  const std::string_view field = line.substr(0, line.find(' '));
-  line.remove_prefix(std::min(line.size(), field.size() + 1));
-  return field;
-}
-
 void make_folders(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
     (void)::mkdir(path.substr(0, slash).c_str(), 0700);
 }
 
 }  // namespace
-
-// A line of mountinfo: ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [FIELDS...] - TYPE SOURCE OPTIONS. If a
-// device has several mounts, the first one is enough: all have the same type and source.
-std::string file_system_of(std::uint64_t device) {
-  const std::string wanted = std::to_string(major(device)) + ":" + std::to_string(minor(device));
-  const std::string mounts = contents("/proc/self/mountinfo", mounts_most_bytes);
-  for (std::string_view rest = mounts; !rest.empty();) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    (void)take_field(line);
-    (void)take_field(line);
-    if (take_field(line) != wanted) continue;
-    const std::size_t dash = line.find(" - ");
-    if (dash == std::string_view::npos) continue;
-    line.remove_prefix(dash + 3);
-    const std::string_view type = take_field(line), source = take_field(line);
-    if (!source.empty()) return std::string(type) + " " + std::string(source);
-  }
-  return {};
-}
-
-std::string file_system_of(const std::string& path) {
-  dev_t device = 0;
-  return device_of(path, device) ? file_system_of(device) : std::string();
-}
 
 std::uint64_t number_of_file_system(const std::string& file_system) {
   return checksum(file_system.data(), file_system.size()) | 1u;

@@ -16,12 +16,6 @@
 // ends. If a record is missing, cut off or invalid, typical costs apply.
 namespace millrace::client {
 
-// The type and the source of a path's file system, such as "ext4 /dev/vda1". The path need not exist yet.
-// Empty: the kernel does not name the file system.
-std::string file_system_of(const std::string& path);
-// The same of a device (st_dev), without a question to the file system.
-std::string file_system_of(std::uint64_t device);
-
 // Never 0.
 std::uint64_t number_of_file_system(const std::string& file_system);
 

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <optional>
 
+#include "client/mounts.hpp"
+
 namespace millrace::client {
 namespace {
 
@@ -31,14 +33,6 @@ class CostRecordTest : public testing::Test {
   std::string folder_;
   Settings settings_;
 };
-
-TEST_F(CostRecordTest, AFileSystemHasATypeAndASourceBeforeAndAfterItsFileIsMade) {
-  const std::string before = file_system_of(folder_ + "/new");
-  EXPECT_NE(before.find(' '), std::string::npos) << before;
-  EXPECT_EQ(file_system_of(folder_), before);
-  EXPECT_EQ(file_system_of("/proc/self"), "proc proc");
-  EXPECT_EQ(file_system_of("/no/such/folder/file"), "");
-}
 
 TEST_F(CostRecordTest, WhatIsStoredIsLoaded) {
   Costs costs = typical_costs();

@@ -9,6 +9,7 @@
 #include "base/settings.hpp"
 #include "client/cost_record.hpp"
 #include "client/measure_costs.hpp"
+#include "client/mounts.hpp"
 #include "client/policy.hpp"
 #include "report/json.hpp"
 

@@ -234,12 +234,17 @@ void calls_are_serialized();
 // any rank writes. Starts no agent. False: there are too few.
 bool reserve_descriptors();
 
+// True if so many processes of the launcher are on more than one node. False: they may be on one.
+bool spans_nodes(int ranks);
 // True if this is the launcher's first process of its node, and `ranks` processes are on more than one node.
 // One process of the node can then do what all of them need.
 bool leads_node(int ranks);
 // True if this is the launcher's last process of its node, and `ranks` processes are on more than one node.
 bool is_last_of_node(int ranks);
 
+// Asks the kernel to read the agent's program into memory, so that a start does not wait for a disk. The
+// launcher's last process of each node does so. Call it at MPI_Init.
+void prepare_start();
 // The address of this node's agent for agents of other nodes. Starts the agent if there is none.
 Result<transport::TcpAddress> meet();
 // The address from an earlier meet(). Port 0: no meet() succeeded, or the agent is lost.

@@ -19,6 +19,7 @@
 #include "client/cost_record.hpp"
 #include "client/guest.hpp"
 #include "client/job.hpp"
+#include "client/mounts.hpp"
 #include "client/start.hpp"
 #include "client/trace.hpp"
 #include "io/posix/identity.hpp"
@@ -296,14 +297,22 @@ ObservedFiles observed_files() { return process().lessons().observed.all(); }
 void learn_costs(const ObservedFiles& observed) { process().costs().learn(observed); }
 bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path); }
 
-bool leads_node(int ranks) {
+bool spans_nodes(int ranks) {
   const NodePlace place = place_on_node();
-  return place.number == 0 && place.count > 0 && ranks > place.count;
+  return place.count > 0 && ranks > place.count;
 }
+
+bool leads_node(int ranks) { return place_on_node().number == 0 && spans_nodes(ranks); }
 
 bool is_last_of_node(int ranks) {
   const NodePlace place = place_on_node();
-  return place.number + 1 == place.count && ranks > place.count;
+  return place.number + 1 == place.count && spans_nodes(ranks);
+}
+
+void prepare_start() {
+  const NodePlace place = place_on_node();
+  if (place.count > 0 && place.number + 1 == place.count && process_settings().enabled)
+    read_agent_ahead(process_settings());
 }
 
 Result<transport::TcpAddress> meet() {

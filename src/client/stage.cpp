@@ -117,8 +117,6 @@ Status reserve(int fd, std::uint64_t bytes) {
   return Status::from_errno(::posix_fallocate(fd, 0, static_cast<off_t>(bytes)));
 }
 
-bool is_remote(const std::string& path) { return !is_local_type(type_of_file_system(path.c_str())); }
-
 FileSettings stage_settings() {
   FileSettings settings;
   settings.sink = SinkMode::buffered;

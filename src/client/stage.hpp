@@ -49,8 +49,6 @@ Result<Fd> open_target(const std::string& path, int mode);
 // Code::no_space if there is none.
 Status resize(int fd, std::uint64_t bytes);
 Status reserve(int fd, std::uint64_t bytes);
-// True if reads of the file go to another machine.
-bool is_remote(const std::string& path);
 
 // The route of a staged file's bytes between agents.
 FileSettings stage_settings();

@@ -218,6 +218,11 @@ bool run_recovery(const Settings& settings, const std::string& directory) {
 
 std::string agent_name(const Settings& settings) { return transport::agent_name(job_hash(settings)); }
 
+void read_agent_ahead(const Settings& settings) {
+  const Fd program(::open(agent_program(settings).c_str(), O_RDONLY | O_CLOEXEC));
+  if (program.valid()) (void)::posix_fadvise(program.get(), 0, 0, POSIX_FADV_WILLNEED);
+}
+
 Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized,
                                                  std::string& why) {
   const std::uint64_t hash = job_hash(settings);

@@ -23,6 +23,9 @@ bool run_recovery(const Settings& settings, const std::string& directory);
 // The name at which the job's agent on this node listens.
 std::string agent_name(const Settings& settings);
 
+// Asks the kernel to read the agent's program into memory, and does not wait for it.
+void read_agent_ahead(const Settings& settings);
+
 // Connects with the job's agent. If there is no agent, the process starts one with `may_start`; otherwise it
 // fails with not_found. Every wait takes at most ten seconds, or the setting `timeout` if it is less. After a
 // failure, `why` may say more than the status.

@@ -8,7 +8,7 @@
 #include <array>
 
 #include "base/checksum.hpp"
-#include "client/cost_record.hpp"
+#include "client/mounts.hpp"
 
 namespace millrace::client {
 

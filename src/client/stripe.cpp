@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/settings.hpp"
-#include "client/cost_record.hpp"
+#include "client/mounts.hpp"
 
 namespace millrace::client {
 

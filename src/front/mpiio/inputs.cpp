@@ -200,6 +200,13 @@ void copy_inputs() {
   tell_of_missing(rank, inputs, copy_all(rank, inputs, groups, settings));
 }
 
+void before_init(const Scope& scope) noexcept {
+  try {
+    if (scope.outermost()) client::prepare_start();
+  } catch (...) {  // out of memory: a start waits for the disk then
+  }
+}
+
 int after_init(const Scope& scope, int result) noexcept {
   if (result != MPI_SUCCESS || !scope.outermost()) return result;
   try {
@@ -214,11 +221,13 @@ int after_init(const Scope& scope, int result) noexcept {
 
 int own_init(Entry entry, int* argc, char*** argv) noexcept {
   const Scope scope;
+  before_init(scope);
   return after_init(scope, call<Slot::MPI_Init>(entry, argc, argv));
 }
 
 int own_init_thread(Entry entry, int* argc, char*** argv, int required, int* provided) noexcept {
   const Scope scope;
+  before_init(scope);
   return after_init(scope, call<Slot::MPI_Init_thread>(entry, argc, argv, required, provided));
 }
 

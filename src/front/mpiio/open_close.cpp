@@ -137,16 +137,18 @@ Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, c
   mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
   mine.agreement.left = others.left ? 1 : 0;
   mine.agreement.written = others.written ? 1 : 0;
-  mine.agreement.library_reads = wanted && may_read_alone(path, settings) ? 0 : 1;
+  int size = 1;
+  // Ranks of several nodes need each other to read, so that none of them asks a network file system for its type.
+  const bool across = PMPI_Comm_size(comm, &size) == MPI_SUCCESS && client::spans_nodes(size);
+  mine.agreement.library_reads = wanted && !across && may_read_alone(path, settings) ? 0 : 1;
   // With durability disk, close has to sync the library's writes.
   const bool leavable =
       settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
   mine.agreement.pure = wanted && leavable && client::is_mixed(path) ? 0 : 1;
   if (!wanted) return mine;
   mine.observed = client::observed_files();
-  int size = 1;
   const bool starts = settings.across_nodes && mine.agreement.pure != 0 && mine.agreement.left == 0 &&
-                      PMPI_Comm_size(comm, &size) == MPI_SUCCESS && client::is_last_of_node(size);
+                      client::is_last_of_node(size);
   mine.self = describe_self(inode, settings, others.plain && !others.routed, starts);
   return mine;
 }
@@ -180,7 +182,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     client::secure_name(path, settings.file);  // the other ranks wait for rank 0 at the agreement
     heard.decision = decide(found, settings, client::storage_host(found));
     heard.decision.costs = client::costs_of(found);
-    if ((amode & MPI_MODE_RDWR) != 0) heard.decision.through = through_until_written(path, settings);
+    if ((amode & MPI_MODE_RDWR) != 0) heard.decision.through = through_until_written(found, settings);
   }
   const Introduction mine = introduction_of(comm, rank, path, settings, wanted, found.inode(), others);
   if (!introduce(comm, mine, heard) || !opened) return false;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "client/mounts.hpp"
 #include "client/storage_host.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/chain.hpp"
@@ -86,7 +87,7 @@ struct Look {
 };
 
 Look look_at(const OwnOpen& own) {
-  const bool remote = client::is_remote(own.path);
+  const bool remote = client::is_remote(own.found);
   const std::uint64_t bytes = client::stamp_of(own.found.lasting_path()).size;
   return {remote, bytes, remote ? client::storage_host(own.found) : 0};
 }

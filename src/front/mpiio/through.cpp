@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "client/mounts.hpp"
 #include "client/stage.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/opening.hpp"
@@ -66,11 +67,11 @@ bool agents_carry(Open& open) {
   return open.through != Open::Through::none;
 }
 
-Open::Through through_until_written(const std::string& path, const Settings& settings) {
+Open::Through through_until_written(const client::TargetFile& target, const Settings& settings) {
   if (!settings.across_nodes || !settings.direct_calls.empty()) return Open::Through::none;
   if (settings.stage == Stage::pieces) return Open::Through::all;
-  const bool worth = settings.stage == Stage::automatic && client::is_remote(path) &&
-                     client::stamp_of(path).size >= worth_carrying_bytes;
+  const bool worth = settings.stage == Stage::automatic && client::is_remote(target) &&
+                     client::stamp_of(target.lasting_path()).size >= worth_carrying_bytes;
   return worth ? Open::Through::small : Open::Through::none;
 }
 

@@ -215,6 +215,8 @@ class Null final : public File {
 
 Result<transport::TcpAddress> meet() { return Code::lost_agent; }
 transport::TcpAddress met() { return {}; }
+bool spans_nodes(int) { return false; }
+void prepare_start() {}
 bool leads_node(int) { return false; }
 bool is_last_of_node(int) { return false; }
 KnownCosts costs_of(const TargetFile& /*target*/) { return {}; }

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "client/target_file.hpp"
+
+// The table of mounts, /proc/self/mountinfo. A look at it costs less than a question to a network file system.
+namespace millrace::client {
+
+// The type and the source of a path's file system, such as "ext4 /dev/vda1". The path need not exist yet.
+// Empty: the kernel does not name the file system.
+std::string file_system_of(const std::string& path);
+// The same of a device (st_dev), without a question to the file system.
+std::string file_system_of(std::uint64_t device);
+// True if the file may be on a network file system.
+bool is_remote(const TargetFile& target);
+
+}  // namespace millrace::client
