@@ -27,7 +27,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MEMORY = ROOT / "build/tidy"
-BATCH = int(os.environ.get("TIDY_BATCH", "16"))
+BATCH = int(os.environ.get("TIDY_BATCH", "8"))
 INCLUDE = re.compile(rb'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 # What says nothing about what is read: warnings, where code may lie, and the macro that CMake has for each library.
 SILENT = re.compile(r"-W.*|-f(PIC|PIE)|-D\w+_EXPORTS")
@@ -137,11 +137,11 @@ def main(clang_tidy: str, jobs: int) -> int:
         if not (MEMORY / keys[file]).exists():
             for command in different.values():
                 options = [word for word in options_of(command) if not re.fullmatch(r"-f(PIC|PIE)|-D\w+_EXPORTS", word)]
-                alike.setdefault((file.suffix, tuple(options)), []).append(file)
+                alike.setdefault((file.parent, file.suffix, tuple(options)), []).append(file)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         reads = [
             pool.submit(read_together, clang_tidy, files[first : first + BATCH], list(options))
-            for (_, options), files in sorted(alike.items(), key=lambda one: -len(one[1]))
+            for (_, _, options), files in sorted(alike.items(), key=lambda one: -len(one[1]))
             for first in range(0, len(files), BATCH)
         ]
         bad = set(itertools.chain.from_iterable(one.result() for one in reads))

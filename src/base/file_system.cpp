@@ -18,23 +18,15 @@ struct Type {
 };
 constexpr std::uint32_t tmpfs = 0x01021994, ramfs = 0x858458F6, ext4 = 0xEF53, fat = 0x4D44;
 constexpr std::array local_types{
-    Type{ext4, "ext4"},
-    Type{ext4, "ext3"},
-    Type{ext4, "ext2"},
-    Type{0x58465342, "xfs"},
-    Type{0x9123683E, "btrfs"},
-    Type{tmpfs, "tmpfs"},
-    Type{ramfs, "ramfs"},
-    Type{0x2FC12FC1, "zfs"},
-    Type{0xF2F52010, "f2fs"},
-    Type{0x794C7630, "overlay"},
-    Type{0x3153464A, "jfs"},
-    Type{0x52654973, "reiserfs"},
-    Type{fat, "vfat"},
-    Type{fat, "msdos"},
-    Type{0x2011BAB0, "exfat"},
-    Type{0xCA451A4E, "bcachefs"},
-    Type{0x9FA0, "proc"},
+    Type{ext4, "ext4"},           Type{ext4, "ext3"},
+    Type{ext4, "ext2"},           Type{0x58465342, "xfs"},
+    Type{0x9123683E, "btrfs"},    Type{tmpfs, "tmpfs"},
+    Type{tmpfs, "devtmpfs"},      Type{ramfs, "ramfs"},
+    Type{0x2FC12FC1, "zfs"},      Type{0xF2F52010, "f2fs"},
+    Type{0x794C7630, "overlay"},  Type{0x3153464A, "jfs"},
+    Type{0x52654973, "reiserfs"}, Type{fat, "vfat"},
+    Type{fat, "msdos"},           Type{0x2011BAB0, "exfat"},
+    Type{0xCA451A4E, "bcachefs"}, Type{0x9FA0, "proc"},
 };
 
 }  // namespace

@@ -7,7 +7,8 @@
 
 #include "client/target_file.hpp"
 
-// The table of mounts, /proc/self/mountinfo. A look at it costs less than a question to a network file system.
+// The table of mounts, /proc/self/mountinfo. A look at it costs less than a question to a network file
+// system.
 namespace millrace::client {
 
 // The type and the source of a path's file system, such as "ext4 /dev/vda1". The path need not exist yet.
