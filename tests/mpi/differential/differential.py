@@ -142,13 +142,20 @@ def lines_by_case(out):
     return {int(line.split()[1]): line for line in out.split("\n") if line.startswith("case ")}
 
 
+def what_ranks_saw(stock, other, seed):
+    """Names the ranks whose digests differ, and both digests, because a rare fault may not happen again."""
+    pairs = enumerate(zip(*(one.get(seed, "").split()[4:] for one in (stock, other)), strict=False))
+    told = [f"rank {rank} {stock}, with the preload {other}" for rank, (stock, other) in pairs if stock != other]
+    return f"what the ranks saw ({'; '.join(told)})"
+
+
 def compare(stock, other, outs, first, last):
     """Seeds that differ, with a word on how."""
     cases = [lines_by_case(out) for out in outs]
     for seed in range(first, last + 1):
         words = []
         if cases[0].get(seed) != cases[1].get(seed):
-            words.append("what the ranks saw" if seed in cases[1] else "it did not end")
+            words.append(what_ranks_saw(*cases, seed) if seed in cases[1] else "it did not end")
         for name in (f"case-{seed}-a", f"case-{seed}-b"):
             paths = stock / name, other / name
             if not all(path.exists() for path in paths):
