@@ -39,8 +39,8 @@ struct ReadCounters {
 // Calls take their bytes in the order in which they began. So whoever waits for one call also ends those
 // before it, and no call waits for a part of the window that a later call of this file has.
 //
-// Guesses that turn out wrong are dropped. Their bytes stay below an eighth of the bytes that the program has
-// read. Thread safe.
+// Guesses that turn out wrong are dropped. When their bytes exceed an eighth of the bytes that the program
+// has read, and 64 KiB, the rank guesses no more until it has read more. Thread safe.
 class ReadAhead {
  public:
   // `file_bytes`: the size of the file; nothing behind it is asked for. `leaves_small`: the caller can read

@@ -130,8 +130,11 @@ class Rank {
   void read(std::uint64_t position, std::uint64_t bytes) {
     std::vector<std::byte> memory(bytes, std::byte{0x55});
     const Status status = read_into(position, memory);
-    left += status.code() == Code::unsupported ? 1 : 0;
-    if (status.code() == Code::unsupported) return;  // the caller reads the file itself
+    if (status.code() == Code::unsupported) {  // the caller reads the file itself
+      ++left;
+      left_bytes += bytes;
+      return;
+    }
     ASSERT_TRUE(status.ok()) << status.describe();
     expect(view, position, memory);
   }
@@ -150,7 +153,12 @@ class Rank {
     return ahead.read(view, position, source, view.hull_of(position, memory.size()).end);
   }
 
-  int left = 0;  // reads that are left to the caller
+  // The most bytes of wrong guesses (ADR 24): a rank guesses no more when they exceed an eighth of the bytes
+  // that it has read in any way, and 64 KiB. Then as many again are on their way.
+  std::uint64_t most_wrong_bytes() { return (ahead.counters().bytes + left_bytes) / 4 + 128 * KiB; }
+
+  int left = 0;                  // reads that are left to the caller
+  std::uint64_t left_bytes = 0;  // ... and their bytes
   FakeWindow window;
   FileView view{0, 1, bytes_map()};
   ReadAhead ahead;
