@@ -114,7 +114,11 @@ function(millrace_test name)
     target_precompile_headers(${name}_test REUSE_FROM millrace_test_headers)
   endif()
   add_test(NAME unit.${name} COMMAND ${name}_test)
-  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 600)
+  set(bound_s 600)
+  if(MILLRACE_SANITIZE STREQUAL "thread")
+    set(bound_s 5400)  # the simulation and the agent take 20 to 40 times as long
+  endif()
+  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT ${bound_s})
 endfunction()
 
 option(MILLRACE_FUZZ "Build libFuzzer targets (clang only)" OFF)
