@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <vector>
 
 #include "client/testing/ranks.hpp"
 #include "transport/socket.hpp"
@@ -132,6 +134,38 @@ TEST(Start, AtNoMomentIsTheNameFreeForAStrangerWhileAnAgentStarts) {
   (void)told_by_a_rank_of(job, program);
   EXPECT_EQ(std::ranges::count(text_of(job.path("listens")), '\n'), 3)
       << "the listener is there before the program";
+}
+
+// The pages of the file that are in memory.
+std::size_t resident_pages(const std::string& path, std::size_t bytes) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.get(), 0);
+  std::vector<unsigned char> pages((bytes + 4095) / 4096);
+  EXPECT_EQ(::mincore(mapped, bytes, pages.data()), 0);
+  ::munmap(mapped, bytes);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(pages, [](unsigned char one) { return (one & 1) != 0; }));
+}
+
+TEST(Start, TheAgentsProgramIsInMemoryBeforeAnAgentStarts) {
+  constexpr std::size_t bytes = 1 << 20;
+  const Job job("ahead");
+  Settings settings;
+  settings.agent_program = job.path("program");
+  {
+    const Fd file(::open(settings.agent_program.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0700));
+    const std::string body(bytes, 'x');
+    ASSERT_EQ(::write(file.get(), body.data(), bytes), static_cast<ssize_t>(bytes));
+    ASSERT_EQ(::fsync(file.get()), 0);
+    ASSERT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+  }
+  if (resident_pages(settings.agent_program, bytes) > 0)
+    GTEST_SKIP() << "this file system keeps its files in memory";
+  read_agent_ahead(settings);
+  for (int i = 0; i < 5000 && resident_pages(settings.agent_program, bytes) == 0; ++i) pause_ms(1);
+  EXPECT_GT(resident_pages(settings.agent_program, bytes), 0u);
+  settings.agent_program = job.path("none");
+  read_agent_ahead(settings);  // nothing to read: nothing happens
 }
 
 }  // namespace
