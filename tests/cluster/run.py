@@ -27,6 +27,15 @@ if __name__ == "__main__":
         sys.exit(SKIP)
     words = ["-q", "-rs", "-p", "no:cacheprovider", str(HERE / sys.argv[1]), *sys.argv[2:]]
     os.environ["PYTHONPATH"] = f"{ROOT / 'python'}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")
-    done = pytest.main(words)
-    # A file that skips itself as a whole has no tests.
-    sys.exit(SKIP if done == pytest.ExitCode.NO_TESTS_COLLECTED else done)
+
+    class Collected:
+        """Notes whether the file skips itself as a whole. Then it has no tests, and pytest takes that for a failure."""
+
+        skipped = False
+
+        def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+            self.skipped |= report.skipped
+
+    collected = Collected()
+    done = pytest.main(words, plugins=[collected])
+    sys.exit(SKIP if collected.skipped and done == pytest.ExitCode.NO_TESTS_COLLECTED else done)

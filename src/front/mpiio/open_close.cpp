@@ -138,8 +138,7 @@ Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, c
   mine.agreement.left = others.left ? 1 : 0;
   mine.agreement.written = others.written ? 1 : 0;
   int size = 1;
-  // Ranks of several nodes need each other to read, so that none of them asks a network file system for its
-  // type.
+  // Ranks of several nodes never read alone, so none of them asks the file system for its type.
   const bool across = PMPI_Comm_size(comm, &size) == MPI_SUCCESS && client::spans_nodes(size);
   mine.agreement.library_reads = wanted && !across && may_read_alone(path, settings) ? 0 : 1;
   // With durability disk, close has to sync the library's writes.
