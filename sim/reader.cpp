@@ -134,8 +134,9 @@ bool Cluster::start_reading(Rank& rank, Rank::Reading& reading, Status& got) {
       reader_of(rank)->start_read_through(*reading.view, reading.positions.begin, source_of(reading), end);
   rank.had_window |= rank.through;
   got = read.status();
-  if (read) reading.read = *std::move(read);
-  return read.ok();
+  if (!read) return false;
+  reading.read = *std::move(read);
+  return true;
 }
 
 // `got`: whether the agents have brought the bytes.

@@ -121,6 +121,7 @@ bool Cluster::prepare(Rank& rank, Staging& staging) {
 std::unique_ptr<client::File> Cluster::join(Rank& rank, const Staging& staging) {
   constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // numbers that agree() never uses
   std::vector<client::AgentAddress> agents;
+  agents.reserve(staging.copies.size());
   for (const Staging::Copy& copy : staging.copies) agents.push_back(copy.agent);
   client::OpenRequest request;
   request.path = staging.copies[rank.node].path;

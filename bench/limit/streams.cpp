@@ -99,10 +99,12 @@ void run_direct(int fd, const Stream& stream) {
     fail("cannot set the size of " + stream.path, errno);
   }
   std::vector<Buffer> buffers;
+  buffers.reserve(stream.depth);
   for (unsigned i = 0; i < stream.depth; i++) buffers.push_back(aligned_buffer(stream.transfer));
   std::atomic<std::uint64_t> next{0};
   std::vector<std::string> problems(stream.depth);
   std::vector<std::thread> threads;
+  threads.reserve(stream.depth);
   for (unsigned i = 0; i < stream.depth; i++) {
     threads.emplace_back([&, i] {
       try {

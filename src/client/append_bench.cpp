@@ -61,6 +61,7 @@ void batch(benchmark::State& state) {
   const std::uint64_t pieces_per_call = 128 * KiB / size;
   const std::vector<std::byte> data(size * pieces_per_call);
   std::vector<Piece> pieces;
+  pieces.reserve(pieces_per_call);
   for (std::uint64_t i = 0; i < pieces_per_call; ++i)
     pieces.push_back({2 * i * size, data.data() + i * size, size});
   Tally tally;

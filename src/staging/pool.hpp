@@ -66,7 +66,6 @@ class Pool {
   std::condition_variable returned_;
   std::vector<std::unique_ptr<Staging>> idle_;  // guarded by mutex_
   Counts counts_;                               // guarded by mutex_
-  bool told_unpinned_ = false;                  // guarded by mutex_
 };
 
 }  // namespace millrace::staging

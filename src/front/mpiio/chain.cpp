@@ -221,6 +221,7 @@ void Staging::unname() {
 
 std::vector<client::AgentAddress> Staging::agents() const {
   std::vector<client::AgentAddress> all;
+  all.reserve(offers_.size());
   for (const Offer& offer : offers_) all.push_back(offer.agent);
   return all;
 }

@@ -157,6 +157,7 @@ TypeMap subarray_map(Contents& contents, const TypeMap& old) {
   const Order order = order_of(contents.integer());
   if (!contents.complete()) return no_map();
   std::vector<client::SubarrayDimension> dimensions;
+  dimensions.reserve(sizes.size());
   for (std::size_t d = 0; d < sizes.size(); ++d) dimensions.push_back({sizes[d], subsizes[d], starts[d]});
   return client::subarray(old, dimensions, order);
 }
