@@ -7,17 +7,17 @@
 #include <filesystem>
 #include <utility>
 
+#include "times.hpp"
+
 namespace millrace::sim {
 
 namespace {
 
-constexpr std::uint64_t ms = 1'000'000;
-constexpr std::uint64_t second_ns = 1000 * ms;
-constexpr std::uint64_t longest_ns = 10'000 * second_ns;  // the longest run, and
-constexpr std::uint64_t rest_ns = 700 * second_ns;        // ... of its agents after the last rank
+constexpr std::uint64_t longest_ns = 10'000 * second;  // the longest run, and
+constexpr std::uint64_t rest_ns = 700 * second;        // ... of its agents after the last rank
 // The time from a write until its bytes are in the file without a request: the agents' bound, and the disks'
 // time.
-constexpr std::uint64_t old_ns = 25 * second_ns;
+constexpr std::uint64_t old_ns = 25 * second;
 
 // The error of a disk, or of a file server that does not answer.
 int errno_of(const Fault& fault) { return fault.amount % 2 == 0 ? EIO : ETIMEDOUT; }

@@ -4,14 +4,9 @@
 
 #include <algorithm>
 
+#include "times.hpp"
+
 namespace millrace::sim {
-
-namespace {
-
-constexpr std::uint64_t ms = 1'000'000;
-constexpr std::uint64_t second = 1000 * ms;
-
-}  // namespace
 
 Fault make_fault(Dice& dice, const Scenario& scenario) {
   Fault fault{};

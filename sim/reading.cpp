@@ -11,6 +11,7 @@
 #include "dice.hpp"
 #include "faults.hpp"
 #include "scenario.hpp"
+#include "times.hpp"
 
 namespace millrace::sim {
 
@@ -18,8 +19,6 @@ namespace {
 
 using Kind = Step::Kind;
 
-constexpr std::uint64_t ms = 1'000'000;
-constexpr std::uint64_t second = 1000 * ms;
 constexpr std::uint64_t phase_bytes = 1 * MiB;  // that a rank reads in one phase, about
 constexpr std::uint64_t pieces_max = 200;       // of one read
 

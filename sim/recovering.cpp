@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "leftovers.hpp"
+#include "times.hpp"
 
 namespace millrace::sim {
 
 namespace {
-constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t start_ns = ms;  // the start of a process
 constexpr std::size_t stacks = 16;      // recovery needs more than a rank's stack
 }  // namespace

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "cluster.hpp"
+#include "times.hpp"
 
 namespace millrace::sim {
 
 namespace {
-constexpr std::uint64_t second_ns = 1'000'000'000;
-constexpr std::uint64_t bound_ns = 800 * second_ns;  // for all waits together
+constexpr std::uint64_t bound_ns = 800 * second;  // for all waits together
 }  // namespace
 
 // A process whose agent has died writes without an agent from then on. So a new process takes the rank's

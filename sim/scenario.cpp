@@ -11,13 +11,12 @@
 #include "reading.hpp"
 #include "scheduler.hpp"
 #include "starting.hpp"
+#include "times.hpp"
 
 namespace millrace::sim {
 
 namespace {
 
-constexpr std::uint64_t ms = 1'000'000;
-constexpr std::uint64_t second = 1000 * ms;
 constexpr std::uint64_t minute = 60 * second;
 
 // The cells that each rank may write in a phase.

@@ -7,13 +7,11 @@
 
 #include "dice.hpp"
 #include "scenario.hpp"
+#include "times.hpp"
 
 namespace millrace::sim {
 
 namespace {
-
-constexpr std::uint64_t ms = 1'000'000;
-constexpr std::uint64_t second = 1000 * ms;
 
 bool ends_phase(const Step& step) { return step.kind == Step::Kind::sync || step.kind == Step::Kind::arrive; }
 

@@ -6,12 +6,9 @@
 #include <utility>
 
 #include "node.hpp"
+#include "times.hpp"
 
 namespace millrace::sim {
-
-namespace {
-constexpr std::uint64_t ms = 1'000'000;
-}  // namespace
 
 void Seat::begin(std::function<void()> program, std::uint64_t after_ns) {
   fiber_ = std::make_unique<Fiber>(std::move(program));

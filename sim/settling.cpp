@@ -5,12 +5,9 @@
 #include <utility>
 
 #include "leftovers.hpp"
+#include "times.hpp"
 
 namespace millrace::sim {
-
-namespace {
-constexpr std::uint64_t ms = 1'000'000;
-}  // namespace
 
 Settling::Settling(World world, std::uint32_t node, Settings settings, std::string path)
     : world_(world),

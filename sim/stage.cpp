@@ -9,12 +9,11 @@
 
 #include "dice.hpp"
 #include "scenario.hpp"
+#include "times.hpp"
 
 namespace millrace::sim {
 
 namespace {
-
-constexpr std::uint64_t ms = 1'000'000;
 
 Stage make_stage(Dice& dice) {
   Stage stage;

@@ -8,13 +8,11 @@
 
 #include "dice.hpp"
 #include "scenario.hpp"
+#include "times.hpp"
 
 namespace millrace::sim {
 
 namespace {
-
-constexpr std::uint64_t us = 1'000;
-constexpr std::uint64_t ms = 1'000 * us;
 
 std::vector<Step> with_thought(Dice& dice, const std::vector<Step>& program) {
   std::vector<Step> made;

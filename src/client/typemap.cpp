@@ -10,8 +10,6 @@
 namespace millrace::client {
 namespace {
 
-std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
 // Sets the members that follow from runs and bounds together.
 TypeMap settled(TypeMap map) {
   map.contiguous = false;

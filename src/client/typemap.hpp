@@ -121,4 +121,8 @@ TypeMap darray(const TypeMap& old, std::int64_t rank, std::span<const DarrayDime
                Order order);
 TypeMap resized(TypeMap old, std::int64_t lower, std::int64_t extent);
 
+// Displacements are signed and positions are not.
+inline std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+inline std::uint64_t as_unsigned(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
 }  // namespace millrace::client

@@ -10,9 +10,6 @@ namespace {
 
 constexpr std::uint64_t endless = UINT64_MAX / 2;
 
-std::int64_t as_signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-std::uint64_t as_unsigned(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-
 const Run* root_begin(const TypeMap& map) { return map.runs.data() + map.root; }
 const Run* root_end(const TypeMap& map) { return map.runs.data() + map.runs.size(); }
 

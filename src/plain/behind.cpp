@@ -12,12 +12,6 @@
 #include <limits>
 
 namespace millrace::plain {
-namespace {
-
-constexpr std::size_t request_bytes_max = 0x7ffff000;
-
-}  // namespace
-
 constinit thread_local bool Behind::inside = false;
 
 // Holds the lock, blocks signals and cancellation, and keeps errno.

@@ -9,6 +9,9 @@
 
 namespace millrace::plain {
 
+// The most bytes that one system call of Linux writes.
+inline constexpr std::size_t request_bytes_max = 0x7ffff000;
+
 // The file of a descriptor.
 struct FileId {
   dev_t device = 0;

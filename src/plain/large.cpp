@@ -13,8 +13,6 @@
 namespace millrace::plain {
 namespace {
 
-// The most bytes that one system call of Linux writes.
-constexpr std::size_t request_bytes_max = 0x7ffff000;
 // Small system calls, because the kernel makes a folio as large as the call, and large folios are slow on
 // some machines (ADR 4).
 constexpr std::size_t piece_bytes = 64 << 10;

@@ -14,7 +14,6 @@ namespace millrace::staging {
 namespace {
 
 constexpr std::size_t huge_page_bytes = 2 * MiB;
-constexpr std::size_t page_bytes = 4 * KiB;
 
 }  // namespace
 

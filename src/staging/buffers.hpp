@@ -10,6 +10,8 @@
 
 namespace millrace::staging {
 
+inline constexpr std::size_t page_bytes = 4096;
+
 // Host memory for copies. The mapping is private, and in huge pages if the system has them. Children of
 // fork() do not inherit it, because copy-on-write could move a page away while a device writes to it.
 class Buffers {

@@ -13,7 +13,6 @@ namespace millrace::staging {
 
 namespace {
 
-constexpr std::size_t page_bytes = 4 * KiB;
 constexpr Shape narrow_shape{1, 64 * KiB, 64 * KiB};
 // A call without slots moves this many bytes before it looks for slots again.
 constexpr std::uint64_t narrow_part = 1 * MiB;

@@ -12,7 +12,6 @@ namespace millrace::staging {
 namespace {
 
 constexpr std::size_t slots_max = 64;
-constexpr std::size_t page_bytes = 4 * KiB;
 constexpr std::uint64_t pieces_min = 8;
 
 // Converts a device's error for the program: EFAULT for a wrong address, EIO for a copy that failed.

@@ -22,7 +22,7 @@ using transport::now_ns;
 
 namespace {
 
-constexpr std::uint64_t second_ns = 1'000'000'000;
+constexpr std::uint64_t longest_wait_ms = 1'000'000'000;
 constexpr std::uint64_t listen_every_ns = 200'000;
 
 // A peer has to be lost before the ranks that wait for it give up.
@@ -206,7 +206,8 @@ void Server::sleep() {
       std::min({deadline_ns, leaves, reception_->opens_ns(), reception_->drop_silent(now)});
   int timeout_ms = -1;
   if (until != UINT64_MAX)
-    timeout_ms = until <= now ? 0 : static_cast<int>(std::min((until - now) / 1'000'000 + 1, second_ns));
+    timeout_ms =
+        until <= now ? 0 : static_cast<int>(std::min((until - now) / 1'000'000 + 1, longest_wait_ms));
   listen(timeout_ms);
   rounds_->woke();
 }
