@@ -80,6 +80,15 @@ function(millrace_precompile target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${millrace_precompiled_options}>)
 endfunction()
 
+# Where most of what remains are headers of this repository, eight files are compiled as one.
+option(MILLRACE_UNITY "Compile some files together; off: fewer to compile again after a change" ON)
+
+# millrace_compile_together(TARGET): TARGET's files of C++, in whose unnamed namespaces no name may occur twice. Not for
+# libraries of rooms, whose tests link only some files, and not for tests, each of which has its own helpers.
+function(millrace_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${MILLRACE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
 # millrace_library(NAME SOURCES... [DEPENDS ...]): the static library millrace_NAME of room src/NAME.
 function(millrace_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})

@@ -88,16 +88,23 @@ def reading(command: str, file: pathlib.Path) -> tuple[tuple[str, ...], frozense
     return said, read
 
 
+def sources(file: pathlib.Path) -> list[pathlib.Path]:
+    """The files that CMake compiles as one, if `file` is what it has written for that."""
+    if file.suffix != ".cxx" or not file.is_file():
+        return [file]
+    return [pathlib.Path(name) for name in included(file)]
+
+
 def commands() -> dict[pathlib.Path, list[str]]:
     """What the build compiles, without the tests: their macros are not ours."""
     found: dict[pathlib.Path, list[str]] = {}
     for entry in json.loads((ROOT / "build/compile_commands.json").read_text()):
-        file = pathlib.Path(entry["file"])
-        if not file.is_relative_to(ROOT) or file.suffix not in (".c", ".cpp") or not file.is_file():
-            continue
-        short = str(file.relative_to(ROOT))
-        if not short.startswith(("build", "tests/")) and not short.endswith("_test.cpp"):
-            found.setdefault(file, []).append(OF_GCC.sub("", entry["command"]))
+        for file in sources(pathlib.Path(entry["file"])):
+            if not file.is_relative_to(ROOT) or file.suffix not in (".c", ".cpp") or not file.is_file():
+                continue
+            short = str(file.relative_to(ROOT))
+            if not short.startswith(("build", "tests/")) and not short.endswith("_test.cpp"):
+                found.setdefault(file, []).append(OF_GCC.sub("", entry["command"]))
     return found
 
 

@@ -92,11 +92,11 @@ void add_overwriting(Scenario& scenario) {
   const std::uint64_t size =
       dice.magnitude(1, std::min<std::uint64_t>(scenario.file_bytes - begin, 16 * KiB));
   const std::uint64_t part = dice.below(size);
-  const Extent first{begin, begin + size}, second{begin + part, begin + dice.between(part + 1, size)};
+  const Extent first{begin, begin + size}, later{begin + part, begin + dice.between(part + 1, size)};
   for (std::size_t rank = 0; rank <= last; ++rank) {
     std::vector<Step> steps(3, {Step::Kind::barrier});
     if (rank == 0) steps.insert(steps.begin() + 1, {Step::Kind::write, 1, first});
-    if (rank == last) steps.insert(steps.begin() + 2, {Step::Kind::write, 1, second});
+    if (rank == last) steps.insert(steps.begin() + 2, {Step::Kind::write, 1, later});
     if (rank == last && joins) steps.insert(steps.begin(), {Step::Kind::direct});
     std::vector<Step>& program = scenario.programs[rank];
     const auto rest = std::ranges::find(program, Step::Kind::rest, &Step::kind);

@@ -16,14 +16,14 @@ namespace millrace::client {
 
 namespace {
 
-struct Process {
+struct Ancestor {
   std::string command;
   int parent = 0;
   unsigned long long started = 0;  // clock ticks since boot
 };
 
 // From /proc/PID/stat: "pid (command) state parent ... (22:) start time".
-bool read_process(int pid, Process& process) {
+bool read_ancestor(int pid, Ancestor& one) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
   const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
@@ -34,10 +34,10 @@ bool read_process(int pid, Process& process) {
   const char* open = std::strchr(text, '(');
   const char* close = std::strrchr(text, ')');
   if (open == nullptr || close == nullptr) return false;
-  process.command.assign(open + 1, close);
+  one.command.assign(open + 1, close);
   return std::sscanf(close + 1,
                      " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                     &process.parent, &process.started) == 2;
+                     &one.parent, &one.started) == 2;
 }
 
 bool is_launcher(const std::string& command) {
@@ -49,19 +49,19 @@ bool is_launcher(const std::string& command) {
 }
 
 std::string describe(const char* what, int pid) {
-  Process process;
-  (void)read_process(pid, process);
-  return std::string(what) + ":" + std::to_string(pid) + ":" + std::to_string(process.started);
+  Ancestor one;
+  (void)read_ancestor(pid, one);
+  return std::string(what) + ":" + std::to_string(pid) + ":" + std::to_string(one.started);
 }
 
 // Looks for the launcher among this process's ancestors, because each rank may run below a shell script.
 std::string launcher() {
   int pid = ::getppid();
   for (int level = 0; level < 8 && pid > 1; ++level) {
-    Process process;
-    if (!read_process(pid, process)) break;
-    if (is_launcher(process.command)) return describe("launcher", pid);
-    pid = process.parent;
+    Ancestor one;
+    if (!read_ancestor(pid, one)) break;
+    if (is_launcher(one.command)) return describe("launcher", pid);
+    pid = one.parent;
   }
   return describe("parent", ::getppid());
 }

@@ -47,7 +47,7 @@ std::shared_ptr<const Ranks> ranks_of_file(const Open& open) {
 
 using Held = std::shared_ptr<const Ranks>;
 
-int forget(MPI_Comm /*comm*/, int /*key*/, void* value, void* /*extra*/) {
+int forget_ranks(MPI_Comm /*comm*/, int /*key*/, void* value, void* /*extra*/) {
   delete static_cast<Held*>(value);
   return MPI_SUCCESS;
 }
@@ -55,7 +55,7 @@ int forget(MPI_Comm /*comm*/, int /*key*/, void* value, void* /*extra*/) {
 int key_of_ranks() {
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;
-    (void)PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr);
+    (void)PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_ranks, &made, nullptr);
     return made;
   }();
   return key;

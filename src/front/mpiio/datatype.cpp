@@ -24,7 +24,7 @@ using Holder = Flat;
 std::atomic<std::uint64_t> epoch{0};
 constexpr std::uint64_t for_ever = UINT64_MAX;
 
-int forget(MPI_Datatype, int, void* value, void*) {
+int forget_map(MPI_Datatype, int, void* value, void*) {
   epoch.fetch_add(1, std::memory_order_release);
   delete static_cast<Holder*>(value);
   return MPI_SUCCESS;
@@ -34,7 +34,7 @@ int keyval() {
   static const int value = [] {
     int made = MPI_KEYVAL_INVALID;
     // A duplicate of a datatype starts without a map, and gets its own at first use.
-    PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &made, nullptr);
+    PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_map, &made, nullptr);
     return made;
   }();
   return value;

@@ -172,8 +172,8 @@ int open_in_place(const Opening& how) {
 
 bool target_is_first(const char* filename, MPI_Info info) {
   if (filename == nullptr) return false;
-  if (info == MPI_INFO_NULL) return client::process_settings().target == Target::first;
-  return settings_of(info, filename).target == Target::first;
+  if (info == MPI_INFO_NULL) return client::process_settings().target == millrace::Target::first;
+  return settings_of(info, filename).target == millrace::Target::first;
 }
 
 bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,

@@ -31,7 +31,7 @@ Scratch& scratch() {
   return one;
 }
 
-bool ready(Scratch& one) {
+bool is_ready(Scratch& one) {
   if (one.tried) return one.file != MPI_FILE_NULL;
   one.tried = true;
   one.memory.reset(::memfd_create("millrace-linear", MFD_CLOEXEC));
@@ -69,7 +69,7 @@ bool Linear::next() {
   bytes_.resize(static_cast<std::size_t>(now) * size_);
   Scratch& one = scratch();
   const std::lock_guard lock(one.mutex);
-  failed_ = !ready(one) || PMPI_File_write_at(one.file, 0, memory_, static_cast<int>(now), type_,
+  failed_ = !is_ready(one) || PMPI_File_write_at(one.file, 0, memory_, static_cast<int>(now), type_,
                                               MPI_STATUS_IGNORE) != MPI_SUCCESS;
   failed_ = failed_ || !read_back(one.memory.get(), bytes_);
   memory_ += now * extent_;

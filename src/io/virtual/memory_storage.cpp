@@ -17,17 +17,6 @@ namespace millrace::io {
 
 namespace {
 
-// The contents of some bytes when a datasync was submitted.
-struct Saved {
-  std::uint64_t offset;
-  std::vector<std::byte> bytes;
-};
-
-struct Snapshot {
-  std::uint64_t sequence;
-  std::vector<Saved> saved;
-};
-
 bool is_gap(const iovec& part) { return part.iov_base == nullptr; }
 
 // The number of bytes of the file from the first to the last, including gaps.
@@ -68,6 +57,17 @@ Extent blocks(Extent bytes) {
 }
 
 }  // namespace
+
+// The contents of some bytes when a datasync was submitted.
+struct MemoryStorage::Saved {
+  std::uint64_t offset;
+  std::vector<std::byte> bytes;
+};
+
+struct MemoryStorage::Snapshot {
+  std::uint64_t sequence;
+  std::vector<Saved> saved;
+};
 
 struct MemoryStorage::Image {
   dev_t device = 0;

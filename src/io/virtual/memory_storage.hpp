@@ -110,6 +110,8 @@ class MemoryStorage final : public Storage {
   const std::vector<Event>& history() const { return history_; }
 
  private:
+  struct Saved;
+  struct Snapshot;
   struct Image;
   struct Adopted;
   struct Active;
