@@ -15,7 +15,7 @@ CTEST = ctest --output-on-failure -j $(TEST_JOBS)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-asan test-asan-short test-tsan test-mpis fuzz bench bench-device format lint wheel test-wheel docs tarball package install clean
+.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-asan test-asan-short asan-short test-tsan test-mpis fuzz fuzzers bench bench-device format lint wheel test-wheel docs tarball package install clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,9 +55,10 @@ test-asan: bootstrap  ## unit tests under address and undefined-behaviour saniti
 	UBSAN_OPTIONS=halt_on_error=1 $(CTEST) --test-dir build-asan -L unit
 
 ASAN_SHORT = base extent journal link pipeline agent_core recovery staging channel plain capi transport
-test-asan-short: bootstrap  ## those of them that handle what strangers and programs give, or memory by hand
-	$(call configure_preset,build-asan,asan)
-	@cmake --build build-asan -j $(JOBS) --target $(ASAN_SHORT:%=%_test) channel_functions fake_cuda millrace-host
+asan-short: bootstrap
+	$(call build_preset,build-asan,asan,--target $(ASAN_SHORT:%=%_test) channel_functions fake_cuda millrace-host)
+
+test-asan-short: asan-short  ## those of them that handle what strangers and programs give, or memory by hand
 	UBSAN_OPTIONS=halt_on_error=1 $(CTEST) --test-dir build-asan -R "^unit\.($$(echo $(ASAN_SHORT) | tr ' ' '|'))\$$"
 
 test-tsan: bootstrap  ## unit tests under the thread sanitizer
@@ -66,6 +67,9 @@ test-tsan: bootstrap  ## unit tests under the thread sanitizer
 
 test-mpis: wheel  ## the wheel with every MPI of PyPI and Debian (MPIS="mpich-5 impi": only these; 30 minutes)
 	$(VENV_PYTHON) tests/mpis/run.py dist/*manylinux*_$(shell uname -m).whl $(MPIS)
+
+fuzzers: bootstrap
+	JOBS=$(JOBS) scripts/fuzz build
 
 fuzz: bootstrap  ## a minute of libFuzzer on the parsers of links and journals (SECONDS=60)
 	JOBS=$(JOBS) scripts/fuzz $(SECONDS)
