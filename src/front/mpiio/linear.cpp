@@ -70,7 +70,7 @@ bool Linear::next() {
   Scratch& one = scratch();
   const std::lock_guard lock(one.mutex);
   failed_ = !is_ready(one) || PMPI_File_write_at(one.file, 0, memory_, static_cast<int>(now), type_,
-                                              MPI_STATUS_IGNORE) != MPI_SUCCESS;
+                                                 MPI_STATUS_IGNORE) != MPI_SUCCESS;
   failed_ = failed_ || !read_back(one.memory.get(), bytes_);
   memory_ += now * extent_;
   left_ -= now;
