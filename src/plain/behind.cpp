@@ -12,6 +12,7 @@
 #include <limits>
 
 namespace millrace::plain {
+
 constinit thread_local bool Behind::inside = false;
 
 // Holds the lock, blocks signals and cancellation, and keeps errno.
