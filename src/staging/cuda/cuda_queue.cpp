@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "staging/cuda/cuda_queue.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <thread>
@@ -14,11 +13,10 @@ namespace millrace::staging::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// A sleeping thread wakes about 70 us late, which is longer than the rest of a nearly finished copy. So the
-// thread first polls for that time.
-constexpr auto spin = std::chrono::microseconds(70);
-constexpr auto first_pause = std::chrono::microseconds(20);
-constexpr auto longest_pause = std::chrono::microseconds(200);
+// A sleeping thread wakes about 70 us late. So a thread polls for ten times as long before it sleeps, and loses at
+// most a tenth of its time.
+constexpr auto spin = std::chrono::microseconds(700);
+constexpr auto pause = std::chrono::microseconds(50);
 
 }  // namespace
 
@@ -26,10 +24,12 @@ Status CudaQueue::open() {
   const Current current(table_, device_.context_);
   Error error = current.error();
   if (error == success) error = table_.cuStreamCreate(&stream_, stream_non_blocking);
-  const unsigned flags = event_blocking_sync | event_disable_timing;
-  if (error == success) error = table_.cuEventCreate(&program_, flags);
+  if (error == success)
+    error = table_.cuEventCreate(&program_, event_blocking_sync | event_disable_timing);
+  // Nobody sleeps for the end of a copy in the driver. An event that wakes a sleeping thread interrupts the
+  // processor: with it, 16 processes that share a GPU get 0.6 of the rate of copies without it.
   for (Event& event : events_) {
-    if (error == success) error = table_.cuEventCreate(&event, flags);
+    if (error == success) error = table_.cuEventCreate(&event, event_disable_timing);
   }
   return device_.check(error);
 }
@@ -113,7 +113,6 @@ Status CudaQueue::wait(Ticket ticket) {
   // wait() polls, because the driver's own wait has no bound.
   const Clock::time_point begin = Clock::now();
   const auto bound = std::chrono::milliseconds(device_.options_.timeout_ms);
-  auto pause = std::chrono::nanoseconds(first_pause);
   for (;;) {
     const Result<bool> over = poll(ticket);
     if (!over) return over.status();
@@ -125,7 +124,6 @@ Status CudaQueue::wait(Ticket ticket) {
       continue;
     }
     std::this_thread::sleep_for(pause);
-    pause = std::min<std::chrono::nanoseconds>(pause * 2, longest_pause);
   }
 }
 
