@@ -13,8 +13,8 @@ namespace millrace::staging::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// A sleeping thread wakes about 70 us late. So a thread polls for ten times as long before it sleeps, and loses at
-// most a tenth of its time.
+// A sleeping thread wakes about 70 us late. So a thread polls for ten times as long before it sleeps, and
+// loses at most a tenth of its time.
 constexpr auto spin = std::chrono::microseconds(700);
 constexpr auto pause = std::chrono::microseconds(50);
 
@@ -24,10 +24,9 @@ Status CudaQueue::open() {
   const Current current(table_, device_.context_);
   Error error = current.error();
   if (error == success) error = table_.cuStreamCreate(&stream_, stream_non_blocking);
-  if (error == success)
-    error = table_.cuEventCreate(&program_, event_blocking_sync | event_disable_timing);
-  // Nobody sleeps for the end of a copy in the driver. An event that wakes a sleeping thread interrupts the
-  // processor: with it, 16 processes that share a GPU get 0.6 of the rate of copies without it.
+  if (error == success) error = table_.cuEventCreate(&program_, event_blocking_sync | event_disable_timing);
+  // No thread sleeps in the driver until a copy ends. Such a sleep needs an interrupt for each event, which
+  // takes up to 45% of the rate of small copies (docs/results/device.md).
   for (Event& event : events_) {
     if (error == success) error = table_.cuEventCreate(&event, event_disable_timing);
   }
