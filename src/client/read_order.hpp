@@ -29,10 +29,10 @@ class ReadOrder {
   // Notes the next transfer: `bytes` from `position` of the view's data on, whose last byte lies before `end`
   // of the file. True: the extents that next() has told belong to an order that no longer holds.
   bool add(const FileView& view, std::uint64_t position, std::uint64_t bytes, std::uint64_t end);
-  // Bytes that were read in the order that is expected to go on.
-  std::uint64_t in_order() const { return in_order_; }
+  // Bytes that were read in the order that is expected to go on, now and when the same was read before.
+  std::uint64_t in_order() const { return in_order_ + sequence_.repeated_bytes(); }
   // True if the next transfer is known.
-  bool foresees() const { return sequence_.foresee().has_value(); }
+  bool foresees() const { return sequence_.foresees(); }
 
   // The next extent behind those that this function has told since restart(). False: it is unknown, or does
   // not end before `file_bytes`.

@@ -2,16 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/sequence.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace millrace::client {
 
 std::optional<Foresight::Transfer> Foresight::next() {
-  if (passed_ == period_[index_].times) {
+  if (passed_ == steps_[index_].times) {
+    if (!repeats_ && index_ + 1 == steps_.size()) return std::nullopt;
     passed_ = 0;
-    index_ = (index_ + 1) % period_.size();
+    index_ = (index_ + 1) % steps_.size();
   }
-  const Step& step = period_[index_];
+  const Step& step = steps_[index_];
   ++passed_;
   if (step.gap < 0 && static_cast<std::uint64_t>(-step.gap) > end_) return std::nullopt;
   const Transfer transfer{end_ + static_cast<std::uint64_t>(step.gap), step.bytes};
@@ -24,49 +27,106 @@ void Sequence::add(std::uint64_t position, std::uint64_t bytes) {
   end_ = position + bytes;
   bytes_ = bytes;
   if (!std::exchange(begun_, true)) return;
-  if (!steps_.empty() && steps_.back().same(step)) {
-    ++steps_.back().times;
+  if (!runs_.empty() && runs_.back().same(step)) {
+    ++runs_.back().times;
+    const bool ends = period_ > 0 ? !came_before(period_) : runs_.back().times > times_before_;
+    if (ends && repeated_bytes_ > 0) look_back();
     return;
   }
-  if (steps_.size() == steps_max) steps_.erase(steps_.begin(), steps_.begin() + steps_max / 2);
-  steps_.push_back(step);
+  if (runs_.size() == runs_max) runs_.erase(runs_.begin(), runs_.begin() + runs_max / 2);
+  runs_.push_back(step);
+  const std::size_t last = runs_.size() - 1;
+  const bool goes_on = period_ > 0 && period_ < last && repeats(last - 1, period_) && came_before(period_);
+  if (!goes_on) look_back();
+}
+
+// True if the last run came `period` runs before too, and was at least as long.
+bool Sequence::came_before(std::size_t period) const {
+  const Step& then = runs_[runs_.size() - 1 - period];
+  return then.same(runs_.back()) && then.times >= runs_.back().times;
+}
+
+// True if a run before the last one repeats the run `period` runs before it. The oldest run may have lost its
+// beginning.
+bool Sequence::repeats(std::size_t run, std::size_t period) const {
+  const Step& then = runs_[run - period];
+  return then.same(runs_[run]) && (then.times == runs_[run].times || run == period);
+}
+
+// The period after which the runs repeat what came before, as far back as possible. All that lies between must
+// repeat, as far as it is known. An inner loop repeats back to its own first step only, so an outer loop wins that
+// has been seen once. 0: there is none.
+std::size_t Sequence::longest_repeat() const {
+  const std::size_t last = runs_.size() - 1;
+  std::size_t best = 0;
+  std::size_t best_runs = 0;
+  bool first = true;  // of the periods with this step
+  for (std::size_t period = 1; period <= last; ++period) {
+    if (!runs_[last - period].same(runs_[last])) continue;
+    const bool only = std::exchange(first, false);
+    if (!came_before(period)) continue;
+    std::size_t found = 0;
+    while (last - 1 - found >= period && repeats(last - 1 - found, period)) ++found;
+    // The step alone tells nothing, if it has come after something else since.
+    const bool tells = only || found > 0;
+    if (!tells || found < std::min(period - 1, last - period) || (best > 0 && found <= best_runs)) continue;
+    best = period;
+    best_runs = found;
+  }
+  return best;
+}
+
+// Finds what the runs repeat.
+void Sequence::look_back() {
+  const Step& now = runs_.back();
+  const auto end = runs_.end() - 1;
+  period_ = longest_repeat();
+  times_before_ = 0;
+  repeated_bytes_ = 0;
+  if (period_ > 0) {
+    for (auto run = end - static_cast<std::ptrdiff_t>(period_); run != end; ++run)
+      repeated_bytes_ += run->bytes * run->times;
+    return;
+  }
+  for (auto run = end; run != runs_.begin() && times_before_ == 0;) {
+    if ((--run)->same(now)) times_before_ = run->times;
+  }
+  if (times_before_ < now.times) times_before_ = 0;
+  repeated_bytes_ = times_before_ * now.bytes;
+}
+
+// True if the last run is expected to go on, though no period is known.
+bool Sequence::is_in_run() const {
+  const Step& now = runs_.back();
+  if (times_before_ >= often) return now.times < times_before_;
+  return now.times >= often || (runs_.size() == 1 && (follows_ || now.times >= 2));
+}
+
+std::optional<Foresight> Sequence::foresee() const {
+  if (!foresees()) return std::nullopt;
+  if (runs_.empty()) return Foresight({{0, bytes_, UINT64_MAX}}, 0, end_, true);
+  Step now = runs_.back();
+  if (period_ > 0) {
+    const auto end = runs_.end() - 1;
+    return Foresight({end - static_cast<std::ptrdiff_t>(period_), end}, now.times, end_, true);
+  }
+  const std::uint64_t passed = std::exchange(now.times, times_before_ >= often ? times_before_ : UINT64_MAX);
+  return Foresight({now}, passed, end_, false);
+}
+
+bool Sequence::foresees() const {
+  return begun_ && (runs_.empty() ? follows_ : period_ > 0 || is_in_run());
 }
 
 bool Sequence::expects(std::uint64_t position) const {
   if (!begun_) return true;
-  std::optional<Foresight> ahead = foresee();
-  const std::optional<Foresight::Transfer> next = ahead ? ahead->next() : std::nullopt;
-  return next && next->position == position;
-}
-
-// True if the last step was taken `period` steps before too, as often at least, and all that lies between
-// repeats what came before it, as far as that is known. The oldest step may have lost its beginning.
-bool Sequence::repeats_after(std::size_t period) const {
-  const std::size_t last = steps_.size() - 1;
-  const Step& then = steps_[last - period];
-  if (!then.same(steps_[last]) || then.times < steps_[last].times) return false;
-  for (std::size_t i = last - 1; i > last - period && i >= period; --i) {
-    const Step& before = steps_[i - period];
-    if (!before.same(steps_[i]) || (before.times != steps_[i].times && i != period)) return false;
+  if (!foresees()) return false;
+  std::int64_t gap = runs_.empty() ? 0 : runs_.back().gap;
+  if (period_ > 0) {
+    const auto then = runs_.end() - 1 - static_cast<std::ptrdiff_t>(period_);
+    if (then->times == runs_.back().times) gap = std::next(then)->gap;
   }
-  return true;
-}
-
-std::optional<Foresight> Sequence::foresee() const {
-  if (!begun_) return std::nullopt;
-  if (steps_.empty()) {
-    if (!follows_) return std::nullopt;
-    return Foresight({{0, bytes_, UINT64_MAX}}, 0, end_);
-  }
-  const std::size_t last = steps_.size() - 1;
-  for (std::size_t period = 1; period <= last; ++period) {
-    if (!repeats_after(period)) continue;
-    const auto begin = steps_.begin() + static_cast<std::ptrdiff_t>(last - period);
-    return Foresight({begin, steps_.end() - 1}, steps_[last].times, end_);
-  }
-  if (steps_[last].times < often && (last > 0 || steps_[last].times < 2) && !(follows_ && last == 0))
-    return std::nullopt;
-  return Foresight({{steps_[last].gap, steps_[last].bytes, UINT64_MAX}}, 0, end_);
+  return position == end_ + static_cast<std::uint64_t>(gap);
 }
 
 }  // namespace millrace::client

@@ -18,53 +18,70 @@ struct Step {
   bool same(const Step& other) const { return gap == other.gap && bytes == other.bytes; }
 };
 
-// The transfers that a rank is expected to make next, one after the other, without end.
+// The transfers that a rank is expected to make next, one after the other.
 class Foresight {
  public:
-  // `period` repeats for ever. The last transfer, which ended at `end`, was the `passed`-th one of its first
-  // step.
-  Foresight(std::vector<Step> period, std::uint64_t passed, std::uint64_t end)
-      : period_(std::move(period)), passed_(passed), end_(end) {}
+  // The last transfer, which ended at `end`, was the `passed`-th one of the first step. `repeats`: the steps come
+  // again and again, without end.
+  Foresight(std::vector<Step> steps, std::uint64_t passed, std::uint64_t end, bool repeats)
+      : steps_(std::move(steps)), passed_(passed), end_(end), repeats_(repeats) {}
 
   struct Transfer {
     std::uint64_t position;
     std::uint64_t bytes;
   };
-  // The next transfer; empty if it would begin before position 0.
+  // The next transfer; empty if it is unknown, or would begin before position 0.
   std::optional<Transfer> next();
 
  private:
-  std::vector<Step> period_;
+  std::vector<Step> steps_;
   std::size_t index_ = 0;
   std::uint64_t passed_;
   std::uint64_t end_;
+  bool repeats_;
 };
 
 // Learns the order in which a rank reads from the transfers so far: one after the other, at a constant
 // stride, or nested loops of these. Positions are bytes in the data of the rank's view. Not thread safe.
+//
+// Equal steps in a row are one run, a step with a count. So the innermost loop is one run. An outer loop is a
+// period of runs that came before: of a loop in a loop in a loop, the longest repeat. Where no period is known, a
+// run is expected to be as long as the last run of the same step.
 class Sequence {
  public:
   // `follows`: the first transfers are expected one behind the other, because the view says where they lie.
   explicit Sequence(bool follows = false) : follows_(follows) {}
 
   void add(std::uint64_t position, std::uint64_t bytes);
+  // True if the next transfer is known.
+  bool foresees() const;
   // Empty: the next transfer is unknown.
   std::optional<Foresight> foresee() const;
   // True if the next transfer is expected there, or is the first one.
   bool expects(std::uint64_t position) const;
+  // Bytes of the earlier transfers that the next ones are expected to repeat.
+  std::uint64_t repeated_bytes() const { return repeated_bytes_; }
 
  private:
-  static constexpr std::size_t steps_max = 96;
-  // A step that has come so often in a row is expected again, whatever came before it.
+  // A period has at most half as many. An output of BT-IO has two for each of its planes.
+  static constexpr std::size_t runs_max = 2048;
+  // A step that has come so often in a row is expected to go on, whatever came before it.
   static constexpr std::uint64_t often = 4;
 
-  bool repeats_after(std::size_t period) const;
+  bool came_before(std::size_t period) const;
+  bool repeats(std::size_t run, std::size_t period) const;
+  std::size_t longest_repeat() const;
+  void look_back();
+  bool is_in_run() const;
 
   bool follows_;
   bool begun_ = false;
   std::uint64_t end_ = 0;    // of the last transfer
   std::uint64_t bytes_ = 0;  // of the last transfer
-  std::vector<Step> steps_;  // the oldest first
+  std::vector<Step> runs_;   // the oldest first
+  std::size_t period_ = 0;   // runs after which they repeat; 0: they do not
+  std::uint64_t times_before_ = 0;  // of the last run that had the step of this one; 0: there was none
+  std::uint64_t repeated_bytes_ = 0;
 };
 
 }  // namespace millrace::client

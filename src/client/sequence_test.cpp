@@ -81,6 +81,60 @@ TEST(Sequence, BlocksAtAStrideGoOn) {
 
 TEST(Sequence, ThreeLoopsGoOn) { expect_rest(nest({{40, 5}, {1000, 7}, {100000, 9}}, 40), 5 * 7 * 2 + 3); }
 
+// The read-back of BT-IO: rows in planes in cells, in outputs. The cells lie at irregular distances.
+TEST(Sequence, AnOuterLoopIsForeseenAfterItsFirstPass) {
+  const std::uint64_t n = 24;
+  const std::uint64_t cells[4][3] = {{6, 6, 0}, {12, 0, 6}, {18, 18, 12}, {0, 12, 18}};
+  Transfers transfers;
+  for (std::uint64_t output = 0; output < 40; ++output) {
+    for (const auto& [x, y, z] : cells) {
+      for (std::uint64_t plane = 0; plane < 6; ++plane) {
+        for (std::uint64_t row = 0; row < 6; ++row)
+          transfers.emplace_back(40 * (x + n * (y + row + n * (z + plane + n * output))), 240);
+      }
+    }
+  }
+  Sequence sequence;
+  std::size_t wrong = 0;
+  std::size_t wrong_later = 0;  // after the first output, and the first row of the next ones
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    const bool right = sequence.expects(transfers[i].first);
+    wrong += right ? 0 : 1;
+    wrong_later += !right && i > 4 * 36 + 36 ? 1 : 0;
+    sequence.add(transfers[i].first, transfers[i].second);
+  }
+  EXPECT_LE(wrong, 20u);
+  EXPECT_LE(wrong_later, 1u) << "the first step between outputs";
+}
+
+// Columns of datasets: each has as many rows, and lies anywhere.
+TEST(Sequence, ARunIsExpectedToBeAsLongAsTheLastOneOfItsStep) {
+  Sequence sequence;
+  std::mt19937_64 random(1);
+  const auto read = [&](std::uint64_t begin, std::uint64_t rows) {
+    for (std::uint64_t row = 0; row < rows; ++row) sequence.add(begin + row * 4096, 256);
+  };
+  read(1 << 20, 100);
+  read((2 << 20) + 7 * 256, 100);
+  for (std::uint64_t dataset = 3; dataset < 20; ++dataset) {
+    const std::uint64_t begin = (dataset << 20) + random() % 1000 * 256;
+    read(begin, 2);
+    auto ahead = sequence.foresee();
+    ASSERT_TRUE(ahead) << dataset;
+    for (std::uint64_t row = 2; row < 100; ++row) EXPECT_EQ(ahead->next()->position, begin + row * 4096);
+    EXPECT_FALSE(ahead->next()) << "the next dataset may lie anywhere";
+    EXPECT_EQ(sequence.repeated_bytes(), 99 * 256u);
+    for (std::uint64_t row = 2; row < 100; ++row) sequence.add(begin + row * 4096, 256);
+    EXPECT_FALSE(sequence.foresees());
+  }
+  // A longer one goes on.
+  read(std::uint64_t{1} << 30, 150);
+  auto ahead = sequence.foresee();
+  ASSERT_TRUE(ahead);
+  for (std::uint64_t row = 150; row < 1000; ++row)
+    EXPECT_EQ(ahead->next()->position, (std::uint64_t{1} << 30) + row * 4096);
+}
+
 TEST(Sequence, BackwardsGoesOnUntilTheBegin) {
   Sequence sequence;
   for (std::uint64_t i = 10; i > 4; --i) sequence.add(i * 1000, 100);
