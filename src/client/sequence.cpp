@@ -53,9 +53,9 @@ bool Sequence::repeats(std::size_t run, std::size_t period) const {
   return then.same(runs_[run]) && (then.times == runs_[run].times || run == period);
 }
 
-// The period after which the runs repeat what came before, as far back as possible. All that lies between must
-// repeat, as far as it is known. An inner loop repeats back to its own first step only, so an outer loop wins that
-// has been seen once. 0: there is none.
+// The period after which the runs repeat what came before, as far back as possible. All that lies between
+// must repeat, as far as it is known. An inner loop repeats back to its own first step only, so an outer loop
+// wins that has been seen once. 0: there is none.
 std::size_t Sequence::longest_repeat() const {
   const std::size_t last = runs_.size() - 1;
   std::size_t best = 0;
@@ -114,9 +114,7 @@ std::optional<Foresight> Sequence::foresee() const {
   return Foresight({now}, passed, end_, false);
 }
 
-bool Sequence::foresees() const {
-  return begun_ && (runs_.empty() ? follows_ : period_ > 0 || is_in_run());
-}
+bool Sequence::foresees() const { return begun_ && (runs_.empty() ? follows_ : period_ > 0 || is_in_run()); }
 
 bool Sequence::expects(std::uint64_t position) const {
   if (!begun_) return true;

@@ -21,8 +21,8 @@ struct Step {
 // The transfers that a rank is expected to make next, one after the other.
 class Foresight {
  public:
-  // The last transfer, which ended at `end`, was the `passed`-th one of the first step. `repeats`: the steps come
-  // again and again, without end.
+  // The last transfer, which ended at `end`, was the `passed`-th one of the first step. `repeats`: the steps
+  // come again and again, without end.
   Foresight(std::vector<Step> steps, std::uint64_t passed, std::uint64_t end, bool repeats)
       : steps_(std::move(steps)), passed_(passed), end_(end), repeats_(repeats) {}
 
@@ -45,8 +45,8 @@ class Foresight {
 // stride, or nested loops of these. Positions are bytes in the data of the rank's view. Not thread safe.
 //
 // Equal steps in a row are one run, a step with a count. So the innermost loop is one run. An outer loop is a
-// period of runs that came before: of a loop in a loop in a loop, the longest repeat. Where no period is known, a
-// run is expected to be as long as the last run of the same step.
+// period of runs that came before: of a loop in a loop in a loop, the longest repeat. Where no period is
+// known, a run is expected to be as long as the last run of the same step.
 class Sequence {
  public:
   // `follows`: the first transfers are expected one behind the other, because the view says where they lie.
@@ -76,10 +76,10 @@ class Sequence {
 
   bool follows_;
   bool begun_ = false;
-  std::uint64_t end_ = 0;    // of the last transfer
-  std::uint64_t bytes_ = 0;  // of the last transfer
-  std::vector<Step> runs_;   // the oldest first
-  std::size_t period_ = 0;   // runs after which they repeat; 0: they do not
+  std::uint64_t end_ = 0;           // of the last transfer
+  std::uint64_t bytes_ = 0;         // of the last transfer
+  std::vector<Step> runs_;          // the oldest first
+  std::size_t period_ = 0;          // runs after which they repeat; 0: they do not
   std::uint64_t times_before_ = 0;  // of the last run that had the step of this one; 0: there was none
   std::uint64_t repeated_bytes_ = 0;
 };
