@@ -29,8 +29,7 @@ void Sequence::add(std::uint64_t position, std::uint64_t bytes) {
   if (!std::exchange(begun_, true)) return;
   if (!runs_.empty() && runs_.back().same(step)) {
     ++runs_.back().times;
-    const bool ends = period_ > 0 ? !came_before(period_) : runs_.back().times > times_before_;
-    if (ends && repeated_bytes_ > 0) look_back();
+    if (period_ > 0 ? !came_before(period_) : runs_.back().times == times_before_ + 1) look_back();
     return;
   }
   if (runs_.size() == runs_max) runs_.erase(runs_.begin(), runs_.begin() + runs_max / 2);
@@ -53,65 +52,60 @@ bool Sequence::repeats(std::size_t run, std::size_t period) const {
   return then.same(runs_[run]) && (then.times == runs_[run].times || run == period);
 }
 
-// The period after which the runs repeat what came before, as far back as possible. All that lies between
-// must repeat, as far as it is known. An inner loop repeats back to its own first step only, so an outer loop
-// wins that has been seen once. 0: there is none.
-std::size_t Sequence::longest_repeat() const {
-  const std::size_t last = runs_.size() - 1;
-  std::size_t best = 0;
-  std::size_t best_runs = 0;
-  bool first = true;  // of the periods with this step
-  for (std::size_t period = 1; period <= last; ++period) {
-    if (!runs_[last - period].same(runs_[last])) continue;
-    const bool only = std::exchange(first, false);
-    if (!came_before(period)) continue;
-    std::size_t found = 0;
-    while (last - 1 - found >= period && repeats(last - 1 - found, period)) ++found;
-    // The step alone tells nothing, if it has come after something else since.
-    const bool tells = only || found > 0;
-    if (!tells || found < std::min(period - 1, last - period) || (best > 0 && found <= best_runs)) continue;
-    best = period;
-    best_runs = found;
-  }
-  return best;
+// The number of runs before the last that repeat the runs `period` before them.
+std::size_t Sequence::repeated_runs(std::size_t period) const {
+  std::size_t run = runs_.size() - 1;
+  while (run > period && repeats(run - 1, period)) --run;
+  return runs_.size() - 1 - run;
 }
 
-// Finds what the runs repeat.
+// Finds the period after which the runs repeat what came before, as far back as possible. All that lies
+// between must repeat, as far as it is known. An inner loop repeats back to its own first step only, so an
+// outer loop wins that has been seen once.
 void Sequence::look_back() {
   const Step& now = runs_.back();
-  const auto end = runs_.end() - 1;
-  period_ = longest_repeat();
+  const std::size_t last = runs_.size() - 1;
+  period_ = 0;
   times_before_ = 0;
   repeated_bytes_ = 0;
-  if (period_ > 0) {
-    for (auto run = end - static_cast<std::ptrdiff_t>(period_); run != end; ++run)
-      repeated_bytes_ += run->bytes * run->times;
-    return;
+  std::size_t latest = 1;  // the distance to the last run of this step
+  while (latest <= last && !runs_[last - latest].same(now)) ++latest;
+  if (latest > last) return;
+  std::size_t most = 0;
+  for (std::size_t period = latest; period <= last; ++period) {
+    if (!came_before(period)) continue;
+    const std::size_t repeated = repeated_runs(period);
+    // The step alone tells nothing, if it has come after something else since.
+    const bool tells = repeated > most || (repeated == 0 && period == latest);
+    if (!tells || repeated < std::min(period - 1, last - period)) continue;
+    period_ = period;
+    most = repeated;
   }
-  for (auto run = end; run != runs_.begin() && times_before_ == 0;) {
-    if ((--run)->same(now)) times_before_ = run->times;
-  }
-  if (times_before_ < now.times) times_before_ = 0;
-  repeated_bytes_ = times_before_ * now.bytes;
+  for (std::size_t run = last - period_; run < last; ++run)
+    repeated_bytes_ += runs_[run].bytes * runs_[run].times;
+  const Step& before = runs_[last - latest];
+  if (period_ > 0 || before.times < std::max(often, now.times)) return;
+  times_before_ = before.times;
+  repeated_bytes_ = before.times * before.bytes;
 }
 
 // True if the last run is expected to go on, though no period is known.
 bool Sequence::is_in_run() const {
   const Step& now = runs_.back();
-  if (times_before_ >= often) return now.times < times_before_;
+  if (times_before_ > 0) return now.times < times_before_;
   return now.times >= often || (runs_.size() == 1 && (follows_ || now.times >= 2));
 }
 
 std::optional<Foresight> Sequence::foresee() const {
   if (!foresees()) return std::nullopt;
   if (runs_.empty()) return Foresight({{0, bytes_, UINT64_MAX}}, 0, end_, true);
-  Step now = runs_.back();
   if (period_ > 0) {
     const auto end = runs_.end() - 1;
-    return Foresight({end - static_cast<std::ptrdiff_t>(period_), end}, now.times, end_, true);
+    return Foresight({end - static_cast<std::ptrdiff_t>(period_), end}, end->times, end_, true);
   }
-  const std::uint64_t passed = std::exchange(now.times, times_before_ >= often ? times_before_ : UINT64_MAX);
-  return Foresight({now}, passed, end_, false);
+  Step run = runs_.back();
+  const std::uint64_t passed = std::exchange(run.times, times_before_ > 0 ? times_before_ : UINT64_MAX);
+  return Foresight({run}, passed, end_, false);
 }
 
 bool Sequence::foresees() const { return begun_ && (runs_.empty() ? follows_ : period_ > 0 || is_in_run()); }

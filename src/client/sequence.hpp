@@ -45,8 +45,8 @@ class Foresight {
 // stride, or nested loops of these. Positions are bytes in the data of the rank's view. Not thread safe.
 //
 // Equal steps in a row are one run, a step with a count. So the innermost loop is one run. An outer loop is a
-// period of runs that came before: of a loop in a loop in a loop, the longest repeat. Where no period is
-// known, a run is expected to be as long as the last run of the same step.
+// number of runs that came before: the period. If several periods fit, the one counts that repeats furthest
+// back. If none fits, a run is expected to be as long as the last run of the same step.
 class Sequence {
  public:
   // `follows`: the first transfers are expected one behind the other, because the view says where they lie.
@@ -70,7 +70,7 @@ class Sequence {
 
   bool came_before(std::size_t period) const;
   bool repeats(std::size_t run, std::size_t period) const;
-  std::size_t longest_repeat() const;
+  std::size_t repeated_runs(std::size_t period) const;
   void look_back();
   bool is_in_run() const;
 
@@ -80,7 +80,7 @@ class Sequence {
   std::uint64_t bytes_ = 0;         // of the last transfer
   std::vector<Step> runs_;          // the oldest first
   std::size_t period_ = 0;          // runs after which they repeat; 0: they do not
-  std::uint64_t times_before_ = 0;  // of the last run that had the step of this one; 0: there was none
+  std::uint64_t times_before_ = 0;  // of the last run of this step, if no period is known; 0: it was short
   std::uint64_t repeated_bytes_ = 0;
 };
 

@@ -13,8 +13,8 @@ namespace millrace::staging::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// A sleeping thread wakes about 70 us late. So a thread polls for ten times as long before it sleeps, and
-// loses at most a tenth of its time.
+// A sleeping thread wakes about 70 us late. So a thread first polls for ten times as long: a copy that takes
+// less loses nothing.
 constexpr auto spin = std::chrono::microseconds(700);
 constexpr auto pause = std::chrono::microseconds(50);
 
@@ -26,7 +26,7 @@ Status CudaQueue::open() {
   if (error == success) error = table_.cuStreamCreate(&stream_, stream_non_blocking);
   if (error == success) error = table_.cuEventCreate(&program_, event_blocking_sync | event_disable_timing);
   // No thread sleeps in the driver until a copy ends. Such a sleep needs an interrupt for each event, which
-  // takes up to 45% of the rate of small copies (docs/results/device.md).
+  // takes up to 46% of the rate of small copies (docs/results/device.md).
   for (Event& event : events_) {
     if (error == success) error = table_.cuEventCreate(&event, event_disable_timing);
   }
