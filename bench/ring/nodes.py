@@ -13,9 +13,10 @@ import subprocess
 from bars import launch
 from bars.launch import RunFailed
 from millrace import scheduling
+from millrace.cluster import mounts
 
 _UP_TIMEOUT_S = 120
-_PRIVATE = (pathlib.Path("/tmp"), pathlib.Path("/dev/shm"))  # of each node's own, unless told
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
 _STREAM_TIMEOUT_S = 120  # it writes the file in several ways
 
 
@@ -42,9 +43,8 @@ class Shape:
             words += ["--disk-rate", self.disk_rate, "--seek-time", self.seek_time]
             words += ["--read-rate", self.read_rate] if self.read_rate else []
             words += ["--slow", self.slow] if self.slow else []
-        for path in visible:
-            if any(path.is_relative_to(place) for place in _PRIVATE):
-                words += ["--shared", str(path)]
+        for path in mounts.hidden(visible):
+            words += ["--shared", path]
         return words
 
 
@@ -85,7 +85,7 @@ class Nodes:
             self._up()
 
     def _up(self) -> None:
-        words = [*self._cluster("up"), *self.shape.options(self._visible)]
+        words = [*self._cluster("up"), *self.shape.options([_ROOT, self.build.absolute(), *self._visible])]
         bounded(scheduling.wrap(self._group, words), _UP_TIMEOUT_S)
         if self._prepare:
             self._prepare(self)

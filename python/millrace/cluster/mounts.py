@@ -7,10 +7,13 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from collections.abc import Iterable
+from pathlib import Path
 
 from millrace.cluster import system
 from millrace.cluster.state import LOCAL, Spec, address, host_name
 
+_PRIVATE = ("/tmp", "/dev/shm")  # each node's own
 _CGROUP = "/sys/fs/cgroup"
 _PLAIN = system.MS_NOSUID | system.MS_NODEV | system.MS_NOEXEC
 
@@ -20,6 +23,12 @@ def hosts(spec: Spec) -> str:
     lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost ip6-loopback"]
     lines += [f"{address(i)} {host_name(i)}" for i in range(spec.nodes)]
     return "\n".join(lines) + "\n"
+
+
+def hidden(paths: Iterable[Path]) -> list[str]:
+    """Those of the folders that no node sees unless `up --shared` names them; without those inside others."""
+    inside = {path for path in paths if any(path.is_relative_to(place) for place in _PRIVATE)}
+    return sorted(str(path) for path in inside if not inside & set(path.parents))
 
 
 def make_storage(spec: Spec, index: int) -> None:

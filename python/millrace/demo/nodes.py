@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from millrace.cluster import client, gluster, launchers, lifecycle, state
+from millrace.cluster import client, gluster, launchers, lifecycle, mounts, state
 from millrace.cluster.state import ClusterError
 from millrace.demo import runner
 from millrace.demo.cases import Case, bench_case
@@ -26,7 +26,6 @@ NODES, PER_NODE, BANDWIDTH = 4, 4, "1gbit"
 _RANKS = NODES * PER_NODE
 _CALL_BOUND_S = 30
 PAIRS_OF_EQUALS = 5
-_PRIVATE = ("/tmp", "/dev/shm")  # each node's own
 _HINTS = "romio_no_indep_rw true\ncb_config_list node0:1\nromio_cb_write enable\n"
 
 
@@ -163,9 +162,7 @@ class Nodes:
 
 def _visible(prefix: Prefix, work: Path) -> list[str]:
     """What the nodes have to see although it lies in a folder that each node has for itself."""
-    wanted = {Path(prefix.root).resolve(), work.resolve(), Path(launchers.PACKAGES), Path(sys.prefix)}
-    inside = [path for path in wanted if any(path.is_relative_to(place) for place in _PRIVATE)]
-    return [str(path) for path in inside if not any(other in path.parents for other in inside)]
+    return mounts.hidden([Path(prefix.root).resolve(), work.resolve(), Path(launchers.PACKAGES), Path(sys.prefix)])
 
 
 @contextlib.contextmanager
