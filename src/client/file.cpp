@@ -38,8 +38,8 @@ OpenedFile::OpenedFile(OpenRequest request, Reason barred, Process& process)
   const std::string& name = request_.stand_in.empty() ? request_.path : request_.stand_in;
   if (request_.found.number() != 0) {
     target_ = std::move(request_.found);
-  } else if (request_.left != Reason::none && request_.writable) {
-    (void)target_.remember(name);  // for close to make it durable
+  } else if (barred != Reason::none && request_.writable) {
+    if (process_.settings().enabled) (void)target_.remember(name);  // for close to make it durable
   } else if (barred != Reason::none) {
     if (process_.settings().enabled) (void)target_.number_of(name);
   } else if (!target_.remember(name, request_.stand_in.empty())) {
@@ -108,13 +108,16 @@ bool OpenedFile::enroll(bool may_start) {
 
 // Returns none, or the reason why the agent does not have the file.
 Reason OpenedFile::enroll_with(Session& session) {
-  struct stat status = {};
+  struct statx status = {};
   // The descriptor stays open until close(): its close would drop the process's fcntl locks on the file.
   // The agent opens a file that the agents only read, if it has to read it at all.
   const bool held = target_.holds_open() || (carries_reads() && only_reads() && target_.held().valid()) ||
                     target_.hold_open(O_RDWR) || target_.hold_open(request_.writable ? O_WRONLY : O_RDONLY);
-  if (!held || ::fstat(target_.held().get(), &status) != 0) return Reason::cannot_open_again;
-  if (!S_ISREG(status.st_mode)) return Reason::not_regular;
+  // The kernel remembers the type, so a server is asked for the size alone.
+  const int flags = AT_EMPTY_PATH | (request_.file_bytes != 0 ? AT_STATX_DONT_SYNC : 0);
+  if (!held || ::statx(target_.held().get(), "", flags, STATX_TYPE | STATX_SIZE, &status) != 0)
+    return Reason::cannot_open_again;
+  if (!S_ISREG(status.stx_mode)) return Reason::not_regular;
   transport::Register registration{};
   registration.group = request_.group;
   registration.members = request_.members;
@@ -133,7 +136,7 @@ Reason OpenedFile::enroll_with(Session& session) {
   if (request_.settings.strategy == Strategy::journal)
     session.protect({slot_, journal::identity_of(journal::Kind::rescue, target_.held(),
                                                  process_.identify(target_.held()))});
-  file_bytes_ = request_.file_bytes != 0 ? request_.file_bytes : static_cast<std::uint64_t>(status.st_size);
+  file_bytes_ = request_.file_bytes != 0 ? request_.file_bytes : status.stx_size;
   // The guest may know of writes on other nodes. From now on this open has to ask for them.
   if (request_.late && request_.writable) elsewhere_.store(true, std::memory_order_relaxed);
   session_.store(&session, std::memory_order_release);

@@ -36,7 +36,7 @@ struct OpenRequest {
   bool through = false;             // the agents carry reads too
   Reason left = Reason::none;       // why all ranks leave the file to the MPI library
   TargetFile found = {};            // the file of `path`, if the front end has already looked for it
-  std::uint64_t file_bytes = 0;     // size of a file that is elsewhere and only read; 0: not known
+  std::uint64_t file_bytes = 0;     // size of a file that is only read, as the ranks agreed; 0: not known
   bool leaves_small = false;        // read_through() leaves small reads that nobody can foresee to the caller
   bool late = false;                // this rank registers the file with its agent at its first need
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/file_system.hpp"
 #include "client/target_file.hpp"
 
 // The table of mounts, /proc/self/mountinfo. A look at it costs less than a question to a network file
@@ -14,8 +15,7 @@ namespace millrace::client {
 // The type and the source of a path's file system, such as "ext4 /dev/vda1". The path need not exist yet.
 // Empty: the kernel does not name the file system.
 std::string file_system_of(const std::string& path);
-// The same of a device (st_dev), without a question to the file system.
-std::string file_system_of(std::uint64_t device);
+using millrace::file_system_of;  // the same of a device
 // True if the file may be on a network file system.
 bool is_remote(const TargetFile& target);
 

@@ -33,6 +33,7 @@ TEST(Mounts, ATypeIsLocalByItsNameAsByItsNumber) {
     TargetFile target;
     ASSERT_TRUE(target.remember(path)) << path;
     EXPECT_EQ(is_remote(target), !is_local_type(type_of_file_system(path))) << path << file_system_of(path);
+    EXPECT_EQ(is_local(target.held().get()), !is_remote(target)) << path << file_system_of(path);
   }
 }
 
@@ -40,6 +41,12 @@ TEST(Mounts, NetworkFileSystemsAreNotLocal) {
   for (const char* name : {"nfs4", "lustre", "fuse.glusterfs", "fuse", "ceph", "gpfs", "", "ext"})
     EXPECT_FALSE(is_local_type(std::string_view(name))) << name;
   EXPECT_TRUE(is_local_type(std::string_view("tmpfs")));
+}
+
+TEST(Mounts, FuseServersAreKnownByTheirTypesName) {
+  for (const char* name : {"fuse", "fuse.glusterfs", "fuse.sshfs", "fuseblk", "virtiofs"})
+    EXPECT_TRUE(is_fuse_type(name)) << name;
+  for (const char* name : {"nfs4", "ext4", "lustre", ""}) EXPECT_FALSE(is_fuse_type(name)) << name;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,16 +39,24 @@ void TargetFile::name(const std::string& path) {
     path_ = std::string(folder) + "/" + path_;
 }
 
+// Device and inode of a file never change, so what the kernel remembers is enough: no server is asked again.
+bool TargetFile::number(int file, const char* path, int flags) {
+  struct statx about {};
+  if (::statx(file, path, flags | AT_STATX_DONT_SYNC, STATX_INO, &about) != 0) return false;
+  return is(
+      FileIdentity{.device = makedev(about.stx_dev_major, about.stx_dev_minor), .inode = about.stx_ino});
+}
+
 bool TargetFile::number_of(const std::string& path) {
   name(path);
-  return is(io::identify(path_));
+  return number(AT_FDCWD, path_.c_str(), 0);
 }
 
 bool TargetFile::remember(const std::string& path, bool named) {
   named_ = named;
   name(path);
   Fd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!file.valid() || !leaves_room(file) || !is(io::identify(file, false)))
+  if (!file.valid() || !leaves_room(file) || !number(file.get(), "", AT_EMPTY_PATH))
     return is(io::identify(path_));  // without a descriptor, by its name
   file_ = std::move(file);
   return true;
@@ -87,9 +96,10 @@ Fd TargetFile::open_again(int mode) const {
   if (!file.valid() && file_.valid())
     file = Fd(::open(path_.c_str(), mode | O_CLOEXEC));  // if there is no /proc
   if (!file.valid()) return {};
-  const Result<FileIdentity> identity = io::identify(file, false);
-  if (identity && same_file(identity_, *identity) != Sameness::other) return file;
-  errno = identity ? ENOENT : identity.status().error();
+  const Result<FileIdentity> wanted = file_.valid() ? io::identify(file_, false) : identity_;
+  const Result<FileIdentity> found = io::identify(file, false);
+  if (wanted && found && same_file(*wanted, *found) != Sameness::other) return file;
+  errno = wanted && found ? ENOENT : (wanted ? found : wanted).status().error();
   return {};
 }
 

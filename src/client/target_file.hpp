@@ -21,7 +21,7 @@ class TargetFile {
  public:
   // False: there is no such file. With `named`, a file that has lost its name is not opened again.
   bool remember(const std::string& path, bool named = true);
-  // Remembers the file without a descriptor, for its number.
+  // Remembers only the name and the number, for handles that never open the file again.
   bool number_of(const std::string& path);
 
   // Opens the file and holds that descriptor from now on. False, with errno set, if the file cannot be opened
@@ -44,13 +44,14 @@ class TargetFile {
  private:
   void name(const std::string& path);
   bool is(const Result<FileIdentity>& identity);
+  bool number(int file, const char* path, int flags);
 
   std::string path_;
   Fd file_;
   bool open_ = false;  // not only with O_PATH
   bool named_ = true;
   std::uint64_t number_ = 0;
-  FileIdentity identity_;
+  FileIdentity identity_;  // with a descriptor: only device and inode
 };
 
 }  // namespace millrace::client

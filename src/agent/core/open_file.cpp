@@ -57,6 +57,12 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
   if (route.lanes.size() > 1 &&
       (!std::has_single_bit(route.stripe_bytes) || route.stripe_bytes < shared.pool->chunk_bytes()))
     return Code::invalid;
+  // A file server asks for one open of the file, although a lane has several descriptors.
+  if (std::ranges::any_of(route.lanes, [](const LaneRoute& way) { return way.next == nullptr; })) {
+    Result<Fd> opened = io::open_for_reading(std::move(target));
+    if (!opened) return opened.status();
+    target = *std::move(opened);
+  }
   for (LaneRoute& way : route.lanes) {
     auto fetches = open_fetches(shared, target, route);
     if (!fetches) return fetches.status();

@@ -90,8 +90,10 @@ Connection* Rounds::find(SenderId id) const {
 transport::Registered Rounds::enroll(Connection& connection, const transport::Register& registration,
                                      Fd target) {
   transport::Registered answer{Code::invalid, 0};
+  // A file that is only read never has pending bytes, so no rank looks for it in the page.
+  const bool reads = registration.reads_only != 0;
   struct stat about {};
-  if (!sane(registration, target) || ::fstat(target.get(), &about) != 0) return answer;
+  if (!sane(registration, target) || (!reads && ::fstat(target.get(), &about) != 0)) return answer;
   Result<FileSlot> slot =
       core_.open(connection.id(), std::move(target), registration, links_.route_of(registration));
   answer.status = slot.status();
@@ -100,8 +102,6 @@ transport::Registered Rounds::enroll(Connection& connection, const transport::Re
   connection.allow(*slot, registration.settings.record_max_bytes,
                    registration.settings.strategy == Strategy::journal, registration.reads_only == 0);
   if (registration.routing.lanes > 0) links_.serve(registration, *slot, core_.file_number(*slot));
-  // A file that is only read never has pending bytes, so no rank looks for it in the page.
-  const bool reads = registration.reads_only != 0;
   states_.opened(*slot, reads ? 0 : transport::file_number(about.st_dev, about.st_ino),
                  reads ? transport::Routing{} : registration.routing, core_);
   return answer;

@@ -84,10 +84,7 @@ class Staging {
   template <class T>
   bool gather(const T& mine, std::vector<T>& all) const {
     all.resize(static_cast<std::size_t>(size_));
-    MPI_Request request;
-    const int started =
-        PMPI_Iallgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm_, &request);
-    return wait_asleep(started, request);
+    return front::gather(comm_, mine, all);
   }
   bool first_of_node() const { return firsts_[node_] == rank_; }
   Problem prepare();

@@ -107,10 +107,7 @@ bool meet_agents(MPI_Comm comm, const Peer& self, bool first_of_node, std::vecto
   if (first_of_node) {
     if (const Result<client::AgentAddress> agent = client::meet()) own.agent = *agent;
   }
-  MPI_Request request;
-  const int started =
-      PMPI_Iallgather(&own, sizeof own, MPI_BYTE, peers.data(), sizeof own, MPI_BYTE, comm, &request);
-  return wait_asleep(started, request);
+  return gather(comm, own, peers);
 }
 
 }  // namespace

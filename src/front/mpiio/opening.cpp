@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <numeric>
 
 #include "client/file.hpp"
 #include "front/mpiio/nodes.hpp"
@@ -105,21 +104,19 @@ bool wait_asleep(int started, MPI_Request& request) {
 
 bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std::byte> all,
                   std::span<std::byte> word) {
-  int rank = 0, size = 1;
-  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
+  int rank = 0;
+  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return false;
   const int each = static_cast<int>(mine.size());
-  std::vector<int> counts(static_cast<std::size_t>(size), each), places(counts.size());
-  counts[0] += static_cast<int>(word.size());
-  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-  std::vector<std::byte> own(mine.begin(), mine.end()), told(all.size() + word.size());
-  if (rank == 0) own.insert(own.end(), word.begin(), word.end());
+  std::vector<std::byte> told(all.size() + word.size());
+  const auto told_word = std::span(told).subspan(all.size());
   MPI_Request request;
-  const int started = PMPI_Iallgatherv(own.data(), static_cast<int>(own.size()), MPI_BYTE, told.data(),
-                                       counts.data(), places.data(), MPI_BYTE, comm, &request);
+  int started = PMPI_Igather(mine.data(), each, MPI_BYTE, told.data(), each, MPI_BYTE, 0, comm, &request);
   if (!wait_asleep(started, request)) return false;
-  const auto others = std::ranges::copy_n(told.begin(), each, all.begin()).in;
-  const auto rest = std::ranges::copy_n(others, static_cast<std::ptrdiff_t>(word.size()), word.begin()).in;
-  std::ranges::copy(rest, told.end(), all.begin() + each);
+  if (rank == 0) std::ranges::copy(word, told_word.begin());
+  started = PMPI_Ibcast(told.data(), static_cast<int>(told.size()), MPI_BYTE, 0, comm, &request);
+  if (!wait_asleep(started, request)) return false;
+  std::ranges::copy_n(told.begin(), static_cast<std::ptrdiff_t>(all.size()), all.begin());
+  std::ranges::copy(told_word, word.begin());
   return true;
 }
 

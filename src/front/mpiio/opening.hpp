@@ -57,8 +57,9 @@ bool all_at_most(MPI_Comm comm, const T& mine, T& all) {
 // are late, and the agents, get the processors. False: an MPI error.
 bool wait_asleep(int started, MPI_Request& request);
 
-// Gathers the blocks of all ranks, in their order, and rank 0's message to all, with one collective call. The
-// blocks are sent as bytes, because all ranks run the same build.
+// Gathers the blocks of all ranks, in their order, and rank 0's message to all. The blocks are sent as bytes,
+// because all ranks run the same build. They come to all ranks by rank 0: if each rank called every other
+// one, as Open MPI's allgather does, an open would connect all pairs of ranks.
 bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std::byte> all,
                   std::span<std::byte> word);
 
@@ -66,6 +67,11 @@ template <class Block, class Word>
 bool gather(MPI_Comm comm, const Block& mine, std::vector<Block>& all, Word& word) {
   return gather_bytes(comm, std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
                       std::as_writable_bytes(std::span(&word, 1)));
+}
+
+template <class Block>
+bool gather(MPI_Comm comm, const Block& mine, std::vector<Block>& all) {
+  return gather_bytes(comm, std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)), {});
 }
 
 }  // namespace millrace::front

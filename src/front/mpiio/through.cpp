@@ -34,6 +34,7 @@ Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, co
                                                      .routing = meeting.routing,
                                                      .through = true,
                                                      .found = std::move(plan.found),
+                                                     .file_bytes = open.reader->original.size,
                                                      .leaves_small = true,
                                                      .late = !registers});
   open.late = meeting.late;

@@ -5,14 +5,15 @@
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
 #include <cerrno>
 #include <cstddef>
+#include <string_view>
 
 #include "base/checksum.hpp"
+#include "base/file_system.hpp"
 
 namespace millrace::io {
 
@@ -21,7 +22,7 @@ namespace {
 constexpr const char* mark_name = "user.millrace.file";
 // A FUSE file system gives its files new inode numbers at each mount, or more often. Its handles change with
 // the numbers.
-constexpr auto fuse = 0x65735546;
+constexpr std::uint32_t fuse = 0x65735546;
 
 // An open file without a path, or a path.
 struct Spot {
@@ -30,10 +31,15 @@ struct Spot {
   bool open;
 };
 
-std::uint64_t handle_of(const Spot& spot) {
-  struct statfs about {};
-  const int known = spot.open ? ::fstatfs(spot.file, &about) : ::statfs(spot.path, &about);
-  if (known != 0 || about.f_type == fuse) return 0;
+bool may_be_fuse(const Spot& spot, std::uint64_t device) {
+  const std::string system = file_system_of(device);
+  if (!system.empty()) return is_fuse_type(std::string_view(system).substr(0, system.find(' ')));
+  const std::uint32_t type = spot.open ? type_of_file_system(spot.file) : type_of_file_system(spot.path);
+  return type == 0 || type == fuse;
+}
+
+std::uint64_t handle_of(const Spot& spot, std::uint64_t device) {
+  if (may_be_fuse(spot, device)) return 0;
   alignas(file_handle) std::byte memory[sizeof(file_handle) + MAX_HANDLE_SZ] = {};
   auto* const handle = reinterpret_cast<file_handle*>(memory);
   handle->handle_bytes = MAX_HANDLE_SZ;
@@ -63,7 +69,7 @@ Result<FileIdentity> look(const Spot& spot) {
   if ((about.stx_mask & STATX_BTIME) != 0)
     identity.birth_ns =
         static_cast<std::uint64_t>(about.stx_btime.tv_sec) * 1'000'000'000 + about.stx_btime.tv_nsec;
-  identity.handle = handle_of(spot);
+  identity.handle = handle_of(spot, identity.device);
   if (identity.birth_ns == 0 && identity.handle == 0) identity.mark = mark_of(spot);
   return identity;
 }

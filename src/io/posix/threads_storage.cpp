@@ -76,7 +76,7 @@ Result<Handle> ThreadsStorage::adopt(Fd file, bool direct) {
     direct = reopened.ok();
     if (direct) file = *std::move(reopened);
   }
-  const bool locked = is_local_type(type_of_file_system(file.get()));
+  const bool locked = is_local(file.get());
   files_.push_back({std::move(file), direct, locked});
   return static_cast<Handle>(files_.size() - 1);
 }
