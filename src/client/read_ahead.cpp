@@ -3,9 +3,9 @@
 #include "client/read_ahead.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "base/copy.hpp"
 #include "client/trace.hpp"
 
 namespace millrace::client {
@@ -163,7 +163,7 @@ bool ReadAhead::take_list(bool guesses) {
     Extent& extent = list.extents[list.index];
     if (extent.begin != piece.offset) return broken_ = Code::corrupt, false;
     const std::uint64_t size = std::min(extent.size(), piece.size);
-    std::memcpy(const_cast<void*>(piece.data), list.next, size);
+    copy_bytes(static_cast<std::byte*>(const_cast<void*>(piece.data)), list.next, size);
     piece = {piece.offset + size, static_cast<const std::byte*>(piece.data) + size, piece.size - size};
     call.left -= size;
     counters_.bytes += size;

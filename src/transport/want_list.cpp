@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/want_list.hpp"
 
+#include <array>
+
 namespace millrace::transport {
 
 namespace {
@@ -9,15 +11,33 @@ namespace {
 constexpr std::size_t entry_max_bytes = 4 * 10;
 constexpr std::uint64_t offset_max = UINT64_MAX / 2;
 
-bool get(std::span<const std::byte>& from, std::uint64_t& value) {
-  value = 0;
-  for (int shift = 0; shift < 63 && !from.empty(); shift += 7) {
-    const auto byte = std::to_integer<std::uint64_t>(from.front());
-    from = from.subspan(1);
-    value |= (byte & 0x7f) << shift;
-    if (byte < 0x80) return true;
+constexpr std::size_t entry_usual_bytes = 4;
+
+// A payload that is read number by number.
+class Numbers {
+ public:
+  explicit Numbers(std::span<const std::byte> payload) : at_(payload.data()), end_(at_ + payload.size()) {}
+  bool empty() const { return at_ == end_; }
+  // False: the number is malformed.
+  bool get(std::uint64_t& value) {
+    value = 0;
+    for (int shift = 0; shift < 63 && at_ != end_; shift += 7) {
+      const auto byte = std::to_integer<std::uint64_t>(*at_++);
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return true;
+    }
+    return false;
   }
-  return false;
+
+ private:
+  const std::byte* at_;
+  const std::byte* end_;
+};
+
+std::byte* put(std::uint64_t value, std::byte* to) {
+  for (; value >= 0x80; value >>= 7) *to++ = static_cast<std::byte>(value | 0x80);
+  *to++ = static_cast<std::byte>(value);
+  return to;
 }
 
 }  // namespace
@@ -48,27 +68,25 @@ std::vector<std::byte> WantWriter::finish() {
   return std::move(payload_);
 }
 
-void WantWriter::put(std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) payload_.push_back(static_cast<std::byte>(value | 0x80));
-  payload_.push_back(static_cast<std::byte>(value));
-}
-
 void WantWriter::put_entry() {
-  put(entry_.begin - last_);
-  put(entry_.length);
-  put(entry_.more);
-  if (entry_.more > 0) put(entry_.hole);
+  std::array<std::byte, entry_max_bytes> entry;
+  std::byte* end = put(entry_.begin - last_, entry.data());
+  end = put(entry_.length, end);
+  end = put(entry_.more, end);
+  if (entry_.more > 0) end = put(entry_.hole, end);
+  payload_.insert(payload_.end(), entry.data(), end);
   last_ = entry_.end();
 }
 
 bool read_want_list(std::span<const std::byte> payload, std::vector<Extent>& extents) {
   extents.clear();
+  extents.reserve(payload.size() / entry_usual_bytes);
   std::uint64_t at = 0;
   std::uint64_t bytes = 0;
-  while (!payload.empty()) {
+  for (Numbers numbers(payload); !numbers.empty();) {
     std::uint64_t gap = 0, length = 0, more = 0, hole = 0;
-    if (!get(payload, gap) || !get(payload, length) || !get(payload, more)) return false;
-    if (more > 0 && (!get(payload, hole) || hole > offset_max)) return false;
+    if (!numbers.get(gap) || !numbers.get(length) || !numbers.get(more)) return false;
+    if (more > 0 && (!numbers.get(hole) || hole > offset_max)) return false;
     if (gap > offset_max - at || length == 0 || length > want_max_bytes) return false;
     if (more >= want_max_extents - extents.size()) return false;
     at += gap;

@@ -49,7 +49,6 @@ class WantWriter {
     std::uint64_t hole = 0;
     std::uint64_t end() const { return begin + more * (length + hole) + length; }
   };
-  void put(std::uint64_t value);
   void put_entry();
 
   std::size_t payload_max_;

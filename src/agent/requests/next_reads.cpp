@@ -13,6 +13,29 @@ namespace millrace::agent {
 
 namespace {
 
+// Merges two ascending lists. Which one is next is a coin toss for the processor, so nothing branches on it.
+void merge(std::span<const Extent> a, std::span<const Extent> b, Extent* into) {
+  while (!a.empty() && !b.empty()) {
+    const bool second = b.front().begin < a.front().begin;
+    *into++ = second ? b.front() : a.front();
+    b = b.subspan(second ? 1 : 0);
+    a = a.subspan(second ? 0 : 1);
+  }
+  std::ranges::copy(b, std::ranges::copy(a, into).out);
+}
+
+// The list on the wire. False: it is too long.
+bool encode(std::span<const Extent> extents, std::vector<std::byte>& payload) {
+  transport::WantWriter writer(transport::want_max_payload);
+  std::uint64_t bytes = 0;
+  const bool fits = std::ranges::all_of(extents, [&](Extent extent) {
+    bytes += extent.size();
+    return bytes <= transport::want_max_bytes && writer.add(extent);
+  });
+  if (fits) payload = writer.finish();
+  return fits;
+}
+
 class NextReads final : public Reads {
  public:
   explicit NextReads(FilePipeline& pipeline) : pipeline_(pipeline) {}
@@ -44,7 +67,8 @@ class NextReads final : public Reads {
   };
 
   bool send_batch();
-  std::vector<Extent> wanted_by(const std::list<Reader>& readers) const;
+  void gather_wanted();
+  std::vector<Extent> united(std::size_t lists) const;
   bool can_take(const Batch& batch, const FetchTaker& to) const;
   void take(Batch& batch, std::span<const std::byte> bytes, FetchTaker& to);
   bool end_batches();
@@ -55,63 +79,78 @@ class NextReads final : public Reads {
   Outlet::Wanted arrived_;  // the next bytes, which some sender has no room for
   bool has_arrived_ = false;
   std::vector<Segment> segments_;  // scratch
+  std::vector<Extent> wanted_;     // scratch
+  std::vector<std::size_t> ends_;  // scratch
 };
 
-// The union of the rest of all lists.
-std::vector<Extent> NextReads::wanted_by(const std::list<Reader>& readers) const {
-  std::vector<Extent> all;
-  for (const Reader& reader : readers) {
+// Fills `wanted_` with what the lists at the head of the queue want, one after the other: as many lists as one
+// list on the wire can hold if all of their bytes differ. Each list ends at one of `ends_`.
+void NextReads::gather_wanted() {
+  wanted_.clear();
+  ends_.clear();
+  std::uint64_t bytes = 0;
+  for (const Reader& reader : waiting_) {
     reader.list.each_below(UINT64_MAX, [&](Extent piece) {
-      all.push_back(piece);
+      bytes += piece.size();
+      wanted_.push_back(piece);
       return true;
     });
+    const bool fits =
+        bytes <= transport::want_max_bytes && wanted_.size() <= transport::want_max_extents;
+    if (!fits && !ends_.empty()) return;
+    ends_.push_back(wanted_.size());
   }
-  std::ranges::sort(all, {}, &Extent::begin);
-  std::vector<Extent> joined;
-  for (const Extent piece : all) {
-    if (!joined.empty() && piece.begin <= joined.back().end) {
-      joined.back().end = std::max(joined.back().end, piece.end);
+}
+
+// The union of the first `lists` of them, each byte once. All lists ascend, so neighbours are merged until one
+// is left.
+std::vector<Extent> NextReads::united(std::size_t lists) const {
+  std::vector<std::size_t> ends(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(lists));
+  std::vector<Extent> from(wanted_.begin(), wanted_.begin() + static_cast<std::ptrdiff_t>(ends.back()));
+  std::vector<Extent> into(from.size());
+  while (ends.size() > 1) {
+    std::size_t begin = 0, kept = 0;
+    for (std::size_t i = 0; i < ends.size(); i += 2) {
+      const std::size_t middle = ends[i], end = ends[std::min(i + 1, ends.size() - 1)];
+      merge(std::span(from).subspan(begin, middle - begin), std::span(from).subspan(middle, end - middle),
+            into.data() + begin);
+      ends[kept++] = begin = end;
+    }
+    ends.resize(kept);
+    std::swap(from, into);
+  }
+  std::size_t last = 0;
+  for (const Extent piece : from) {
+    if (piece.begin <= from[last].end) {
+      from[last].end = std::max(from[last].end, piece.end);
     } else {
-      joined.push_back(piece);
+      from[++last] = piece;
     }
   }
-  return joined;
+  from.resize(last + 1);
+  return from;
 }
 
 // Takes waiting lists, in their order, as many as one list on the wire can hold together.
 bool NextReads::send_batch() {
+  std::erase_if(waiting_, [this](const Reader& reader) { return reader.over() && (end(reader), true); });
+  if (waiting_.empty()) return false;
+  gather_wanted();
   Batch batch;
   std::vector<std::byte> payload;
-  while (!waiting_.empty()) {
-    if (waiting_.front().over()) {
-      end(waiting_.front());
-      waiting_.pop_front();
-      continue;
-    }
+  std::size_t lists = ends_.size();
+  for (; lists > 0; lists /= 2) {
+    batch.extents = united(lists);
+    if (encode(batch.extents, payload)) break;
+  }
+  if (lists == 0) {
+    waiting_.front().status = Code::unsupported;
+    return true;
+  }
+  for (; lists > 0; --lists) {
     batch.readers.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
-    std::vector<Extent> extents = wanted_by(batch.readers);
-    transport::WantWriter writer(transport::want_max_payload);
-    std::uint64_t bytes = 0;
-    const bool fits = std::ranges::all_of(extents, [&](Extent extent) {
-      bytes += extent.size();
-      return bytes <= transport::want_max_bytes && writer.add(extent);
-    });
-    if (!fits && batch.readers.size() == 1) {
-      batch.readers.front().status = Code::unsupported;
-      end(batch.readers.front());
-      batch.readers.clear();
-      continue;
-    }
-    if (!fits) {
-      waiting_.push_front(std::move(batch.readers.back()));
-      batch.readers.pop_back();
-      break;
-    }
-    batch.extents = std::move(extents);
-    payload = writer.finish();
   }
-  if (batch.readers.empty()) return false;
   batch.ticket = pipeline_.outlet().want(payload);
   ++counters_.requests;
   batches_.push_back(std::move(batch));

@@ -4,25 +4,27 @@
 
 #include <algorithm>
 
+#include "base/copy.hpp"
+
 namespace millrace::agent {
 
-void ReadList::gather(Extent extent, const std::byte* data, std::size_t most, std::vector<std::byte>& bytes) {
-  std::uint32_t position = this->position();
-  while (!over() && most > 0) {
+std::size_t ReadList::gather(Extent extent, const std::byte* data, std::span<std::byte> into) {
+  const std::uint32_t first = position();
+  std::size_t filled = 0;
+  while (!over() && filled < into.size()) {
     const ReadPiece& piece = pieces_[index_];
     const std::uint64_t begin = next();
-    if (begin >= extent.end || piece.position + passed_ != position) break;
-    const std::uint64_t end = std::min({piece.offset + piece.length, extent.end, begin + most});
+    if (begin >= extent.end || piece.position + passed_ != first + filled) break;
+    const std::uint64_t end = std::min({piece.offset + piece.length, extent.end, begin + into.size() - filled});
     const auto size = static_cast<std::uint32_t>(end - begin);
-    const std::byte* const from = data + (begin - extent.begin);
-    bytes.insert(bytes.end(), from, from + size);
-    most -= size;
-    position += size;
+    copy_bytes(into.data() + filled, data + (begin - extent.begin), size);
+    filled += size;
     passed_ += size;
     if (passed_ < piece.length) break;
     passed_ = 0;
     ++index_;
   }
+  return filled;
 }
 
 }  // namespace millrace::agent

@@ -48,9 +48,10 @@ class ReadList {
     }
   }
 
-  // Appends the next bytes of the list to `bytes`, as far as they lie in `extent`, which holds next(); `data`
-  // are the bytes of the extent. At most `most` bytes, and only while their positions follow each other.
-  void gather(Extent extent, const std::byte* data, std::size_t most, std::vector<std::byte>& bytes);
+  // Copies the next bytes of the list to `into`, as far as they lie in `extent`, which holds next(); `data`
+  // are the bytes of the extent. As much as there is room, and only while their positions follow each other.
+  // Returns how many.
+  std::size_t gather(Extent extent, const std::byte* data, std::span<std::byte> into);
 
  private:
   SenderId sender_;

@@ -11,19 +11,22 @@ constexpr std::size_t hand_out_bytes = 256 * KiB;  // at once: one frame of a li
 }  // namespace
 
 void Reads::hand_out(Reader& reader, std::span<const Segment> segments, FetchTaker& to) {
+  if (bytes_.empty()) bytes_.resize(hand_out_bytes);
   std::uint32_t position = 0;
+  std::size_t filled = 0;
   const auto give = [&] {
-    if (!bytes_.empty()) to.wanted(reader.list.sender(), reader.list.request(), position, bytes_);
-    counters_.bytes_out += bytes_.size();
-    bytes_.clear();
+    if (filled > 0)
+      to.wanted(reader.list.sender(), reader.list.request(), position, std::span(bytes_).first(filled));
+    counters_.bytes_out += filled;
+    filled = 0;
   };
   for (const Segment& segment : segments) {
     while (!reader.list.over() && reader.list.next() >= segment.extent.begin &&
            reader.list.next() < segment.extent.end) {
       const std::uint32_t next = reader.list.position();
-      if (bytes_.size() == hand_out_bytes || next != position + bytes_.size()) give();
-      if (bytes_.empty()) position = next;
-      reader.list.gather(segment.extent, segment.data, hand_out_bytes - bytes_.size(), bytes_);
+      if (filled == bytes_.size() || next != position + filled) give();
+      if (filled == 0) position = next;
+      filled += reader.list.gather(segment.extent, segment.data, std::span(bytes_).subspan(filled));
     }
   }
   give();

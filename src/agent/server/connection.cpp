@@ -170,7 +170,7 @@ bool Connection::take_request(const FrameHeader& frame, const std::byte* payload
     std::memcpy(&request.counters, payload, sizeof request.counters);
     forbid(frame.file);  // this open sends nothing after its close
   }
-  requests.push_back(request);
+  requests.push_back(std::move(request));
   return true;
 }
 
