@@ -3,6 +3,7 @@
 #include "client/typemap.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "client/typemap_builder.hpp"
@@ -34,38 +35,73 @@ TypeMap misfit() {
   return map;
 }
 
-// Blocks of elements of `old` at byte displacements. Equal steps between equal blocks become one run, without
-// a look at the inside of `old`.
-TypeMap from_blocks(const TypeMap& old, std::span<const Block> blocks, std::int64_t unit) {
-  TypeMapBuilder builder;
-  builder.expect(blocks.size());
-  if (old.contiguous && old.lower == 0) {
-    builder.add_contiguous(blocks, unit, old.size);
-    return settled(builder.finish());
+class ListedBlocks final : public Blocks {
+ public:
+  explicit ListedBlocks(std::span<const Block> left) : count_(left.size()), left_(left) {}
+  std::size_t count() const override { return count_; }
+  std::size_t next(std::span<Block> into) override {
+    const std::size_t n = std::min(into.size(), left_.size());
+    std::ranges::copy(left_.first(n), into.begin());
+    left_ = left_.subspan(n);
+    return n;
   }
-  if (old.size == 0 || old.extent == as_signed(old.size)) {
-    // The elements of a block touch, or there is no data: the block is one pass per element in any case.
-    for (const Block& block : blocks)
-      builder.add_bounded(old, builder.times(block.displacement, static_cast<std::uint64_t>(unit)),
-                          block.length, old.extent);
-    return settled(builder.finish());
+
+ private:
+  std::size_t count_;
+  std::span<const Block> left_;
+};
+
+// Adds blocks of elements that have holes between them, or bounds of their own.
+class Rows {
+ public:
+  Rows(TypeMapBuilder& builder, const TypeMap& old) : builder_(builder), old_(old) {
+    known_.reserve(most);  // the builder refers to them
   }
-  std::vector<std::pair<std::uint64_t, TypeMap>> rows;  // one map per block length, if there are few
-  constexpr std::size_t most_rows = 16;
-  rows.reserve(most_rows);
-  for (const Block& block : blocks) {
-    if (block.length == 0) continue;
-    const std::int64_t displacement =
-        unit == 1 ? block.displacement : builder.times(block.displacement, static_cast<std::uint64_t>(unit));
-    auto row = std::find_if(rows.begin(), rows.end(), [&](auto& r) { return r.first == block.length; });
-    if (block.length > 1 && row == rows.end() && rows.size() < most_rows) {
-      rows.emplace_back(block.length, contiguous(old, block.length));
-      row = rows.end() - 1;
+  void add(std::int64_t displacement, std::uint64_t length) {
+    auto row = std::ranges::find(known_, length, &Row::first);
+    if (length > 1 && row == known_.end() && known_.size() < most) {
+      known_.emplace_back(length, contiguous(old_, length));
+      row = known_.end() - 1;
     }
-    if (block.length == 1 || row == rows.end()) {
-      builder.add_bounded(old, displacement, block.length, old.extent);
+    if (length == 1 || row == known_.end()) {
+      builder_.add_bounded(old_, displacement, length, old_.extent);
     } else {
-      builder.add_bounded(row->second, displacement, 1, 0);
+      builder_.add_bounded(row->second, displacement, 1, 0);
+    }
+  }
+
+ private:
+  using Row = std::pair<std::uint64_t, TypeMap>;
+  static constexpr std::size_t most = 16;
+  TypeMapBuilder& builder_;
+  const TypeMap& old_;
+  std::vector<Row> known_;  // one map per block length, if there are few
+};
+
+// Blocks of elements of `old`, at displacements in units of `unit` bytes. Equal steps between equal blocks
+// become one run, without a look at the inside of `old`.
+TypeMap from_blocks(const TypeMap& old, Blocks& blocks, std::int64_t unit) {
+  TypeMapBuilder builder;
+  Rows rows(builder, old);
+  builder.expect(blocks.count());
+  const bool plain = old.contiguous && old.lower == 0;
+  // The elements of a block touch, or there is no data: the block is one pass per element in any case.
+  const bool dense = old.size == 0 || old.extent == as_signed(old.size);
+  std::array<Block, 256> some;
+  while (const std::size_t n = blocks.next(some)) {
+    const auto now = std::span(some).first(n);
+    if (plain) {
+      builder.add_contiguous(now, unit, old.size);
+      continue;
+    }
+    for (const Block& block : now) {
+      std::int64_t displacement = 0;
+      if (__builtin_mul_overflow(block.displacement, unit, &displacement)) return misfit();
+      if (dense) {
+        builder.add_bounded(old, displacement, block.length, old.extent);
+      } else if (block.length > 0) {
+        rows.add(displacement, block.length);
+      }
     }
   }
   return settled(builder.finish());
@@ -104,15 +140,18 @@ TypeMap vector(const TypeMap& old, std::uint64_t count, std::uint64_t block_leng
   return hvector(old, count, block_length, bytes);
 }
 
-TypeMap hindexed(const TypeMap& old, std::span<const Block> blocks) { return from_blocks(old, blocks, 1); }
+TypeMap hindexed(const TypeMap& old, Blocks& blocks) { return from_blocks(old, blocks, 1); }
+
+TypeMap hindexed(const TypeMap& old, std::span<const Block> blocks) {
+  ListedBlocks listed(blocks);
+  return hindexed(old, listed);
+}
+
+TypeMap indexed(const TypeMap& old, Blocks& blocks) { return from_blocks(old, blocks, old.extent); }
 
 TypeMap indexed(const TypeMap& old, std::span<const Block> blocks) {
-  if (old.extent >= 0) return from_blocks(old, blocks, old.extent);
-  std::vector<Block> bytes(blocks.begin(), blocks.end());
-  for (Block& block : bytes) {
-    if (__builtin_mul_overflow(block.displacement, old.extent, &block.displacement)) return misfit();
-  }
-  return from_blocks(old, bytes, 1);
+  ListedBlocks listed(blocks);
+  return indexed(old, listed);
 }
 
 TypeMap structure(std::span<const Member> members) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -81,6 +82,15 @@ struct Block {
   std::uint64_t length;
 };
 
+// The blocks of a type, in their order. There may be millions, so they are made when they are needed.
+class Blocks {
+ public:
+  virtual ~Blocks() = default;
+  virtual std::size_t count() const = 0;
+  // Fills `into` with the next blocks. Returns how many; 0: there are no more.
+  virtual std::size_t next(std::span<Block> into) = 0;
+};
+
 // A member of a struct type.
 struct Member {
   std::int64_t displacement;  // bytes
@@ -113,7 +123,9 @@ TypeMap contiguous_type(std::uint64_t size);  // `size` bytes without a hole
 TypeMap contiguous(const TypeMap& old, std::uint64_t count);
 TypeMap hvector(const TypeMap& old, std::uint64_t count, std::uint64_t block_length, std::int64_t stride);
 TypeMap vector(const TypeMap& old, std::uint64_t count, std::uint64_t block_length, std::int64_t stride);
+TypeMap hindexed(const TypeMap& old, Blocks& blocks);
 TypeMap hindexed(const TypeMap& old, std::span<const Block> blocks);
+TypeMap indexed(const TypeMap& old, Blocks& blocks);
 TypeMap indexed(const TypeMap& old, std::span<const Block> blocks);
 TypeMap structure(std::span<const Member> members);
 TypeMap subarray(const TypeMap& old, std::span<const SubarrayDimension> dimensions, Order order);

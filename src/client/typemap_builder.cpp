@@ -3,6 +3,7 @@
 #include "client/typemap_builder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace millrace::client {
@@ -14,8 +15,10 @@ constexpr std::size_t inline_runs = 2;
 // This many runs without a pattern become part of a list. The same number of later runs stays unsettled,
 // because later pieces may join these runs.
 constexpr std::size_t folded_runs = 16;
-// Up to this number of pieces, a list takes less memory than these runs.
-constexpr std::uint64_t most_folded_pieces = folded_runs * sizeof(Run) / sizeof(ListedPiece);
+// Up to this number of pieces, a list takes less memory than the runs.
+constexpr std::uint64_t most_folded_pieces(std::size_t runs) {
+  return runs * sizeof(Run) / sizeof(ListedPiece);
+}
 
 std::int64_t end_of_last_piece(const Run& run) {
   return run.displacement + static_cast<std::int64_t>(run.count - 1) * run.stride +
@@ -154,34 +157,39 @@ void TypeMapBuilder::append(Run run) {
   if (back.leaf() && run.leaf() && end_of_last_piece(back) == run.displacement) return append_touching(run);
   if (extend(back, run)) return;
   sequence_.push_back(run);
-  if (sequence_.size() - settled_ >= 2 * folded_runs) fold();
+  if (sequence_.size() - settled_ >= 2 * folded_runs) fold(folded_runs);
 }
 
 // Settles the oldest unsettled runs, and puts them into a list if they have no pattern.
 //
-//   settled          | folded_runs | folded_runs      ->   settled    list | folded_runs
-//   run run list     | run ... run | run ... run           run run    list | run ... run
+//   settled          | count       |              ->   settled    list |
+//   run run list     | run ... run | run ... run       run run    list | run ... run
 //
-void TypeMapBuilder::fold() {
+void TypeMapBuilder::fold(std::size_t count) {
   const auto begin = sequence_.begin() + static_cast<std::ptrdiff_t>(settled_);
-  const auto end = begin + folded_runs;
+  const auto end = begin + static_cast<std::ptrdiff_t>(count);
   std::uint64_t pieces = 0;
-  for (auto run = begin; run != end; ++run) pieces += run->leaf() ? run->count : most_folded_pieces + 1;
-  if (pieces > most_folded_pieces) {
-    settled_ += folded_runs;
+  for (auto run = begin; run != end; ++run)
+    pieces += run->leaf() ? run->count : most_folded_pieces(count) + 1;
+  if (pieces > most_folded_pieces(count)) {
+    settled_ += count;
     return;
   }
-  if (places_.empty()) places_.reserve(expected_);
   const std::vector<Run> runs(begin, end);
-  const bool goes_on =
-      settled_ > 0 && sequence_[settled_ - 1].list() && sequence_[settled_ - 1].last == places_.size();
-  if (!goes_on) {
-    const auto at = static_cast<std::uint32_t>(places_.size());
-    *begin = {runs[0].displacement, 0, 0, 0, 0, at, at};
-    settled_ += 1;
-  }
-  sequence_.erase(sequence_.begin() + static_cast<std::ptrdiff_t>(settled_), end);
+  sequence_.erase(begin, end);
+  if (!runs.empty()) open_list(runs[0].displacement);
   for (const Run& run : runs) fold(run);
+}
+
+// Makes the last settled run a list that can grow.
+void TypeMapBuilder::open_list(std::int64_t displacement) {
+  if (settled_ > 0 && sequence_[settled_ - 1].list() && sequence_[settled_ - 1].last == places_.size())
+    return;
+  if (places_.empty()) places_.reserve(expected_);
+  const auto at = static_cast<std::uint32_t>(places_.size());
+  sequence_.insert(sequence_.begin() + static_cast<std::ptrdiff_t>(settled_),
+                   {displacement, 0, 0, 0, 0, at, at});
+  settled_ += 1;
 }
 
 // Puts the pieces of a leaf at the end of the list before the unsettled runs.
@@ -247,26 +255,62 @@ void TypeMapBuilder::add_bounded(const TypeMap& old, std::int64_t displacement, 
 }
 
 void TypeMapBuilder::add_contiguous(std::span<const Block> blocks, std::int64_t unit, std::uint64_t element) {
+  std::array<PlainPiece, folded_runs> group;
+  std::size_t grouped = 0;
+  std::int64_t size = static_cast<std::int64_t>(result_.size);
   for (const Block& block : blocks) {
     if (block.length == 0) continue;
     const std::int64_t first = times(block.displacement, static_cast<std::uint64_t>(unit));
     const std::int64_t bytes = times(static_cast<std::int64_t>(element), block.length);
     const std::int64_t end = plus(first, bytes);
-    const std::int64_t size = plus(static_cast<std::int64_t>(result_.size), bytes);
+    size = plus(size, bytes);
     if (!result_.fits) return;
     if (any_data_ && first < result_.true_upper) result_.monotone = false;
     result_.true_lower = any_data_ ? std::min(result_.true_lower, first) : first;
     result_.true_upper = any_data_ ? std::max(result_.true_upper, end) : end;
-    result_.size = static_cast<std::uint64_t>(size);
-    result_.pieces += 1;
     any_data_ = true;
-    append({first, static_cast<std::uint64_t>(bytes), 1, 0, 0, 0, 0});
+    if (grouped > 0 && group[grouped - 1].end() == first) {
+      group[grouped - 1].length += static_cast<std::uint64_t>(bytes);
+      continue;
+    }
+    if (grouped == group.size()) append(std::span(group).first(std::exchange(grouped, 0)));
+    group[grouped++] = {first, static_cast<std::uint64_t>(bytes)};
   }
+  append(std::span(group).first(grouped));
+  result_.size = static_cast<std::uint64_t>(size);
   if (!any_data_) return;
   deepest_ = std::max<std::uint32_t>(deepest_, 1);
   lower_ = any_bound_ ? std::min(lower_, result_.true_lower) : result_.true_lower;
   upper_ = any_bound_ ? std::max(upper_, result_.true_upper) : result_.true_upper;
   any_bound_ = true;
+}
+
+// True if three pieces are a run.
+bool TypeMapBuilder::have_pattern(std::span<const PlainPiece> pieces) {
+  bool found = false;
+  for (std::size_t i = 2; i < pieces.size(); ++i) {
+    const PlainPiece &first = pieces[i - 2], &second = pieces[i - 1], &third = pieces[i];
+    found |= third.displacement - second.displacement == second.displacement - first.displacement &&
+             third.length == second.length && second.length == first.length;
+  }
+  return found;
+}
+
+// A whole group without a pattern goes into the list at once.
+void TypeMapBuilder::append(std::span<const PlainPiece> group) {
+  result_.pieces += group.size();
+  if (group.size() < folded_runs || have_pattern(group)) {
+    for (const PlainPiece& piece : group) append(Run{piece.displacement, piece.length});
+    return;
+  }
+  fold(sequence_.size() - settled_);
+  open_list(group.front().displacement);
+  Run& list = sequence_[settled_ - 1];
+  for (const PlainPiece& piece : group) {
+    places_.push_back({piece.displacement - list.displacement, list.length});
+    list.length += piece.length;
+  }
+  list.last = static_cast<std::uint32_t>(places_.size());
 }
 
 // Replaces a single pass over a sequence by that sequence.

@@ -42,15 +42,25 @@ class TypeMapBuilder {
     bool has_root = false;
   };
 
+  // One piece that repeats nothing.
+  struct PlainPiece {
+    std::int64_t displacement;
+    std::uint64_t length;
+    std::int64_t end() const { return displacement + static_cast<std::int64_t>(length); }
+  };
+
   static bool refers(const TypeMap& old);
   Import& import_bodies(const TypeMap& old);
   Import& import_root(const TypeMap& old);
   void summarise(const TypeMap& old, std::int64_t displacement, std::uint64_t count, std::int64_t stride);
   void add_single(const TypeMap& old, std::int64_t displacement, std::uint64_t count, std::int64_t stride);
   void append(Run run);
+  void append(std::span<const PlainPiece> group);
+  static bool have_pattern(std::span<const PlainPiece> pieces);
   void append_touching(const Run& run);
-  void fold();
+  void fold(std::size_t count);
   void fold(const Run& run);
+  void open_list(std::int64_t displacement);
   void unwrap();
   static bool extend(Run& back, const Run& run);
 

@@ -83,8 +83,8 @@ class NextReads final : public Reads {
   std::vector<std::size_t> ends_;  // scratch
 };
 
-// Fills `wanted_` with what the lists at the head of the queue want, one after the other: as many lists as one
-// list on the wire can hold if all of their bytes differ. Each list ends at one of `ends_`.
+// Fills `wanted_` with what the lists at the head of the queue want, one after the other: as many lists as
+// one list on the wire can hold if all of their bytes differ. Each list ends at one of `ends_`.
 void NextReads::gather_wanted() {
   wanted_.clear();
   ends_.clear();
@@ -95,15 +95,14 @@ void NextReads::gather_wanted() {
       wanted_.push_back(piece);
       return true;
     });
-    const bool fits =
-        bytes <= transport::want_max_bytes && wanted_.size() <= transport::want_max_extents;
+    const bool fits = bytes <= transport::want_max_bytes && wanted_.size() <= transport::want_max_extents;
     if (!fits && !ends_.empty()) return;
     ends_.push_back(wanted_.size());
   }
 }
 
-// The union of the first `lists` of them, each byte once. All lists ascend, so neighbours are merged until one
-// is left.
+// The union of the first `lists` of them, each byte once. All lists ascend, so neighbours are merged until
+// one is left.
 std::vector<Extent> NextReads::united(std::size_t lists) const {
   std::vector<std::size_t> ends(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(lists));
   std::vector<Extent> from(wanted_.begin(), wanted_.begin() + static_cast<std::ptrdiff_t>(ends.back()));

@@ -15,7 +15,8 @@ std::size_t ReadList::gather(Extent extent, const std::byte* data, std::span<std
     const ReadPiece& piece = pieces_[index_];
     const std::uint64_t begin = next();
     if (begin >= extent.end || piece.position + passed_ != first + filled) break;
-    const std::uint64_t end = std::min({piece.offset + piece.length, extent.end, begin + into.size() - filled});
+    const std::uint64_t end =
+        std::min({piece.offset + piece.length, extent.end, begin + into.size() - filled});
     const auto size = static_cast<std::uint32_t>(end - begin);
     copy_bytes(into.data() + filled, data + (begin - extent.begin), size);
     filled += size;

@@ -87,6 +87,23 @@ std::vector<std::int64_t> Contents::list_of_counts(std::int64_t n) {
   return list;
 }
 
+Contents::Row Contents::row_of_counts(std::size_t n) {
+  Row all;
+  if (large_) {
+    all.counts_ = row(counts_, next_count_, n);
+  } else {
+    all.integers_ = row(integers_, next_integer_, n);
+  }
+  return all;
+}
+
+Contents::Row Contents::row_of_addresses(std::size_t n) {
+  if (large_) return row_of_counts(n);
+  Row all;
+  all.addresses_ = row(addresses_, next_address_, n);
+  return all;
+}
+
 void Contents::drop_numbers() {
   integers_ = {};
   addresses_ = {};

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -30,6 +31,23 @@ class Contents {
   std::int64_t count() { return large_ ? at(counts_, next_count_) : integer(); }
   std::int64_t address() { return large_ ? at(counts_, next_count_) : at(addresses_, next_address_); }
   std::vector<std::int64_t> list_of_counts(std::int64_t n);
+
+  // Many numbers in a row, where they are. They last until drop_numbers().
+  class Row {
+   public:
+    std::int64_t operator[](std::size_t i) const {
+      return integers_ != nullptr ? integers_[i] : addresses_ != nullptr ? addresses_[i] : counts_[i];
+    }
+
+   private:
+    friend class Contents;
+    const int* integers_ = nullptr;
+    const MPI_Aint* addresses_ = nullptr;
+    const MPI_Count* counts_ = nullptr;
+  };
+  // The next `n` counts or addresses. If there are fewer, complete() is false and the row is not to be read.
+  Row row_of_counts(std::size_t n);
+  Row row_of_addresses(std::size_t n);
   const std::vector<MPI_Datatype>& types() const { return types_; }
   // Frees the memory of the numbers, because a type may have millions of them.
   void drop_numbers();
@@ -43,6 +61,13 @@ class Contents {
     if (next < list.size()) return list[next++];
     ok_ = false;
     return 0;
+  }
+  template <class Number>
+  const Number* row(const std::vector<Number>& list, std::size_t& next, std::size_t n) {
+    ok_ = ok_ && n <= list.size() - next;
+    if (!ok_) return nullptr;
+    next += n;
+    return list.data() + (next - n);
   }
   bool fetch(MPI_Datatype type);
   bool fetch_large(MPI_Datatype type);

@@ -50,7 +50,8 @@ class Allowance {
 };
 constexpr std::uint64_t bytes_of_member = sizeof(Member) + sizeof(Nested);
 
-// A list of pieces is allocated with its final size; runs grow by doubling.
+// The numbers of the constructor, and the map: a list of pieces is allocated with its final size; runs grow
+// by doubling.
 std::uint64_t bytes_of_block(const TypeMap& old) {
   return sizeof(Block) + (old.contiguous ? sizeof(client::ListedPiece) : 2 * sizeof(client::Run));
 }
@@ -90,38 +91,49 @@ TypeMap predefined_map(MPI_Datatype type) {
 }
 
 // The blocks of an indexed type. All have this `length`; if it is negative, each block has its own.
-std::vector<Block> blocks_of(Contents& contents, std::int64_t count, std::int64_t length, bool bytes,
-                             Repetition& repetition) {
-  std::vector<Block> blocks;
-  blocks.reserve(as_unsigned(count));
-  std::uint64_t elements = 0;
-  for (std::int64_t i = 0; i < count && contents.complete(); ++i) {
-    blocks.push_back({0, as_unsigned(length < 0 ? contents.count() : length)});
-    elements += blocks.back().length;
-    repetition.empty_blocks = repetition.empty_blocks || blocks.back().length == 0;
+class IndexedBlocks final : public client::Blocks {
+ public:
+  IndexedBlocks(Contents& contents, std::size_t count, std::int64_t length, bool bytes)
+      : count_(count), length_(length) {
+    if (length < 0) lengths_ = contents.row_of_counts(count);
+    displacements_ = bytes ? contents.row_of_addresses(count) : contents.row_of_counts(count);
   }
-  for (Block& block : blocks) block.displacement = bytes ? contents.address() : contents.count();
-  repetition.several = elements > 1;
-  if (contents.complete()) contents.drop_numbers();
-  return blocks;
-}
+  std::size_t count() const override { return count_; }
+  std::size_t next(std::span<Block> into) override {
+    const std::size_t n = std::min(into.size(), count_ - passed_);
+    for (Block& block : into.first(n)) {
+      block = {displacements_[passed_], as_unsigned(length_ < 0 ? lengths_[passed_] : length_)};
+      elements_ += block.length;
+      empty_ = empty_ || block.length == 0;
+      ++passed_;
+    }
+    return n;
+  }
+  // Of the blocks that were made.
+  std::uint64_t elements() const { return elements_; }
+  bool any_empty() const { return empty_; }
 
-TypeMap indexed_map(Contents& contents, const TypeMap& old, bool bytes, Allowance& allowance,
+ private:
+  std::size_t count_, passed_ = 0;
+  std::int64_t length_;
+  Contents::Row lengths_, displacements_;
+  std::uint64_t elements_ = 0;
+  bool empty_ = false;
+};
+
+TypeMap indexed_map(Contents& contents, const TypeMap& old, bool one_length, bool bytes, Allowance& allowance,
                     Repetition& repetition) {
-  repetition.indexed = true;
-  const std::int64_t count = contents.count();
-  if (!allowance.take(as_unsigned(count), bytes_of_block(old))) return no_map();
-  const auto blocks = blocks_of(contents, count, -1, bytes, repetition);
-  return bytes ? client::hindexed(old, blocks) : client::indexed(old, blocks);
-}
-
-TypeMap indexed_block_map(Contents& contents, const TypeMap& old, bool bytes, Allowance& allowance,
-                          Repetition& repetition) {
-  const std::int64_t count = contents.count();
-  if (!allowance.take(as_unsigned(count), bytes_of_block(old))) return no_map();
-  const std::int64_t length = contents.count();
-  const auto blocks = blocks_of(contents, count, length, bytes, repetition);
-  return bytes ? client::hindexed(old, blocks) : client::indexed(old, blocks);
+  repetition.indexed = !one_length;
+  const std::uint64_t count = as_unsigned(contents.count());
+  if (!allowance.take(count, bytes_of_block(old))) return no_map();
+  const std::int64_t length = one_length ? contents.count() : -1;
+  IndexedBlocks blocks(contents, count, length, bytes);
+  if (!contents.complete()) return no_map();
+  TypeMap map = bytes ? client::hindexed(old, blocks) : client::indexed(old, blocks);
+  contents.drop_numbers();
+  repetition.several = blocks.elements() > 1;
+  repetition.empty_blocks = repetition.empty_blocks || blocks.any_empty();
+  return map;
 }
 
 TypeMap vector_map(Contents& contents, const TypeMap& old, bool bytes) {
@@ -207,13 +219,13 @@ TypeMap repeated_map(Contents& contents, const Types& types, Allowance& allowanc
     case MPI_COMBINER_HVECTOR:
       return vector_map(contents, old, true);
     case MPI_COMBINER_INDEXED:
-      return indexed_map(contents, old, false, allowance, repetition);
+      return indexed_map(contents, old, false, false, allowance, repetition);
     case MPI_COMBINER_HINDEXED:
-      return indexed_map(contents, old, true, allowance, repetition);
+      return indexed_map(contents, old, false, true, allowance, repetition);
     case MPI_COMBINER_INDEXED_BLOCK:
-      return indexed_block_map(contents, old, false, allowance, repetition);
+      return indexed_map(contents, old, true, false, allowance, repetition);
     case MPI_COMBINER_HINDEXED_BLOCK:
-      return indexed_block_map(contents, old, true, allowance, repetition);
+      return indexed_map(contents, old, true, true, allowance, repetition);
     case MPI_COMBINER_SUBARRAY:
       return subarray_map(contents, old);
     case MPI_COMBINER_DARRAY:
