@@ -285,21 +285,30 @@ void TypeMapBuilder::add_contiguous(std::span<const Block> blocks, std::int64_t 
   any_bound_ = true;
 }
 
-// True if three pieces are a run.
-bool TypeMapBuilder::have_pattern(std::span<const PlainPiece> pieces) {
-  bool found = false;
+// Some: three pieces are a run.
+TypeMapBuilder::Pattern TypeMapBuilder::pattern_of(std::span<const PlainPiece> pieces) {
+  bool any = false, all = true;
   for (std::size_t i = 2; i < pieces.size(); ++i) {
     const PlainPiece &first = pieces[i - 2], &second = pieces[i - 1], &third = pieces[i];
-    found |= third.displacement - second.displacement == second.displacement - first.displacement &&
-             third.length == second.length && second.length == first.length;
+    const bool goes_on =
+        third.displacement - second.displacement == second.displacement - first.displacement &&
+        third.length == second.length && second.length == first.length;
+    any |= goes_on;
+    all &= goes_on;
   }
-  return found;
+  return !any ? Pattern::none : all ? Pattern::one_run : Pattern::some;
 }
 
-// A whole group without a pattern goes into the list at once.
+// A whole group that is one run goes into the sequence at once, and one without a pattern into the list.
 void TypeMapBuilder::append(std::span<const PlainPiece> group) {
   result_.pieces += group.size();
-  if (group.size() < folded_runs || have_pattern(group)) {
+  const Pattern pattern = group.size() < folded_runs ? Pattern::some : pattern_of(group);
+  if (pattern == Pattern::one_run) {
+    const PlainPiece& first = group.front();
+    return append(
+        Run{first.displacement, first.length, group.size(), group[1].displacement - first.displacement});
+  }
+  if (pattern == Pattern::some) {
     for (const PlainPiece& piece : group) append(Run{piece.displacement, piece.length});
     return;
   }

@@ -56,7 +56,8 @@ class TypeMapBuilder {
   void add_single(const TypeMap& old, std::int64_t displacement, std::uint64_t count, std::int64_t stride);
   void append(Run run);
   void append(std::span<const PlainPiece> group);
-  static bool have_pattern(std::span<const PlainPiece> pieces);
+  enum class Pattern { none, some, one_run };
+  static Pattern pattern_of(std::span<const PlainPiece> pieces);
   void append_touching(const Run& run);
   void fold(std::size_t count);
   void fold(const Run& run);
