@@ -5,6 +5,7 @@
 # Raw system calls belong to src/io and src/front/hook.
 SYSTEM_CALLS = {
     "src/base/fd.hpp": "an owned descriptor has to close itself",
+    "src/base/file_system": "reads the table of mounts",
     "src/report/": "appends whole lines to reports, logs and traces: O_APPEND, without the seam of storage",
     "src/transport/": "the channel between processes is shared memory, futexes and a socket",
     "src/agent/server/epoll": "the descriptors that the event loop waits for",
@@ -19,7 +20,7 @@ SYSTEM_CALLS = {
     "src/client/target_file": "opens the target a second time, for the agent",
     "src/client/ledgers": "stat tells which file a name means",
     "src/client/cost_record": "reads and replaces the user's record of costs",
-    "src/client/mounts": "reads the table of mounts",
+
     "src/client/measure_costs": "a small job whose system calls are timed",
     "src/client/job": "reads the identity of the job from /proc",
     "src/client/process": "a file's seam to the system: stat, fdatasync; lines on stderr without stdio",

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "agent/core/testing/ring_rig.hpp"
+#include "transport/want_list.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -137,6 +138,44 @@ TEST(Reads, TheLinkCarriesOnceWhatTwoRanksOfANodeWant) {
     EXPECT_EQ(rig.window(1, rank, 10), rig.written({{0, MiB}, {2 * MiB, 3 * MiB}}));
   }
   EXPECT_EQ(rig.bytes_back(), 2 * MiB);
+  rig.end();
+}
+
+TEST(Reads, TheLinkCarriesOnceWhatMoreRanksWantThanOneListHoldsWithoutSharing) {
+  constexpr SenderId ranks = 12;
+  static_assert(ranks * MiB > 2 * transport::want_max_bytes);
+  Reading rig(direct, 2, ranks);
+  rig.fill(4 * MiB);
+  for (SenderId rank = 0; rank < ranks; ++rank) rig.want(1, rank, 10, {{MiB, 2 * MiB}});
+  for (SenderId rank = 0; rank < ranks; ++rank) {
+    ASSERT_TRUE(rig.await(1, rank, 10).ok());
+    EXPECT_EQ(rig.window(1, rank, 10), rig.written({{MiB, 2 * MiB}}));
+  }
+  EXPECT_EQ(rig.bytes_back(), MiB);
+  rig.end();
+}
+
+TEST(Reads, ListsOfMorePiecesThanOneListHoldsGetTheirBytes) {
+  constexpr SenderId ranks = 4;
+  Reading rig(direct, 2, ranks);
+  rig.fill(MiB);
+  std::mt19937_64 random(3);
+  std::vector<std::vector<Extent>> lists(ranks);
+  for (std::uint64_t at = 0; at < MiB / 4;) {  // pieces of a few bytes, each of a random rank, with holes
+    const std::uint64_t end = at + 1 + random() % 12;
+    lists[random() % ranks].push_back({at, end});
+    at = end + random() % 3;
+  }
+  std::size_t pieces = 0;
+  for (SenderId rank = 0; rank < ranks; ++rank) {
+    pieces += lists[rank].size();
+    rig.want(1, rank, 10, lists[rank]);
+  }
+  ASSERT_GT(pieces, transport::want_max_extents);
+  for (SenderId rank = 0; rank < ranks; ++rank) {
+    ASSERT_TRUE(rig.await(1, rank, 10).ok());
+    EXPECT_EQ(rig.window(1, rank, 10), rig.written(lists[rank])) << rank;
+  }
   rig.end();
 }
 

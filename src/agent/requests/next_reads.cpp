@@ -67,8 +67,8 @@ class NextReads final : public Reads {
   };
 
   bool send_batch();
-  void gather_wanted();
-  std::vector<Extent> united(std::size_t lists) const;
+  static std::uint64_t join(std::vector<Extent>& all, std::vector<std::size_t>& ends);
+  std::size_t unite(std::size_t most, std::vector<Extent>& all) const;
   bool can_take(const Batch& batch, const FetchTaker& to) const;
   void take(Batch& batch, std::span<const std::byte> bytes, FetchTaker& to);
   bool end_batches();
@@ -79,69 +79,78 @@ class NextReads final : public Reads {
   Outlet::Wanted arrived_;  // the next bytes, which some sender has no room for
   bool has_arrived_ = false;
   std::vector<Segment> segments_;  // scratch
-  std::vector<Extent> wanted_;     // scratch
-  std::vector<std::size_t> ends_;  // scratch
 };
 
-// Fills `wanted_` with what the lists at the head of the queue want, one after the other: as many lists as
-// one list on the wire can hold if all of their bytes differ. Each list ends at one of `ends_`.
-void NextReads::gather_wanted() {
-  wanted_.clear();
-  ends_.clear();
-  std::uint64_t bytes = 0;
-  for (const Reader& reader : waiting_) {
-    reader.list.each_below(UINT64_MAX, [&](Extent piece) {
-      bytes += piece.size();
-      wanted_.push_back(piece);
-      return true;
-    });
-    const bool fits = bytes <= transport::want_max_bytes && wanted_.size() <= transport::want_max_extents;
-    if (!fits && !ends_.empty()) return;
-    ends_.push_back(wanted_.size());
-  }
-}
-
-// The union of the first `lists` of them, each byte once. All lists ascend, so neighbours are merged until
-// one is left.
-std::vector<Extent> NextReads::united(std::size_t lists) const {
-  std::vector<std::size_t> ends(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(lists));
-  std::vector<Extent> from(wanted_.begin(), wanted_.begin() + static_cast<std::ptrdiff_t>(ends.back()));
-  std::vector<Extent> into(from.size());
-  while (ends.size() > 1) {
+// Merges the ascending lists that follow each other in `all` and end at `ends`, so that each byte is there
+// once. Returns the number of bytes.
+std::uint64_t NextReads::join(std::vector<Extent>& all, std::vector<std::size_t>& ends) {
+  std::vector<Extent> into(all.size());
+  while (ends.size() > 1) {  // merges neighbours
     std::size_t begin = 0, kept = 0;
     for (std::size_t i = 0; i < ends.size(); i += 2) {
       const std::size_t middle = ends[i], end = ends[std::min(i + 1, ends.size() - 1)];
-      merge(std::span(from).subspan(begin, middle - begin), std::span(from).subspan(middle, end - middle),
+      merge(std::span(all).subspan(begin, middle - begin), std::span(all).subspan(middle, end - middle),
             into.data() + begin);
       ends[kept++] = begin = end;
     }
     ends.resize(kept);
-    std::swap(from, into);
+    std::swap(all, into);
   }
   std::size_t last = 0;
-  for (const Extent piece : from) {
-    if (piece.begin <= from[last].end) {
-      from[last].end = std::max(from[last].end, piece.end);
-    } else {
-      from[++last] = piece;
+  std::uint64_t bytes = all.front().size();
+  for (const Extent piece : all) {
+    const std::uint64_t end = all[last].end;
+    if (piece.begin > end) {
+      all[++last] = piece;
+      bytes += piece.size();
+    } else if (piece.end > end) {
+      all[last].end = piece.end;
+      bytes += piece.end - end;
     }
   }
-  from.resize(last + 1);
-  return from;
+  all.resize(last + 1);
+  return bytes;
+}
+
+// Fills `all` with what the first lists of the queue want, at most `most` of them. Returns how many. These
+// are as many as a list on the wire can hold if all of their bytes differ, and again as many for the room
+// that is left.
+std::size_t NextReads::unite(std::size_t most, std::vector<Extent>& all) const {
+  all.clear();
+  std::size_t lists = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::size_t> ends;
+  for (bool grows = true; grows;) {
+    ends.assign(all.empty() ? 0 : 1, all.size());
+    const std::size_t before = lists;
+    for (std::uint64_t sum = bytes; lists < most; ++lists) {
+      waiting_[lists].list.each_below(UINT64_MAX, [&](Extent piece) {
+        sum += piece.size();
+        all.push_back(piece);
+        return true;
+      });
+      const bool fits = sum <= transport::want_max_bytes && all.size() <= transport::want_max_extents;
+      if (!fits && lists > 0) {
+        all.resize(ends.back());
+        break;
+      }
+      ends.push_back(all.size());
+    }
+    grows = lists > before;
+    if (grows) bytes = join(all, ends);
+  }
+  return lists;
 }
 
 // Takes waiting lists, in their order, as many as one list on the wire can hold together.
 bool NextReads::send_batch() {
   std::erase_if(waiting_, [this](const Reader& reader) { return reader.over() && (end(reader), true); });
   if (waiting_.empty()) return false;
-  gather_wanted();
   Batch batch;
   std::vector<std::byte> payload;
-  std::size_t lists = ends_.size();
-  for (; lists > 0; lists /= 2) {
-    batch.extents = united(lists);
-    if (encode(batch.extents, payload)) break;
-  }
+  std::size_t lists = unite(waiting_.size(), batch.extents);
+  while (lists > 0 && !encode(batch.extents, payload))
+    lists = lists > 1 ? unite(lists / 2, batch.extents) : 0;
   if (lists == 0) {
     waiting_.front().status = Code::unsupported;
     return true;
