@@ -20,7 +20,7 @@ SYSTEM_CALLS = {
     "src/client/target_file": "opens the target a second time, for the agent",
     "src/client/ledgers": "stat tells which file a name means",
     "src/client/cost_record": "reads and replaces the user's record of costs",
-
+    "src/client/mounts": "stat tells the device of a path",
     "src/client/measure_costs": "a small job whose system calls are timed",
     "src/client/job": "reads the identity of the job from /proc",
     "src/client/process": "a file's seam to the system: stat, fdatasync; lines on stderr without stdio",
