@@ -144,7 +144,10 @@ std::size_t NextReads::unite(std::size_t most, std::vector<Extent>& all) const {
 
 // Takes waiting lists, in their order, as many as one list on the wire can hold together.
 bool NextReads::send_batch() {
-  std::erase_if(waiting_, [this](const Reader& reader) { return reader.over() && (end(reader), true); });
+  for (const Reader& reader : waiting_) {
+    if (reader.over()) end(reader);
+  }
+  std::erase_if(waiting_, [](const Reader& reader) { return reader.over(); });
   if (waiting_.empty()) return false;
   Batch batch;
   std::vector<std::byte> payload;
