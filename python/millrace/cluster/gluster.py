@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""GlusterFS on the nodes of a cluster: one brick on node 0, a mount on each node. All of it ends with the nodes.
+"""GlusterFS on the nodes of a cluster: its bricks on node 0, a mount on each node. All of it ends with the nodes.
 
 The mounts keep no file attributes. With GlusterFS's caches of one second, a node sees a file of another node too short
 right after its close, with the stock MPI library too.
@@ -23,7 +23,7 @@ _STATE = ("/var/lib/glusterd", "/run/gluster", "/var/log/glusterfs")
 # The daemons keep their state in folders of the machine. Each node gets folders of its own in their place.
 _EACH = f"""
 set -e
-mkdir -p {PLACE}/state {PLACE}/run {PLACE}/log {PLACE}/brick {MOUNT} {' '.join(_STATE)}
+mkdir -p {PLACE}/state {PLACE}/run {PLACE}/log {MOUNT} {' '.join(_STATE)}
 cp -a /var/lib/glusterd/. {PLACE}/state/
 mount --bind {PLACE}/state /var/lib/glusterd
 mount --bind {PLACE}/run /run/gluster
@@ -32,7 +32,8 @@ mount --bind {PLACE}/log /var/log/glusterfs
 _SERVER = f"""
 set -e
 glusterd -p {PLACE}/glusterd.pid
-gluster --mode=script volume create bench transport tcp node0:{PLACE}/brick force
+for i in $(seq "$1"); do mkdir -p {PLACE}/brick$i; bricks="$bricks node0:{PLACE}/brick$i"; done
+gluster --mode=script volume create bench transport tcp $bricks force
 gluster --mode=script volume set bench performance.stat-prefetch off
 gluster --mode=script volume start bench
 """
@@ -59,11 +60,12 @@ def without_traces() -> Iterator[None]:
                 path.rmdir()
 
 
-def set_up(call: Callable[[int, list[str]], object], nodes: int) -> None:
-    """Starts the server and mounts the volume on all nodes. `call(node, command)` raises an error if it fails."""
+def set_up(call: Callable[[int, list[str]], object], nodes: int, bricks: int = 1) -> None:
+    """Starts the server and mounts the volume on all nodes. Files are dealt to the bricks. `call(node, command)` raises
+    an error if it fails."""
     for node in range(nodes):
         call(node, ["bash", "-c", _EACH])
-    call(0, ["bash", "-c", _SERVER])
+    call(0, ["bash", "-c", _SERVER, "server", str(bricks)])
     for node in range(nodes):
         call(node, ["bash", "-c", _MOUNT])
     wait_until_mounted(call, nodes, MOUNT)

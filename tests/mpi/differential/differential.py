@@ -5,7 +5,7 @@
 
 usage: differential.py --mpi mpich|ompi --launcher PROGRAM --program differential_MPI [--preload libmillrace.so]
                        [--first SEED] [--cases N] [--set NAME=VALUE ...] [--self-test]
-                       [--cluster NAME --per-node N --folder PATH]
+                       [--cluster NAME --per-node N | --across] [--folder PATH]
 
 Without --preload both runs are stock: the program must then agree with itself. --self-test makes one write of
 a stock run wrong and succeeds if exactly that case is found.
@@ -46,6 +46,7 @@ def parse():
     parser.add_argument("--also", action="append", default=[], help="NAME=VALUE beside random settings")
     parser.add_argument("--cluster", default="", help="a virtual cluster that is up: the launches run across its nodes")
     parser.add_argument("--per-node", type=int, default=2, help="ranks of a node, with --cluster")
+    parser.add_argument("--across", action="store_true", help="the launcher starts ranks on several nodes by itself")
     parser.add_argument("--folder", help="where the files are; with --cluster, one that all nodes see")
     parser.add_argument("--stock-may-fail", action="store_true", help="leave out launches that fail without Millrace")
     parser.add_argument("--verbose", action="store_true")
@@ -80,16 +81,18 @@ def millrace(*words):
 
 
 def command_of(options, ranks, preload):
-    """The words before the program, and the libraries to preload here. Across nodes `millrace run` does that."""
+    """The words before the program, and the libraries to preload here. Across nodes `millrace run` preloads ours."""
     shim = options.shim if options.mpi == "mpich" and os.path.exists(options.shim) else ""
     words = launch(options.launcher, options.mpi, ranks)
-    if not options.cluster:
+    if not options.cluster and not options.across:
         return words, [path for path in (shim, preload) if path]
-    words += ["-ppn", str(options.per_node)] if options.mpi == "mpich" else ["--map-by", f"ppr:{options.per_node}:node"]
+    if options.cluster:
+        per_node = options.per_node
+        words += ["-ppn", str(per_node)] if options.mpi == "mpich" else ["--map-by", f"ppr:{per_node}:node"]
     words = [*millrace("run", "--"), *words] if preload else words
-    return [*millrace("cluster", "exec", "--name", options.cluster, "0", "--"), *words], [
-        path for path in (shim,) if path
-    ]
+    if options.cluster:
+        words = [*millrace("cluster", "exec", "--name", options.cluster, "0", "--"), *words]
+    return words, [path for path in (shim,) if path]
 
 
 def run(options, ranks, folder, first, last, preload, extra):
@@ -103,7 +106,7 @@ def run(options, ranks, folder, first, last, preload, extra):
     if options.verbose:
         environment["MILLRACE_DIFFERENTIAL_VERBOSE"] = "1"
     if preload:
-        environment["MILLRACE_STATS"] = str(folder.parent / "stats")
+        environment["MILLRACE_STATS"] = str(options.stats)
     process = subprocess.Popen(
         [*words, options.program, str(folder), str(first), str(last)],
         env=environment,
@@ -185,6 +188,7 @@ def replay(options, ranks, seed, settings):
     ]
     if options.cluster:
         words += ["--per-node", str(options.per_node)]
+    words += ["--across"] if options.across else []
     for name in ("preload", "shim", "cluster", "folder"):
         value = getattr(options, name)
         name = f"--{name}"
@@ -231,7 +235,13 @@ def main():
     begin = time.monotonic()
     corrupt = options.first + options.cases // 2 if options.self_test else None
     wrong, broken, left_out = [], False, set()
-    with tempfile.TemporaryDirectory(prefix="millrace-differential-", dir=options.folder) as temporary:
+    # The reports of all nodes are appended to one file. A network file system would lose some of the lines.
+    beside = pathlib.Path(options.program).resolve().parent
+    with (
+        tempfile.TemporaryDirectory(prefix="millrace-differential-", dir=options.folder) as temporary,
+        tempfile.TemporaryDirectory(prefix="millrace-differential-", dir=beside) as reports,
+    ):
+        options.stats = pathlib.Path(reports) / "stats"
         last = options.first + options.cases - 1
         for first in range(options.first, last + 1, options.chunk):
             end = min(first + options.chunk - 1, last)
@@ -240,7 +250,7 @@ def main():
             wrong += found
             left_out |= reasons
             broken = broken or failed
-        calls = pipeline_share(pathlib.Path(temporary) / "stats")
+        calls = pipeline_share(options.stats)
     seconds = time.monotonic() - begin
     print("".join(f"{reason}\n" for reason in sorted(left_out)), end="")
     print(f"{options.cases} cases, {len(wrong)} differ, {seconds:.1f} s")
