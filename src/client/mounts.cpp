@@ -29,10 +29,12 @@ std::string file_system_of(const std::string& path) {
   return device_of(path, device) ? file_system_of(device) : std::string();
 }
 
-bool is_remote(const TargetFile& target) {
-  const std::string file_system = file_system_of(target.device());
-  if (file_system.empty()) return !is_local_type(type_of_file_system(target.lasting_path().c_str()));
-  return !is_local_type(std::string_view(file_system).substr(0, file_system.find(' ')));
+FileSystemType type_of(const TargetFile& target) {
+  const Mount mount = mount_of(target.device());
+  return mount.type.empty() ? type_by_number(type_of_file_system(target.lasting_path().c_str()))
+                            : type_by_name(mount.type, mount.options);
 }
+
+bool is_remote(const TargetFile& target) { return type_of(target).coherence != Coherence::machine; }
 
 }  // namespace millrace::client

@@ -302,7 +302,11 @@ bool spans_nodes(int ranks) {
   return place.count > 0 && ranks > place.count;
 }
 
-bool leads_node(int ranks) { return place_on_node().number == 0 && spans_nodes(ranks); }
+bool may_span_nodes(int ranks) { return ranks > std::max(place_on_node().count, 1); }
+
+bool is_first_of_node() { return place_on_node().number == 0; }
+
+bool leads_node(int ranks) { return is_first_of_node() && spans_nodes(ranks); }
 
 bool is_last_of_node(int ranks) {
   const NodePlace place = place_on_node();

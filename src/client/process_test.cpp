@@ -97,5 +97,20 @@ TEST(Client, OnlyRegularFilesAreAccelerated) {
             0);
 }
 
+// A program on one node needs no look at a file system. All else may have ranks on other nodes.
+TEST(NodesOfAProgram, TheLauncherSaysWhetherAllRanksAreHere) {
+  ::unsetenv("MPI_LOCALNRANKS");
+  EXPECT_FALSE(may_span_nodes(1));
+  EXPECT_TRUE(may_span_nodes(2)) << "the launcher does not tell";
+  ::setenv("MPI_LOCALRANKID", "1", 1);
+  ::setenv("MPI_LOCALNRANKS", "2", 1);
+  EXPECT_FALSE(may_span_nodes(2));
+  EXPECT_TRUE(may_span_nodes(3));
+  EXPECT_FALSE(is_first_of_node());
+  ::unsetenv("MPI_LOCALRANKID");
+  ::unsetenv("MPI_LOCALNRANKS");
+  EXPECT_TRUE(is_first_of_node()) << "the launcher does not tell: this rank speaks";
+}
+
 }  // namespace
 }  // namespace millrace::client

@@ -63,6 +63,8 @@ constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::end_of_list)> 
      "--interfaces"},
     {Reason::refused_elsewhere, "an agent refused the file", ""},
     {Reason::left_before, "another handle of the file is left to the MPI library", ""},
+    {Reason::incoherent,
+     "several nodes may write it, and its file system does not keep their caches coherent", "--target first"},
     {Reason::foreign_data, "a data representation other than native", ""},
     {Reason::view_too_large, "a view that takes more than 1 GiB to describe", ""},
     {Reason::view_unknown, "a view by a datatype that Millrace does not know", ""},

@@ -54,6 +54,7 @@ enum class Reason : std::uint8_t {
   unreachable,
   refused_elsewhere,
   left_before,
+  incoherent,
   // Of a view.
   foreign_data,
   view_too_large,

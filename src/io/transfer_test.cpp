@@ -21,7 +21,7 @@ Request request_of(Op op, std::vector<std::string>& parts) {
 TEST(Transfer, ContinuesAShortWriteWhereItStopped) {
   std::vector<std::string> parts = {"abc", "", "defg", "h"};
   Request request = request_of(Op::write, parts);
-  Transfer transfer(request, false);
+  Transfer transfer(request, Cache::used);
   ASSERT_TRUE(transfer.advance(5));
   EXPECT_EQ(transfer.offset(), 105U);
   EXPECT_EQ(transfer.next().size(), 2U);
@@ -36,7 +36,7 @@ TEST(Transfer, GapsAreSteppedOver) {
   std::vector<std::string> parts = {"abc", "de", "fgh"};
   Request request = request_of(Op::write, parts);
   request.data.insert(request.data.begin() + 2, {nullptr, 40});
-  Transfer transfer(request, false);
+  Transfer transfer(request, Cache::used);
   EXPECT_EQ(transfer.next().size(), 2U);
   EXPECT_EQ(transfer.offset(), 100U);
   ASSERT_TRUE(transfer.advance(4));
@@ -54,7 +54,7 @@ TEST(Transfer, CallsAreCutAtMultiplesOfTheirBound) {
   std::vector<std::string> parts = {"abc", "defghijklmnopqrs", "tu", "v"};
   Request request = request_of(Op::write, parts);
   request.data.insert(request.data.begin() + 3, {nullptr, 2});
-  Transfer transfer(request, false, 8);
+  Transfer transfer(request, Cache::used, 8);
   std::string told;
   do {
     const auto some = transfer.next();
@@ -76,7 +76,7 @@ TEST(Transfer, ErrorOfOnePieceLeavesTheOthers) {
   std::vector<std::string> parts = {"abc", "de", "fgh"};
   Request request = request_of(Op::write, parts);
   request.data.insert(request.data.begin() + 2, {nullptr, 40});
-  Transfer transfer(request, false);
+  Transfer transfer(request, Cache::used);
   transfer.next();
   ASSERT_TRUE(transfer.advance(-EIO));
   ASSERT_EQ(transfer.next().size(), 1U);
@@ -89,7 +89,7 @@ TEST(Transfer, ErrorOfOnePieceLeavesTheOthers) {
 TEST(Transfer, InterruptedCallIsMadeAgain) {
   std::vector<std::string> parts = {"abc"};
   Request request = request_of(Op::write, parts);
-  Transfer transfer(request, false);
+  Transfer transfer(request, Cache::used);
   EXPECT_TRUE(transfer.advance(-EINTR));
   EXPECT_TRUE(transfer.advance(-EAGAIN));
   EXPECT_EQ(transfer.moved(), 0U);
@@ -98,7 +98,7 @@ TEST(Transfer, InterruptedCallIsMadeAgain) {
 TEST(Transfer, ErrorKeepsWhatWasMovedBefore) {
   std::vector<std::string> parts = {"abcdef"};
   Request request = request_of(Op::write, parts);
-  Transfer transfer(request, false);
+  Transfer transfer(request, Cache::used);
   EXPECT_TRUE(transfer.advance(4));
   EXPECT_FALSE(transfer.advance(-ENOSPC));
   EXPECT_EQ(transfer.status().code(), Code::no_space);
@@ -108,11 +108,11 @@ TEST(Transfer, ErrorKeepsWhatWasMovedBefore) {
 TEST(Transfer, WriteWithoutProgressIsAnErrorAndReadAtEndIsNot) {
   std::vector<std::string> parts = {"abcdef"};
   Request write = request_of(Op::write, parts);
-  Transfer stuck(write, false);
+  Transfer stuck(write, Cache::used);
   EXPECT_FALSE(stuck.advance(0));
   EXPECT_EQ(stuck.status().code(), Code::io);
   Request read = request_of(Op::read, parts);
-  Transfer end(read, false);
+  Transfer end(read, Cache::used);
   EXPECT_FALSE(end.advance(0));
   EXPECT_TRUE(end.status().ok());
 }
@@ -120,7 +120,7 @@ TEST(Transfer, WriteWithoutProgressIsAnErrorAndReadAtEndIsNot) {
 TEST(Transfer, DirectWriteGoesOnFromABlock) {
   std::vector<std::string> parts = {std::string(16384, 'x')};
   Request request = request_of(Op::write, parts);
-  Transfer transfer(request, true);
+  Transfer transfer(request, Cache::passed_in_blocks);
   EXPECT_TRUE(transfer.advance(5000));
   EXPECT_EQ(transfer.moved(), 4096U);
   EXPECT_FALSE(transfer.advance(100)) << "less than a block is no progress";

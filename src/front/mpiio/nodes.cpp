@@ -234,6 +234,8 @@ client::Reason why(Apart apart) {
       return Reason::refused_elsewhere;
     case Apart::left_before:
       return Reason::left_before;
+    case Apart::incoherent:
+      return Reason::incoherent;
   }
   return Reason::none;
 }
@@ -243,8 +245,9 @@ void tell(Apart apart, const std::string& path, const FileSettings& settings) {
   const std::uint32_t reason = 1u << static_cast<unsigned>(apart);
   if (apart == Apart::by_setting || apart == Apart::left_before || (told.fetch_or(reason) & reason) != 0)
     return;
-  std::string line = path + ", which several nodes have open, is left to the MPI library: " +
-                     std::string(client::text_of(why(apart)).text) +
+  const char* const nodes = apart == Apart::incoherent ? "" : ", which several nodes have open,";
+  std::string line = path + nodes +
+                     " is left to the MPI library: " + std::string(client::text_of(why(apart)).text) +
                      ". It is written as without Millrace, and so are other such files";
   if (ends_on_disk(settings)) line += "; each rank syncs its bytes at close";
   if (keeps_ledger(settings)) line += "; the nodes keep no journals for `millrace recover`";

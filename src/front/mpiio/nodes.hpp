@@ -72,6 +72,7 @@ enum class Apart {
   unreachable,  // some agent cannot reach another one
   refused,      // some agent refused the file
   left_before,  // another handle of the file is left to the MPI library
+  incoherent,   // several nodes may write the file, and their caches are not coherent
 };
 
 // Starts the agents that `peers` (one of each rank) does not name yet, and tells all ranks their addresses.

@@ -7,6 +7,7 @@
 #include "front/device/door.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/calls.hpp"
+#include "front/mpiio/coherence.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/first.hpp"
 #include "front/mpiio/inputs.hpp"
@@ -32,6 +33,7 @@ struct Agreement {
   std::uint64_t left;               // some rank has a handle of the file that is left to the library
   std::uint64_t library_reads;      // some rank cannot read the file without the library
   std::uint64_t written;            // some rank has written the file by another handle
+  std::uint64_t incoherent;         // some node's cache of the file may not be coherent
 };
 
 // A rank's message to all others at open, sent by one collective call.
@@ -116,22 +118,11 @@ std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest
   return client::open(std::move(again));
 }
 
-// A rank must be able to reach its agent later, to ask for pending bytes of other ranks. If it cannot, all
-// ranks leave the file to the MPI library.
-bool reaches_agent(const std::string& path) {
-  if (client::reserve_descriptors()) return true;
-  client::log(
-      path +
-      ": no file descriptors are left for the connection with the agent: all ranks write the file with "
-      "the MPI library alone; raise the limit (ulimit -n)");
-  return false;
-}
-
 // This rank's message about a file that it `wants` accelerated. If the file has ranks on several nodes, one
 // rank of each node starts the agent now, so that all ranks hear its address. That is not rank 0, which has
 // more to do.
 Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, const Settings& settings,
-                             bool wanted, std::uint64_t inode, const Handles& others) {
+                             bool wanted, const client::TargetFile& found, const Handles& others) {
   Introduction mine{};
   mine.agreement.company = own_company(rank, wanted);
   mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
@@ -146,10 +137,11 @@ Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, c
       settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
   mine.agreement.pure = wanted && leavable && client::is_mixed(path) ? 0 : 1;
   if (!wanted) return mine;
+  mine.agreement.incoherent = may_be_incoherent(found) ? 1 : 0;
   mine.observed = client::observed_files();
   const bool starts = settings.across_nodes && mine.agreement.pure != 0 && mine.agreement.left == 0 &&
-                      client::is_last_of_node(size);
-  mine.self = describe_self(inode, settings, others.plain && !others.routed, starts);
+                      mine.agreement.incoherent == 0 && client::is_last_of_node(size);
+  mine.self = describe_self(found.inode(), settings, others.plain && !others.routed, starts);
   return mine;
 }
 
@@ -162,6 +154,16 @@ void set_routed(Open& open, MPI_Comm comm, bool first_of_node, Open::Through car
   open.until_written = carried != Open::Through::none;
   open.through = carried;
   open.reads_alone = open.until_written;
+}
+
+std::unique_ptr<Open> new_open(MPI_File handle, const std::string& path, const Agreement& all) {
+  auto open = std::make_unique<Open>();
+  open->handle = handle;
+  open->path = path;
+  open->group = all.company.group;
+  open->view = client::FileView(0, 1, share_map(MPI_BYTE));
+  open->collective_direct = all.collective_direct != 0;
+  return open;
 }
 
 // False: the handle is left to the MPI library.
@@ -184,7 +186,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     heard.decision.costs = client::costs_of(found);
     if ((amode & MPI_MODE_RDWR) != 0) heard.decision.through = through_until_written(found, settings);
   }
-  const Introduction mine = introduction_of(comm, rank, path, settings, wanted, found.inode(), others);
+  const Introduction mine = introduction_of(comm, rank, path, settings, wanted, found, others);
   if (!introduce(comm, mine, heard) || !opened) return false;
   if (rank == 0) client::learn_costs(heard.observed);
   const Agreement& all = heard.agreement;
@@ -197,18 +199,15 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     return false;
   }
   Meeting meeting{{}, heard.members, settings.file, false};
-  Apart apart = all.left != 0 ? Apart::left_before : Apart::no;
+  Apart apart = all.left != 0                                            ? Apart::left_before
+                : all.incoherent != 0 && others_may_write(heard.members) ? Apart::incoherent
+                                                                         : Apart::no;
   if (apart == Apart::no && heard.members == 0)
     apart = plan_meeting(comm, heard.peers, heard.decision, false, meeting);
   if (apart != Apart::no) meeting.routing = {};
   const bool carries = heard.members == 0 && all.written == 0 && all.collective_direct == 0;
   const Open::Through carried = carries ? heard.decision.through : Open::Through::none;
-  auto open = std::make_unique<Open>();
-  open->handle = handle;
-  open->path = path;
-  open->group = all.company.group;
-  open->view = client::FileView(0, 1, share_map(MPI_BYTE));
-  open->collective_direct = all.collective_direct != 0;
+  std::unique_ptr<Open> open = new_open(handle, path, all);
   open->file = open_everywhere(comm,
                                {.path = path,
                                 .group = all.company.group,
@@ -230,7 +229,8 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   open->reads_alone = heard.members != 0 && all.library_reads == 0 && (amode & MPI_MODE_WRONLY) == 0;
   if (heard.members == 0 && !open->left) set_routed(*open, comm, meeting.first_of_node, carried);
   if (open->left) leave_same_file(path, why(Apart::left_before));
-  if (open->left && rank == 0) tell(apart, path, settings.file);
+  const bool speaks = rank == 0 && (heard.members == 0 || client::is_first_of_node());
+  if (open->left && speaks) tell(apart, path, settings.file);
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
   add(std::move(open));
   return true;

@@ -69,6 +69,15 @@ void ask_for_threads() {
   }();
 }
 
+bool reaches_agent(const std::string& path) {
+  if (client::reserve_descriptors()) return true;
+  client::log(
+      path +
+      ": no file descriptors are left for the connection with the agent: all ranks write the file with "
+      "the MPI library alone; raise the limit (ulimit -n)");
+  return false;
+}
+
 Company own_company(int rank, bool wanted) {
   static const std::uint64_t node = node_number();
   Company mine{0, wanted ? 0u : 1u, node, ~node};

@@ -27,6 +27,10 @@ bool stays_direct(const Settings& settings, std::string_view kind);
 // Tells the client how the program uses threads. Call it before the first use of the session.
 void ask_for_threads();
 
+// A rank must be able to reach its agent later, to ask for pending bytes of other ranks. If it cannot, all
+// ranks leave the file to the MPI library.
+bool reaches_agent(const std::string& path);
+
 // The words about the participants in every open's agreement. The reduction is MPI_MAX.
 struct Company {
   std::uint64_t group;    // a random number of rank 0

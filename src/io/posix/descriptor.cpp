@@ -43,7 +43,7 @@ Result<Fd> open_for_reading(Fd file) {
 
 Result<std::size_t> read_at(const Fd& file, std::uint64_t offset, std::span<std::byte> into) {
   Request request{Op::read, 0, offset, 0, {{into.data(), into.size()}}, 0};
-  const Completion done = carry_out(file.get(), request, false);
+  const Completion done = carry_out(file.get(), request, Cache::used);
   if (!done.status.ok()) return done.status;
   return static_cast<std::size_t>(done.bytes);
 }

@@ -26,12 +26,12 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-Completion carry_out_locked(int fd, Request& request, bool direct, bool locked, GiveWay* give_way) {
-  if (!locked) return carry_out(fd, request, direct, give_way);
+Completion carry_out_locked(int fd, Request& request, Cache cache, bool locked, GiveWay* give_way) {
+  if (!locked) return carry_out(fd, request, cache, give_way);
   std::uint64_t length = 0;  // including the gaps
   for (const iovec& part : request.data) length += part.iov_len;
   const ExtentLock lock(fd, request.offset, length);
-  return carry_out(fd, request, direct, give_way);
+  return carry_out(fd, request, cache, give_way);
 }
 
 }  // namespace
@@ -70,14 +70,10 @@ ThreadsStorage::~ThreadsStorage() {
 }
 
 Result<Handle> ThreadsStorage::adopt(Fd file, bool direct) {
-  if (!file.valid()) return Status::from_errno(EBADF);
-  if (direct) {
-    Result<Fd> reopened = reopen_direct(file);
-    direct = reopened.ok();
-    if (direct) file = *std::move(reopened);
-  }
-  const bool locked = is_local(file.get());
-  files_.push_back({std::move(file), direct, locked});
+  Result<Adopted> adopted = io::adopt(std::move(file), direct);
+  if (!adopted) return adopted.status();
+  const bool locked = is_local(adopted->file.get());
+  files_.push_back({std::move(adopted->file), adopted->cache, locked});
   return static_cast<Handle>(files_.size() - 1);
 }
 
@@ -96,10 +92,10 @@ Status ThreadsStorage::put(Handle file, std::uint64_t offset, std::span<const st
 void ThreadsStorage::submit(Request request) {
   const bool known = request.file < files_.size();
   const int fd = known ? files_[request.file].fd.get() : -1;
-  const bool direct = known && files_[request.file].direct;
+  const Cache cache = known ? files_[request.file].cache : Cache::used;
   const bool writes = request.op == Op::write;
   const bool locked = known && files_[request.file].locked;
-  held_.push_back({fd, direct, writes && locked, writes && !direct, std::move(request)});
+  held_.push_back({fd, cache, writes && locked, writes && cache == Cache::used, std::move(request)});
 }
 
 void ThreadsStorage::kick() {
@@ -170,7 +166,7 @@ void ThreadsStorage::work() {
     if (job.turns) writing_.push_back(job.fd);
     lock.unlock();
     const std::uint64_t begin_ns = now_ns();
-    Completion completion = carry_out_locked(job.fd, job.request, job.direct, job.locked, &give_way);
+    Completion completion = carry_out_locked(job.fd, job.request, job.cache, job.locked, &give_way);
     completion.begin_ns = begin_ns;
     completion.end_ns = now_ns();
     lock.lock();

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "io/posix/adopted.hpp"
 #include "io/posix/identity.hpp"
 #include "io/storage.hpp"
 
@@ -44,13 +45,13 @@ class ThreadsStorage final : public Storage {
  private:
   struct File {
     Fd fd;
-    bool direct = false;
+    Cache cache = Cache::used;
     // Writes hold an ExtentLock, because processes of this machine may rewrite parts of the file.
     bool locked = false;
   };
   struct Job {
     int fd;
-    bool direct;
+    Cache cache;
     bool locked;
     bool turns;  // a buffered write, which takes turns with others of its file
     Request request;

@@ -31,12 +31,12 @@ ssize_t uninterrupted(Call call) {
 
 }  // namespace
 
-Transfer::Transfer(Request& request, bool direct, std::uint64_t call_max)
+Transfer::Transfer(Request& request, Cache cache, std::uint64_t call_max)
     : data_(request.data),
       call_max_(call_max),
       offset_(request.offset),
       read_(request.op == Op::read),
-      direct_(direct) {
+      in_blocks_(cache == Cache::passed_in_blocks) {
   for (const iovec& part : data_) left_ += part.iov_len;
 }
 
@@ -93,7 +93,7 @@ bool Transfer::advance(ssize_t result) {
   if (read_ && bytes == 0) return false;  // end of file
   // A direct write that stopped inside a block goes on from the start of that block. A direct read stops
   // inside a block only at the end of the file.
-  if (direct_ && bytes < left_ && bytes % direct_alignment != 0) {
+  if (in_blocks_ && bytes < left_ && bytes % direct_alignment != 0) {
     if (read_) {
       skip(bytes);
       return false;
@@ -107,7 +107,7 @@ bool Transfer::advance(ssize_t result) {
   return left_ > 0;
 }
 
-Completion carry_out(int fd, Request& request, bool direct, GiveWay* give_way) {
+Completion carry_out(int fd, Request& request, Cache cache, GiveWay* give_way) {
   ssize_t result = 0;
   switch (request.op) {
     case Op::writeback:
@@ -124,11 +124,12 @@ Completion carry_out(int fd, Request& request, bool direct, GiveWay* give_way) {
     case Op::read:
       break;
   }
-  Transfer transfer(request, direct, request.op == Op::write && !direct ? buffered_call_max : UINT64_MAX);
+  const bool cuts = request.op == Op::write && cache == Cache::used;
+  Transfer transfer(request, cache, cuts ? buffered_call_max : UINT64_MAX);
   if (transfer.over()) return {request.token, {}, 0};
   if (give_way != nullptr) give_way->begin();
   do {
-    if (give_way != nullptr && !direct) give_way->between();
+    if (give_way != nullptr && cache == Cache::used) give_way->between();
     const std::span<iovec> data = transfer.next();
     const int count = static_cast<int>(data.size());
     const auto offset = static_cast<off_t>(transfer.offset());

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "io/posix/adopted.hpp"
 #include "io/posix/give_way.hpp"
 #include "io/storage.hpp"
 
@@ -21,7 +22,7 @@ class Transfer {
  public:
   Transfer() = default;
   // `call_max` is the most bytes of one call. Calls end at file offsets that are multiples of it.
-  Transfer(Request& request, bool direct, std::uint64_t call_max = UINT64_MAX);
+  Transfer(Request& request, Cache cache, std::uint64_t call_max = UINT64_MAX);
 
   // The buffers of the next call: at most IOV_MAX, and only up to the next gap.
   std::span<iovec> next();
@@ -48,12 +49,12 @@ class Transfer {
   std::uint64_t moved_ = 0;
   std::uint64_t left_ = 0;
   bool read_ = false;
-  bool direct_ = false;
+  bool in_blocks_ = false;
   Status status_;
 };
 
 // Carries out a request on this thread. Blocks until it is done. Uses `give_way`, if not null, before every
 // call that copies.
-Completion carry_out(int fd, Request& request, bool direct, GiveWay* give_way = nullptr);
+Completion carry_out(int fd, Request& request, Cache cache, GiveWay* give_way = nullptr);
 
 }  // namespace millrace::io

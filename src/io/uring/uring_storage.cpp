@@ -30,11 +30,11 @@ class UringStorage final : public Storage {
   ~UringStorage() override;
 
   Result<Handle> adopt(Fd file, bool direct) override;
-  void release(Handle file) override { files_.at(file).fd.reset(); }
-  Result<std::uint64_t> size(Handle file) override { return size_of(files_.at(file).fd); }
-  Status resize(Handle file, std::uint64_t bytes) override { return io::resize(files_.at(file).fd, bytes); }
+  void release(Handle file) override { files_.at(file).file.reset(); }
+  Result<std::uint64_t> size(Handle file) override { return size_of(files_.at(file).file); }
+  Status resize(Handle file, std::uint64_t bytes) override { return io::resize(files_.at(file).file, bytes); }
   Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override {
-    return io::write_at(files_.at(file).fd, offset, data);
+    return io::write_at(files_.at(file).file, offset, data);
   }
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return io::identify(file, for_good);
@@ -45,16 +45,11 @@ class UringStorage final : public Storage {
   int event_fd() const override { return event_.get(); }
 
  private:
-  struct File {
-    Fd fd;
-    bool direct = false;
-  };
   // A request in the kernel. Its iovecs must not move meanwhile, so a Flight never moves.
   struct Flight {
     Request request;
     Transfer transfer;
     int fd = -1;
-    bool direct = false;
   };
 
   UringStorage() : flights_(ring_entries) {
@@ -68,7 +63,7 @@ class UringStorage final : public Storage {
   io_uring ring_ = {};
   bool ring_open_ = false;
   Fd event_;
-  std::vector<File> files_;
+  std::vector<Adopted> files_;
   std::deque<Request> waiting_;
   std::vector<Flight> flights_;
   std::vector<unsigned> free_;  // free slots of flights_
@@ -117,13 +112,9 @@ UringStorage::~UringStorage() {
 }
 
 Result<Handle> UringStorage::adopt(Fd file, bool direct) {
-  if (!file.valid()) return Status::from_errno(EBADF);
-  if (direct) {
-    Result<Fd> reopened = reopen_direct(file);
-    direct = reopened.ok();
-    if (direct) file = *std::move(reopened);
-  }
-  files_.push_back({std::move(file), direct});
+  Result<Adopted> adopted = io::adopt(std::move(file), direct);
+  if (!adopted) return adopted.status();
+  files_.push_back(*std::move(adopted));
   return static_cast<Handle>(files_.size() - 1);
 }
 
@@ -169,9 +160,8 @@ void UringStorage::kick() {
     flight.request = std::move(waiting_.front());
     waiting_.pop_front();
     const bool known = flight.request.file < files_.size();
-    flight.fd = known ? files_[flight.request.file].fd.get() : -1;
-    flight.direct = known && files_[flight.request.file].direct;
-    flight.transfer = Transfer(flight.request, flight.direct);
+    flight.fd = known ? files_[flight.request.file].file.get() : -1;
+    flight.transfer = Transfer(flight.request, known ? files_[flight.request.file].cache : Cache::used);
     prepare(slot);
   }
   // If the kernel refuses now (EAGAIN, EBUSY), the entries stay. The next kick or poll submits them.
