@@ -39,11 +39,11 @@ constexpr std::array table_of_types{
     FileSystemType{0x0BD00BD0, "lustre", nodes}, FileSystemType{0x47504653, "gpfs", nodes},
     FileSystemType{0x01161970, "gfs2", nodes}, FileSystemType{0x7461636F, "ocfs2", nodes},
     // The metadata server takes a client's right to cache a file away before another node writes the file.
-    FileSystemType{0x00C36400, "ceph", nodes}, FileSystemType{0, "fuse.ceph-fuse", nodes},
-    FileSystemType{0, "fuse.ceph", nodes},
-    // A FUSE server gets the bytes of each write at once, unless it asks for FUSE_WRITEBACK_CACHE. That of
-    // GlusterFS does not (its option kernel-writeback-cache is off). The table of mounts does not tell
-    // whether other servers do, so they have no row.
+    FileSystemType{0x00C36400, "ceph", nodes},
+    // A FUSE server gets the bytes of each write at once, unless it asks for FUSE_WRITEBACK_CACHE. Those of
+    // CephFS and GlusterFS do not (its option kernel-writeback-cache is off). The table of mounts does not
+    // tell whether other servers do, so they have no row.
+    FileSystemType{0, "fuse.ceph-fuse", nodes}, FileSystemType{0, "fuse.ceph", nodes},
     FileSystemType{0, "fuse.glusterfs", nodes},
     // `millrace cluster --slow`: our own server (bench/slow_disk) passes on each write at once.
     FileSystemType{0, "fuse.millrace", nodes},
