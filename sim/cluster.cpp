@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t longest_ns = 10'000 * second;  // the longest run, and
 constexpr std::uint64_t rest_ns = 700 * second;        // ... of its agents after the last rank
+constexpr std::uint64_t short_rest_ns = 5 * second;    // ... if there was no fault
 // The time from a write until its bytes are in the file without a request: the agents' bound, and the disks'
 // time.
 constexpr std::uint64_t old_ns = 25 * second;
@@ -220,8 +221,10 @@ Outcome Cluster::run() {
       next_ = &opening + 1 == end ? nullptr : &opening + 1;
       played = open_again(opening) && play();
     }
-    if (played && !step_until(timeline_.now_ns() + rest_ns, &Cluster::all_idle))
+    const bool faultless = scenario_.faultless() && later.empty();
+    if (played && !step_until(timeline_.now_ns() + (faultless ? short_rest_ns : rest_ns), &Cluster::all_idle))
       problem("the agents do not come to rest");
+    if (faultless) judge_lines();
     acknowledge_killed();
     judge();
   }

@@ -166,6 +166,7 @@ class Cluster {
   void read_copy(Rank& rank, const Staging& staging, const Held& copy);
   void judge_copies();
   std::uint64_t staged_bytes() const;
+  void judge_lines();
   void judge();
   void judge(std::span<const std::byte> file, bool stable, const char* what);
   std::vector<std::byte> recovered();

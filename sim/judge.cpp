@@ -84,6 +84,13 @@ std::vector<std::byte> Cluster::recovered() {
   return read_in(path_);
 }
 
+// In a run without a fault there is nothing to tell.
+void Cluster::judge_lines() {
+  for (const auto& node : nodes_) {
+    for (const std::string& line : node->told()) problem("an agent told, though nothing failed: " + line);
+  }
+}
+
 void Cluster::judge(std::span<const std::byte> file, bool stable, const char* what) {
   for (std::uint64_t begin = 0; begin < scenario_.file_bytes && problems_.size() < most_problems;
        begin += judged_bytes) {

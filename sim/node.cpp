@@ -66,14 +66,21 @@ void Node::start() {
       look_at_.push_back(descriptor);
     }
   };
-  const auto say = [this](const std::string& line) { world_.trace.say(now(), number_, line); };
+  const auto say = [this](const std::string& line) {
+    world_.trace.say(now(), number_, line);
+    told_lines_.push_back(line);
+  };
+  const auto report = [say](const std::string& line) {
+    const bool of_file = line.find(R"("kind":"agent_file")") != std::string::npos;
+    if (of_file && line.find(R"("error":"")") == std::string::npos) say(line);
+  };
   links_ = std::make_unique<agent::Links>(world_.net.of(number_), clock_, watch, say, first_tag, times_);
   core_ = std::make_unique<agent::Core>(world_.disk.of(process_), journals_);
   core_->set_bounds({.write_within_ns = write_within_ns_});
   core_->follow(false, false);
   rounds_ = std::make_unique<Rounds>(
       *core_, *links_, page(), clock_,
-      Rounds::Ways{[this] { return clock_.now_ns(); }, say, [](const std::string&) {}}, share_every_ns_);
+      Rounds::Ways{[this] { return clock_.now_ns(); }, say, report}, share_every_ns_);
   world_.net.on_change(number_, [this] { plan(now()); });
   world_.disk.on_change(process_, [this] { plan(now()); });
 }

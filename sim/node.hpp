@@ -86,6 +86,8 @@ class Node {
   Result<std::uint64_t> size_of(const std::string& path) const;
   const io::Clock& clock() const { return clock_; }
   void say(const std::string& line) const { world_.trace.say(now(), number_, line); }
+  // What its agents have told: lines of the log, and errors in reports.
+  const std::vector<std::string>& told() const { return told_lines_; }
 
   // --- For the run ---
 
@@ -160,6 +162,7 @@ class Node {
   std::optional<io::Timeline::Event> planned_;
   const std::optional<Start> start_;           // how ranks start an agent; without it, one is there
   std::optional<io::Timeline::Event> coming_;  // the start of an agent that a rank has begun
+  std::vector<std::string> told_lines_;
   std::uint64_t admits_at_ns_ = 0;
   std::uint64_t busy_until_ns_ = 0;
   bool slept_ = false;

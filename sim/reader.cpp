@@ -52,7 +52,6 @@ std::unique_ptr<client::File> Cluster::join_readers(Rank& rank) {
     const auto lanes = std::span(request.routing.hops).first(request.routing.lanes);
     const auto serves = [](const transport::Hop& hop) { return hop.next.port == 0; };
     if (scenario_.meets_late) registers = first && std::ranges::any_of(lanes, serves);
-    for (transport::Hop& hop : lanes) hop.upstreams = scenario_.meets_late ? 0 : hop.upstreams;
   }
   request.late = !registers;
   std::unique_ptr<client::File> file;
@@ -237,9 +236,9 @@ void Cluster::tell_writes(Rank& rank) {
 }
 
 void Cluster::close_reader(Rank& rank) {
-  if (!rank.reader_handle || rank.gone) return;
-  if (scenario_.meets_late) meet(rank);  // in the library's close
   if (rank.gone) return;
+  meet(rank);
+  if (!rank.reader_handle || rank.gone) return;
   note(rank, "closes what it reads: rank");
   const Status status = rank.reader != nullptr ? rank.reader->close() : Status();
   if (rank.gone) return;

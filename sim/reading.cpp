@@ -302,6 +302,21 @@ void Programs::make_until_written() {
   }
 }
 
+// Some ranks make their first read after others of their node have come to the close, and some read nothing.
+void make_late(Scenario& scenario) {
+  Dice late(scenario.seed ^ 0x1A7E5);
+  const auto reads = [](const Step& step) { return step.kind == Kind::read_through; };
+  for (auto& program : scenario.programs) {
+    const bool idle = late.one_in(8);
+    const std::uint64_t waits_ns = late.magnitude(ms, 3 * second);
+    if (idle) {
+      std::erase_if(program, reads);
+    } else if (late.one_in(3)) {
+      program.insert(std::ranges::find_if(program, reads), {Kind::rest, 1, {}, waits_ns});
+    }
+  }
+}
+
 // The times of the faults are those of the reads.
 Fault make_read_fault(Dice& dice, const Scenario& scenario, bool writes) {
   Fault fault = make_fault(dice, scenario);
@@ -349,6 +364,7 @@ Scenario make_reading(std::uint64_t seed) {
   }
   scenario.meets_late = !scenario.until_written && scenario.read_plan.topology == Topology::direct &&
                         Dice(seed ^ 0x1A7E).one_in(2);
+  if (Dice(seed ^ 0x1A7E4).one_in(4)) make_late(scenario);
   // Some reads return before their bytes have come.
   Dice early(seed ^ 0x1AEAD);
   for (auto& program : scenario.programs) {

@@ -286,6 +286,11 @@ bool Scenario::benign() const {
   return dies_at_read == 0 && all_faults([this](const Fault& fault) { return is_benign(fault); });
 }
 
+bool Scenario::faultless() const {
+  return faults.empty() && read_faults.empty() && dies_at_read == 0 && unable.empty() &&
+         std::ranges::all_of(later, [](const Opening& one) { return one.faults.empty(); });
+}
+
 bool Scenario::only_programs_die() const {
   return all_faults(
       [this](const Fault& fault) { return fault.kind == FaultKind::kill_ranks || is_benign(fault); });

@@ -156,6 +156,8 @@ struct Scenario {
 
   // True if no fault may cause an error of a rank.
   bool benign() const;
+  // True if there is no fault at all.
+  bool faultless() const;
   // True if bytes of returned writes outlive the agent of their node: strategy journal, and no failing disk.
   bool writes_survive() const;
   // True if writes older than the bound are in the file after any kill, because only a scheduler interferes.

@@ -321,7 +321,8 @@ Status OpenedFile::settle(Kind kind, Extent extent) {
   // A rank that has not registered the file late must not do so now: its node's agent may have ended the
   // file.
   Session* session = kind == Kind::close && !request_.late ? session_of_group() : session_.load();
-  report(session != nullptr ? session->status(slot_) : without_agent());
+  // An agent that has gone took no bytes of a file with it that is only read.
+  report(!request_.writable ? Status() : session != nullptr ? session->status(slot_) : without_agent());
   if (session == nullptr) return without_agent();
   const TraceSpan span("close");
   // With a ledger, the agent answers a close before the file has the records. The MPI library's bytes may

@@ -25,6 +25,24 @@ report::JsonObject described(const char* way, const Ground& ground, bool pipelin
   return json;
 }
 
+// Why the agents carry no more reads of a file. The rank reads the file itself, so no byte is missing.
+std::string words_of_reads(Status why) {
+  switch (why.code()) {
+    case Code::lost_agent:
+      return "the Millrace agent of this node has gone";
+    case Code::lost_peer:
+      return "the agent of another node has gone or cannot be reached";
+    case Code::timeout:
+      return "the Millrace agent made no progress within MILLRACE_TIMEOUT";
+    case Code::corrupt:
+      return "a checksum does not match: bytes were damaged on their way to this rank";
+    case Code::io:
+      return "the agent of the file server could not read the file";
+    default:
+      return why.describe();
+  }
+}
+
 }  // namespace
 
 std::string to_json(const FileReport& report) {
@@ -52,7 +70,7 @@ std::string to_json(const FileReport& report) {
   json.put("copy_ns", c.copy_ns).put("wait_ns", c.wait_ns).put("flushes", report.flushes);
   json.put("expected_direct_ns", report.expected.direct_ps / 1000);
   json.put("expected_pipeline_ns", report.expected.pipeline_ps / 1000);
-  if (!report.through.error.ok()) json.put("through_error", report.through.error.describe());
+  if (!report.through.error.ok()) json.put("through_error", words_of_reads(report.through.error) + "; the rank read the file itself");
   if (!report.status.ok()) json.put("error", report.status.describe());
   return json.text();
 }

@@ -57,6 +57,15 @@ def test_reads_give_the_file_and_each_node_has_one_agent(nodes, mpi, mode):
 
 
 @pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_a_rank_may_make_its_first_read_when_others_close(nodes, mpi):
+    job = nodes.job(mpi)
+    job.run("late", job.folder, gluster.MOUNT / f"late-{mpi}", 2 << 20, 1000)
+    assert "end" in job.out and "FAIL" not in job.out, job.told
+    assert agents_of(job) == 2
+    assert [line for line in job.read("agents").splitlines() if LEAVES not in line] == [], job.told
+
+
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
 def test_refused_opens_have_the_library_s_errors_and_start_no_agent(nodes, mpi):
     job, stock = opens(nodes, mpi, "errors"), opens(nodes, mpi, "errors", enabled=0)
     # The launcher may put another rank's line between two parts of a line.

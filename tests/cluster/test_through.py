@@ -66,6 +66,28 @@ def test_reports_tell_what_was_read_and_sent(nodes):
     assert path.stat().st_size <= facts["read_bytes_between_nodes"] <= wanted
 
 
+def expect_nothing_told(job):
+    """The agents leave as soon as they have nothing to do, and have nothing to report."""
+    job.expect_nothing_left(10)
+    said = [line for line in job.read("agents").splitlines() if "leaves: no rank is connected" not in line]
+    assert said == [], job.told
+    told = list(filter(None, map(stats.parse_line, job.read("stats").splitlines())))
+    assert [line for line in told if line.get("error") or line.get("through_error")] == [], job.told
+    return sum(line.get("through_bytes", 0) for line in told)
+
+
+@pytest.mark.parametrize(
+    ("mpi", "bytes_of_a_rank", "handles", "settings"),
+    [("mpich", 200, 1, {}), ("ompi", 200_000, 2, {}), ("mpich", 2_000_000, 2, ROUTES[1])],
+)
+def test_a_rank_may_make_its_first_read_when_others_close(nodes, mpi, bytes_of_a_rank, handles, settings):
+    """A group of ranks has one life, which all of its agents know."""
+    job = nodes.job(mpi)
+    job.run("late", job.folder, job.folder / "file", bytes_of_a_rank, 200, handles, stage="pieces", **settings)
+    assert "end" in job.out and "FAIL" not in job.out, job.told
+    assert (expect_nothing_told(job) > 0) == (bytes_of_a_rank > 200)  # a single small read stays with the library
+
+
 @pytest.mark.parametrize("mpi", list(LAUNCHERS))
 def test_what_changes_after_that_is_seen_after_a_sync(nodes, mpi):
     path, other = make(nodes.folder / f"changed-{mpi}"), make(nodes.folder / f"changed-stock-{mpi}")

@@ -125,7 +125,7 @@ void Core::close(SenderId sender, FileSlot slot, std::uint32_t request,
   const bool rank = sender >= impl_->senders.size() || !impl_->senders[sender].upstream;
   const bool from_ledger = open != nullptr && rank && open->answers_from_ledger();
   // A file that is only read has nothing to wait for.
-  const bool at_once = open != nullptr && rank && open->reads_only;
+  const bool at_once = open != nullptr && open->reads_only;
   Status status;
   const auto close_lane = [&](Lane& lane, bool first) {
     if (from_ledger && lane.requests.members().take_lost_peer(sender)) status = Code::lost_peer;

@@ -21,8 +21,8 @@
 
 namespace millrace::agent {
 
-// The index of an open file (device and inode). All opens for writing share one slot, and all opens for
-// reading another one.
+// The index of an open file (device and inode). All opens for writing share one slot. Opens for reading only
+// share one if they are of the same group.
 using FileSlot = std::uint32_t;
 
 // The phases of a file's work, for traces.
@@ -50,10 +50,13 @@ class Core {
   ~Core();
 
   // Opens a target for a sender. Takes the descriptor. The same device and inode give the same slot, so that
-  // two opens of one file see one order. Opens for reading only have a slot of their own.
+  // two opens of one file see one order. Each group that only reads has a slot of its own.
   //
   // Memory: one pool serves all files. The sort_buffer and record_max of the first file fix its size for as
   // long as any file is open.
+  //
+  // A file that is only read ends with its last rank and its last agent upstream: it waits for no agent that
+  // may still come, and asks the next agent for no close.
   //
   // If the file is open already, it keeps its strategy, its sink and its first route. A later open can only
   // strengthen the durability. If all ranks of this node have closed a file and nothing of it is pending, the

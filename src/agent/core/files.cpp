@@ -29,6 +29,10 @@ FileSlot Files::find(const FileIdentity& identity, const transport::Register& re
     if (file == nullptr || same_file(file->identity, identity) == Sameness::other ||
         file->reads_only != (registration.reads_only != 0))
       continue;
+    if (file->reads_only) {
+      if (file->read_by(registration.group)) break;
+      continue;
+    }
     file->replaced = file->left_by(registration.group);
     if (!file->replaced) break;
   }

@@ -67,14 +67,15 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
     auto fetches = open_fetches(shared, target, route);
     if (!fetches) return fetches.status();
     way.device = identity.device;
-    const std::uint32_t upstreams = way.upstreams;
+    // An agent that only reads comes when it needs bytes, perhaps never.
+    const std::uint32_t upstreams = file->reads_only ? 0 : way.upstreams;
     const bool keeps = way.keeps;
     auto pipeline = FilePipeline::open(shared, target, file->asked, std::move(way));
     if (!pipeline) return pipeline.status();
     auto reads = open_reads(shared, target, **pipeline, routed, keeps);
     if (!reads) return reads.status();
     file->lanes.push_back(std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), *std::move(reads),
-                                                 senders, upstreams));
+                                                 senders, upstreams, file->reads_only));
   }
   file->join(shared, target, file->asked);
   return file;
@@ -117,11 +118,14 @@ bool OpenFile::over() const {
 
 bool OpenFile::left_by(std::uint64_t group) const {
   if (dirty() || (ledger && ledger->counts())) return false;
-  // A rank may register a file that it only reads when others of its open have closed it.
-  const auto closes = [](const auto& lane) { return lane->requests.passed_close(); };
-  if (reads_only && std::ranges::any_of(lanes, closes)) return true;
   return std::ranges::none_of(lanes, [group](const auto& lane) {
     return lane->requests.members().used_by_ranks() || lane->requests.members().knows(group);
+  });
+}
+
+bool OpenFile::read_by(std::uint64_t group) const {
+  return std::ranges::all_of(lanes, [group](const auto& lane) {
+    return lane->requests.members().knows(group) && !lane->requests.members().empty();
   });
 }
 
@@ -133,6 +137,7 @@ bool OpenFile::takes_routed(std::uint64_t group) const {
 }
 
 Status OpenFile::error() const {
+  if (reads_only) return {};
   for (const auto& lane : lanes) {
     if (!lane->pipeline->error().ok()) return lane->pipeline->error();
   }

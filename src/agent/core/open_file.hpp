@@ -30,14 +30,14 @@ struct Lane {
   Requests requests;
   Watch watch;
   Expiry expiry;
-  std::uint32_t upstreams;
+  std::uint32_t upstreams;  // agents that send records
 
   Lane(std::unique_ptr<FilePipeline> way, std::unique_ptr<Fetches> fetched, std::unique_ptr<Reads> read,
-       const std::vector<Sender>& senders, std::uint32_t agents)
+       const std::vector<Sender>& senders, std::uint32_t agents, bool reads_only)
       : pipeline(std::move(way)),
         fetches(std::move(fetched)),
         reads(std::move(read)),
-        requests(*pipeline, fetches.get(), reads.get(), senders, agents),
+        requests(*pipeline, fetches.get(), reads.get(), senders, agents, reads_only),
         upstreams(agents) {}
 
   // Nothing of it is with the storage.
@@ -102,12 +102,16 @@ struct OpenFile {
   // agents. Ranks of another group that open the file now get a new slot, with a route and errors of their
   // own.
   bool left_by(std::uint64_t group) const;
+  // For a file that is only read: true if the group has it open. No two groups share such a file, so that all
+  // agents agree when its life ends.
+  bool read_by(std::uint64_t group) const;
   // True if a group with a route may join. False: this node's ranks have the file open without a route, or
   // have outlived the group with the route. Agents of other nodes would not know the records of this node,
   // and their ranks would neither wait for these records nor find them.
   bool takes_routed(std::uint64_t group) const;
   // True if no member has the file open, and no work is left.
   bool over() const;
+  // The file's first error. A file that is only read has none: who misses a byte of a list reads the file.
   Status error() const;
   bool dirty() const;
 

@@ -321,42 +321,5 @@ TEST(Reads, AListWhoseSenderGoesBeforeItBeginsIsDropped) {
   }
 }
 
-// Its first rank has closed the file, and the next agent takes no list behind a close.
-TEST(Reads, ARankThatRegistersBehindTheCloseOfOthersGetsItsOwnWay) {
-  Rig rig;
-  const Fd file = rig.storage.create();
-  const auto open = [&](SenderId rank, const std::shared_ptr<Wire>& wire) {
-    transport::Register registration{};
-    registration.group = 1;
-    registration.members = 2;
-    registration.reads_only = 1;
-    registration.settings = roomy(Strategy::automatic);
-    Route route;
-    route.lanes.push_back({std::make_unique<MemoryCarrier>(wire), 0});
-    const auto slot = rig.core.open(rank, Fd(::dup(file.get())), registration, std::move(route));
-    return slot ? *slot : UINT32_MAX;
-  };
-  const auto first = std::make_shared<Wire>(), second = std::make_shared<Wire>();
-  rig.core.close(0, open(0, first), 1, {});
-  for (int i = 0; i < 10; ++i) rig.step();
-  ASSERT_EQ(first->asked, 1u);
-  const FileSlot slot = open(1, second);
-  rig.core.want(1, slot, 2, std::vector<Extent>{{0, 1}});
-  for (int i = 0; i < 10; ++i) {
-    rig.step();
-    struct Nobody final : FetchTaker {
-      bool has_room(SenderId) const override { return true; }
-      void data(SenderId, std::uint32_t, std::uint64_t, std::span<const std::byte>) override {}
-      void end_of_data(SenderId, std::uint32_t, std::uint64_t) override {}
-      void wanted(SenderId, std::uint32_t, std::uint32_t, std::span<const std::byte>) override {}
-    } taker;
-    (void)rig.core.pass_fetched(taker);
-  }
-  EXPECT_EQ(first->frames.size(), 1u);
-  ASSERT_EQ(second->frames.size(), 1u);
-  EXPECT_EQ(second->frames.front().kind, transport::Kind::want);
-  for (const auto& wire : {first, second}) wire->status = Code::lost_peer;
-}
-
 }  // namespace
 }  // namespace millrace::agent

@@ -99,7 +99,7 @@ std::string make_report(const OpenFile& file, std::uint32_t lane, const BlockPoo
       {"nodes", file.nodes},
       {"sort_buffer_bytes", pool.capacity_bytes()},
       {"record_max_bytes", used.record_max_bytes},
-      {"error", pipeline.error().ok() ? "" : pipeline.error().describe()},
+      {"error", file.reads_only || pipeline.error().ok() ? "" : pipeline.error().describe()},
       {"ranks", ranks_part(requests, file.ranks)},
       {"agent", agent_part(pipeline)},
       {"requests", {{"flushes", r.flushes}, {"syncs", r.syncs}, {"closes", r.closes}}},

@@ -37,10 +37,17 @@ void Links::serve(const transport::Register& registration, FileSlot file, std::u
   groups_.insert_or_assign(registration.group, std::move(group));
 }
 
-// Forgets groups whose file has ended. Its slot may have another file by now.
+// Forgets groups whose file has ended. Its slot may have another file by now. Nobody waits for the agents of
+// a group that only reads, and one of them may be about to connect. It is known for as long as that may take.
 void Links::forget_groups(const Core& core) {
-  std::erase_if(groups_, [&core](const auto& entry) {
-    return core.file_number(entry.second.file) != entry.second.file_number;
+  const std::uint64_t now_ns = loop_.clock.now_ns();
+  for (auto& [number, group] : groups_) {
+    if (group.ended_ns == 0 && core.file_number(group.file) != group.file_number) group.ended_ns = now_ns;
+  }
+  std::erase_if(groups_, [&](const auto& entry) {
+    const Group& group = entry.second;
+    if (group.ended_ns == 0) return false;
+    return group.record_max_bytes != 0 || now_ns - group.ended_ns > loop_.times.handshake_ns;
   });
 }
 
@@ -136,7 +143,7 @@ SenderId Links::free_sender() const {
 bool Links::enroll(Upstream& from, Core& core) {
   const transport::LinkIntroduction& who = from.io.link().introduction();
   const auto group = groups_.find(who.group);
-  if (group == groups_.end()) return false;
+  if (group == groups_.end() || group->second.ended_ns != 0) return false;
   const SenderId sender = free_sender();
   if (!core.join(sender, group->second.file, who.lane, who.group).ok()) return false;
   joined_.emplace(sender, &from);
@@ -172,7 +179,8 @@ Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& re
   if (from.io.link().established()) {
     if (!from.joined && !enroll(from, core)) {
       drained = Drained::broken;
-      why = "the file is not open here";
+      // Nothing is wrong with an agent that comes after the last reader.
+      if (!groups_.contains(from.io.link().introduction().group)) why = "the file is not open here";
     } else {
       drained = from.drain(core, requests, why);
       frames_ += std::exchange(from.frames, 0);
@@ -189,12 +197,15 @@ Drained Links::drain(Upstream& from, Core& core, std::vector<PendingRequest>& re
 void Links::end(Upstream& from, Core& core, const std::string& why) {
   if (!from.joined) {
     gate_.forget(from.socket.tag);
-    if (from.io.heard()) gate_.log_refused(why);  // a connection without a byte only tested the port
+    // A connection without a byte only tested the port. An agent that reads no more hangs up at any time.
+    const bool refused = !from.known || !from.io.link().status().ok();
+    if (from.io.heard() && refused && !why.empty()) gate_.log_refused(why);
     return;
   }
   joined_.erase(from.sender);
   ended_.push_back(from.sender);
-  if (!from.closed) loop_.log("lost an agent upstream: " + why);
+  // An agent that only reads ends its link when its ranks have closed the file.
+  if (!from.closed && from.record_max_bytes != 0) loop_.log("lost an agent upstream: " + why);
   core.abandon(from.sender);
 }
 

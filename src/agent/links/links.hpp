@@ -80,7 +80,8 @@ class Links final : public FetchTaker {
     std::uint32_t lanes;
     FileSlot file;
     std::uint64_t file_number;
-    std::uint64_t record_max_bytes;                     // 0: open for reading only
+    std::uint64_t record_max_bytes;  // 0: open for reading only
+    std::uint64_t ended_ns = 0;      // since then it is open no more; 0: it is open
     std::map<std::uint32_t, std::uint64_t> heard = {};  // by lane: signs of progress from downstream
   };
 

@@ -40,8 +40,9 @@ class LinksTest : public testing::Test {
     return all;
   }
 
-  std::unique_ptr<transport::LinkIo> agent(std::uint32_t node, std::uint32_t lane = 0) {
-    auto link = transport::Link::connecting(key(), {group, node, 0, lane});
+  std::unique_ptr<transport::LinkIo> agent(std::uint32_t node, std::uint32_t lane = 0,
+                                           std::uint64_t its_group = group) {
+    auto link = transport::Link::connecting(key(), {its_group, node, 0, lane});
     return std::make_unique<transport::LinkIo>(*net_.of(node).connect(addresses()[0]), std::move(link),
                                                transport::LinkTimes{}, timeline_.now_ns());
   }
@@ -85,6 +86,7 @@ class LinksTest : public testing::Test {
   io::VirtualDisk disk_{timeline_, trace_, 3, {}};
   Fd file_ = disk_.create();
   std::map<std::uint64_t, int> watched_;  // descriptor by tag
+  std::vector<std::string> said_;
   std::unique_ptr<io::Listener> there_ = *net_.of(2).listen();
   transport::Register registration_{};
   Links links_{net_.of(0),
@@ -93,7 +95,7 @@ class LinksTest : public testing::Test {
                  watched_.insert_or_assign(tag, descriptor);
                  if (events == 0) watched_.erase(tag);
                },
-               [](const std::string&) {},
+               [this](const std::string& line) { said_.push_back(line); },
                first_tag,
                {}};
   Core core_{disk_.of(0), "/tmp"};
@@ -220,6 +222,70 @@ TEST_F(LinksTest, AnAgentThatTakesTheConnectionAndNeverAnswersIsALostPeer) {
   settle({});
   settle({});
   EXPECT_EQ(route.lanes[2].next->status().code(), Code::lost_peer);
+}
+
+// A group that only reads. Rank 1 of this node reads nothing.
+class LinksOfReaders : public LinksTest {
+ protected:
+  static constexpr std::uint64_t readers = 8;
+  LinksOfReaders() {
+    registration_.group = readers;
+    registration_.reads_only = 1;
+    slot_ = *core_.open(1, *io::duplicate(file_), registration_, links_.route_of(registration_));
+    links_.serve(registration_, slot_, core_.file_number(slot_));
+  }
+  void end() {
+    core_.close(1, slot_, 1, {});
+    for (int i = 0; i < 4; ++i) (void)core_.advance(timeline_.now_ns());
+    EXPECT_EQ(core_.file_number(slot_), 0u);
+    (void)links_.drain(core_, requests_);
+  }
+  FileSlot slot_ = 0;
+};
+
+TEST_F(LinksOfReaders, NothingIsWrongWithAnAgentThatComesAfterTheLastReader) {
+  end();
+  const auto late = agent(1, 0, readers);
+  settle({late.get()});
+  (void)links_.drain(core_, requests_);
+  settle({late.get()});
+  EXPECT_FALSE(late->status().ok());
+  EXPECT_EQ(said_, std::vector<std::string>{});
+}
+
+TEST_F(LinksOfReaders, AGroupIsForgottenWhenNoAgentCanBeOnItsWay) {
+  end();
+  timeline_.after(transport::LinkTimes{}.handshake_ns + 1, [] {});
+  settle({});
+  (void)links_.drain(core_, requests_);
+  const auto stranger = agent(1, 0, readers);
+  settle({stranger.get()});
+  (void)links_.drain(core_, requests_);
+  EXPECT_EQ(said_.size(), 1u);
+}
+
+TEST_F(LinksOfReaders, AnAgentEndsItsLinkWhenItsRanksHaveRead) {
+  auto from = agent(1, 0, readers);
+  settle({from.get()});
+  (void)links_.drain(core_, requests_);
+  EXPECT_FALSE(links_.idle());
+  from.reset();
+  settle({});
+  (void)links_.drain(core_, requests_);
+  EXPECT_TRUE(links_.idle());
+  EXPECT_EQ(said_, std::vector<std::string>{});
+}
+
+TEST_F(LinksOfReaders, AnAgentMayHangUpBeforeItsProof) {
+  auto from = agent(1, 0, readers);
+  for (int i = 0; i < 2; ++i) {
+    (void)from->pump(timeline_.now_ns(), false, true);
+    settle({});
+  }
+  from.reset();
+  settle({});
+  (void)links_.drain(core_, requests_);
+  EXPECT_EQ(said_, std::vector<std::string>{});
 }
 
 }  // namespace

@@ -36,15 +36,20 @@ class CarrierOutlet final : public Outlet {
       : carrier_(std::move(carrier)), record_max_bytes_(record_max_bytes) {}
 
   sink::Ticket put(std::span<const sink::Segment> batch) override;
-  void flush() override { carrier_->flush(); }
+  void flush() override {
+    if (carrier_) carrier_->flush();
+  }
   void mark(std::uint64_t offset) override;
   sink::Ticket settle(transport::Kind kind, Extent extent) override;
   bool advance() override;
   void take(std::vector<sink::Done>& done) override;
   sink::Ticket want(std::span<const std::byte> list) override;
-  bool take_data(Carrier::Data& data) override { return carrier_->take_data(data); }
+  bool take_data(Carrier::Data& data) override { return carrier_ && carrier_->take_data(data); }
   bool take_wanted(Wanted& wanted) override;
-  void give_up() override { lose(Code::lost_peer); }
+  void give_up() override {
+    lose(Code::lost_peer);
+    carrier_.reset();
+  }
   Status status() const override { return status_; }
   bool idle() const override { return work_.empty() && asked_.empty() && done_.empty(); }
   bool carries() const override { return true; }
@@ -65,7 +70,7 @@ class CarrierOutlet final : public Outlet {
   bool send(Work& work);
   void lose(Status status);
 
-  std::unique_ptr<Carrier> carrier_;
+  std::unique_ptr<Carrier> carrier_;  // nullptr after give_up()
   std::uint64_t record_max_bytes_;
   std::deque<Work> work_;
   std::vector<Asked> asked_;
@@ -100,7 +105,7 @@ sink::Ticket CarrierOutlet::want(std::span<const std::byte> list) {
 
 bool CarrierOutlet::take_wanted(Wanted& wanted) {
   Carrier::Wanted next;
-  if (!carrier_->take_wanted(next)) return false;
+  if (!carrier_ || !carrier_->take_wanted(next)) return false;
   wanted = {next.request, std::move(next.bytes)};
   return true;
 }
@@ -152,7 +157,7 @@ bool CarrierOutlet::send(Work& work) {
 
 bool CarrierOutlet::advance() {
   bool moved = false;
-  if (!carrier_->status().ok()) lose(carrier_->status());
+  if (carrier_ && !carrier_->status().ok()) lose(carrier_->status());
   if (!status_.ok()) {
     moved = !work_.empty();
     for (const Work& work : work_) {

@@ -60,7 +60,8 @@ class Outlet {
   };
   virtual bool take_wanted([[maybe_unused]] Wanted& wanted) { return false; }
 
-  // Requests without an answer from the next agent fail with Code::lost_peer.
+  // The way to the next agent ends. Requests without an answer from it fail with Code::lost_peer, and so do
+  // all later ones.
   virtual void give_up() {}
 
   virtual Status status() const = 0;

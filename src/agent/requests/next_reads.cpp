@@ -52,6 +52,12 @@ class NextReads final : public Reads {
       end(reader);
     }
   }
+  void give_up() override {
+    drop();
+    for (Batch& batch : batches_) end_readers(batch, Code::unsupported);
+    batches_.clear();
+    has_arrived_ = false;
+  }
   bool pass(FetchTaker& to) override;
   bool in_flight() const override { return false; }
   bool empty() const override { return waiting_.empty() && batches_.empty(); }
@@ -71,6 +77,7 @@ class NextReads final : public Reads {
   std::size_t unite(std::size_t most, std::vector<Extent>& all) const;
   bool can_take(const Batch& batch, const FetchTaker& to) const;
   void take(Batch& batch, std::span<const std::byte> bytes, FetchTaker& to);
+  void end_readers(Batch& batch, Status status);
   bool end_batches();
 
   FilePipeline& pipeline_;
@@ -193,6 +200,14 @@ void NextReads::take(Batch& batch, std::span<const std::byte> bytes, FetchTaker&
   }
 }
 
+// Readers that lack bytes end with this error.
+void NextReads::end_readers(Batch& batch, Status status) {
+  for (Reader& reader : batch.readers) {
+    if (!reader.over()) reader.status = status;
+    end(reader);
+  }
+}
+
 bool NextReads::end_batches() {
   bool moved = false;
   for (auto batch = batches_.begin(); batch != batches_.end();) {
@@ -201,10 +216,7 @@ bool NextReads::end_batches() {
       ++batch;
       continue;
     }
-    for (Reader& reader : batch->readers) {
-      if (!reader.over()) reader.status = status.ok() ? Status(Code::corrupt) : status;
-      end(reader);
-    }
+    end_readers(*batch, status.ok() ? Status(Code::corrupt) : status);
     batch = batches_.erase(batch);
     moved = true;
   }

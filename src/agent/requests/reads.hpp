@@ -50,6 +50,8 @@ class Reads {
   // The next agent takes no more lists: those that it has not got end with an error. All members close the
   // file, so these lists are guesses that nobody needs.
   virtual void drop() {}
+  // The next agent is asked no more: all lists end with an error. Nobody has the file open any more.
+  virtual void give_up() {}
   // Starts what can be started, and hands out bytes as far as there is room. True if anything moved.
   virtual bool pass(FetchTaker& to) = 0;
 

@@ -77,8 +77,11 @@ void Requests::close(SenderId sender, std::uint32_t request, const transport::Cl
   clients_.direct_bytes += counters.direct_bytes;
   clients_.copy_ns += counters.copy_ns;
   clients_.wait_ns += counters.wait_ns;
-  add(Kind::close, sender, request, Step::gather).answer = answered;
-  if (Member* const who = members_.active(sender)) who->closing = true;
+  if (!reads_only_) add(Kind::close, sender, request, Step::gather).answer = answered;
+  Member* const who = members_.active(sender);
+  if (who == nullptr) return;
+  who->closing = true;
+  if (reads_only_) members_.leave(sender, who->group);
 }
 
 void Requests::abandon(SenderId sender) {
@@ -161,7 +164,8 @@ bool Requests::wants_settling(const Waiter& waiter) const {
 void Requests::answer(const Waiter& waiter, std::vector<Reply>& replies) {
   Status status = pipeline_.error();
   if (status.ok()) status = waiter.status;
-  const bool lost = members_.take_lost_peer(waiter.sender, waiter.group);
+  // A rank or an agent that goes takes no bytes of a file with it that is only read.
+  const bool lost = members_.take_lost_peer(waiter.sender, waiter.group) && !reads_only_;
   if (lost && status.ok()) status = Code::lost_peer;
   if (waiter.answer) replies.push_back({waiter.sender, waiter.request, status});
   if (waiter.kind == Kind::close) members_.leave(waiter.sender, waiter.group);
@@ -296,6 +300,17 @@ bool Requests::settle_after_last() {
   return true;
 }
 
+// Nobody has the lane open any more, so the lists that are left are guesses that nobody needs. Its link ends
+// now, not with the file: the next agent's lane may be one of those for which the file's other lanes wait.
+void Requests::give_up_reading() {
+  const bool fetches = fetches_ != nullptr && !fetches_->empty();
+  if (!members_.empty() || fetches || reads_ == nullptr || !pipeline_.carries()) return;
+  reads_->give_up();
+  pipeline_.outlet().give_up();
+  (void)pipeline_.collect(0);
+  pipeline_.settlements().forget_fetched();
+}
+
 // An agent is lost if it has not come `await_ns` after the open and no member has the file open. The time
 // counts from the open, not from the last close: agents wait for each other, and their bounds would add up.
 void Requests::give_up_awaiting(std::uint64_t now_ns) {
@@ -311,9 +326,10 @@ bool Requests::advance(std::uint64_t now_ns, std::vector<Reply>& replies) {
   any |= step_sweep();
   any |= step_drain(now_ns, replies);
   any |= step_settle(now_ns, replies);
+  if (reads_only_) give_up_reading();
   any |= step_fetch(replies);
   any |= step_read(replies);
-  any |= settle_after_last();
+  any |= reads_only_ ? nobody() && !std::exchange(settled_, true) : settle_after_last();
   return any;
 }
 

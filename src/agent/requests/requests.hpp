@@ -48,12 +48,14 @@ struct Phases {
 class Requests {
  public:
   // `upstreams`: as for Members. `fetches`: nullptr unless the file has stand-ins. `reads`: nullptr unless
-  // the file has a route.
+  // the file has a route. `reads_only`: the file is only read, so there is nothing to gather or to settle, and
+  // the next agent hears of no close. The life of such a file ends with its last member.
   Requests(FilePipeline& pipeline, Fetches* fetches, Reads* reads, const std::vector<Sender>& senders,
-           std::uint32_t upstreams = 0)
+           std::uint32_t upstreams = 0, bool reads_only = false)
       : pipeline_(pipeline),
         fetches_(fetches),
         reads_(reads),
+        reads_only_(reads_only),
         members_(upstreams),
         gathering_(pipeline, members_, senders) {}
 
@@ -63,7 +65,7 @@ class Requests {
   void ask(transport::Kind kind, SenderId sender, std::uint32_t request, Extent extent);
   // A want, where there are Reads. The pieces ascend.
   void want(SenderId sender, std::uint32_t request, std::vector<ReadPiece> pieces);
-  // `answered` false: the caller answers the close.
+  // `answered` false: the caller answers the close. It always does if the file is only read.
   void close(SenderId sender, std::uint32_t request, const transport::ClientCounters& counters,
              bool answered = true);
   // See Core::mark().
@@ -84,8 +86,6 @@ class Requests {
   const Members& members() const { return members_; }
   // True if no member has the lane open or will, and its bytes are settled.
   bool over() const { return nobody() && members_.awaited() == 0 && settled_; }
-  // True if the next agent has been asked to close, so that it takes no more requests.
-  bool passed_close() const { return passed_close_ && pipeline_.carries(); }
   Phases phases() const;
   const RequestCounters& counters() const { return counters_; }
   const transport::ClientCounters& client_counters() const { return clients_; }
@@ -112,6 +112,7 @@ class Requests {
   bool step_drain(std::uint64_t now_ns, std::vector<Reply>& replies);
   bool step_settle(std::uint64_t now_ns, std::vector<Reply>& replies);
   bool settle_after_last();
+  void give_up_reading();
   bool step_fetch(std::vector<Reply>& replies);
   bool step_read(std::vector<Reply>& replies);
   void begin_fetch(WaiterId id, Waiter& waiter);
@@ -123,6 +124,7 @@ class Requests {
   FilePipeline& pipeline_;
   Fetches* fetches_;
   Reads* reads_;
+  bool reads_only_;
   Members members_;
   Gathering gathering_;
   std::uint64_t begun_ns_ = 0;          // at the first advance()

@@ -138,6 +138,7 @@ int open_in_place(const Opening& how) {
   open->path = how.plan.path;
   open->group = how.plan.group;
   open->routed = true;
+  open->meets_at_close = (how.amode & MPI_MODE_RDONLY) != 0;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->maker = how.maker;
   open->delete_on_close = how.maker && (how.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;

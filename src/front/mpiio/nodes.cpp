@@ -198,8 +198,6 @@ Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& deci
     probe(peers, meeting);
     return meeting.known && !meeting.reaches ? Apart::unreachable : Apart::no;
   }
-  // An agent that comes late may never come.
-  for (transport::Hop& hop : meeting.routing.hops) hop.upstreams = 0;
   const bool failed = any([&](const Peer& one) { return one.probed == (meeting.route ^ 1u); });
   return failed ? Apart::unreachable : Apart::no;
 }

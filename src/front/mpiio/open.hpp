@@ -61,7 +61,7 @@ struct Open {
   bool one_node = false;           // all ranks of the file are on this node
   bool routed = false;             // several nodes have the file open, and their agents work together
   bool looks_again = false;        // routed, and this rank refreshes the mount of its node at close
-  bool joins_late = false;         // routed, and ranks register the file at their first need
+  bool meets_at_close = false;     // routed or through: a rank may still need its agent when others close
   bool left = false;               // all ranks leave the file to the MPI library (Apart)
   bool foreign = false;            // a data representation other than native
   client::Sweep sweep;             // for direct writes with holes (sieving.hpp); window 0: no data sieving
@@ -69,8 +69,7 @@ struct Open {
   std::atomic<bool> reads_alone = false;  // reads need no other rank (own_read.hpp), on all ranks alike
   enum class Through : std::uint32_t { none, small, all };
   std::atomic<Through> through = Through::none;  // which reads the agents carry (through.hpp)
-  bool late = false;                       // the agents had a late meeting (nodes.hpp), on all ranks alike
-  std::shared_ptr<const Meeting> untried;  // ... until agents_carry() tries it
+  std::shared_ptr<const Meeting> untried;  // a late meeting (nodes.hpp), until agents_carry() tries it
   std::atomic<bool> tried = false;
   bool until_written = false;  // `through` was set at open, on all ranks alike
 

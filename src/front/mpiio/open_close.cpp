@@ -150,7 +150,7 @@ void set_routed(Open& open, MPI_Comm comm, bool first_of_node, Open::Through car
   open.routed = true;
   open.ranks = ranks_of(comm);
   open.looks_again = first_of_node;
-  open.joins_late = may_join_late(open.file->settings());
+  open.meets_at_close = may_join_late(open.file->settings());
   open.until_written = carried != Open::Through::none;
   open.through = carried;
   open.reads_alone = open.until_written;
@@ -276,9 +276,9 @@ void end_pending_reads() noexcept {
 // Closes Millrace's part of the file. The library's own close follows in any case.
 int leave(std::unique_ptr<Open> open) {
   end_reading(*open);
-  // A rank may register the file as long as it writes. So no node's agent may end the file before all ranks
-  // are here.
-  const bool unused = open->joins_late && all_ranks(*open, !open->file->used_pipeline());
+  // A rank may register the file as long as it writes or reads. So no node's agent may end the file before all
+  // ranks are here.
+  const bool unused = open->meets_at_close && all_ranks(*open, !open->file->used_pipeline());
   const Status status = open->file->close();
   if (open->routed && !unused) {  // so the next open finds all nodes' writes
     (void)all_ranks(*open, true);
@@ -329,7 +329,6 @@ int own_close(Entry entry, MPI_File* fh) noexcept {
   int first = MPI_SUCCESS;
   Fd held;
   std::string deleted;
-  std::unique_ptr<Open> late;
   // This runs inside other hooks too, because an error handler may close the file.
   if (fh != nullptr) {
     try {
@@ -342,24 +341,13 @@ int own_close(Entry entry, MPI_File* fh) noexcept {
         end_all_pending(*open);
         held = std::move(open->stand_in);
         if (open->delete_on_close) deleted = open->path;
-        // Agents of other nodes may call the file server's agent until all ranks have met in the library's
-        // close.
-        if (open->late) {
-          late = std::move(open);
-        } else {
-          first = leave(std::move(open));
-        }
+        first = leave(std::move(open));
       }
     } catch (...) {
       first = MPI_ERR_NO_MEM;
     }
   }
   const int result = call<Slot::MPI_File_close>(entry, fh);
-  try {
-    if (late != nullptr) (void)leave(std::move(late));  // the file is only read: there is no error
-  } catch (...) {
-    first = MPI_ERR_NO_MEM;
-  }
   if (!deleted.empty()) client::remove_copy(deleted);
   return first != MPI_SUCCESS ? first : result;
 }

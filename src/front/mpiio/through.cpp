@@ -8,6 +8,7 @@
 
 #include "client/mounts.hpp"
 #include "client/stage.hpp"
+#include "front/mpiio/agreement.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/opening.hpp"
 
@@ -37,7 +38,6 @@ Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, co
                                                      .file_bytes = open.reader->original.size,
                                                      .leaves_small = true,
                                                      .late = !registers});
-  open.late = meeting.late;
   if (meeting.late) {
     open.untried = std::make_shared<const Meeting>(meeting);
   } else if (all_of(comm, meeting.reaches && (file->registered() || !registers))) {
@@ -49,6 +49,8 @@ Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, co
   open.size_at_open = open.reader->original.size;
   open.reader.reset();
   open.file = std::move(file);
+  open.ranks = ranks_of(comm);
+  open.meets_at_close = true;
   open.view = client::FileView(0, 1, share_map(MPI_BYTE));
   open.writable = false;
   open.reads_alone = true;
