@@ -67,7 +67,7 @@ void Cluster::take(Rank& rank, const Step& step) {
       return rank.process->seat().sleep_until(timeline_.now_ns() + step.stride);
     case Step::Kind::settle:
       note(rank, "settles: rank");
-      return client::settle_ledgers(path_.c_str(), true, *rank.process);
+      return (void)client::settle_ledgers(path_.c_str(), true, *rank.process);
     case Step::Kind::open:
       note(rank, "opens: rank");
       if (scenario_.until_written) plan_read_faults();

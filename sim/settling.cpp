@@ -14,7 +14,7 @@ Settling::Settling(World world, std::uint32_t node, Settings settings, std::stri
       node_(node),
       settings_(std::move(settings)),
       path_(std::move(path)),
-      fiber_(std::make_unique<Fiber>([this] { client::settle_ledgers(path_.c_str(), true, *this); })) {}
+      fiber_(std::make_unique<Fiber>([this] { (void)client::settle_ledgers(path_.c_str(), true, *this); })) {}
 
 // A fiber must end before its destruction.
 Settling::~Settling() {

@@ -14,6 +14,9 @@ namespace millrace::client {
 // Pending bytes of any rank in `extent` of a file of this number reach the file system. `elsewhere`: also
 // bytes with agents of other nodes.
 Status flush_file(Session& session, std::uint64_t number, Extent extent, bool elsewhere, Tally& tally);
+// The same for the whole file, also if the agent does not know yet that bytes are pending: ranks that have
+// been killed may have left records in their rings.
+Status flush_all_of(Session& session, std::uint64_t number, Tally& tally);
 // The same for every stand-in (OpenRequest::stand_in) on this node.
 Status flush_stand_ins(Session& session, Tally& tally);
 // Syncs the file of this number. Afterwards no ledger has records of the file.

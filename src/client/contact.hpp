@@ -38,6 +38,8 @@ class Contact {
   virtual bool wait_answer(std::uint32_t bound_ms) = 0;
   // Receives the agent's answer and returns its size; 0: the agent has gone.
   virtual Result<std::size_t> receive(std::span<std::byte> answer) = 0;
+  // The agent has died. Removes what it could not remove itself.
+  virtual void clear_away() {}
   // Closes this end of the connection.
   virtual void hang_up() = 0;
 

@@ -211,8 +211,9 @@ void settle_file(std::uint64_t device, std::uint64_t inode, bool writes);
 // reach the file system. The call waits for ledgers of closed files (durability node) and for bytes of ranks
 // that ended without a close. It recovers ledgers of dead agents. It costs one look at a folder that rarely
 // exists, and one at the agent's page. If a ledger cannot be recovered, a line on stderr says so. If the open
-// `writes`, recovery leaves that ledger alone from then on.
-void settle_ledgers(const char* path, bool writes);
+// `writes`, recovery leaves that ledger alone from then on. Agents of other jobs write their bytes of the
+// file, too. False: such an agent has bytes, does nothing, and cannot be ended, so the open has to fail.
+bool settle_ledgers(const char* path, bool writes);
 
 // A close with durability disk or node promises that the bytes survive a crash of the node. So the name of a
 // new file has to survive it too. Call it once per open file, on the rank that made the file, before any

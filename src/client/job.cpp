@@ -54,6 +54,15 @@ std::string describe(const char* what, int pid) {
   return std::string(what) + ":" + std::to_string(pid) + ":" + std::to_string(one.started);
 }
 
+// The launcher's own name of the job; empty if it gives none.
+std::string launched_job() {
+  for (const char* name : {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "PMI_JOBID"}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != 0)
+      return std::string(name) + ":" + value;
+  }
+  return {};
+}
+
 // Looks for the launcher among this process's ancestors, because each rank may run below a shell script.
 std::string launcher() {
   int pid = ::getppid();
@@ -100,12 +109,12 @@ std::string job_key(const Settings& settings) {
       return std::string("slurm:") + job + "." + step;
     }
   }
-  for (const char* name : {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "PMI_JOBID"}) {
-    if (const char* value = std::getenv(name); value != nullptr && *value != 0) {
-      return std::string(name) + ":" + value + ":" + launcher();
-    }
-  }
-  return launcher();
+  const std::string launched = launched_job();
+  return launched.empty() ? launcher() : launched + ":" + launcher();
+}
+
+std::string world_key(const Settings& settings) {
+  return settings.job + ":" + launched_job() + ":" + launcher();
 }
 
 }  // namespace millrace::client

@@ -9,6 +9,9 @@
 namespace millrace::client {
 
 std::string job_key(const Settings& settings);
+// The ranks of one MPI_COMM_WORLD on this node have the same key, and no other process has it. Jobs that one
+// `millrace run` starts have one job_key(), and different keys here.
+std::string world_key(const Settings& settings);
 
 // The number that the launcher gave to this process; -1 if there is no launcher.
 int launcher_rank();

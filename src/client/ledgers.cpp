@@ -109,27 +109,31 @@ void pass_over(Process& process, const std::string& directory, const FileIdentit
 
 }  // namespace
 
-void settle_ledgers(const char* path, bool writes, Process& process) {
-  if (!process.settings().enabled) return;
+bool settle_ledgers(const char* path, bool writes, Process& process) {
+  if (!process.settings().enabled) return true;
   const std::string directory = local_directory(process.settings());
   Session* session = process.joined();
-  if ((session == nullptr || !session->view().knows_any()) && !journal::has_logs(directory)) return;
+  if ((session == nullptr || !session->view().knows_any()) && !journal::has_logs(directory)) return true;
   struct stat about {};
   const bool here = ::stat(path, &about) == 0;  // else it may be on another node
   FileIdentity target{.device = about.st_dev, .inode = about.st_ino};
   // Flush also the bytes that earlier ranks have left: otherwise this open would get their errors. The flush
   // comes first, because the ledgers do not change any more after the agent has answered or has gone.
-  flush_open(process, path, here ? transport::file_number(target.device, target.inode) : 0);
-  if (!here || !journal::has_logs(directory)) return;
+  const std::uint64_t number = here ? transport::file_number(target.device, target.inode) : 0;
+  flush_open(process, path, number);
+  if (!here || !journal::has_logs(directory)) return true;
+  // Another job's agent that ends here may leave a ledger.
+  if (!settle_other_agents(process, path, number)) return false;
   if (const Result<FileIdentity> known = process.identify(std::string(path))) target = *known;
   const std::size_t left = settle(process, path, directory, target);
-  if (left == 0) return;
+  if (left == 0) return true;
   if (writes) pass_over(process, directory, target);
   process.say(std::string(path) + ": bytes that were written before a crash are in " + directory +
               " and not in the file; run millrace recover to see why" +
               (writes
                    ? ". It needs --force from now on, because this program may write newer bytes to the file"
                    : " and to finish the file"));
+  return true;
 }
 
 }  // namespace millrace::client

@@ -42,6 +42,14 @@ class PageView {
     seen = openings;
     return false;
   }
+  // True if ranks have a file of this number open through the pipeline, or bytes of it are pending.
+  bool has(std::uint64_t number) const {
+    return any_of(number, [](std::uint32_t) { return true; });
+  }
+  // True if a ledger has records of a file of this number.
+  bool logs(std::uint64_t number) const {
+    return any_of(number, [this](std::uint32_t file) { return state(file).kept.load() != 0; });
+  }
   // True if some rank of the node wrote bytes to a file of this number that may be missing in the file.
   bool holds(std::uint64_t number) const {
     return any_of(number, [this](std::uint32_t file) { return keeps(file); });

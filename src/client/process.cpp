@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/local.hpp"
 #include "client/cost_record.hpp"
 #include "client/guest.hpp"
 #include "client/job.hpp"
@@ -24,6 +25,7 @@
 #include "client/trace.hpp"
 #include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
+#include "transport/presence.hpp"
 #include "transport/socket.hpp"
 
 namespace millrace::client {
@@ -36,12 +38,16 @@ constexpr std::size_t max_logged = 64;
 class OwnProcess final : public Process {
  public:
   explicit OwnProcess(Settings settings)
-      : settings_(std::move(settings)), costs_(settings_), agent_(agent_name(settings_)) {}
+      : settings_(std::move(settings)),
+        costs_(settings_),
+        agent_(agent_name(settings_)),
+        others_(settings_, agent_name(settings_)) {}
 
   const Settings& settings() const override { return settings_; }
   Session* session(bool may_start, Reason& why) override;
   bool agent_has_gone() override;
   Session* successor() override;
+  OtherAgents::List other_agents() override { return is_child() ? OtherAgents::List() : others_.look(*this); }
   void add(Leaver* leaver) override;
   void remove(Leaver* leaver) override;
   std::uint64_t now_ns() const override { return transport::now_ns(); }
@@ -75,6 +81,7 @@ class OwnProcess final : public Process {
   CostBook costs_;
   std::mutex mutex_;
   transport::Lookout agent_;
+  OtherAgents others_;
   std::unique_ptr<Session> session_;
   std::atomic<Session*> ready_{nullptr};
   Reason unable_ = Reason::none;
@@ -250,6 +257,9 @@ void OwnProcess::leave(bool at_exit) {
   }
   for (Leaver* file : files) file->leave(at_exit);
   costs_.store();
+  // An agent that was killed could not remove its presence.
+  if (Session* session = ready_.load(); session != nullptr && session->gone())
+    transport::bury_dead(local_directory(settings_));
   if (Session* session = ready_.load()) session->leave();
   if (Session* session = successor_.load()) session->leave();
   trace_end();
@@ -282,7 +292,7 @@ Result<transport::TcpAddress> own_address() {
 const Settings& process_settings() { return process().settings(); }
 
 std::unique_ptr<File> open(OpenRequest request) { return open(std::move(request), process()); }
-void settle_ledgers(const char* path, bool writes) { settle_ledgers(path, writes, process()); }
+bool settle_ledgers(const char* path, bool writes) { return settle_ledgers(path, writes, process()); }
 
 void secure_name(const std::string& path, const FileSettings& settings) {
   char real[PATH_MAX];  // resolves symbolic links: the file's own name has to last

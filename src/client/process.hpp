@@ -14,6 +14,7 @@
 #include "base/file_identity.hpp"
 #include "base/settings.hpp"
 #include "client/file.hpp"
+#include "client/other_agents.hpp"
 #include "client/read_ahead.hpp"
 #include "client/series.hpp"
 #include "client/session.hpp"
@@ -99,6 +100,9 @@ class Process {
   // at most once per millisecond.
   virtual Session* successor() = 0;
 
+  // The agents of other jobs of this user that live on this node.
+  virtual OtherAgents::List other_agents() { return {}; }
+
   virtual void add(Leaver* leaver) = 0;
   virtual void remove(Leaver* leaver) = 0;
 
@@ -150,6 +154,6 @@ class Process {
 // These functions are open(), visit() and settle_ledgers() of file.hpp, for any process.
 std::unique_ptr<File> visit(const std::string& path, Process& process);
 std::unique_ptr<File> open(OpenRequest request, Process& process);
-void settle_ledgers(const char* path, bool writes, Process& process);
+bool settle_ledgers(const char* path, bool writes, Process& process);
 
 }  // namespace millrace::client

@@ -102,7 +102,10 @@ Status Session::keep_waiting(Patience& patience) {
 }
 
 Status Session::lose() {
-  if (!lost_.exchange(true)) parts_.contact->say(Status(Code::lost_agent).describe());
+  if (!lost_.exchange(true)) {
+    parts_.contact->clear_away();
+    parts_.contact->say(Status(Code::lost_agent).describe());
+  }
   return Code::lost_agent;
 }
 

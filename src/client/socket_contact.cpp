@@ -10,6 +10,7 @@
 
 #include "client/file.hpp"
 #include "transport/memory.hpp"
+#include "transport/presence.hpp"
 #include "transport/socket.hpp"
 
 namespace millrace::client {
@@ -49,6 +50,8 @@ Result<std::size_t> SocketContact::receive(std::span<std::byte> answer) {
   if (!received) return received.status();
   return received->size;
 }
+
+void SocketContact::clear_away() { transport::bury_dead(directory_); }
 
 void SocketContact::hang_up() {
   socket_.reset();

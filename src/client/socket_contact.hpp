@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "base/fd.hpp"
@@ -10,10 +11,12 @@
 namespace millrace::client {
 
 // The contact with a real agent: a process at the other end of a UNIX socket.
-class SocketContact final : public Contact {
+class SocketContact : public Contact {
  public:
   // `wake`: the eventfd that wakes the agent.
-  SocketContact(Fd socket, Fd wake) : socket_(std::move(socket)), wake_(std::move(wake)) {}
+  // `directory`: of the agent's presence.
+  SocketContact(Fd socket, Fd wake, std::string directory)
+      : socket_(std::move(socket)), wake_(std::move(wake)), directory_(std::move(directory)) {}
 
   std::uint64_t now_ns() const override;
   void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
@@ -24,6 +27,7 @@ class SocketContact final : public Contact {
   Status send(std::span<const std::byte> message, std::initializer_list<int> descriptors) override;
   bool wait_answer(std::uint32_t bound_ms) override;
   Result<std::size_t> receive(std::span<std::byte> answer) override;
+  void clear_away() override;
   void hang_up() override;
   Result<std::uint64_t> size_of(const std::string& path) override;
   void say(const std::string& line) override;
@@ -31,6 +35,7 @@ class SocketContact final : public Contact {
  private:
   Fd socket_;
   Fd wake_;
+  const std::string directory_;
 };
 
 }  // namespace millrace::client

@@ -148,19 +148,36 @@ class Starter {
   std::uint64_t first_taken_ns_ = 0;
 };
 
+// A contact with an agent of another job. The caller tells the user if the agent dies.
+class SilentContact final : public SocketContact {
+ public:
+  using SocketContact::SocketContact;
+  void say(const std::string&) override {}
+  void clear_away() override {}
+};
+
+// How a process greets an agent.
+struct Greeting {
+  std::uint64_t job_hash;
+  std::uint64_t ring_bytes;
+  bool serialized;
+  std::uint64_t bound_ms;
+  bool asks;  // only
+};
+
 // Greets the agent at the other end. Code::lost_agent: the agent was just leaving.
-Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std::uint64_t job_hash,
-                                       bool serialized, std::uint64_t bound_ms, std::string& why) {
+Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, const Greeting& how,
+                                       std::string& why) {
   if (!transport::same_user(socket.get())) {
     why = "another user's process has the name of this job's agent: set MILLRACE_JOB to another name";
     return Code::access;
   }
-  Result<transport::Producer> producer = transport::Producer::create(settings.channel_bytes);
+  Result<transport::Producer> producer = transport::Producer::create(how.ring_bytes);
   if (!producer) return producer.status();
-  transport::Hello hello{transport::protocol_version, static_cast<std::uint32_t>(::getpid()), job_hash,
-                         settings.channel_bytes};
+  transport::Hello hello{transport::protocol_version, static_cast<std::uint32_t>(::getpid()), how.job_hash,
+                         how.ring_bytes};
   if (!transport::send(socket.get(), hello, {producer->memory()}).ok()) return Code::lost_agent;
-  if (!transport::wait_readable(socket.get(), static_cast<std::uint32_t>(bound_ms))) return Code::timeout;
+  if (!transport::wait_readable(socket.get(), static_cast<std::uint32_t>(how.bound_ms))) return Code::timeout;
   transport::Welcome welcome{};
   Result<transport::Received> received = transport::receive_message(socket.get(), &welcome, sizeof welcome);
   if (!received || received->size == 0) return Code::lost_agent;
@@ -171,9 +188,14 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, std:
   if (!transport::is_sealed_memory(page.get(), sizeof(transport::AgentPage))) return Code::unsupported;
   Result<transport::Mapping> mapping = transport::map(page.get(), sizeof(transport::AgentPage));
   if (!mapping) return mapping.status();
-  auto contact = std::make_unique<SocketContact>(std::move(socket), std::move(received->descriptors[1]));
+  Fd& wake = received->descriptors[1];
+  std::unique_ptr<SocketContact> contact =
+      how.asks
+          ? std::make_unique<SilentContact>(std::move(socket), std::move(wake), local_directory(settings))
+          : std::make_unique<SocketContact>(std::move(socket), std::move(wake), local_directory(settings));
   return std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(mapping), std::move(contact),
-                                                settings.timeout_ms, serialized, local_directory(settings)});
+                                                settings.timeout_ms, how.serialized,
+                                                local_directory(settings)});
 }
 
 // The key is computed once, because a rank that looks for an agent at every close should not read /proc each
@@ -234,8 +256,8 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
   while (transport::now_ns() - begin_ns < bound_ms * 1'000'000) {
     Result<Fd> socket = transport::connect_to(name, bound_ms);
     if (socket) {
-      Result<std::unique_ptr<Session>> session =
-          greet(*std::move(socket), settings, hash, serialized, bound_ms, why);
+      Result<std::unique_ptr<Session>> session = greet(
+          *std::move(socket), settings, {hash, settings.channel_bytes, serialized, bound_ms, false}, why);
       if (session || session.status().code() != Code::lost_agent) return session;
     } else if (socket.status().error() == EAGAIN) {
       why =
@@ -255,6 +277,14 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
     wait_ms = wait_ms < 8 ? 2 * wait_ms : wait_ms;
   }
   return Code::timeout;
+}
+
+Result<std::unique_ptr<Session>> question_session(const Settings& settings, const std::string& name) {
+  const std::uint64_t bound_ms = std::min(start_bound_ms, settings.timeout_ms);
+  Result<Fd> socket = transport::connect_to(name, bound_ms);
+  if (!socket) return socket.status();
+  std::string why;
+  return greet(*std::move(socket), settings, {0, transport::min_ring_bytes, false, bound_ms, true}, why);
 }
 
 }  // namespace millrace::client

@@ -32,4 +32,7 @@ void read_agent_ahead(const Settings& settings);
 Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized,
                                                  std::string& why);
 
+// Connects with an agent that runs, whatever its job, only for questions.
+Result<std::unique_ptr<Session>> question_session(const Settings& settings, const std::string& name);
+
 }  // namespace millrace::client

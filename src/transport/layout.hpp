@@ -84,6 +84,17 @@ struct AgentPage {
   alignas(64) FileState files[max_files];
 };
 
+// True if bytes of some file are with the agent or in its ranks' rings, or may be missing in the file though
+// a ledger has them.
+inline bool holds_bytes(const AgentPage& page) {
+  for (std::uint32_t file = 0; file < page.slots.load() && file < max_files; ++file) {
+    const FileState& state = page.files[file];
+    if (state.number.load() != 0 && (state.dirty.load() != state_clean || state.kept.load() != 0))
+      return true;
+  }
+  return false;
+}
+
 // A number that is the same for all names of a file, and nearly always different for different files. Never
 // 0.
 constexpr std::uint64_t file_number(std::uint64_t device, std::uint64_t inode) {

@@ -30,8 +30,8 @@ struct Address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&name); }
 };
 
-Result<Fd> make_socket(int flags = 0) {
-  Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
+Result<Fd> make_socket(int flags = 0, int type = SOCK_SEQPACKET) {
+  Fd socket(::socket(AF_UNIX, type | SOCK_CLOEXEC | flags, 0));
   if (!socket.valid()) return Status::from_errno(errno);
   return socket;
 }
@@ -95,6 +95,20 @@ Result<Fd> accept_from(int listener) {
   Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) return Status::from_errno(errno);
   return socket;
+}
+
+Result<Fd> hold_name(const std::string& name) {
+  Result<Fd> socket = make_socket(SOCK_NONBLOCK, SOCK_DGRAM);
+  if (!socket) return socket;
+  const Address address(name);
+  if (::bind(socket->get(), address.get(), address.size) != 0) return Status::from_errno(errno);
+  return socket;
+}
+
+bool is_held(const std::string& name) {
+  const Result<Fd> socket = make_socket(SOCK_NONBLOCK, SOCK_DGRAM);
+  const Address address(name);
+  return socket && ::connect(socket->get(), address.get(), address.size) == 0;
 }
 
 bool same_user(int socket) {

@@ -59,6 +59,11 @@ class Lookout {
 };
 Result<Fd> accept_from(int listener);
 
+// Holds a name as long as the descriptor is open, without taking connections. Fails with errno EADDRINUSE if
+// a process holds it already.
+Result<Fd> hold_name(const std::string& name);
+bool is_held(const std::string& name);
+
 // True if the peer is a process of this user.
 bool same_user(int socket);
 // True if the other end is closed.

@@ -6,12 +6,14 @@
  * the file GO, or with term for SIGTERM; with hold, after that call, for the file HELD. A GAP is left behind
  * every piece. With progress, the time at which the write of piece i returned (CLOCK_MONOTONIC, ns) is word i
  * of the file PROGRESS.RANK, and a pause follows. "wrote RANK N": so many calls returned well. At the end:
- * "closed RANK CLASS", "end". Then all of that for the file SECOND, 1 MiB and without a stop, after the first
- * one was deleted: "second error ...". With late, rank 1 begins to write so much later.
+ * "closed RANK CLASS", "end". ADD is added to each byte. Then all of that for the file SECOND, 1 MiB and
+ * without a stop, after the first one was deleted: "second error ...". With late, rank 1 begins to write so
+ * much later; with opens_late, it opens the file so much later.
  *
  * usage: victim FILE [piece=BYTES] [gap=BYTES] [pieces=N] [stop=I go=GO [term=1]] [hold=sync|close held=HELD]
- *                    [sync=1] [fatal=1] [late=MILLISECONDS] [progress=PROGRESS pause=MICROSECONDS]
- * [second=SECOND] victim FILE read=BYTES    only reads, and says whether what it finds is right */
+ *                    [sync=1] [fatal=1] [late=MILLISECONDS] [opens_late=MILLISECONDS] [add=ADD]
+ *                    [progress=PROGRESS pause=MICROSECONDS] [second=SECOND]
+ *        victim FILE read=BYTES    only reads, and says whether what it finds is right */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>
@@ -49,6 +51,7 @@ static const char* name_of(int error) {
   NAME(MPI_ERR_NO_SUCH_FILE);
   NAME(MPI_ERR_QUOTA);
   NAME(MPI_ERR_OTHER);
+  NAME(MPI_ERR_FILE_IN_USE);
 #undef NAME
   return "another class";
 }
@@ -94,6 +97,7 @@ static int write_pieces(MPI_File fh, long pieces, int argc, char** argv) {
   const long piece = atol(option(argc, argv, "piece", "1024"));
   const long step = piece + atol(option(argc, argv, "gap", "0"));
   const long stop = atol(option(argc, argv, "stop", "-1"));
+  const int add = atoi(option(argc, argv, "add", "0"));
   const unsigned pause = (unsigned)atol(option(argc, argv, "pause", "0"));
   uint64_t* times = map_progress(option(argc, argv, "progress", NULL), pieces);
   unsigned char* data = malloc((size_t)piece);
@@ -102,7 +106,7 @@ static int write_pieces(MPI_File fh, long pieces, int argc, char** argv) {
   for (; i < pieces; ++i) {
     const MPI_Offset offset = (MPI_Offset)(i * nranks + rank) * step;
     if (i == stop) wait_for(option(argc, argv, "go", "go"));
-    for (long j = 0; j < piece; ++j) data[j] = (unsigned char)((offset + j) * 7 + ((offset + j) >> 10));
+    for (long j = 0; j < piece; ++j) data[j] = (unsigned char)((offset + j) * 7 + ((offset + j) >> 10) + add);
     error = tell("write", MPI_File_write_at(fh, offset, data, (int)piece, MPI_BYTE, MPI_STATUS_IGNORE));
     if (error != MPI_SUCCESS) break;
     if (times == NULL) continue;
@@ -117,6 +121,7 @@ static int write_pieces(MPI_File fh, long pieces, int argc, char** argv) {
 static void write_file(const char* path, int argc, char** argv) {
   const long pieces = atol(option(argc, argv, "pieces", "1024"));
   MPI_File fh;
+  if (rank == 1) usleep((unsigned)atol(option(argc, argv, "opens_late", "0")) * 1000);
   int error = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh);
   if (tell("open", error) != MPI_SUCCESS) return;
   if (option(argc, argv, "fatal", NULL) != NULL) MPI_File_set_errhandler(fh, MPI_ERRORS_ARE_FATAL);

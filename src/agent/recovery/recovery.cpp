@@ -18,6 +18,7 @@
 #include "journal/folder.hpp"
 #include "journal/reader.hpp"
 #include "transport/memory.hpp"
+#include "transport/presence.hpp"
 
 namespace millrace::agent {
 
@@ -76,8 +77,28 @@ bool Recovery::lock(const Fd& file) {
   return false;
 }
 
-// True when no living process has a journal any more. False after --timeout without progress, or if the
-// folder cannot be used.
+// The living agents that have bytes, and what they have done so far.
+struct Agents {
+  std::string first;  // its process
+  std::size_t count = 0;
+  std::uint64_t progress = 0;
+};
+
+// An agent that has bytes of a file, in its memory or in the rings of its ranks, shows it in its page.
+Agents agents_with_bytes(const std::string& directory) {
+  Agents found;
+  for (const std::string& path : transport::presences_in(directory)) {
+    const Result<transport::Neighbour> agent = transport::Neighbour::look_at(path);
+    const transport::AgentPage* const page = agent ? agent->page() : nullptr;
+    if (page == nullptr || !transport::holds_bytes(*page)) continue;
+    if (found.count++ == 0) found.first = std::to_string(agent->process());
+    found.progress += page->progress.load();
+  }
+  return found;
+}
+
+// True when no living process has a journal any more, and no living agent has bytes. False after --timeout
+// without progress, or if the folder cannot be used.
 bool Recovery::wait_for_living() {
   std::uint64_t since_ns = pace_.now_ns();
   std::uint64_t seen = 0;
@@ -93,19 +114,31 @@ bool Recovery::wait_for_living() {
       ++living;
       progress += log->start.sector.progress;
     }
+    const Agents agents = agents_with_bytes(options_.directory);
+    progress += agents.progress;
     const std::uint64_t now_ns = pace_.now_ns();
-    if (living == 0) return true;
-    if (living != told)
+    const std::size_t waiting = living + agents.count;
+    if (waiting == 0) return true;
+    if (waiting != told && living > 0)
       out_ << "waiting for " << living << (living == 1 ? " file" : " files") << " that agents are writing"
            << std::endl;
-    if (living != told || progress != seen) since_ns = now_ns;
-    told = living;
+    if (waiting != told && agents.count > 0)
+      out_ << "waiting for " << agents.count << (agents.count == 1 ? " agent" : " agents")
+           << " with bytes of files" << std::endl;
+    if (waiting != told || progress != seen) since_ns = now_ns;
+    told = waiting;
     seen = progress;
     if (now_ns - since_ns > options_.timeout_ms * 1'000'000) {
-      refuse(
-          options_.directory,
-          "living agents have made no progress within --timeout, and their journals stay; check their disks "
-          "and their nodes, then run millrace drain again");
+      if (agents.count > 0)
+        refuse(options_.directory,
+               "process " + agents.first +
+                   ", an agent, has bytes of files and has made no "
+                   "progress within --timeout; continue it if it is stopped, or check its "
+                   "disks, then run millrace drain again");
+      if (living > 0)
+        refuse(options_.directory,
+               "living agents have made no progress within --timeout, and their journals stay; check their "
+               "disks and their nodes, then run millrace drain again");
       return false;
     }
     pace_.pause(50);
@@ -225,6 +258,7 @@ void Recovery::finish(Found& found) {
 }
 
 int Recovery::run() {
+  transport::bury_dead(options_.directory);
   if (options_.drain && !wait_for_living()) return 1;
   const auto paths = journals_in(options_.directory, error_);
   if (!paths) return 1;

@@ -45,6 +45,7 @@ int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
   ServerOptions options;
   options.name = name;
   options.listener = std::move(listener);
+  options.directory = local_directory(settings);
   options.stats_path = settings.stats_path;
   options.trace_directory = settings.trace_directory;
   options.timeout_ms = settings.timeout_ms;

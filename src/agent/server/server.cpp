@@ -116,6 +116,18 @@ Result<Fd> Server::listen_at_name() {
   return std::move(options_.listener);
 }
 
+// Other jobs of the user must find this agent before it has bytes.
+void Server::show_presence() {
+  if (options_.directory.empty()) return;
+  Result<transport::Presence> shown =
+      transport::Presence::announce(options_.directory, options_.name, page_memory_.get());
+  if (shown)
+    presence_ = *std::move(shown);
+  else
+    log("no file in " + options_.directory +
+        " tells other jobs that this agent lives: " + shown.status().describe());
+}
+
 Status Server::start() {
   if (Status status = make_page(); !status.ok()) return status;
   trace_ = SpanTrace(options_.trace_directory);
@@ -134,6 +146,7 @@ Status Server::start() {
   if (!wake_.valid() || !signals_.valid()) return Status::from_errno(errno);
   Result<Fd> listener = listen_at_name();
   if (!listener) return listener.status();
+  show_presence();
   alone_since_ns_ = now_ns();
   reception_.emplace(*rounds_, links_, epoll_, *std::move(listener), tag_listener, tag_first_rank,
                      Reception::Shown{page_memory_.get(), wake_.get()},

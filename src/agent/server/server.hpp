@@ -14,6 +14,7 @@
 #include "agent/server/rounds.hpp"
 #include "agent/server/trace.hpp"
 #include "transport/memory.hpp"
+#include "transport/presence.hpp"
 #include "transport/tcp_net.hpp"
 
 namespace millrace::agent {
@@ -21,6 +22,7 @@ namespace millrace::agent {
 struct ServerOptions {
   std::string name;                        // abstract socket to listen at
   Fd listener;                             // listens there already; invalid: none
+  std::string directory;                   // of logs; the agent's presence is there
   std::string stats_path;                  // Core's reports are appended here; empty: off
   std::string trace_directory;             // spans of the phases, as a Chrome trace; empty: off
   std::string log_path;                    // errors that no rank can receive; empty: off
@@ -49,6 +51,7 @@ class Server {
 
   Status make_page();
   Result<Fd> listen_at_name();
+  void show_presence();
   void sleep();
   void listen(int timeout_ms);
   void handle(std::uint64_t tag, std::uint32_t events);
@@ -70,6 +73,7 @@ class Server {
   Links links_;
   std::unique_ptr<Rounds> rounds_;      // from start() on
   std::optional<Reception> reception_;  // from start() on
+  transport::Presence presence_;        // from start() on
   bool leaving_ = false;                // SIGTERM or SIGINT has come: waits for no further ranks
   bool alone_ = true;                   // there was no rank at the last note_alone()
   std::uint64_t alone_since_ns_ = 0;

@@ -20,8 +20,7 @@ int tag_of(const Open& open) { return static_cast<int>(open.group >> 1 & 0x7fff)
 // for a program with MPI sessions, which has no world.
 bool within_world(MPI_Group group, int size) {
   MPI_Group world;
-  int initialized = 0;
-  if (PMPI_Initialized(&initialized) != MPI_SUCCESS || initialized == 0) return false;
+  if (!has_world()) return false;
   if (PMPI_Comm_group(MPI_COMM_WORLD, &world) != MPI_SUCCESS) return false;
   std::vector<int> ranks(static_cast<std::size_t>(size));
   std::vector<int> there(ranks.size());
@@ -61,11 +60,6 @@ int key_of_ranks() {
   return key;
 }
 
-bool calls_may_overlap() {
-  int provided = MPI_THREAD_MULTIPLE;
-  return PMPI_Query_thread(&provided) != MPI_SUCCESS || provided == MPI_THREAD_MULTIPLE;
-}
-
 // Calls the program's attribute callbacks once more: the library's own open copies the communicator too.
 // MPI_Comm_split calls none, but its ranks poll while they wait, and keep the agents from the processors.
 Held new_ranks(MPI_Comm comm) {
@@ -78,6 +72,25 @@ Held new_ranks(MPI_Comm comm) {
 
 }  // namespace
 
+bool has_world() {
+  int initialized = 0;
+  return PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0;
+}
+
+bool within_world(MPI_Comm comm) {
+  MPI_Group group;
+  int size = 0;
+  if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return false;
+  const bool within = PMPI_Group_size(group, &size) == MPI_SUCCESS && within_world(group, size);
+  PMPI_Group_free(&group);
+  return within;
+}
+
+bool calls_may_overlap() {
+  int provided = MPI_THREAD_MULTIPLE;
+  return PMPI_Query_thread(&provided) != MPI_SUCCESS || provided == MPI_THREAD_MULTIPLE;
+}
+
 Ranks::~Ranks() {
   int finalized = 0;
   if (comm != MPI_COMM_NULL && PMPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0)
@@ -88,9 +101,8 @@ std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm) {
   if (calls_may_overlap()) return new_ranks(comm);
   // Libraries (PnetCDF) duplicate the world for each file. One communicator of the world's ranks serves them
   // all.
-  int likeness = MPI_UNEQUAL, initialized = 0;
-  if (PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 &&
-      PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness) == MPI_SUCCESS &&
+  int likeness = MPI_UNEQUAL;
+  if (has_world() && PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness) == MPI_SUCCESS &&
       (likeness == MPI_IDENT || likeness == MPI_CONGRUENT))
     comm = MPI_COMM_WORLD;
   void* known = nullptr;

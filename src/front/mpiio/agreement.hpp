@@ -15,6 +15,12 @@ bool all_ranks(Open& open, bool mine);
 // because making it takes several messages between all ranks. Collective. If threads may call MPI at the same
 // time, each file gets its own object.
 std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm);
+// False in a program with MPI sessions.
+bool has_world();
+// True if all ranks of the communicator are in MPI_COMM_WORLD.
+bool within_world(MPI_Comm comm);
+// True if threads may call MPI at the same time.
+bool calls_may_overlap();
 // Frees the ranks of MPI_COMM_WORLD, which MPI itself never frees. Collective; call it before MPI_Finalize.
 void end_agreements();
 

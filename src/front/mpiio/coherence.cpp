@@ -4,6 +4,7 @@
 
 #include "client/file.hpp"
 #include "client/mounts.hpp"
+#include "front/mpiio/agreement.hpp"
 #include "front/mpiio/mpi.hpp"
 
 namespace millrace::front {
@@ -11,10 +12,8 @@ namespace {
 
 // The number of the program's ranks. 0: a program with MPI sessions has no world.
 int ranks_of_world() {
-  int initialized = 0, size = 0;
-  const bool any = PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 &&
-                   PMPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS;
-  return any ? size : 0;
+  int size = 0;
+  return has_world() && PMPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS ? size : 0;
 }
 
 }  // namespace

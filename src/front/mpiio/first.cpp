@@ -29,14 +29,6 @@ struct FirstAgreement {
 
 std::string name_of(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
 
-// Raises an error at MPI_File_open, where there is no handle yet.
-int refuse(int value) {
-#ifndef OPEN_MPI  // Open MPI does not accept this handle here
-  PMPI_File_call_errhandler(MPI_FILE_NULL, value);
-#endif
-  return value;
-}
-
 struct Opening {
   Entry entry;
   MPI_Comm comm;
@@ -50,10 +42,11 @@ struct Opening {
 
 int read_first(const Opening& how) {
   std::optional<StagedCopy> copy = stage_whole(how.comm, how.plan);
-  if (!copy) return refuse(MPI_ERR_IO);
+  if (!copy) return refuse_open(MPI_ERR_IO);
   const int result =
       call<Slot::MPI_File_open>(how.entry, how.comm, name_of(copy->fd).c_str(), how.amode, how.info, how.fh);
-  if (!all_of(how.comm, result == MPI_SUCCESS)) return result != MPI_SUCCESS ? result : refuse(MPI_ERR_IO);
+  if (!all_of(how.comm, result == MPI_SUCCESS))
+    return result != MPI_SUCCESS ? result : refuse_open(MPI_ERR_IO);
   auto open = std::make_unique<Open>();
   open->location = Open::Location::here;
   open->reader = std::make_unique<Reader>();
@@ -124,14 +117,15 @@ int open_target(const Opening& how, bool here, Fd& fd) {
 // beside a file to choose its way of writing, and all ranks have to make the same choice.
 int open_in_place(const Opening& how) {
   std::optional<StandIn> stands = stand_in(how.comm, how.plan);
-  if (!stands) return refuse(MPI_ERR_IO);
+  if (!stands) return refuse_open(MPI_ERR_IO);
   if (const int error = open_target(how, stands->here, stands->fd); error != MPI_SUCCESS)
-    return refuse(error);
+    return refuse_open(error);
   const int ours = MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_APPEND;
   const int amode = how.amode & ~ours;
   const std::string name = name_of(stands->fd);
   const int result = call<Slot::MPI_File_open>(how.entry, how.comm, name.c_str(), amode, how.info, how.fh);
-  if (!all_of(how.comm, result == MPI_SUCCESS)) return result != MPI_SUCCESS ? result : refuse(MPI_ERR_IO);
+  if (!all_of(how.comm, result == MPI_SUCCESS))
+    return result != MPI_SUCCESS ? result : refuse_open(MPI_ERR_IO);
   auto open = std::make_unique<Open>();
   open->location = stands->here ? Open::Location::here : Open::Location::elsewhere;
   open->handle = *how.fh;
@@ -161,7 +155,7 @@ int open_in_place(const Opening& how) {
     client::log(open->path +
                 " cannot be reached from every node, and was not opened: an agent refused the file");
     PMPI_File_close(how.fh);
-    return refuse(MPI_ERR_IO);
+    return refuse_open(MPI_ERR_IO);
   }
   open->holder = Open::Holder::ours;
   if ((how.amode & MPI_MODE_APPEND) != 0) open->position = static_cast<MPI_Offset>(how.plan.size);
@@ -178,7 +172,7 @@ bool target_is_first(const char* filename, MPI_Info info) {
 }
 
 bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
-                   int& result) {
+                   const Admission& admission, int& result) {
   int rank = 0, size = 1, between = 0;
   if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between != 0)
     return false;
@@ -191,7 +185,7 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   const int access = amode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
   const bool sound = access == MPI_MODE_WRONLY || access == MPI_MODE_RDWR ||
                      (access == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) == 0);
-  const bool wanted = sound && path && settings.enabled && settings.across_nodes &&
+  const bool wanted = admission.here && sound && path && settings.enabled && settings.across_nodes &&
                       path_selected(settings, *path) && (amode & MPI_MODE_SEQUENTIAL) == 0;
   const client::FileStamp stamp = wanted && rank == 0 ? client::stamp_of(*path) : client::FileStamp{};
   const FirstAgreement mine{
@@ -204,7 +198,7 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
       entry,     comm,           amode, info, fh, {*path, settings, all.company.group, 0, 0, true, all.size},
       rank == 0, all.pieces != 0};
   if (access == MPI_MODE_RDONLY && all.there == 0) {
-    result = refuse(MPI_ERR_NO_SUCH_FILE);
+    result = refuse_open(MPI_ERR_NO_SUCH_FILE);
   } else {
     result = access == MPI_MODE_RDONLY && all.whole != 0 ? read_first(how) : open_in_place(how);
   }

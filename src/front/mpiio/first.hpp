@@ -3,6 +3,7 @@
 #pragma once
 
 #include "front/mpiio/open.hpp"
+#include "front/mpiio/opening.hpp"
 
 // target=first: the path names a file of rank 0's node, and no other node sees it (docs/adr/0009).
 //
@@ -18,7 +19,7 @@ bool target_is_first(const char* filename, MPI_Info info);
 // Carries out MPI_File_open for such a file. False, on all ranks alike, if all ranks are on one node or some
 // rank does not want Millrace. Then nothing has been done, and the file is opened like any other. Collective.
 bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
-                   int& result);
+                   const Admission& admission, int& result);
 
 // Returns when all ranks of the file have called it. Collective.
 void meet_on_first(Open& open);

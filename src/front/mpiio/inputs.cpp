@@ -9,12 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "client/attendance.hpp"
 #include "client/file.hpp"
 #include "client/stage_inputs.hpp"
 #include "front/mpiio/calls.hpp"
 #include "front/mpiio/chain.hpp"
 #include "front/mpiio/opening.hpp"
 #include "front/mpiio/posix_side.hpp"
+#include "front/mpiio/roll_call.hpp"
 
 namespace millrace::front {
 namespace {
@@ -183,6 +185,7 @@ void copy_inputs() {
   const Errors come_back;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (!all_take_part(MPI_COMM_WORLD, Before::all_have_met)) return;
   const Company mine = own_company(rank, settings.across_nodes && posix_hooks_are_here());
   Company all{};
   if (!reduce(mine, all) || all.on_one_node()) return;
@@ -202,6 +205,7 @@ void copy_inputs() {
 
 void before_init(const Scope& scope) noexcept {
   try {
+    if (scope.outermost()) client::attend();
     if (scope.outermost()) client::prepare_start();
   } catch (...) {  // out of memory: a start waits for the disk then
   }

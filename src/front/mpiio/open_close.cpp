@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "client/attendance.hpp"
 #include "client/storage_host.hpp"
 #include "front/device/door.hpp"
 #include "front/mpiio/agreement.hpp"
@@ -11,12 +12,14 @@
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/first.hpp"
 #include "front/mpiio/inputs.hpp"
+#include "front/mpiio/introduction.hpp"
 #include "front/mpiio/linear.hpp"
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
 #include "front/mpiio/own_read.hpp"
 #include "front/mpiio/pending.hpp"
 #include "front/mpiio/posix_side.hpp"
+#include "front/mpiio/roll_call.hpp"
 #include "front/mpiio/sieving.hpp"
 #include "front/mpiio/stage.hpp"
 #include "front/mpiio/through.hpp"
@@ -24,55 +27,6 @@
 
 namespace millrace::front {
 namespace {
-
-// The agreement of all ranks of an open: the maximum over all ranks, word by word.
-struct Agreement {
-  Company company;
-  std::uint64_t collective_direct;  // some rank wants collective calls left to the library
-  std::uint64_t pure;               // some rank does not know the file's series as mixed
-  std::uint64_t left;               // some rank has a handle of the file that is left to the library
-  std::uint64_t library_reads;      // some rank cannot read the file without the library
-  std::uint64_t written;            // some rank has written the file by another handle
-  std::uint64_t incoherent;         // some node's cache of the file may not be coherent
-};
-
-// A rank's message to all others at open, sent by one collective call.
-struct Introduction {
-  Agreement agreement;
-  Peer self;
-  client::ObservedFiles observed;  // of this rank's earlier files
-};
-
-// The messages of all ranks, as one rank receives them.
-struct Introductions {
-  Agreement agreement{};
-  std::vector<Peer> peers;  // of all ranks
-  Decision decision{};
-  client::ObservedFiles observed{};  // of all ranks that wrote to this file's file system
-  std::uint32_t members = 0;         // 0: the ranks are on several nodes
-
-  void join(const client::ObservedFiles& one) {
-    observed.file_system = decision.costs.file_system;
-    if (one.file_system == observed.file_system) observed.ways.join(one.ways);
-  }
-};
-
-// False: some rank does not want the file accelerated.
-bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard) {
-  constexpr int words = sizeof(Agreement) / sizeof(std::uint64_t);
-  int size = 1;
-  if (PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
-  std::vector<Introduction> all(static_cast<std::size_t>(size), mine);
-  if (size > 1 && !gather(comm, mine, all, heard.decision)) return false;
-  for (const Introduction& one : all) {
-    take_most(reinterpret_cast<std::uint64_t*>(&heard.agreement),
-              reinterpret_cast<const std::uint64_t*>(&one.agreement), words);
-    heard.peers.push_back(one.self);
-    heard.join(one.observed);
-  }
-  heard.members = heard.agreement.company.on_one_node() ? static_cast<std::uint32_t>(size) : 0;
-  return heard.agreement.company.refused == 0;
-}
 
 // True for errors that every rank finds in its arguments, before any communication.
 bool argument_error(int error) {
@@ -118,33 +72,6 @@ std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest
   return client::open(std::move(again));
 }
 
-// This rank's message about a file that it `wants` accelerated. If the file has ranks on several nodes, one
-// rank of each node starts the agent now, so that all ranks hear its address. That is not rank 0, which has
-// more to do.
-Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, const Settings& settings,
-                             bool wanted, const client::TargetFile& found, const Handles& others) {
-  Introduction mine{};
-  mine.agreement.company = own_company(rank, wanted);
-  mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
-  mine.agreement.left = others.left ? 1 : 0;
-  mine.agreement.written = others.written ? 1 : 0;
-  int size = 1;
-  // Ranks of several nodes never read alone, so none of them asks the file system for its type.
-  const bool across = PMPI_Comm_size(comm, &size) == MPI_SUCCESS && client::spans_nodes(size);
-  mine.agreement.library_reads = wanted && !across && may_read_alone(path, settings) ? 0 : 1;
-  // With durability disk, close has to sync the library's writes.
-  const bool leavable =
-      settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
-  mine.agreement.pure = wanted && leavable && client::is_mixed(path) ? 0 : 1;
-  if (!wanted) return mine;
-  mine.agreement.incoherent = may_be_incoherent(found) ? 1 : 0;
-  mine.observed = client::observed_files();
-  const bool starts = settings.across_nodes && mine.agreement.pure != 0 && mine.agreement.left == 0 &&
-                      mine.agreement.incoherent == 0 && client::is_last_of_node(size);
-  mine.self = describe_self(found.inode(), settings, others.plain && !others.routed, starts);
-  return mine;
-}
-
 // Completes a file that several nodes have open.
 void set_routed(Open& open, MPI_Comm comm, bool first_of_node, Open::Through carried) {
   open.routed = true;
@@ -166,13 +93,24 @@ std::unique_ptr<Open> new_open(MPI_File handle, const std::string& path, const A
   return open;
 }
 
+// The file is left to the library, without any checks.
+bool leave_mixed(const std::string& path, const Settings& settings, const Introductions& heard) {
+  client::open({.path = path,
+                .group = heard.agreement.company.group,
+                .members = heard.members,
+                .settings = settings.file,
+                .mixed = true});
+  return false;
+}
+
 // False: the handle is left to the MPI library.
-bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle, bool opened) {
+bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle, bool opened,
+                Admission& admission) {
   ask_for_threads();
   const Settings settings = settings_of(info, filename);
   const std::string path = kernel_path(filename).value_or("");
   const bool all_direct = stays_direct(settings, "independent") && stays_direct(settings, "collective");
-  const bool wanted = opened && !path.empty() && settings.enabled && !all_direct &&
+  const bool wanted = admission.here && opened && !path.empty() && settings.enabled && !all_direct &&
                       path_selected(settings, path) && reaches_agent(path);
   const Handles others = wanted ? handles_of(path) : Handles{};
   int rank = 0;
@@ -186,18 +124,13 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     heard.decision.costs = client::costs_of(found);
     if ((amode & MPI_MODE_RDWR) != 0) heard.decision.through = through_until_written(found, settings);
   }
-  const Introduction mine = introduction_of(comm, rank, path, settings, wanted, found, others);
-  if (!introduce(comm, mine, heard) || !opened) return false;
+  const Introduction mine = introduction_of(comm, rank, path, settings, wanted, found, others, admission);
+  const bool all_want = introduce(comm, mine, heard);
+  admission.hear(heard.agreement.company);
+  if (!all_want || !opened) return false;
   if (rank == 0) client::learn_costs(heard.observed);
   const Agreement& all = heard.agreement;
-  if (all.pure == 0) {  // the file is left to the library, without any checks
-    client::open({.path = path,
-                  .group = all.company.group,
-                  .members = heard.members,
-                  .settings = settings.file,
-                  .mixed = true});
-    return false;
-  }
+  if (all.pure == 0) return leave_mixed(path, settings, heard);
   Meeting meeting{{}, heard.members, settings.file, false};
   Apart apart = all.left != 0                                            ? Apart::left_before
                 : all.incoherent != 0 && others_may_write(heard.members) ? Apart::incoherent
@@ -242,21 +175,24 @@ void leave_alone(const char* filename, MPI_File handle) {
   if (path && client::process_settings().enabled) add_visitor(handle, *path);
 }
 
-void flush_others(const char* filename, int amode) {
-  if (filename == nullptr) return;
+Admission flush_others(const char* filename, int amode) {
+  Admission admission;
+  if (filename == nullptr) return admission;
   try {
     const std::optional<std::string> path = kernel_path(filename);
-    if (path) client::settle_ledgers(path->c_str(), (amode & MPI_MODE_RDONLY) == 0);
+    if (path) admission.here = client::settle_ledgers(path->c_str(), (amode & MPI_MODE_RDONLY) == 0);
   } catch (...) {
     client::log(std::string(filename) +
                 ": out of memory at open: reads may miss bytes that another handle has written");
   }
+  return admission;
 }
 
 bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
-                     int& result) {
+                     const Admission& admission, int& result) {
   try {
-    return target_is_first(filename, info) && open_on_first(entry, comm, filename, amode, info, fh, result);
+    return target_is_first(filename, info) && all_take_part(comm, Before::nothing) &&
+           open_on_first(entry, comm, filename, amode, info, fh, admission, result);
   } catch (...) {
     client::log(std::string(filename) + ": out of memory: the file was not opened");
     result = MPI_ERR_NO_MEM;
@@ -276,8 +212,8 @@ void end_pending_reads() noexcept {
 // Closes Millrace's part of the file. The library's own close follows in any case.
 int leave(std::unique_ptr<Open> open) {
   end_reading(*open);
-  // A rank may register the file as long as it writes or reads. So no node's agent may end the file before all
-  // ranks are here.
+  // A rank may register the file as long as it writes or reads. So no node's agent may end the file before
+  // all ranks are here.
   const bool unused = open->meets_at_close && all_ranks(*open, !open->file->used_pipeline());
   const Status status = open->file->close();
   if (open->routed && !unused) {  // so the next open finds all nodes' writes
@@ -298,10 +234,12 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
   const Scope scope;
   // A new handle must find all earlier writes: a handle for reading does not ask the pipeline, and
   // MPI_MODE_APPEND asks for the size.
+  Admission admission;
   if (scope.outermost()) {
     meet_posix_hooks();
-    flush_others(filename, amode);
-    if (int result = MPI_SUCCESS; opened_on_first(entry, comm, filename, amode, info, fh, result))
+    client::attend();
+    admission = flush_others(filename, amode);
+    if (int result = MPI_SUCCESS; opened_on_first(entry, comm, filename, amode, info, fh, admission, result))
       return result;
   }
   const int result = call<Slot::MPI_File_open>(entry, comm, filename, amode, info, fh);
@@ -313,9 +251,13 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
   const MPI_File handle = opened ? *fh : MPI_FILE_NULL;
   try {
     bool ours = false;
-    if ((amode & alone) == 0) {
-      ours = writes ? accelerate(comm, filename, amode, info, handle, opened)
-                    : begin_reading(comm, filename, info, handle);
+    if ((amode & alone) == 0 && all_take_part(comm, Before::all_have_met)) {
+      ours = writes ? accelerate(comm, filename, amode, info, handle, opened, admission)
+                    : begin_reading(comm, filename, info, handle, admission);
+    }
+    if (opened && !admission.everywhere) {
+      call<Slot::MPI_File_close>(Entry::pmpi, fh);
+      return refuse_open(MPI_ERR_FILE_IN_USE);
     }
     if (opened && !ours) leave_alone(filename, handle);
   } catch (...) {

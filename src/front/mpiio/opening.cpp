@@ -78,9 +78,17 @@ bool reaches_agent(const std::string& path) {
   return false;
 }
 
-Company own_company(int rank, bool wanted) {
+int refuse_open(int value) {
+#ifndef OPEN_MPI  // Open MPI does not accept this handle here
+  PMPI_File_call_errhandler(MPI_FILE_NULL, value);
+#endif
+  return value;
+}
+
+Company own_company(int rank, bool wanted, const Admission& admission) {
   static const std::uint64_t node = node_number();
   Company mine{0, wanted ? 0u : 1u, node, ~node};
+  if (!admission.here) mine.refused = blocked_open;
   if (rank != 0) return mine;
   if (::getrandom(&mine.group, sizeof mine.group, 0) != sizeof mine.group) mine.refused = 1;
   // The number is never 0 and never above INT64_MAX, because MPICH compares MPI_UINT64_T as signed numbers.
@@ -96,23 +104,28 @@ void take_most(std::uint64_t* all, const std::uint64_t* one, int words) {
   for (int i = 0; i < words; ++i) all[i] = std::max(all[i], one[i]);
 }
 
-bool wait_asleep(int started, MPI_Request& request) {
+bool wait_asleep(int started, MPI_Request& request, const Late& late) {
   // A long wait has long pauses: ranks that look often take processor time from the agents.
   constexpr long first_ns = 20'000, usual_ns = 250'000, longest_ns = 1'000'000;
   int done = 0;
   if (started != MPI_SUCCESS) return false;
   timespec pause{0, first_ns};
+  bool told = false;
   for (long waited_ns = 0;;) {
     if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
     if (done != 0) return true;
     ::nanosleep(&pause, nullptr);
     waited_ns += pause.tv_nsec;
+    if (!told && static_cast<std::uint64_t>(waited_ns) / 1'000'000 >= late.after_ms) {
+      told = true;
+      late.act();
+    }
     pause.tv_nsec = std::min(2 * pause.tv_nsec, std::clamp(waited_ns / 64, usual_ns, longest_ns));
   }
 }
 
 bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std::byte> all,
-                  std::span<std::byte> word) {
+                  std::span<std::byte> word, const Late& late) {
   int rank = 0;
   if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return false;
   const int each = static_cast<int>(mine.size());
@@ -120,10 +133,10 @@ bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std:
   const auto told_word = std::span(told).subspan(all.size());
   MPI_Request request;
   int started = PMPI_Igather(mine.data(), each, MPI_BYTE, told.data(), each, MPI_BYTE, 0, comm, &request);
-  if (!wait_asleep(started, request)) return false;
+  if (!wait_asleep(started, request, late)) return false;
   if (rank == 0) std::ranges::copy(word, told_word.begin());
   started = PMPI_Ibcast(told.data(), static_cast<int>(told.size()), MPI_BYTE, 0, comm, &request);
-  if (!wait_asleep(started, request)) return false;
+  if (!wait_asleep(started, request, late)) return false;
   std::ranges::copy_n(told.begin(), static_cast<std::ptrdiff_t>(all.size()), all.begin());
   std::ranges::copy(told_word, word.begin());
   return true;

@@ -36,25 +36,25 @@ struct ReadAgreement {
 };
 
 // A rank's message to all others at open, sent by one collective call.
-struct Introduction {
+struct ReadIntroduction {
   ReadAgreement agreement;
   Peer self;
 };
 
 // The messages of all ranks, as one rank receives them.
-struct Introductions {
+struct ReadIntroductions {
   ReadAgreement agreement{};
   std::vector<Peer> peers;
   Decision decision{};
 };
 
 // False: some rank does not want the file accelerated.
-bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard) {
+bool introduce_reading(MPI_Comm comm, const ReadIntroduction& mine, ReadIntroductions& heard) {
   int size = 1;
   if (PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
-  std::vector<Introduction> all(static_cast<std::size_t>(size), mine);
+  std::vector<ReadIntroduction> all(static_cast<std::size_t>(size), mine);
   if (size > 1 && !gather(comm, mine, all, heard.decision)) return false;
-  for (const Introduction& one : all) {
+  for (const ReadIntroduction& one : all) {
     take_most(reinterpret_cast<std::uint64_t*>(&heard.agreement),
               reinterpret_cast<const std::uint64_t*>(&one.agreement),
               sizeof heard.agreement / sizeof(std::uint64_t));
@@ -145,7 +145,7 @@ void report_left(const OwnOpen& own, const ReadAgreement& all, client::Reason wh
 }
 
 // False: the library alone reads the file, on all ranks.
-bool read_on_nodes(OwnOpen& own, Introductions& heard) {
+bool read_on_nodes(OwnOpen& own, ReadIntroductions& heard) {
   const ReadAgreement& all = heard.agreement;
   const Stage stage_as = static_cast<Stage>(all.wanted - 1);
   const bool automatic = stage_as == Stage::automatic;
@@ -197,14 +197,17 @@ bool open_for_this_rank(StagedCopy& copy, Reader& reader) {
   return handle_of_copy(copy.fd.get(), reader.copy);
 }
 
-bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle) {
+bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle,
+                   Admission& admission) {
   int rank = 0, size = 1;
   if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
   ask_for_threads();
   const Settings settings = settings_of(info, filename);
   const std::optional<std::string> path = kernel_path(filename);
-  const bool wanted = handle != MPI_FILE_NULL && path && settings.enabled && path_selected(settings, *path);
-  ReadAgreement mine{own_company(rank, wanted), 0, 0, 0, 0, 0, wanted && handles_of(*path).written ? 1u : 0u};
+  const bool wanted =
+      admission.here && handle != MPI_FILE_NULL && path && settings.enabled && path_selected(settings, *path);
+  ReadAgreement mine{own_company(rank, wanted, admission),         0, 0, 0, 0, 0,
+                     wanted && handles_of(*path).written ? 1u : 0u};
   OwnOpen own{comm, handle, path.value_or(""), settings, {}};
   if (wanted) (void)own.found.remember(own.path);
   const bool agents_read =
@@ -216,7 +219,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   Look look;
   if (leads || (wanted && rank == 0)) look = look_at(own);
   mine.bytes = look.bytes;
-  Introductions heard;
+  ReadIntroductions heard;
   if (rank == 0 && wanted) {
     mine.wanted = static_cast<std::uint64_t>(asked) + 1;
     mine.unfit = static_cast<std::uint64_t>(look.unfit());
@@ -227,7 +230,9 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   const bool serves =
       leads && look.unfit() == client::Reason::none && look.storage_host == client::own_host_number();
   const Peer self = wanted ? describe_self(own.found.inode(), settings, false, serves) : Peer{};
-  if (!introduce(comm, {mine, self}, heard)) return false;
+  const bool all_want = introduce_reading(comm, {mine, self}, heard);
+  admission.hear(heard.agreement.company);
+  if (!all_want) return false;
   if (!heard.agreement.company.on_one_node()) return read_on_nodes(own, heard);
   if (heard.agreement.library_reads != 0) return false;
   read_on_this_node(own, heard.agreement.company.group);

@@ -4,6 +4,7 @@
 
 #include "front/mpiio/chain.hpp"
 #include "front/mpiio/open.hpp"
+#include "front/mpiio/opening.hpp"
 
 // Files that are opened for reading only. The program's handle stays the library's own. If the file has been
 // staged, reads by offset or individual pointer go to a second handle, which is of this node's copy. This
@@ -13,7 +14,7 @@ namespace millrace::front {
 // Called after the library's open. `handle` is MPI_FILE_NULL if that open failed on this rank. Stages the
 // file if the settings ask for it or if staging saves time. Collective. False: the handle is left to the
 // library.
-bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle);
+bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle, Admission& admission);
 
 // Makes this rank's own handle of its node's copy. False if the library cannot open the copy.
 bool open_for_this_rank(StagedCopy& copy, Reader& reader);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <ctime>
 #include <memory>
 
 namespace millrace::io {
@@ -89,6 +90,26 @@ Result<std::vector<std::string>> list_owned(const std::string& directory, const 
   }
   std::ranges::sort(found);
   return found;
+}
+
+bool FolderWatch::changed() {
+  // File systems count time in ticks of at most 10 ms. Nobody sees a second change in one tick.
+  constexpr std::uint64_t tick_ns = 100'000'000;
+  struct stat about {};
+  const bool there = ::stat(folder_.c_str(), &about) == 0;
+  const std::uint64_t inode = there ? about.st_ino : 0;
+  const std::uint64_t changed_ns = there ? static_cast<std::uint64_t>(about.st_mtim.tv_sec) * 1'000'000'000 +
+                                               static_cast<std::uint64_t>(about.st_mtim.tv_nsec)
+                                         : 0;
+  const bool same = settled_ && inode == inode_ && changed_ns == changed_ns_;
+  inode_ = inode;
+  changed_ns_ = changed_ns;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const std::uint64_t now_ns =
+      static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  settled_ = !there || changed_ns + tick_ns < now_ns;
+  return !same;
 }
 
 Result<Fd> open_owned(const std::string& path) {

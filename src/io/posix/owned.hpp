@@ -33,6 +33,21 @@ Result<Owned> create_owned(const std::string& directory, const std::string& suff
 // folder. Code::access as for create_owned().
 Result<std::vector<std::string>> list_owned(const std::string& directory, const std::string& suffix);
 
+// Notices that names in the user's folder have come or gone. Not thread safe.
+class FolderWatch {
+ public:
+  explicit FolderWatch(const std::string& directory) : folder_(owned_folder(directory)) {}
+  // True if names may have changed since the last call; the first call compares with no folder. Costs one
+  // system call.
+  bool changed();
+
+ private:
+  const std::string folder_;
+  std::uint64_t inode_ = 0;  // 0: no folder
+  std::uint64_t changed_ns_ = 0;
+  bool settled_ = true;  // false: a later change may have the same time
+};
+
 // Opens a regular file of this user for reading and writing. Opens it for reading only if the file system or
 // the file's mode does not allow writing.
 Result<Fd> open_owned(const std::string& path);

@@ -1,0 +1,158 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""One writer: an agent that outlives its job, and the next job that opens the same file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import BUILD, eventually
+from victim import pattern
+
+PIECE, PIECES = 1024, 256
+BOUND_S = 60.0
+BYTES = 2 * PIECE * PIECES
+
+
+def older(data: bytes) -> bytes:
+    return bytes((byte + 1) % 256 for byte in data)
+
+
+def state(pid: int) -> str:
+    """One letter, as /proc tells it; empty: no such process."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    return ""
+
+
+def end_ranks(job) -> None:
+    """As a scheduler ends them, and the launcher too."""
+    for pid in job.members():
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(OSError):
+        os.kill(job.launcher_pid, signal.SIGKILL)
+    assert eventually(lambda: not job.members(), BOUND_S)
+
+
+def killed_job(new_job, mpi, path, stopped, **settings):
+    """A job whose ranks are killed. Their agent is stopped first, and has bytes in their rings."""
+    job = new_job(mpi)
+    job.linger_ms = 30_000 if not stopped else job.linger_ms
+    words = [path, f"piece={PIECE}", f"pieces={PIECES}", "stop=1", "add=1"]
+    job.victim(*words, channel="16MiB", strategy="sort", **settings)
+    job.at_stop()
+    agent = job.agent()
+    if stopped:
+        os.kill(agent, signal.SIGSTOP)
+        job.go()
+        assert eventually(lambda: len(re.findall(r"wrote \d 256", job.out)) == 2 or in_close(job), BOUND_S)
+    end_ranks(job)
+    return job, agent
+
+
+def in_close(job) -> bool:
+    """All ranks wait for the agent: they have written everything."""
+    return all(state(pid) == "S" for pid in job.members()) and job.out.count("at ") == 2
+
+
+def next_job(new_job, mpi, first, path, **settings):
+    job = new_job(mpi)
+    settings = {"strategy": "sort", "journal_directory": first.temporary, **settings}
+    job.victim(path, f"piece={PIECE}", f"pieces={PIECES}", **settings)
+    return job
+
+
+def ends(job) -> None:
+    """Its agent has gone too: its presence is in another job's folder."""
+    assert job.wait(BOUND_S) == 0, job.err
+    assert eventually(lambda: not job.agents(), BOUND_S)
+
+
+def drain(job, timeout: str) -> subprocess.CompletedProcess:
+    command = [BUILD / "bin/millrace-recover", "--drain", "--timeout", timeout, "--dir", job.temporary]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=BOUND_S)
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_a_stopped_agent_is_ended_before_the_next_job_writes(new_job, tmp_path, mpi):
+    path = tmp_path / "data"
+    first, agent = killed_job(new_job, mpi, path, stopped=True)
+    drained = drain(first, "1s")
+    assert drained.returncode == 1 and f"process {agent}" in drained.stderr, drained
+    second = next_job(new_job, mpi, first, path, timeout="2s")
+    ends(second)
+    assert second.errors() == {}, second.out
+    assert state(agent) in ("", "Z"), "both agents may write the file"
+    assert f"{path}: process {agent}, the agent of another job" in second.err
+    assert "may be lost" in second.err
+    assert path.read_bytes() == pattern(0, BYTES)
+    assert drain(first, "1s").returncode == 0
+
+
+def test_bytes_in_a_journal_of_an_agent_that_is_ended_come_to_the_file_first(new_job, tmp_path):
+    path = tmp_path / "data"
+    first, agent = killed_job(new_job, "mpich", path, stopped=True, durability="node")
+    second = next_job(new_job, "mpich", first, path, timeout="2s", strategy="immediate")
+    ends(second)
+    assert state(agent) in ("", "Z")
+    assert path.read_bytes() == pattern(0, BYTES)
+    assert drain(first, "1s").returncode == 0
+
+
+def test_an_agent_with_bytes_writes_them_before_the_next_job_opens_the_file(new_job, tmp_path):
+    path = tmp_path / "data"
+    first, agent = killed_job(new_job, "mpich", path, stopped=False, write_within="1h")
+    second = next_job(new_job, "mpich", first, path)
+    ends(second)
+    assert second.errors() == {} and second.err == ""
+    assert path.read_bytes() == pattern(0, BYTES)
+    assert state(agent) not in ("", "Z"), "it has done what it was asked for"
+    os.kill(agent, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("other_file", [True, False])
+def test_an_agent_without_bytes_of_the_file_delays_no_job(new_job, tmp_path, other_file):
+    path, second_path = tmp_path / "data", tmp_path / "second"
+    first = new_job("mpich")
+    first.linger_ms = 600_000
+    words = [f"stop={PIECES - 1}"] if other_file else []
+    first.victim(path, f"piece={PIECE}", f"pieces={PIECES}", *words, strategy="sort")
+    if other_file:
+        first.at_stop()
+    else:
+        assert first.wait(BOUND_S) == 0
+    agent = first.agent()
+    os.kill(agent, signal.SIGSTOP)
+    second = next_job(new_job, "mpich", first, second_path if other_file else path)  # with a timeout of 60 s
+    ends(second)
+    assert second.errors() == {} and second.err == "", second.out
+    assert state(agent) == "T"
+    os.kill(agent, signal.SIGCONT)
+    first.go()
+    if other_file:
+        assert first.wait(BOUND_S) == 0
+    os.kill(agent, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("words", [[], ["read=1024"]], ids=["writes", "reads"])
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_an_open_fails_on_all_ranks_if_an_agent_cannot_be_ended(new_job, tmp_path, mpi, words):
+    path = tmp_path / "data"
+    path.write_bytes(b"x" * 4096)
+    job = new_job(mpi)
+    command = [BUILD / "bin/tests/stuck_agent", job.temporary, path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as stuck:
+        assert stuck.stdout.readline() == "ready\n"
+        job.victim(path, f"piece={PIECE}", f"pieces={PIECES}", *words, timeout="1s")
+        assert job.wait(BOUND_S) == 0, job.err
+        stuck.stdin.close()
+    assert job.errors() == {rank: [("open", "MPI_ERR_FILE_IN_USE")] for rank in (0, 1)}, job.out + job.err
+    assert f"{path}: process {stuck.pid}, the agent of another job" in job.err
+    assert path.read_bytes() == b"x" * 4096
