@@ -204,6 +204,7 @@ class Cluster {
   std::uint32_t openings_ = 0;                       // so far
   std::uint32_t old_errors_ = 0;                     // of earlier openings
   std::vector<Agreement> agreements_;                // one for each time that the programs open the file
+  std::vector<std::unique_ptr<Recovering>> beside_;  // recoveries by command, beside those of settling_
   bool anew_ = false;                                // another file has taken the first one's name
   bool crashed_ = false;                             // an agent, or a node with it
   std::uint32_t met_ = 0;                            // the oracle's moment when the ranks last met

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "leftovers.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -37,7 +40,7 @@ Leftovers::Leftovers(io::VirtualDisk& disk, const std::string& directory, bool d
     const Result<Fd> file = io::open_owned(path);
     if (!file || !disk.knows(*file) || (dead && io::is_locked(*file))) continue;
     const std::span<const std::byte> contents = disk.contents(*file);
-    files_.emplace_back(path, std::vector<std::byte>(contents.begin(), contents.end()));
+    files_.push_back({path, {contents.begin(), contents.end()}, disk.state_of(*file)->mtime_ns});
   }
 }
 
@@ -46,9 +49,13 @@ void Leftovers::restore(const std::string& directory) const {
   std::error_code unheeded;
   fs::create_directories(io::owned_folder(directory), unheeded);
   fs::permissions(io::owned_folder(directory), fs::perms::owner_all, unheeded);
-  for (const auto& [path, contents] : files_) {
-    fs::remove(path, unheeded);
-    write_out(path, contents);
+  for (const File& file : files_) {
+    fs::remove(file.path, unheeded);
+    write_out(file.path, file.contents);
+    const auto seconds = static_cast<time_t>(file.mtime_ns / 1'000'000'000);
+    const timespec time{seconds, static_cast<long>(file.mtime_ns % 1'000'000'000)};
+    const timespec times[2] = {time, time};
+    (void)::utimensat(AT_FDCWD, file.path.c_str(), times, 0);
   }
 }
 
@@ -96,6 +103,7 @@ class RealStorage final : public io::Storage {
     return real_.put(file, offset, data);
   }
   Result<FileIdentity> identify(const Fd& file, bool) override { return disk_.identify(file); }
+  Result<FileState> state_of(const Fd& file) override { return disk_.state_of(file); }
   void submit(io::Request request) override { real_.submit(std::move(request)); }
   void kick() override { real_.kick(); }
   void poll(std::vector<io::Completion>& out) override { real_.poll(out); }

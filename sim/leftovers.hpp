@@ -36,7 +36,12 @@ class Leftovers {
   void restore(const std::string& directory) const;
 
  private:
-  std::vector<std::pair<std::string, std::vector<std::byte>>> files_;  // path, contents
+  struct File {
+    std::string path;
+    std::vector<std::byte> contents;
+    std::uint64_t mtime_ns;  // of the virtual clock
+  };
+  std::vector<File> files_;
 };
 
 // Reads the first bytes of a journal, which is on the virtual disk or is a real file by now.

@@ -111,9 +111,10 @@ Result<FileIdentity> RankProcess::identify(const std::string& path) {
   return sim::identify(world_.disk, path);
 }
 
-bool RankProcess::recover(const std::string& directory) {
+bool RankProcess::recover(const std::string& directory, const std::string& path) {
   if (seat_.gone()) return true;
-  recovering_ = std::make_unique<Recovering>(world_, node_, directory, [this] { seat_.rouse_after(0); });
+  recovering_ =
+      std::make_unique<Recovering>(world_, node_, directory, path, [this] { seat_.rouse_after(0); });
   while (!recovering_->over() && !seat_.gone()) seat_.sleep();
   return !std::exchange(recovering_, nullptr)->killed();
 }

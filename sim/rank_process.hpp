@@ -74,7 +74,7 @@ class RankProcess final : public client::Process {
   void look_again(const std::string&) override {}  // caches of the virtual disk are never old
   void pause(std::uint32_t for_ms) override { seat_.pause(for_ms); }
   bool read_start(const Fd& journal, void* into, std::size_t size) override;
-  bool recover(const std::string& directory) override;
+  bool recover(const std::string& directory, const std::string& path) override;
   void say(const std::string& line) override { agent_.say(line); }
 
  private:

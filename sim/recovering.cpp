@@ -16,10 +16,12 @@ constexpr std::uint64_t start_ns = ms;  // the start of a process
 constexpr std::size_t stacks = 16;      // recovery needs more than a rank's stack
 }  // namespace
 
-Recovering::Recovering(World world, std::uint32_t node, std::string journals, std::function<void()> over)
+Recovering::Recovering(World world, std::uint32_t node, std::string journals, std::string target,
+                       std::function<void()> over)
     : world_(world),
       node_(node),
       journals_(std::move(journals)),
+      target_(std::move(target)),
       over_(std::move(over)),
       process_(world.disk.start(node)),
       fiber_(std::make_unique<Fiber>([this] { recover(); }, stacks)) {
@@ -46,7 +48,8 @@ void Recovering::kill() {
 void Recovering::recover() {
   Leftovers(world_.disk, journals_, true).restore(journals_);
   std::ostringstream said, refused;
-  const int status = agent::recover({.directory = journals_}, world_.disk.of(process_), said, refused, *this);
+  const int status = agent::recover({.directory = journals_, .target = target_}, world_.disk.of(process_),
+                                    said, refused, *this);
   world_.trace.note(world_.timeline.now_ns(), node_, "has recovered: status",
                     static_cast<std::uint64_t>(status));
   world_.trace.say(world_.timeline.now_ns(), node_, said.str() + refused.str());

@@ -20,7 +20,9 @@ namespace millrace::sim {
 class Recovering final : public agent::Pace {
  public:
   // The constructor begins the recovery, which calls `over` at its end.
-  Recovering(World world, std::uint32_t node, std::string journals, std::function<void()> over);
+  // `target`: only the journals of this file; empty: all.
+  Recovering(World world, std::uint32_t node, std::string journals, std::string target,
+             std::function<void()> over);
   ~Recovering() override;
   Recovering(const Recovering&) = delete;
   Recovering& operator=(const Recovering&) = delete;
@@ -35,6 +37,8 @@ class Recovering final : public agent::Pace {
   std::uint64_t now_ns() const override { return world_.timeline.now_ns() + beyond_ns_; }
   void pause(std::uint32_t for_ms) override;
   void wait_for(io::Storage& storage) override;
+  std::uint64_t wall_ns() const override { return now_ns(); }
+  void between_steps() override { pause(1); }
 
  private:
   void recover();
@@ -43,6 +47,7 @@ class Recovering final : public agent::Pace {
   World world_;
   std::uint32_t node_;
   std::string journals_;
+  std::string target_;
   std::function<void()> over_;
   io::VirtualDisk::Process process_;
   std::unique_ptr<Fiber> fiber_;

@@ -21,7 +21,8 @@ bool Cluster::stays(const Rank& rank, const Opening& next) {
 }
 
 bool Cluster::all_settled() const {
-  return std::ranges::all_of(settling_, [](const auto& one) { return one->over(); });
+  const auto over = [](const auto& one) { return one->over(); };
+  return std::ranges::all_of(settling_, over) && std::ranges::all_of(beside_, over);
 }
 
 bool Cluster::open_again(const Opening& opening) {
@@ -34,6 +35,7 @@ bool Cluster::open_again(const Opening& opening) {
     if (!stays(rank, opening) || !rank.process->has_lost_none()) rank.process = nullptr;
   }
   make_anew(opening.anew_bytes);
+  if (scenario_.loses_caches()) disk_.mount_again();  // as a boot does
   if (!settle(opening)) return false;
   judge(disk_.contents(0), scenario_.loses_caches(), "the file that is opened again");
   judge(disk_.stable(0), true, "what is on the disk before the file is opened again");
@@ -65,10 +67,15 @@ void Cluster::make_anew(std::uint64_t bytes) {
 
 bool Cluster::settle(const Opening& opening) {
   settling_.clear();
+  beside_.clear();
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
     settling_.push_back(std::make_unique<Settling>(world(), n, settings_of(n), path_));
   }
   for (const auto& one : settling_) timeline_.after(timeline_.below(think_ns), [&one] { one->begin(); });
+  // A user's command on each node, at the same time.
+  for (std::uint32_t n = 0; n < scenario_.nodes && keeps_ledger(scenario_.settings) && timeline_.chance(2);
+       ++n)
+    beside_.push_back(std::make_unique<Recovering>(world(), n, nodes_[n]->journals(), "", [] {}));
   if (opening.recovery_dies_ns > 0)
     timeline_.after(opening.recovery_dies_ns,
                     [this, n = opening.recovery_node] { settling_[n]->kill_recovery(); });

@@ -174,6 +174,7 @@ void make_anew(Scenario& scenario) {
     if (dice.one_in(3)) opening.anew_bytes = dice.magnitude(1, scenario.file_bytes);
   if (keeps_ledger(scenario.settings) && dice.one_in(6))
     scenario.anew_bytes = dice.magnitude(1, scenario.file_bytes);
+  scenario.rewritten = dice.one_in(2);
 }
 
 }  // namespace
@@ -351,7 +352,9 @@ std::string Scenario::describe() const {
     text += "\n  ranks sieve: parts of " + std::to_string(sweep.window) + " bytes, holes of up to " +
             std::to_string(sweep.gap);
   if (stage) text += stage->describe();
-  if (anew_bytes > 0) text += "\n  is made anew at the end, with " + std::to_string(anew_bytes) + " bytes";
+  if (anew_bytes > 0)
+    text += std::string("\n  is ") + (rewritten ? "written by a stranger" : "made anew") +
+            " at the end, with " + std::to_string(anew_bytes) + " bytes";
   for (const Fault& fault : faults) text += sim::describe(fault);
   if (!views.empty())
     text += "\n  is read through the agents" + std::string(until_written ? " until it is written" : "") +

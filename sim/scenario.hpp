@@ -153,6 +153,7 @@ struct Scenario {
   bool until_written = false;
   std::vector<Opening> later;
   std::uint64_t anew_bytes = 0;  // as in Opening, but after all openings, before the last recovery
+  bool rewritten = false;        // instead, a stranger writes these bytes into the file
 
   // True if no fault may cause an error of a rank.
   bool benign() const;

@@ -45,9 +45,9 @@ bool Settling::read_start(const Fd& journal, void* into, std::size_t size) {
 
 Result<FileIdentity> Settling::identify(const std::string& path) { return sim::identify(world_.disk, path); }
 
-bool Settling::recover(const std::string& directory) {
+bool Settling::recover(const std::string& directory, const std::string& path) {
   if (ends_) return true;
-  recovering_ = std::make_unique<Recovering>(world_, node_, directory, [this] { fiber_->resume(); });
+  recovering_ = std::make_unique<Recovering>(world_, node_, directory, path, [this] { fiber_->resume(); });
   while (!recovering_->over() && !ends_) fiber_->stop();
   return !std::exchange(recovering_, nullptr)->killed();
 }

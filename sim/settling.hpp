@@ -47,7 +47,7 @@ class Settling final : public client::Process {
   void look_again(const std::string&) override {}
   void pause(std::uint32_t for_ms) override;
   bool read_start(const Fd& journal, void* into, std::size_t size) override;
-  bool recover(const std::string& directory) override;
+  bool recover(const std::string& directory, const std::string& path) override;
   void say(const std::string& line) override { problem_ += line; }
 
  private:

@@ -5,10 +5,11 @@
 #include "base/settings_parse.hpp"
 
 const char* const usage =
-    "usage: millrace-recover [--dir DIR] [--dry-run] [--force] [--drain [--timeout TIME]]\n"
+    "usage: millrace-recover [--dir DIR] [--target FILE] [--dry-run] [--force] [--drain [--timeout TIME]]\n"
     "       millrace-recover [--dir DIR] --list\n"
     "       millrace-recover [--dir DIR] --discard JOURNAL...\n"
     "Writes the records of journals in DIR to their files, if the agents of these journals have died.\n"
+    "  --target    only writes the journals of FILE, also if the file had another name then\n"
     "  --dry-run   only lists the journals and writes nothing\n"
     "  --force     also writes to another file of that path (restored from elsewhere), uses the records "
     "before the\n"
@@ -36,6 +37,8 @@ std::string understand(std::span<const std::string> arguments, Options& options)
       options.discard = true;
     } else if (word == "--dir" && more) {
       options.directory = arguments[++i];
+    } else if (word == "--target" && more) {
+      options.target = arguments[++i];
     } else if (word == "--timeout" && more && duration_ms(arguments[i + 1])) {
       options.timeout_ms = *duration_ms(arguments[++i]);
     } else if (!word.starts_with("-")) {
@@ -45,7 +48,7 @@ std::string understand(std::span<const std::string> arguments, Options& options)
       return options.help ? std::string() : "unexpected argument '" + word + "'";
     }
   }
-  const bool recovers = options.dry_run || options.force || options.drain;
+  const bool recovers = options.dry_run || options.force || options.drain || !options.target.empty();
   if (!options.discard && !options.journals.empty())
     return "unexpected argument '" + options.journals.front() + "'";
   if (options.discard && options.journals.empty()) return "--discard needs the paths of the journals";

@@ -174,7 +174,10 @@ def journal(
 @app.command()
 def recover(
     directory: Path | None = typer.Option(
-        None, "--dir", metavar="DIR", help="Folder of the journals (journal_directory, else TMPDIR, else /tmp)."
+        None, "--dir", metavar="DIR", help="Folder of the journals (journal_directory, else /var/tmp)."
+    ),
+    target: Path | None = typer.Option(
+        None, "--target", metavar="FILE", help="Only write the journals of this file, whatever its name was."
     ),
     force: bool = typer.Option(
         False,
@@ -189,7 +192,8 @@ def recover(
     journals: List[Path] = typer.Argument(None, metavar="[JOURNAL]...", help="For --discard.", show_default=False),
 ) -> None:
     """Write the journals of dead agents on this node to their files. Run it on each node of a job that broke."""
-    flags = ["--force"] * force + ["--dry-run"] * dry_run + ["--list"] * list_journals + ["--discard"] * discard
+    only = ["--target", str(target)] if target is not None else []
+    flags = only + ["--force"] * force + ["--dry-run"] * dry_run + ["--list"] * list_journals + ["--discard"] * discard
     _become("recovery", [*_journal_directory(directory), *flags, *map(str, journals or [])])
 
 

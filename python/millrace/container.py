@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from millrace import journals
+
 TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,11 +83,16 @@ def find(parts: Sequence[Sequence[str]]) -> Container | None:
 
 
 def _folders(values: Mapping[str, str], environment: Mapping[str, str], contained: bool) -> list[str]:
-    """The folders of journals and staged files. Containers have the node's /tmp, unless they are told not to."""
+    """The folders of journals and staged files. Containers have the node's /tmp and /var/tmp, unless they are told not
+    to."""
     local = environment.get("TMPDIR") or "/tmp"
-    wanted = [values.get("MILLRACE_JOURNAL_DIRECTORY") or local, values.get("MILLRACE_STAGE_DIRECTORY") or local]
+    wanted = [
+        values.get("MILLRACE_JOURNAL_DIRECTORY") or journals.DEFAULT,
+        values.get("MILLRACE_STAGE_DIRECTORY") or local,
+    ]
     folders = [os.path.abspath(folder) for folder in dict.fromkeys(wanted) if os.path.isdir(folder)]
-    return [folder for folder in folders if contained or not f"{folder}/".startswith("/tmp/")]
+    there = [folder for folder in folders if f"{folder}/".startswith("/tmp/") or folder == journals.DEFAULT]
+    return [folder for folder in folders if contained or folder not in there]
 
 
 def enter(

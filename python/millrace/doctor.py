@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from millrace import __version__, costs, machine, prefix, program, scheduling, settings
+from millrace import __version__, costs, journals, machine, prefix, program, scheduling, settings
 from millrace.units import GIB, format_bytes, human_bytes, parse_bytes
 
 SCHEMA = "millrace.doctor/1"
@@ -243,6 +243,12 @@ def _storage(fs: Mapping[str, Any]) -> list[Finding]:
     return findings
 
 
+def _journals(folder: str) -> Finding:
+    why = journals.weakness(folder)
+    advice = "durability node and strategy journal need a folder on a disk: set MILLRACE_JOURNAL_DIRECTORY"
+    return Finding("journals", f"{folder} {why}" if why else folder, FAIR if why else GOOD, advice if why else "")
+
+
 def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> list[str]:
     """The behaviour of a run on this machine, in sentences."""
     value = {name: effective.value for name, effective in configuration.values.items()}
@@ -322,10 +328,11 @@ def diagnose(path: Path, environment: Mapping[str, str], command: Sequence[str] 
     try:
         configuration = settings.resolve({}, None, environment)
         facts["plan"] = plan(facts, configuration)
+        facts["journals"] = journals.folder_of(configuration)
         interfaces = [name for name in configuration.values["interfaces"].value.split(",") if name]
         wrong = []
     except settings.SettingError as error:
-        facts["plan"], interfaces = [], []
+        facts["plan"], interfaces, facts["journals"] = [], [], journals.DEFAULT
         wrong = [Finding("settings", str(error), BAD, "correct or remove it")]
     facts["network"] = machine.network(interfaces)
     findings = [
@@ -335,6 +342,7 @@ def diagnose(path: Path, environment: Mapping[str, str], command: Sequence[str] 
         *_kernel(facts),
         _network(facts["network"]),
         *_storage(facts["file_system"]),
+        _journals(facts["journals"]),
         *(
             Finding(what, value, FAIR if bad else GOOD, advice)
             for what, value, bad, advice in costs.told(facts["costs"])

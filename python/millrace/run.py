@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 
-from millrace import checks, container, launcher, prefix, settings
+from millrace import checks, container, journals, launcher, prefix, settings
 from millrace.which import which
 
 TYPE_CHECKING = False  # importing typing takes longer than `run` may take
@@ -145,6 +145,8 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
     if verdict.errors and not request.force:
         raise RunError("; ".join(verdict.errors))
     notes = configuration.warnings + verdict.notes + verdict.errors
+    if weak := journals.warning(configuration):
+        notes.append(weak)
     variables = build_environment(base, found, configuration)
     if inside:
         variables, line = container.enter(inside, found.root, variables, base, alone=not names)

@@ -284,7 +284,7 @@ SETTINGS: tuple[Setting, ...] = (
         "journal_directory",
         "path",
         "",
-        "Node-local directory of journals; empty = TMPDIR or /tmp.",
+        "Node-local directory of journals, on a disk; empty = /var/tmp.",
         option=False,
     ),
     Setting(

@@ -7,8 +7,10 @@
 
 namespace millrace {
 
-// The identity of a file. Device and inode are not enough, because a file system gives the inode number of a
-// removed file to a new file. 0 in one of the last three members: the file system does not tell that member.
+// The identity of a file. The inode number is not enough, because a file system gives the number of a removed
+// file to a new file. The device number is only a hint: network file systems, FUSE, btrfs and loop devices
+// get another one at each mount. 0 in one of the last three members: the file system does not tell that
+// member.
 struct FileIdentity {
   std::uint64_t device = 0;    // st_dev
   std::uint64_t inode = 0;     // st_ino
@@ -22,12 +24,21 @@ struct FileIdentity {
 // The value of `mark` for a file that has no mark but could have one.
 inline constexpr std::uint64_t unmarked = 1;
 
+// The state of a file: it changes with each write to the file. Programs can set mtime_ns to any time.
+struct FileState {
+  std::uint64_t bytes = 0;     // st_size
+  std::uint64_t mtime_ns = 0;  // of the last write, since 1970
+  std::uint64_t ctime_ns = 0;  // of the last change of the inode: also chmod, rename and link
+
+  bool operator==(const FileState&) const = default;
+};
+
 enum class Sameness : std::uint8_t { same, other, unknown };
 
-// Compares the file that was `written` with the one that was `found`. Unknown: device and inode are equal,
-// and no other member is known for both.
+// Compares the file that was `written` with the one that was `found`. Unknown: the inode numbers are equal,
+// and no other member but the device is known for both.
 constexpr Sameness same_file(const FileIdentity& written, const FileIdentity& found) {
-  if (written.device != found.device || written.inode != found.inode) return Sameness::other;
+  if (written.inode != found.inode) return Sameness::other;
   Sameness sameness = Sameness::unknown;
   for (const auto part : {&FileIdentity::birth_ns, &FileIdentity::handle, &FileIdentity::mark}) {
     if (written.*part == 0 || found.*part == 0) continue;

@@ -2,18 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdlib>
 #include <string>
 
 #include "base/settings.hpp"
 
 namespace millrace {
 
-// The directory of journals: the setting, or else the temporary directory.
+// The directory of journals. Without a setting, the directory whose files outlive a boot (FHS): systems empty
+// /tmp, and schedulers remove TMPDIR at the end of a job.
 inline std::string local_directory(const Settings& settings) {
-  if (!settings.journal_directory.empty()) return settings.journal_directory;
-  const char* temporary = std::getenv("TMPDIR");
-  return temporary != nullptr && *temporary != 0 ? temporary : "/tmp";
+  return settings.journal_directory.empty() ? "/var/tmp" : settings.journal_directory;
 }
 
 }  // namespace millrace

@@ -102,7 +102,7 @@ struct Settings {
   std::string trace_directory;    // one trace file per process; empty = off
   std::string job;                // key of the job, which names the job's agents
   std::string agent_program;      // path of millraced; empty = beside the library
-  std::string journal_directory;  // node-local; empty = TMPDIR or /tmp
+  std::string journal_directory;  // node-local, on a disk; empty = /var/tmp
   std::string stage_directory;    // for staged copies of files; empty = TMPDIR or /tmp
   std::string cost_directory;     // for records of costs of writes; empty = the user's cache folder
 };

@@ -99,8 +99,9 @@ bool OpenedFile::enroll(bool may_start) {
   Reason why = Reason::none;
   Session* session = process_.session(may_start, why);
   std::uint64_t seen = 0;
-  if (session != nullptr && !session->lost() && !session->view().knows(target_.number(), seen))
-    settle_dead_ledgers();
+  if (session != nullptr && !session->lost() && !session->view().knows(target_.number(), seen) &&
+      !settle_dead_ledgers().ok())
+    return false;
   if (session != nullptr) why = enroll_with(*session);
   if (why != Reason::none) barred_.store(why);
   return registered();
@@ -134,8 +135,10 @@ Reason OpenedFile::enroll_with(Session& session) {
   }
   slot_ = *slot;
   if (request_.settings.strategy == Strategy::journal)
-    session.protect({slot_, journal::identity_of(journal::Kind::rescue, target_.held(),
-                                                 process_.identify(target_.held()))});
+    session.protect({slot_,
+                     journal::identity_of(journal::Kind::rescue, target_.held(),
+                                          process_.identify(target_.held()), request_.group),
+                     request_.routing.lanes > 0 ? journal::Writers::nodes : journal::Writers::owner});
   file_bytes_ = request_.file_bytes != 0 ? request_.file_bytes : status.stx_size;
   // The guest may know of writes on other nodes. From now on this open has to ask for them.
   if (request_.late && request_.writable) elsewhere_.store(true, std::memory_order_relaxed);
@@ -195,8 +198,10 @@ Status OpenedFile::publish() {
 // Brings all records of the ledger to the file's disk. Afterwards the ledger is empty.
 Status OpenedFile::settle_ledger() {
   Session* session = session_of_group();
-  if (session == nullptr) settle_dead_ledgers();
-  if (session == nullptr) return without_agent();
+  if (session == nullptr) {
+    const Status dead = settle_dead_ledgers();
+    return dead.ok() ? without_agent() : dead;
+  }
   if (!session->view().keeps(slot_)) return session->sticky(slot_);
   return ask(*session, Kind::sync, everything);
 }
@@ -212,7 +217,8 @@ Status OpenedFile::prepare_own_direct_write(Extent extent) {
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr && barred_.load(std::memory_order_relaxed) != Reason::none) {
     const Status status = guest_.before_writing(target_.number(), extent);
-    settle_dead_ledgers();
+    const Status dead = settle_dead_ledgers();
+    if (!dead.ok()) return dead;
     return status.ok() ? without_agent() : status;
   }
   if (keeps_ledger(request_.settings)) return empty_ledger();

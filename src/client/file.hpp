@@ -212,7 +212,8 @@ void settle_file(std::uint64_t device, std::uint64_t inode, bool writes);
 // that ended without a close. It recovers ledgers of dead agents. It costs one look at a folder that rarely
 // exists, and one at the agent's page. If a ledger cannot be recovered, a line on stderr says so. If the open
 // `writes`, recovery leaves that ledger alone from then on. Agents of other jobs write their bytes of the
-// file, too. False: such an agent has bytes, does nothing, and cannot be ended, so the open has to fail.
+// file, too. False: such an agent has bytes, does nothing, and cannot be ended, or a recovery that makes no
+// progress may write older bytes at any time. So the open has to fail.
 bool settle_ledgers(const char* path, bool writes);
 
 // A close with durability disk or node promises that the bytes survive a crash of the node. So the name of a

@@ -21,18 +21,28 @@ namespace {
 
 // The state of one target's ledgers.
 struct Found {
-  bool draining = false;  // an agent writes a ledger's records to the target
-  std::size_t dead = 0;   // ledgers without an owner
+  bool draining = false;    // an agent or a recovery writes a ledger's records to the target
+  bool recovering = false;  // a recovery works in the folder, and will come to the dead ledgers
+  std::size_t dead = 0;     // ledgers without an owner
   std::uint64_t progress = 0;
+};
+
+struct Settled {
+  std::size_t left;  // ledgers that recovery could not bring to the target
+  Status status;     // Code::timeout: somebody may still write to the target
 };
 
 constexpr int most_deaths = 3;  // after so many killed recoveries, an open goes on without
 
+// Reads logs as this process does.
+journal::ReadStart reader_of(Process& process) {
+  return
+      [&process](const Fd& log, void* into, std::size_t size) { return process.read_start(log, into, size); };
+}
+
 std::vector<journal::Named> logs_of(Process& process, const std::string& directory,
                                     const FileIdentity& target) {
-  return journal::logs_of(directory, target, [&process](const Fd& log, void* into, std::size_t size) {
-    return process.read_start(log, into, size);
-  });
+  return journal::logs_of(directory, target, reader_of(process));
 }
 
 Found look(Process& process, const std::string& directory, const FileIdentity& target) {
@@ -46,6 +56,9 @@ Found look(Process& process, const std::string& directory, const FileIdentity& t
       found.progress += now.progress;
     }
   }
+  found.recovering = found.dead > 0 && journal::is_recovering(directory);
+  if (found.recovering) found.progress += journal::progress_in(directory, reader_of(process));
+  found.draining |= found.recovering;
   return found;
 }
 
@@ -58,19 +71,18 @@ void flush_open(Process& process, const char* path, std::uint64_t number) {
 }
 
 // Returns the number of ledgers that are left.
-std::size_t recover(Process& process, const std::string& directory, const FileIdentity& target) {
+std::size_t recover(Process& process, const char* path, const std::string& directory,
+                    const FileIdentity& target) {
   std::size_t left = 0;
   for (int deaths = 0; deaths < most_deaths; ++deaths) {
-    const bool ended = process.recover(directory);
+    const bool ended = process.recover(directory, path);
     left = look(process, directory, target).dead;
     if (ended || left == 0) break;
   }
   return left;
 }
 
-// Returns the number of ledgers that recovery could not bring to the target.
-std::size_t settle(Process& process, const char* path, const std::string& directory,
-                   const FileIdentity& target) {
+Settled settle(Process& process, const char* path, const std::string& directory, const FileIdentity& target) {
   const Settings& settings = process.settings();
   // An agent that waits for a lost agent of another node shows no progress, and gives up by itself.
   const std::uint64_t bound_ns = settings.timeout_ms * 1'000'000 + transport::await_ns;
@@ -80,31 +92,36 @@ std::size_t settle(Process& process, const char* path, const std::string& direct
   for (std::uint32_t wait_ms = 1;; wait_ms = wait_ms < 16 ? 2 * wait_ms : wait_ms) {
     const Found found = look(process, directory, target);
     // This open may have waited for an agent that died and left a ledger.
-    if (found.dead > unusable) {
-      unusable = recover(process, directory, target);
+    if (found.dead > unusable && !found.recovering) {
+      unusable = recover(process, path, directory, target);
       continue;
     }
-    if (!found.draining) return found.dead;
+    if (!found.draining) return {found.dead, {}};
     const std::uint64_t now_ns = process.now_ns();
     if (found.progress != progress) since_ns = now_ns;
     progress = found.progress;
     if (now_ns - since_ns > bound_ns) {
-      process.say(std::string(path) +
-                  ": an agent is still writing bytes of an earlier close, without progress for " +
-                  std::to_string(bound_ns / 1'000'000'000) +
-                  " s: reads may return old bytes; run millrace drain to wait for the agent");
-      return found.dead;
+      process.say(
+          std::string(path) +
+          ": an agent or a recovery is still writing bytes of an earlier program to this file, without "
+          "progress for " +
+          std::to_string(bound_ns / 1'000'000'000) +
+          " s: reads may return old bytes; run millrace drain to wait for it");
+      return {found.dead, Code::timeout};
     }
     process.pause(wait_ms);
   }
 }
 
 // Marks the ledgers of dead agents. Recovery must not write their records over the bytes that the program
-// writes now.
-void pass_over(Process& process, const std::string& directory, const FileIdentity& target) {
+// writes now. False: a process may still write such records.
+bool pass_over(Process& process, const std::string& directory, const FileIdentity& target) {
+  bool all = true;
   for (const journal::Named& log : logs_of(process, directory, target)) {
-    if (!log.living) journal::pass_over(log);
+    const bool draining = log.start.sector.state == journal::State::draining;
+    all &= log.living ? !draining : journal::pass_over(log);
   }
+  return all;
 }
 
 }  // namespace
@@ -125,9 +142,10 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   // Another job's agent that ends here may leave a ledger.
   if (!settle_other_agents(process, path, number)) return false;
   if (const Result<FileIdentity> known = process.identify(std::string(path))) target = *known;
-  const std::size_t left = settle(process, path, directory, target);
-  if (left == 0) return true;
-  if (writes) pass_over(process, directory, target);
+  const Settled settled = settle(process, path, directory, target);
+  const bool safe = !writes || (settled.left == 0 && settled.status.ok()) ||
+                    pass_over(process, directory, target) || settled.status.ok();
+  if (!safe || settled.left == 0) return safe;
   process.say(std::string(path) + ": bytes that were written before a crash are in " + directory +
               " and not in the file; run millrace recover to see why" +
               (writes

@@ -51,7 +51,9 @@ class Scripted final : public Process {
   bool read_start(const Fd& journal, void* into, std::size_t size) override {
     return io::read_start(journal, into, size);
   }
-  bool recover(const std::string&) override { return ++recoveries, recovery && recovery(); }
+  bool recover(const std::string&, const std::string&) override {
+    return ++recoveries, recovery && recovery();
+  }
   void say(const std::string& line) override { said.push_back(line); }
 
   std::function<void()> while_waiting;
@@ -108,7 +110,7 @@ class Ledgers : public ::testing::Test {
         true, root_});
   }
   std::string of_a_dead_agent() const { return ledger().path; }
-  void settle(bool writes) { settle_ledgers(target.c_str(), writes, process); }
+  void settle(bool writes) { settled = settle_ledgers(target.c_str(), writes, process); }
   static bool passed_over(const std::string& path) {
     return journal::look_at(path)->start.sector.passed_over != 0;
   }
@@ -124,6 +126,7 @@ class Ledgers : public ::testing::Test {
 
   std::string root_, target;
   Scripted process;
+  bool settled = true;
 };
 
 TEST_F(Ledgers, ADeadAgentsIsRecovered) {
@@ -215,6 +218,44 @@ TEST_F(Ledgers, OneThatDoesNotGetOnIsNotWaitedForLongerThanItsAgentMayWait) {
   EXPECT_GE(process.now_ns(), 120 * second);
   EXPECT_LT(process.now_ns(), 130 * second);
   EXPECT_FALSE(passed_over(living.path)) << "its agent will still bring it";
+  EXPECT_FALSE(settled) << "so an open for writing fails";
+  settle(false);
+  EXPECT_TRUE(settled) << "an open for reading has told its user";
+}
+
+TEST_F(Ledgers, WhileARecoveryWorksElsewhereItIsWaitedForAsLongAsItGetsOn) {
+  const std::string path = of_a_dead_agent();
+  io::Owned other = ledger("other");
+  std::optional<Fd> recovery = *io::lock_folder(root_);
+  int waits = 0;
+  process.while_waiting = [&] {
+    if (++waits % 1000 == 0) show_progress(other);
+    if (waits != 20'000) return;
+    fs::remove(path);
+    recovery.reset();
+  };
+  settle(true);
+  EXPECT_EQ(waits, 20'000);
+  EXPECT_EQ(process.recoveries, 0);
+  EXPECT_TRUE(settled && process.said.empty());
+}
+
+TEST_F(Ledgers, ARecoveryThatHangsElsewhereNeverComesToTheOnePassedOver) {
+  const std::string path = of_a_dead_agent();
+  const Fd recovery = *io::lock_folder(root_);
+  settle(true);
+  EXPECT_TRUE(settled);
+  EXPECT_TRUE(passed_over(path));
+  EXPECT_GE(process.now_ns(), 120 * second);
+}
+
+TEST_F(Ledgers, WhatARecoveryHoldsCannotBePassedOverAndTheOpenFails) {
+  io::Owned held = ledger();  // as a recovery has it between its lock and its mark
+  const Fd recovery = *io::lock_folder(root_);
+  drain(held);
+  settle(true);
+  EXPECT_FALSE(settled);
+  EXPECT_FALSE(passed_over(held.path));
 }
 
 TEST_F(Ledgers, OfAnAgentThatDiesWhileItIsAskedIsRecovered) {
@@ -242,7 +283,7 @@ TEST_F(Ledgers, WhatOthersHaveLeftInFilesThatStandInForOthersIsAskedForAtEveryOp
   for (const std::uint32_t routed : {transport::routed_everywhere, transport::routed_stand_in}) {
     int asked = 0;
     run_agent([&] { ++asked; }, routed);
-    settle_ledgers((root_ + "/not-here").c_str(), true, process);
+    EXPECT_TRUE(settle_ledgers((root_ + "/not-here").c_str(), true, process));
     EXPECT_EQ(asked > 0, routed == transport::routed_stand_in);
   }
 }

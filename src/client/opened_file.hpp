@@ -117,14 +117,14 @@ class OpenedFile final : public File, private Leaver {
   Status flush_own(Extent extent);
   Status prepare_own_direct_write(Extent extent);
   // An agent that this rank has not met may have died with the file in its ledger.
-  void settle_dead_ledgers() {
-    if (keeps_ledger(request_.settings) && request_.routing.lanes == 0 && !process_.is_child())
-      settle_ledgers(request_.path.c_str(), true, process_);
+  Status settle_dead_ledgers() {
+    const bool may = keeps_ledger(request_.settings) && request_.routing.lanes == 0 && !process_.is_child();
+    return may && !settle_ledgers(request_.path.c_str(), true, process_) ? Status(Code::timeout) : Status();
   }
   // After sync, collective functions and close, other ranks may overwrite this rank's bytes through the next
   // agent. So the bytes that this rank has saved go to the file first.
   Status hand_over(Status status) {
-    if (status.code() == Code::lost_agent && process_.successor() != nullptr) settle_dead_ledgers();
+    if (status.code() == Code::lost_agent && process_.successor() != nullptr) (void)settle_dead_ledgers();
     return status;
   }
   bool goes_to_disk() const {

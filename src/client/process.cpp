@@ -64,7 +64,9 @@ class OwnProcess final : public Process {
   bool read_start(const Fd& journal, void* into, std::size_t size) override {
     return io::read_start(journal, into, size);
   }
-  bool recover(const std::string& directory) override { return run_recovery(settings_, directory); }
+  bool recover(const std::string& directory, const std::string& path) override {
+    return run_recovery(settings_, directory, path);
+  }
   void say(const std::string& line) override { tell(line, true); }
 
   void tell(const std::string& line, bool once);

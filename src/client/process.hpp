@@ -136,9 +136,9 @@ class Process {
   virtual void pause(std::uint32_t for_ms) = 0;
   // Reads the first `size` bytes of a journal. False: the journal has fewer.
   virtual bool read_start(const Fd& journal, void* into, std::size_t size) = 0;
-  // Starts a process that recovers the journals of dead agents in a folder, and waits for its end with a
-  // bound. False: a signal ended that process, or it could not start.
-  virtual bool recover(const std::string& directory) = 0;
+  // Starts a process that recovers the journals of dead agents in a folder to the file of that path, and
+  // waits for its end with a bound. False: a signal ended that process, or it could not start.
+  virtual bool recover(const std::string& directory, const std::string& path) = 0;
   // Prints a line for the user on stderr, once.
   virtual void say(const std::string& line) = 0;
 

@@ -11,17 +11,22 @@
 namespace millrace::client {
 
 Status rescue(const transport::Producer& ring, const Protected& file, const std::string& directory) {
-  std::vector<journal::Piece> pieces;
+  std::vector<journal::Record> records;
   ring.each_kept([&](const transport::FrameHeader& frame, const std::byte* at) {
     if (!transport::carries_records(frame.kind) || frame.file != file.file || frame.length == 0) return;
     const std::span<const std::byte> payload(at, frame.length);
-    if (frame.kind == transport::Kind::write) return pieces.push_back({frame.offset, payload});
+    journal::Record saved{.stamp = frame.span, .offset = frame.offset, .data = payload};
+    if (frame.kind == transport::Kind::write) return records.push_back(saved);
     transport::Unbundler::Record record{};
     for (transport::Unbundler bundle;
-         bundle.next(frame.offset, payload, record) == transport::Unbundler::Found::record; bundle.taken())
-      pieces.push_back({record.offset, record.data});
+         bundle.next(frame.offset, payload, record) == transport::Unbundler::Found::record; bundle.taken()) {
+      saved.offset = record.offset;
+      saved.data = record.data;
+      records.push_back(saved);
+    }
   });
-  return pieces.empty() ? Status() : journal::save(directory, file.identity, pieces);
+  return records.empty() ? Status()
+                         : journal::save(directory, file.identity, records, {.writers = file.writers});
 }
 
 }  // namespace millrace::client

@@ -14,7 +14,8 @@ namespace millrace::client {
 // A file with strategy journal, whose records have to survive the agent's death, and its slot in the ring.
 struct Protected {
   std::uint32_t file;
-  journal::Identity identity;  // for the log of the rescue
+  journal::Identity identity;                          // for the log of the rescue
+  journal::Writers writers = journal::Writers::owner;  // beside this rank
 };
 
 // Call it after the agent has gone. The ring still has the file's records that the agent has not released.

@@ -92,6 +92,7 @@ class Session {
   void protect(Protected file) {
     const std::lock_guard lock(mutex_);
     std::erase_if(protected_, [&file](const Protected& one) { return one.file == file.file; });
+    file.identity.clock = static_cast<std::uint32_t>(clock_);
     protected_.push_back(std::move(file));
   }
   // Hangs up. The agent still takes the frames in the ring.

@@ -42,14 +42,16 @@ std::vector<char*> agent_environment() {
 struct Spawn {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
-  // `listener`: the agent's socket for ranks; -1: none.
-  explicit Spawn(int listener) {
+  // `handed`: the descriptor that the program gets as number transport::handed_listener. `tells`: its output
+  // goes to this process's stderr.
+  explicit Spawn(int handed, bool tells) {
     ::posix_spawn_file_actions_init(&files);
     ::posix_spawnattr_init(&attributes);
     ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0);
-    ::posix_spawn_file_actions_adddup2(&files, 0, 1);
-    ::posix_spawn_file_actions_adddup2(&files, 0, 2);
-    if (listener >= 0) ::posix_spawn_file_actions_adddup2(&files, listener, transport::handed_listener);
+    const bool has_stderr = tells && ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
+    if (!has_stderr) ::posix_spawn_file_actions_adddup2(&files, 0, STDERR_FILENO);
+    ::posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+    if (handed >= 0) ::posix_spawn_file_actions_adddup2(&files, handed, transport::handed_listener);
     sigset_t none, all;
     ::sigemptyset(&none);
     ::sigfillset(&all);
@@ -68,12 +70,12 @@ struct Spawn {
 
 // Starts one of Millrace's programs. posix_spawn shares memory with the child until exec: no atfork or exit
 // handler of the program runs, and a large program costs no copy of its page tables.
-Result<pid_t> spawn(std::string path, std::vector<std::string> words, int listener) {
+Result<pid_t> spawn(std::string path, std::vector<std::string> words, int handed, bool tells = false) {
   std::vector<char*> arguments{path.data()};
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   std::vector<char*> environment = agent_environment();
-  const Spawn how(listener);
+  const Spawn how(handed, tells);
   pid_t child = -1;
   const int failed =
       ::posix_spawn(&child, path.c_str(), &how.files, &how.attributes, arguments.data(), environment.data());
@@ -228,11 +230,16 @@ void pause_ms(std::uint32_t for_ms) {
   ::nanosleep(&pause, nullptr);
 }
 
-bool run_recovery(const Settings& settings, const std::string& directory) {
+bool run_recovery(const Settings& settings, const std::string& directory, const std::string& path) {
+  // The file itself: its name may be new, or may change. A close of this descriptor drops no record locks.
+  const Fd target(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!target.valid()) return true;
+  const std::string handed = "/proc/self/fd/" + std::to_string(transport::handed_listener);
   const std::string agent = agent_program(settings);
   const std::size_t slash = agent.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : agent.substr(0, slash + 1);
-  const Result<pid_t> child = spawn(folder + "millrace-recover", {"--dir", directory}, -1);
+  const Result<pid_t> child =
+      spawn(folder + "millrace-recover", {"--dir", directory, "--target", handed}, target.get(), true);
   if (!child) return false;
   const Result<int> left = wait_for(*child, start_bound_ms);
   return left.ok() || left.status().code() == Code::timeout;

@@ -16,9 +16,9 @@ std::string agent_program(const Settings& settings);
 
 void pause_ms(std::uint32_t for_ms);
 
-// Runs `millrace-recover` for a directory; waits for its end, but not longer than for the start of an agent.
-// False: a signal ended the program, or it does not exist.
-bool run_recovery(const Settings& settings, const std::string& directory);
+// Runs `millrace-recover` for the file of that path, with this process's stderr; waits for its end, but not
+// longer than for the start of an agent. False: a signal ended the program, or it does not exist.
+bool run_recovery(const Settings& settings, const std::string& directory, const std::string& path);
 
 // The name at which the job's agent on this node listens.
 std::string agent_name(const Settings& settings);

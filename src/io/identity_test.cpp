@@ -19,8 +19,13 @@ namespace fs = std::filesystem;
 constexpr FileIdentity written{1, 2, 30, 40, 50};
 
 TEST(SameFile, OtherNumbersAreAnotherFile) {
-  EXPECT_EQ(same_file(written, {9, 2, 30, 40, 50}), Sameness::other);
   EXPECT_EQ(same_file(written, {1, 9, 30, 40, 50}), Sameness::other);
+}
+
+TEST(SameFile, ADeviceNumberIsOnlyAHint) {
+  EXPECT_EQ(same_file(written, {9, 2, 30, 40, 50}), Sameness::same);
+  EXPECT_EQ(same_file(written, {9, 2, 31, 40, 50}), Sameness::other);
+  EXPECT_EQ(same_file(written, {9, 2, 0, 0, 0}), Sameness::unknown);
 }
 
 TEST(SameFile, AnythingElseThatDiffersIsAnotherFile) {

@@ -25,6 +25,7 @@ enum class Op : std::uint8_t {
   writeback,  // start writing [offset, offset + length) of the page cache to the disk; a hint, never fails
   datasync,   // brings all writes to stable storage that completed before this was submitted
   read,       // fill `data` from `offset`; the completion has the bytes read, fewer at the end of the file
+  look,       // the file's state, with all writes that completed before this was submitted
 };
 
 // The memory of `data` stays valid and unchanged until the caller has taken the completion. A part of a write
@@ -44,6 +45,7 @@ struct Completion {
   Status status;
   std::uint64_t bytes = 0;  // transferred bytes without gaps; after an error, the bytes before it
   std::uint64_t begin_ns = 0, end_ns = 0;  // the times of carrying it out, from a steady clock; 0: unknown
+  FileState state = {};                    // the answer to a look
 };
 
 // Carries out requests, in any order and overlapping in time. A caller that needs an order waits for
@@ -70,6 +72,8 @@ class Storage {
 
   // The identity of an open file. `for_good`: a journal must recognise the file later (posix/identity.hpp).
   virtual Result<FileIdentity> identify(const Fd& file, bool for_good) = 0;
+  // The state of an open file. May wait for the file system.
+  virtual Result<FileState> state_of(const Fd& file) = 0;
 
   virtual void submit(Request request) = 0;
   // Starts the requests that were submitted. Before this call, the storage may hold them back.

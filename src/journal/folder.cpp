@@ -5,26 +5,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
+#include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
 
 namespace millrace::journal {
 
 namespace {
 
+std::string hex(std::uint64_t number) {
+  char text[17] = {};
+  return {text, std::to_chars(text, text + sizeof text, number, 16).ptr};
+}
+
 // Bounds the reads of a state: a read may see a part of the old state and a part of the new one.
 constexpr int state_tries = 8;
 
-Status put_state(const Fd& log, const StateSector& sector, bool durably) {
-  const auto bytes = std::as_bytes(std::span(&sector, 1));
-  return durably ? io::write_durably(log, sizeof(FileHeader), bytes)
-                 : io::write_at(log, sizeof(FileHeader), bytes);
-}
-
-StateSector changed(const Start& start, State state, std::uint64_t progress) {
-  return sector_of(state, start.sector.passed_over != 0, progress, start.header.checksum);
+// False: the name of the log says that its target has another inode number. Earlier builds gave other names.
+bool may_be_of(std::string_view path, std::uint64_t inode) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  name.remove_suffix(std::string_view(suffix).size());
+  const std::size_t first = name.find('-'), last = name.rfind('-');
+  return first == last || name.substr(last + 1) == hex(inode);
 }
 
 }  // namespace
@@ -52,6 +58,7 @@ std::vector<Named> logs_of(const std::string& directory, const FileIdentity& tar
   std::vector<Named> found;
   const Result<std::vector<std::string>> paths = io::list_owned(directory, suffix);
   for (std::size_t i = 0; paths && i < paths->size(); ++i) {
+    if (!may_be_of((*paths)[i], target.inode)) continue;
     Result<Named> log = look_at((*paths)[i], read);
     if (!log) continue;
     const FileHeader& header = log->start.header;
@@ -62,44 +69,75 @@ std::vector<Named> logs_of(const std::string& directory, const FileIdentity& tar
   return found;
 }
 
+std::string suffix_of(std::uint64_t inode) { return "-" + hex(inode) + suffix; }
+
+Status put_state(const Fd& log, Start& start, const StateSector& sector, bool durably) {
+  start.sector = sealed(sector, start.header.checksum);
+  const auto bytes = std::as_bytes(std::span(&start.sector, 1));
+  return durably ? io::write_durably(log, sizeof(FileHeader), bytes)
+                 : io::write_at(log, sizeof(FileHeader), bytes);
+}
+
 void set_state(const Fd& log, Start& start, State state) {
-  start.sector = changed(start, state, start.sector.progress);
-  (void)put_state(log, start.sector, false);
+  StateSector sector = start.sector;
+  sector.state = state;
+  (void)put_state(log, start, sector);
 }
 
 void show_progress(const Fd& log, Start& start) {
-  start.sector = changed(start, start.sector.state, start.sector.progress + 1);
-  (void)put_state(log, start.sector, false);
+  StateSector sector = start.sector;
+  ++sector.progress;
+  (void)put_state(log, start, sector);
+}
+
+std::uint64_t alive_ns(const StateSector& sector, const Result<FileState>& log) {
+  return sector.alive_ns != 0 || !log ? sector.alive_ns : log->mtime_ns;
 }
 
 // Builds that wrote version 3 use the execute permission as this mark.
-void pass_over(const Named& log) {
-  const FileHeader& header = log.start.header;
-  if (header.version != version) {
-    (void)::fchmod(log.file.get(), S_IRWXU);
-    return;
+bool pass_over(const Named& log) {
+  if (!io::take_lock(log.file)) return !io::has_name(log.file);
+  if (log.start.header.version != version) return ::fchmod(log.file.get(), S_IRWXU) == 0;
+  Start start = log.start;
+  StateSector sector = start.sector;
+  sector.passed_over = 1;
+  sector.alive_ns = alive_ns(sector, io::state_of(log.file));
+  return put_state(log.file, start, sector, true).ok();
+}
+
+bool is_recovering(const std::string& directory) { return io::is_folder_locked(directory); }
+
+std::uint64_t progress_in(const std::string& directory, const ReadStart& read) {
+  std::uint64_t progress = 0;
+  const auto paths = io::list_owned(directory, suffix);
+  for (std::size_t i = 0; paths && i < paths->size(); ++i) {
+    if (const Result<Named> log = look_at((*paths)[i], read)) progress += log->start.sector.progress + 1;
   }
-  const StateSector& now = log.start.sector;
-  const State state = now.state == State::draining ? State::draining : State::open;
-  (void)put_state(log.file, sector_of(state, true, now.progress, header.checksum), true);
+  return progress;
 }
 
-Identity identity_of(Kind kind, const Fd& target, const Result<FileIdentity>& identity) {
-  return {kind, identity ? *identity : FileIdentity(), 0, io::path_of(target.get())};
+Identity identity_of(Kind kind, const Fd& target, const Result<FileIdentity>& identity, std::uint64_t group) {
+  Identity made{kind, identity ? *identity : FileIdentity(), 0, io::path_of(target.get())};
+  made.boot = io::boot_number();
+  made.group = group;
+  return made;
 }
 
-Status save(const std::string& directory, Identity identity, std::span<const Piece> pieces) {
+Status save(const std::string& directory, Identity identity, std::span<const Record> records,
+            const StateSector& sector) {
   if (identity.path.empty() || identity.path.size() > path_max) return Code::unsupported;
-  Result<io::Owned> made = io::create_owned(directory, suffix);
+  Result<io::Owned> made = io::create_owned(directory, suffix_of(identity.target.inode));
   if (!made) return made.status();
   identity.created_ns = made->created_ns;
-  const Start start = start_of(identity);
+  Start start = start_of(identity);
+  start.sector = sealed(sector, start.header.checksum);
   const auto begin = std::as_bytes(std::span(&start, 1));
   std::vector<std::byte> bytes(begin.begin(), begin.end());
   std::uint64_t sequence = 0, payload_bytes = 0;
-  for (const Piece& piece : pieces) {
-    put_record(bytes, Type::data, sequence++, piece.offset, piece.data, start.header.checksum);
-    payload_bytes += piece.data.size();
+  for (Record record : records) {
+    record.sequence = sequence++;
+    put_record(bytes, record, start.header.checksum);
+    payload_bytes += record.data.size();
   }
   const Status written = io::write_durably(made->file, 0, bytes);
   if (!written.ok()) {
@@ -108,7 +146,7 @@ Status save(const std::string& directory, Identity identity, std::span<const Pie
   }
   const std::uint64_t end = bytes.size();
   bytes.clear();
-  put_record(bytes, Type::commit, sequence, payload_bytes, {}, start.header.checksum);
+  put_record(bytes, {Type::commit, sequence, 0, payload_bytes, {}}, start.header.checksum);
   // Without the commit record, a reader could take damage for an incomplete tail.
   (void)io::write_durably(made->file, end, bytes);
   return {};

@@ -38,23 +38,32 @@ bool has_logs(const std::string& directory);
 // The logs that may belong to the target. For a log of another version, equal numbers of the file are enough.
 std::vector<Named> logs_of(const std::string& directory, const FileIdentity& target, const ReadStart& read);
 
-// Only for the owner of the log, or the holder of its lock.
+// The end of a log's name: logs_of() opens no log of another inode.
+std::string suffix_of(std::uint64_t inode);
+
+// Replaces the state. Only for the owner of the log, or the holder of its lock.
+Status put_state(const Fd& log, Start& start, const StateSector& sector, bool durably = false);
 void set_state(const Fd& log, Start& start, State state);
 void show_progress(const Fd& log, Start& start);
+// The time at which the owner last wrote to the log, by the node's clock.
+std::uint64_t alive_ns(const StateSector& sector, const Result<FileState>& log);
 
 // Notes in the log of a dead process that a program now writes to the target without these records. Recovery
-// then uses them only with --force.
-void pass_over(const Named& log);
+// then uses them only with --force. False: another process works on the log.
+bool pass_over(const Named& log);
 
-// The identity that a log stores for its open target, without the time of creation.
-Identity identity_of(Kind kind, const Fd& target, const Result<FileIdentity>& identity);
+// True if a recovery works in the folder.
+bool is_recovering(const std::string& directory);
+// The progress of all logs in the folder: a recovery may still be at those of another file.
+std::uint64_t progress_in(const std::string& directory, const ReadStart& read);
 
-struct Piece {
-  std::uint64_t offset;
-  std::span<const std::byte> data;
-};
+// The identity that a log stores for its open target, without the time of creation and the stamps' clock.
+Identity identity_of(Kind kind, const Fd& target, const Result<FileIdentity>& identity,
+                     std::uint64_t group = 0);
 
-// Makes a log of these records. The log is on the disk when this returns.
-Status save(const std::string& directory, Identity identity, std::span<const Piece> pieces);
+// Makes a log of these records, which are in the order of writing. `sector`: the state that the log gets. The
+// log is on the disk when this returns.
+Status save(const std::string& directory, Identity identity, std::span<const Record> records,
+            const StateSector& sector = {});
 
 }  // namespace millrace::journal

@@ -29,8 +29,8 @@ class Folder : public ::testing::Test {
   std::vector<Named> logs() const { return logs_of(root, rescue().target, io::read_start); }
   void save_one() const {
     const std::string text = "saved";
-    const Piece piece{7, std::as_bytes(std::span(text.data(), text.size()))};
-    ASSERT_TRUE(save(root, rescue(), {&piece, 1}).ok());
+    const Record one{.offset = 7, .data = std::as_bytes(std::span(text.data(), text.size()))};
+    ASSERT_TRUE(save(root, rescue(), {&one, 1}).ok());
   }
   // A log of version 3, in the parts that both versions have.
   std::string of_version_3() const {
@@ -52,12 +52,19 @@ class Folder : public ::testing::Test {
   std::string root;
 };
 
+TEST_F(Folder, AnAgentMayHaveThousandsOfLogs) {
+  for (int i = 0; i < 2500; ++i) ASSERT_TRUE(io::create_owned(root, suffix_of(i % 3)).ok()) << i;
+  EXPECT_EQ(io::list_owned(root, suffix)->size(), 2500U);
+  EXPECT_EQ(io::list_owned(root, suffix_of(2))->size(), 833U);
+}
+
 TEST_F(Folder, WhatARankSavesIsACommittedLog) {
   EXPECT_FALSE(has_logs(root));
   const std::string one = "older", two = "newer bytes";
-  const std::vector<Piece> pieces = {{100, std::as_bytes(std::span(one.data(), one.size()))},
-                                     {98, std::as_bytes(std::span(two.data(), two.size()))}};
-  ASSERT_TRUE(save(root, rescue(), pieces).ok());
+  const std::vector<Record> records = {
+      {.stamp = 5, .offset = 100, .data = std::as_bytes(std::span(one.data(), one.size()))},
+      {.stamp = 9, .offset = 98, .data = std::as_bytes(std::span(two.data(), two.size()))}};
+  ASSERT_TRUE(save(root, rescue(), records).ok());
   EXPECT_TRUE(has_logs(root));
   ASSERT_EQ(logs().size(), 1U);
   EXPECT_FALSE(logs()[0].living);
@@ -113,7 +120,7 @@ TEST_F(Folder, TheStateOfALogAndItsMarkDoNotTouchEachOther) {
 TEST_F(Folder, AStateThatIsDamagedIsNotTakenForAMark) {
   save_one();
   const Named log = std::move(logs().at(0));
-  const StateSector wrong = sector_of(State::draining, true, 1, log.start.header.checksum + 1);
+  const StateSector wrong = sealed({State::draining, 1, 1}, log.start.header.checksum + 1);
   ASSERT_TRUE(io::write_at(log.file, sizeof(FileHeader), std::as_bytes(std::span(&wrong, 1))).ok());
   EXPECT_EQ(logs().at(0).start.sector.passed_over, 0U);
 }

@@ -31,6 +31,14 @@ bool has_header(const Summary& summary) {
   return summary.verdict == Verdict::clean || summary.verdict == Verdict::torn || summary.end > 0;
 }
 
+const char* name(State state) {
+  return state == State::draining ? "draining" : state == State::done ? "done" : "open";
+}
+
+const char* name(Writers writers) {
+  return writers == Writers::nobody ? "nobody" : writers == Writers::nodes ? "nodes" : "owner";
+}
+
 const char* name(Kind kind) {
   return kind == Kind::ledger ? "ledger" : kind == Kind::rescue ? "rescue" : "overflow";
 }
@@ -46,11 +54,14 @@ nlohmann::ordered_json document_of(const std::string& file, const Summary& summa
   const FileHeader& header = summary.header;
   document["version"] = header.version;
   document["kind"] = name(header.kind);
-  document["state"] = summary.state.state == State::draining ? "draining" : "open";
+  document["state"] = name(summary.state.state);
   document["passed_over"] = summary.state.passed_over != 0;
   document["created"] = time_text(header.created_ns);
   document["target"] = {{"path", path_of(header)},     {"device", header.device}, {"inode", header.inode},
                         {"birth_ns", header.birth_ns}, {"handle", header.handle}, {"mark", header.mark}};
+  const FileState& left = summary.state.target;
+  document["writers"] = name(summary.state.writers);
+  document["left"] = {{"bytes", left.bytes}, {"mtime_ns", left.mtime_ns}, {"ctime_ns", left.ctime_ns}};
   document["records"] = summary.records;
   document["payload_bytes"] = summary.payload_bytes;
   document["extent"] = {summary.extent.begin, summary.extent.end};

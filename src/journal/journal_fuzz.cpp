@@ -28,7 +28,7 @@ void repair(std::vector<std::byte>& bytes) {
   header.checksum = header_checksum(header);
   std::memcpy(bytes.data(), &header, sizeof header);
   if (bytes.size() < sizeof(Start)) return;
-  const StateSector sector = sector_of(State::draining, false, 0, header.checksum);
+  const StateSector sector = sealed({State::draining}, header.checksum);
   std::memcpy(bytes.data() + sizeof header, &sector, sizeof sector);
   std::uint64_t sequence = 0;
   for (std::size_t at = sizeof(Start); bytes.size() - at >= sizeof(RecordHeader);) {

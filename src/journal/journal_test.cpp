@@ -222,7 +222,7 @@ TEST(Log, ItsStateIsSeenAtOnce) {
   journal.writer->set_state(State::draining);
   EXPECT_EQ(state().state, State::draining) << "a write is in flight";
   EXPECT_EQ(state().progress, progress);
-  journal.writer->show_progress();
+  journal.writer->show_life(true);
   EXPECT_NE(state().progress, progress);
   EXPECT_EQ(state().state, State::draining);
   journal.finish();

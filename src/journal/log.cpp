@@ -37,10 +37,10 @@ Log::~Log() { storage_.release(file_); }
 
 bool Log::ready() const { return !status_.ok() || batch_.size() + room_needed <= batch_bytes; }
 
-void Log::append(std::uint64_t offset, std::span<const std::byte> data) {
+void Log::append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp) {
   assert(ready() && !data.empty() && data.size() <= payload_max && offset <= UINT64_MAX - data.size());
   if (!status_.ok()) return;
-  put_record(batch_, Type::data, appended_.records++, offset, data, seed_);
+  put_record(batch_, {Type::data, appended_.records++, stamp, offset, data}, seed_);
   appended_.payload_bytes += data.size();
   if (batch_.size() + room_needed > batch_bytes) start();
 }
@@ -58,18 +58,24 @@ void Log::sync() {
 }
 
 void Log::set_state(State state) {
-  if (std::exchange(state_, state) != state) put_state();
+  if (std::exchange(sector_.state, state) != state) put_state();
 }
 
-void Log::show_progress() {
-  ++progress_;
+void Log::show_life(bool progress) {
+  sector_.progress += progress ? 1 : 0;
+  put_state();
+}
+
+void Log::note(Writers writers, const FileState& target) {
+  sector_.writers = writers;
+  sector_.target = target;
   put_state();
 }
 
 // If the disk refuses the write, other processes see the earlier state.
 void Log::put_state() {
-  const StateSector sector = sector_of(state_, false, progress_, seed_);
-  (void)storage_.put(file_, sizeof(FileHeader), std::as_bytes(std::span(&sector, 1)));
+  sector_ = sealed(sector_, seed_);
+  (void)storage_.put(file_, sizeof(FileHeader), std::as_bytes(std::span(&sector_, 1)));
 }
 
 void Log::read(const Segment& segment) {
@@ -126,7 +132,7 @@ void Log::complete(const io::Completion& completion) {
   if (status_.ok() && syncing_) {
     // The commit record does not depend on ready(): a batch may be larger than batch_bytes.
     if (syncing_->payload_bytes > stable_.payload_bytes) {
-      put_record(batch_, Type::commit, appended_.records++, syncing_->payload_bytes, {}, seed_);
+      put_record(batch_, {Type::commit, appended_.records++, 0, syncing_->payload_bytes, {}}, seed_);
       wanted_ = true;
     }
     stable_ = *syncing_;

@@ -44,8 +44,8 @@ class Log {
 
   // True if append() may be called. False while both batches are full.
   bool ready() const;
-  // Appends one data record of 1 byte to payload_max.
-  void append(std::uint64_t offset, std::span<const std::byte> data);
+  // Appends one data record of 1 byte to payload_max. `stamp`: the time of its write, by transport/stamp.hpp.
+  void append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp = 0);
   // Starts writing the buffered records.
   void flush();
   // Flushes, and starts a datasync when all earlier records are written. Later records do not delay it. After
@@ -55,7 +55,9 @@ class Log {
 
   // Other processes see the new state at once.
   void set_state(State state);
-  void show_progress();
+  void show_life(bool progress);
+  // Notes who may write to the target from now on, and the state that the target has now.
+  void note(Writers writers, const FileState& target);
 
   // An empty segment at the place of the next record.
   Segment end() const { return {file_bytes(), records(), 0}; }
@@ -104,8 +106,7 @@ class Log {
   io::Handle file_;
   std::uint32_t owner_;
   std::uint64_t seed_;  // checksum of the file header
-  State state_ = State::open;
-  std::uint64_t progress_ = 0;
+  StateSector sector_ = sealed({}, 0);
   std::vector<std::byte> batch_;   // being filled; belongs at position_
   std::vector<std::byte> flying_;  // in flight, if not empty
   std::uint64_t position_ = sizeof(Start);

@@ -70,7 +70,7 @@ Verdict JournalReader::open() {
   if (header.checksum != header_checksum(header)) return verdict_ = Verdict::corrupt;
   if (header.version != version) return verdict_ = Verdict::unsupported;
   const bool known = header.kind >= Kind::overflow && header.kind <= Kind::rescue;
-  const bool right = known && header.path_length <= path_max && header.reserved == 0 && header.reserved2 == 0;
+  const bool right = known && header.path_length <= path_max;
   return verdict_ = right && sound(start_) ? Verdict::clean : Verdict::corrupt;
 }
 
@@ -101,6 +101,7 @@ bool JournalReader::next(Record& record) {
   if (!found || (found->type == Type::commit && found->offset > payload_bytes_))
     return stop(Verdict::corrupt);
   record = *found;
+  record.stamp = stamp_ = std::max(stamp_, found->stamp);
   position_ += bytes;
   sequence_ += 1;
   payload_bytes_ += header.length;
@@ -146,14 +147,20 @@ bool never_committed(const Fd& file) {
   return !some_commit(file, sizeof(FileHeader), [](const RecordHeader&) { return true; });
 }
 
-Summary scan(const Fd& file) {
+Summary scan(const Fd& file, const std::function<void()>& goes_on) {
   Summary summary;
   JournalReader reader(file);
   summary.verdict = reader.open();
   summary.header = reader.header();
   if (summary.verdict != Verdict::clean) return summary;
   summary.state = reader.state();
+  constexpr std::uint64_t step_bytes = 16 * MiB;
+  std::uint64_t told = step_bytes;
   for (Record record; reader.next(record);) {
+    if (goes_on && reader.position() >= told) {
+      told = reader.position() + step_bytes;
+      goes_on();
+    }
     if (record.type == Type::commit) {
       summary.commits += 1;
       continue;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -44,8 +45,9 @@ class JournalReader {
   const FileHeader& header() const { return start_.header; }
   const StateSector& state() const { return start_.sector; }
 
-  // Reads the next record. Its data is valid until the next call. False at the end: verdict() and position()
-  // then describe the end.
+  // Reads the next record. Its stamp is never below that of an earlier one: a writer takes a record with a
+  // lower stamp later only if no order is promised between both. Its data is valid until the next call. False
+  // at the end: verdict() and position() then describe the end.
   bool next(Record& record);
   Verdict verdict() const { return verdict_; }
   std::uint64_t position() const { return position_; }
@@ -66,6 +68,7 @@ class JournalReader {
   std::uint64_t position_ = sizeof(Start);
   std::uint64_t sequence_ = 0;
   std::uint64_t payload_bytes_ = 0;  // of the records read so far
+  std::uint64_t stamp_ = 0;          // the highest so far
   Verdict verdict_ = Verdict::clean;
   bool committed_ = false;
 };
@@ -83,7 +86,8 @@ struct Summary {
   Extent extent;
 };
 
-Summary scan(const Fd& file);
+// Calls `goes_on` once per 16 MiB.
+Summary scan(const Fd& file, const std::function<void()>& goes_on = {});
 
 // For a log that is corrupt at `summary.end`: true if a valid commit record behind that place covers the
 // damaged records, so that a program may rely on them. True too if the file cannot be read.

@@ -39,9 +39,9 @@ struct TestJournal {
     std::uint32_t owner = 5;
     writer = *Log::create(*storage, storage->create(), owner, who);
   }
-  void append(std::uint64_t offset, const std::string& data) {
+  void append(std::uint64_t offset, const std::string& data, std::uint64_t stamp = 0) {
     wait_ready();
-    writer->append(offset, std::as_bytes(std::span(data.data(), data.size())));
+    writer->append(offset, std::as_bytes(std::span(data.data(), data.size())), stamp);
     written.emplace_back(offset, data);
   }
   void commit() {

@@ -328,6 +328,7 @@ void Sink::complete(const io::Completion& completion) {
       break;
     case io::Op::writeback:
     case io::Op::read:
+    case io::Op::look:
       break;
   }
   impl_->start();

@@ -143,7 +143,7 @@ def kill_job(site, folder, mpi, options, before_the_end):
             # Bytes that the agent has not taken yet would end with the ranks.
             assert eventually(lambda: journaled(site) == WHOLE - 2048, 30), journaled(site)
             assert site.run(0, "pkill", "-KILL", "millraced").returncode == 0
-            (journal,) = (STORAGE / site.name / "node0/tmp").glob("millrace-*/*.journal")
+            (journal,) = (STORAGE / site.name / "node0/var-tmp").glob("millrace-*/*.journal")
             assert data.read_bytes() != pattern(0, WHOLE - 2048), "all is in the file: nothing is shown"
             before_the_end(data)
             (number,) = site.run(0, "squeue", "-h", "-o", "%A").stdout.split()

@@ -219,3 +219,18 @@ def test_a_full_disk_of_the_one_node_is_told_to_all(nodes):
     assert nodes.cluster.run(0, "mount", "-t", "tmpfs", "-o", "size=4m", "none", "/tmp/small").returncode == 0
     job = Writing(nodes, "mpich", "/tmp/small/file", "space", target="first").end()
     assert [f"rank {rank} no space 1" in job.job.out for rank in range(6)] == [True] * 6, job.job.told
+
+
+@pytest.mark.parametrize(
+    ("mpi", "settings"),
+    [("mpich", {"strategy": "journal"}), ("ompi", {"durability": "node"})],
+    ids=["mpich journal", "ompi node"],
+)
+def test_a_ledger_that_its_node_could_not_recover_is_refused(nodes, mpi, settings):
+    """The ledgers of other nodes would be for stand-ins."""
+    there = f"/tmp/refused-{mpi}"
+    job = Writing(nodes, mpi, there, target="first", **settings).job
+    assert job.wait(60) != 0, job.told
+    assert "FAIL rank 0: open" in job.out, job.told
+    assert f"{there} was not opened: with target=first" in job.read("err"), job.told
+    assert nodes.cluster.run(0, "ls", there).returncode != 0

@@ -13,7 +13,7 @@ from pathlib import Path
 from millrace.cluster import system
 from millrace.cluster.state import LOCAL, Spec, address, host_name
 
-_PRIVATE = ("/tmp", "/dev/shm")  # each node's own
+_PRIVATE = ("/tmp", "/var/tmp", "/dev/shm")  # each node's own
 _CGROUP = "/sys/fs/cgroup"
 _PLAIN = system.MS_NOSUID | system.MS_NODEV | system.MS_NOEXEC
 
@@ -32,11 +32,11 @@ def hidden(paths: Iterable[Path]) -> list[str]:
 
 
 def make_storage(spec: Spec, index: int) -> None:
-    """Prepares each boot: /tmp is empty, and /local is as the node left it."""
+    """Prepares each boot: /tmp is empty, and /var/tmp and /local are as the node left them."""
     own = spec.own(index)
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(own / "tmp")
-    for name, mode in (("tmp", 0o1777), ("local", 0o1777)):
+    for name, mode in (("tmp", 0o1777), ("var-tmp", 0o1777), ("local", 0o1777)):
         folder = own / name
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(mode)
@@ -61,6 +61,7 @@ def make_private(spec: Spec, index: int) -> None:
     system.mount("tmpfs", "/dev/shm", "tmpfs", system.MS_NOSUID | system.MS_NODEV, "mode=1777")
     own = spec.own(index)
     system.mount(str(own / "tmp"), "/tmp", flags=system.MS_BIND)
+    system.mount(str(own / "var-tmp"), "/var/tmp", flags=system.MS_BIND)
     system.mount(str(own / "local"), str(LOCAL), flags=system.MS_BIND)
     system.mount(str(spec.folder / "hosts"), "/etc/hosts", flags=system.MS_BIND)
     for path, fd in shared:

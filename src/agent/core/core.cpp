@@ -227,6 +227,7 @@ bool Core::advance(std::uint64_t now_ns) {
     moved |= lane.pipeline->pump();
     core.shared.advance_wanted |= lane.pipeline->throttled() || lane.pipeline->claims().recalls;
   });
+  core.files.each([](OpenFile& file) { file.note_writers(); });
   core.shared.storage.kick();
   core.files.each_lane([&](OpenFile& file, Lane& lane) {
     if (core.telling) lane.watch.tell(now_ns, file.path, *lane.pipeline, lane.requests, core.reports);
@@ -245,12 +246,14 @@ std::uint64_t Core::next_deadline_ns() const {
     const std::uint64_t ahead_until = lane.pipeline->departures().ahead_until_ns();
     if (ahead_until > impl_->shared.now_ns) next = std::min(next, ahead_until);
   });
+  impl_->files.each([&](const OpenFile& file) { next = std::min(next, file.next_sign_ns()); });
   return next;
 }
 
 void Core::set_bounds(const Bounds& bounds) {
   impl_->shared.write_within_ns = bounds.write_within_ns;
   impl_->shared.pool_bound_bytes = bounds.pool_bytes;
+  impl_->shared.stamp_clock = bounds.stamp_clock;
 }
 
 void Core::write_out() {

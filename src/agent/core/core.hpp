@@ -93,7 +93,9 @@ class Core {
 
   // One write record of at most record_max bytes; copies the bytes. The sender has the file open, ready() is
   // true, and the caller has verified the checksum.
-  void write(SenderId sender, FileSlot file, std::uint64_t offset, std::span<const std::byte> data);
+  // `stamp`: the time of a rank's write (transport/stamp.hpp), for the ledger.
+  void write(SenderId sender, FileSlot file, std::uint64_t offset, std::span<const std::byte> data,
+             std::uint64_t stamp = 0);
 
   // Takes the records of a bundle, as write() does, until ready() is false for this sender. `at` is then
   // behind the last record taken; otherwise it is reset. The caller has verified the checksum and the frame's
@@ -103,7 +105,7 @@ class Core {
     std::uint64_t records = 0;  // taken by this call
   };
   Bundled write_bundle(SenderId sender, FileSlot file, std::uint64_t offset,
-                       std::span<const std::byte> payload, transport::Unbundler& at);
+                       std::span<const std::byte> payload, transport::Unbundler& at, std::uint64_t stamp = 0);
 
   // The rank wrote this extent itself, past the pipeline.
   void note(SenderId sender, FileSlot file, Extent extent);
@@ -157,6 +159,8 @@ class Core {
     std::uint64_t write_within_ns = 5'000'000'000;
     // The most bytes of the pool, whatever sort_buffer says: a share of the node's or job's memory limit.
     std::uint64_t pool_bytes = UINT64_MAX;
+    // The transport::StampClock of all stamps.
+    std::uint32_t stamp_clock = 0;
   };
   void set_bounds(const Bounds& bounds);
   // The longest time between two looks at a ring that keeps this bound; UINT64_MAX: no file is open.

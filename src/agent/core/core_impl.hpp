@@ -60,9 +60,10 @@ struct Core::Impl {
   void expire();
   bool retire();
   bool ready() const { return shared.ready() && !shared.ledger_full; }
-  void put(OpenFile& to, const Sender& from, std::uint64_t offset, std::span<const std::byte> data) {
+  void put(OpenFile& to, const Sender& from, std::uint64_t offset, std::span<const std::byte> data,
+           std::uint64_t stamp) {
     if (to.ledger && !from.upstream) {
-      to.keep(offset, data);
+      to.keep(offset, data, stamp);
       shared.ledger_full |= !to.ledger->ready();
     }
     to.write(offset, data);

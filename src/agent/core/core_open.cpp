@@ -55,7 +55,7 @@ Result<FileSlot> Core::open(SenderId sender, Fd target, const transport::Registe
     if (impl_->shared.record_max_bytes > record_max_before && !memory.share_out())
       return memory.refuse(Code::unsupported, record_max_before);
     if (registration.settings.strategy != file->asked.strategy) file->asked = registration.settings;
-    file->join(impl_->shared, target, registration.settings);
+    file->join(impl_->shared, target, registration.settings, registration.group);
   }
   (void)impl_->sender(sender);
   if (routed) file->routed_groups.insert(registration.group);

@@ -29,13 +29,15 @@ void Core::mark(SenderId sender, FileSlot slot, std::uint64_t offset) {
   }
 }
 
-void Core::write(SenderId sender, FileSlot slot, std::uint64_t offset, std::span<const std::byte> data) {
+void Core::write(SenderId sender, FileSlot slot, std::uint64_t offset, std::span<const std::byte> data,
+                 std::uint64_t stamp) {
   const Sender& from = impl_->heard(sender);
-  impl_->put(impl_->files[slot], from, offset, data);
+  impl_->put(impl_->files[slot], from, offset, data, stamp);
 }
 
 Core::Bundled Core::write_bundle(SenderId sender, FileSlot slot, std::uint64_t offset,
-                                 std::span<const std::byte> payload, transport::Unbundler& at) {
+                                 std::span<const std::byte> payload, transport::Unbundler& at,
+                                 std::uint64_t stamp) {
   const Sender& from = impl_->heard(sender);
   OpenFile& to = impl_->files[slot];
   Bundled bundled;
@@ -49,7 +51,7 @@ Core::Bundled Core::write_bundle(SenderId sender, FileSlot slot, std::uint64_t o
       bundled.end = Bundled::End::core_is_full;
       break;
     }
-    impl_->put(to, from, record.offset, record.data);
+    impl_->put(to, from, record.offset, record.data, stamp);
   }
   at = bundled.end == Bundled::End::core_is_full ? here : transport::Unbundler();
   return bundled;

@@ -6,18 +6,30 @@
 
 #include "io/posix/descriptor.hpp"
 #include "io/posix/owned.hpp"
+#include "journal/folder.hpp"
 #include "sink/sink.hpp"
 
 namespace millrace::agent {
 
+Ledger::Ledger(io::Storage& storage, std::uint32_t& next_owner, std::string directory,
+               journal::Identity target, const Fd& file)
+    : storage_(storage),
+      next_owner_(next_owner),
+      directory_(std::move(directory)),
+      target_(std::move(target)),
+      looker_(next_owner++) {
+  if (Result<Fd> own = io::duplicate(file)) watched_ = storage_.adopt(*std::move(own), false);
+}
+
 Ledger::~Ledger() {
+  if (watched_) storage_.release(*watched_);
   log_.reset();
   if (file_.valid() && !promised_) (void)io::remove_owned(path_);
 }
 
 Status Ledger::create() {
   if (target_.path.empty() || target_.path.size() > journal::path_max) return Code::unsupported;
-  Result<io::Owned> made = io::create_owned(directory_, journal::suffix);
+  Result<io::Owned> made = io::create_owned(directory_, journal::suffix_of(target_.target.inode));
   if (!made) return made.status();
   file_ = std::move(made->file);
   path_ = std::move(made->path);
@@ -27,15 +39,19 @@ Status Ledger::create() {
   auto log = journal::Log::create(storage_, *std::move(own), next_owner_, target_);
   if (!log) return log.status();
   log_ = *std::move(log);
+  writers_ = journal::Writers::owner;
+  left_ = {};
   return {};
 }
 
 void Ledger::fail(Status status) {
-  const std::string why = status.code() == Code::no_space ? "too little room" : status.describe();
+  const std::string why = status.code() == Code::no_space ? "too little room"
+                          : status.code() == Code::access ? io::describe_foreign(directory_)
+                                                          : status.describe();
   problem_ = "no ledger in " + directory_ + ": " + why;
 }
 
-void Ledger::append(std::uint64_t offset, std::span<const std::byte> data) {
+void Ledger::append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp) {
   if (given_up_ || data.empty()) return;
   if (log_ == nullptr) {
     if (Status made = create(); !made.ok()) {
@@ -44,7 +60,7 @@ void Ledger::append(std::uint64_t offset, std::span<const std::byte> data) {
       return;
     }
   }
-  log_->append(offset, data);
+  log_->append(offset, data, stamp);
   appended_ = log_->records();
 }
 
@@ -86,11 +102,37 @@ void Ledger::set_draining(bool draining) {
   if (log_ != nullptr) log_->set_state(draining ? journal::State::draining : journal::State::open);
 }
 
-void Ledger::show_progress() {
-  if (log_ != nullptr) log_->show_progress();
+void Ledger::show_life(bool progress) {
+  if (log_ != nullptr) log_->show_life(progress);
+}
+
+void Ledger::note_writers(journal::Writers may_write) {
+  if (log_ == nullptr) return;
+  if (may_write == journal::Writers::nobody) {
+    if (writers_ == may_write || looking_ || !watched_) return;
+    looking_ = true;
+    touched_ = false;
+    io::Request look;
+    look.op = io::Op::look;
+    look.file = *watched_;
+    look.token = std::uint64_t{looker_} << 32;
+    storage_.submit(std::move(look));
+    return;
+  }
+  touched_ = true;
+  if (std::exchange(writers_, may_write) != may_write) log_->note(writers_, left_);
 }
 
 void Ledger::complete(const io::Completion& completion) {
+  if (looking_ && sink::owner_of(completion.token) == looker_) {
+    looking_ = false;
+    if (!completion.status.ok()) storage_.release(*std::exchange(watched_, completion.status));
+    if (!completion.status.ok() || touched_ || log_ == nullptr) return;
+    writers_ = journal::Writers::nobody;
+    left_ = completion.state;
+    log_->note(writers_, left_);
+    return;
+  }
   if (log_ == nullptr || !log_->owns(sink::owner_of(completion.token))) return;
   log_->complete(completion);
   if (log_->status().ok() || failing_ || given_up_) return;

@@ -28,11 +28,9 @@ namespace millrace::agent {
 // The first record creates the file. Deterministic; not thread safe.
 class Ledger {
  public:
-  Ledger(io::Storage& storage, std::uint32_t& next_owner, std::string directory, journal::Identity target)
-      : storage_(storage),
-        next_owner_(next_owner),
-        directory_(std::move(directory)),
-        target_(std::move(target)) {}
+  // `file`: the target, open.
+  Ledger(io::Storage& storage, std::uint32_t& next_owner, std::string directory, journal::Identity target,
+         const Fd& file);
   // Nothing may be in flight. The file stays if it is promised().
   ~Ledger();
   Ledger(const Ledger&) = delete;
@@ -40,7 +38,7 @@ class Ledger {
 
   // True if append() may be called.
   bool ready() const { return !failing_ && (log_ == nullptr || log_->ready()); }
-  void append(std::uint64_t offset, std::span<const std::byte> data);
+  void append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp);
 
   // Places in the order of writing, over the ledger's whole life: behind the last record appended, behind the
   // last record that the node's file system has (it outlives this process), and behind the last record that
@@ -68,12 +66,16 @@ class Ledger {
 
   // `draining`: no rank of this node has the target open any more.
   void set_draining(bool draining);
-  // Shows progress to programs that wait for the end of the draining.
-  void show_progress();
+  // Shows that the owner lives, and its progress to programs that wait for the end of the draining.
+  void show_life(bool progress);
+  // Recovery refuses a target that others have changed (recovery/state.hpp). So the log says who may write to
+  // the target now: `nobody` as soon as the storage has told the state that the last write has left.
+  void note_writers(journal::Writers may_write);
+  journal::Writers writers() const { return writers_; }
 
   // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);
-  bool quiet() const { return log_ == nullptr || !log_->in_flight(); }
+  bool quiet() const { return !looking_ && (log_ == nullptr || !log_->in_flight()); }
 
   const std::string& problem() const { return problem_; }
   const std::string& path() const { return path_; }
@@ -87,7 +89,13 @@ class Ledger {
   std::string directory_;
   journal::Identity target_;
   std::unique_ptr<journal::Log> log_;
-  Fd file_;  // has the lock
+  Fd file_;                                     // has the lock
+  Result<io::Handle> watched_ = Code::invalid;  // the target
+  std::uint32_t looker_;                        // owner number of looks at it
+  bool looking_ = false;
+  bool touched_ = false;  // something may have written since the look began
+  journal::Writers writers_ = journal::Writers::owner;
+  FileState left_;
   std::string path_;
   std::uint64_t base_ = 0;      // records of earlier files
   std::uint64_t appended_ = 0;  // records of this file up to the last data record

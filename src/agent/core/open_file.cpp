@@ -14,6 +14,8 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::uint64_t show_every_ns = 250'000'000;
+// While the agent or its ranks may write to the target. recovery/state.hpp allows for it.
+constexpr std::uint64_t sign_every_ns = 1'000'000'000;
 
 // nullptr unless the file has stand-ins on other nodes.
 Result<std::unique_ptr<Fetches>> open_fetches(Shared& shared, const Fd& target, const Route& route) {
@@ -77,7 +79,7 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
     file->lanes.push_back(std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), *std::move(reads),
                                                  senders, upstreams, file->reads_only));
   }
-  file->join(shared, target, file->asked);
+  file->join(shared, target, file->asked, registration.group);
   return file;
 }
 
@@ -150,7 +152,7 @@ bool OpenFile::dirty() const {
 
 // --- the ledger ---
 
-void OpenFile::join(Shared& shared, const Fd& target, const FileSettings& settings) {
+void OpenFile::join(Shared& shared, const Fd& target, const FileSettings& settings, std::uint64_t group) {
   for (const auto& lane : lanes) {
     if (settings.durability > lane->pipeline->settings().durability)
       lane->pipeline->strengthen(settings.durability);
@@ -158,9 +160,11 @@ void OpenFile::join(Shared& shared, const Fd& target, const FileSettings& settin
   some_want_disk_ |= settings.durability == Durability::disk;
   if (!keeps_ledger(settings) || ledger) return;
   const Result<FileIdentity> marked = shared.storage.identify(target, true);
-  ledger = std::make_unique<Ledger>(
-      shared.storage, shared.next_owner, shared.journal_directory,
-      journal::identity_of(journal::Kind::ledger, target, marked ? marked : Result(identity)));
+  journal::Identity who =
+      journal::identity_of(journal::Kind::ledger, target, marked ? marked : Result(identity), group);
+  who.clock = shared.stamp_clock;
+  ledger = std::make_unique<Ledger>(shared.storage, shared.next_owner, shared.journal_directory,
+                                    std::move(who), target);
 }
 
 bool OpenFile::secured() const {
@@ -188,10 +192,32 @@ void OpenFile::show_progress(std::uint64_t now_ns) {
   std::uint64_t bytes = 0;
   for (const auto& lane : lanes)
     bytes += lane->pipeline->departures().bytes_out() + lane->pipeline->settlements().settled_puts();
-  if (bytes == shown_bytes_ || now_ns - shown_ns_ < show_every_ns) return;
+  const bool progress = bytes != shown_bytes_ && now_ns - shown_ns_ >= show_every_ns;
+  if (!progress && now_ns < next_sign_ns()) return;
   shown_bytes_ = bytes;
   shown_ns_ = now_ns;
-  ledger->show_progress();
+  ledger->show_life(progress);
+}
+
+std::uint64_t OpenFile::next_sign_ns() const {
+  const bool needed = ledger && !ledger->empty() && ledger->writers() != journal::Writers::nobody;
+  return needed ? shown_ns_ + sign_every_ns : UINT64_MAX;
+}
+
+// True if agents of other nodes write to the file too.
+bool OpenFile::passes_on() const {
+  return nodes > 1 || !routed_groups.empty() ||
+         std::ranges::any_of(lanes, [](const auto& lane) { return lane->pipeline->carries(); });
+}
+
+journal::Writers OpenFile::writers() const {
+  if (passes_on()) return journal::Writers::nodes;
+  // Ranks write past the pipeline, unless the strategy forbids it.
+  const bool past = asked.strategy != Strategy::journal;
+  const bool some = std::ranges::any_of(lanes, [past](const auto& lane) {
+    return !lane->pipeline->outlet().idle() || (past && lane->requests.members().used_by_ranks());
+  });
+  return some ? journal::Writers::owner : journal::Writers::nobody;
 }
 
 // True if the records of this node's ranks are safe, and none has been taken since. Records of agents

@@ -79,11 +79,11 @@ struct OpenFile {
   // Makes the lane's records depart, unless a working ledger has them.
   void write_out(Lane& lane);
   // Logs a record of a rank of this node in the ledger.
-  void keep(std::uint64_t offset, std::span<const std::byte> data) {
-    if (ledger) ledger->append(offset, data);
+  void keep(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp) {
+    if (ledger) ledger->append(offset, data, stamp);
   }
   // Called for every open of the file. A later one may have a stronger durability, or need a ledger.
-  void join(Shared& shared, const Fd& target, const FileSettings& settings);
+  void join(Shared& shared, const Fd& target, const FileSettings& settings, std::uint64_t group);
 
   // True if a close is answered as soon as the ledger has all earlier records on its disk.
   bool answers_from_ledger() const;
@@ -95,6 +95,12 @@ struct OpenFile {
   }
   // Appends the answers that are due. True if anything moved.
   bool advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies);
+  // Notes in the ledger who may write to the target. Call it before the storage starts new requests.
+  void note_writers() {
+    if (ledger && !ledger->empty()) ledger->note_writers(writers());
+  }
+  // When the ledger has to show that its owner lives; UINT64_MAX: never.
+  std::uint64_t next_sign_ns() const;
   // When the file ends: a message if the target lacks promised bytes; else empty.
   std::string ledger_message() const;
 
@@ -125,6 +131,8 @@ struct OpenFile {
   bool secured() const;
   bool rescued() const;
   bool due(const Owed& owed) const;
+  bool passes_on() const;
+  journal::Writers writers() const;
   void show_progress(std::uint64_t now_ns);
 
   std::vector<Owed> owed_;

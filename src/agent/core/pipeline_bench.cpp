@@ -43,6 +43,7 @@ class NullStorage final : public io::Storage {
   Status resize(io::Handle, std::uint64_t) override { return Code::unsupported; }
   Status put(io::Handle, std::uint64_t, std::span<const std::byte>) override { return {}; }
   Result<FileIdentity> identify(const Fd&, bool) override { return FileIdentity(); }
+  Result<FileState> state_of(const Fd&) override { return FileState(); }
   void submit(io::Request request) override {
     std::uint64_t bytes = 0;
     for (const iovec& part : request.data) bytes += part.iov_len;

@@ -5,18 +5,17 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cstring>
 #include <ctime>
-#include <optional>
+#include <map>
 #include <ostream>
 #include <vector>
 
-#include "agent/core/core.hpp"
+#include "agent/recovery/group.hpp"
 #include "agent/recovery/recovery_list.hpp"
-#include "agent/recovery/recovery_target.hpp"
 #include "io/posix/descriptor.hpp"
 #include "io/posix/owned.hpp"
 #include "journal/folder.hpp"
-#include "journal/reader.hpp"
 #include "transport/memory.hpp"
 #include "transport/presence.hpp"
 
@@ -24,58 +23,31 @@ namespace millrace::agent {
 
 namespace {
 
-// A journal that this process has checked and locked.
-struct Found {
-  std::string path;
-  Fd file;
-  journal::Summary summary;
-
-  std::string target() const { return path_of(summary.header); }
-  bool passed_over() const { return summary.state.passed_over != 0; }
-};
-
 class Recovery {
  public:
   Recovery(const RecoveryOptions& options, io::Storage& storage, std::ostream& out, std::ostream& error,
            Pace& pace)
-      : options_(options), storage_(storage), out_(out), error_(error), pace_(pace) {}
+      : options_(options), storage_(storage), pace_(pace), outcome_{out, error} {}
   int run();
 
  private:
+  // The journals of one file.
+  struct Journals {
+    FileIdentity target;
+    bool legible = false;
+    std::vector<std::string> paths;
+  };
+
   bool wait_for_living();
-  bool lock(const Fd& file);
-  void take(const std::string& path);
-  bool usable(Found& found);
-  Status write_all(const Found& found, Fd target);
-  void finish(Found& found);
-  void refuse(const std::string& path, const std::string& why) {
-    error_ << "millrace recover: " << path << ": " << why << '\n';
-    failed_ = true;
-  }
+  Result<Fd> lock_folder();
+  std::vector<Journals> by_target(const std::vector<std::string>& paths) const;
+  bool is_asked_for(const Journals& journals, const Result<FileIdentity>& target) const;
 
   const RecoveryOptions& options_;
   io::Storage& storage_;
-  std::ostream& out_;
-  std::ostream& error_;
   Pace& pace_;
-  std::vector<Found> found_;
-  std::size_t living_ = 0;
-  bool failed_ = false;
+  Outcome outcome_;
 };
-
-bool unreadable_header(const journal::Summary& summary) {
-  return summary.verdict == journal::Verdict::not_a_journal ||
-         (summary.verdict == journal::Verdict::corrupt && summary.end == 0);
-}
-
-// Tries several times, because a process that only looks at the log holds its lock for a moment.
-bool Recovery::lock(const Fd& file) {
-  for (int tries = 0; tries < 20; ++tries) {
-    if (io::take_lock(file)) return true;
-    pace_.pause(2);
-  }
-  return false;
-}
 
 // The living agents that have bytes, and what they have done so far.
 struct Agents {
@@ -106,7 +78,7 @@ bool Recovery::wait_for_living() {
   for (;;) {
     std::size_t living = 0;
     std::uint64_t progress = 0;
-    const auto paths = journals_in(options_.directory, error_);
+    const auto paths = journals_in(options_.directory, outcome_.error);
     if (!paths) return false;
     for (const std::string& path : *paths) {
       const Result<journal::Named> log = journal::look_at(path);
@@ -120,173 +92,100 @@ bool Recovery::wait_for_living() {
     const std::size_t waiting = living + agents.count;
     if (waiting == 0) return true;
     if (waiting != told && living > 0)
-      out_ << "waiting for " << living << (living == 1 ? " file" : " files") << " that agents are writing"
-           << std::endl;
+      outcome_.out << "waiting for " << living << (living == 1 ? " file" : " files")
+                   << " that agents are writing" << std::endl;
     if (waiting != told && agents.count > 0)
-      out_ << "waiting for " << agents.count << (agents.count == 1 ? " agent" : " agents")
-           << " with bytes of files" << std::endl;
+      outcome_.out << "waiting for " << agents.count << (agents.count == 1 ? " agent" : " agents")
+                   << " with bytes of files" << std::endl;
     if (waiting != told || progress != seen) since_ns = now_ns;
     told = waiting;
     seen = progress;
     if (now_ns - since_ns > options_.timeout_ms * 1'000'000) {
       if (agents.count > 0)
-        refuse(options_.directory,
-               "process " + agents.first +
-                   ", an agent, has bytes of files and has made no "
-                   "progress within --timeout; continue it if it is stopped, or check its "
-                   "disks, then run millrace drain again");
+        outcome_.refuse(options_.directory,
+                        "process " + agents.first +
+                            ", an agent, has bytes of files and has made no "
+                            "progress within --timeout; continue it if it is stopped, or check its "
+                            "disks, then run millrace drain again");
       if (living > 0)
-        refuse(options_.directory,
-               "living agents have made no progress within --timeout, and their journals stay; check their "
-               "disks and their nodes, then run millrace drain again");
+        outcome_.refuse(
+            options_.directory,
+            "living agents have made no progress within --timeout, and their journals stay; check their "
+            "disks and their nodes, then run millrace drain again");
       return false;
     }
     pace_.pause(50);
   }
 }
 
-void Recovery::take(const std::string& path) {
-  Result<Fd> file = io::open_owned(path);
-  if (!file) {
-    if (file.status().code() != Code::not_found) refuse(path, file.status().describe());
-    return;
-  }
-  if (!lock(*file)) {
-    ++living_;
-    return;
-  }
-  Found found{path, *std::move(file), {}};
-  journal::JournalReader reader(found.file);
-  if (reader.open() == journal::Verdict::clean) {  // so that an open of the target waits for this process
-    journal::Start start{reader.header(), reader.state()};
-    journal::set_state(found.file, start, journal::State::draining);
-  }
-  found.summary = journal::scan(found.file);
-  if (usable(found)) found_.push_back(std::move(found));
-}
-
-// False: the journal is refused, with a message, or has no records.
-bool Recovery::usable(Found& found) {
-  using journal::Verdict;
-  journal::Summary& summary = found.summary;
-  const Result<std::uint64_t> size = io::size_of(found.file);
-  // Its agent died before it had written the header.
-  const bool empty = summary.verdict == Verdict::not_a_journal && size && *size < sizeof summary.header;
-  if (empty || (unreadable_header(summary) && journal::never_committed(found.file))) {
-    if (!empty)
-      out_ << found.path
-           << ": the journal has no record, because its node went down before one was on the disk\n";
-    if (!options_.dry_run) (void)io::remove_owned(found.path);
-    return false;
-  }
-  if (summary.verdict == Verdict::corrupt && summary.end > 0 &&
-      (options_.force || !journal::commit_behind(found.file, summary)))
-    summary.verdict = Verdict::torn;
-  if (journal::to_status(summary.verdict).ok()) return true;
-  std::string why = journal::describe(summary.verdict);
-  if (summary.verdict == Verdict::unsupported)
-    why = "a Millrace journal of format version " + std::to_string(summary.header.version) +
-          ", and this build reads version " + std::to_string(journal::version) +
-          " only; none of its records was used. Recover it with the build that wrote it, or remove it with "
-          "--discard";
-  if (summary.verdict == Verdict::corrupt)
-    why += " (byte " + std::to_string(summary.end) +
-           "); none of its records was used; --force uses the records before that byte";
-  refuse(found.path, why);
-  return false;
-}
-
-// Uses the agent's own pipeline, so that writes are large and in the order of the file.
-Status Recovery::write_all(const Found& found, Fd target) {
-  Core core(storage_, options_.directory);
-  transport::Register registration{};
-  registration.group = 1;
-  registration.members = 1;
-  registration.settings.strategy = Strategy::sort;
-  registration.settings.durability = Durability::disk;
-  registration.settings.record_max_bytes = journal::payload_max;
-  Result<FileSlot> slot = core.open(0, std::move(target), registration);
-  if (!slot) return slot.status();
-  const auto step = [&] {
-    if (!core.advance(pace_.now_ns())) pace_.wait_for(storage_);
-  };
-  journal::JournalReader reader(found.file, 4 * MiB);
-  if (reader.open() != journal::Verdict::clean) return Code::corrupt;
-  journal::Start start{reader.header(), reader.state()};
-  journal::Record record;
-  std::uint64_t shown_ns = 0;
-  while (reader.position() < found.summary.end && reader.next(record)) {
-    if (record.type != journal::Type::data) continue;
-    while (!core.ready() && core.error(*slot).ok()) step();
-    if (!core.error(*slot).ok()) break;
-    if (const std::uint64_t now_ns = pace_.now_ns(); now_ns - shown_ns > 250'000'000) {
-      shown_ns = now_ns;
-      journal::show_progress(found.file, start);  // for programs that wait to open the target
+// One recovery at a time: two of them could write the journals of a file in the wrong order.
+Result<Fd> Recovery::lock_folder() {
+  bool told = options_.dry_run;
+  for (std::uint32_t wait_ms = 1;; wait_ms = std::min(2 * wait_ms, 50U)) {
+    Result<Fd> locked = io::lock_folder(options_.directory);
+    if (locked || locked.status().code() != Code::timeout) return locked;
+    if (!told && wait_ms >= 50) {
+      outcome_.out << "waiting for another recovery in " << io::owned_folder(options_.directory) << std::endl;
+      told = true;
     }
-    core.write(0, *slot, record.offset, record.data);
-  }
-  core.close(0, *slot, 1, {});
-  for (;;) {
-    for (const Reply& reply : core.take_replies()) {
-      if (!reply.status.ok()) return reply.status;
-      return reader.position() == found.summary.end ? Status() : Status(Code::corrupt);
-    }
-    step();
+    pace_.pause(wait_ms);
   }
 }
 
-void Recovery::finish(Found& found) {
-  const std::string what = std::to_string(found.summary.records) + " records, " +
-                           std::to_string(found.summary.payload_bytes) + " bytes";
-  if (found.passed_over() && !options_.force) {
-    return refuse(found.path, found.target() + " was opened for writing without these " + what +
-                                  ", and may have newer bytes; --force writes the records nevertheless");
+// The files in the order of their first journals' names. What has no legible header is alone.
+std::vector<Recovery::Journals> Recovery::by_target(const std::vector<std::string>& paths) const {
+  std::vector<Journals> all;
+  std::multimap<std::uint64_t, std::size_t> by_inode;
+  for (const std::string& path : paths) {
+    const Result<journal::Named> log = journal::look_at(path);
+    if (!log) continue;  // removed meanwhile
+    const journal::FileHeader& header = log->start.header;
+    const FileIdentity target = journal::target_of(header);
+    const bool legible = std::memcmp(header.magic, journal::magic, sizeof journal::magic) == 0;
+    const auto [begin, end] = by_inode.equal_range(target.inode);
+    const auto same = std::find_if(begin, end, [&](const auto& entry) {
+      return legible && all[entry.second].legible &&
+             same_file(all[entry.second].target, target) != Sameness::other;
+    });
+    if (same != end) {
+      all[same->second].paths.push_back(path);
+    } else {
+      by_inode.emplace(target.inode, all.size());
+      all.push_back({target, legible, {path}});
+    }
   }
-  Target target = find_target(storage_, found.summary.header, true);
-  if (const std::string why = refusal(target, found.target());
-      !why.empty() && !(target.file && options_.force))
-    return refuse(found.path, why + " (" + what + ")");
-  if (options_.dry_run) {
-    out_ << found.path << ": " << what << " for " << found.target() << '\n';
-    return;
-  }
-  const Status written = write_all(found, *std::move(target.file));
-  if (!written.ok())
-    return refuse(found.path, found.target() + ": " + written.describe() + "; the journal stays");
-  if (Status gone = io::remove_durably(found.path); !gone.ok()) return refuse(found.path, gone.describe());
-  out_ << found.target() << ": recovered " << what << '\n';
+  return all;
+}
+
+bool Recovery::is_asked_for(const Journals& journals, const Result<FileIdentity>& target) const {
+  if (options_.target.empty()) return true;
+  return target && journals.legible && same_file(journals.target, *target) != Sameness::other;
 }
 
 int Recovery::run() {
   transport::bury_dead(options_.directory);
   if (options_.drain && !wait_for_living()) return 1;
-  const auto paths = journals_in(options_.directory, error_);
-  if (!paths) return 1;
-  for (const std::string& path : *paths) take(path);
-  // Sorts by the time of creation: of two logs for one target, the later one is newer. File systems count
-  // time in ticks of milliseconds. Within one tick, a rank's rescue of its ring is newer than any ledger.
-  std::ranges::stable_sort(found_, {}, [](const Found& one) {
-    return std::pair(one.summary.header.created_ns, one.summary.header.kind);
-  });
-  std::vector<FileIdentity> broken;
-  for (Found& found : found_) {
-    const FileIdentity target = journal::target_of(found.summary.header);
-    if (std::ranges::find(broken, target) != broken.end()) {
-      refuse(found.path,
-             "was not used, because an older journal of " + found.target() + " was not recovered; it stays");
-      continue;
-    }
-    const bool before = std::exchange(failed_, false);
-    finish(found);
-    if (failed_ && !found.passed_over()) broken.push_back(target);
-    failed_ |= before;
+  Result<FileIdentity> target = Code::not_found;
+  if (!options_.target.empty()) {
+    const Result<Fd> file = io::open_to_read(options_.target.c_str());
+    target = file ? storage_.identify(*file, false) : file.status();
+    if (!target) outcome_.refuse(options_.target, target.status().describe());
   }
-  if (living_ > 0)
-    out_ << living_ << (living_ == 1 ? " journal is" : " journals are")
-         << " still in use by living agents; millrace drain waits for them\n";
-  if (!failed_ && found_.empty() && living_ == 0)
-    out_ << "nothing to recover in " << options_.directory << '\n';
-  return failed_ ? 1 : 0;
+  const Result<Fd> locked = lock_folder();
+  const auto paths = journals_in(options_.directory, outcome_.error);
+  if (!paths) return 1;
+  if (!locked && !paths->empty()) outcome_.refuse(options_.directory, locked.status().describe());
+  for (const Journals& journals : locked ? by_target(*paths) : std::vector<Journals>()) {
+    if (is_asked_for(journals, target)) Group(options_, storage_, pace_, outcome_).recover(journals.paths);
+  }
+  if (!options_.target.empty()) return outcome_.failed ? 1 : 0;
+  if (outcome_.living > 0)
+    outcome_.out << outcome_.living << (outcome_.living == 1 ? " journal is" : " journals are")
+                 << " still in use by living agents; millrace drain waits for them\n";
+  outcome_.failed |= tell_of_others(options_.directory, outcome_.error);
+  if (!outcome_.failed && outcome_.dead == 0 && outcome_.living == 0)
+    outcome_.out << "nothing to recover in " << options_.directory << '\n';
+  return outcome_.failed ? 1 : 0;
 }
 
 }  // namespace
@@ -302,6 +201,14 @@ void Pace::wait_for(io::Storage& storage) {
   pollfd ready{storage.event_fd(), POLLIN, 0};
   if (ready.fd >= 0) (void)::poll(&ready, 1, 100);
 }
+
+std::uint64_t Pace::wall_ns() const {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::uint64_t Pace::boot() const { return io::boot_number(); }
 
 int recover(const RecoveryOptions& options, io::Storage& storage, std::ostream& out, std::ostream& error,
             Pace& pace) {

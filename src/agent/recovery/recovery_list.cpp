@@ -33,11 +33,11 @@ std::string contents(const journal::Summary& summary) {
   return text;
 }
 
-const char* describe(const Target& target) {
+std::string describe(const Target& target, const std::string& name) {
   if (!target.file) return target.file.status().code() == Code::not_found ? "gone" : "cannot be opened";
   switch (target.sameness) {
     case Sameness::same:
-      return "there";
+      return target.name == name ? "there" : "there, as " + target.name;
     case Sameness::other:
       return "now another file";
     case Sameness::unknown:
@@ -76,13 +76,22 @@ std::optional<std::vector<std::string>> journals_in(const std::string& directory
   Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
   if (paths) return *std::move(paths);
   const bool others = paths.status().code() == Code::access;
-  error
-      << begin_of_line << io::owned_folder(directory) << ": "
-      << (others
-              ? "this folder is not the user's own, or other users can write to it; no journal in it is used"
-              : paths.status().describe())
-      << '\n';
+  error << begin_of_line
+        << (others ? io::describe_foreign(directory)
+                   : io::owned_folder(directory) + ": " + paths.status().describe())
+        << '\n';
   return std::nullopt;
+}
+
+bool tell_of_others(const std::string& directory, std::ostream& error) {
+  const std::vector<std::string> folders = io::other_folders(directory, journal::suffix);
+  for (const std::string& folder : folders)
+    error << begin_of_line << folder
+          << ": has journals of another machine, or of this one under another name or an earlier build; they "
+             "stay. "
+             "Run millrace recover on that machine. If this is that machine, move them to "
+          << io::owned_folder(directory) << " and run millrace recover again\n";
+  return !folders.empty();
 }
 
 int list_journals(const std::string& directory, io::Storage& storage, std::ostream& out,
@@ -94,13 +103,21 @@ int list_journals(const std::string& directory, io::Storage& storage, std::ostre
     if (!log) continue;  // removed meanwhile
     const journal::Summary summary = journal::scan(log->file);
     out << path << ": " << contents(summary);
-    if (journal::to_status(summary.verdict).ok() || summary.end > 0)
-      out << " (" << describe(find_target(storage, summary.header, false)) << ')';
+    if (journal::to_status(summary.verdict).ok() || summary.end > 0) {
+      const Target target = find_target(storage, summary.header, false);
+      out << " (" << describe(target, path_of(summary.header));
+      const Result<FileState> now = target.file ? storage.state_of(*target.file) : target.file.status();
+      const std::uint64_t alive_ns = journal::alive_ns(summary.state, storage.state_of(log->file));
+      const bool changed = now && target.sameness != Sameness::other &&
+                           changed_since({summary.header, summary.state, alive_ns}, *now, io::boot_number());
+      out << (changed ? ", changed since" : "") << ')';
+    }
     out << "; " << (log->living ? "living" : "dead")
         << (summary.state.passed_over != 0 ? ", passed over" : "") << '\n';
   }
-  if (paths->empty()) out << "no journals in " << directory << '\n';
-  return 0;
+  const bool others = tell_of_others(directory, error);
+  if (paths->empty() && !others) out << "no journals in " << directory << '\n';
+  return others ? 1 : 0;
 }
 
 int discard_journals(const std::string& directory, std::span<const std::string> paths, std::ostream& out,

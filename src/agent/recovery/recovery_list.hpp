@@ -22,6 +22,10 @@ int list_journals(const std::string& directory, io::Storage& storage, std::ostre
 int discard_journals(const std::string& directory, std::span<const std::string> paths, std::ostream& out,
                      std::ostream& error);
 
+// Names other folders of the user below `directory` that have journals: those of other machines, or of this
+// one under an earlier name. True if there are any.
+bool tell_of_others(const std::string& directory, std::ostream& error);
+
 // The journals below `directory`. If the folder cannot be used, returns nothing and prints the reason to
 // `error`.
 std::optional<std::vector<std::string>> journals_in(const std::string& directory, std::ostream& error);

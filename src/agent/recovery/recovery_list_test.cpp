@@ -12,6 +12,7 @@ TEST_F(Recovery, TheListTellsOfEveryJournal) {
   other.target.birth_ns = 1;
   unknown.target = {.device = unknown.target.device, .inode = unknown.target.inode};
   gone.path = root + "/gone";
+  gone.target.birth_ns = 2;
   put("a", {{0, "one"}, {5, "two"}});
   put("b", {{0, "one"}}, other);
   put("c", {{0, "one"}}, unknown);

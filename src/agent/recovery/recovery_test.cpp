@@ -106,7 +106,8 @@ TEST_F(Recovery, DamageBehindTheLastCommitIsATailDamageBeforeItIsRefused) {
   EXPECT_EQ(content().substr(0, 4), "one.");
   put("a", committed(true));
   std::vector<std::byte> bytes = committed(true);
-  bytes[sizeof(journal::Start) + journal::record_bytes(4) + 48] ^= std::byte{1};  // "two."
+  bytes[sizeof(journal::Start) + journal::record_bytes(4) + sizeof(journal::RecordHeader)] ^=
+      std::byte{1};  // "two."
   put("a", bytes);
   std::ofstream(target) << std::string(100, '.');
   const Ran refused = run();
@@ -120,7 +121,8 @@ TEST_F(Recovery, DamageBehindTheLastCommitIsATailDamageBeforeItIsRefused) {
 
 TEST_F(Recovery, AnotherFileOfThatNameIsRefused) {
   put("a", {{0, "new"}});
-  fs::rename(target, root + "/other");
+  fs::create_directory(root + "/elsewhere");
+  fs::rename(target, root + "/elsewhere/other");
   EXPECT_EQ(run().status, 1) << "it is gone";
   std::ofstream(target) << "another file";
   const Ran refused = run();
@@ -183,7 +185,7 @@ TEST_F(Recovery, AJournalOfAnEarlierVersionIsNotUsed) {
   put("a", bytes);
   const Ran ran = run();
   EXPECT_EQ(ran.status, 1);
-  EXPECT_NE(ran.error.find("format version 3, and this build reads version 4 only"), std::string::npos)
+  EXPECT_NE(ran.error.find("format version 3, and this build reads version 5 only"), std::string::npos)
       << ran.error;
   EXPECT_EQ(content(), std::string(100, '.'));
   EXPECT_TRUE(fs::exists(place("a")));
@@ -201,7 +203,8 @@ TEST_F(Recovery, AJournalWaitsForAnOlderOneThatCannotBeUsed) {
   put("a", {{0, "old"}}, 1);
   put("b", {{0, "new"}}, 2);
   ASSERT_EQ(::chmod(target.c_str(), 0), 0);
-  fs::rename(target, root + "/away");
+  fs::create_directory(root + "/elsewhere");
+  fs::rename(target, root + "/elsewhere/away");
   EXPECT_EQ(run().status, 1);
   EXPECT_TRUE(fs::exists(place("a")) && fs::exists(place("b")));
 }

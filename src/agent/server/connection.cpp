@@ -141,12 +141,12 @@ Drained Connection::take_records(Core& core, const FrameHeader& frame, const std
   }
   if (opens_[frame.file].kept) keep_until_ledger_has(frame.file);
   if (frame.kind == Kind::write) {
-    core.write(id_, frame.file, frame.offset, {payload, frame.length});
+    core.write(id_, frame.file, frame.offset, {payload, frame.length}, frame.span);
     ++records_;
     return Drained::done;
   }
   const Core::Bundled bundled =
-      core.write_bundle(id_, frame.file, frame.offset, {payload, frame.length}, bundle_);
+      core.write_bundle(id_, frame.file, frame.offset, {payload, frame.length}, bundle_, frame.span);
   records_ += bundled.records;
   if (bundled.end == Core::Bundled::End::corrupt) why = "a bundle of records is malformed";
   return drained(bundled.end);

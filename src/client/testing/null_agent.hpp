@@ -75,7 +75,7 @@ class NullProcess final : public Process {
   void look_again(const std::string&) override {}
   void pause(std::uint32_t) override {}
   bool read_start(const Fd&, void*, std::size_t) override { return false; }
-  bool recover(const std::string&) override { return false; }
+  bool recover(const std::string&, const std::string&) override { return false; }
   void say(const std::string&) override {}
 
  private:

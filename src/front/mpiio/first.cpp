@@ -25,6 +25,7 @@ struct FirstAgreement {
   std::uint64_t there;   // rank 0 sees the file
   std::uint64_t whole;   // rank 0 wants the file staged, if it is only read
   std::uint64_t pieces;  // ... or read through the agents
+  std::uint64_t ledger;  // some rank wants a ledger
 };
 
 std::string name_of(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
@@ -189,15 +190,27 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
                       path_selected(settings, *path) && (amode & MPI_MODE_SEQUENTIAL) == 0;
   const client::FileStamp stamp = wanted && rank == 0 ? client::stamp_of(*path) : client::FileStamp{};
   const FirstAgreement mine{
-      own_company(rank, wanted), stamp.size, stamp.inode != 0 ? 1u : 0u,
+      own_company(rank, wanted),
+      stamp.size,
+      stamp.inode != 0 ? 1u : 0u,
       rank == 0 && settings.stage != Stage::none && settings.stage != Stage::pieces ? 1u : 0u,
-      rank == 0 && settings.stage == Stage::pieces ? 1u : 0u};
+      rank == 0 && settings.stage == Stage::pieces ? 1u : 0u,
+      keeps_ledger(settings.file) ? 1u : 0u};
   FirstAgreement all{};
   if (!all_at_most(comm, mine, all) || all.company.refused != 0 || all.company.on_one_node()) return false;
   const Opening how{
       entry,     comm,           amode, info, fh, {*path, settings, all.company.group, 0, 0, true, all.size},
       rank == 0, all.pieces != 0};
-  if (access == MPI_MODE_RDONLY && all.there == 0) {
+  if (access != MPI_MODE_RDONLY && all.ledger != 0) {
+    // A ledger of another node could not be recovered: that node does not see the file.
+    if (rank == 0)
+      client::log(
+          *path +
+          " was not opened: with target=first, durability node and strategy journal are not possible if the "
+          "ranks are on several nodes, because the other nodes cannot recover their journals; choose "
+          "durability disk and strategy sort");
+    result = refuse_open(MPI_ERR_UNSUPPORTED_OPERATION);
+  } else if (access == MPI_MODE_RDONLY && all.there == 0) {
     result = refuse_open(MPI_ERR_NO_SUCH_FILE);
   } else {
     result = access == MPI_MODE_RDONLY && all.whole != 0 ? read_first(how) : open_in_place(how);

@@ -33,6 +33,7 @@ class DevicesStorage final : public Storage {
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return devices_.front().storage->identify(file, for_good);
   }
+  Result<FileState> state_of(const Fd& file) override { return devices_.front().storage->state_of(file); }
   void submit(Request request) override;
   void kick() override;
   void poll(std::vector<Completion>& out) override;

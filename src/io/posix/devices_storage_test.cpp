@@ -23,6 +23,7 @@ class Hanging final : public Storage {
   Status resize(Handle, std::uint64_t) override { return {}; }
   Status put(Handle, std::uint64_t, std::span<const std::byte>) override { return {}; }
   Result<FileIdentity> identify(const Fd&, bool) override { return FileIdentity{}; }
+  Result<FileState> state_of(const Fd&) override { return FileState{}; }
   void submit(Request request) override { requests.push_back(std::move(request)); }
   void kick() override {}
   void poll(std::vector<Completion>& out) override {

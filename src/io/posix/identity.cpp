@@ -84,6 +84,17 @@ Result<FileIdentity> identify(const Fd& file, bool for_good) {
   return identity;
 }
 
+Result<FileState> state_of(const Fd& file) { return state_of(file.get()); }
+
+Result<FileState> state_of(int file) {
+  struct stat about {};
+  if (::fstat(file, &about) != 0) return Status::from_errno(errno);
+  const auto ns = [](const timespec& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+  };
+  return FileState{static_cast<std::uint64_t>(about.st_size), ns(about.st_mtim), ns(about.st_ctim)};
+}
+
 std::uint64_t mark_of(const Fd& file) { return mark_of(Spot{file.get(), "", true}); }
 
 std::uint64_t set_mark(const Fd& file) {

@@ -18,6 +18,10 @@ Result<FileIdentity> identify(const Fd& file, bool for_good);
 // The identity of the file at a path. Follows symbolic links.
 Result<FileIdentity> identify(const std::string& path);
 
+// The state of an open file. A network file system writes the client's cache back first.
+Result<FileState> state_of(const Fd& file);
+Result<FileState> state_of(int file);
+
 // The mark of a file: a random number in an extended attribute, which stays with the file. 0: the file system
 // has no such attributes. `unmarked`: the file has no mark.
 std::uint64_t mark_of(const Fd& file);

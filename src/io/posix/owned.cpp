@@ -10,16 +10,45 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <ctime>
 #include <memory>
+
+#include "base/checksum.hpp"
 
 namespace millrace::io {
 
 namespace {
 
-constexpr int tries_max = 1000;
+constexpr int tries_max = 1000;  // other processes may remove the folder again and again
+
+// The contents of a small file; empty if it cannot be read.
+std::string contents_of(const char* path) {
+  char text[64];
+  const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  const ssize_t size = file.valid() ? ::read(file.get(), text, sizeof text) : 0;
+  return {text, size > 0 ? static_cast<std::size_t>(size) : 0};
+}
+
+// A number that stays with the machine. The machine's identity itself is confidential: machine-id(5).
+std::string machine_number() {
+  std::string machine = contents_of("/etc/machine-id");
+  utsname node{};
+  if (machine.size() < 32 && ::uname(&node) == 0) machine = node.nodename;
+  constexpr std::uint64_t millrace = 0x6d696c6c72616365;
+  char text[17];
+  (void)std::snprintf(text, sizeof text, "%016llx",
+                      static_cast<unsigned long long>(checksum(machine.data(), machine.size(), millrace)));
+  return text;
+}
+
+// list_owned() of any folder.
+Result<std::vector<std::string>> files_in(const std::string& folder, const std::string& suffix);
+
+std::string own_begin() { return "millrace-" + std::to_string(::geteuid()) + "-"; }
 
 // Code::access unless only this user can enter the folder. Another user could put journals there, which would
 // be written to this user's files.
@@ -29,11 +58,6 @@ Status check_folder(const std::string& folder) {
   const bool own =
       S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() && (about.st_mode & (S_IRWXG | S_IRWXO)) == 0;
   return own ? Status() : Status(Code::access);
-}
-
-bool has_name(const Fd& file) {
-  struct stat about {};
-  return ::fstat(file.get(), &about) == 0 && about.st_nlink > 0;
 }
 
 // The file's time, from the clock of the file system.
@@ -47,23 +71,66 @@ std::uint64_t made_ns(const Fd& file) {
 }  // namespace
 
 std::string owned_folder(const std::string& directory) {
-  utsname node{};
-  (void)::uname(&node);
-  return std::string(directory)
-      .append("/millrace-" + std::to_string(::geteuid()) + "-")
-      .append(node.nodename);
+  static const std::string machine = machine_number();
+  return std::string(directory).append("/").append(own_begin()).append(machine);
+}
+
+std::vector<std::string> other_folders(const std::string& directory, const std::string& suffix) {
+  std::vector<std::string> found;
+  const std::string own = owned_folder(directory);
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(directory.c_str()), &::closedir);
+  while (const dirent* entry = listing ? ::readdir(listing.get()) : nullptr) {
+    const std::string path = std::string(directory).append("/").append(entry->d_name);
+    if (!std::string(entry->d_name).starts_with(own_begin()) || path == own) continue;
+    const auto files = files_in(path, suffix);
+    if (files && !files->empty()) found.push_back(path);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+std::string describe_foreign(const std::string& directory) {
+  const std::string folder = owned_folder(directory);
+  struct stat about {};
+  const bool there = ::lstat(folder.c_str(), &about) == 0;
+  const bool foreign = there && about.st_uid != ::geteuid();
+  return folder +
+         (foreign ? ": user " + std::to_string(about.st_uid) + " made this folder under your name"
+                  : ": this folder is not the user's own, or other users can write to it") +
+         "; no journal in it is used, and none is written. Let its owner remove it, or set "
+         "MILLRACE_JOURNAL_DIRECTORY to a directory of your own";
+}
+
+Result<Fd> lock_folder(const std::string& directory) {
+  const std::string folder = owned_folder(directory);
+  for (int tries = 0; tries < tries_max; ++tries) {
+    Fd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!opened.valid()) return Status::from_errno(errno);
+    if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0)
+      return errno == EWOULDBLOCK ? Status(Code::timeout) : Status::from_errno(errno);
+    if (has_name(opened)) return opened;
+  }
+  return Code::not_found;
+}
+
+bool is_folder_locked(const std::string& directory) {
+  const Fd opened(::open(owned_folder(directory).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return opened.valid() && is_locked(opened);
 }
 
 Result<Owned> create_owned(const std::string& directory, const std::string& suffix) {
+  static std::atomic<std::uint32_t> last_number{0};
   const std::string folder = owned_folder(directory);
-  const std::string stem = std::string(folder).append("/").append(std::to_string(::getpid())).append("-");
-  for (int number = 1; number <= tries_max; ++number) {
+  const std::string stem = std::string(folder).append("/").append(std::to_string(::getpid()));
+  for (int tries = 0; tries < tries_max; ++tries) {
+    char number[12];
+    (void)std::snprintf(number, sizeof number, "-%08x", ++last_number);
     if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return Status::from_errno(errno);
     if (Status own = check_folder(folder); !own.ok()) {
       if (own.error() == ENOENT) continue;  // another process has removed the folder
       return own;
     }
-    std::string path = std::string(stem).append(std::to_string(number)).append(suffix);
+    std::string path = std::string(stem).append(number).append(suffix);
     Fd file(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
     if (!file.valid() && errno != EEXIST && errno != ENOENT) return Status::from_errno(errno);
     if (!file.valid()) continue;
@@ -78,8 +145,13 @@ Result<Owned> create_owned(const std::string& directory, const std::string& suff
 }
 
 Result<std::vector<std::string>> list_owned(const std::string& directory, const std::string& suffix) {
+  return files_in(owned_folder(directory), suffix);
+}
+
+namespace {
+
+Result<std::vector<std::string>> files_in(const std::string& folder, const std::string& suffix) {
   std::vector<std::string> found;
-  const std::string folder = owned_folder(directory);
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(folder.c_str()), &::closedir);
   if (!listing)
     return errno == ENOENT ? Result(found) : Result<std::vector<std::string>>(Status::from_errno(errno));
@@ -91,6 +163,8 @@ Result<std::vector<std::string>> list_owned(const std::string& directory, const 
   std::ranges::sort(found);
   return found;
 }
+
+}  // namespace
 
 bool FolderWatch::changed() {
   // File systems count time in ticks of at most 10 ms. Nobody sees a second change in one tick.
@@ -156,6 +230,11 @@ Status sync_name(const std::string& path) {
 
 bool take_lock(const Fd& file) { return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && has_name(file); }
 
+bool has_name(const Fd& file) {
+  struct stat about {};
+  return ::fstat(file.get(), &about) == 0 && about.st_nlink > 0;
+}
+
 bool is_locked(const Fd& file) {
   if (::flock(file.get(), LOCK_SH | LOCK_NB) != 0) return true;
   ::flock(file.get(), LOCK_UN);
@@ -173,6 +252,11 @@ Status remove_durably(const std::string& path) {
   const Status status = remove_owned(path);
   if (folder.valid()) (void)::fsync(folder.get());  // even if the folder was removed with its last file
   return status;
+}
+
+std::uint64_t boot_number() {
+  const std::string boot = contents_of("/proc/sys/kernel/random/boot_id");
+  return boot.empty() ? 0 : checksum(boot.data(), boot.size());
 }
 
 std::string path_of(int file) {

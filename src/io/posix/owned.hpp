@@ -12,7 +12,8 @@
 #include "base/result.hpp"
 
 // Files whose names outlive a killed process, in a folder that only this user can enter:
-// DIRECTORY/millrace-UID-NODE. The node is in the name because locks of other nodes may not be visible here.
+// DIRECTORY/millrace-UID-MACHINE. The machine is in the name because locks of other nodes may not be visible
+// here. Its number comes from /etc/machine-id, which stays when the host gets another name.
 // The process that makes a file holds the file's lock (flock) as long as it lives. So other processes see
 // that it lives. The folder is removed with its last file.
 namespace millrace::io {
@@ -24,6 +25,18 @@ struct Owned {
 };
 
 std::string owned_folder(const std::string& directory);
+
+// The user's folders of other machines' names in the directory that have files whose names end in `suffix`.
+std::vector<std::string> other_folders(const std::string& directory, const std::string& suffix);
+
+// The reason why create_owned() and list_owned() answered Code::access, and what the user can do.
+std::string describe_foreign(const std::string& directory);
+
+// Takes the folder's lock, which one recovery at a time holds. Code::not_found: there is no folder.
+// Code::timeout: another process has the lock.
+Result<Fd> lock_folder(const std::string& directory);
+// True if another process holds the folder's lock.
+bool is_folder_locked(const std::string& directory);
 
 // Makes a new, empty, locked file with mode 0600, for reading and writing. Its name ends in `suffix`.
 // Code::access if the folder exists and is not the user's own.
@@ -65,6 +78,8 @@ Status sync_name(const std::string& path);
 
 // Takes the file's lock. False if another process has the lock, or if the file has no name any more.
 bool take_lock(const Fd& file);
+// False: the file has been removed.
+bool has_name(const Fd& file);
 // True if another process holds the lock.
 bool is_locked(const Fd& file);
 
@@ -73,6 +88,9 @@ Status remove_owned(const std::string& path);
 // The same, and syncs the folder, so that the file does not come back after a crash of the node. A file
 // system that refuses the sync keeps names safe itself.
 Status remove_durably(const std::string& path);
+
+// The number of this boot of the kernel, at random; 0 if it is not known.
+std::uint64_t boot_number();
 
 // The absolute path of the open file according to the kernel; empty if it has none.
 std::string path_of(int file);

@@ -37,6 +37,7 @@ class ThreadsStorage final : public Storage {
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return io::identify(file, for_good);
   }
+  Result<FileState> state_of(const Fd& file) override { return io::state_of(file); }
   void submit(Request request) override;
   void kick() override;
   void poll(std::vector<Completion>& out) override;

@@ -10,6 +10,8 @@
 #include <climits>
 #include <utility>
 
+#include "io/posix/identity.hpp"
+
 namespace millrace::io {
 
 namespace {
@@ -120,6 +122,12 @@ Completion carry_out(int fd, Request& request, Cache cache, GiveWay* give_way) {
     case Op::datasync:
       result = uninterrupted([&] { return fdatasync(fd); });
       return {request.token, Status::from_errno(static_cast<int>(-result)), 0};
+    case Op::look: {
+      const Result<FileState> state = state_of(fd);
+      Completion done{request.token, state.status(), 0};
+      if (state) done.state = *state;
+      return done;
+    }
     case Op::write:
     case Op::read:
       break;

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/uring/uring_storage.hpp"
 
+#include <fcntl.h>
 #include <liburing.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +21,10 @@
 namespace millrace::io {
 
 namespace {
+
+std::uint64_t ns_of(const statx_timestamp& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
 
 constexpr unsigned ring_entries = 64;  // requests in the kernel; more wait in waiting_
 
@@ -39,6 +45,7 @@ class UringStorage final : public Storage {
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return io::identify(file, for_good);
   }
+  Result<FileState> state_of(const Fd& file) override { return io::state_of(file); }
   void submit(Request request) override { waiting_.push_back(std::move(request)); }
   void kick() override;
   void poll(std::vector<Completion>& out) override;
@@ -50,6 +57,7 @@ class UringStorage final : public Storage {
     Request request;
     Transfer transfer;
     int fd = -1;
+    struct statx state = {};  // of a look
   };
 
   UringStorage() : flights_(ring_entries) {
@@ -77,7 +85,8 @@ Status UringStorage::set_up() {
   io_uring_probe* const probe = io_uring_get_probe_ring(&ring_);
   if (probe == nullptr) return Status::from_errno(ENOSYS);
   bool all = true;
-  for (const int op : {IORING_OP_WRITEV, IORING_OP_READV, IORING_OP_FSYNC, IORING_OP_SYNC_FILE_RANGE}) {
+  for (const int op :
+       {IORING_OP_WRITEV, IORING_OP_READV, IORING_OP_FSYNC, IORING_OP_SYNC_FILE_RANGE, IORING_OP_STATX}) {
     all = all && io_uring_opcode_supported(probe, op) != 0;
   }
   io_uring_free_probe(probe);
@@ -148,6 +157,10 @@ void UringStorage::prepare(unsigned slot) {
     case Op::datasync:
       io_uring_prep_fsync(sqe, flight.fd, IORING_FSYNC_DATASYNC);
       break;
+    case Op::look:
+      io_uring_prep_statx(sqe, flight.fd, "", AT_EMPTY_PATH, STATX_SIZE | STATX_MTIME | STATX_CTIME,
+                          &flight.state);
+      break;
   }
   io_uring_sqe_set_data64(sqe, slot);
 }
@@ -174,12 +187,15 @@ bool UringStorage::finish(unsigned slot, int result, Completion& done) {
   switch (flight.request.op) {
     case Op::writeback:
       break;
+    case Op::look:
     case Op::datasync:
       if (result == -EINTR || result == -EAGAIN) {
         prepare(slot);
         return false;
       }
       done.status = Status::from_errno(result < 0 ? -result : 0);
+      if (flight.request.op == Op::look)
+        done.state = {flight.state.stx_size, ns_of(flight.state.stx_mtime), ns_of(flight.state.stx_ctime)};
       break;
     case Op::write:
     case Op::read:

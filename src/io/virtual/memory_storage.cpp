@@ -78,6 +78,8 @@ struct MemoryStorage::Image {
   std::vector<Extent> dirty;     // of writes that completed since the last datasync was submitted
   std::deque<Snapshot> syncing;  // in the order of their sequence numbers
   std::uint64_t next_sequence = 1;
+  std::uint64_t changes = 1;  // the file's time: the number of writes so far
+  FileState state() const { return {contents.size(), changes, changes}; }
 };
 
 struct MemoryStorage::Adopted {
@@ -176,6 +178,16 @@ Status MemoryStorage::put(Handle file, std::uint64_t offset, std::span<const std
   std::copy(data.begin(), data.end(), image.contents.begin() + static_cast<std::ptrdiff_t>(offset));
   image.dirty.push_back({offset, end});
   return {};
+}
+
+Result<FileState> MemoryStorage::state_of(const Fd& file) {
+  struct stat about = {};
+  if (fstat(file.get(), &about) != 0) return Status::from_errno(errno);
+  for (const auto& image : images_) {
+    if (!image->anonymous && image->device == about.st_dev && image->inode == about.st_ino)
+      return image->state();
+  }
+  return io::state_of(file);
 }
 
 std::size_t MemoryStorage::handles() const {
@@ -291,6 +303,7 @@ bool MemoryStorage::step_write(Active& active) {
             [&](std::uint64_t at, std::byte* from, std::uint64_t n) {
               std::memcpy(image.contents.data() + active.request.offset + at, from, n);
             });
+  if (until > active.moved) ++image.changes;
   active.moved = until;
   if (active.moved < (active.error != 0 ? active.fail_after : active.bytes)) return false;
   for_range(active.request.data, 0, active.moved, [&](std::uint64_t at, std::byte*, std::uint64_t n) {
@@ -341,6 +354,8 @@ bool MemoryStorage::step(Active& active) {
     case Op::datasync:
       finish_sync(active);
       return true;
+    case Op::look:
+      return true;
     case Op::writeback:
       active.error = 0;  // a hint never fails
       return true;
@@ -356,6 +371,7 @@ void MemoryStorage::poll(std::vector<Completion>& out) {
     for_range(active->request.data, 0, active->moved,
               [&](std::uint64_t, std::byte*, std::uint64_t n) { bytes += n; });
     out.push_back({active->request.token, Status::from_errno(active->error), bytes});
+    if (active->request.op == Op::look && !active->bad) out.back().state = image_of(*active).state();
     active.reset();
   }
   std::erase(active_, nullptr);

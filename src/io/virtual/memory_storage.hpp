@@ -73,6 +73,7 @@ class MemoryStorage final : public Storage {
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return io::identify(file, for_good);
   }
+  Result<FileState> state_of(const Fd& file) override;
   void submit(Request request) override;
   void kick() override;
   void poll(std::vector<Completion>& out) override;
@@ -132,7 +133,7 @@ class MemoryStorage final : public Storage {
   std::vector<std::unique_ptr<Active>> held_;      // submitted, not kicked
   std::vector<std::unique_ptr<Active>> active_;
   std::vector<Event> history_;
-  std::uint64_t submitted_[4] = {};
+  std::uint64_t submitted_[5] = {};
   Misuse misuse_;
 };
 

@@ -11,12 +11,14 @@
 #include <string>
 #include <utility>
 
+#include "io/posix/identity.hpp"
 #include "io/virtual/virtual_disk_impl.hpp"
 
 namespace millrace::io {
 
 namespace {
 
+constexpr std::uint64_t hour_ns = 3600ULL * 1'000'000'000;
 constexpr std::uint64_t lock_look_ns = 20'000;  // the time between two looks at a lock
 
 // Calls f(offset in the file, memory, bytes) for the parts of the first `most` bytes, without gaps.
@@ -63,6 +65,7 @@ void VirtualDisk::put(const Fd& file, std::span<const std::byte> bytes) {
   Image& image = *images_[file_of(file)];
   image.contents.assign(bytes.begin(), bytes.end());
   image.stable = image.contents;
+  image.changed_ns = timeline_.now_ns();
 }
 
 void VirtualDisk::truncate(File file, std::uint64_t bytes) {
@@ -85,9 +88,24 @@ void VirtualDisk::replace(File file, std::span<const std::byte> bytes) {
   image.stable = image.contents;
 }
 
+void VirtualDisk::rewrite(File file, std::span<const std::byte> bytes) {
+  Image& image = *images_[file];
+  image.dirty.clear();
+  image.contents.assign(bytes.begin(), bytes.end());
+  image.stable = image.contents;
+  image.changed_ns = timeline_.now_ns() + hour_ns;
+}
+
 FileIdentity VirtualDisk::identify(const Fd& file) {
   const Image& image = *images_[file_of(file)];
-  return {.device = image.device, .inode = image.inode, .birth_ns = image.births};
+  return {.device = mounts_, .inode = image.inode, .birth_ns = image.births};
+}
+
+Result<FileState> VirtualDisk::state_of(const Fd& file) const {
+  struct stat about = {};
+  if (fstat(file.get(), &about) != 0) return Status::from_errno(errno);
+  const auto same = std::ranges::find_if(images_, [&about](const auto& image) { return image->is(about); });
+  return same != images_.end() ? Result((*same)->state()) : io::state_of(file);
 }
 
 // Called when a process has released a file. If the file has no name, the system may give its inode to
@@ -209,6 +227,7 @@ std::uint64_t VirtualDisk::start(Active& active) {
     case Op::read:
       return copied;
     case Op::writeback:
+    case Op::look:
       return soon;
     case Op::datasync: {
       std::uint64_t until = soon;
@@ -283,6 +302,7 @@ void VirtualDisk::write(Active& active) {
     std::memcpy(image.contents.data() + at, from, bytes);
     active.moved += bytes;
   });
+  if (most > 0) image.changed_ns = timeline_.now_ns();
   if (most > 0) settle(active, most);
 }
 

@@ -61,8 +61,16 @@ class VirtualDisk {
   bool in_use(File file) const;
   // Removes the file and makes another one with the same name, these bytes and the same inode number.
   void replace(File file, std::span<const std::byte> bytes);
-  // The file's identity, with its real numbers and a birth time that the disk gives it.
+  // Acts as a program on another machine that writes the whole file anew, an hour from now.
+  void rewrite(File file, std::span<const std::byte> bytes);
+  // Mounts the file system anew: it has another device number.
+  void mount_again() { ++mounts_; }
+  // The file's identity, with its real inode number, and a birth time and device number that the disk gives
+  // it.
   FileIdentity identify(const Fd& file);
+  // Its state; that of the real file if the disk does not have it. The times are those of the virtual clock.
+  // A crash of a node does not set them back.
+  Result<FileState> state_of(const Fd& file) const;
   // Adds a process to a node: a new agent after an old one has ended, or a recovery beside it. `locks`: its
   // writes wait for locks of other processes (io/posix/extent_lock.hpp).
   Process start(std::uint32_t node, bool locks = true);
@@ -146,6 +154,7 @@ class VirtualDisk {
   File last_file_ = 0;
   std::uint64_t last_end_ = 0;
   std::uint64_t slowness_ = 1;
+  std::uint64_t mounts_ = 1;
   std::uint64_t misuses_ = 0;
 };
 

@@ -55,6 +55,8 @@ struct VirtualDisk::Image {
     dirty.clear();
   }
   std::vector<std::byte> contents;
+  std::uint64_t changed_ns = 0;  // the time of the last write
+  FileState state() const { return {contents.size(), changed_ns, changed_ns}; }
   std::vector<std::byte> stable;
   std::list<Dirty> dirty;             // in the order in which the disk takes it
   std::vector<std::uint32_t> losses;  // by node: how often bytes of its cache were lost
@@ -122,6 +124,7 @@ class VirtualDisk::End final : public Storage {
     return Status::from_errno(active.error);
   }
   Result<FileIdentity> identify(const Fd& file, bool) override { return disk_.identify(file); }
+  Result<FileState> state_of(const Fd& file) override { return disk_.state_of(file); }
   void submit(Request request) override {
     auto active = std::make_shared<Active>();
     active->node = node_;
@@ -170,6 +173,7 @@ class VirtualDisk::End final : public Storage {
     if (active.request.op == Op::write) in_flight_ -= active.held;
     std::erase_if(active_, [&active](const auto& one) { return one.get() == &active; });
     done_.push_back({active.request.token, Status::from_errno(active.error), active.moved});
+    if (active.request.op == Op::look) done_.back().state = disk_.images_[active.file]->state();
   }
 
   std::function<void()> wake;

@@ -96,7 +96,7 @@ class Recovery : public testing::Test {
     return made.bytes();
   }
   static std::vector<std::byte> damaged(std::vector<std::byte> bytes) {
-    const auto at = sizeof(journal::Start) + journal::record_bytes(4) + 48 + 48;
+    const auto at = sizeof(journal::Start) + journal::record_bytes(4) + 2 * sizeof(journal::RecordHeader);
     bytes[at] ^= std::byte{1};
     return bytes;
   }

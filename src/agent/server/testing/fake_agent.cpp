@@ -21,6 +21,9 @@ class NoStorage final : public millrace::io::Storage {
   millrace::Result<millrace::FileIdentity> identify(const millrace::Fd&, bool) override {
     return millrace::Code::unsupported;
   }
+  millrace::Result<millrace::FileState> state_of(const millrace::Fd&) override {
+    return millrace::FileState();
+  }
   void submit(millrace::io::Request) override {}
   void kick() override {}
   void poll(std::vector<millrace::io::Completion>&) override {}

@@ -117,7 +117,8 @@ bool Core::ready(FileSlot, std::uint32_t) const { return ready(); }
 bool Core::holds_back(SenderId, FileSlot, std::uint32_t) const { return false; }
 void Core::mark(SenderId, FileSlot, std::uint64_t) {}
 
-void Core::write(SenderId, FileSlot file, std::uint64_t offset, std::span<const std::byte> data) {
+void Core::write(SenderId, FileSlot file, std::uint64_t offset, std::span<const std::byte> data,
+                 std::uint64_t) {
   Target& target = impl_->targets[file];
   ++target.records;
   if (impl_->hold) {
@@ -128,7 +129,8 @@ void Core::write(SenderId, FileSlot file, std::uint64_t offset, std::span<const 
 }
 
 Core::Bundled Core::write_bundle(SenderId sender, FileSlot file, std::uint64_t offset,
-                                 std::span<const std::byte> payload, transport::Unbundler& at) {
+                                 std::span<const std::byte> payload, transport::Unbundler& at,
+                                 std::uint64_t) {
   Bundled bundled;
   transport::Unbundler::Record record{};
   for (; at.next(offset, payload, record) == transport::Unbundler::Found::record; at.taken()) {

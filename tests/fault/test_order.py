@@ -1,0 +1,196 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""A journal belongs to one state of one file, and recovery writes in the order of writing: ADR 28."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+from conftest import BUILD, eventually
+from disk import freeze, small_disk, thaw
+from test_ledger import BOUND_S, LONG, kill, ledgers, millrace, recover
+from victim import pattern
+
+PIECE = 1024
+PIECES = 256  # of each rank
+WHOLE = 2 * PIECE * PIECES
+NEWER = bytes(range(3, 203)) * 3000
+
+
+@pytest.fixture
+def crashed(job):
+    """A job whose journals go with the test."""
+    yield job
+    for folder in job.temporary.glob("millrace-*"):
+        shutil.rmtree(folder)
+
+
+def written_to(job):
+    return sum(path.stat().st_size for path in ledgers(job))
+
+
+def leave(job, path, then=None, **settings):
+    """Agent and ranks die with all records in the ledger, and no byte in the file. `then`: before they die."""
+    words = [f"piece={PIECE}", f"pieces={PIECES + 1}", f"stop={PIECES}"]
+    job.victim(path, *words, strategy="journal", write_within="100ms", **settings)
+    ranks = job.at_stop()
+    assert eventually(lambda: written_to(job) > WHOLE, BOUND_S), job.err
+    if then:
+        then()
+    kill(job.agent(), *ranks.values())
+    job.wait(BOUND_S)
+
+
+def run_again(new_job, job, *words, program="victim", **settings):
+    """Another job on that node, with the same folder of journals."""
+    again = new_job(job.mpi)
+    again.temporary = job.temporary
+    again.start(BUILD / "bin/tests" / f"{program}_{job.mpi}", *words, **settings)
+    return again
+
+
+# --- one state of one file ---
+
+
+@pytest.mark.parametrize("words", [["read=1"], ["pieces=0"]], ids=["to read", "to write"])
+def test_an_open_does_not_bring_old_bytes_over_those_of_a_program_without_millrace(crashed, new_job, tmp_path, words):
+    path = tmp_path / "data"
+    leave(crashed, path)
+    with path.open("r+b") as file:
+        file.write(NEWER)
+    opener = run_again(new_job, crashed, path, *words)
+    assert opener.wait(BOUND_S) == 0
+    assert path.read_bytes()[: len(NEWER)] == NEWER
+    assert "was changed after the end of its agent" in opener.err, opener.err
+    assert ledgers(crashed) and "changed since" in recover(crashed, "--list").stdout
+
+
+def test_recovery_by_command_asks_before_it_writes_to_a_changed_file(crashed, tmp_path):
+    path = tmp_path / "data"
+    leave(crashed, path)
+    path.write_bytes(NEWER)
+    refused = recover(crashed)
+    assert refused.returncode == 1 and "--force" in refused.stderr and path.read_bytes() == NEWER, refused
+    assert recover(crashed, "--force").returncode == 0
+    assert path.read_bytes()[:WHOLE] == pattern(0, WHOLE)
+
+
+def test_what_changes_no_byte_of_the_file_is_no_change(crashed, tmp_path):
+    path = tmp_path / "data"
+    leave(crashed, path)
+    path.chmod(0o600)
+    os.link(path, tmp_path / "link")
+    assert recover(crashed).returncode == 0 and path.read_bytes() == pattern(0, WHOLE)
+
+
+def test_an_open_that_recovers_says_so(crashed, new_job, tmp_path):
+    path = tmp_path / "data"
+    leave(crashed, path)
+    reader = run_again(new_job, crashed, path, f"read={WHOLE}")
+    assert reader.wait(BOUND_S) == 0 and reader.out.count("read right") == 2, reader.out + reader.err
+    assert f"{path}: recovered" in reader.err, reader.err
+
+
+@pytest.mark.parametrize("how", ["command", "open"])
+def test_a_file_that_was_renamed_is_recovered(crashed, new_job, tmp_path, how):
+    path, renamed = tmp_path / "data.tmp", tmp_path / "data"
+    leave(crashed, path, lambda: path.rename(renamed))
+    if how == "command":
+        done = recover(crashed)
+        assert done.returncode == 0 and f"{renamed}: recovered" in done.stdout, done
+    else:
+        assert run_again(new_job, crashed, renamed, "read=1").wait(BOUND_S) == 0
+    assert renamed.read_bytes() == pattern(0, WHOLE) and ledgers(crashed) == []
+
+
+def test_a_file_in_another_folder_is_recovered_by_its_name(crashed, tmp_path):
+    path, other = tmp_path / "data", tmp_path / "other" / "data"
+    other.parent.mkdir()
+    leave(crashed, path, lambda: path.rename(other))
+    refused = recover(crashed)
+    assert refused.returncode == 1 and "--target" in refused.stderr, refused
+    assert recover(crashed, "--target", other).returncode == 0
+    assert other.read_bytes() == pattern(0, WHOLE) and ledgers(crashed) == []
+
+
+def test_a_file_system_that_is_mounted_anew_has_the_same_files(crashed, tmp_path):
+    with small_disk(tmp_path, 64) as place:
+        leave(crashed, place / "data")
+        before = os.stat(place / "data").st_dev
+        image = tmp_path / "image"
+        subprocess.run(["umount", place], check=True)
+        taken = subprocess.run(
+            ["losetup", "-f", "--show", image], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        try:  # the old number is another device's now
+            device = subprocess.run(["losetup", "-f", "--show", image], capture_output=True, text=True, check=True)
+            subprocess.run(["mount", device.stdout.strip(), place], check=True)
+            subprocess.run(["losetup", "-d", device.stdout.strip()], check=True)  # with its umount
+            assert os.stat(place / "data").st_dev != before
+            done = recover(crashed)
+            assert done.returncode == 0, done
+            assert (place / "data").read_bytes() == pattern(0, WHOLE)
+        finally:
+            subprocess.run(["losetup", "-d", taken], check=True)
+
+
+# --- one order ---
+
+
+def test_whoever_notices_the_death_first_the_later_write_is_the_later_one(crashed, tmp_path):
+    path, go = tmp_path / "data", crashed.folder / "go"
+    crashed.start(BUILD / "bin/tests" / f"order_{crashed.mpi}", path, go, strategy="journal")
+
+    def at(step):
+        return eventually(lambda: all(f"step {step} {rank}" in crashed.out for rank in (0, 1)), BOUND_S)
+
+    assert at(0), crashed.out + crashed.err
+    agent = crashed.agent()
+    os.kill(agent, signal.SIGSTOP)
+    crashed.go("go.0")
+    assert at(1), crashed.out + crashed.err
+    kill(agent)
+    crashed.go("go.1")
+    assert eventually(lambda: "noticed 1" in crashed.out, BOUND_S)
+    crashed.go("go.2")
+    crashed.wait(BOUND_S)
+    recover(crashed)
+    assert path.read_bytes()[:PIECE] == b"N" * PIECE, "the older bytes of rank 0 came over the newer ones of rank 1"
+
+
+@pytest.mark.skipif(not LONG, reason="takes more than a minute")
+def test_who_cannot_wait_for_a_recovery_opens_without_the_journal_for_good(crashed, new_job, tmp_path):
+    """The recovery hangs at another file. The open gives up after MILLRACE_TIMEOUT and 60 s without progress."""
+    path = tmp_path / "data"
+    with small_disk(tmp_path, 64) as place:
+        leave(crashed, place / "first")
+        second = new_job(crashed.mpi)
+        second.temporary = crashed.temporary
+        words = [f"piece={PIECE}", f"pieces={PIECES + 1}", f"stop={PIECES}"]
+        before = written_to(crashed)
+        second.victim(path, *words, strategy="journal", write_within="100ms")
+        ranks = second.at_stop()
+        assert eventually(lambda: written_to(crashed) > before + WHOLE, BOUND_S)
+        kill(second.agent(), *ranks.values())
+        second.wait(BOUND_S)
+        freeze(place)
+        command = [BUILD / "bin/millrace", "recover", "--dir", crashed.temporary]
+        recovery = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            assert eventually(lambda: "draining" in states(crashed), BOUND_S)
+            writer = run_again(new_job, crashed, path, "piece=1024", "pieces=10", timeout="1s")
+            ended = writer.wait(3 * BOUND_S)
+            after = path.read_bytes()
+            assert ended == 0 and "passed over" in recover(crashed, "--list").stdout, writer.err
+        finally:
+            thaw(place)
+            said = recovery.communicate(timeout=BOUND_S)
+        assert path.read_bytes() == after, "recovery wrote old bytes over newer ones"
+        assert recovery.returncode == 1 and str(path) in said[1], said
+
+
+def states(job):
+    told = [millrace("journal", path).stdout for path in ledgers(job)]
+    return [line.split()[1] for text in told for line in text.splitlines() if line.startswith("state ")]
