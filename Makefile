@@ -15,7 +15,7 @@ CTEST = ctest --output-on-failure -j $(TEST_JOBS)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-asan test-asan-short asan-short test-tsan test-mpis fuzz fuzzers bench bench-device format lint wheel test-wheel docs tarball package install clean
+.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-filesystems test-asan test-asan-short asan-short test-tsan test-mpis fuzz fuzzers bench bench-device format lint wheel test-wheel docs tarball package install clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,11 +44,14 @@ demo:  ## from a new machine to programs with and without Millrace, as root also
 	@BOOTSTRAP=$(BOOTSTRAP) JOBS=$(JOBS) scripts/demo
 
 test: build  ## all tests but the long ones
-	$(CTEST) --test-dir build -LE long
+	$(CTEST) --test-dir build -LE "long|filesystems"
 
 test-long: build  ## thousands of random cases, hours of patience not needed
 	$(CTEST) --test-dir build -L long
 	TIDY_BATCH=1 $(MAKE) lint BOOTSTRAP=no
+
+test-filesystems: build  ## NFS between guests of user-mode Linux, btrfs, XFS, overlayfs (root; 30 minutes)
+	$(CTEST) --test-dir build -L filesystems
 
 test-asan: bootstrap  ## unit tests under address and undefined-behaviour sanitizers
 	$(call build_preset,build-asan,asan)

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks of several nodes write pieces that share pages of one file. Each rank then reads the pieces of a rank
+// of another node, and at the end rank 0 reads the whole file by a new open. A file system without coherent
+// caches shows every write that was made without the locks of the MPI library.
+//
+// usage: interleaved FILE records BYTES COUNT STEPS world|self    equal pieces, in turn; one handle or one of
+// each rank
+//        interleaved FILE mixed BYTES LARGE COUNT world|self      small pieces, a barrier, large pieces
+//        between them interleaved FILE grow BYTES COUNT STEPS world|self       rank 0 alone extends the file;
+//        others fill its holes
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size;
+static long long wrong, errors;
+static unsigned char* data;
+static MPI_File file;
+
+static unsigned char byte_at(long long at, int step) {
+  return (unsigned char)(at * 31 + (at >> 8) * 7 + (at >> 16) * 3 + step * 101 + 1);
+}
+
+static void put(long long at, long long bytes, int step) {
+  for (long long i = 0; i < bytes; ++i) data[i] = byte_at(at + i, step);
+  errors += MPI_File_write_at(file, at, data, (int)bytes, MPI_BYTE, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+}
+
+static void check(long long at, long long bytes, int step) {
+  memset(data, 0xEE, (size_t)bytes);
+  errors += MPI_File_read_at(file, at, data, (int)bytes, MPI_BYTE, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  for (long long i = 0; i < bytes; ++i) wrong += data[i] != byte_at(at + i, step);
+}
+
+// Each rank now finds what the others have written.
+static void exchange(void) {
+  errors += MPI_File_sync(file) != MPI_SUCCESS;
+  MPI_Barrier(MPI_COMM_WORLD);
+  errors += MPI_File_sync(file) != MPI_SUCCESS;
+}
+
+static void open_file(const char* path, int amode, int alone) {
+  // With handles of single ranks, rank 0 makes the file.
+  if (alone && rank != 0) MPI_Barrier(MPI_COMM_WORLD);
+  const MPI_Comm comm = alone ? MPI_COMM_SELF : MPI_COMM_WORLD;
+  if (MPI_File_open(comm, path, amode, MPI_INFO_NULL, &file) != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 3);
+  if (alone && rank == 0) MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc != 7) MPI_Abort(MPI_COMM_WORLD, 2);
+  const char* const kind = argv[2];
+  const int mixed = strcmp(kind, "mixed") == 0, grows = strcmp(kind, "grow") == 0;
+  const long long small = atoll(argv[3]), second = atoll(argv[4]), third = atoll(argv[5]);
+  const int alone = strcmp(argv[6], "self") == 0;
+  const long long large = mixed ? second : 0, count = mixed ? third : second, steps = mixed ? 1 : third;
+  const long long both = small + large;
+  const int other = (rank + size / 2) % size;
+  data = malloc((size_t)both);
+  open_file(argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, alone);
+  double seconds = 0;
+  for (int step = 0; step < steps; ++step) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    if (grows && rank == 0) put((count * size - 1) * both, small, step);
+    if (grows) MPI_Barrier(MPI_COMM_WORLD);
+    for (long long i = 0; i < count; ++i) put((i * size + rank) * both, small, step);
+    if (mixed) MPI_Barrier(MPI_COMM_WORLD);
+    for (long long i = 0; mixed && i < count; ++i) put((i * size + rank) * both + small, large, step);
+    exchange();
+    seconds += MPI_Wtime() - begin;
+    for (long long i = 0; i < count; ++i) check((i * size + other) * both, both, step);
+    exchange();
+  }
+  errors += MPI_File_close(&file) != MPI_SUCCESS;
+  MPI_Barrier(MPI_COMM_WORLD);
+  open_file(argv[1], MPI_MODE_RDONLY, alone);
+  for (long long i = 0; rank == 0 && i < count * size; ++i) check(i * both, both, (int)steps - 1);
+  errors += MPI_File_close(&file) != MPI_SUCCESS;
+  const long long mine[2] = {wrong, errors};
+  long long all[2];
+  MPI_Allreduce(mine, all, 2, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("writes %.3f s, wrong bytes %lld, errors %lld\n", seconds, all[0], all[1]);
+  free(data);
+  MPI_Finalize();
+  return all[0] != 0 || all[1] != 0;
+}
