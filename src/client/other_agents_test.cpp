@@ -132,7 +132,7 @@ class Opener final : public Process {
 class OneWriter : public ::testing::Test {
  protected:
   OneWriter() : process(other) { put_file(other->page(), number); }
-  bool settle() { return settle_other_agents(process, "/data", number); }
+  bool settle() { return settle_other_agents(process, process.other_agents(), "/data", number); }
 
   const std::shared_ptr<Scripted> other = std::make_shared<Scripted>();
   Opener process;

@@ -98,9 +98,10 @@ Result<int> wait_for(pid_t child, std::uint64_t bound_ms) {
 }
 
 // The agent's exit status is an errno.
-std::string words_of(int status) {
-  char room[128];
-  return status == 0 ? std::string() : std::string(" (") + words_of_errno(status, room) + ")";
+const char* words_of(int status) {
+  return status == ENOMEM   ? " (the system gives it no memory)"
+         : status == EAGAIN ? " (too many processes)"
+                            : "";
 }
 
 // Starts the job's agent, at most `most_starts` times. The socket for ranks listens before the agent runs.
