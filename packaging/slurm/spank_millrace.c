@@ -18,8 +18,11 @@ SPANK_PLUGIN(millrace, 1)
 
 /* sbatch --millrace sets this variable for the batch script. The steps of the script read it. */
 static const char wanted_variable[] = "SLURM_MILLRACE";
+/* srun sets this variable for all nodes of the step: all ranks run without Millrace. */
+static const char without_variable[] = "SLURM_MILLRACE_WITHOUT";
 enum { list_max = 32 * 1024 };
 static int wanted;
+static int missing_here; /* other nodes have the library */
 
 static int note_option(int value, const char* argument, int remote) {
   (void)value;
@@ -47,7 +50,6 @@ static int find_prefix(char* prefix) {
 /* True if `path` can be preloaded. LD_PRELOAD cannot hold a path with a blank or a colon. */
 static int check_library(const char* path) {
   if (access(path, R_OK) == 0 && strpbrk(path, " :\t\n") == NULL) return 1;
-  slurm_spank_log("millrace: %s cannot be preloaded on this node; the program runs without Millrace", path);
   return 0;
 }
 
@@ -72,12 +74,20 @@ static int starts_helper(spank_t step) {
   return 0;
 }
 
-/* Puts Millrace before the libraries that the user preloads. False: the step needs nothing more. */
+/* Puts Millrace before the libraries that the user preloads. False: the step needs nothing more, or the
+ * library is missing here. */
 static int preload(spank_t step, const char* prefix) {
   static char library[PATH_MAX + 64], plain[PATH_MAX + 64], list[list_max], theirs[list_max - 3 * PATH_MAX];
   snprintf(library, sizeof library, "%s/lib/libmillrace.so", prefix);
   snprintf(plain, sizeof plain, "%s/lib/libmillrace_posix.so", prefix);
-  if (!check_library(library)) return 0;
+  if (!check_library(library)) {
+    slurm_spank_log(
+        "millrace: %s cannot be preloaded on this node, and srun's node has it: ranks with and without "
+        "Millrace cannot work together, so the step fails; install Millrace on all nodes",
+        library);
+    missing_here = 1;
+    return 0;
+  }
   const spank_err_t found = spank_getenv(step, "LD_PRELOAD", theirs, (int)sizeof theirs);
   if (found == ESPANK_NOSPACE) {
     slurm_spank_log("millrace: LD_PRELOAD is too long; the program runs without Millrace");
@@ -91,6 +101,8 @@ static int preload(spank_t step, const char* prefix) {
                     spank_getenv(step, "MILLRACE_POSIX_ASYNC", other, sizeof other) != ESPANK_ENV_NOEXIST ||
                     spank_getenv(step, "MILLRACE_POSIX_STAGE", other, sizeof other) != ESPANK_ENV_NOEXIST;
   const int with_plain = posix && check_library(plain);
+  if (posix && !with_plain)
+    slurm_spank_log("millrace: %s cannot be preloaded on this node; plain files are left as they are", plain);
   snprintf(list, sizeof list, "%s%s%s%s%s", library, with_plain ? ":" : "", with_plain ? plain : "",
            theirs[0] != 0 ? ":" : "", theirs);
   return spank_setenv(step, "LD_PRELOAD", list, 1) == ESPANK_SUCCESS;
@@ -112,6 +124,27 @@ int slurm_spank_init(spank_t step, int count, char* arguments[]) {
   return spank_option_register(step, &option);
 }
 
+/* In srun, before it starts the step: the decision for all nodes. Slurm passes variables SLURM_* to them,
+ * whatever
+ * --export says. */
+int slurm_spank_local_user_init(spank_t step, int count, char* arguments[]) {
+  (void)step;
+  (void)count;
+  (void)arguments;
+  static char prefix[PATH_MAX], library[PATH_MAX + 64];
+  const char* value = getenv(wanted_variable);
+  unsetenv(without_variable); /* of the step that this one runs in */
+  if (!wanted && (value == NULL || strcmp(value, "1") != 0)) return ESPANK_SUCCESS;
+  if (!find_prefix(prefix)) return ESPANK_SUCCESS;
+  snprintf(library, sizeof library, "%s/lib/libmillrace.so", prefix);
+  if (check_library(library)) return ESPANK_SUCCESS;
+  slurm_spank_log(
+      "millrace: %s cannot be preloaded on this node; the program runs without Millrace, on all nodes",
+      library);
+  setenv(without_variable, "1", 1);
+  return ESPANK_SUCCESS;
+}
+
 /* On a node of the job, before a step's ranks start. */
 int slurm_spank_user_init(spank_t step, int count, char* arguments[]) {
   (void)count;
@@ -119,6 +152,7 @@ int slurm_spank_user_init(spank_t step, int count, char* arguments[]) {
   static char prefix[PATH_MAX], agent[PATH_MAX + 64];
   uint32_t step_id = 0;
   if (!wanted && !is_on(step, wanted_variable)) return ESPANK_SUCCESS;
+  if (is_on(step, without_variable)) return ESPANK_SUCCESS;
   if (spank_get_item(step, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS) return ESPANK_SUCCESS;
   if (step_id >=
       SLURM_MAX_NORMAL_STEP_ID) { /* the batch script, or the shell of salloc: their steps are accelerated */
@@ -131,10 +165,19 @@ int slurm_spank_user_init(spank_t step, int count, char* arguments[]) {
     return ESPANK_SUCCESS;
   }
   snprintf(agent, sizeof agent, "%s/bin/millraced", prefix);
-  if (!preload(step, prefix)) return ESPANK_SUCCESS;
+  if (!preload(step, prefix)) return missing_here ? ESPANK_ERROR : ESPANK_SUCCESS;
   name_job(step, step_id);
   spank_setenv(step, "MILLRACE_AGENT", agent, 0);
   /* PnetCDF 1.15 and later does not use MPI-IO without this. */
   spank_setenv(step, "PNETCDF_HINTS", "nc_driver=mpiio", 0);
+  return ESPANK_SUCCESS;
+}
+
+/* In a rank, before its program. Slurm goes on after an error of an optional plugin. */
+int slurm_spank_task_init(spank_t step, int count, char* arguments[]) {
+  (void)step;
+  (void)count;
+  (void)arguments;
+  if (missing_here) _exit(127);
   return ESPANK_SUCCESS;
 }

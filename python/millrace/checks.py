@@ -69,6 +69,7 @@ class Verdict:
     def __init__(self) -> None:
         self.errors: list[str] = []
         self.notes: list[str] = []
+        self.unreachable: list[str] = []  # programs into which the library cannot be loaded, with the reason
 
 
 def _loads_later(name: str) -> bool:
@@ -109,12 +110,14 @@ def program(
             verdict.errors.append(f"{name} {reason}")
         elif "/" in name or launcher.kind != "slurm":
             verdict.notes.append(f"{name} {reason} on this node; see the messages of {os.path.basename(launcher.path)}")
+            verdict.unreachable.append(f"{name} {reason} on this node")
         return verdict
     mode = os.stat(path).st_mode
     if mode & (stat.S_ISUID | stat.S_ISGID) and os.geteuid() != 0:
         verdict.notes.append(
             f"{name} is setuid or setgid: the system ignores LD_PRELOAD for it, " "so it runs without Millrace"
         )
+        verdict.unreachable.append(f"{name} is setuid or setgid")
         return verdict
     if _shebang(path) or _loads_later(name) or _loads_later(os.path.realpath(path)):
         return verdict
@@ -127,10 +130,23 @@ def program(
             f"{name} is statically linked: no library can be preloaded into it, "
             "so it runs without Millrace; link it dynamically"
         )
+        verdict.unreachable.append(f"{name} is statically linked")
+        return verdict
+    if not _same_machine(program_elf, prefix):
+        verdict.notes.append(f"{name} is for another kind of processor, so it runs without Millrace")
+        verdict.unreachable.append(f"{name} is for another kind of processor than {prefix.preload}")
         return verdict
     if mpi_only or elf.mpi_family(program_elf, environment.get("LD_LIBRARY_PATH", ""))[0] is not None:
         _check_mpi(name, program_elf, launcher, prefix, environment, verdict)
     return verdict
+
+
+def _same_machine(program_elf: elf.Elf, prefix: Prefix) -> bool:
+    try:
+        library = elf.read(prefix.preload)
+    except (OSError, elf.ElfError):
+        return True
+    return (program_elf.bits, program_elf.machine) == (library.bits, library.machine)
 
 
 def _check_mpi(
@@ -165,10 +181,19 @@ def all_programs(
     environment: Mapping[str, str],
     mpi_only: bool = True,
 ) -> Verdict:
-    """Checks every program of the command."""
+    """Checks every program of the command. Ranks with and without Millrace cannot work together in one job."""
     verdict = Verdict()
-    for name in dict.fromkeys(names):
-        one = program(name, launcher, prefix, environment, mpi_only)
+    each = [program(name, launcher, prefix, environment, mpi_only) for name in dict.fromkeys(names)]
+    mixed = any(one.unreachable for one in each) and any(not one.unreachable for one in each)
+    for one in each:
         verdict.errors += one.errors
-        verdict.notes += one.notes
+        if not mixed:
+            verdict.notes += one.notes
+            continue
+        verdict.notes += [] if one.unreachable else one.notes
+        verdict.errors += [
+            f"{reason}: it would run without Millrace beside programs with Millrace, in one MPI job. Start this job "
+            "without `millrace run`, or use --force: all its ranks then use the MPI library alone"
+            for reason in one.unreachable
+        ]
     return verdict

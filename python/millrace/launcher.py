@@ -207,8 +207,28 @@ def command_lines(command: Sequence[str], launcher: Launcher | None) -> list[lis
     """
     if launcher is None:
         return [list(command)]
-    parts = [(part, _program_at(part, launcher)) for part in _split(command[1:])]
+    parts = [(part, _program_at(part, launcher)) for part in _with_files(_split(command[1:]), launcher)]
     return [part[place:] for part, place in parts if place < len(part)]
+
+
+def _with_files(parts: list[list[str]], launcher: Launcher) -> list[list[str]]:
+    """The parts, with the lines of files (-configfile, --app) in place of the words that name these."""
+    option = {"mpich": ("-configfile",), "openmpi": ("--app", "-app")}.get(launcher.kind, ())
+    found: list[list[str]] = []
+    for part in parts:
+        place = next((i for i, word in enumerate(part[:-1]) if word in option), None)
+        if place is None:
+            found.append(part)
+            continue
+        import shlex
+
+        try:
+            with open(part[place + 1], encoding="utf-8") as file:
+                lines = [shlex.split(line, comments=True) for line in file]
+        except (OSError, ValueError):
+            continue  # the launcher reports it
+        found += [piece for line in lines if line for piece in _split(line)]
+    return found
 
 
 def _program_at(part: Sequence[str], launcher: Launcher) -> int:

@@ -187,6 +187,13 @@ class FileReport:
             words.append(f"{line.get('strategy')}{merge}{why}; sink {line.get('sink')}")
         return "; ".join(dict.fromkeys(words))
 
+    def processors(self) -> str:
+        """Where the agents ran: "2-3", or "node 0: 2-3, node 1: 0"."""
+        each = {int(line.get("node") or 0): str(line["processors"]) for line in self.agents if line.get("processors")}
+        if len(set(each.values())) <= 1:
+            return next(iter(each.values()), "")
+        return ", ".join(f"node {node}: {each[node]}" for node in sorted(each))
+
     def topology(self) -> str | None:
         """The topology in which the agents passed records on; None if they did not."""
         return next((str(line["topology"]) for line in self.agents if line.get("topology")), None)
@@ -229,6 +236,7 @@ class FileReport:
             "seeks": self.agent_total("seeks", lines=self.writers),
             "stages_ns": self.stages(),
             "peak_memory_bytes": self.peak_memory(),
+            "agent_processors": self.processors(),
             "through_errors": _errors(self.clients, "through_error"),
             "errors": _errors(self.clients + self.agents, "error"),
             "clients": self.clients,

@@ -54,6 +54,8 @@ def table_of(report: FileReport) -> Any:
         table.add_row(f"time, {_summed(stage, facts)}", human_time(value))
     if facts["peak_memory_bytes"]:
         table.add_row("peak memory of the agent", human_bytes(facts["peak_memory_bytes"]))
+    if facts["agent_processors"]:
+        table.add_row("processors of the agent", facts["agent_processors"])
     for error in facts["errors"]:
         table.add_row("error", error)
     return table

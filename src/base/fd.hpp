@@ -2,20 +2,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <utility>
 
 namespace millrace {
 
-// Owns one file descriptor and closes it. Moves, never copies. Not thread safe.
+// A program may run with closed descriptors 0 to 2. What it then opens or prints must not meet a descriptor
+// of Millrace there.
+inline int above_standard(int fd) {
+  constexpr int least = STDERR_FILENO + 1;
+  if (fd < 0 || fd >= least) return fd;
+  const int above = ::fcntl(fd, F_DUPFD_CLOEXEC, least);
+  if (above < 0) return fd;
+  ::close(fd);
+  return above;
+}
+
+// Owns one file descriptor and closes it. Moves, never copies. The descriptor is never one of 0 to 2, unless
+// it is the program's. Not thread safe.
 class Fd {
  public:
   Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
+  explicit Fd(int fd) : fd_(above_standard(fd)) {}
+  // A descriptor that the program knows by its number.
+  static Fd of_program(int fd) {
+    Fd own;
+    own.fd_ = fd;
+    return own;
+  }
   Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Fd& operator=(Fd&& other) noexcept {
-    if (this != &other) reset(std::exchange(other.fd_, -1));
+    if (this == &other) return *this;
+    reset();
+    fd_ = std::exchange(other.fd_, -1);
     return *this;
   }
   Fd(const Fd&) = delete;
@@ -27,7 +48,7 @@ class Fd {
   int release() { return std::exchange(fd_, -1); }
   void reset(int fd = -1) {
     if (fd_ >= 0) ::close(fd_);
-    fd_ = fd;
+    fd_ = above_standard(fd);
   }
 
  private:

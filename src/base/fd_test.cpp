@@ -37,6 +37,16 @@ TEST(Fd, moves_and_leaves_nothing_behind) {
   EXPECT_TRUE(is_open(raw));
 }
 
+TEST(Fd, is_never_a_standard_descriptor) {
+  const int kept = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
+  ::close(STDIN_FILENO);
+  const Fd own(fresh());
+  const bool is_free = !is_open(STDIN_FILENO);
+  if (kept >= 0) ::dup2(kept, STDIN_FILENO), ::close(kept);
+  EXPECT_TRUE(is_free);
+  EXPECT_GT(own.get(), STDERR_FILENO);
+}
+
 TEST(Fd, release_hands_the_descriptor_on) {
   Fd fd(fresh());
   const int raw = fd.release();

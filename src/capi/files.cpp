@@ -39,7 +39,7 @@ int millrace_adopt(int descriptor, millrace_file** file) {
   return guarded_int(__func__, [&]() -> Outcome {
     if (file == nullptr) return Outcome::failed(EINVAL, "file is NULL");
     if (::fcntl(descriptor, F_GETFD) < 0) return Outcome::failed(EBADF, "no such descriptor is open");
-    *file = Library::get().handles.add(std::make_shared<File>(millrace::Fd(descriptor)));
+    *file = Library::get().handles.add(std::make_shared<File>(millrace::Fd::of_program(descriptor)));
     return 0;
   });
 }

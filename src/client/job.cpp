@@ -3,6 +3,7 @@
 #include "client/job.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <array>
@@ -64,15 +65,21 @@ std::string launched_job() {
 }
 
 // Looks for the launcher among this process's ancestors, because each rank may run below a shell script.
-std::string launcher() {
+// Returns its process, or -1.
+int find_launcher(Ancestor& one) {
   int pid = ::getppid();
   for (int level = 0; level < 8 && pid > 1; ++level) {
-    Ancestor one;
     if (!read_ancestor(pid, one)) break;
-    if (is_launcher(one.command)) return describe("launcher", pid);
+    if (is_launcher(one.command)) return pid;
     pid = one.parent;
   }
-  return describe("parent", ::getppid());
+  return -1;
+}
+
+std::string launcher() {
+  Ancestor found;
+  const int pid = find_launcher(found);
+  return pid > 0 ? describe("launcher", pid) : describe("parent", ::getppid());
 }
 
 }  // namespace
@@ -111,6 +118,26 @@ std::string job_key(const Settings& settings) {
   }
   const std::string launched = launched_job();
   return launched.empty() ? launcher() : launched + ":" + launcher();
+}
+
+transport::Processors processors_of(int process) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  transport::Processors found;
+  if (::sched_getaffinity(process, sizeof set, &set) != 0) return found;
+  for (std::size_t one = 0; one < transport::Processors::most; ++one) {
+    if (CPU_ISSET(one, &set)) found.add(one);
+  }
+  return found;
+}
+
+transport::Processors processors_of_job() {
+  Ancestor found;
+  const int pid = launcher_rank() < 0 ? -1 : find_launcher(found);
+  if (pid < 0) return processors_of(0);
+  // Slurm's process on a node may use all processors. The control group, or else the agent, keeps to the
+  // job's.
+  return found.command == "slurmstepd" ? transport::Processors::all() : processors_of(pid);
 }
 
 std::string world_key(const Settings& settings) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/settings.hpp"
+#include "transport/processors.hpp"
 
 namespace millrace::client {
 
@@ -15,6 +16,12 @@ std::string world_key(const Settings& settings);
 
 // The number that the launcher gave to this process; -1 if there is no launcher.
 int launcher_rank();
+
+// The processors that a process may use; 0: this one.
+transport::Processors processors_of(int process);
+// Those that this process's job may use on this node. With a launcher, they are the launcher's own, because
+// it binds only its ranks.
+transport::Processors processors_of_job();
 
 // This process among the launcher's processes on its node: number 0 is the first of `count`. Count 0: the
 // launcher does not tell.

@@ -130,7 +130,9 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   if (!process.settings().enabled) return true;
   const std::string directory = local_directory(process.settings());
   Session* session = process.joined();
-  if ((session == nullptr || !session->view().knows_any()) && !journal::has_logs(directory)) return true;
+  const OtherAgents::List others = process.other_agents();
+  const bool none_here = session == nullptr || !session->view().knows_any();
+  if (none_here && others.empty() && !journal::has_logs(directory)) return true;
   struct stat about {};
   const bool here = ::stat(path, &about) == 0;  // else it may be on another node
   FileIdentity target{.device = about.st_dev, .inode = about.st_ino};
@@ -138,9 +140,10 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   // comes first, because the ledgers do not change any more after the agent has answered or has gone.
   const std::uint64_t number = here ? transport::file_number(target.device, target.inode) : 0;
   flush_open(process, path, number);
-  if (!here || !journal::has_logs(directory)) return true;
+  if (!here) return true;
   // Another job's agent that ends here may leave a ledger.
-  if (!settle_other_agents(process, path, number)) return false;
+  if (!settle_other_agents(process, others, path, number)) return false;
+  if (!journal::has_logs(directory)) return true;
   if (const Result<FileIdentity> known = process.identify(std::string(path))) target = *known;
   const Settled settled = settle(process, path, directory, target);
   const bool safe = !writes || (settled.left == 0 && settled.status.ok()) ||

@@ -133,9 +133,10 @@ OtherAgents::List OtherAgents::look(Process& process) {
   return living;
 }
 
-bool settle_other_agents(Process& process, const char* path, std::uint64_t number) {
+bool settle_other_agents(Process& process, const OtherAgents::List& others, const char* path,
+                         std::uint64_t number) {
   bool settled = true;
-  for (const std::shared_ptr<OtherAgent>& other : process.other_agents())
+  for (const std::shared_ptr<OtherAgent>& other : others)
     settled &= settle_with(process, path, number, *other);
   return settled;
 }

@@ -60,6 +60,7 @@ class OtherAgents {
 // Call it before an open of the file with this number (transport::file_number()). The agents of other jobs
 // write their bytes of the file. An agent that makes no progress for `timeout` is ended. So the file has one
 // writer. False: an agent has bytes of the file, and cannot be ended.
-bool settle_other_agents(Process& process, const char* path, std::uint64_t number);
+bool settle_other_agents(Process& process, const OtherAgents::List& others, const char* path,
+                         std::uint64_t number);
 
 }  // namespace millrace::client

@@ -34,6 +34,12 @@ namespace {
 
 constexpr std::size_t max_logged = 64;
 
+// False: the process began without this descriptor, and a file of the program may have its number now.
+bool stderr_is_open() {
+  static const bool open = ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
+  return open;
+}
+
 // This process, with the settings of its environment.
 class OwnProcess final : public Process {
  public:
@@ -103,11 +109,12 @@ class OwnProcess final : public Process {
 // Lives as long as the process, because exit handlers of the program may still write.
 OwnProcess& process() {
   static OwnProcess& one = []() -> OwnProcess& {
+    (void)stderr_is_open();
     std::vector<std::string> messages;
     auto* made = new OwnProcess(from_environment(environ, messages));
     for (const std::string& message : messages) {
       const std::string line = "millrace: " + message + "\n";
-      if (::write(STDERR_FILENO, line.data(), line.size()) < 0) break;
+      if (!stderr_is_open() || ::write(STDERR_FILENO, line.data(), line.size()) < 0) break;
     }
     return *made;
   }();
@@ -275,7 +282,7 @@ void OwnProcess::tell(const std::string& line, bool once) {
     logged_.push_back(line);
   }
   const std::string text = "millrace: " + line + "\n";
-  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+  if (!stderr_is_open() || ::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
 // Returns an address of this node for other nodes, from the first requested interface that has one.

@@ -104,7 +104,12 @@ Status Session::keep_waiting(Patience& patience) {
 Status Session::lose() {
   if (!lost_.exchange(true)) {
     parts_.contact->clear_away();
-    parts_.contact->say(Status(Code::lost_agent).describe());
+    const bool starved = view_.page().ending.load() == transport::ending_no_memory;
+    parts_.contact->say(Status(Code::lost_agent).describe() +
+                        (starved
+                             ? " (the system gave the agent no memory: lower MILLRACE_SORT_BUFFER, or raise "
+                               "the job's limit)"
+                             : ""));
   }
   return Code::lost_agent;
 }

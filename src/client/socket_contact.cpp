@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/socket_contact.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
 
 #include "client/file.hpp"
@@ -51,7 +55,24 @@ Result<std::size_t> SocketContact::receive(std::span<std::byte> answer) {
   return received->size;
 }
 
-void SocketContact::clear_away() { transport::bury_dead(directory_); }
+// The number of processes of this node that the kernel has killed for lack of memory.
+std::uint64_t SocketContact::killed_for_memory() {
+  const Fd file(::open("/proc/vmstat", O_RDONLY | O_CLOEXEC));
+  std::array<char, 16 * 1024> text{};
+  const ssize_t size = file.valid() ? ::read(file.get(), text.data(), text.size() - 1) : 0;
+  if (size <= 0) return 0;
+  const char* const found = std::strstr(text.data(), "\noom_kill ");
+  return found == nullptr ? 0 : std::strtoull(found + 10, nullptr, 10);
+}
+
+void SocketContact::clear_away() {
+  transport::bury_dead(directory_);
+  if (const std::uint64_t now = killed_for_memory(); now > kills_)
+    say("the kernel has killed " + std::to_string(now - kills_) +
+        (now - kills_ == 1 ? " process" : " processes") +
+        " of this node for lack of memory, perhaps the agent: give the job more memory, or lower "
+        "MILLRACE_SORT_BUFFER");
+}
 
 void SocketContact::hang_up() {
   socket_.reset();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -16,7 +17,10 @@ class SocketContact : public Contact {
   // `wake`: the eventfd that wakes the agent.
   // `directory`: of the agent's presence.
   SocketContact(Fd socket, Fd wake, std::string directory)
-      : socket_(std::move(socket)), wake_(std::move(wake)), directory_(std::move(directory)) {}
+      : socket_(std::move(socket)),
+        wake_(std::move(wake)),
+        directory_(std::move(directory)),
+        kills_(killed_for_memory()) {}
 
   std::uint64_t now_ns() const override;
   void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
@@ -33,9 +37,12 @@ class SocketContact : public Contact {
   void say(const std::string& line) override;
 
  private:
+  static std::uint64_t killed_for_memory();
+
   Fd socket_;
   Fd wake_;
   const std::string directory_;
+  const std::uint64_t kills_;
 };
 
 }  // namespace millrace::client

@@ -99,6 +99,13 @@ Result<int> wait_for(pid_t child, std::uint64_t bound_ms) {
   }
 }
 
+// The agent's exit status is an errno.
+const char* words_of(int status) {
+  return status == ENOMEM   ? " (the system gives it no memory)"
+         : status == EAGAIN ? " (too many processes)"
+                            : "";
+}
+
 // Starts the job's agent, at most `most_starts` times. The socket for ranks listens before the agent runs.
 // Its name is a lock: only the rank that takes the name starts the agent, and no stranger can take the name
 // afterwards.
@@ -118,10 +125,17 @@ class Starter {
             " times, and no agent listens: set MILLRACE_AGENT to the path of millraced";
       return Code::refused;
     }
-    const Result<pid_t> child = spawn(program_, {name_, "handed"}, listener->get());
-    if (!child) return child.status();
+    const Result<pid_t> child = spawn_patiently(listener->get());
+    if (!child) {
+      if (child.status().error() == EAGAIN)
+        why =
+            "no process can be started for the agent: the limit of processes (ulimit -u, or pids.max of the "
+            "control group) is reached";
+      return child.status();
+    }
     const Result<int> ended = wait_for(*child, bound_ms_);
-    last_ = ended ? " ended with status " + std::to_string(*ended) : " was ended by a signal";
+    last_ =
+        ended ? " ended with status " + std::to_string(*ended) + words_of(*ended) : " was ended by a signal";
     if (ended || ended.status().code() != Code::timeout) return {};
     ::kill(*child, SIGKILL);
     ::waitpid(*child, nullptr, 0);
@@ -141,6 +155,17 @@ class Starter {
     why = "another process has the name of this job's agent, " + name_ +
           ", and does not listen: end it, or set MILLRACE_JOB to another name";
     return Code::refused;
+  }
+
+  // The limit of processes may hold for a moment only, while others end.
+  Result<pid_t> spawn_patiently(int listener) const {
+    const std::uint64_t begin_ns = transport::now_ns();
+    for (;;) {
+      Result<pid_t> child = spawn(program_, {name_, "handed"}, listener);
+      if (child || child.status().error() != EAGAIN) return child;
+      if (transport::now_ns() - begin_ns > bound_ms_ * 1'000'000) return child;
+      pause_ms(20);
+    }
   }
 
   const std::string program_, name_;
@@ -176,8 +201,13 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, cons
   }
   Result<transport::Producer> producer = transport::Producer::create(how.ring_bytes);
   if (!producer) return producer.status();
-  transport::Hello hello{transport::protocol_version, static_cast<std::uint32_t>(::getpid()), how.job_hash,
-                         how.ring_bytes};
+  transport::Hello hello{transport::protocol_version,
+                         static_cast<std::uint32_t>(::getpid()),
+                         how.job_hash,
+                         how.ring_bytes,
+                         {},
+                         {}};
+  if (!how.asks) hello.own = processors_of(0), hello.job = processors_of_job();
   if (!transport::send(socket.get(), hello, {producer->memory()}).ok()) return Code::lost_agent;
   if (!transport::wait_readable(socket.get(), static_cast<std::uint32_t>(how.bound_ms))) return Code::timeout;
   transport::Welcome welcome{};

@@ -41,7 +41,8 @@ Result<RawClient> raw_client(const Job& job) {
   Result<Fd> socket = transport::connect_to(job.socket_name());
   if (!socket) return socket.status();
   Result<transport::Producer> producer = transport::Producer::create(64 * KiB);
-  transport::Hello hello{transport::protocol_version, static_cast<std::uint32_t>(::getpid()), 0, 64 * KiB};
+  transport::Hello hello{
+      transport::protocol_version, static_cast<std::uint32_t>(::getpid()), 0, 64 * KiB, {}, {}};
   if (Status s = transport::send(socket->get(), hello, {producer->memory()}); !s.ok()) return s;
   transport::Welcome welcome{};
   if (!transport::receive_message(socket->get(), &welcome, sizeof welcome).ok()) return Code::io;
@@ -111,7 +112,7 @@ TEST(ClientFault, MessagesOfWrongSizeOrVersionAreRefused) {
   ASSERT_TRUE(odd.ok());
   ASSERT_TRUE(transport::send(odd->get(), std::uint64_t{1}).ok());
   Result<Fd> old = transport::connect_to(job.socket_name());
-  transport::Hello hello{transport::protocol_version + 1, 1, 0, 64 * KiB};
+  transport::Hello hello{transport::protocol_version + 1, 1, 0, 64 * KiB, {}, {}};
   Result<transport::Producer> producer = transport::Producer::create(64 * KiB);
   ASSERT_TRUE(transport::send(old->get(), hello, {producer->memory()}).ok());
   transport::Welcome welcome{};

@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "base/settings.hpp"
+#include "transport/processors.hpp"
 #include "transport/route.hpp"
 
 // The messages between client and agent on one node. Records and requests go in order through the rank's ring
@@ -14,7 +15,7 @@
 // frames to each other through a link (link.hpp).
 namespace millrace::transport {
 
-inline constexpr std::uint32_t protocol_version = 11;
+inline constexpr std::uint32_t protocol_version = 12;
 
 enum class Kind : std::uint16_t {
   pad = 0,    // skip to the end of the ring
@@ -122,6 +123,8 @@ struct Hello {  // client -> agent, with the ring's memfd
   std::uint32_t pid;
   std::uint64_t job_hash;
   std::uint64_t ring_bytes;
+  Processors own;  // that the rank may use
+  Processors job;  // that the rank's job may use on this node; empty: the rank only asks
 };
 
 struct Welcome {  // agent -> client, with the agent page's memfd and the wake eventfd

@@ -73,6 +73,8 @@ inline constexpr std::uint32_t routed_everywhere = 1;
 // The file is on one node only. Other nodes have a stand-in.
 inline constexpr std::uint32_t routed_stand_in = 2;
 
+inline constexpr std::uint32_t ending_no_memory = 1;
+
 // The agent's memfd, mapped by every client.
 struct AgentPage {
   std::uint32_t stamp_clock;  // StampClock; fixed before the first rank comes
@@ -81,6 +83,7 @@ struct AgentPage {
   alignas(64) std::atomic<std::uint64_t> progress;  // grows whenever the agent makes progress
   alignas(64) std::atomic<std::uint64_t> openings;  // grows whenever a file gets its number
   std::atomic<std::uint32_t> slots;                 // files[slots...] were never used
+  std::atomic<std::uint32_t> ending;  // why the agent has ended by itself, with bytes; 0: no reason
   alignas(64) FileState files[max_files];
 };
 

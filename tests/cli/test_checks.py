@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import compile_c, write_script
@@ -150,6 +151,37 @@ def test_fitting_and_unknown_launchers_are_accepted(millrace, program, start):
 def test_static_programs_run_and_are_told(millrace, world):
     done = millrace("run", compile_c(world / "app", MAIN, "-static"))
     assert done.returncode == 0 and "statically linked" in done.stderr
+
+
+def test_a_command_of_several_programs_is_refused_if_one_cannot_be_preloaded(millrace, program, world):
+    app, static = program("libmpi.so.40"), compile_c(world / "static", MAIN, "-static")
+    for command in ([app, ":", "-n", "1", static], [static, ":", "-n", "1", app], [app, ":", "-n", "1", "/no/such"]):
+        done = millrace("run", "--", "mpirun.fakeompi", "-n", "1", *command)
+        reason = "/no/such was not found" if "/no/such" in command else f"{static} is statically linked"
+        assert done.returncode == 2 and reason in done.stderr and "--force" in done.stderr, done.stderr
+        forced = millrace("run", "--force", "--", "mpirun.fakeompi", "-n", "1", *command)
+        assert forced.returncode != 2 and reason in forced.stderr
+    both = millrace("run", "--", "mpirun.fakeompi", "-n", "1", app, ":", "-n", "1", app)
+    assert (both.returncode, both.stderr) == (0, "")
+
+
+def test_a_file_of_several_programs_is_looked_into(millrace, program, world):
+    app, static = program("libmpich.so.12"), compile_c(world / "static", MAIN, "-static")
+    file = world / "work/programs"
+    file.write_text(f"# two programs\n-n 1 {app}\n-n 1 {static} argument\n")
+    done = millrace("run", "--", "mpiexec.fakempich", "-configfile", file)
+    assert done.returncode == 2 and f"{static} is statically linked" in done.stderr
+
+
+def test_a_program_for_another_processor_is_told(millrace, program, world):
+    app = Path(program("libmpi.so.40"))
+    other = world / "other"
+    image = bytearray(app.read_bytes())
+    image[18:20] = (183 if image[18:20] != bytes((183, 0)) else 62).to_bytes(2, "little")  # AArch64, x86-64
+    other.write_bytes(image)
+    other.chmod(0o755)
+    done = millrace("run", "--", "mpirun.fakeompi", "-n", "1", app, ":", "-n", "1", other)
+    assert done.returncode == 2 and f"{other} is for another kind of processor" in done.stderr, done.stderr
 
 
 def test_static_pie_is_static(world):

@@ -170,3 +170,25 @@ def test_libraries_that_order_their_writes_by_barriers(nodes, monkeypatch, clien
         files = {path.name: path.read_bytes() for path in (job.folder / name).iterdir()}
         found[name] = ([line for line in job.out.splitlines() if line.startswith("answer")], files)
     assert found["stock"][0] and found["stock"][1] and found["stock"] == found["millrace"], job.told
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_files_of_local_disks_with_equal_numbers_are_several_files(nodes, mpi):
+    """As on nodes whose disks were copied from one image: no byte of one node goes to another node's file."""
+    job = nodes.job(mpi)
+    place = job.folder / "local"
+    place.mkdir()
+    each = range(1, 4)
+    try:
+        for node in each:
+            done = nodes.cluster.run(node, "mount", "-t", "tmpfs", "none", place)
+            assert done.returncode == 0, done.stderr
+        words = ["-a", "MPIIO", "-w", "-W", "--no-warm", "-t", 1000, "-b", 1000, "-s", 50, "-i", 1]
+        job.run("ior", *words, "-o", place / "file", strategy="sort", **route("ring", 3))
+        numbers = {nodes.cluster.run(node, "stat", "-c", "%i", place / "file").stdout for node in each}
+        assert len(numbers) == 1, "the files have different numbers: this tests nothing"
+        assert '"verified": true' in job.out, job.told
+        assert "nodes do not see the same file" in job.read("err"), job.told
+    finally:
+        for node in each:
+            nodes.cluster.run(node, "umount", place)

@@ -116,6 +116,21 @@ def test_a_node_without_the_library_runs_the_program_and_says_so(site, tmp_path)
     assert f"{tmp_path}/lib/libmillrace.so cannot be preloaded on this node" in done.stderr, done.stderr
 
 
+def test_a_step_fails_if_a_node_lacks_the_library_that_others_have(site, tmp_path):
+    place = tmp_path / "lib/slurm"
+    place.mkdir(parents=True)
+    shutil.copy(PLUGIN, place)
+    (tmp_path / "lib/libmillrace.so").symlink_to("/local/libmillrace.so")  # of each node
+    assert site.run(0, "cp", BUILD / "lib/libmillrace.so", "/local").returncode == 0
+    stack = Path("/run/millrace-cluster") / site.name / "slurm/plugstack.conf"
+    for word in ("optional", "required"):
+        stack.write_text(f"{word} {place / PLUGIN.name}\n")
+        done = site.run(0, "srun", "--millrace", "-N2", "-n2", "sh", "-c", "echo well; exit 0", cwd="/")
+        assert done.returncode != 0, done.stdout
+        assert "so the step fails; install Millrace on all nodes" in done.stderr, done.stderr
+        assert site.run(0, "srun", "--millrace", "-N1", "-n1", "-wnode0", "true", cwd="/").returncode == 0
+
+
 def journaled(site):
     """How many bytes the journals on node 0 hold."""
     said = site.run(0, BUILD / "bin/millrace", "recover", "--list").stdout

@@ -119,3 +119,20 @@ def test_a_bad_setting_is_told_and_the_program_goes_on(job, tmp_path, setting):
     assert job.wait(BOUND_S) == 0
     assert job.errors() == {} and path.read_bytes() == pattern(0, SIZE)
     assert f"MILLRACE_{setting[0].upper()}" in job.err
+
+
+def test_descriptors_of_millrace_are_never_those_of_standard_streams(job, tmp_path):
+    """The program closes 0 and 2 before MPI_Init. Files that it opens may get these numbers, and no line meets them."""
+    path = tmp_path / "data"
+    closed = ["sh", "-c", 'exec "$@" 0<&- 2>&-', "sh"]
+    victim = [BUILD / "bin/tests" / f"victim_{job.mpi}", path, "pieces=1024", "stop=512", f"go={job.folder / 'go'}"]
+    job.start(*closed, *victim, strategy="sort")
+    for pid in job.at_stop().values():
+        for number in (0, 2):
+            with contextlib.suppress(FileNotFoundError):
+                target = os.readlink(f"/proc/{pid}/fd/{number}")
+                assert "millrace" not in target and str(path) not in target, target
+    assert {os.readlink(f"/proc/{job.agent()}/fd/{number}") for number in range(3)} == {"/dev/null"}
+    job.go()
+    assert job.wait(BOUND_S) == 0, job.err
+    assert path.read_bytes() == pattern(0, SIZE)

@@ -127,6 +127,7 @@ bool Reception::greet(Connection& connection, const void* data, std::size_t size
     ::nanosleep(&rest, nullptr);
   }
   connection.greet(*std::move(ring), hello);
+  place_.add(hello.own, hello.job);
   served_ = true;
   return transport::send(connection.socket(), welcome, {shown_.page, shown_.wake}).ok();
 }

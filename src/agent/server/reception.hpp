@@ -11,6 +11,7 @@
 #include "agent/links/links.hpp"
 #include "agent/server/connection.hpp"
 #include "agent/server/epoll.hpp"
+#include "agent/server/place.hpp"
 #include "agent/server/rounds.hpp"
 #include "base/fd.hpp"
 
@@ -42,6 +43,8 @@ class Reception {
   std::uint64_t drop_silent(std::uint64_t now_ns);
   // The time at which the door opens; UINT64_MAX: it is open.
   std::uint64_t opens_ns() const { return door_.opens_ns(); }
+  // Where the agent runs, after the words of its ranks.
+  const Place& place() const { return place_; }
   // True if any rank has ever greeted.
   bool served() const { return served_; }
 
@@ -60,6 +63,7 @@ class Reception {
   std::uint64_t first_rank_tag_;
   Shown shown_;
   Log log_;
+  Place place_;
   std::uint64_t born_ns_;
   Doorkeeper door_;
   bool door_watched_ = false;

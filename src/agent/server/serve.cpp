@@ -11,8 +11,11 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
+#include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -36,6 +39,17 @@ void raise_descriptors() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The limit of processes may hold for a moment only, while others end.
+pid_t fork_patiently() {
+  constexpr int most = 100;
+  for (int tries = 1;; ++tries) {
+    const pid_t child = ::fork();
+    if (child >= 0 || errno != EAGAIN || tries == most) return child;
+    const timespec pause{0, 20'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
 }
 
 // The background process. Writes 0 or the errno of its start to `ready`.
@@ -71,8 +85,29 @@ int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
   const auto answer = static_cast<unsigned char>(error);
   if (::write(ready.get(), &answer, 1) != 1 || !status.ok()) return error;
   ready.reset();
-  server->run();
+  try {
+    server->run();
+  } catch (const std::bad_alloc&) {
+    server->tell_no_memory();
+    ::_exit(ENOMEM);  // the state may be half changed: nothing more is written
+  }
   return 0;
+}
+
+// As serve(). An error that a constructor throws is told like any other.
+int serve_safely(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
+  const Fd told(::fcntl(ready.get(), F_DUPFD_CLOEXEC, 0));  // the other one is closed by then
+  int error = EIO;
+  try {
+    return serve(name, std::move(listener), make_storage, std::move(ready));
+  } catch (const std::bad_alloc&) {
+    error = ENOMEM;
+  } catch (const std::system_error& thrown) {  // of threads
+    error = thrown.code().value();
+  }
+  const auto answer = static_cast<unsigned char>(error);
+  if (::write(told.get(), &answer, 1) != 1) return EIO;
+  return error;
 }
 
 }  // namespace
@@ -85,12 +120,12 @@ int serve_in_background(const char* name, bool handed, MakeStorage make_storage)
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
   Fd ready(ends[0]);
   Fd tell(ends[1]);
-  const pid_t child = ::fork();
+  const pid_t child = fork_patiently();
   if (child < 0) return errno;
   if (child == 0) {
     ready.reset();
     if (::chdir("/") != 0) return errno;  // the agent must not keep a file system mounted
-    return serve(name, std::move(listener), make_storage, std::move(tell));
+    return serve_safely(name, std::move(listener), make_storage, std::move(tell));
   }
   tell.reset();
   unsigned char answer = EIO;

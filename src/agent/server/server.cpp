@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <new>
 
 #include "report/line_file.hpp"
 #include "transport/socket.hpp"
@@ -100,12 +101,11 @@ Status Server::make_page() {
   page_ = reinterpret_cast<transport::AgentPage*>(page_mapping_.data());
   const transport::StampClock clock = transport::choose_stamp_clock();
   page_->stamp_clock = static_cast<std::uint32_t>(clock);
-  rounds_ = std::make_unique<Rounds>(
-      core_, links_, *page_, time_,
-      Rounds::Ways{[clock] { return transport::read_stamp(clock); },
-                   [this](const std::string& line) { log(line); },
-                   [this](const std::string& line) { report::append_line(options_.stats_path, line); }},
-      share_every_ns(options_.timeout_ms));
+  rounds_ = std::make_unique<Rounds>(core_, links_, *page_, time_,
+                                     Rounds::Ways{[clock] { return transport::read_stamp(clock); },
+                                                  [this](const std::string& line) { log(line); },
+                                                  [this](const std::string& line) { tell(line); }},
+                                     share_every_ns(options_.timeout_ms));
   return {};
 }
 
@@ -181,9 +181,24 @@ void Server::run() {
   log("leaves: no rank is connected, and everything is written", "info");
 }
 
+void Server::tell_no_memory() {
+  page_->ending.store(transport::ending_no_memory);
+  try {
+    log("ends: the system gave it no memory (RLIMIT_AS, or a limit without overcommitment)", "error");
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
 void Server::log(const std::string& line, const char* level) {
   report::append_line(options_.log_path, report::time_stamp() + " " + level + " millraced " +
                                              std::to_string(::getpid()) + ": " + line);
+}
+
+// Each line of Core is an object of JSON.
+void Server::tell(const std::string& line) {
+  const std::string place = "{\"processors\":\"" + reception_->place().text() + "\",";
+  report::append_line(options_.stats_path, place + line.substr(1));
 }
 
 void Server::note_alone() {

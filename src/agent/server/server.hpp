@@ -43,6 +43,8 @@ class Server {
   // Serves until no rank or agent needs this agent. After SIGTERM or SIGINT it writes its records to the
   // files, continues to serve its ranks, and leaves after the last of them.
   void run();
+  // run() has thrown std::bad_alloc: tells the ranks and the log.
+  void tell_no_memory();
 
  private:
   // Tags in epoll; ranks follow from tag_first_rank on.
@@ -58,6 +60,7 @@ class Server {
   void note_alone();
   std::uint64_t leaves_ns();
   bool may_leave();
+  void tell(const std::string& line);
   void log(const std::string& line, const char* level = "warning");
 
   Core& core_;

@@ -44,7 +44,7 @@ Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, c
   mine.observed = client::observed_files();
   const bool starts = settings.across_nodes && mine.agreement.pure != 0 && mine.agreement.left == 0 &&
                       mine.agreement.incoherent == 0 && client::is_last_of_node(size);
-  mine.self = describe_self(found.inode(), settings, others.plain && !others.routed, starts);
+  mine.self = describe_self(found, settings, others.plain && !others.routed, starts);
   return mine;
 }
 

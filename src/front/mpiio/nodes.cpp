@@ -8,11 +8,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
 #include <span>
 #include <vector>
 
 #include "base/checksum.hpp"
 #include "client/file.hpp"
+#include "client/mounts.hpp"
 #include "client/reach.hpp"
 #include "client/route.hpp"
 #include "client/storage_host.hpp"
@@ -110,17 +114,34 @@ bool meet_agents(MPI_Comm comm, const Peer& self, bool first_of_node, std::vecto
   return gather(comm, own, peers);
 }
 
+// The identity of the running kernel. Returns its size.
+std::size_t boot_of(char* text, std::size_t most) {
+  const Fd file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  const ssize_t got = file.valid() ? ::read(file.get(), text, most) : 0;
+  return got > 0 ? static_cast<std::size_t>(got) : 0;
+}
+
+// Local disks that were copied from one image have files with equal numbers on several machines. So a file of
+// a local file system is the same file only below one kernel. There, its device tells the file system.
+std::uint64_t own_system_of(const client::TargetFile& target) {
+  // Asks the table of mounts once for each file system.
+  static std::mutex mutex;
+  static std::map<std::uint64_t, std::uint64_t> known;
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = known.try_emplace(target.device(), 0);
+  if (!is_new || client::is_remote(target)) return entry->second;
+  char text[128] = {};
+  const std::size_t size = boot_of(text, 64);
+  const std::uint64_t device = target.device();
+  std::memcpy(text + size, &device, sizeof device);
+  return entry->second = checksum(text, size + sizeof device) | 1u;
+}
+
 }  // namespace
 
 std::uint64_t node_number() {
   char text[256] = {};
-  std::size_t size = 0;
-  const int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) {
-    const ssize_t got = ::read(fd, text, 64);
-    size = got > 0 ? static_cast<std::size_t>(got) : 0;
-    ::close(fd);
-  }
+  std::size_t size = boot_of(text, 64);
   const ssize_t link = ::readlink("/proc/self/ns/net", text + size, sizeof text - size);
   if (link > 0) size += static_cast<std::size_t>(link);
   return checksum(text, size);
@@ -133,10 +154,11 @@ int least_of(MPI_Comm comm, int mine) {
   return wait_asleep(started, request) ? all : 0;
 }
 
-Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone, bool meets) {
+Peer describe_self(const client::TargetFile& target, const Settings& settings, bool alone, bool meets) {
   static const std::uint64_t node = node_number();
   static const std::uint64_t host = client::own_host_number();
-  Peer self{node, inode, last_probed.load(), alone ? 1u : 0u, host, {}};
+  const std::uint64_t own_system = target.inode() != 0 ? own_system_of(target) : 0;
+  Peer self{node, target.inode(), own_system, last_probed.load(), alone ? 1u : 0u, host, {}};
   if (settings.across_nodes) self.agent = client::met();
   if (!meets || self.agent.port != 0) return self;
   if (const Result<client::AgentAddress> agent = client::meet()) self.agent = *agent;
@@ -163,8 +185,10 @@ Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& deci
   if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return Apart::unreachable;
   const auto any = [&](auto&& what) { return std::ranges::any_of(peers, what); };
   if (decision.wanted == 0) return Apart::by_setting;
-  if (any([&](const Peer& one) { return one.inode == 0 || one.inode != peers.front().inode; }))
-    return Apart::other_file;
+  const auto other = [&](const Peer& one) {
+    return one.inode == 0 || one.inode != peers.front().inode || one.own_system != peers.front().own_system;
+  };
+  if (any(other)) return Apart::other_file;
   const Peer self = peers[static_cast<std::size_t>(rank)];
   const auto before = std::span(peers).first(static_cast<std::size_t>(rank));
   const bool first_of_node = std::ranges::find(before, self.node, &Peer::node) == before.end();

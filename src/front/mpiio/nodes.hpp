@@ -23,6 +23,7 @@ std::uint64_t node_number();
 struct Peer {
   std::uint64_t node;
   std::uint64_t inode;         // of the file on this node; 0: the node does not see the file
+  std::uint64_t own_system;    // 0: the file system may be one of several machines; else a number for it
   std::uint64_t probed;        // the result of an earlier probe: see last_probed
   std::uint64_t alone;         // 1: the rank has a handle of the file without ranks of other nodes
   std::uint64_t host;          // client::own_host_number()
@@ -45,7 +46,7 @@ struct Decision {
 
 // This rank's message. It has the agent's address if an earlier file has asked for it. `alone` is the value
 // of Peer::alone. With `meets`, the rank starts its agent, if there is none.
-Peer describe_self(std::uint64_t inode, const Settings& settings, bool alone, bool meets);
+Peer describe_self(const client::TargetFile& target, const Settings& settings, bool alone, bool meets);
 // Rank 0 calls this. `storage_host` is the value of Decision::storage_host. The decision has no costs.
 Decision decide(const client::TargetFile& target, const Settings& settings, std::uint64_t storage_host);
 

@@ -229,7 +229,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   // Other nodes need this node's agent only if it is the file server.
   const bool serves =
       leads && look.unfit() == client::Reason::none && look.storage_host == client::own_host_number();
-  const Peer self = wanted ? describe_self(own.found.inode(), settings, false, serves) : Peer{};
+  const Peer self = wanted ? describe_self(own.found, settings, false, serves) : Peer{};
   const bool all_want = introduce_reading(comm, {mine, self}, heard);
   admission.hear(heard.agreement.company);
   if (!all_want) return false;
