@@ -69,6 +69,8 @@ class Node {
   Result<client::SessionParts> connect(agent::SenderId& rank);
   // True if the agent's socket is bound: the agent is there, or is about to be.
   bool listens() const { return alive() || coming_; }
+  // What the agent shows of its files to every process of its user.
+  transport::AgentPage& shown() const { return page(); }
   // True if the agent accepts ranks.
   bool admits() const { return alive() && now() >= admits_at_ns_; }
   // Called when a rank starts the agent.

@@ -37,6 +37,8 @@ bool Cluster::open_again(const Opening& opening) {
   make_anew(opening.anew_bytes);
   if (scenario_.loses_caches()) disk_.mount_again();  // as a boot does
   if (!settle(opening)) return false;
+  // A process of another job on each node has asked the agents, before it opens the file.
+  acknowledge_killed();
   judge(disk_.contents(0), scenario_.loses_caches(), "the file that is opened again");
   judge(disk_.stable(0), true, "what is on the disk before the file is opened again");
   if (!replace_agents(!opening.keeps_agents)) return false;
@@ -69,7 +71,8 @@ bool Cluster::settle(const Opening& opening) {
   settling_.clear();
   beside_.clear();
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
-    settling_.push_back(std::make_unique<Settling>(world(), n, settings_of(n), path_));
+    settling_.push_back(std::make_unique<Settling>(world(), *nodes_[n], scenario_.only_programs_die(), n,
+                                                   settings_of(n), path_));
   }
   for (const auto& one : settling_) timeline_.after(timeline_.below(think_ns), [&one] { one->begin(); });
   // A user's command on each node, at the same time.

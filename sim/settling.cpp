@@ -5,50 +5,88 @@
 #include <utility>
 
 #include "leftovers.hpp"
-#include "times.hpp"
 
 namespace millrace::sim {
 
-Settling::Settling(World world, std::uint32_t node, Settings settings, std::string path)
+namespace {
+
+// The node's agent, as a process of another job sees it.
+class Outlived final : public client::OtherAgent {
+ public:
+  Outlived(Node& node, Seat& seat, std::uint64_t timeout_ms)
+      : node_(node), seat_(seat), timeout_ms_(timeout_ms), view_(node.shown()) {}
+
+  int process() const override { return 1; }
+  bool lives() const override { return node_.alive(); }
+  const client::PageView& view() const override { return view_; }
+  Result<std::unique_ptr<client::Session>> ask() override {
+    agent::SenderId sender = 0;
+    if (!node_.admits()) return Code::timeout;
+    Result<client::SessionParts> parts = node_.connect(sender);
+    if (!parts) return parts.status();
+    parts->contact = std::make_unique<Line>(seat_, sender);
+    parts->timeout_ms = timeout_ms_;
+    return std::make_unique<client::Session>(*std::move(parts));
+  }
+  bool end() override {
+    node_.crash(false);
+    return true;
+  }
+  bool bury() override { return true; }
+
+ private:
+  Node& node_;
+  Seat& seat_;
+  const std::uint64_t timeout_ms_;
+  const client::PageView view_;
+};
+
+}  // namespace
+
+Settling::Settling(World world, Node& agent, bool asks, std::uint32_t node, Settings settings,
+                   std::string path)
     : world_(world),
       node_(node),
       settings_(std::move(settings)),
       path_(std::move(path)),
-      fiber_(std::make_unique<Fiber>([this] { (void)client::settle_ledgers(path_.c_str(), true, *this); })) {}
+      agent_(agent),
+      asks_(asks),
+      seat_(agent, world.timeline) {}
 
 // A fiber must end before its destruction.
 Settling::~Settling() {
-  ends_ = true;
-  if (planned_) world_.timeline.cancel(*planned_);
-  while (fiber_->begun() && !over()) fiber_->resume();
+  if (!over_) seat_.vanish();
+}
+
+void Settling::begin() {
+  seat_.begin(
+      [this] {
+        (void)client::settle_ledgers(path_.c_str(), true, *this);
+        over_ = true;
+      },
+      0);
 }
 
 void Settling::kill_recovery() {
   if (recovering_ != nullptr) recovering_->kill();
 }
 
-void Settling::pause(std::uint32_t for_ms) {
-  if (ends_) {
-    beyond_ns_ += for_ms * ms;
-    return;
-  }
-  planned_ = world_.timeline.after(for_ms * ms, [this] {
-    planned_.reset();
-    fiber_->resume();
-  });
-  fiber_->stop();
+client::OtherAgents::List Settling::other_agents() {
+  if (!asks_ || !agent_.alive() || seat_.gone()) return {};
+  return {std::make_shared<Outlived>(agent_, seat_, settings_.timeout_ms)};
 }
 
 bool Settling::read_start(const Fd& journal, void* into, std::size_t size) {
-  return !ends_ && sim::read_start(world_.disk, journal, into, size);
+  return !seat_.gone() && sim::read_start(world_.disk, journal, into, size);
 }
 
 Result<FileIdentity> Settling::identify(const std::string& path) { return sim::identify(world_.disk, path); }
 
 bool Settling::recover(const std::string& directory, const std::string& path) {
-  if (ends_) return true;
-  recovering_ = std::make_unique<Recovering>(world_, node_, directory, path, [this] { fiber_->resume(); });
-  while (!recovering_->over() && !ends_) fiber_->stop();
+  if (seat_.gone()) return true;
+  recovering_ =
+      std::make_unique<Recovering>(world_, node_, directory, path, [this] { seat_.rouse_after(0); });
+  while (!recovering_->over() && !seat_.gone()) seat_.sleep();
   return !std::exchange(recovering_, nullptr)->killed();
 }
 

@@ -4,14 +4,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "client/process.hpp"
-#include "fiber.hpp"
-#include "io/virtual/timeline.hpp"
 #include "node.hpp"
 #include "recovering.hpp"
+#include "seat.hpp"
 
 namespace millrace::sim {
 
@@ -19,12 +17,13 @@ namespace millrace::sim {
 // shipped client::settle_ledgers(), in a fiber of its own. Not thread safe.
 class Settling final : public client::Process {
  public:
-  // `settings`: those of a rank on that node.
-  Settling(World world, std::uint32_t node, Settings settings, std::string path);
+  // `settings`: those of a rank on that node. `agent`: of the node. With `asks`, it is an agent of another
+  // job, whose ranks have been killed.
+  Settling(World world, Node& agent, bool asks, std::uint32_t node, Settings settings, std::string path);
   ~Settling() override;
 
-  void begin() { fiber_->resume(); }
-  bool over() const { return fiber_->ended(); }
+  void begin();
+  bool over() const { return over_; }
   // Kills the recovery for which the process waits, if there is one.
   void kill_recovery();
   // The lines that the process writes for the user; empty if all bytes are in the file.
@@ -36,16 +35,17 @@ class Settling final : public client::Process {
   client::Session* session(bool, client::Reason&) override { return nullptr; }
   bool agent_has_gone() override { return false; }
   client::Session* successor() override { return nullptr; }
+  client::OtherAgents::List other_agents() override;
   void add(client::Leaver*) override {}
   void remove(client::Leaver*) override {}
-  std::uint64_t now_ns() const override { return world_.timeline.now_ns() + beyond_ns_; }
+  std::uint64_t now_ns() const override { return seat_.now_ns(); }
   std::uint32_t processors() const override { return UINT32_MAX; }
   Result<std::uint64_t> size_of(const std::string&) override { return Code::unsupported; }
   Status datasync(const Fd&) override { return Code::unsupported; }
   Result<FileIdentity> identify(const Fd& file) override { return world_.disk.identify(file); }
   Result<FileIdentity> identify(const std::string& path) override;
   void look_again(const std::string&) override {}
-  void pause(std::uint32_t for_ms) override;
+  void pause(std::uint32_t for_ms) override { seat_.pause(for_ms); }
   bool read_start(const Fd& journal, void* into, std::size_t size) override;
   bool recover(const std::string& directory, const std::string& path) override;
   void say(const std::string& line) override { problem_ += line; }
@@ -55,11 +55,11 @@ class Settling final : public client::Process {
   std::uint32_t node_;
   const Settings settings_;
   std::string path_;
+  Node& agent_;
+  const bool asks_;
   std::unique_ptr<Recovering> recovering_;
-  std::unique_ptr<Fiber> fiber_;
-  std::optional<io::Timeline::Event> planned_;  // when the process goes on
-  bool ends_ = false;                           // the run ends: every wait ends at once
-  std::uint64_t beyond_ns_ = 0;
+  Seat seat_;
+  bool over_ = false;
   std::string problem_;
 };
 
